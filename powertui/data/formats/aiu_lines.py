@@ -21,7 +21,9 @@ class AiuRank:
     def __init__(
         self, builder: TraceBuilder, label: str, pid: Any, stats: ArgStats, names: PairNames
     ) -> None:
-        self._builder, self._stats, self._names = builder, stats, names
+        self._builder = builder
+        self._stats = stats
+        self._names = names
         self._name = process_name(label)
         self._pid = pid
         self._device: ProcessBuilder | None = None
@@ -42,7 +44,9 @@ class AiuRank:
         if not label:
             return ""
         count = self._labels[label] = self._labels.get(label, 0) + 1
-        return label if count == 1 else f"{label} {count}"
+        if count == 1:
+            return label
+        return f"{label} {count}"
 
     def _device_process(self) -> ProcessBuilder:
         if self._device is None:
@@ -54,6 +58,9 @@ class AiuRank:
     def _host_process(self) -> ProcessBuilder:
         if self._host is None:
             is_named = self._name and not self._name.startswith("/device:")
-            name = self._name if is_named else f"/host:CPU rank {self._pid}"
+            if is_named:
+                name = self._name
+            else:
+                name = f"/host:CPU rank {self._pid}"
             self._host = self._builder.process(name, (), self._stats)
         return self._host

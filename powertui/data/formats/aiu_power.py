@@ -62,7 +62,9 @@ _MAX_READ_NAMES = 64  # of a line, looked at to label it
 _PHASES = {"Cmpt Exec": 3, "Cmpt Prep": 2, "DmaI": 1, "DmaO": 4}
 _PHASE = re.compile(r"(?:^|\s)(Cmpt Exec|Cmpt Prep|DmaI|DmaO)$")
 _CYCLES = ("TS1", "TS2", "TS3", "TS4", "TS5")
-_SUM, _TORCH_SUM, _TORCH_CYCLES = "Power", "charge", "cycles_ts"
+_SUM = "Power"
+_TORCH_SUM = "charge"
+_TORCH_CYCLES = "cycles_ts"
 _NUMBER = re.compile(r"AIU:(\d+)$")
 
 
@@ -78,7 +80,9 @@ def line_label(names: Names, indices: Iterable[int]) -> str:
     for index in list(indices)[:_MAX_READ_NAMES]:
         match = _PHASE.search(names.display(index))
         phases.add(match[1] if match else "")
-    return phases.pop() if len(phases) == 1 else ""
+    if len(phases) == 1:
+        return phases.pop()
+    return ""
 
 
 def with_power(trace: Trace) -> Trace:
@@ -209,7 +213,9 @@ def _cycle_list(text: str | None) -> list[int] | None:
     if not isinstance(values, list) or len(values) != len(_CYCLES):
         return None
     numbers = [_integer(str(value)) for value in values]
-    return [number for number in numbers if number is not None] if None not in numbers else None
+    if None not in numbers:
+        return [number for number in numbers if number is not None]
+    return None
 
 
 # ── from registers to watts ──────────────────────────────────────────────────────────────────────
@@ -277,17 +283,15 @@ def _device_power(process: Process) -> _Power | None:
     watts, far_apart = _watts(registers.total[rows], cycles[rows])
     at = edges.ps(cycles[rows])
     is_stretch = np.diff(at) > 0
-    return (
-        _Power(
+    if is_stretch.any():
+        return _Power(
             start=at[:-1][is_stretch],
             end=at[1:][is_stretch],
             watts=watts[is_stretch],
             damaged=damaged,
             far_apart=far_apart,
         )
-        if is_stretch.any()
-        else None
-    )
+    return None
 
 
 def _cycle_rate(registers: _Registers) -> float:
@@ -327,9 +331,11 @@ class _Edges(NamedTuple):
         all_cycles = np.concatenate((cycles[run] - length[run], cycles[run]))
         all_times = np.concatenate((registers.start[run], registers.end[run]))
         if not registers.is_run.any():
-            all_cycles, all_times = cycles[run], registers.end[run]
+            all_cycles = cycles[run]
+            all_times = registers.end[run]
         order = np.lexsort((all_times, all_cycles))
-        known, at = all_cycles[order].astype(np.float64), all_times[order].astype(np.float64)
+        known = all_cycles[order].astype(np.float64)
+        at = all_times[order].astype(np.float64)
         distinct = np.append(True, np.diff(known) > 0)
         return cls(known[distinct], np.maximum.accumulate(at[distinct]), rate)
 
@@ -337,7 +343,8 @@ class _Edges(NamedTuple):
         """When the device counted so far."""
         at = np.interp(cycles, self.cycles, self.at)
         ps_per_cycle = PS_PER_S / self.rate
-        before, after = cycles < self.cycles[0], cycles > self.cycles[-1]
+        before = cycles < self.cycles[0]
+        after = cycles > self.cycles[-1]
         at[before] = self.at[0] - (self.cycles[0] - cycles[before]) * ps_per_cycle
         at[after] = self.at[-1] + (cycles[after] - self.cycles[-1]) * ps_per_cycle
         return np.rint(at).astype(np.int64)

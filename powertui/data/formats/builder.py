@@ -98,7 +98,8 @@ def is_sorted(start: Int64s, duration: Int64s) -> bool:
     writes them.
     """
     for lo in range(0, len(start) - 1, SLICE):
-        s, d = start[lo : lo + SLICE + 1], duration[lo : lo + SLICE + 1]
+        s = start[lo : lo + SLICE + 1]
+        d = duration[lo : lo + SLICE + 1]
         if not np.all((s[1:] > s[:-1]) | ((s[1:] == s[:-1]) & (d[1:] <= d[:-1]))):
             return False
     return True
@@ -142,13 +143,11 @@ class LineEvents:
     ) -> None:
         if place.dtype == np.uint64 and len(place) and int(place.max()) < 1 << 32:
             place = place.astype(np.uint32)
-        self.start, self.duration, self.name, self.place, self.origin = (
-            start,
-            duration,
-            name,
-            place,
-            origin,
-        )
+        self.start = start
+        self.duration = duration
+        self.name = name
+        self.place = place
+        self.origin = origin
 
     def __len__(self) -> int:
         return len(self.start)
@@ -236,7 +235,10 @@ class ProcessBuilder:
             return None
         if not is_sorted(line.start, line.duration):
             line.take(np.lexsort((-line.duration, line.start)))
-        span = (int(line.start[0]), _last_end(line.start, line.duration)) if len(line) else None
+        if len(line):
+            span = (int(line.start[0]), _last_end(line.start, line.duration))
+        else:
+            span = None
         order, lanes = pack(line.start, line.duration)
         if order is not None:
             line.take(order)
@@ -258,7 +260,8 @@ class ProcessBuilder:
         """
         if span is not None:
             self._trace.saw(*span)
-        kind, label = track_kind(name, self.kind), self._label(key, name)
+        kind = track_kind(name, self.kind)
+        label = self._label(key, name)
         derived = derived or is_derived(key, name, self.kind)
         track = Track(key, label, kind, derived, events, lanes, aggregates)
         self._tracks.append(track)
@@ -289,7 +292,9 @@ class TraceBuilder:
     """
 
     def __init__(self, path: str, format: str, *, size: int = 0, host: str = "") -> None:
-        self.path, self.format, self.size = path, format, size
+        self.path = path
+        self.format = format
+        self.size = size
         self.host = host or host_of(path)
         self.findings = FileWarnings(path)
         self.clock = Clock()
@@ -299,7 +304,8 @@ class TraceBuilder:
         self.launch: ProcessLaunch | None = None
         self.secret_names: dict[str, None] = {}  # in the order of the file
         self.exported_steps: tuple[Steps, Epochs] | None = None
-        self.earliest, self.latest = -LIMIT_PS, LIMIT_PS
+        self.earliest = -LIMIT_PS
+        self.latest = LIMIT_PS
         self.events = 0
         self.counted = 0  # readings of counters
         self._span: tuple[int, int] | None = None
@@ -310,7 +316,8 @@ class TraceBuilder:
     def session(self, length_ps: int) -> None:
         """The session is known to have lasted so long: what lies far outside it is damage."""
         margin = max(_MARGIN_PS, length_ps)
-        self.earliest, self.latest = -margin, min(length_ps + margin, LIMIT_PS)
+        self.earliest = -margin
+        self.latest = min(length_ps + margin, LIMIT_PS)
 
     def process(self, name: str, stats: Sequence[Stat], source: StatSource) -> ProcessBuilder:
         """A new plane. Names may repeat."""
@@ -339,11 +346,13 @@ class TraceBuilder:
             int(len(good) - good.sum()),
         )
         if not good.all():
-            times, values = times[good], values[good]
+            times = times[good]
+            values = values[good]
         if not len(times):
             return
         order = np.argsort(times, kind="stable")
-        times, values = times[order], values[order]
+        times = times[order]
+        values = values[order]
         self.saw(int(times[0]), int(times[-1]))
         self.counted += len(times)
         self._counters.append(Counter(name, unit, process, times, values))
@@ -352,13 +361,17 @@ class TraceBuilder:
         """Arrows between lines, which they count as they stand here; None is a line without
         events.
         """
-        self._arrows = (arrows, lines) if len(arrows) else None
+        if len(arrows):
+            self._arrows = (arrows, lines)
+        else:
+            self._arrows = None
 
     def saw(self, lo: int, hi: int) -> None:
         """Something happened between these two times."""
-        self._span = (
-            (lo, hi) if self._span is None else (min(self._span[0], lo), max(self._span[1], hi))
-        )
+        if self._span is None:
+            self._span = (lo, hi)
+        else:
+            self._span = (min(self._span[0], lo), max(self._span[1], hi))
 
     def build(self, names: Names, *, complete: bool, warnings: Sequence[Warn] = ()) -> Trace:
         """The trace with what there is so far."""

@@ -141,7 +141,10 @@ def split_tool(name: str) -> tuple[str, str] | None:
     """(host, tool suffix) of a profiler's file name, cut at the longest known suffix; None for
     other names.
     """
-    bare = name[1:] if name.startswith(".cached_tools") else name
+    if name.startswith(".cached_tools"):
+        bare = name[1:]
+    else:
+        bare = name
     suffixes = _longest_first(registry.suffixes())
     if not bare.endswith(suffixes):
         return None
@@ -177,11 +180,9 @@ def trace_writer(name: str) -> TraceWriter | None:
     which of both it is.
     """
     match = _WRITER.fullmatch(name)
-    return (
-        TraceWriter(match["host"], int(match["pid"]), match["time"] is not None)
-        if match is not None
-        else None
-    )
+    if match is not None:
+        return TraceWriter(match["host"], int(match["pid"]), match["time"] is not None)
+    return None
 
 
 _EVENTS = re.compile(r"^(?P<sec>\d+)\.(?P<rest>.*)$", re.DOTALL)
@@ -222,7 +223,9 @@ def host_of(path: str) -> str:
         return "stdin"
     name = PurePath(path).name
     split = split_tool(name)
-    return split[0] if split is not None and split[0] else name
+    if split is not None and split[0]:
+        return split[0]
+    return name
 
 
 def run_of(path: str) -> tuple[str, int | None]:
@@ -231,4 +234,6 @@ def run_of(path: str) -> tuple[str, int | None]:
     Several runs can share one folder.
     """
     split = split_events(PurePath(path).name)
-    return (split[1], split[2]) if split else ("", None)
+    if split:
+        return (split[1], split[2])
+    return ("", None)

@@ -21,8 +21,10 @@ class FlowEnds:
     """All ends of a trace. Groups and lines are numbered as they come."""
 
     def __init__(self) -> None:
-        self._group, self._line = array("i"), array("i")
-        self._id, self._at = array("q"), array("q")
+        self._group = array("i")
+        self._line = array("i")
+        self._id = array("q")
+        self._at = array("q")
         self._kind = array("B")
         self._groups: dict[Hashable, int] = {}
         self.lines: dict[Hashable, int] = {}
@@ -59,8 +61,10 @@ class FlowEnds:
 
         `shift_ps`: the trace's zero.
         """
-        group, line = np.array(self._group, np.int32), np.array(self._line, np.int32)
-        id, at = np.array(self._id, np.int64), np.array(self._at, np.int64)
+        group = np.array(self._group, np.int32)
+        line = np.array(self._line, np.int32)
+        id = np.array(self._id, np.int64)
+        at = np.array(self._at, np.int64)
         kind = np.array(self._kind, np.uint8)
         means_next = kind & NEXT > 0
         kind = kind & ~np.uint8(NEXT)
@@ -70,13 +74,15 @@ class FlowEnds:
         starts = np.bincount(flow[kind == START], minlength=int(flow.max(initial=-1)) + 1)
         only_start = (kind == START) & (starts[flow] == 1)
         order = np.lexsort((kind, at, ~only_start, flow))
-        flow, kind = flow[order], kind[order]
+        flow = flow[order]
+        kind = kind[order]
         # For each end the last start or step before it: an arrow where both are of one flow.
         last_source = np.maximum.accumulate(np.where(kind != FINISH, np.arange(len(order)), -1))
         source = np.concatenate((np.full(min(1, len(order)), -1), last_source[:-1]))
         is_arrow = (kind != START) & (source >= 0)
         is_arrow[is_arrow] = flow[source[is_arrow]] == flow[is_arrow]
-        head, tail = order[is_arrow], order[source[is_arrow]]
+        head = order[is_arrow]
+        tail = order[source[is_arrow]]
         return Arrows(
             line[tail], at[tail] - shift_ps, line[head], at[head] - shift_ps, means_next[head]
         )

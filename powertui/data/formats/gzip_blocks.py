@@ -32,7 +32,9 @@ class GzipBlocks:
         for number in range(lo // BLOCK_BYTES, max(lo, hi - 1) // BLOCK_BYTES + 1):
             begin = number * BLOCK_BYTES
             parts.append(self._block(number)[max(0, lo - begin) : max(0, hi - begin)])
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+        if len(parts) == 1:
+            return parts[0]
+        return b"".join(parts)
 
     def _block(self, number: int) -> bytes:
         cached = self._blocks.get(number)

@@ -106,7 +106,9 @@ def _marked(process: Process, track: Track) -> Track:
         return track
     # A range profiler writes nothing else on its lines, so the first event decides.
     first = process.source.columns(track.events.positions(slice(0, 1)), (_VALUE,))[_VALUE]
-    return replace(track, kind=TrackKind.COUNTER) if first.present.any() else track
+    if first.present.any():
+        return replace(track, kind=TrackKind.COUNTER)
+    return track
 
 
 def _counters(process: Process, names: Names) -> Iterator[Counter]:
@@ -124,7 +126,8 @@ def _counters(process: Process, names: Names) -> Iterator[Counter]:
                 key = _counter_key(names.full(metric), stat, stat_count)
                 good = column.present & np.isfinite(column.floats)
                 good_rows = rows[good]
-                start, end = events.start[good_rows], events.end[good_rows]
+                start = events.start[good_rows]
+                end = events.end[good_rows]
                 readings.setdefault(key, []).append((start, end, column.floats[good]))
     for key, parts in readings.items():
         start, end, value = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -214,7 +217,9 @@ def _event_counter(
 ) -> Counter:
     """What was counted over each of some events of a device: nothing runs between them."""
     order = np.lexsort((end, start))
-    start, end, value = start[order], end[order], value[order]
+    start = start[order]
+    end = end[order]
+    value = value[order]
     # Where one event ends as the next begins, the reading of the next one holds.
     ends = end[:-1] < start[1:]
     ends = np.append(ends, True)[: len(end)]

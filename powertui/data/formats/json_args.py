@@ -36,7 +36,9 @@ class ArgText:
             return self._blocks.read(lo, hi)
         hi = min(hi, self._stored.size)
         try:
-            return self._stored.read(lo, hi).tobytes() if hi > lo else b""
+            if hi > lo:
+                return self._stored.read(lo, hi).tobytes()
+            return b""
         except FileChanged:
             return b""
 
@@ -65,7 +67,8 @@ class ArgText:
             base = int(ordered[row])
             after = max(row + 1, int(np.searchsorted(ordered, base + WINDOW)))
             data = self.read(base, int(ordered[after - 1]) + SPARE)
-            rows, starts = order[row:after], ordered[row:after] - base
+            rows = order[row:after]
+            starts = ordered[row:after] - base
             if self._of_events:
                 yield from self._of_window(data, base, rows, starts, names)
             else:
@@ -94,7 +97,8 @@ class ArgText:
         decoded: dict[bytes, Any],
     ) -> Iterator[tuple[int, str, Any]]:
         starts = np.ascontiguousarray(starts)
-        lo, hi = np.empty(len(starts), np.int64), np.empty(len(starts), np.int64)
+        lo = np.empty(len(starts), np.int64)
+        hi = np.empty(len(starts), np.int64)
         for name in names:
             if (
                 json.dumps(name) != f'"{name}"'

@@ -15,7 +15,10 @@ NAME, CAT, PID, TID, DEVICE, STREAM, LONG_NAME = range(7)
 MEMBERS = 7
 # Of `bind`: the event has a plain `id` or `bind_id`; its `bp` is "e"; it is a span that a flow
 # leads to, or from.
-HAS_ID, ENCLOSING, FLOW_IN, FLOW_OUT = 1, 2, 4, 8
+HAS_ID = 1
+ENCLOSING = 2
+FLOW_IN = 4
+FLOW_OUT = 8
 _decode = json.JSONDecoder(strict=False).raw_decode
 
 
@@ -44,11 +47,16 @@ class EventBatch(NamedTuple):
 
     def event(self, row: int) -> Any:
         """One event, decoded."""
-        return self.decoded[row] if self.decoded is not None else _decode(self.text(row))[0]
+        if self.decoded is not None:
+            return self.decoded[row]
+        return _decode(self.text(row))[0]
 
     def after(self, rows: int) -> EventBatch:
         """The same without its first rows."""
-        decoded = self.decoded[rows:] if self.decoded is not None else None
+        if self.decoded is not None:
+            decoded = self.decoded[rows:]
+        else:
+            decoded = None
         return EventBatch(
             self.phase[rows:],
             self.timed[rows:],

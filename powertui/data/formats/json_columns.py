@@ -41,7 +41,9 @@ class ColumnStream(JsonStream):
             yield from super()._list()
             return
         self.listed = True
-        data, at, odd = self._rest(), 0, 0
+        data = self._rest()
+        at = 0
+        odd = 0
         while True:
             batch, after, status = self._scanner.scan(data, at, self._given - len(data))
             if batch is not None:
@@ -57,7 +59,8 @@ class ColumnStream(JsonStream):
             if status == MORE and len(data) - at < MAX_ITEM:
                 chunk = next(self._chunks, None)
                 if chunk is not None:
-                    data, at = data[at:] + chunk, 0
+                    data = data[at:] + chunk
+                    at = 0
                     continue
             odd += 1
             self._push(data[at:], min(_FIRST_TEXT_BYTES << min(odd, 20), _MAX_TEXT_BYTES))
@@ -69,21 +72,24 @@ class ColumnStream(JsonStream):
                 if item:
                     self.count += 1
                     yield self._items, item[0]
-            data, at = self._rest(), 0
+            data = self._rest()
+            at = 0
 
     # ── between bytes and text ──
 
     def _rest(self) -> bytes:
         """What was taken and not used yet, as bytes."""
         data = self._text[self._at :].encode("utf-8", "surrogateescape") + self._utf8.getstate()[0]
-        self._text, self._at = "", 0
+        self._text = ""
+        self._at = 0
         self._utf8.reset()
         self._utf8.errors = "surrogateescape"  # so that text can become the same bytes again
         return data
 
     def _push(self, data: bytes, size: int) -> None:
         """The first so many bytes as text, the rest as if it had not been taken."""
-        self._text, self._at = self._utf8.decode(data[:size]), 0
+        self._text = self._utf8.decode(data[:size])
+        self._at = 0
         if len(data) > size:
             self._given -= len(data) - size
             self._chunks = itertools.chain(self._counted(iter((data[size:],))), self._chunks)

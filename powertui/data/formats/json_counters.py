@@ -33,15 +33,15 @@ class CounterReadings:
 
     def add(self, event: dict[str, Any]) -> None:
         """One event with ph C. Raises as `float` does for a ts or a value that is no number."""
-        ts, args = float(event["ts"]), event.get("args")
+        ts = float(event["ts"])
+        args = event.get("args")
         name = as_text(event.get("name", "")) + (
             f" {as_text(event['id'])}" if "id" in event else ""
         )
-        numbers = (
-            {key: value for key, value in args.items() if value is not None}
-            if isinstance(args, dict)
-            else {}
-        )
+        if isinstance(args, dict):
+            numbers = {key: value for key, value in args.items() if value is not None}
+        else:
+            numbers = {}
         for key, value in numbers.items():
             label, unit = split_unit(name)
             if len(numbers) > 1 or (
@@ -74,7 +74,8 @@ class CounterReadings:
             f"counters beyond {MAX_COUNTERS:,} series were left out", count=self.left_out
         )
         for (pid, name, unit), (times, values) in self._series.items():
-            us, value = np.array(times, np.float64), np.array(values, np.float64)
+            us = np.array(times, np.float64)
+            value = np.array(values, np.float64)
             good = np.isfinite(us) & (np.abs(us - base_us) < 9e12)
             value[~good] = np.nan
             builder.counter(
@@ -89,4 +90,6 @@ class CounterReadings:
 def split_unit(name: str) -> tuple[str, str]:
     """A name and the unit that it ends with: "Total Power (W)"."""
     match = _UNIT.match(name)
-    return (match[1], match[2]) if match is not None else (name, "")
+    if match is not None:
+        return (match[1], match[2])
+    return (name, "")

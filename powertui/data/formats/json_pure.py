@@ -55,7 +55,9 @@ class _ValueTokens:
 
     def __getitem__(self, number: int) -> Any:
         """The value that a number stands for; None for -1."""
-        return self.numbers.tokens[number] if number >= 0 else None
+        if number >= 0:
+            return self.numbers.tokens[number]
+        return None
 
     def __len__(self) -> int:
         return len(self.numbers.tokens)
@@ -122,7 +124,8 @@ class PureScanner:
                 if intact <= 0:
                     break
                 after = lo[intact]
-                lo, hi = lo[:intact], hi[:intact]
+                lo = lo[:intact]
+                hi = hi[:intact]
                 continue
             except (ValueError, RecursionError):
                 break
@@ -282,7 +285,9 @@ def arg_values(data: bytes, starts: Int64s, names: Sequence[str]) -> Iterator[tu
 
 def args_in(event: Any) -> Any:
     """The arguments of an event; IBM's AIU writes `attr`."""
-    return event.get("args") or event.get("attr") if isinstance(event, dict) else None
+    if isinstance(event, dict):
+        return event.get("args") or event.get("attr")
+    return None
 
 
 def _event_bounds(text: str, piece: bytes, base: int) -> tuple[list[int], list[int]]:
@@ -290,7 +295,9 @@ def _event_bounds(text: str, piece: bytes, base: int) -> tuple[list[int], list[i
 
     For a text in which a string contains what looks like the border of two events.
     """
-    lo, hi, at = [], [], 0
+    lo = []
+    hi = []
+    at = 0
     while at < len(text):
         _, end = _decoder.raw_decode(text, at)
         lo.append(at)
@@ -357,11 +364,17 @@ def _letters(phases: list[Any]) -> UInt8s:
 
 def flow_binding(event: dict[str, Any]) -> tuple[int, int]:
     """(`id_number` of the flow that an event belongs to, `bind` of EventBatch)."""
-    key = event.get("id") if "id" in event else event.get("bind_id")
+    if "id" in event:
+        key = event.get("id")
+    else:
+        key = event.get("bind_id")
     scoped = event.get("id2")
     if key is None and event.get("ph") != "X" and isinstance(scoped, dict):
         # A local id counts within its process.
-        pid = event.get("pid") if "local" in scoped else None
+        if "local" in scoped:
+            pid = event.get("pid")
+        else:
+            pid = None
         key = json.dumps([pid, scoped], sort_keys=True)
     flags = 0
     if event.get("bp") == "e":
@@ -377,7 +390,8 @@ def flow_binding(event: dict[str, Any]) -> tuple[int, int]:
 
 def _ids(events: list[dict[str, Any]], flows: Bools) -> tuple[Int64s, UInt8s]:
     """(`id`, `bind`) of EventBatch, for the events that may belong to a flow."""
-    ids, bind = np.zeros(len(events), np.int64), np.zeros(len(events), np.uint8)
+    ids = np.zeros(len(events), np.int64)
+    bind = np.zeros(len(events), np.uint8)
     for row in np.flatnonzero(flows).tolist():
         ids[row], bind[row] = flow_binding(events[row])
     return ids, bind

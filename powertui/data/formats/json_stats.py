@@ -67,7 +67,9 @@ class ArgStats:
 
     def _json_text(self, position: int) -> bytes:
         end = self._arena.find(b"\0", position - _FIRST_KEPT_POSITION)
-        return bytes(self._arena[position - _FIRST_KEPT_POSITION : end]) if end >= 0 else b"{}"
+        if end >= 0:
+            return bytes(self._arena[position - _FIRST_KEPT_POSITION : end])
+        return b"{}"
 
     def event_stats(self, position: int) -> tuple[Stat, ...]:
         """All args of the event at this position, in file order."""
@@ -76,7 +78,10 @@ class ArgStats:
         if position >= _FIRST_KEPT_POSITION:
             args = _args(self._json_text(int(position)))
         else:
-            args = self._text.one(int(position)) if self._text is not None else {}
+            if self._text is not None:
+                args = self._text.one(int(position))
+            else:
+                args = {}
         return tuple(stat(name, value) for name, value in args.items())
 
     def columns(self, positions: UInt64s, names: Sequence[str]) -> dict[str, StatColumn]:
@@ -117,7 +122,10 @@ def stat(name: str, value: Any) -> Stat:
     """One arg, by the kind that its value has."""
     kind: StatKind = "str"
     if isinstance(value, int) and not isinstance(value, bool):
-        kind = "int64" if -(1 << 63) <= value < 1 << 63 else "uint64"
+        if -(1 << 63) <= value < 1 << 63:
+            kind = "int64"
+        else:
+            kind = "uint64"
         return Stat(name, value, kind)
     if isinstance(value, float):
         return Stat(name, value, "double")
@@ -126,7 +134,9 @@ def stat(name: str, value: Any) -> Stat:
 
 def as_text(value: Any) -> str:
     """An arg as text; true and false as TensorFlow writes them into stats."""
-    return clean(value) if isinstance(value, str) else json.dumps(value)
+    if isinstance(value, str):
+        return clean(value)
+    return json.dumps(value)
 
 
 def event_name(event: dict[str, Any]) -> str:

@@ -214,7 +214,8 @@ class JsonStream:
                 return _TOO_MANY_DIGITS
             if len(self._text) - end <= 2 and isinstance(value, (int, float)) and self._more():
                 continue  # a number may go on in the next piece: "12" + ".5", "1e+" + "3"
-            self._from, self._at = self._at, end
+            self._from = self._at
+            self._at = end
             return value
 
     def _skip(self) -> int:
@@ -229,7 +230,10 @@ class JsonStream:
         open_brackets: list[str] = []
         while True:
             mark = _BRACKET_OR_QUOTE.search(self._text, self._at)
-            self._at = mark.start() if mark is not None else len(self._text)
+            if mark is not None:
+                self._at = mark.start()
+            else:
+                self._at = len(self._text)
             if mark is None:
                 if not self._more():
                     return _ENDED

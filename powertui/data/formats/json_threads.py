@@ -40,7 +40,9 @@ _RADIX_THREADS = 1 << 16  # numpy sorts 16-bit numbers with a radix sort
 def thread_number(tid: Any) -> int:
     """A number for any tid: Chrome traces name threads by text, too."""
     if isinstance(tid, int):
-        return tid if -(1 << 63) <= tid < 1 << 63 else stat_columns.wrap(tid)
+        if -(1 << 63) <= tid < 1 << 63:
+            return tid
+        return stat_columns.wrap(tid)
     text = str(tid)
     if text.isdecimal() and text.isascii() and len(text) < 18:
         return int(text)
@@ -51,8 +53,10 @@ class ThreadEvents:
     """The events of one (pid, tid) as they come: ps from the trace's `Origin`."""
 
     def __init__(self) -> None:
-        self.start, self.duration = array("q"), array("q")
-        self.name, self.position = array("I"), array("Q")
+        self.start = array("q")
+        self.duration = array("q")
+        self.name = array("I")
+        self.position = array("Q")
         self.marks = array("q")  # begins (their rows) and ends (-1) in the order of the file
         self.ends = array("q")  # the times of those ends
         # Known once `line` was called.
@@ -88,10 +92,12 @@ class ThreadEvents:
 
     def _fill_durations(self, start: Int64s, duration: Int64s) -> None:
         """The durations of begins that have an end."""
-        marks, ends = np.array(self.marks, np.int64), np.array(self.ends, np.int64)
+        marks = np.array(self.marks, np.int64)
+        ends = np.array(self.ends, np.int64)
         paired = pair(marks >= 0)
         closed = paired.end >= 0
-        self.stray, self.unclosed = paired.stray, int((~closed).sum())
+        self.stray = paired.stray
+        self.unclosed = int((~closed).sum())
         rows = marks[paired.begin[closed]]
         end_number = np.cumsum(marks < 0) - 1  # the index into `ends` of each mark
         end = ends[end_number[paired.end[closed]]]
@@ -112,9 +118,12 @@ class ThreadEvents:
         if self.marks:
             self._fill_durations(start, duration)
         if final:
-            self.start, self.duration = array("q"), array("q")
-            self.name, self.position = array("I"), array("Q")
-            self.marks, self.ends = array("q"), array("q")
+            self.start = array("q")
+            self.duration = array("q")
+            self.name = array("I")
+            self.position = array("Q")
+            self.marks = array("q")
+            self.ends = array("q")
         open_rows = np.flatnonzero(duration == OPEN_DURATION)
         duration[open_rows] = np.maximum(last_ps - start[open_rows], 0)
         # TensorFlow's writer makes 1 ps of a duration of 0. No profiler's clock resolves 1 ps.
@@ -197,7 +206,8 @@ def _row_codes(columns: Sequence[Int64s | Int32s]) -> tuple[Int64s, int] | None:
     rows = len(columns[0])
     if not rows:
         return None
-    code, size = np.zeros(rows, np.int64), 1
+    code = np.zeros(rows, np.int64)
+    size = 1
     for column in columns:
         least = int(column.min())
         width = int(column.max()) - least + 1

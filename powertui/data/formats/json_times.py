@@ -57,7 +57,8 @@ class Origin:
             int, tuple[int, int]
         ] = {}  # times too far from it: how many, and the first, by where they lie
         self.digits = digits  # decimals that the writer writes
-        self._grid, self._unit = 10**digits, 10 ** (6 - digits)
+        self._grid = 10**digits
+        self._unit = 10 ** (6 - digits)
         self._inexact_us = FAR_US * self._unit
 
     def ps(self, ts: float, raw: str = "") -> int:
@@ -80,7 +81,8 @@ class Origin:
                 whole_us, part_ps = (
                     (whole_us - 1, PS_PER_US - part_ps) if part_ps else (whole_us, 0)
                 )
-        whole_us, part_ps = int(whole_us), int(part_ps)
+        whole_us = int(whole_us)
+        part_ps = int(part_ps)
         if self.us is None:
             self.us = whole_us
         if abs(whole_us - self.us) > _REACH_US:
@@ -121,7 +123,8 @@ def in_reach(
         findings.add(IMPOSSIBLE, count=int(len(good) - good.sum()))
         for us in batch.us[rows[~good]].tolist():
             origin.refuse(us)
-    rows, distance_us = rows[good], distance_us[good]
+    rows = rows[good]
+    distance_us = distance_us[good]
     part = batch.ps[rows].astype(np.int64)
     if origin.digits == 3:
         part = (part + 500) // 1000 * 1000

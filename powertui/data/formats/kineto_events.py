@@ -221,7 +221,10 @@ class _Collector(ThreadCollector):
         if category == _RANGE:
             self._range(event)
         name = self.names.name_number(category, event_name(event))
-        position = self.stats.add(args, raw) if args else 0
+        if args:
+            position = self.stats.add(args, raw)
+        else:
+            position = 0
         thread.add(start, length, name, position)
         self.count += 1
 
@@ -343,7 +346,10 @@ class _Collector(ThreadCollector):
             process = builder.process(f"/device:{kind}:{device}", stats, self.stats)
             for stream, what, thread in streams[device]:
                 # A name with " - from #" is that of a line drawn from the work of another one.
-                label = f"{what} - from #{stream}" if what else f"Stream #{stream}"
+                if what:
+                    label = f"{what} - from #{stream}"
+                else:
+                    label = f"Stream #{stream}"
                 put(process, stream, label, thread)
 
     def _build_hosts(self, builder: TraceBuilder, put: _PutThread, base_us: float) -> None:

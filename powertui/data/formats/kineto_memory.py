@@ -28,7 +28,8 @@ _MAX_BYTES = 1 << 60  # more than any machine has
 
 def _device_label(args: Mapping[str, Any]) -> str:
     """The device that a mark is about."""
-    kind, number = args.get("Device Type"), args.get("Device Id")
+    kind = args.get("Device Type")
+    number = args.get("Device Id")
     on_cpu = kind == _CPU or (kind is None and number == -1)
     return "CPU" if on_cpu else f"GPU {number}"
 
@@ -38,8 +39,10 @@ class _DeviceMarks:
 
     def __init__(self) -> None:
         self.at = array("q")  # ps from the trace's `Origin`
-        self.size, self.address = array("q"), array("q")
-        self.allocated, self.reserved = array("d"), array("d")
+        self.size = array("q")
+        self.address = array("q")
+        self.allocated = array("d")
+        self.reserved = array("d")
         self.place = array("q")  # into `places`
         self.places: dict[tuple[Any, Any], int] = {}  # (pid, tid)
 

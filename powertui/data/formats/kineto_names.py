@@ -40,7 +40,9 @@ _DIGIT_GROUP = re.compile(r"\d+")
 
 
 def category_of(value: Any) -> str:
-    return "" if value is None else str(value).lower()
+    if value is None:
+        return ""
+    return str(value).lower()
 
 
 def kind_of(category: str) -> int:
@@ -144,7 +146,10 @@ def device_number(arg: Any, place: Any) -> int:
     for value in (arg, place):
         if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 31:
             return value
-        match = _DIGIT_GROUP.search(value) if isinstance(value, str) else None
+        if isinstance(value, str):
+            match = _DIGIT_GROUP.search(value)
+        else:
+            match = None
         if match is not None and len(match[0]) < 10:
             return int(match[0])
     return 0

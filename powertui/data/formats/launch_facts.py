@@ -69,7 +69,9 @@ class LaunchFacts:
         if len(names) == 1:
             return names[0]
         number = self._number(_NUMBERS["node"])
-        return names[number] if number is not None and number < len(names) else ""
+        if number is not None and number < len(names):
+            return names[number]
+        return ""
 
     @property
     def launch(self) -> ProcessLaunch:
@@ -88,7 +90,9 @@ def _node_names(nodes: str) -> tuple[str, ...]:
     """The hosts of a Slurm list: "node[07-09,12],login" has five."""
     names: list[str] = []
     for match in _NODES.finditer(nodes[: 16 * _MAX_NODES]):
-        before, ranges, after = match[1].strip(), match[2], match[3]
+        before = match[1].strip()
+        ranges = match[2]
+        after = match[3]
         if ranges is None:
             names.append(before + after)
             continue
@@ -105,7 +109,8 @@ def _numbers_of_range(text: str) -> list[str] | None:
     first, _, last = text.partition("-")
     if not first.isdigit() or (last and not last.isdigit()):
         return None
-    start, end = int(first), int(last or first)
+    start = int(first)
+    end = int(last or first)
     if end < start or end - start >= _MAX_NODES:
         return None
     return [f"{number:0{len(first)}d}" for number in range(start, end + 1)]

@@ -57,7 +57,8 @@ _ALWAYS_DERIVED = frozenset(
         "Cmpt Prep",
     )
 )
-_DERIVED_BASE, _DERIVED_LAST = 0xDEADBEEF, 0xDEADBEEF + 289
+_DERIVED_BASE = 0xDEADBEEF
+_DERIVED_LAST = 0xDEADBEEF + 289
 _PER_STREAM = re.compile(r" - from #.*$")
 _DEVICE = re.compile(r"/(device|virtualdevice):(?!CUSTOM:)|#Chip")
 

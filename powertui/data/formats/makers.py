@@ -39,7 +39,9 @@ def process_name(label: str) -> str:
     if label in _PLAIN:
         return _PLAIN[label]
     host = _HOST.fullmatch(label)
-    return f"/host:CPU {host[1]}" if host is not None else label
+    if host is not None:
+        return f"/host:CPU {host[1]}"
+    return label
 
 
 def holds_aiu_registers(head: bytes) -> bool:
@@ -75,7 +77,10 @@ def origin_of(key: str, value: Any) -> TimeOrigin | None:
     for (first, *rest), ns in _NS_OF.items():
         member = value if first == key else None
         for name in rest:
-            member = member.get(name) if isinstance(member, dict) else None
+            if isinstance(member, dict):
+                member = member.get(name)
+            else:
+                member = None
         count = _whole_number(member)
         if count is None:
             continue
@@ -92,4 +97,6 @@ def _whole_number(member: Any) -> int | None:
     if not isinstance(member, (int, str)) or isinstance(member, bool):
         return None
     text = str(member)
-    return int(text) if text.isdecimal() and len(text) < _MAX_DIGITS else None
+    if text.isdecimal() and len(text) < _MAX_DIGITS:
+        return int(text)
+    return None

@@ -35,7 +35,8 @@ class _Exported:
     def __init__(self, source: OpenedFile) -> None:
         self.source = source
         self.builder = TraceBuilder(source.path, "neuron", size=source.size)
-        self.stats, self.names = ArgStats(), PairNames()
+        self.stats = ArgStats()
+        self.names = PairNames()
         self.threads: dict[tuple[str, str], ThreadEvents] = {}  # by process and line
         self.quota = LineQuota()
         self.zero_ns: int | None = None  # of the first event: times may be those of the day
@@ -48,7 +49,8 @@ class _Exported:
         if not isinstance(event, dict):
             self.builder.findings.add(_UNUSABLE)
             return
-        start, length = _whole(event.get("timestamp")), _whole(event.get("duration"))
+        start = _whole(event.get("timestamp"))
+        length = _whole(event.get("duration"))
         if start is None or length is None or not 0 <= length < _LONGEST_NS:
             self.builder.findings.add(_UNUSABLE)
             return
@@ -121,7 +123,9 @@ def _whole(value: Any) -> int | None:
     """A time in ns; None for what is no number."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return int(value) if abs(value) < 1 << 62 else None
+    if abs(value) < 1 << 62:
+        return int(value)
+    return None
 
 
 def _name(event: dict[str, Any], *, of_device: bool) -> str:
@@ -152,7 +156,8 @@ def _system_place(event: dict[str, Any]) -> tuple[str, str]:
     match = _CORE.search(group)
     if match is not None:
         return f"/device:NeuronCore:{int(match[1] or match[2])}", (group or "events")[:120]
-    process, thread = event.get("process_id"), event.get("thread_id")
+    process = event.get("process_id")
+    thread = event.get("thread_id")
     name = f"/host:CPU {instance}".strip()
     if process is not None:
         name += f" process {clean(as_text(process))[:40]}"

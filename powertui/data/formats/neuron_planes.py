@@ -134,9 +134,11 @@ def _merged(trace: Trace, plane: Process, timeline: Trace) -> Trace:
     clock, shift, problem = _placed(trace, timeline, is_alone=is_alone)
     first_name = len(trace.names)
     added = tuple(_moved(process, shift, first_name) for process in timeline.processes)
-    lo, hi = timeline.span[0] + shift, timeline.span[1] + shift
+    lo = timeline.span[0] + shift
+    hi = timeline.span[1] + shift
     if not is_alone:
-        lo, hi = min(lo, trace.span[0]), max(hi, trace.span[1])
+        lo = min(lo, trace.span[0])
+        hi = max(hi, trace.span[1])
     merged = replace(
         trace,
         # Devices come first, as in every trace.
@@ -187,7 +189,9 @@ class _JoinedNames:
     """The names of two traces, one after the other (model.Names)."""
 
     def __init__(self, first: Names, second: Names) -> None:
-        self._first, self._second, self._count = first, second, len(first)
+        self._first = first
+        self._second = second
+        self._count = len(first)
 
     def __len__(self) -> int:
         return self._count + len(self._second)

@@ -20,7 +20,10 @@ class Slices(NamedTuple):
 def pair(opens: Bools) -> Slices:
     """Rows of one track by time: True begins a stretch, False ends the last one that is open."""
     depth = np.cumsum(np.where(opens, 1, -1))
-    lowest = np.minimum(np.minimum.accumulate(depth), 0) if len(depth) else depth
+    if len(depth):
+        lowest = np.minimum(np.minimum.accumulate(depth), 0)
+    else:
+        lowest = depth
     # An end that takes the depth lower than it ever was ends nothing.
     stray = np.diff(lowest, prepend=0) < 0
     depth = depth - lowest

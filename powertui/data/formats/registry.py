@@ -189,7 +189,10 @@ def clock_rule(name: str) -> ClockRule:
     """The clock rule of the format that a trace was read from; the plain one where it
     states none.
     """
-    reader = _reader(name) if name in FILE_NAMES and name in READERS else None
+    if name in FILE_NAMES and name in READERS:
+        reader = _reader(name)
+    else:
+        reader = None
     if reader is None:
         reader = {each.NAME: each for each in readers()}.get(name)
     rule: ClockRule = getattr(reader, "CLOCK", ClockRule())

@@ -119,13 +119,16 @@ class SnapshotRecords:
         self.frames: list[StackFrame] = []
         self.stacks: list[tuple[int, ...]] = []  # the frames of each, the innermost first
         self.action = array("B")
-        self.address, self.size = array("q"), array("q")
+        self.address = array("q")
+        self.size = array("q")
         self.time_us = array("q")
         self.free: dict[int, int] = {}  # bytes that were free, by row: of those that ran out
         self.stack = array("i")
-        self.block_address, self.block_size = array("q"), array("q")
+        self.block_address = array("q")
+        self.block_size = array("q")
         self.block_requested = array("q")
-        self.block_active, self.block_stack = array("B"), array("i")
+        self.block_active = array("B")
+        self.block_stack = array("i")
         self.segments: list[Segment] = []
         self.damaged = 0  # records that say impossible things
         self._no_stack = _StackReference(_NOTHING)
@@ -219,7 +222,8 @@ class SnapshotRecords:
         return _SegmentRow(range(row, row + 1))
 
     def _frame(self, items: dict[Any, Any]) -> FoldedAway:
-        file, function = _text(items["filename"]), _text(items.get("name"))
+        file = _text(items["filename"])
+        function = _text(items.get("name"))
         frame = StackFrame(file, _integer(items["line"]), function)
         known = self._frame_numbers.get(frame)
         if known is None:
@@ -248,7 +252,10 @@ class SnapshotRecords:
 
     def segment_rows(self, top: Any) -> Iterator[Segment]:
         """The segments of the snapshot: of its own list, or of a bare list of segments."""
-        listed = items_of(top).get("segments") if not isinstance(top, ItemList) else top
+        if not isinstance(top, ItemList):
+            listed = items_of(top).get("segments")
+        else:
+            listed = top
         for rows in _runs(listed, _SegmentRow):
             yield from self.segments[rows.start : rows.stop]
 
@@ -324,5 +331,8 @@ def _address(value: Any) -> int:
 
 
 def _time(value: Any) -> int:
-    number = int(value) if isinstance(value, float) and abs(value) < 1e17 else _integer(value)
+    if isinstance(value, float) and abs(value) < 1e17:
+        number = int(value)
+    else:
+        number = _integer(value)
     return number if number > 0 else _NO_TIME

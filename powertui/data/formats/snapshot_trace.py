@@ -84,7 +84,8 @@ class _EventStats:
 
     def event_stats(self, position: int) -> tuple[Stat, ...]:
         """Bytes, address and the stack of calls."""
-        records, row = self._records, position - 1
+        records = self._records
+        row = position - 1
         if not 0 <= row < len(records.action):
             return ()
         stats = [
@@ -139,19 +140,24 @@ class _Assembly:
         self._size = np.frombuffer(records.size, np.int64)
         known = self._time_us[self._time_us > 0]
         self._timed = len(known) == len(self._time_us)
-        self._base_us = int(known.min()) if len(known) else 0
+        if len(known):
+            self._base_us = int(known.min())
+        else:
+            self._base_us = 0
         if not self._timed:
             self._forget_times()
 
     def trace(self) -> Trace:
         """The trace of all devices."""
-        records, builder = self._records, self._builder
+        records = self._records
+        builder = self._builder
         if self._timed and self._base_us:
             builder.clock = clock_of(float(self._base_us), None)
         elif len(records.action):
             builder.findings.add("the snapshot has no times: events are drawn one µs apart")
         builder.findings.add("records that say impossible sizes were left out", "", records.damaged)
-        names, stats = PairNames(), _EventStats(records)
+        names = PairNames()
+        stats = _EventStats(records)
         code_of_stack = [names.index(line, line) for line in map(_or_unknown, self._lines)]
         code_of_stack.append(names.index("no stack recorded", "no stack recorded"))
         codes = np.array(code_of_stack, np.uint32)
@@ -183,14 +189,18 @@ class _Assembly:
         return replace(trace, allocators=tuple(logs), counters=counters, span=span)
 
     def _forget_times(self) -> None:
-        self._time_us, self._records.time_us = np.zeros(0, np.int64), array("q")
+        self._time_us = np.zeros(0, np.int64)
+        self._records.time_us = array("q")
 
     def _with_blocks(self) -> Iterator[_Device]:
         by_device: dict[int, list[Segment]] = {}
         for segment in self._segments:
             by_device.setdefault(min(segment.device, _MAX_DEVICES), []).append(segment)
         for number in range(max([len(self._devices), *(n + 1 for n in by_device)], default=0)):
-            rows = self._devices[number] if number < len(self._devices) else np.zeros(0, np.int64)
+            if number < len(self._devices):
+                rows = self._devices[number]
+            else:
+                rows = np.zeros(0, np.int64)
             segments = by_device.get(number, [])
             if not len(rows) and not segments:
                 continue
@@ -198,11 +208,13 @@ class _Assembly:
             if self._timed:
                 times = (self._time_us[rows] - self._base_us) * PS_PER_US
                 order = np.argsort(times, kind="stable")
-                rows, times = rows[order], times[order]
+                rows = rows[order]
+                times = times[order]
             blocks = columns_of_blocks(
                 self._records, tuple(run for segment in segments for run in segment.blocks)
             )
-            action, size = self._action[rows], self._size[rows]
+            action = self._action[rows]
+            size = self._size[rows]
             yield _Device(number, rows, times, action, size, segments, blocks)
 
     def _tell_out_of_memory(self, device: _Device) -> None:
@@ -212,8 +224,14 @@ class _Assembly:
             asked = units.quantity(float(device.size[place]), "B")
             free = self._records.free.get(row, -1)
             at = units.instant(int(device.times[place]), PS_PER_US)
-            had = f", {units.quantity(float(free), 'B')} were free" if free >= 0 else ""
-            line = self._lines[self._records.stack[row]] if self._records.stack[row] >= 0 else ""
+            if free >= 0:
+                had = f", {units.quantity(float(free), 'B')} were free"
+            else:
+                had = ""
+            if self._records.stack[row] >= 0:
+                line = self._lines[self._records.stack[row]]
+            else:
+                line = ""
             what = f"out of memory at {at}: {asked} were asked for{had}"
             self._builder.findings.add(f"{what} ({line})" if line else what, f"GPU {device.number}")
 
@@ -232,7 +250,10 @@ class _Assembly:
         size = np.concatenate((blocks.requested[before], device.size[is_event]))
         in_use = int(blocks.requested[active].sum())
         allocated = _levels(in_use, size[len(before) :], taken, len(before))
-        start = int(device.times[0]) if len(device.times) else 0
+        if len(device.times):
+            start = int(device.times[0])
+        else:
+            start = 0
         log_reserved = _reserved(device, is_event, len(before))
         stack = np.frombuffer(records.stack, np.int32)[rows]
         stack = np.concatenate((blocks.stack[before].astype(np.int32), stack))
@@ -329,7 +350,10 @@ def _fragmentation(device: _Device, count: int) -> Floats:
 
 def _segment_columns(device: _Device, lines: list[str]) -> MemorySegments:
     """The segments of a device as columns."""
-    used, largest, count, line = [], [], [], []
+    used = []
+    largest = []
+    count = []
+    line = []
     at = 0
     for segment in device.segments:
         blocks = sum(len(run) for run in segment.blocks)
@@ -356,7 +380,8 @@ def _on_lines(trace: Trace, log: AllocatorLog) -> AllocatorLog:
     """The log, with the line and row of each event in the trace."""
     track = np.full(len(log), -1, np.int32)
     event = np.full(len(log), -1, np.int32)
-    orders, row_of = log.order, None
+    orders = log.order
+    row_of = None
     if (orders[1:] < orders[:-1]).any():  # events of one device are written by time, nearly always
         row_of = np.argsort(orders, kind="stable")
         orders = orders[row_of]

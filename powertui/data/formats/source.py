@@ -216,7 +216,8 @@ class _Inflater:
                 return
 
     def __iter__(self) -> Iterator[bytes]:
-        packed, out = GzipStream(self._content.size, self._read), 0
+        packed = GzipStream(self._content.size, self._read)
+        out = 0
         while not packed.ended:
             try:
                 piece = packed.unpack(self._size)

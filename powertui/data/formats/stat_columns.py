@@ -39,7 +39,9 @@ def number(text: str) -> tuple[int, float] | None:
 def wrap(value: int) -> int:
     """A whole number as int64, the way uint64 values wrap."""
     value &= _MASK64
-    return value - (1 << 64) if value >> 63 else value
+    if value >> 63:
+        return value - (1 << 64)
+    return value
 
 
 def empty(rows: int) -> tuple[Int64s, Floats]:
@@ -73,7 +75,10 @@ class Filler:
 
     def column(self) -> StatColumn:
         """The whole column."""
-        texts = self._texts.tolist() if self._texts is not None else None
+        if self._texts is not None:
+            texts = self._texts.tolist()
+        else:
+            texts = None
         return StatColumn(self._present, self._ints, self._floats, texts)
 
 

@@ -69,15 +69,18 @@ def sniff(head: bytes, path: str) -> int:
     messages = zip(numbers, outline.lo.tolist(), outline.hi.tolist(), strict=True)
     for number, lo, hi in islice(messages, _SNIFFED_MESSAGES):
         message = wire.hop(data, lo, min(hi, len(data)))
-        is_named = (
-            _is_named_event(message) if number == _EVENTS else _is_named_device(head, message)
-        )
+        if number == _EVENTS:
+            is_named = _is_named_event(message)
+        else:
+            is_named = _is_named_device(head, message)
         if is_named is None:
             return 0
         named_count += is_named
     if named_count:
         return min(95, 60 + 10 * named_count)
-    return 30 if path.endswith(".trace") and len(numbers) else 0
+    if path.endswith(".trace") and len(numbers):
+        return 30
+    return 0
 
 
 def _is_named_event(message: wire.Hop) -> bool | None:
@@ -98,7 +101,9 @@ def _is_named_device(head: bytes, message: wire.Hop) -> bool | None:
         return False
     # A device begins with one of its fields; anything else is the name of an XPlane.
     begin = int(values[0])
-    return True if head[begin : begin + 1] in (b"\n", b"\x10", b"\x1a") else None
+    if head[begin : begin + 1] in (b"\n", b"\x10", b"\x1a"):
+        return True
+    return None
 
 
 class _Args:
@@ -108,7 +113,8 @@ class _Args:
         self._stored = stored
 
     def _args_at(self, position: int) -> list[tuple[str, str]]:
-        lo, length = position % _PLACE_LIMIT, position >> _LENGTH_SHIFT
+        lo = position % _PLACE_LIMIT
+        length = position >> _LENGTH_SHIFT
         if not length or lo + length > self._stored.size:
             return []
         try:
@@ -150,7 +156,8 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
         problem, hint = describe(source.head, source.path)
         raise UnreadableFile(source.path, problem, hint=hint)
     source.limit.check(source.path, _EVENT_BYTES * len(lo))
-    names, args = PairNames(), _Args(stored)
+    names = PairNames()
+    args = _Args(stored)
     parts = []
     for first in range(0, len(lo), SLICE):
         rows = slice(first, first + SLICE)
@@ -175,7 +182,10 @@ def _events(
     begins = np.where(has_title, fields.value[4], 0)
     ends = np.where(has_title, fields.end[4], 0)
     for row, (first, last) in enumerate(zip(begins.tolist(), ends.tolist(), strict=True)):
-        key = data[first - base : last - base] if last else b""
+        if last:
+            key = data[first - base : last - base]
+        else:
+            key = b""
         code = codes.get(key)
         if code is None:
             text = key.decode("utf-8", "replace")
@@ -196,7 +206,10 @@ def _lines(
     lines: dict[int, list[Int64s]] = {}  # the rows of each line, by device
     if columns:
         device, resource, start, length, name, position = columns
-        first = int(start.min()) if len(start) else 0
+        if len(start):
+            first = int(start.min())
+        else:
+            first = 0
         start = start - (first if first > _MAX_SESSION_START_PS else 0)
         quota = LineQuota()
         for rows in _groups(device, resource):

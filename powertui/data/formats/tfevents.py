@@ -90,7 +90,10 @@ def read(
         tails.append(tail)
     log = tail.log()
     if log.records == 0:
-        problem = log.warnings[0].cause if log.warnings else "has no complete record yet"
+        if log.warnings:
+            problem = log.warnings[0].cause
+        else:
+            problem = "has no complete record yet"
         hint = (
             "Unpack it with gunzip."
             if problem == _PACKED
@@ -123,11 +126,9 @@ class _Points:
 
     def __init__(self) -> None:
         self._window: list[tuple[Int64s, Int64s, Int64s, Floats]] = []
-        self._steps, self._walls, self._values = (
-            GrowingColumn(np.int64),
-            GrowingColumn(np.int64),
-            GrowingColumn(np.float64),
-        )
+        self._steps = GrowingColumn(np.int64)
+        self._walls = GrowingColumn(np.int64)
+        self._values = GrowingColumn(np.float64)
 
     def add(self, row: Int64s, step: Int64s, wall: Int64s, value: Floats) -> None:
         """Rows of the window that is read; they may come in several groups."""
@@ -190,7 +191,8 @@ class Tail:
                 identity = (status.st_dev, status.st_ino)
                 if identity != self._identity or status.st_size < self._size:
                     self.__init__(self.path, self.group, self.limit)  # type: ignore[misc]
-                self._identity, self._size = identity, status.st_size
+                self._identity = identity
+                self._size = status.st_size
                 while not self._dead:
                     before = self._offset
                     if too_much := self.limit.exceeded(self._points * _POINT_BYTES):
@@ -422,7 +424,10 @@ class Tail:
             if self._graph(tag, plugin, wall):
                 pass
             elif plugin in _MARKER_PLUGINS:
-                text = bytes(value.tensor.string_val[0]) if value.tensor.string_val else b""
+                if value.tensor.string_val:
+                    text = bytes(value.tensor.string_val[0])
+                else:
+                    text = b""
                 self._markers.append((tag, text.decode(errors="replace"), wall))
             elif plugin in ("scalars", ""):
                 number = tfevents_records.one_number(value.tensor)
@@ -436,8 +441,10 @@ def _in_order(
     """The scalars of one window, in the order of its records."""
     scalars = list(singles)
     for part in parts:
-        rows, steps = part.row.tolist(), part.step.tolist()
-        walls, values = part.wall_ns.tolist(), part.value.tolist()
+        rows = part.row.tolist()
+        steps = part.step.tolist()
+        walls = part.wall_ns.tolist()
+        values = part.value.tolist()
         for row, step, wall_ns, value in zip(rows, steps, walls, values, strict=True):
             scalars.append((row, Scalar(part.tag, step, wall_ns, value)))
     return [scalar for _, scalar in sorted(scalars, key=lambda pair: pair[0])]

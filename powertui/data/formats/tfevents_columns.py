@@ -50,7 +50,8 @@ def scan(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> WindowRecords:
         return WindowRecords([], np.arange(len(lo)))
     rows, lo, hi = _single_values(data, rows, event.value[2][rows], event.end[2][rows])
     values = _values(data, lo, hi)
-    rows, values = rows[values.plain], values.of_rows(values.plain)
+    rows = rows[values.plain]
+    values = values.of_rows(values.plain)
     scalars: list[ScalarColumns] = []
     is_rest = np.ones(len(wall), np.bool_)
     for tag, tag_rows in _by_tag(data, values.tag_lo, values.tag_hi):
@@ -79,7 +80,8 @@ def _is_plain_event(
     plain = has_wall & has_summary & np.isfinite(wall) & (wall > first_s) & (wall < last_s)
     # A summary that ends where the event ends, and begins where the step ends, leaves no room for
     # any other field.
-    summary_lo, summary_hi = event.value[2], event.end[2]
+    summary_lo = event.value[2]
+    summary_hi = event.end[2]
     plain &= summary_hi == hi
     plain &= data[lo] == wire.tag(1, FIXED64)
     step_bytes = np.where(has_step, 1 + _varint_length(event.value[1]), 0)
@@ -94,7 +96,8 @@ def _single_values(
 ) -> tuple[Int64s, Int64s, Int64s]:
     """(rows, begins, ends) of the values of those summaries that hold one value."""
     value = wire.pick(data, lo, hi, [wire.tag(1, LEN)])
-    begin, end = value.value[0], value.end[0]
+    begin = value.value[0]
+    end = value.end[0]
     single = value.present[0] & (end == hi) & (lo + 1 + _varint_length(end - begin) == begin)
     return rows[single], begin[single], end[single]
 
@@ -164,7 +167,8 @@ def _is_scalars(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> Bools:
     """Whether each metadata names the plugin of scalars."""
     plugin = wire.pick(data, lo, hi, [wire.tag(1, LEN)])
     name = wire.pick(data, plugin.value[0], plugin.end[0], [wire.tag(1, LEN)])
-    begin, end = name.value[0], name.end[0]
+    begin = name.value[0]
+    end = name.end[0]
     is_scalars = plugin.present[0] & name.present[0] & (end - begin == len(_SCALARS))
     begin = np.where(is_scalars, begin, 0)
     last = len(data) - 1
@@ -191,7 +195,8 @@ def _tensors(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> tuple[Floats, Bo
     decoded = np.zeros(len(lo), np.bool_)
     # (field, dtype, bytes): the content or the values; float or double.
     for field, kind, width in ((2, 1, 4), (2, 2, 8), (3, 1, 4), (4, 2, 8)):
-        begin, end = fields.value[field], fields.end[field]
+        begin = fields.value[field]
+        end = fields.end[field]
         matches = fields.present[field] & scalar_shape & (dtype == kind) & (end - begin == width)
         matches &= ~decoded
         if matches.any():

@@ -106,7 +106,9 @@ def _payloads(
     if fields.bad >= 0 or not set(others).isdisjoint(fields.number.tolist()):
         return None
     rows = np.flatnonzero((fields.wire == LEN) & np.isin(fields.number, list(numbers)))
-    number, first, end = fields.number[rows], fields.lo[rows], fields.hi[rows]
+    number = fields.number[rows]
+    first = fields.lo[rows]
+    end = fields.hi[rows]
     return list(zip(number.tolist(), first.tolist(), end.tolist(), strict=True))
 
 
@@ -157,7 +159,9 @@ def one_number(tensor: Any) -> float | None:
     if len(tensor.half_val) == 1 and tensor.dtype in (_FLOAT16, _BFLOAT16):
         return _number_of_bytes(struct.pack("<H", tensor.half_val[0] & 0xFFFF), tensor.dtype)
     # A zero is often left out altogether: proto3 has no way to say "present".
-    return 0.0 if tensor.dtype in _DTYPES and not tensor.string_val else None
+    if tensor.dtype in _DTYPES and not tensor.string_val:
+        return 0.0
+    return None
 
 
 def _number_of_bytes(content: bytes, dtype: int) -> float | None:

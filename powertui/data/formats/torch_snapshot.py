@@ -29,7 +29,9 @@ def sniff(head: bytes, _path: str) -> int:
     """A pickle that begins with segments."""
     if not _PROTOCOL.match(head):
         return 0
-    return _CONFIDENCE if any(mark in head[:_MAX_FIRST] for mark in _MARKS) else 0
+    if any(mark in head[:_MAX_FIRST] for mark in _MARKS):
+        return _CONFIDENCE
+    return 0
 
 
 def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:

@@ -205,7 +205,10 @@ class _Collector(ThreadCollector):
             return None
 
     def _set_origin(self, us: float) -> None:
-        self.origin.us = math.floor(us) if _MAX_SESSION_TS_US < us < UNIX_US[1] else 0
+        if _MAX_SESSION_TS_US < us < UNIX_US[1]:
+            self.origin.us = math.floor(us)
+        else:
+            self.origin.us = 0
 
     def _ps(self, event: dict[str, Any], raw: str) -> int:
         ts = float(event["ts"])
@@ -239,7 +242,8 @@ class _Collector(ThreadCollector):
         args = event.get("args")
         if not isinstance(args, dict):
             return start, length
-        begin_ns, end_ns = _nanoseconds(args.get("BeginNs")), _nanoseconds(args.get("EndNs"))
+        begin_ns = _nanoseconds(args.get("BeginNs"))
+        end_ns = _nanoseconds(args.get("EndNs"))
         if begin_ns is None or end_ns is None:
             return start, length
         assert self.origin.us is not None
@@ -255,7 +259,8 @@ class _Collector(ThreadCollector):
         """
         at = self._ps(event, raw)
         category = clean(as_text(event.get("cat", "")))
-        pid, label = event.get("pid"), f"{category or 'spans'} (asynchronous)"
+        pid = event.get("pid")
+        label = f"{category or 'spans'} (asynchronous)"
         thread = self._thread(pid, label)
         if thread is self._beyond:
             self.quota.left_out += what != "end"
@@ -376,7 +381,9 @@ def _nanoseconds(value: Any) -> int | None:
     if not isinstance(value, (str, int)):
         return None
     text = str(value)
-    return int(text) if text.isdecimal() and len(text) < 19 else None
+    if text.isdecimal() and len(text) < 19:
+        return int(text)
+    return None
 
 
 def _default_name(number: Any, what: str = "") -> str:

@@ -259,7 +259,8 @@ def _session(planes: list[_Plane]) -> tuple[int, int] | None:
         if plane.name != "Task Environment":
             continue
         stats = {stat.name: stat.value for stat in plane.stats}
-        start, stop = stats.get("profile_start_time"), stats.get("profile_stop_time")
+        start = stats.get("profile_start_time")
+        stop = stats.get("profile_stop_time")
         if not isinstance(start, int) or not isinstance(stop, int):
             continue
         if 0 < start <= stop and (stop - start) * PS_PER_NS < LIMIT_PS:
@@ -301,8 +302,12 @@ class _LineReader:
         size: int,
         total: int,
     ) -> None:
-        self.stored, self.names, self.builder = stored, names, builder
-        self.progress, self.size, self.total = progress, size, max(total, 1)
+        self.stored = stored
+        self.names = names
+        self.builder = builder
+        self.progress = progress
+        self.size = size
+        self.total = max(total, 1)
         self.done = 0
         self.aside = wire.Aside() if wire.COMPILED else None
         self.buffer = np.empty(min(windows.WINDOW, stored.size), np.uint8)
@@ -317,7 +322,10 @@ class _LineReader:
         """
         findings = self.builder.findings
         where = f"{process.name} {head.name}".strip()
-        shift = zero_ns if UNIX_NS[0] <= head.timestamp_ns < UNIX_NS[1] else 0
+        if UNIX_NS[0] <= head.timestamp_ns < UNIX_NS[1]:
+            shift = zero_ns
+        else:
+            shift = 0
         base = (head.timestamp_ns - shift) * PS_PER_NS
         if abs(base) > LIMIT_PS:
             findings.add(
@@ -355,7 +363,8 @@ class _LineReader:
         if self.aside is None or table is None or head.bad >= 0:
             return False
         self.aside.last_line = self.done + head.events >= self.total
-        origin, end = head.stretches[0].lo, head.stretches[-1].hi
+        origin = head.stretches[0].lo
+        end = head.stretches[-1].hi
         span = (self.builder.earliest, self.builder.latest)
         scan = wire.LaneScan(head.events, end - origin, base, span, table, self.aside)
         changed: FileChanged | None = None
@@ -413,7 +422,8 @@ class _LineReader:
                         )
                     if scan.rows == 0 and scan.next <= place:
                         break  # never trust a file to make progress
-                    at, place = at + scan.rows, scan.next
+                    at = at + scan.rows
+                    place = scan.next
                     self._report_progress(at)
         except FileChanged as error:
             changed = error

@@ -105,7 +105,9 @@ def counters_of_log(log: AllocatorLog) -> tuple[Counter, ...]:
 def _known(times: Int64s, levels: Floats) -> tuple[Int64s, Floats]:
     """The levels that are known: the log's own columns where all are, and no copies of them."""
     known = np.isfinite(levels)
-    return (times, levels) if known.all() else (times[known], levels[known])
+    if known.all():
+        return (times, levels)
+    return (times[known], levels[known])
 
 
 def _parts(trace: Trace) -> list[_Part]:
@@ -138,7 +140,8 @@ def _parts(trace: Trace) -> list[_Part]:
 
 def _logs(parts: list[_Part]) -> tuple[AllocatorLog, ...]:
     """One log an allocator, by name."""
-    pool, names = TextPool(), TextPool()
+    pool = TextPool()
+    names = TextPool()
     allocator_parts = [_allocator_numbers(part, names) for part in parts]
     allocator = np.concatenate(allocator_parts)
     times = np.concatenate([part.times for part in parts])

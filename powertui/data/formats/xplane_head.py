@@ -35,7 +35,9 @@ def sniff(head: bytes, path: str) -> int:
             return _sniff_plane(head, at, min(at + size, len(head)), named)
         return 10 if named else 0
     # A session without a plane still has its errors (2), warnings (3) and hostnames (4).
-    return 30 if named and head[0] in (0x12, 0x1A, 0x22) else 0
+    if named and head[0] in (0x12, 0x1A, 0x22):
+        return 30
+    return 0
 
 
 def _sniff_plane(head: bytes, at: int, end: int, named: bool) -> int:
@@ -104,7 +106,8 @@ def _times(stream: BinaryIO, at: int, length: int) -> tuple[int, int] | None:
     values = {
         names.get(stat.metadata_id): stat.uint64_value or stat.int64_value for stat in plane.stats
     }
-    start, stop = values.get("profile_start_time"), values.get("profile_stop_time")
+    start = values.get("profile_start_time")
+    stop = values.get("profile_stop_time")
     first_ns, last_ns = _UNIX_NS
     if start is None or not first_ns < start < last_ns:
         return None

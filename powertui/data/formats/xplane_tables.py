@@ -41,7 +41,9 @@ class TextTable:
     def __init__(self, arena: Bytes, keys: Int64s, lo: Int64s, hi: Int64s) -> None:
         order = np.argsort(keys, kind="stable")
         self._data = arena
-        self._keys, self._lo, self._hi = keys[order], lo[order], hi[order]
+        self._keys = keys[order]
+        self._lo = lo[order]
+        self._hi = hi[order]
         self._decoded: dict[int, str] = {}
         self._keys_by_text: dict[str, list[int]] | None = None
 
@@ -220,7 +222,9 @@ def _first_values(
     scan: wire.StatScan, first: int, count: int
 ) -> tuple[wire.types.UInt8s, Int64s, Int64s]:
     """The values of a name that has several numbers: those under the first number that has any."""
-    kind, bits, end = scan.kind[first], scan.bits[first], scan.end[first]
+    kind = scan.kind[first]
+    bits = scan.bits[first]
+    end = scan.end[first]
     for key in range(first + 1, first + count):
         missing = (kind == wire.NO_VALUE) & (scan.kind[key] != wire.NO_VALUE)
         kind[missing] = scan.kind[key][missing]
@@ -361,12 +365,16 @@ class _PlaneNames:
         keys = entries.keys[order]
         last = np.ones(len(keys), np.bool_)
         last[:-1] = keys[1:] != keys[:-1]  # of repeated keys the last counts
-        keys, order = keys[last], order[last]
-        self._stored, self._source = stored, source
+        keys = keys[last]
+        order = order[last]
+        self._stored = stored
+        self._source = source
         self._keys = keys
-        self._lo, self._hi = entries.lo[order], entries.hi[order]
+        self._lo = entries.lo[order]
+        self._hi = entries.hi[order]
         self._texts = entries.arena
-        self._text_lo, self._text_hi = entries.text_lo[:, order], entries.text_hi[:, order]
+        self._text_lo = entries.text_lo[:, order]
+        self._text_hi = entries.text_hi[:, order]
         # Ids are dense in every known file: then a table is faster than a search.
         dense = len(keys) and int(keys[0]) >= 0 and int(keys[-1]) < 4 * len(keys) + 1024
         self._table: Int64s | None = None

@@ -44,7 +44,10 @@ def parts(entry: TrainingEntry) -> tuple[Part, ...]:
     by_program: dict[tuple[str, str], list[EventFile]] = {}
     for file in _scalars(entry):
         host, pid = run_of(file.path)
-        program = host if pid is None else f"process {pid} of {host}"
+        if pid is None:
+            program = host
+        else:
+            program = f"process {pid} of {host}"
         base = base_of(str(Path(file.path).parent))
         by_program.setdefault((base, program), []).append(file)
     scalars = []
@@ -62,7 +65,9 @@ def _name_of_scalars(base: str, program: str, files: Sequence[EventFile]) -> str
     if program:
         details.append(program)
     name = Path(base).name
-    return f"{name} ({', '.join(details)})" if details else name
+    if details:
+        return f"{name} ({', '.join(details)})"
+    return name
 
 
 def move(chosen: Iterable[Part], out_of: Iterable[TrainingEntry], to: TrainingEntry | None) -> Move:
@@ -213,17 +218,21 @@ class _Changes:
         return tuple(sorted(entries, key=lambda entry: entry.name))
 
     def _entry(self, content: _Content) -> TrainingEntry:
-        was, before = content.entry, _Content.from_entry(content.entry)
-        removed, added = before.without(content), content.without(before)
+        was = content.entry
+        before = _Content.from_entry(content.entry)
+        removed = before.without(content)
+        added = content.without(before)
         if not removed and not added:
             return was
         sessions = self._sessions(content, before)
-        path, name = was.path, was.name
+        path = was.path
+        name = was.name
         reasons = [*was.reasons, *_by_hand(removed, added)]
         if not was.path:
             path, name = self._place(content)
             reasons = ["set apart by hand"]
-        first_ns, last_ns = was.first_ns, was.last_ns
+        first_ns = was.first_ns
+        last_ns = was.last_ns
         if not _has_same_times(content, before):
             first_ns, last_ns = _span(content.scalars.values())
         return replace(
@@ -245,7 +254,8 @@ class _Changes:
         sessions = []
         for key, run in sorted(content.sessions.items(), key=lambda pair: pair[1].name):
             other_files = [file for file in run.tfevents if not file.has_scalars]
-            scalars, power = content.scalars, content.power
+            scalars = content.scalars
+            power = content.power
             if key in before.sessions:
                 scalars_of_run = {
                     _real(file.path): file for file in run.tfevents if file.has_scalars

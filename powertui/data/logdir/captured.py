@@ -40,7 +40,10 @@ def when(run: RunEntry, index: int | None = None) -> Captured | None:
     this host.
     """
     for file in run.profiles if index is None else run.profiles[index : index + 1]:
-        span = xplane_head.session_span(file.path) if file.tool == "xplane.pb" else None
+        if file.tool == "xplane.pb":
+            span = xplane_head.session_span(file.path)
+        else:
+            span = None
         if span is not None:
             return Captured(
                 *span, "start and end of the session as recorded in the profile", exact=True
@@ -67,7 +70,10 @@ def _by_names(run: RunEntry) -> Captured | None:
     if local is None:
         return None
     for event in run.tfevents:
-        split = split_events(Path(event.path).name) if event.kind == "profile-empty" else None
+        if event.kind == "profile-empty":
+            split = split_events(Path(event.path).name)
+        else:
+            split = None
         if split is not None and _is_one_moment(split[0] * _S, local, _NEAR_NS):
             exported = split[0] * _S
             how = f"exported at Unix second {split[0]}"

@@ -25,7 +25,8 @@ class Changes:
         there = set(folders)
         ordered = sorted(folders, key=lambda folder: (_seldom(folder, there), folder.count(os.sep)))
         likely = min(at_once, sum(not _seldom(folder, there) for folder in folders))
-        self._always, self._others = ordered[:likely], ordered[likely:]
+        self._always = ordered[:likely]
+        self._others = ordered[likely:]
         self._by_turns = by_turns
         self._turn = 0  # the next of the others
         self._times: dict[str, int | None] = {}
@@ -34,9 +35,10 @@ class Changes:
     def look(self) -> bool:
         """Whether one of the folders that are asked this time is another than before."""
         by_turns = self._others[self._turn : self._turn + self._by_turns]
-        self._turn = (
-            self._turn + self._by_turns if self._turn + self._by_turns < len(self._others) else 0
-        )
+        if self._turn + self._by_turns < len(self._others):
+            self._turn = self._turn + self._by_turns
+        else:
+            self._turn = 0
         moved = False
         for folder in (*self._always, *by_turns):
             now = _time(folder)

@@ -48,4 +48,6 @@ def stem(file: FoundFile) -> str:
 
 def suffix(file: FoundFile) -> str:
     """As the reader names such files."""
-    return "trace.json.gz" if file.name.lower().endswith(".gz") else "trace.json"
+    if file.name.lower().endswith(".gz"):
+        return "trace.json.gz"
+    return "trace.json"

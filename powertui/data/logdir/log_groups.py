@@ -181,7 +181,10 @@ def _reason(summaries: Sequence[_Summary]) -> str:
     if len({summary.rotated for summary in summaries}) == 1:
         return "parts of one rotated power log"
     hosts = sorted({host for summary in summaries for host in summary.hosts})
-    of_hosts = f" of {', '.join(hosts[:_MAX_HOSTS_NAMED])}" if hosts else ""
+    if hosts:
+        of_hosts = f" of {', '.join(hosts[:_MAX_HOSTS_NAMED])}"
+    else:
+        of_hosts = ""
     return f"{len(summaries)} power logs{of_hosts}, written at the same time"
 
 

@@ -19,7 +19,10 @@ def candidates_above(tree: Tree, start: Path, walked: Iterable[str]) -> list[Fou
 
     Another training's log may be there as well: nobody's power is taken unasked.
     """
-    folders = [start.parent] if start.parent != start else []
+    if start.parent != start:
+        folders = [start.parent]
+    else:
+        folders = []
     for above in (start, *start.parents[:5]):
         if above.name.lower() in filenames.LOG_FOLDERS and above.parent != above:
             folders.append(above.parent)
@@ -47,7 +50,9 @@ def recognised(candidates: Iterable[FoundFile]) -> tuple[PowerFile, ...]:
 def named(file: FoundFile) -> tuple[PowerFile, ...]:
     """The log that a person named: what a reader of power logs takes at all, under any name."""
     dialect, _ = _dialect(file) if file.size else ("", 0)
-    return (PowerFile(file.path, dialect, file.size),) if dialect else ()
+    if dialect:
+        return (PowerFile(file.path, dialect, file.size),)
+    return ()
 
 
 def given(root: Path, runs: list[RunEntry], logs: tuple[PowerFile, ...]) -> Iterator[RunEntry]:
@@ -87,7 +92,8 @@ def _runs_below(runs: list[RunEntry]) -> dict[str, _Below]:
     """For every folder that has runs below it (or is one) which those are."""
     out: dict[str, _Below] = {}
     for index, run in enumerate(runs):
-        folder, top = run.path, ""
+        folder = run.path
+        top = ""
         while True:
             below = out.setdefault(folder, _Below())
             below.runs.append(index)

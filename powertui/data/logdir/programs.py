@@ -36,7 +36,9 @@ class TrainedProgram(NamedTuple):
 def base_of(folder: str) -> str:
     """The folder of a training: `train/` and `validation/` are parts of it."""
     place = Path(folder)
-    return str(place.parent) if place.name in filenames.PARTS else str(place)
+    if place.name in filenames.PARTS:
+        return str(place.parent)
+    return str(place)
 
 
 def programs_of(events: Sequence[EventFile]) -> list[TrainedProgram]:

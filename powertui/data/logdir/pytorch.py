@@ -40,7 +40,9 @@ class TraceFile:
     @property
     def suffix(self) -> str:
         """As the reader names it."""
-        return "pt.trace.json.gz" if self.file.name.lower().endswith(".gz") else "pt.trace.json"
+        if self.file.name.lower().endswith(".gz"):
+            return "pt.trace.json.gz"
+        return "pt.trace.json"
 
     @property
     def stem(self) -> str:
@@ -83,7 +85,10 @@ def cycles(traces: Sequence[TraceFile]) -> list[list[TraceFile]]:
     groups: dict[str, list[TraceFile]] = {}
     for trace in sorted(traces, key=lambda trace: (trace.time, trace.file.name)):
         # Without a time in their names, files whose names differ in digits alone go together.
-        group = "" if trace.time else "name " + _DIGITS.sub("0", trace.stem)
+        if trace.time:
+            group = ""
+        else:
+            group = "name " + _DIGITS.sub("0", trace.stem)
         groups.setdefault(group, []).append(trace)
     return [run for group in groups.values() for run in _turns(group)]
 

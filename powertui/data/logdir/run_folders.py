@@ -100,12 +100,16 @@ class RunTree(Tree):
         self, folder: Path, files: list[FoundFile]
     ) -> tuple[list[RunEntry], list[FoundFile]]:
         """(the runs of PyTorch in this folder, the other files)."""
-        traces = pytorch.traces(files) if not is_run_folder(folder) else []
+        if not is_run_folder(folder):
+            traces = pytorch.traces(files)
+        else:
+            traces = []
         if not traces:
             return [], files
         home = home_of(folder)
         cycles = pytorch.cycles(traces)
-        name, events = self.name_of(folder, home), self.events_for(home)
+        name = self.name_of(folder, home)
+        events = self.events_for(home)
         runs = []
         for cycle in cycles:
             profiles = []
@@ -151,11 +155,15 @@ class RunTree(Tree):
 
         `alone`: no run lies beside them.
         """
-        traces = chrome.traces(files) if not is_run_folder(folder) else []
+        if not is_run_folder(folder):
+            traces = chrome.traces(files)
+        else:
+            traces = []
         if not traces:
             return [], files
         home = home_of(folder)
-        name, events = self.name_of(folder, home), self.events_for(home)
+        name = self.name_of(folder, home)
+        events = self.events_for(home)
         is_only_run = alone and len(traces) == 1
         runs = []
         for file in traces:

@@ -126,7 +126,10 @@ def _from_elsewhere(address: str, every_s: float) -> Iterator[Logdir]:
 
 def _here(text: str, shown: str, every_s: float) -> Iterator[Logdir]:
     """A folder or file of this machine; `shown` is how a person named it."""
-    where = Path(text).resolve() if ".." in Path(text).parts else Path(text).absolute()
+    if ".." in Path(text).parts:
+        where = Path(text).resolve()
+    else:
+        where = Path(text).absolute()
     try:
         mode = where.stat().st_mode
     except (OSError, ValueError) as error:
@@ -211,12 +214,15 @@ class _Scan(RunTree):
         loose: list[OtherFile] = []
         events: list[EventFile] = []
         power: list[FoundFile] = []
-        last_stage, min_runs, began_ns = time.monotonic(), 0, time.time_ns()
+        last_stage = time.monotonic()
+        min_runs = 0
+        began_ns = time.time_ns()
         for folder in self.walk():
             folders.append(folder)
             if time.monotonic() - last_stage >= every_s and len(runs) >= min_runs:
                 yield Logdir(shown, tuple(runs), entries=self.entries, complete=False)
-                last_stage, min_runs = time.monotonic(), len(runs) + len(runs) // 2
+                last_stage = time.monotonic()
+                min_runs = len(runs) + len(runs) // 2
             files, _ = self.listing(folder)
             if not files and not is_run_folder(folder):
                 continue
@@ -266,7 +272,10 @@ class _Scan(RunTree):
             return self._alone(shown, run)
         split = filenames.split_tool(file.name)
         host, tool = split if split is not None else (_ENDINGS.sub("", file.name) or file.name, "")
-        folder_name = path.parent.name if is_run_folder(path.parent) else path.name
+        if is_run_folder(path.parent):
+            folder_name = path.parent.name
+        else:
+            folder_name = path.name
         profiles = (ProfileFile(file.path, host, tool, file.size),)
         other_kinds = {**filenames.unread(), **filenames.RESULTS}
         if tool in other_kinds:
@@ -289,7 +298,10 @@ class _Scan(RunTree):
             # Nobody reads it. What is around it was not asked for: it would look like this file's
             # answer.
             return self._alone(shown, replace(run, name=folder_name, profiles=profiles))
-        alternates = self._alternates(path, host) if split is not None else ()
+        if split is not None:
+            alternates = self._alternates(path, host)
+        else:
+            alternates = ()
         run = replace(run, name=folder_name, profiles=profiles, alternates=alternates)
         return self._with_surroundings(shown, run, path)
 

@@ -15,7 +15,8 @@ from powertui.data.logdir.entries import RunEntry
 
 _S = 1_000_000_000
 _ZONE_STEP_NS = 900 * _S  # zones differ by multiples of a quarter of an hour
-_WEST_NS, _EAST_NS = -12 * 3600 * _S, 14 * 3600 * _S
+_WEST_NS = -12 * 3600 * _S
+_EAST_NS = 14 * 3600 * _S
 # An interval this long is the world's zones, no evidence of a moment.
 _MAX_KNOWN_NS = 3600 * _S
 
@@ -67,7 +68,10 @@ def _zone(local: Sequence[int], spans: Sequence[_Span]) -> int:
     alike this machine's, else the one nearest to UTC.
     """
     offset = datetime.fromtimestamp(local[0] / _S).astimezone().utcoffset()
-    here = 0 if offset is None else round(offset.total_seconds()) * _S
+    if offset is None:
+        here = 0
+    else:
+        here = round(offset.total_seconds()) * _S
 
     def cost(zone: int) -> tuple[int, bool, int]:
         misfit = 0

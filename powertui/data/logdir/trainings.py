@@ -84,7 +84,10 @@ class _Grouping:
         if not self.is_remote:
             # A link would be resolved: the folder is named as a person wrote it.
             has_parent_parts = ".." in self.root.parts
-            self.root = self.root.resolve() if has_parent_parts else self.root.absolute()
+            if has_parent_parts:
+                self.root = self.root.resolve()
+            else:
+                self.root = self.root.absolute()
 
     def trainings(self) -> list[TrainingEntry]:
         """All trainings, in the order of their folders; power logs alone come last."""
@@ -202,7 +205,9 @@ class _Grouping:
             name = Path(path).relative_to(self.root).as_posix()
         except ValueError:
             name = Path(path).name
-        return name if name not in ("", ".") else Path(path).name or path
+        if name not in ("", "."):
+            return name
+        return Path(path).name or path
 
     # ── power ────────────────────────────────────────────────────────────────────────────────────
 
@@ -302,7 +307,9 @@ def _clauses(runs: Sequence[RunEntry], programs: Sequence[TrainedProgram]) -> li
 def _loose_runs(runs: Sequence[RunEntry]) -> list[RunEntry]:
     """The traces of several programs side by side; none where one program wrote them all."""
     loose = [run for run in runs if not _in_plugins(run)]
-    return loose if len({_writer(run) for run in runs}) > 1 else []
+    if len({_writer(run) for run in runs}) > 1:
+        return loose
+    return []
 
 
 # ── what belongs where ───────────────────────────────────────────────────────────────────────────

@@ -22,12 +22,16 @@ NAME = "aiu-smi"
 
 def _header(line: str) -> list[str]:
     words = line.strip().lstrip("#").strip().replace(",", " ").split()
-    return [word.lower() for word in words] if words[:1] == ["ID"] and "pwr" in words else []
+    if words[:1] == ["ID"] and "pwr" in words:
+        return [word.lower() for word in words]
+    return []
 
 
 def sniff(head: str, _path: str) -> int:
     """By its header."""
-    return 98 if any(_header(line) for line in head.split("\n")[:60]) else 0
+    if any(_header(line) for line in head.split("\n")[:60]):
+        return 98
+    return 0
 
 
 # A card in the list of metric files above the table: its number, and its PCI address.
@@ -65,7 +69,9 @@ class _Table:
         """Why a row does not fit the header; "" where it does."""
         if len(cells) != len(self.names):
             return below_header(len(cells), len(self.names))
-        return "the last line may be cut" if is_last and table.was_cut(cells[-1], ["0.1"]) else ""
+        if is_last and table.was_cut(cells[-1], ["0.1"]):
+            return "the last line may be cut"
+        return ""
 
     def sensor(self, card: int) -> Sensor:
         """What a row with this card is of."""
@@ -88,7 +94,10 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             continue
         if not above.names:
             continue
-        cells = [cell.strip() for cell in line.split(",")] if "," in line else line.split()
+        if "," in line:
+            cells = [cell.strip() for cell in line.split(",")]
+        else:
+            cells = line.split()
         misfit = above.misfit(cells, is_last=number == len(lines))
         if misfit:
             notes.drop(number, misfit)

@@ -42,7 +42,9 @@ def _header(line: str) -> list[str]:
         cells = line.lower().split()
     else:
         return []
-    return cells if "gpu" in cells and any(cell in _POWERS for cell in cells) else []
+    if "gpu" in cells and any(cell in _POWERS for cell in cells):
+        return cells
+    return []
 
 
 def sniff(head: str, _path: str) -> int:
@@ -53,7 +55,9 @@ def sniff(head: str, _path: str) -> int:
     if re.search(r"(?m)^GPU: \d{1,3}\s*$", head) and "SOCKET_POWER:" in head:
         return 96
     lines = head.split("\n")[:30]
-    return 96 if any(_is_monitor(stamps.split_time(line)[1]) for line in lines) else 0
+    if any(_is_monitor(stamps.split_time(line)[1]) for line in lines):
+        return 96
+    return 0
 
 
 def _is_monitor(line: str) -> bool:
@@ -102,12 +106,16 @@ def _walk(value: Any, when: str, line: int, collected: Collected) -> None:
 
 def _add_gpu(gpu: int, power: Any, when: str, line: int, collected: Collected) -> None:
     """The readings of one GPU: an object with several, or one alone."""
-    readings = power if isinstance(power, dict) else {"power": power}
+    if isinstance(power, dict):
+        readings = power
+    else:
+        readings = {"power": power}
     for name, kind in _POWERS.items():
         cell = readings.get(name)
         unit = "W"
         if isinstance(cell, dict):
-            unit, cell = str(cell.get("unit", "W")), cell.get("value")
+            unit = str(cell.get("unit", "W"))
+            cell = cell.get("value")
         if cell is None or isinstance(cell, (dict, list)):
             continue
         known_unit = units.unit_of_symbol(unit) or units.UNITS["W"]

@@ -31,11 +31,9 @@ def sniff(head: str, _path: str) -> int:
     first = next(
         (line for line in head.split("\n") if line.strip() and not line.startswith("#")), ""
     )
-    return (
-        97
-        if _TICKS.search(first.split(",")[0]) or ("oca_counter" in first and "PWR" in first)
-        else 0
-    )
+    if _TICKS.search(first.split(",")[0]) or ("oca_counter" in first and "PWR" in first):
+        return 97
+    return 0
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:

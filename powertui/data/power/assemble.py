@@ -60,7 +60,10 @@ def power_series(
         count = int(absurd.sum())
         notes.say(f"{count} readings of {name} are more than any machine draws; dropped")
         rows = rows.take(~absurd)
-        joined = None if joined is None else replace(joined, ns=joined.ns[~absurd])
+        if joined is None:
+            joined = None
+        else:
+            joined = replace(joined, ns=joined.ns[~absurd])
     if joined is None:
         joined = steps_of_clock.join_rows(rows.ns, joules=rows.joules)
     clocks: tuple[int, ...] = ()
@@ -68,7 +71,8 @@ def power_series(
         true_watts = _watts_on_true_lengths(rows, joined.ns)
         rows = _Rows(joined.ns, true_watts, rows.joules)
         if _moves_with_steps(clock):
-            clock, clocks = _either_clock(clock, joined), joined.clocks_ns
+            clock = _either_clock(clock, joined)
+            clocks = joined.clocks_ns
         notes.say(_steps_in_words(joined))
     if joined.least_ns < 0:
         backward_count = int((np.diff(rows.ns) < 0).sum())
@@ -102,7 +106,10 @@ class _Rows(NamedTuple):
 
     def take(self, rows: Bools | Int64s) -> _Rows:
         """Some of the rows."""
-        joules = None if self.joules is None else self.joules[rows]
+        if self.joules is None:
+            joules = None
+        else:
+            joules = self.joules[rows]
         return _Rows(self.ns[rows], self.watts[rows], joules)
 
 
@@ -112,7 +119,8 @@ def sampled_channels(
     """The channels of readings that one name stands for: several where unequal readings of one
     moment show that they are several devices'.
     """
-    ns, watts = np.asarray(ns, np.int64), np.asarray(watts, np.float64)
+    ns = np.asarray(ns, np.int64)
+    watts = np.asarray(watts, np.float64)
     devices = shared_moments.split_by_device(ns, watts)
     if not devices:
         return [power_series(sensor, ns, watts, clock=clock, notes=notes)]
@@ -203,7 +211,10 @@ def _one_per_time(rows: _Rows, name: str, notes: Notes) -> tuple[_Rows, bool]:
         notes.say(f"{repeated_count} rows of {name} repeat another row; dropped")
     if mixed_count:
         notes.say(f"{mixed_count} times in {name} have several readings; their mean is used")
-    joules = None if rows.joules is None else np.add.reduceat(rows.joules, starts)
+    if rows.joules is None:
+        joules = None
+    else:
+        joules = np.add.reduceat(rows.joules, starts)
     return _Rows(rows.ns[starts], mean, joules), mixed_count > len(starts) / 2
 
 
@@ -214,7 +225,10 @@ def zeroed(
 
     Elapsed times keep the log's own zero.
     """
-    ns = column.ns if rows.all() else column.ns[rows]
+    if rows.all():
+        ns = column.ns
+    else:
+        ns = column.ns[rows]
     if not len(ns):
         return ns, Clock()
     zero = int(ns.min())
@@ -228,7 +242,8 @@ def _starts_near_zero(ns: Int64s) -> bool:
     """Whether times count from the log's own start, and are no uptime: the first row comes within
     the log's own length (or ten seconds).
     """
-    first, last = int(ns.min()), int(ns.max())
+    first = int(ns.min())
+    last = int(ns.max())
     return 0 <= first <= max(_MAX_FIRST_ROW_NS, last - first)
 
 

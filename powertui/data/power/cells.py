@@ -34,7 +34,9 @@ def number(text: str) -> float:
         value = float(text)
     except ValueError:
         return _number_in_words(text)
-    return value if abs(value) <= MAX_READING else float("nan")
+    if abs(value) <= MAX_READING:
+        return value
+    return float("nan")
 
 
 def _number_in_words(text: str) -> float:
@@ -104,7 +106,9 @@ class CodedTexts(Sequence[str]):
         """The rows that hold one of these texts."""
         chosen = set(values)
         is_chosen = np.array([value in chosen for value in self.values], np.bool_)
-        return np.asarray(is_chosen[self.codes]) if len(is_chosen) else np.zeros(0, np.bool_)
+        if len(is_chosen):
+            return np.asarray(is_chosen[self.codes])
+        return np.zeros(0, np.bool_)
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,10 @@ class Collected:
 
         What is no number is left out, counted and named.
         """
-        number = table.number(value) if isinstance(value, str) else float(value)
+        if isinstance(value, str):
+            number = table.number(value)
+        else:
+            number = float(value)
         if not np.isfinite(number) or abs(number) > table.MAX_READING:
             self.notes.drop(line, f"{str(value)[:20]!r} instead of a reading")
             return
@@ -182,7 +185,8 @@ class Collected:
     ) -> list[PowerSeries]:
         rows = np.array(channel.rows)
         good = ok[rows]
-        ns_of_channel, values = ns[rows[good]], np.array(channel.values)[good]
+        ns_of_channel = ns[rows[good]]
+        values = np.array(channel.values)[good]
         if not len(ns_of_channel):
             return []
         sensor = replace(
@@ -193,13 +197,15 @@ class Collected:
         joules = None
         if channel.counter:
             order = np.argsort(ns_of_channel, kind="stable")
-            ns_of_channel, values = ns_of_channel[order], values[order]
+            ns_of_channel = ns_of_channel[order]
+            values = values[order]
             if len(ns_of_channel) < 2:
                 return []
             joules, values = counters.intervals(ns_of_channel, values, self.notes, sensor.name)
         elif channel.kind is PowerKind.INTERVAL:
             order = np.argsort(ns_of_channel, kind="stable")
-            ns_of_channel, values = ns_of_channel[order], values[order]
+            ns_of_channel = ns_of_channel[order]
+            values = values[order]
             joules = np.r_[np.nan, values[1:] * np.diff(ns_of_channel) / NS_PER_S]
         if joules is None:
             return assemble.sampled_channels(

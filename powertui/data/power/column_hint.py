@@ -34,7 +34,10 @@ def column_hint(rows: table.FileCells) -> str:
     if not watts:
         return f"{names} Name two: --watts-col NAME --time-col NAME --unit W"
     likely = max(watts, key=lambda column: _likeness(rows, column))
-    time_name = "NAME" if time is None else _quoted(rows, time)
+    if time is None:
+        time_name = "NAME"
+    else:
+        time_name = _quoted(rows, time)
     options = f"--watts-col {_quoted(rows, likely)} --time-col {time_name} --unit W"
     return (
         f"{names} If {_shown(rows.names[likely])} is the power in W, add: "

@@ -30,7 +30,10 @@ def table_layout(head: str, path: str) -> table.Shape | None:
     if layout is None:
         return None
     lines = head.split("\n", layout.first + 1)
-    first_row = lines[layout.first] if len(lines) > layout.first else ""
+    if len(lines) > layout.first:
+        first_row = lines[layout.first]
+    else:
+        first_row = ""
     return _named_by_file(layout, first_row, path)
 
 
@@ -39,7 +42,9 @@ def _named_by_file(layout: table.Shape, first_row: str, path: str) -> table.Shap
     if layout.names == _COLLECTD_HEADER:
         collectd = _COLLECTD_NAME.fullmatch(name)
         # collectd's type `power` is in watts.
-        return replace(layout, names=("epoch", f"{collectd[1]} [W]")) if collectd else layout
+        if collectd:
+            return replace(layout, names=("epoch", f"{collectd[1]} [W]"))
+        return layout
     if not layout.named and _NVIDIA_STATS_ROW.fullmatch(first_row.strip()):
         return replace(layout, names=("gpu", "metric", "timestamp", "value"), named=True)
     if layout.named or not _MLFLOW_ROW.fullmatch(first_row.strip()):

@@ -53,7 +53,10 @@ class TimeColumn:
 
     def __post_init__(self) -> None:
         if self.ok.any():
-            readable = self.ns if self.ok.all() else self.ns[self.ok]
+            if self.ok.all():
+                readable = self.ns
+            else:
+                readable = self.ns[self.ok]
             half = len(readable) // 2
             middle = np.int64(np.partition(readable, half)[half])
             farthest = max(int(readable.max()) - int(middle), int(middle) - int(readable.min()))
@@ -123,7 +126,10 @@ def unit_in(name: str) -> int | None:
 def from_numbers(values: Floats, name: str = "") -> TimeColumn:
     """Numbers as time: Unix time by its size, anything smaller is elapsed."""
     ok = np.isfinite(values)
-    middle = float(np.median(values[ok])) if ok.any() else 0.0
+    if ok.any():
+        middle = float(np.median(values[ok]))
+    else:
+        middle = 0.0
     for low, high, factor, words in _EPOCHS:
         if low <= middle < high:
             return TimeColumn(_scaled(values, ok, factor), ok, "absolute", words)

@@ -37,11 +37,15 @@ def intervals(
     range is known and the counter was near its end; else it was reset, and nobody knows what ran
     meanwhile.
     """
-    delta, seconds = np.full(len(joules), np.nan), np.full(len(joules), np.nan)
+    delta = np.full(len(joules), np.nan)
+    seconds = np.full(len(joules), np.nan)
     delta[1:], seconds[1:] = np.diff(joules), np.diff(ns) / NS_PER_S
     falls = np.flatnonzero((delta < 0) & (seconds > 0))
     rises = (delta >= 0) & (seconds > 0)
-    usual = float(np.median(delta[rises] / seconds[rises])) if rises.any() else 0.0
+    if rises.any():
+        usual = float(np.median(delta[rises] / seconds[rises]))
+    else:
+        usual = 0.0
     wraps = resets = 0
     for row in falls:
         before = float(joules[row] - delta[row])

@@ -39,7 +39,9 @@ def _header(line: str) -> list[str]:
     if not rest.startswith("#"):
         return []
     words = rest.lstrip("# ").split()
-    return words[1:] if words[:1] == ["Entity"] else []
+    if words[:1] == ["Entity"]:
+        return words[1:]
+    return []
 
 
 def sniff(head: str, _path: str) -> int:
@@ -65,7 +67,10 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             continue
         if cells[0].upper() == "ID":
             is_whole = len(cells) == len(names) + 1
-            units_below = dict(zip(names, cells[1:], strict=False)) if is_whole else {}
+            if is_whole:
+                units_below = dict(zip(names, cells[1:], strict=False))
+            else:
+                units_below = {}
             continue
         gpu = re.match(r"GPU\s+(\d{1,3})\s", line.text.strip() + " ")
         if gpu is None:
@@ -87,7 +92,9 @@ def _misfit(cells: list[str], width: int, *, is_last: bool) -> str:
     """Why a row does not fit its header; "" where it does. An entity is two words."""
     if len(cells) != width + 2:
         return f"has {len(cells) - 2} values where the header names {width}"
-    return "the last line may be cut" if is_last and table.was_cut(cells[-1], ["0.1"]) else ""
+    if is_last and table.was_cut(cells[-1], ["0.1"]):
+        return "the last line may be cut"
+    return ""
 
 
 def _add(
@@ -103,7 +110,10 @@ def _add(
     value = table.number(cell)
     if abs(value) > _BLANK or (usual_unit == "W" and value in _BLANKS):
         cell = "blank"
-    label = f"GPU {gpu} ({kind})" if kind else f"GPU {gpu}"
+    if kind:
+        label = f"GPU {gpu} ({kind})"
+    else:
+        label = f"GPU {gpu}"
     sensor = Sensor(label, f"dcgm {kind}".strip(), Scope.GPU, device=Device(gpu))
     unit = units.unit_of_symbol(written_unit or usual_unit) or units.UNITS[usual_unit]
     collected.add(sensor, line.when, cell, line.number, unit=unit)

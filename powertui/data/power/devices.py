@@ -23,7 +23,9 @@ _NUMBERED = re.compile(
 def pci_address(text: str) -> str:
     """ "0000:3b:00.0" of any of the ways in which tools write an address; "" when it is none."""
     match = _PCI.fullmatch(text.strip())
-    return f"{(match[1] or '0')[-4:]:>04}:{match[2]}:{match[3]}.{match[4]}".lower() if match else ""
+    if match:
+        return f"{(match[1] or '0')[-4:]:>04}:{match[2]}:{match[3]}.{match[4]}".lower()
+    return ""
 
 
 def device_named(text: str, model: str = "") -> Device | None:
@@ -34,7 +36,9 @@ def device_named(text: str, model: str = "") -> Device | None:
     if _UUID.fullmatch(text):
         return Device(None, text, "", model)
     match = _NUMBERED.fullmatch(text)
-    return Device(int(match[1]), "", "", model) if match else None
+    if match:
+        return Device(int(match[1]), "", "", model)
+    return None
 
 
 def joined_device(first: Device | None, second: Device | None) -> Device | None:

@@ -51,9 +51,11 @@ class _EnergyLog:
             )
         # Some trackers write a row when its stretch is over, others stamp its start.
         if dialect.time_is_end:
-            self.starts, self.ends = self.times.ns - length, self.times.ns
+            self.starts = self.times.ns - length
+            self.ends = self.times.ns
         else:
-            self.starts, self.ends = self.times.ns, self.times.ns + length
+            self.starts = self.times.ns
+            self.ends = self.times.ns + length
         self.zero = int(self.starts[self.is_usable].min())
 
     def log(self) -> PowerLog:
@@ -62,7 +64,10 @@ class _EnergyLog:
         for energy_column in self.dialect.energies:
             for index, name in enumerate(self.rows.names):
                 match = re.fullmatch(energy_column.pattern, name.strip())
-                channel = self._channel(index, energy_column, match) if match else None
+                if match:
+                    channel = self._channel(index, energy_column, match)
+                else:
+                    channel = None
                 if channel is not None:
                     series.append(channel)
         if not series:
@@ -104,7 +109,9 @@ class _EnergyLog:
     def _time_words(self) -> str:
         if self._counts_from_boot():
             return "seconds since boot, not Unix time"
-        return "Unix seconds" if self.times.kind == "absolute" else self.times.words
+        if self.times.kind == "absolute":
+            return "Unix seconds"
+        return self.times.words
 
     def _clock(self) -> Clock:
         if self._counts_from_boot():
@@ -157,8 +164,12 @@ class _EnergyLog:
         A run that writes its growing total again and again has rows with one start. Each of them
         then counts from the end of the row before it, and only what was added since.
         """
-        starts, joules = self.starts[rows], totals[rows]
-        run_column = self._column(self.dialect.run) if self.dialect.run else None
+        starts = self.starts[rows]
+        joules = totals[rows]
+        if self.dialect.run:
+            run_column = self._column(self.dialect.run)
+        else:
+            run_column = None
         if run_column is None:
             return starts, joules
         runs = self.rows.texts(run_column)

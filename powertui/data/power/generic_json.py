@@ -66,7 +66,9 @@ def sniff(head: str, _path: str) -> int:
     has_number = re.search(r"[:\[]\s*\"?-?\d", head)
     if not is_timed or not has_number:
         return 0
-    return _SCORE if units.any_power(names) or _names_power_in_cells(names, probe) else 0
+    if units.any_power(names) or _names_power_in_cells(names, probe):
+        return _SCORE
+    return 0
 
 
 def _names_in(probe: str) -> list[str]:
@@ -125,4 +127,6 @@ def _rows(text: str, notes: Notes) -> tuple[list[dict[str, Any]], list[int]]:
 
 
 def _text(cell: Any) -> str:
-    return "" if cell is None or isinstance(cell, bool) else str(cell)
+    if cell is None or isinstance(cell, bool):
+        return ""
+    return str(cell)

@@ -52,7 +52,8 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         elif stamp := stamps.time_of_line(line):
             when = stamp
         elif (header := _HEADER.fullmatch(line)) and (stamp := stamps.time_of_line(header[2])):
-            host, when = header[1], stamp
+            host = header[1]
+            when = stamp
     return collected.log(
         NAME,
         options,

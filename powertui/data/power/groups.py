@@ -97,7 +97,10 @@ class _Combined(NamedTuple):
             # Counted anew after each column, so that many columns do not overflow.
             count = len(combined.first_rows) * len(column.values)
             if len(column.values) > 1:
-                wide = np.int32 if count < np.iinfo(np.int32).max else np.int64
+                if count < np.iinfo(np.int32).max:
+                    wide = np.int32
+                else:
+                    wide = np.int64
                 codes = combined.codes.astype(wide)
                 codes *= len(column.values)
                 codes += column.codes
@@ -133,7 +136,9 @@ def _labels(keys: Sequence[Key], nothing: CodedTexts) -> CodedTexts:
         return nothing
     # All rows are of one channel, which the first column names.
     name = keys[0].values[0]
-    return nothing if name.isdigit() else CodedTexts(nothing.codes, [name])
+    if name.isdigit():
+        return nothing
+    return CodedTexts(nothing.codes, [name])
 
 
 def _joined_labels(keys: Sequence[Key], telling: Sequence[Key]) -> CodedTexts:
@@ -292,4 +297,6 @@ def device_of_column(name: str) -> Device | None:
     match = re.search(
         r"(?<![a-z])(?:gpu|cuda|card|accel|npu)[ _.:#-]?(0|[1-9]\d{0,2})(?!\d)", name, re.IGNORECASE
     )
-    return Device(int(match[1])) if match else None
+    if match:
+        return Device(int(match[1]))
+    return None

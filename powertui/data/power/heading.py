@@ -91,7 +91,10 @@ def _names(block: Sequence[Sequence[str]]) -> tuple[str, ...]:
     # A single row of words is the names, even where they look like units.
     if len(rows) > 1:
         place = next((place for place, row in enumerate(rows) if _is_units(row)), None)
-        unit_row = () if place is None else rows.pop(place)
+        if place is None:
+            unit_row = ()
+        else:
+            unit_row = rows.pop(place)
     names = list(rows[-1])
     for group in reversed(rows[:-1]):
         is_clear = len(set(names)) == len(names) and all(names)
@@ -115,7 +118,10 @@ def _carried(group: Sequence[str], names: Sequence[str]) -> list[str]:
     """
     carried: list[str] = []
     for cell, name in zip(group, names, strict=True):
-        group_before = carried[-1] if carried and name else ""
+        if carried and name:
+            group_before = carried[-1]
+        else:
+            group_before = ""
         carried.append(cell or group_before)
     return carried
 

@@ -57,7 +57,10 @@ def _of_host(series: PowerSeries, match: re.Match[str]) -> PowerSeries:
     name = series.sensor.name
     rest = f"{name[: match.start()]} {name[match.end() :]}".strip(" _-.:/()[]")
     scope = units.scope_of(rest) if rest else Scope.UNKNOWN
-    device = groups.device_of_column(rest) if scope is Scope.GPU else None
+    if scope is Scope.GPU:
+        device = groups.device_of_column(rest)
+    else:
+        device = None
     sensor = replace(series.sensor, host=match[0], scope=scope, device=device)
     return replace(series, sensor=sensor)
 

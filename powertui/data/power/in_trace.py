@@ -45,7 +45,8 @@ def _series(trace: Trace, counter: Counter, notes: Notes) -> PowerSeries | None:
         return None
     if counter.counted is not None and unit.quantity == "power":
         return _counted(trace, counter, unit.factor, notes)
-    ns, values = counter.times // PS_PER_NS, counter.values * unit.factor
+    ns = counter.times // PS_PER_NS
+    values = counter.values * unit.factor
     scope = units.scope_of(counter.name)
     rail = unit.quantity == "energy" and scope is Scope.UNKNOWN
     sensor = Sensor(counter.name, IN_TRACE, Scope.RAIL if rail else scope, trace.host)
@@ -85,7 +86,10 @@ def _counted(trace: Trace, counter: Counter, factor: float, notes: Notes) -> Pow
     joules = watts * np.concatenate((np.zeros(int(begins.sum())), (end - start) / PS_PER_S))
     order = np.argsort(at, kind="stable")
     number = _NUMBER.search(counter.process)
-    device = Device(int(number[1])) if number else None
+    if number:
+        device = Device(int(number[1]))
+    else:
+        device = None
     name = _device_name(counter.process)
     sensor = Sensor(
         name=f"{name} {counter.name}".strip(),

@@ -46,7 +46,10 @@ def sniff(head: str, _path: str) -> int:
         line for line in head.split("\n") if line.strip() and not line.startswith(("#", "{", "["))
     ]
     for line in lines[:_MAX_PROBED_LINES]:
-        match = re.fullmatch(_LINE, line.strip()) if "=" in line else None
+        if "=" in line:
+            match = re.fullmatch(_LINE, line.strip())
+        else:
+            match = None
         if match is None:
             return 0
         measurement, tags, fields, when = match.groups()
@@ -84,7 +87,9 @@ def _unit(measurement: str, key: str, tags: dict[str, str]) -> units.Unit | None
         return _unit_of_name(key)
     tagged = units.unit_of_symbol(tags.get("unit", tags.get("units", "")))
     if tagged is not None:
-        return None if units.no_power(tags.get("name", "")) else tagged
+        if units.no_power(tags.get("name", "")):
+            return None
+        return tagged
     return None if tags.get("unit") else _unit_of_name(measurement)
 
 
@@ -113,7 +118,8 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         if number == len(lines):
             notes.drop(number, "the last line may be cut")
             continue
-        measurement, tags = _plain(match[1]), _tags(match[2])
+        measurement = _plain(match[1])
+        tags = _tags(match[2])
         when = _when(match[4])
         for key, value in _fields(match[3]):
             unit = _unit(measurement, key, tags)
@@ -138,7 +144,8 @@ def _when(text: str | None) -> str:
 def _sensor(measurement: str, key: str, tags: dict[str, str]) -> Sensor:
     host = next((tags[name] for name in _HOSTS if tags.get(name)), "")
     source = f"{NAME} {measurement}"
-    sensor_name, model = tags.get("name", ""), ""
+    sensor_name = tags.get("name", "")
+    model = ""
     if measurement in _MODELS:
         sensor_name, model = "", sensor_name
     device = _device(tags, model)

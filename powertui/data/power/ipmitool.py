@@ -143,7 +143,8 @@ class _Answers:
     def add(self, number: int, line: str) -> None:
         """One line, without blanks around it."""
         if stamp := stamps.time_of_line(line):
-            self._now, self._dcmi = stamp, None
+            self._now = stamp
+            self._dcmi = None
             return
         when, line = stamps.split_time(line)
         self._now = when or self._now
@@ -238,7 +239,8 @@ def _times(path: str, name: str, readings: list[_Reported]) -> tuple[column_time
             )
             return column, True
     if len(readings) == 1:
-        zero, is_known = np.zeros(1, np.int64), np.ones(1, np.bool_)
+        zero = np.zeros(1, np.int64)
+        is_known = np.ones(1, np.bool_)
         words = "a single reading without a time"
         return column_times.TimeColumn(zero, is_known, "elapsed", words), False
     raise UnreadableFile(

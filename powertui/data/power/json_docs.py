@@ -74,7 +74,10 @@ def documents(text: str, notes: Notes) -> Iterator[Doc]:
 
 def _line_end_behind(error: Exception, text: str, start: int) -> int:
     """The end of the line in which a document breaks off; -1 in the last line."""
-    broken = error.pos if isinstance(error, json.JSONDecodeError) else start
+    if isinstance(error, json.JSONDecodeError):
+        broken = error.pos
+    else:
+        broken = start
     return text.find("\n", max(start, min(broken, len(text) - 1)))
 
 
@@ -179,7 +182,10 @@ def flat(value: dict[str, Any], prefix: str = "", depth: int = 0) -> dict[str, A
     """
     out: dict[str, Any] = {}
     for key, member in value.items():
-        name = f"{prefix}.{key}" if prefix else str(key)
+        if prefix:
+            name = f"{prefix}.{key}"
+        else:
+            name = str(key)
         if not isinstance(member, (list, dict)):
             out[name] = member
         elif isinstance(member, dict) and depth < _MAX_DEPTH:

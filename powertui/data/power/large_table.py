@@ -19,7 +19,8 @@ from powertui.data.power.source import LogFile
 PIECE = 1 << 20  # bytes that are parsed at once; chosen, not measured
 # Of many columns: pandas takes as long to begin each of them as for hundreds of its cells, but
 # holds ten bytes for each of a piece.
-_MIN_WIDE_COLUMNS, _WIDE_PIECE = 32, 2 << 20
+_MIN_WIDE_COLUMNS = 32
+_WIDE_PIECE = 2 << 20
 # Pieces after which memory is handed back: small columns that stay are scattered among what parsing
 # has freed. Chosen, not measured.
 _PIECES_BETWEEN_TRIMS = 32
@@ -79,7 +80,10 @@ class _GrowingTexts:
 
     def column(self) -> CodedTexts:
         """All rows so far."""
-        codes = np.concatenate(self._codes) if self._codes else np.empty(0, np.int8)
+        if self._codes:
+            codes = np.concatenate(self._codes)
+        else:
+            codes = np.empty(0, np.int8)
         return CodedTexts(codes, list(self._numbers))
 
 
@@ -213,7 +217,8 @@ def _texts(column: Any) -> CodedTexts | list[str]:
     import pandas as pd
 
     if isinstance(column.dtype, pd.CategoricalDtype):
-        codes, values = column.cat.codes.to_numpy(), column.cat.categories
+        codes = column.cat.codes.to_numpy()
+        values = column.cat.categories
     else:
         codes, values = pd.factorize(column)
     if len(values) > _MAX_DIFFERING_SHARE * len(column):
@@ -231,11 +236,17 @@ def _text(cell: Any) -> str:
 
 def _lines(source: LogFile, layout: Shape, width: int, end: str) -> Iterator[_Lines | None]:
     """Piece by piece; None where the file has to be read otherwise."""
-    end_mark = f"\n{end}".encode() if end else b""
+    if end:
+        end_mark = f"\n{end}".encode()
+    else:
+        end_mark = b""
     lines_above = layout.first
     next_line = 1
     tails: list[bytes] = []
-    piece_bytes = PIECE if width < _MIN_WIDE_COLUMNS else max(PIECE, _WIDE_PIECE)
+    if width < _MIN_WIDE_COLUMNS:
+        piece_bytes = PIECE
+    else:
+        piece_bytes = max(PIECE, _WIDE_PIECE)
     for piece in source.pieces(piece_bytes):
         if b'"' in piece or (next_line == 1 and _has_bare_returns(piece)):
             yield None
@@ -244,7 +255,10 @@ def _lines(source: LogFile, layout: Shape, width: int, end: str) -> Iterator[_Li
             _, _, piece = piece.partition(b"\n")
             lines_above -= 1
             next_line += 1
-        cut = (b"\n" + piece).find(end_mark) if end_mark else -1
+        if end_mark:
+            cut = (b"\n" + piece).find(end_mark)
+        else:
+            cut = -1
         if cut >= 0:
             piece = piece[:cut]
         if piece:

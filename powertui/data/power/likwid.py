@@ -98,7 +98,10 @@ class _Line(NamedTuple):
 
 def _cells(line: str, header: _Header) -> list[str]:
     """The cells of a line with values; none of any other line."""
-    cells = line.split(",") if header.separator else line.split()
+    if header.separator:
+        cells = line.split(",")
+    else:
+        cells = line.split()
     cells = [cell.strip() for cell in cells]
     if len(cells) < 5 or not all(_NUMBER.fullmatch(cell) for cell in cells[:4]):
         return []
@@ -144,7 +147,10 @@ def _timeline_values(text: str, notes: Notes) -> dict[tuple[str, int], list[_Val
         if next_header := _header(line):
             header = next_header
             continue
-        cells = _cells(line, header) if header is not None else []
+        if header is not None:
+            cells = _cells(line, header)
+        else:
+            cells = []
         if header is None or not cells:
             continue
         counted = _counted_line(cells, is_last=number == len(lines))
@@ -161,7 +167,10 @@ def _timeline(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
     """The power of each interval; of groups that count no power, their energy."""
     values = _timeline_values(source.text, notes)
     # likwid derives a metric "Power" from each "Energy": both would be one part twice.
-    quantity = "Power" if any(name.startswith("Power") for name, _ in values) else "Energy"
+    if any(name.startswith("Power") for name, _ in values):
+        quantity = "Power"
+    else:
+        quantity = "Energy"
     series = []
     for (name, core), rows in values.items():
         if not name.startswith(quantity):
@@ -195,7 +204,9 @@ def _in_order(rows: list[_Value]) -> list[_Value]:
 
 def _part_of(metric: str) -> str:
     """ "DRAM" of "Energy DRAM"; "package" of a metric that names no part."""
-    return metric.split(" ", 1)[1] if " " in metric else "package"
+    if " " in metric:
+        return metric.split(" ", 1)[1]
+    return "package"
 
 
 def _intervals(
@@ -209,7 +220,10 @@ def _intervals(
     ns = np.round(ends_s * NS_PER_S).astype(np.int64)
     seconds = np.diff(ends_s)
     values = np.array([row.value for row in rows])
-    watts = values / seconds if rows[0].is_joules else values
+    if rows[0].is_joules:
+        watts = values / seconds
+    else:
+        watts = values
     part = _part_of(name)
     sensor = Sensor(f"{part} (core {core})" if core else part, NAME, _scope(part), options.host)
     return assemble.power_series(
@@ -226,7 +240,9 @@ def _run_time_s(text: str) -> float:
     """How long the run took, by perfctr's table or powermeter's line; NaN where none says so."""
     perfctr = re.search(r"Runtime \(RDTSC\) \[s\](?: STAT)?\s*[|,]\s*([\d.]+)", text)
     written = perfctr or re.search(r"Runtime: ([\d.]+) s", text)
-    return table.number(written[1]) if written else float("nan")
+    if written:
+        return table.number(written[1])
+    return float("nan")
 
 
 def _totals(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
@@ -284,7 +300,10 @@ def _powermeter_energies(text: str) -> dict[tuple[str, int], float]:
         if match := re.match(r"Measure for socket (\d{1,3})", line):
             socket = int(match[1])
         elif match := re.match(r"Domain ([A-Z0-9]{2,10}):", line):
-            domain = "package" if match[1] == "PKG" else match[1]
+            if match[1] == "PKG":
+                domain = "package"
+            else:
+                domain = match[1]
         elif (match := re.match(r"Energy consumed: ([\d.]+) Joules", line)) and domain:
             energies.setdefault((domain, socket), table.number(match[1]))
     return energies

@@ -51,9 +51,9 @@ def sniff(head: str, _path: str) -> int:
     lines = head.split("\n")
     if not any(_CHIP.fullmatch(line.strip()) for line in lines):
         return 0
-    return (
-        95 if any(_RAW.fullmatch(line) or _VALUE.fullmatch(line.strip()) for line in lines) else 0
-    )
+    if any(_RAW.fullmatch(line) or _VALUE.fullmatch(line.strip()) for line in lines):
+        return 95
+    return 0
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:

@@ -43,5 +43,8 @@ def _holds(path: str, columns: LogColumns) -> bool:
     if layout is None:
         return False
     rows = table.FileCells(layout.names, np.zeros(0, np.int64), [])
-    watts = [asked] if not asked or rows.find(asked) is not None else asked.split(",")
+    if not asked or rows.find(asked) is not None:
+        watts = [asked]
+    else:
+        watts = asked.split(",")
     return all(rows.find(name) is not None for name in (columns.time_col, *watts) if name)

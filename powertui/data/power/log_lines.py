@@ -88,7 +88,9 @@ def sniff(head: str, _path: str) -> int:
         return 0
     line_count = sum(1 for _ in stamps.numbered_lines(head.split("\n")))
     lines_read = {reading.line for reading in readings if _masked(reading.label) in channels}
-    return _MOSTLY_READINGS_SCORE if 2 * len(lines_read) >= line_count else _FEW_READINGS_SCORE
+    if 2 * len(lines_read) >= line_count:
+        return _MOSTLY_READINGS_SCORE
+    return _FEW_READINGS_SCORE
 
 
 def _is_table(head: str) -> bool:
@@ -159,7 +161,10 @@ def _label(before: str) -> str | None:
 
 def _before_label(text: str, label: str) -> str:
     """What a line says before a label, without numbers of processes."""
-    head = text[: text.rfind(label.split(" ")[0])] if label else text
+    if label:
+        head = text[: text.rfind(label.split(" ")[0])]
+    else:
+        head = text
     return " ".join(re.sub(r"\[\d{1,8}\]|[^\w.-]+", " ", head).split())[-40:]
 
 

@@ -111,14 +111,17 @@ def _value_column(rows: table.FileCells, powers: Sequence[int]) -> int | None:
     for column, name in enumerate(rows.names):
         if is_value(name) and _holds_numbers(rows, column):
             return column
-    return powers[0] if len(powers) == 1 else None
+    if len(powers) == 1:
+        return powers[0]
+    return None
 
 
 def _quantity_column(
     rows: table.FileCells, others: set[int | None]
 ) -> tuple[int | None, dict[str, Unit | None]]:
     """The column that names most kinds of power, and the unit of each; (None, {}) without one."""
-    best, meanings = None, dict[str, Unit | None]()
+    best = None
+    meanings = dict[str, Unit | None]()
     for column, name in enumerate(rows.names):
         if column in others or not _is(name, _QUANTITY_WORDS):
             continue
@@ -195,7 +198,9 @@ def is_power(name: str) -> bool:
 
 
 def _metric_unit(name: str) -> Unit | None:
-    return units.UNITS[units.METRICS[name]] if name in units.METRICS else None
+    if name in units.METRICS:
+        return units.UNITS[units.METRICS[name]]
+    return None
 
 
 def _is(name: str, words: set[str], max_words: int = 3) -> bool:

@@ -192,7 +192,8 @@ def _are_names(cells: CodedTexts) -> bool:
     if len(values) > long_tables.MAX_QUANTITIES:
         return False
     counts = np.bincount(cells.codes)
-    least, most = int(counts.min()), int(counts.max())
+    least = int(counts.min())
+    most = int(counts.max())
     if least >= _MIN_EVEN_SHARE * most:
         return True
     count_from_zero = set(values) == {str(number) for number in range(len(values))}

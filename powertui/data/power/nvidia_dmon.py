@@ -24,13 +24,17 @@ PERIOD_S = 1.0  # dmon's own default
 
 def _header(line: str) -> list[str]:
     names = line.lstrip("# ").replace(",", " ").lower().split()
-    return names if "gpu" in names and "pwr" in names else []
+    if "gpu" in names and "pwr" in names:
+        return names
+    return []
 
 
 def sniff(head: str, _path: str) -> int:
     """By its header."""
     lines = head.split("\n")[:50]
-    return 98 if any(line.startswith("#") and _header(line) for line in lines) else 0
+    if any(line.startswith("#") and _header(line) for line in lines):
+        return 98
+    return 0
 
 
 class _Reading(NamedTuple):

@@ -39,7 +39,9 @@ def sniff(head: str, _path: str) -> int:
     """By the name of the document, or the banner of the text."""
     if "<nvidia_smi_log" in head or "nvsmi_device" in head:
         return 97
-    return 97 if "NVSMILOG====" in head.replace(" ", "") else 0
+    if "NVSMILOG====" in head.replace(" ", ""):
+        return 97
+    return 0
 
 
 # What tags and titles say of a GPU, and what it is called here.
@@ -94,7 +96,9 @@ class _Answer:
         is_complete = not self.attached.isdigit() or int(self.attached) == len(self.gpus)
         for gpu in self.gpus:
             self._add(gpu, is_complete)
-        self.gpus, self.when, self.attached = [], "", ""
+        self.gpus = []
+        self.when = ""
+        self.attached = ""
 
     def _add(self, gpu: _Reading, is_complete: bool) -> None:
         facts = gpu.facts
@@ -196,7 +200,8 @@ def _text(text: str, collected: Collected) -> None:
             if re.match(r" {4}[^ ]", line):  # the title of a part of the GPU
                 part = _PARTS.get(line.strip().lower().replace(" ", "_"), "none")
             continue
-        key, value = match[1].strip(), match[2].strip()
+        key = match[1].strip()
+        value = match[2].strip()
         if key == "Timestamp":
             answer.when = value
         elif key == "Attached GPUs":

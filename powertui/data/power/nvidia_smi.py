@@ -101,7 +101,9 @@ def _draw_without_unit(head: str) -> int | None:
         return None
     columns = enumerate(zip(*rows, strict=True))
     varying = [column for column, cells in columns if _are_varying_watts(cells)]
-    return varying[0] if len(varying) == 1 else None
+    if len(varying) == 1:
+        return varying[0]
+    return None
 
 
 def _are_varying_watts(cells: Sequence[str]) -> bool:
@@ -301,7 +303,9 @@ def _cells_of_first(
 ) -> list[str]:
     """The cells of the first column that has one of these names; empty ones where none has."""
     column = next((i for i, name in enumerate(plain) if name in names), None)
-    return [""] * len(good) if column is None else _cells(rows, column, good)
+    if column is None:
+        return [""] * len(good)
+    return _cells(rows, column, good)
 
 
 def _turns_by_column(rows: table.FileCells, plain: Sequence[str], good: Int64s) -> _Turns | None:

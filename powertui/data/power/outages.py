@@ -68,7 +68,10 @@ def as_gaps(series: PowerSeries, rows: Bools, why: str) -> PowerSeries:
     first_s = (int(series.times[first]) - int(series.times[0])) / NS_PER_S
     first_w = float(series.watts[first])
     name = series.sensor.name or "the log"
-    subject = f"1 reading of {name} is" if count == 1 else f"{count} readings of {name} are"
+    if count == 1:
+        subject = f"1 reading of {name} is"
+    else:
+        subject = f"{count} readings of {name} are"
     cause = (
         f"{subject} {why} (the first: {first_w:.4g} W, {first_s:.1f} s after the log begins); "
         "left out as gaps"
@@ -153,7 +156,9 @@ def _highest_without_marks(values: Floats) -> float:
 def _step(values: Floats) -> float:
     """The smallest difference of two readings."""
     differences = np.diff(np.unique(values))
-    return float(differences.min()) if len(differences) else 0.0
+    if len(differences):
+        return float(differences.min())
+    return 0.0
 
 
 def _is_mark(value: float, step: float) -> bool:

@@ -43,9 +43,8 @@ def own_export(head: str) -> str:
         if line.strip() and not line.startswith("#"):
             first = line
             break
-    names = (
-        {name.split(":")[0].strip() for name in table.fields(first.rstrip("\r"), ",")}
-        if "," in first
-        else set()
-    )
+    if "," in first:
+        names = {name.split(":")[0].strip() for name in table.fields(first.rstrip("\r"), ",")}
+    else:
+        names = set()
     return next((words for columns, words in _HEADS if columns <= names), "")

@@ -38,7 +38,9 @@ def sniff(head: str, path: str) -> int:
     surest = max(readers, key=lambda reader: reader.score, default=None)
     if surest is None or surest.score < registry.IS_POWER:
         return 0
-    return _CERTAIN_SCORE if surest.score >= _TOOL_SCORE or all(map(_could_be_host, texts)) else 0
+    if surest.score >= _TOOL_SCORE or all(map(_could_be_host, texts)):
+        return _CERTAIN_SCORE
+    return 0
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:

@@ -44,15 +44,23 @@ def sniff(head: str, _path: str) -> int:
     """By a row of joules with a time before it."""
     if "Joules" not in head:
         return 0
-    return 96 if any(_LINE.match(_plain(line)) for line in head.split("\n")) else 0
+    if any(_LINE.match(_plain(line)) for line in head.split("\n")):
+        return 96
+    return 0
 
 
 def _plain(line: str) -> str:
     """A line of `-j` as it stands without: `1.001 S0 1 19.63 Joules power/energy-pkg/`."""
-    match = _JSON.match(line) if line.lstrip().startswith("{") else None
+    if line.lstrip().startswith("{"):
+        match = _JSON.match(line)
+    else:
+        match = None
     if match is None:
         return line
-    socket = f"{match[2]} {match[3]} " if match[2] else ""
+    if match[2]:
+        socket = f"{match[2]} {match[3]} "
+    else:
+        socket = ""
     return f"{match[1]} {socket}{match[4]} Joules {match[5]} ;"
 
 
@@ -95,11 +103,18 @@ def _clock(text: str, tz: str | None) -> Clock:
     """When perf was started, where the log says so."""
     clock = Clock(detail="seconds since perf was started")
     for line in text.split("\n"):
-        started = _STARTED.match(line.strip()) if "started on" in line else None
-        stamp = written_times.parse(started[1]) if started else None
+        if "started on" in line:
+            started = _STARTED.match(line.strip())
+        else:
+            started = None
+        if started:
+            stamp = written_times.parse(started[1])
+        else:
+            stamp = None
         if stamp is not None and stamp.dated:
             words = "`started on`, local time without a zone"
-            ns, is_known = np.array([stamp.ns]), np.ones(1, np.bool_)
+            ns = np.array([stamp.ns])
+            is_known = np.ones(1, np.bool_)
             column = times.in_zone(column_times.TimeColumn(ns, is_known, "local", words), tz)
             clock = times.clock(column, int(column.ns[0]))
     return clock

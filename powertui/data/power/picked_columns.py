@@ -80,15 +80,20 @@ def with_doubts(picked: Sequence[PickedColumn], above: Titles, notes: Notes) -> 
 
 def _clear(item: PickedColumn, above: Titles, notes: Notes) -> bool:
     if above.scale or units.scaled(item.name):
-        where = (
-            f"{above.scale!r} is written above the table"
-            if above.scale
-            else f"{item.name!r} names a scale"
-        )
+        if above.scale:
+            where = f"{above.scale!r} is written above the table"
+        else:
+            where = f"{item.name!r} names a scale"
         notes.say(f"{where}: none is applied to {item.name}; give its unit with --unit")
         return False
-    of_kind = above.power if item.unit.quantity == "power" else above.energy
-    others = of_kind if of_kind or item.written else (*above.power, *above.energy)
+    if item.unit.quantity == "power":
+        of_kind = above.power
+    else:
+        of_kind = above.energy
+    if of_kind or item.written:
+        others = of_kind
+    else:
+        others = (*above.power, *above.energy)
     if not others or item.unit in others:
         return True
     named = " and ".join(unit.name for unit in others)

@@ -65,7 +65,8 @@ def plausible_part(
     if not len(values) or (values.min() >= min_w and values.max() <= max_w):
         return series, None  # nearly always: nothing has to be put in order
     name = series.sensor.name or "the log"
-    median_w, high_w = float(np.median(values)), float(np.percentile(values, 99))
+    median_w = float(np.median(values))
+    high_w = float(np.percentile(values, 99))
     if median_w < 0:
         cause = (
             f"{name} is below zero in most rows (median {median_w:.4g} W), which drawn power "
@@ -98,7 +99,8 @@ def plausible_part(
 
 def _limits(series: PowerSeries) -> tuple[float, float]:
     """The least and the most watts that a channel of its scope reads while busy."""
-    min_w, max_w = _MIN_W.get(series.sensor.scope, 0.0), _MAX_W[series.sensor.scope]
+    min_w = _MIN_W.get(series.sensor.scope, 0.0)
+    max_w = _MAX_W[series.sensor.scope]
     if _SMALL_BOARD.search(f"{series.sensor.name} {series.sensor.source}"):
         max_w = min(max_w, _SMALL_BOARD_MAX_W)
     return min_w, max_w

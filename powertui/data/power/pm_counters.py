@@ -27,12 +27,11 @@ _LINE = (
 def sniff(head: str, _path: str) -> int:
     """By its lines."""
     lines = [line for line in head.split("\n")[:60] if line.strip()]
-    return (
-        97
-        if sum(re.fullmatch(_LINE, line) is not None for line in lines) * 5 >= len(lines) > 0
-        and any(re.fullmatch(_LINE, line) for line in lines)
-        else 0
-    )
+    if sum(re.fullmatch(_LINE, line) is not None for line in lines) * 5 >= len(lines) > 0 and any(
+        re.fullmatch(_LINE, line) for line in lines
+    ):
+        return 97
+    return 0
 
 
 def _name_of(path: str) -> str:
@@ -40,7 +39,9 @@ def _name_of(path: str) -> str:
     match = re.search(
         r"((?:accel|gpu|cpu|memory|mem|node)?\d*_?(?:power|energy))", Path(path).name.lower()
     )
-    return match[1].replace("node_", "").replace("gpu", "accel") if match else "power"
+    if match:
+        return match[1].replace("node_", "").replace("gpu", "accel")
+    return "power"
 
 
 def _sensor(name: str) -> Sensor | None:
@@ -50,7 +51,10 @@ def _sensor(name: str) -> Sensor | None:
     part = re.sub(r"_?(?:power|energy)$", "", name)
     word = " (energy)" if name.endswith("energy") else ""
     if match := re.fullmatch(r"accel(\d*)", part):
-        index = int(match[1]) if match[1] else None
+        if match[1]:
+            index = int(match[1])
+        else:
+            index = None
         device = Device(index) if index is not None else None
         return Sensor(
             f"GPU {index}{word}" if index is not None else f"GPUs{word}",
@@ -58,7 +62,10 @@ def _sensor(name: str) -> Sensor | None:
             Scope.GPU,
             device=device,
         )
-    scope = Scope.NODE if part in ("", "node") else units.scope_of(part)
+    if part in ("", "node"):
+        scope = Scope.NODE
+    else:
+        scope = units.scope_of(part)
     return Sensor(f"{part or 'node'}{word}", NAME, scope)
 
 

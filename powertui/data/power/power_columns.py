@@ -100,7 +100,9 @@ def beside_time(names: Sequence[str]) -> list[NamedColumn]:
     first, second = names
     if units.no_power(second) or units.means_energy(second) or is_time(second):
         return []
-    return [NamedColumn(1, None)] if first == "column 1" or is_time(first) else []
+    if first == "column 1" or is_time(first):
+        return [NamedColumn(1, None)]
+    return []
 
 
 def by_cells(rows: table.FileCells) -> list[NamedColumn]:
@@ -194,7 +196,10 @@ def _given_unit(options: LogColumns) -> Unit | None:
 
 def _asked_columns(path: str, rows: table.FileCells, asked: str) -> list[NamedColumn]:
     """The columns that a person named, separated by commas; a name may hold commas itself."""
-    names = asked.split(",") if rows.find(asked) is None else [asked]
+    if rows.find(asked) is None:
+        names = asked.split(",")
+    else:
+        names = [asked]
     candidates = []
     for name in names:
         column = rows.find(name)
@@ -267,7 +272,8 @@ def _long_column(
 ) -> PickedColumn:
     """The rows of one unit in a long table."""
     name = rows.names[long.value]
-    unit, sure = given or written, True
+    unit = given or written
+    sure = True
     if unit is None:
         unit, sure = reading_sizes.unit_by_size(name, rows.floats(long.value)[0][where])
     return PickedColumn(long.value, name, unit, sure, written is not None, where=where)

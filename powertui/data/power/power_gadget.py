@@ -77,7 +77,8 @@ def _times(path: str, rows: table.FileCells, tz: str | None) -> _Times:
         column = times.in_zone(column_times.from_texts(rows.texts(time_of_day)), tz)
         clock = assemble.zeroed(column, column.ok)[1]
     elif len(rows) == 1:
-        zero, is_known = np.zeros(1, np.int64), np.ones(1, np.bool_)
+        zero = np.zeros(1, np.int64)
+        is_known = np.ones(1, np.bool_)
         column = column_times.TimeColumn(zero, is_known, "elapsed", "a mean without a time")
         clock = Clock(detail=column.words)
     else:
@@ -113,14 +114,16 @@ def from_table(path: str, rows: table.FileCells, options: LogColumns, notes: Not
         good = column.ok & ~is_bad & np.isfinite(watts)
         if not good.any():
             continue
-        ns, mean = column.ns[good], watts[good]
+        ns = column.ns[good]
+        mean = watts[good]
         joules = _joules(rows, match[1], match[2], good)
         if joules is None:
             joules = np.r_[np.nan, mean[1:] * np.diff(ns) / NS_PER_S]
         if len(ns) == 1 and read_times.is_elapsed and ns[0] > 0:
             # One row: the mean since the start.
             joules = np.r_[np.nan, mean * ns / NS_PER_S]
-            ns, mean = np.r_[0, ns], np.r_[np.nan, mean]
+            ns = np.r_[0, ns]
+            mean = np.r_[np.nan, mean]
         sensor = _sensor(match, options.host)
         series.append(
             power_series(sensor, ns, mean, clock=read_times.clock, notes=notes, joules=joules)
@@ -139,7 +142,10 @@ def from_table(path: str, rows: table.FileCells, options: LogColumns, notes: Not
 def _sensor(title: re.Match[str], host: str) -> Sensor:
     """What a column of watts is of; numbered where a machine has several processors."""
     kind = title[1].lower()
-    number = f" {title[2]}" if title[2] else ""
+    if title[2]:
+        number = f" {title[2]}"
+    else:
+        number = ""
     return Sensor(f"{_NAMES[kind]}{number}", NAME, _SCOPES[kind], host)
 
 

@@ -47,7 +47,9 @@ def sniff(head: str | bytes, _path: str) -> int:
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per sensor named in the log (nearly always one: Total Power)."""
-    return _database(source, options) if source.head.startswith(SQLITE) else _csv(source, options)
+    if source.head.startswith(SQLITE):
+        return _database(source, options)
+    return _csv(source, options)
 
 
 def _sensor(name: str, host: str, *, alone: bool = True) -> Sensor:
@@ -177,7 +179,8 @@ def _watts(path: str, rows: table.FileCells) -> tuple[Floats, Bools]:
 
 def _times(rows: table.FileCells) -> tuple[column_times.TimeColumn, bool]:
     """The times, and whether they are Unix times: those of `Time_epoch`, where it holds some."""
-    elapsed, epoch = rows.find(_ELAPSED), rows.find(_EPOCH)
+    elapsed = rows.find(_ELAPSED)
+    epoch = rows.find(_EPOCH)
     if epoch is not None:
         column = column_times.from_numbers(rows.floats(epoch)[0], rows.names[epoch])
         if column.kind == "absolute" or elapsed is None:
@@ -244,8 +247,12 @@ def _database(source: LogFile, options: LogColumns) -> PowerLog:
     rows = _stored_answers(source.path)
     readings: dict[str, list[tuple[float, float]]] = {}  # (elapsed s, W) by sensor
     for row, answer, when in rows:
-        reading, named = _READ.search(str(answer)), _ID.search(str(answer))
-        watts = table.number(reading[1]) if reading else float("nan")
+        reading = _READ.search(str(answer))
+        named = _ID.search(str(answer))
+        if reading:
+            watts = table.number(reading[1])
+        else:
+            watts = float("nan")
         if not isinstance(when, (int, float)) or not np.isfinite(when):
             notes.drop(row, "the time is not a number")
         elif not np.isfinite(watts):

@@ -27,9 +27,14 @@ def sniff(head: str, _path: str) -> int:
     lines = [line for line in head.split("\n")[:20] if line.strip()]
     if not lines:
         return 0
-    rows = lines[1:] if _HEADER.fullmatch(lines[0]) else lines
+    if _HEADER.fullmatch(lines[0]):
+        rows = lines[1:]
+    else:
+        rows = lines
     if rows and all(_ROW.fullmatch(line) for line in rows):
-        return 95 if len(rows) < len(lines) or lines[0].startswith('"') else 60
+        if len(rows) < len(lines) or lines[0].startswith('"'):
+            return 95
+        return 60
     return 0
 
 

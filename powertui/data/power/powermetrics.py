@@ -61,14 +61,19 @@ def sniff(head: str, _path: str) -> int:
 
 class _Sample:
     def __init__(self, when: str, seconds: float, line: int) -> None:
-        self.when, self.seconds, self.line = when, seconds, line
+        self.when = when
+        self.seconds = seconds
+        self.line = line
         self.watts: dict[str, float] = {}
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """Processor, graphics, neural engine, and what they make together."""
     notes = Notes(source.path)
-    samples = _plists(source.text) if "<plist" in source.head_text else _text(source.text)
+    if "<plist" in source.head_text:
+        samples = _plists(source.text)
+    else:
+        samples = _text(source.text)
     samples = [sample for sample in samples if sample.watts]
     if not samples:
         raise UnreadableFile(
@@ -142,7 +147,8 @@ def _intervals(
         if end > ns[-1]:
             ns.append(end)
             mean.append(value)
-    times_ns, watts_all = np.array(ns, np.int64), np.array(mean)
+    times_ns = np.array(ns, np.int64)
+    watts_all = np.array(mean)
     return times_ns, watts_all, np.r_[np.nan, watts_all[1:] * np.diff(times_ns) / NS_PER_S]
 
 

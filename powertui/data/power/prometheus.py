@@ -58,13 +58,17 @@ def sniff(head: str, _path: str) -> int:
     """JSON with a result, or lines of a metric that means power."""
     start = head.lstrip()[:1]
     if not start or start not in "{[":
-        return 92 if any(map(_is_metric_of_power, head.split("\n"))) else 0
+        if any(map(_is_metric_of_power, head.split("\n"))):
+            return 92
+        return 0
     if re.search(r'"status"\s*:\s*"error"', head) and '"errorType"' in head:
         return 40
     if re.search(r'"datapoints"\s{0,9}:\s{0,9}\[', head) and '"target"' in head:
         return 95
     names_metric = re.search(r'"(metric|__name__)"\s*:', head)
-    return 95 if names_metric and re.search(r'"values?"\s*:', head) else 0
+    if names_metric and re.search(r'"values?"\s*:', head):
+        return 95
+    return 0
 
 
 def _is_metric_of_power(line: str) -> bool:
@@ -89,7 +93,10 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One series per metric and set of labels."""
     notes = Notes(source.path)
     is_json = source.head_text.lstrip()[:1] in ("{", "[")
-    metrics = _json(source, notes) if is_json else _text(source, notes)
+    if is_json:
+        metrics = _json(source, notes)
+    else:
+        metrics = _text(source, notes)
     guess = "Prometheus: unit and channel by the metric's name"
     return log_of_metrics(source.path, metrics, notes, options, guess)
 
@@ -180,7 +187,9 @@ def _value(text: Any) -> float:
         value = float(text)
     except (TypeError, ValueError, OverflowError):  # JSON's whole numbers have no end
         return float("nan")
-    return value if abs(value) <= table.MAX_READING else float("nan")
+    if abs(value) <= table.MAX_READING:
+        return value
+    return float("nan")
 
 
 def _stamp(text: str) -> int | None:
@@ -188,7 +197,9 @@ def _stamp(text: str) -> int | None:
     any other number.
     """
     column = column_times.from_numbers(np.array([_value(text)]))
-    return int(column.ns[0]) if column.kind == "absolute" and column.ok[0] else None
+    if column.kind == "absolute" and column.ok[0]:
+        return int(column.ns[0])
+    return None
 
 
 def _json(source: LogFile, notes: Notes) -> list[Metric]:
@@ -238,8 +249,14 @@ def _answer(source: LogFile, notes: Notes) -> Any:
 
 def _results(body: Any) -> list[dict[str, Any]]:
     """The series of an answer, however much of what surrounds them was kept."""
-    answer = body.get("data", body) if isinstance(body, dict) else body
-    result = answer.get("result", answer) if isinstance(answer, dict) else answer
+    if isinstance(body, dict):
+        answer = body.get("data", body)
+    else:
+        answer = body
+    if isinstance(answer, dict):
+        result = answer.get("result", answer)
+    else:
+        result = answer
     entries = []
     for item in result if isinstance(result, list) else [result]:
         entry = _series_of_graphite(item)
@@ -322,7 +339,8 @@ class _Scrapes:
         if zero_ns is None:
             return Clock(detail="a snapshot without a time")
         kind: column_times.TimeKind = "local" if self.is_local else "absolute"
-        no_times, no_rows = np.zeros(0, np.int64), np.zeros(0, np.bool_)
+        no_times = np.zeros(0, np.int64)
+        no_rows = np.zeros(0, np.bool_)
         column = column_times.TimeColumn(no_times, no_rows, kind, "times of the scrapes")
         return times.clock(column, zero_ns)
 
@@ -390,11 +408,13 @@ def _series(
     """One channel. `unit` None: nothing names it, and it is taken for watts."""
     sensor = labeled_sensor(metric.labels, is_sure=unit is not None, host=options.host)
     unit = unit or units.UNITS["W"]
-    ns, scaled = metric.ns, metric.values * unit.factor
+    ns = metric.ns
+    scaled = metric.values * unit.factor
     if unit.quantity == "power":
         return assemble.power_series(sensor, ns, scaled, clock=metric.clock, notes=notes)
     is_number = np.isfinite(scaled)
-    ns, scaled = ns[is_number], scaled[is_number]
+    ns = ns[is_number]
+    scaled = scaled[is_number]
     if len(ns) < 2:
         return None
     joules, watts = counters.intervals(ns, scaled, notes, sensor.name)

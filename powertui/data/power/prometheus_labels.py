@@ -41,7 +41,10 @@ def selected_labels(name: str) -> dict[str, str]:
     match = _SELECTOR.fullmatch(name[:_MAX_SELECTOR_CHARS].strip())
     if match is None:
         return {}
-    labels = {"__name__": match[1]} if match[1] else {}
+    if match[1]:
+        labels = {"__name__": match[1]}
+    else:
+        labels = {}
     labels |= written_labels(match[2])
     return labels if labels.get("__name__") else {}
 
@@ -67,7 +70,8 @@ def labeled_sensor(labels: Mapping[str, str], *, is_sure: bool, host: str) -> Se
     part = re.sub("^(kepler_)?node_", "", short)
     scope = units.scope_of(f"{part} {rest}")
     if metric.startswith(_OWN_PREFIX):
-        name, scope = labels.get("channel", short), _own_scope(labels)
+        name = labels.get("channel", short)
+        scope = _own_scope(labels)
     return Sensor(
         name,
         f"{_SOURCE} {short}",
@@ -81,7 +85,9 @@ def labeled_sensor(labels: Mapping[str, str], *, is_sure: bool, host: str) -> Se
 def _own_scope(labels: Mapping[str, str]) -> Scope:
     """What a channel of our own exporter covers, as it says itself."""
     written = labels.get("scope", "")
-    return Scope(written) if written in Scope._value2member_map_ else Scope.UNKNOWN
+    if written in Scope._value2member_map_:
+        return Scope(written)
+    return Scope.UNKNOWN
 
 
 def _device(labels: Mapping[str, str]) -> Device | None:

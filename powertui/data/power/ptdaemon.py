@@ -26,7 +26,9 @@ _CHANNEL = r"(Ch\d{1,2}),Watts,([^,]{0,30})"
 
 def sniff(head: str, _path: str) -> int:
     """By its lines."""
-    return 98 if any(re.match(_LINE, line) for line in head.split("\n")[:200]) else 0
+    if any(re.match(_LINE, line) for line in head.split("\n")[:200]):
+        return 98
+    return 0
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:

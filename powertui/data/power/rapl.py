@@ -90,7 +90,9 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         return _pyjoules(source, options)
     if _PATH.search(head):
         return _paths(source, options)
-    return _lines(source, options) if _is_lines(head) else _columns(source, options)
+    if _is_lines(head):
+        return _lines(source, options)
+    return _columns(source, options)
 
 
 def _first_line(head: str) -> str:
@@ -136,7 +138,10 @@ def _domain_lines(text: str, notes: Notes) -> list[_DomainLine]:
         if domain == first_domain:
             times_named = {}
         place = times_named[domain] = times_named.get(domain, -1) + 1
-        label = f"{domain} {place}" if place else domain
+        if place:
+            label = f"{domain} {place}"
+        else:
+            label = domain
         rows.append(_DomainLine(match[1], match[2] or match[5], label, number))
     return rows
 
@@ -155,7 +160,10 @@ def _lines(source: LogFile, options: LogColumns) -> PowerLog:
     for row in rows:
         is_package = row.label.startswith(("pkg", "intel-rapl"))
         scope = Scope.PACKAGE if is_package else scope_of(row.label)
-        stamp = repr(float(row.when) * factor) if is_elapsed else row.when
+        if is_elapsed:
+            stamp = repr(float(row.when) * factor)
+        else:
+            stamp = row.when
         sensor = Sensor(row.label, NAME, scope, scale=scale)
         collected.add(sensor, stamp, row.value, row.line, unit=UNITS["uJ"])
     return collected.log(NAME, options, "RAPL counters in µJ, one a line")
@@ -197,7 +205,9 @@ def _range(rows: table.FileCells, column: int | None) -> float | None:
         return None
     values = rows.floats(column)[0]
     good = values[np.isfinite(values) & (values > 0)]
-    return float(good[0]) / 1e6 if len(good) else None
+    if len(good):
+        return float(good[0]) / 1e6
+    return None
 
 
 class _Reading(NamedTuple):
@@ -220,10 +230,16 @@ class _Zone:
     def sensor(self, host: str) -> Sensor:
         """What the zone measures."""
         last = self.path.rsplit("/", 1)[-1]
-        label = self.name if self.name and self.name != self.path else last
+        if self.name and self.name != self.path:
+            label = self.name
+        else:
+            label = last
         scope = scope_of(label)
         if label == last:  # no `name` in the dump: a zone inside a zone is a part of its package
-            scope = Scope.PACKAGE if label.count(":") == 1 else Scope.CORE
+            if label.count(":") == 1:
+                scope = Scope.PACKAGE
+            else:
+                scope = Scope.CORE
         return Sensor(label, NAME, scope, host)
 
     def series(
@@ -319,7 +335,10 @@ def _pyjoules(source: LogFile, options: LogColumns) -> PowerLog:
     """Windows with a start (Unix seconds), a duration and microjoules per domain."""
     notes = Notes(source.path)
     layout = table.shape(source.head_text)
-    rows = table.read(source, layout, notes) if layout is not None else None
+    if layout is not None:
+        rows = table.read(source, layout, notes)
+    else:
+        rows = None
     if rows is None or not len(rows) or len(rows.names) < 3:
         raise UnreadableFile(source.path, "has pyJoules' header, but no rows")
     begun = column_times.from_numbers(rows.floats(0)[0].copy(), "timestamp")
@@ -327,7 +346,10 @@ def _pyjoules(source: LogFile, options: LogColumns) -> PowerLog:
     good = begun.ok & has_length
     notes.drop_all(rows.lines[~good], "start or duration is not a number")
     _, clock = zeroed(begun, good)
-    zero = int(begun.ns[good].min()) if good.any() else 0
+    if good.any():
+        zero = int(begun.ns[good].min())
+    else:
+        zero = 0
     series: list[PowerSeries] = []
     for column in range(3, len(rows.names)):
         name = rows.names[column].strip()

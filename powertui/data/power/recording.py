@@ -181,7 +181,8 @@ def _asked_at(about: dict[str, Any]) -> str:
 
 def _lines_that_begin(mark: bytes, data: bytes) -> Iterator[bytes]:
     """The rest of each such line below the first one, without looking at the others."""
-    at, last = 0, data.rfind(mark[:1]) + len(mark)
+    at = 0
+    last = data.rfind(mark[:1]) + len(mark)
     while (at := data.find(b"\n" + mark, at, last)) >= 0:
         at += 1 + len(mark)
         end = data.find(b"\n", at)
@@ -221,7 +222,8 @@ class _Channels:
         if about.interval:
             ns, watts, joules = self._counted(mine)
         else:
-            ns, watts = self._rows.ns[mine] - self._zero_ns, self._rows.watts[mine]
+            ns = self._rows.ns[mine] - self._zero_ns
+            watts = self._rows.watts[mine]
         return assemble.power_series(
             sensor,
             ns,
@@ -251,8 +253,11 @@ class _Channels:
         # A counter's next reading covers the time that was missed, too: rows without one are no
         # gap.
         mine = mine[np.isfinite(rows.counted[mine]) | np.isfinite(rows.watts[mine])]
-        ns, counted, block = rows.ns[mine] - self._zero_ns, rows.counted[mine], rows.block[mine]
-        seconds, joules = np.full(len(mine), np.nan), np.full(len(mine), np.nan)
+        ns = rows.ns[mine] - self._zero_ns
+        counted = rows.counted[mine]
+        block = rows.block[mine]
+        seconds = np.full(len(mine), np.nan)
+        joules = np.full(len(mine), np.nan)
         seconds[1:] = np.diff(ns) / times.S
         joules[1:] = np.diff(counted)
         began_anew = (np.diff(block) != 0) | (joules[1:] < 0) | rows.silent[mine][1:]

@@ -67,7 +67,8 @@ def paired(moments: Sequence[NamedMoment], zero: int) -> tuple[Mark, ...]:
         if moment.kind == END:
             if opened := open_windows.get(moment.name):
                 place = opened.pop()
-                name, start = marks[place].name, marks[place].start_ns
+                name = marks[place].name
+                start = marks[place].start_ns
                 marks[place] = Mark(name, start, max(start, since_zero))
             continue
         if moment.kind == BEGIN:

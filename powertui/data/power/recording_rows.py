@@ -80,9 +80,9 @@ def _unix_ns(text: str) -> int | None:
 
 
 def _misfit(count: int, width: int) -> str:
-    return (
-        f"has {count} fields where the others have {width}" if width else "has no header above it"
-    )
+    if width:
+        return f"has {count} fields where the others have {width}"
+    return "has no header above it"
 
 
 class _Reading(NamedTuple):
@@ -204,12 +204,16 @@ def _small(source: LogFile, notes: Notes) -> RecordingRows:
 
 def _name(text: str) -> str:
     """A mark's text without the apostrophe that keeps spreadsheets from computing it."""
-    return text[1:] if text[:1] == "'" and text[1:2] in ("=", "+", "-", "@") else text
+    if text[:1] == "'" and text[1:2] in ("=", "+", "-", "@"):
+        return text[1:]
+    return text
 
 
 def _heads(body: bytes, begin: int) -> list[int]:
     """How many rows stand above each header that comes later in the file than `begin`."""
-    above, checked, heads = 0, begin, []
+    above = 0
+    checked = begin
+    heads = []
     last = body.rfind(b"#", begin) + len(MAGIC)
     while (at := body.find(b"\n" + MAGIC.encode(), checked, last)) >= 0:
         piece = body[checked : at + 1]

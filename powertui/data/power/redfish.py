@@ -107,7 +107,9 @@ def _chassis(value: dict[str, Any], default: str) -> str:
     """
     match = re.search(r"/(?:Chassis|Systems)/([^/\s]{1,60})", str(value.get("@odata.id", "")))
     name = unquote(match[1]) if match else default
-    return "" if name in ("1", "Self", "System.Embedded.1", "chassis", "system") else name
+    if name in ("1", "Self", "System.Embedded.1", "chassis", "system"):
+        return ""
+    return name
 
 
 def _walk(value: Any, place: _Place, collected: Collected) -> None:
@@ -180,7 +182,9 @@ def _scope(name: str, part: str) -> Scope:
     if part == "PowerSupplies":
         return Scope.RAIL
     scope = units.scope_of(re.sub(r"(?<=[a-z])(?=\d)", " ", name))
-    return Scope.NODE if scope is Scope.UNKNOWN and part in ("PowerControl", "") else scope
+    if scope is Scope.UNKNOWN and part in ("PowerControl", ""):
+        return Scope.NODE
+    return scope
 
 
 def _metric(metric: Any, place: _Place, collected: Collected) -> None:

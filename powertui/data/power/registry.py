@@ -119,7 +119,9 @@ def _surest_reader(source: LogFile, *, without: str = "") -> LogReader | None:
         return None
     asked = readers(head, source.path, without=without)
     surest = max(asked, key=lambda reader: reader.score, default=None)
-    return surest if surest is not None and surest.score > 0 else None
+    if surest is not None and surest.score > 0:
+        return surest
+    return None
 
 
 def sniff(path: str) -> tuple[str, int]:
@@ -128,7 +130,9 @@ def sniff(path: str) -> tuple[str, int]:
         reader = _surest_reader(LogFile(path))
     except PowertuiError:
         return "", 0
-    return (reader.name, reader.score) if reader is not None else ("", 0)
+    if reader is not None:
+        return (reader.name, reader.score)
+    return ("", 0)
 
 
 def load_ahead(path: str) -> PowerLog:
@@ -317,4 +321,6 @@ def _looks(source: LogFile) -> str:
 
 def _printable(text: str) -> str:
     shown = "".join(char if char.isprintable() else "?" for char in text[:_MAX_SHOWN_CHARS])
-    return shown if len(text) <= _MAX_SHOWN_CHARS else f"{shown}…"
+    if len(text) <= _MAX_SHOWN_CHARS:
+        return shown
+    return f"{shown}…"

@@ -35,7 +35,9 @@ _HINT = "Write the time before each answer: date +%s >> FILE; rocm-smi --showpow
 def sniff(head: str, _path: str) -> int:
     """By the names of its readings, with cards around them."""
     if "Power (W)" not in head:
-        return 95 if any(re.fullmatch(_HEAD, line) for line in head.split("\n")[:80]) else 0
+        if any(re.fullmatch(_HEAD, line) for line in head.split("\n")[:80]):
+            return 95
+        return 0
     if re.search(r'"card\d+"\s*:\s*\{', head) and re.search(rf'"{_POWER}"', head):
         return 97
     if re.search(rf"^(?:\S+,)?device,.*{_POWER}", head, re.MULTILINE):
@@ -46,7 +48,10 @@ def sniff(head: str, _path: str) -> int:
 def _sensor(card: str, kind: str, model: str = "", uuid: str = "", pci: str = "") -> Sensor:
     named = devices.device_named(card)
     index = named.index if named is not None else None
-    label = f"GPU {index}" if index is not None else card
+    if index is not None:
+        label = f"GPU {index}"
+    else:
+        label = card
     word = "instant" if kind.startswith("Current") else ""
     return Sensor(
         f"{label} ({word})" if word else label,
@@ -93,7 +98,8 @@ def _add_card(
     """The readings of one card."""
     facts = {name: str(cell) for name, cell in members.items()}
     model = next((facts[key] for key in _MODEL_KEYS if facts.get(key)), "")
-    uuid, pci = facts.get("Unique ID", ""), facts.get("PCI Bus", "")
+    uuid = facts.get("Unique ID", "")
+    pci = facts.get("PCI Bus", "")
     for name, cell in facts.items():
         if match := re.fullmatch(_POWER, name):
             collected.add(_sensor(card, match[1], model, uuid, pci), when, cell, line)

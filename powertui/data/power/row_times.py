@@ -24,7 +24,9 @@ class RowTimes:
     def times_for(self, rows: Bools) -> Int64s:
         """The times of these rows."""
         if not np.array_equal(rows, self._rows):
-            self._rows, self._times, self._joined = rows, self._every[rows], None
+            self._rows = rows
+            self._times = self._every[rows]
+            self._joined = None
         return self._times
 
     @property

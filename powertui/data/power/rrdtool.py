@@ -31,7 +31,9 @@ def sniff(head: str, _path: str) -> int:
     """By the words of its documents, or by the form of the rows of `fetch`."""
     is_xml = "<xport>" in head and "<meta>" in head
     is_json = head.lstrip().startswith("{") and _JSON_ABOUT in head
-    return _SCORE if is_xml or is_json or _is_fetch(head.split("\n")) else 0
+    if is_xml or is_json or _is_fetch(head.split("\n")):
+        return _SCORE
+    return 0
 
 
 def _is_fetch(lines: Sequence[str]) -> bool:
@@ -82,7 +84,8 @@ def _of_xml(text: str) -> tuple[list[str], Iterator[Sequence[str]]]:
 def _of_json(path: str, text: str) -> tuple[list[str], Iterator[Sequence[str]]]:
     try:
         document = json.loads(text)
-        meta, data = document["meta"], document["data"]
+        meta = document["meta"]
+        data = document["data"]
         names = [str(name) for name in meta["legend"]]
         figures = {name: int(meta[name]) for name in ("end", "step")}
         rows = [["nan" if cell is None else str(cell) for cell in row] for row in data]
@@ -94,7 +97,9 @@ def _of_json(path: str, text: str) -> tuple[list[str], Iterator[Sequence[str]]]:
 
 def _timed(row: list[str], end: str, width: int) -> list[str]:
     """A row with its time: with --showtime it begins with its own."""
-    return row if len(row) > width else [end, *row]
+    if len(row) > width:
+        return row
+    return [end, *row]
 
 
 def _ends(figures: dict[str, int], count: int) -> list[str]:
@@ -102,5 +107,6 @@ def _ends(figures: dict[str, int], count: int) -> list[str]:
 
     The last row's is the document's end: what `start` means differs between versions.
     """
-    end, step = figures.get("end", 0), figures.get("step", 0)
+    end = figures.get("end", 0)
+    step = figures.get("step", 0)
     return [str(end - (count - 1 - row) * step) if end and step else "" for row in range(count)]

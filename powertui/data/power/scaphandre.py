@@ -31,7 +31,9 @@ def sniff(head: str, _path: str) -> int:
     if has_host or ('"consumers"' in head and '"sockets"' in head):
         return 96
     lines = (stamps.split_time(line)[1].strip() for line in head.split("\n")[:200])
-    return 90 if "Socket" in head and any(re.fullmatch(_HOST, line) for line in lines) else 0
+    if "Socket" in head and any(re.fullmatch(_HOST, line) for line in lines):
+        return 90
+    return 0
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:

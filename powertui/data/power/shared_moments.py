@@ -24,7 +24,8 @@ def split_by_device(ns: Int64s, watts: Floats) -> list[Int64s]:
     if not len(ns):
         return []
     order = np.argsort(ns, kind="stable")
-    times, readings = ns[order], watts[order]
+    times = ns[order]
+    readings = watts[order]
     starts = np.flatnonzero(np.r_[True, np.diff(times) > 0])
     if len(starts) == len(times) or not _are_unequal(starts, readings):
         return []

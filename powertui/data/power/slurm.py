@@ -60,7 +60,9 @@ def sniff(head: str, _path: str) -> int:
     names = _head(first)
     if _are_of_sacct(names) or {"Node", "Series", "Power"} <= set(names):
         return 97
-    return 95 if "NodeName=" in head and "CurrentWatts=" in head else 0
+    if "NodeName=" in head and "CurrentWatts=" in head:
+        return 95
+    return 0
 
 
 def _are_of_sacct(names: list[str]) -> bool:
@@ -87,12 +89,18 @@ def _rows(source: LogFile, notes: Notes) -> tuple[list[str], list[tuple[int, lis
     lines = source.text.split("\n")
     top = next(i for i, line in enumerate(lines) if line.strip())
     names = _head(lines[top])
-    spans = _spans_of_dashes(lines[top + 1]) if top + 1 < len(lines) else []
+    if top + 1 < len(lines):
+        spans = _spans_of_dashes(lines[top + 1])
+    else:
+        spans = []
     rows = []
     for number, line in enumerate(lines[top + 1 :], top + 2):
         if set(line.strip()) <= {"-", " "}:
             continue
-        cells = [line[a:b].strip() for a, b in spans] if spans else _head(line)
+        if spans:
+            cells = [line[a:b].strip() for a, b in spans]
+        else:
+            cells = _head(line)
         if cells == names:
             continue  # sacct was asked again, into the same file
         if len(cells) == len(names) + 1 and not cells[-1]:
@@ -223,7 +231,8 @@ def _sacct(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
     series: list[PowerSeries] = []
     for of_nodes in dict.fromkeys(nodes[good].tolist()):
         mine = good & (nodes == of_nodes)
-        starts, ends = spans.starts[mine] - zero, spans.ends[mine] - zero
+        starts = spans.starts[mine] - zero
+        ends = spans.ends[mine] - zero
         ns, watts, energy = windows.interval_rows(starts, ends, joules[mine], lines[mine], notes)
         sensor = _sensor(of_nodes, options.host)
         series.append(power_series(sensor, ns, watts, clock=clock, notes=notes, joules=energy))
@@ -278,6 +287,9 @@ def _scontrol(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
             node = match[1]
         if match := re.search(r"CurrentWatts=(\d{1,9}|n/s|n/a)", line):
             # Slurm writes 0 where nothing measures the node.
-            reading = match[1] if match[1] != "0" else "0 (not measured)"
+            if match[1] != "0":
+                reading = match[1]
+            else:
+                reading = "0 (not measured)"
             collected.add(Sensor("node power", NAME, Scope.NODE, node), when, reading, number)
     return collected.log(NAME, options, "scontrol: CurrentWatts")

@@ -103,7 +103,9 @@ def sniff(head: str, _path: str) -> int:
     answers = [answer for line in head.split("\n") if (answer := _answer(_split(line)[1]))]
     if not answers:
         return 0
-    return 96 if any(_means_power(answer) for answer in answers) else 45
+    if any(_means_power(answer) for answer in answers):
+        return 96
+    return 45
 
 
 class _Unread(NamedTuple):
@@ -184,9 +186,13 @@ def _answer(text: str) -> _Answer | None:
         plain = _PLAIN_LINE.fullmatch(text.strip())
         if plain is None:
             return None
-        symbol, digits, written = plain[1], "", plain[2]
+        symbol = plain[1]
+        digits = ""
+        written = plain[2]
     else:
-        symbol, digits, written = match[1], match[2], match[4]
+        symbol = match[1]
+        digits = match[2]
+        written = match[4]
         if not match[3] and not symbol:
             return None
     value = _VALUE.fullmatch(written.strip())
@@ -227,7 +233,9 @@ def _written_unit(words: str) -> units.Unit | None:
     if scaled := _SCALED_UNIT.fullmatch(words.lower()):
         unit = units.unit_of_symbol(scaled[2].strip())
         factor = _SCALES[scaled[1].rstrip("s")]
-        return None if unit is None else units.Unit(words, unit.quantity, unit.factor * factor)
+        if unit is None:
+            return None
+        return units.Unit(words, unit.quantity, unit.factor * factor)
     return units.unit_of_symbol(words)
 
 

@@ -99,11 +99,9 @@ class LogFile:
                 return limits.read_all(sys.stdin.buffer, self.path, self.limit, times=_MADE_OF_BYTE)
             elsewhere.at_hand(self.path)
             with open_for_reading(self.path) as stream:
-                return (
-                    stream.read()
-                    if self._size
-                    else limits.read_all(stream, self.path, self.limit, times=_MADE_OF_BYTE)
-                )
+                if self._size:
+                    return stream.read()
+                return limits.read_all(stream, self.path, self.limit, times=_MADE_OF_BYTE)
         except OSError as error:
             raise _unreadable(self.path, error) from None
 
@@ -125,11 +123,15 @@ class LogFile:
         A gzip stream that was cut gives what was left before the cut.
         """
         raw = self._raw
-        return raw if not raw.startswith(_GZIP) else b"".join(self._unpacking(raw))
+        if not raw.startswith(_GZIP):
+            return raw
+        return b"".join(self._unpacking(raw))
 
     def _unpacking(self, raw: bytes) -> Iterator[bytes]:
         packed = GzipStream(len(raw), lambda lo, hi: raw[lo:hi])
-        size, checked, damaged = 0, 0, False
+        size = 0
+        checked = 0
+        damaged = False
         try:
             while not packed.ended:
                 piece = packed.unpack(limits.PIECE)
@@ -267,7 +269,9 @@ def _utf16_without_mark(data: bytes) -> str:
 def _lines(text: str) -> str:
     if "\x1b[" in text:  # colours of a screen that was recorded
         text = re.sub(r"\x1b\[[0-9;?]{0,30}[A-Za-z]", "", text)
-    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+    if "\r" in text:
+        return text.replace("\r\n", "\n").replace("\r", "\n")
+    return text
 
 
 def _unreadable(path: str, error: OSError) -> UnreadableFile:

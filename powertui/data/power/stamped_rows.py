@@ -37,7 +37,9 @@ def sniff(head: str, path: str) -> int:
     text = _with_times("\n".join(lines))
     score = generic_csv.sniff(text, path) if text else 0
     # Rows without names may be lines of a program's log, whose reader knows more of them.
-    return score if text.startswith(("time,sensor,", "time,ID,")) else min(score, _BELOW_LINES)
+    if text.startswith(("time,sensor,", "time,ID,")):
+        return score
+    return min(score, _BELOW_LINES)
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
@@ -80,17 +82,24 @@ class _Form(NamedTuple):
 
     def cells(self, line: str) -> list[str]:
         """The cells of a row."""
-        return [line.strip()] if self.delimiter is None else table.fields(line, self.delimiter)
+        if self.delimiter is None:
+            return [line.strip()]
+        return table.fields(line, self.delimiter)
 
 
 def _form(body: Sequence[str]) -> _Form | None:
     """How the rows are written: as a table, or a number each; None where they are neither."""
     layout = table.shape("\n".join(body))
     if layout is not None:
-        names = list(layout.names) if layout.named else _names(body, layout.delimiter)
+        if layout.named:
+            names = list(layout.names)
+        else:
+            names = _names(body, layout.delimiter)
         return _Form(names, layout.delimiter)
     are_numbers = all(np.isfinite(table.number(line.strip())) for line in body)
-    return _Form(["value"], None) if body and are_numbers else None
+    if body and are_numbers:
+        return _Form(["value"], None)
+    return None
 
 
 def _names(body: Sequence[str], delimiter: str) -> list[str]:

@@ -44,7 +44,10 @@ def time_of_line(line: str) -> str:
     if not bare or len(bare) > _MAX_TIME_LINE_CHARS or not any(ch.isdigit() for ch in bare):
         return ""
     bare = bare.strip("#=*-[]\"' \t")
-    bare = bare[match.end() :] if (match := _TITLE.match(bare)) else bare
+    if match := _TITLE.match(bare):
+        bare = bare[match.end() :]
+    else:
+        bare = bare
     if re.fullmatch(_EPOCH, bare):
         return bare
     return bare if written_times.parse(bare) is not None else ""
@@ -56,7 +59,10 @@ def split_time(line: str) -> tuple[str, str]:
         return match[1].replace(",", "."), line[match.end() :]
     if match := _CALLED.match(line):
         # Without a year, as `ts` and syslog write it, the time of day alone counts.
-        when = match[1] if written_times.parse(match[1]) is not None else match[2]
+        if written_times.parse(match[1]) is not None:
+            when = match[1]
+        else:
+            when = match[2]
         return when, line[match.end() :]
     return "", line
 

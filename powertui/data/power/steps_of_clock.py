@@ -44,7 +44,9 @@ class Joined:
     @cached_property
     def least_ns(self) -> int:
         """The smallest distance of two rows; below zero where they go back."""
-        return int(np.diff(self.ns).min()) if len(self.ns) > 1 else 1
+        if len(self.ns) > 1:
+            return int(np.diff(self.ns).min())
+        return 1
 
 
 def join(ns: Int64s, mono_s: Floats, block: Int32s) -> Joined:
@@ -179,7 +181,10 @@ def _steps(
         if step < 0:
             certain[row] = step
         elif not paused:
-            was_set = None if joules is None else _was_set(ns, joules, row, step)
+            if joules is None:
+                was_set = None
+            else:
+                was_set = _was_set(ns, joules, row, step)
             if was_set is None:
                 possible.append(step)
             elif was_set:

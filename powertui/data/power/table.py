@@ -102,7 +102,9 @@ def _shape_by_first_line(
     """
     header = replace(unnamed, names=tuple(cells), first=unnamed.first + 1, named=True)
     if len(cells) > 1 and not _any_like_data(cells):
-        return header if len(set(cells)) > 1 else None
+        if len(set(cells)) > 1:
+            return header
+        return None
     by_comment = _named_by_comment(unnamed, len(cells))
     if by_comment is not None:
         return by_comment

@@ -25,11 +25,10 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     collected = Collected(source.path, notes)
     lines = source.text.split("\n")
     for doc in json_docs.documents(source.text, notes):
-        topic = (
-            re.search(r"(?:tele|stat)/([^/\s]{1,60})/", lines[doc.line - 1])
-            if doc.line <= len(lines)
-            else None
-        )
+        if doc.line <= len(lines):
+            topic = re.search(r"(?:tele|stat)/([^/\s]{1,60})/", lines[doc.line - 1])
+        else:
+            topic = None
         for entry in doc.value if isinstance(doc.value, list) else [doc.value]:
             _walk(entry, doc.when, doc.line, topic[1] if topic else "plug", collected)
     return collected.log(NAME, options, "Tasmota: Power in W")

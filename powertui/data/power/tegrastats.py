@@ -43,7 +43,10 @@ def _rails(line: str) -> list[tuple[str, str]]:
     for name, now, _, mean_unit in re.findall(_RAIL, line):
         # Without units only names of the kind that rails have are some.
         is_named_so = "_" in name or name in _XAVIER_RAILS
-        is_rail = bool(mean_unit) if has_unit else is_named_so or bool(mean_unit)
+        if has_unit:
+            is_rail = bool(mean_unit)
+        else:
+            is_rail = is_named_so or bool(mean_unit)
         if is_rail and name not in _NO_RAIL:
             rails.append((name, now))
     return rails
@@ -57,7 +60,9 @@ def _scope(name: str, is_board: bool) -> Scope:
         return Scope.PACKAGE if "CPU" in name else Scope.GPU
     if "CPU" in name:
         return Scope.PACKAGE
-    return Scope.DRAM if re.search(r"DDR|DRAM|MEM", name) else Scope.RAIL
+    if re.search(r"DDR|DRAM|MEM", name):
+        return Scope.DRAM
+    return Scope.RAIL
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:

@@ -37,7 +37,8 @@ def without_thousands_signs(cells: FileCells, delimiter: str, notes: Notes) -> F
     # Nearly no table has any: cells with a group are the first of each column.
     if not any(probe and _GROUPED.fullmatch(probe[0]) for probe in probes):
         return cells
-    columns, either = list(cells.columns), set()
+    columns = list(cells.columns)
+    either = set()
     for column, probe in enumerate(probes):
         others = (cell for beside in probes if beside is not probe for cell in beside)
         sign = thousands_sign(probe, others, delimiter)
@@ -110,4 +111,6 @@ def _sign_by_others(sign: _Sign, others: Iterable[str], delimiter: str) -> str:
         return ""
     if delimiter == sign.sign or any(sign.others_decimals.fullmatch(cell) for cell in others):
         return sign.sign
-    return "?" if delimiter == ";" or sign.sign == "," else ""
+    if delimiter == ";" or sign.sign == ",":
+        return "?"
+    return ""

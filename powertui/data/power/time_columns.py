@@ -106,7 +106,8 @@ def _refuse_rounded(path: str, texts: Sequence[str], read: TimeColumn) -> None:
     row, match = _first_scientific(texts)
     if match is None or read.kind != "absolute":
         return
-    decimals, exponent = len(match[1]), int(match[2])
+    decimals = len(match[1])
+    exponent = int(match[2])
     last_digit = 10.0 ** (exponent - decimals)
     ns_per_unit = abs(float(read.ns[row])) / abs(float(texts[row]))
     step_ns = last_digit * ns_per_unit
@@ -148,7 +149,9 @@ def _date_and_time(
     cells = zip(rows.texts(date), rows.texts(time), strict=True)
     texts = [f"{day} {clock}" for day, clock in cells]
     read = column_times.from_texts(texts, day_first=day_first(texts, form.day_first))
-    return ([date, time], read) if read.ok.mean() > _MIN_READABLE_SHARE else None
+    if read.ok.mean() > _MIN_READABLE_SHARE:
+        return ([date, time], read)
+    return None
 
 
 # ── the order of a date's numbers ────────────────────────────────────────────────────────────────
@@ -182,6 +185,7 @@ def ambiguous_date(texts: Sequence[str]) -> str:
     dates = {match[0] for match in matches}
     if len(dates) != 1:
         return ""  # two dates show which number is the day
-    first, second = matches[0][1], matches[0][3]
+    first = matches[0][1]
+    second = matches[0][3]
     is_ambiguous = first != second and max(int(first), int(second)) <= 12
     return matches[0][0] if is_ambiguous else ""

@@ -52,8 +52,12 @@ def time_score(name: str) -> int:
     if units.unit_of_name(name) is not None or "duration" in words:
         return 0
     if "".join(words) in _TIME_WORDS or not _TIME_WORDS.isdisjoint(words):
-        return 3 if "unix" in words or "epoch" in words else 2
-    return 1 if len(words) == 1 and words[0] in ("s", "sec", "ms") else 0
+        if "unix" in words or "epoch" in words:
+            return 3
+        return 2
+    if len(words) == 1 and words[0] in ("s", "sec", "ms"):
+        return 1
+    return 0
 
 
 def counts_epochs(name: str) -> bool:

@@ -115,7 +115,8 @@ def _offsets(tz: str, ns: Int64s) -> _Offsets | None:
     if len(at_ends) == 1 and ns[-1] - ns[0] < _MAX_PLAIN_SPAN_NS:
         offsets[:] = at_ends.pop()
         return _Offsets(offsets)
-    fold, previous = 0, int(ns[0])
+    fold = 0
+    previous = int(ns[0])
     # How many rows from the first on are in a repeated hour, before any fall of the stamps; None
     # once they fell.
     doubtful: int | None = 0

@@ -82,7 +82,9 @@ class Titles:
             for line in self.lines
             if (m := beside.search(line)) and (unit := units.unit_of_symbol(m[1])) in named
         }
-        return units_beside.pop() if len(units_beside) == 1 else None
+        if len(units_beside) == 1:
+            return units_beside.pop()
+        return None
 
 
 NO_TITLES = Titles()
@@ -140,7 +142,9 @@ def _scaled(line: str) -> bool:
 def date_in(text: str) -> tuple[int, int, int] | None:
     """The first date of a text (2026-11-21, 20261121)."""
     for match in _DATE.finditer(text):
-        year, month, day = int(match[1]), int(match[3]), int(match[4])
+        year = int(match[1])
+        month = int(match[3])
+        day = int(match[4])
         if 1 <= month <= 12 and 1 <= day <= calendar.monthrange(year, month)[1]:
             return year, month, day
     return None

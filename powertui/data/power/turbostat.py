@@ -52,7 +52,9 @@ def sniff(head: str, _path: str) -> int:
     has_names = any(name in head for name in _COLUMNS)
     if _TIME not in head and stamps.time_of_line(head.lstrip().split("\n", 1)[0]):
         return 0  # tables below times: `stamped_rows` reads them
-    return 96 if has_names and any(map(_header, head.split("\n"))) else 0
+    if has_names and any(map(_header, head.split("\n"))):
+        return 96
+    return 0
 
 
 class _Reading(NamedTuple):
@@ -89,7 +91,8 @@ def _rows(text: str, notes: Notes) -> Iterator[tuple[int, dict[str, str]]]:
 def _readings(text: str, notes: Notes) -> _Readings:
     """Readings of each package where there are several, else of the summary rows."""
     readings: _Readings = {}
-    rounds, now = -1, float("nan")
+    rounds = -1
+    now = float("nan")
     for number, cells in _rows(text, notes):
         is_summary = cells.get("CPU", cells.get("Core", "-")) == "-"
         if is_summary:
@@ -138,7 +141,10 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         if not name.endswith("Watt"):
             with np.errstate(divide="ignore", invalid="ignore"):
                 watts = np.where(seconds > 0, values / seconds, np.nan)
-        label = f"{name} package {package}" if package else name
+        if package:
+            label = f"{name} package {package}"
+        else:
+            label = name
         sensor = Sensor(label, NAME, _COLUMNS[name], options.host)
         joules = watts * seconds
         series.append(power_series(sensor, ns, watts, clock=clock, notes=notes, joules=joules))

@@ -140,13 +140,17 @@ _ESCAPE = re.compile(r"%([2-7][0-9A-Fa-f])")  # of a sensor's id in an address
 
 def _unescaped(name: str) -> str:
     """A name without the escapes of an address: "power%5Ctotal" is power\\total."""
-    return _ESCAPE.sub(lambda match: chr(int(match[1], 16)), name) if "%" in name else name
+    if "%" in name:
+        return _ESCAPE.sub(lambda match: chr(int(match[1], 16)), name)
+    return name
 
 
 def _short_hours(match: re.Match[str]) -> str:
     """ "kilowatt_hours" as kwh."""
     written = match[0].lower()
-    return "kwh" if "kilo" in written else "mwh" if "milli" in written else "wh"
+    if "kilo" in written:
+        return "kwh"
+    return "mwh" if "milli" in written else "wh"
 
 
 def _spaced(name: str) -> str:
@@ -216,7 +220,9 @@ def _unit_among(words: Sequence[str], *, is_letter: bool) -> Unit | None:
 def unit_of_symbol(cell: str) -> Unit | None:
     """The unit that stands alone in a cell ("Watts", "mW"); None for any other, and for none."""
     word = cell.strip().strip("[]()").replace("μ", "µ")
-    return UNITS[_WORDS[word.lower()]] if word.lower() in _WORDS else None
+    if word.lower() in _WORDS:
+        return UNITS[_WORDS[word.lower()]]
+    return None
 
 
 def any_power(names: Sequence[str]) -> bool:
@@ -305,7 +311,10 @@ def unit_of_cells(cells: Sequence[str]) -> tuple[Unit, list[float]] | None:
     quantities = {unit.quantity for unit in named}
     if 2 * len(named) <= filled_count or len(quantities) != 1:
         return None
-    plain = UNITS["W"] if named[0].quantity == "power" else UNITS["J"]
+    if named[0].quantity == "power":
+        plain = UNITS["W"]
+    else:
+        plain = UNITS["J"]
     factors = [float("nan") if unit is None else unit.factor for unit in units_of_cells]
     return plain, factors
 

@@ -24,7 +24,8 @@ def interval_rows(
     watts: list[float] = []
     energy: list[float] = []
     for i in order.tolist():
-        start, end = int(starts[i]), int(ends[i])
+        start = int(starts[i])
+        end = int(ends[i])
         if end <= start:
             notes.drop(int(lines[i]), "its window has no length")
             continue

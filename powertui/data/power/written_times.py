@@ -166,12 +166,15 @@ def _iso(match: re.Match[str]) -> WrittenTime | None:
 
 def _time_of_day(match: re.Match[str]) -> WrittenTime | None:
     ns = _ns(1970, 1, 1, match.groups()[:4], match[5])
-    return None if ns is None else WrittenTime(ns, None, False)
+    if ns is None:
+        return None
+    return WrittenTime(ns, None, False)
 
 
 def _slashed(match: re.Match[str], day_first: bool) -> WrittenTime | None:
     """MM/DD/YYYY, or DD/MM/YYYY where the column shows so; with points it is always the latter."""
-    month, day = int(match[1]), int(match[3])
+    month = int(match[1])
+    day = int(match[3])
     is_day_first = day_first or match[2] == "."
     if month > 12 or (day <= 12 and is_day_first):
         month, day = day, month
@@ -193,7 +196,8 @@ def _compact(match: re.Match[str]) -> WrittenTime | None:
 
 
 def _ctime(match: re.Match[str]) -> WrittenTime | None:
-    month, day = _MONTHS.get(match[1] or match[4]), int(match[2] or match[3])
+    month = _MONTHS.get(match[1] or match[4])
+    day = int(match[2] or match[3])
     year = match[5] or match[12]
     if month is None or year is None:
         return None

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from powertui.data.run.device_work import HandOvers
 
 # How the step of device work is known.
-_GROUP, LINE, _ORDER, TIME = "group id", "device step line", "order of modules", "time"
+_GROUP = "group id"
+LINE = "device step line"
+_ORDER = "order of modules"
+TIME = "time"
 # A link that gives more than this share of the work a step is taken.
 _MAJORITY = 0.5
 # Threads that a call was handed through before it was launched. Chosen, not measured.
@@ -72,7 +75,10 @@ def drawn_steps(
         return NO_DRAWN_STEPS
     marks = rows.marks if made_of_lines else lines.marks
     device = _devices_of(trace, marks)
-    row = rows.row_of if made_of_lines else _rows_of(marks, device, rows, work)
+    if made_of_lines:
+        row = rows.row_of
+    else:
+        row = _rows_of(marks, device, rows, work)
     return DrawnSteps(device, marks.start, marks.duration, row)
 
 
@@ -171,7 +177,10 @@ def with_cut_steps(
         return rows, drawn, cut
     marks = lines.marks
     by_group = bool((marks.group[cut] >= 0).all())
-    key = marks.group[cut] if by_group else marks.number[cut]
+    if by_group:
+        key = marks.group[cut]
+    else:
+        key = marks.number[cut]
     _, first, which = np.unique(key, return_index=True, return_inverse=True)
     which = which.ravel()
     start, end = extents(which, marks.start[cut], (marks.start + marks.duration)[cut], len(first))
@@ -303,7 +312,8 @@ def _by_call(
     on_other_line = by_time & ~np.isin(work.launch_line, rows.marks.lines)
     handovers = thread_handovers() if on_other_line.any() else None
     if handovers is not None:
-        launch, line = work.launch[on_other_line], work.launch_line[on_other_line]
+        launch = work.launch[on_other_line]
+        line = work.launch_line[on_other_line]
         asked_row, asked_at = _by_handovers(handovers, launch, line, rows)
         row[on_other_line] = asked_row
         # Where nothing shows who asked, the time does.
@@ -338,7 +348,8 @@ def _open_at(moment: Int64s, line_of: Int32s, asked: Bools, rows: StepRows) -> I
         mine = np.flatnonzero(marks.lines == line)  # on one line marks do not overlap
         place = marks.start[mine].searchsorted(moment, side="right") - 1
         at = mine[np.maximum(place, 0)]
-        start, end = marks.start[at], marks.start[at] + marks.duration[at]
+        start = marks.start[at]
+        end = marks.start[at] + marks.duration[at]
         is_open = asked & (place >= 0) & (moment < end)
         # The mark of the call's own line knows best; of other lines' the one that was opened last.
         on_own_line = line_of == line

@@ -22,7 +22,11 @@ from powertui.data.run.stat_carriers import whole_numbers
 from powertui.value_types import dataclass
 
 # What a candidate's numbers are worth.
-OWN_NUMBERS, NAMED, TITLED, _ROOT, NONE = 1.0, 0.9, 0.7, 0.4, 0.0
+OWN_NUMBERS = 1.0
+NAMED = 0.9
+TITLED = 0.7
+_ROOT = 0.4
+NONE = 0.0
 
 _PROFILER_STEP = re.compile(r"^ProfilerStep\s*#?\s*\d+$")
 STEP_NAMES = re.compile(
@@ -169,7 +173,9 @@ def pattern_of(kinds: list[str]) -> str:
     """A regex that these names match, and hardly any other."""
     names = sorted({_DIGITS.sub("#", kind) for kind in set(kinds)})[:4]
     texts = [escaped(name).replace(r"\#", r"\d+") for name in names]
-    return f"^{texts[0]}$" if len(texts) == 1 else f"^({'|'.join(texts)})$"
+    if len(texts) == 1:
+        return f"^{texts[0]}$"
+    return f"^({'|'.join(texts)})$"
 
 
 def escaped(name: str) -> str:
@@ -185,7 +191,10 @@ def _describe(chosen: Marks) -> str:
         stat = "step_num"
     elif chosen.titled.any():
         stat = "step_name"
-    extra = " and an epoch_num" if (chosen.epoch >= 0).any() else ""
+    if (chosen.epoch >= 0).any():
+        extra = " and an epoch_num"
+    else:
+        extra = ""
     return f"events named {_first_names(by_count, 'more names')} with a {stat}{extra}"
 
 

@@ -74,7 +74,9 @@ def own_ends(
     captures, unnamed_count = _named(place) if place is not None else ((), 0)
     if local is None:
         owners = _owners(captures, ends, tz)
-        return frozenset(ends) - owners.keys() if unnamed_count <= 1 else frozenset()
+        if unnamed_count <= 1:
+            return frozenset(ends) - owners.keys()
+        return frozenset()
     capture = int(local.timestamp())
     owners = _owners(captures or (capture,), ends, tz)
     return frozenset(second for second, owner in owners.items() if owner == capture)

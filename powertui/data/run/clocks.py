@@ -92,7 +92,10 @@ def best_clock(
     are the program's own numbers (`epoch_num`), each lies inside its epoch as tfevents have it.
     """
     folder = _run_folder(trace, entry)
-    local = captures.local_time(folder.name) if folder is not None else None
+    if folder is not None:
+        local = captures.local_time(folder.name)
+    else:
+        local = None
     exports = _exports(entry)
     batch_ends = [wall_ns // NS_PER_S for log in logs for _, wall_ns in log.batches]
     all_ends = [*exports, *batch_ends]
@@ -178,7 +181,10 @@ def _run_folder(trace: Trace, entry: RunEntry | None) -> Path | None:
 
 def _place(trace: Trace, folder: Path | None) -> tuple[Path | None, str]:
     """(the folder that the capture lies in with others, its own name)."""
-    own_folder = folder if folder is not None else Path(trace.path).parent
+    if folder is not None:
+        own_folder = folder
+    else:
+        own_folder = Path(trace.path).parent
     if folder is not None or own_folder.parent.name == "profile":
         return own_folder.parent, own_folder.name
     return None, own_folder.name
@@ -188,7 +194,10 @@ def _exports(entry: RunEntry | None) -> list[int]:
     """Unix seconds in the names of profile-empty files."""
     seconds = []
     for event in entry.tfevents if entry is not None else ():
-        name_parts = split_events(Path(event.path).name) if event.kind == "profile-empty" else None
+        if event.kind == "profile-empty":
+            name_parts = split_events(Path(event.path).name)
+        else:
+            name_parts = None
         if name_parts is not None:
             seconds.append(name_parts[0])
     return sorted(seconds)
@@ -256,7 +265,9 @@ def _offset_then(clock: Clock, offsets: tuple[int, ...] | None, tz: str | None) 
         return None
     if tz is not None:
         then = {zones.offset_of(tz, clock.lo_ns), zones.offset_of(tz, clock.hi_ns)}
-        return then.pop() if len(then) == 1 and offsets != () else None
+        if len(then) == 1 and offsets != ():
+            return then.pop()
+        return None
     return offsets[0] if offsets else None
 
 
@@ -324,9 +335,11 @@ def _from_folder(
         return []
     shown = f"{local:%Y-%m-%d %H:%M:%S}"
     if offsets:
-        rank, detail = _FOLDER_IN_ZONE_RANK, f"exported at {shown} ({how})"
+        rank = _FOLDER_IN_ZONE_RANK
+        detail = f"exported at {shown} ({how})"
     elif offsets is not None:
-        rank, detail = _FOLDER_RANK, f"{shown}: {how}"
+        rank = _FOLDER_RANK
+        detail = f"{shown}: {how}"
     else:
         rank = _FOLDER_RANK
         detail = "the folder's name is a local time and its time zone is not known: give --tz"
@@ -371,7 +384,10 @@ def _from_training(trace: Trace, logs: Sequence[EventLog]) -> list[_Evidence]:
         if log.group not in ("train", "training", "") or log.first_ns is None:
             continue
         assert log.last_ns is not None
-        start = log.header_ns if log.header_ns is not None else log.first_ns
+        if log.header_ns is not None:
+            start = log.header_ns
+        else:
+            start = log.first_ns
         hi = max(log.last_ns - _span(trace) + NS_PER_S, start)
         detail = (
             "if the profile was taken between the first and the last record of "

@@ -214,7 +214,8 @@ def host_lines(trace: Trace) -> Iterator[tuple[Process, list[tuple[int, Track]]]
 
 def _calls(trace: Trace, stat: str) -> _Calls:
     """The calls that carry this stat: of several with one id one counts."""
-    ids, starts = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    ids = [np.empty(0, np.int64)]
+    starts = [np.empty(0, np.int64)]
     line_numbers = [np.empty(0, np.int32)]
     for process, lines in host_lines(trace):
         carrying = carried(trace, process, [track for _, track in lines], (stat,))[stat]
@@ -227,7 +228,8 @@ def _calls(trace: Trace, stat: str) -> _Calls:
             ids.append(call_ids[has_id])
             starts.append(track.events.start[rows[has_id]])
             line_numbers.append(np.full(int(has_id.sum()), line, np.int32))
-    every_id, start = np.concatenate(ids), np.concatenate(starts)
+    every_id = np.concatenate(ids)
+    start = np.concatenate(starts)
     if not len(every_id):
         return _Calls(every_id, start, line_numbers[0])
     # A run is enqueued once and its completion reported later: the first call counts. A launch's id
@@ -250,7 +252,9 @@ def covered_ps(key: Int64s, start: Int64s, end: Int64s, count: int) -> Int64s:
     earlier_start = same_key & (start[1:] < start[:-1])
     if (earlier_start | (key[1:] < key[:-1])).any():
         order = np.lexsort((start, key))
-        key, start, end = key[order], start[order], end[order]
+        key = key[order]
+        start = start[order]
+        end = end[order]
         same_key = key[1:] == key[:-1]
     is_first = np.append(True, ~same_key)
     reached = end

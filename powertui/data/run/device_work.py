@@ -45,7 +45,8 @@ class HandOvers(NamedTuple):
 
         The same moment where nothing says.
         """
-        asked_at, asked_on = moments.copy(), lines.copy()
+        asked_at = moments.copy()
+        asked_on = lines.copy()
         holder = self._holders(moments, lines)
         consumed = np.flatnonzero(holder >= 0)
         if not len(consumed):
@@ -53,7 +54,8 @@ class HandOvers(NamedTuple):
         produced_codes, consumed_codes = self._codes()
         order = np.argsort(produced_codes, kind="stable")
         place, matches = places_among(produced_codes[order], consumed_codes[holder[consumed]])
-        producer, consumer = order[place[matches]], consumed[matches]
+        producer = order[place[matches]]
+        consumer = consumed[matches]
         asked_at[consumer] = self.producers.start[producer]
         asked_on[consumer] = self.producers.line[producer]
         return asked_at, asked_on

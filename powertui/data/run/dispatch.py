@@ -117,7 +117,10 @@ def _on_host(trace: Trace, start: Int64s, stop: Int64s, lines: Int32s) -> WorkDo
     if not by_process:
         return WorkDone(0, 0, end)
     families = _families(trace)
-    family_count = int(families.max()) + 1 if len(families) else 1
+    if len(families):
+        family_count = int(families.max()) + 1
+    else:
+        family_count = 1
     for parts in by_process.values():
         # Pools hand the work of a step to any of their threads: count per process, not per line.
         counts = np.zeros(family_count, np.int64)

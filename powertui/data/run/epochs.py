@@ -90,7 +90,8 @@ def _medians_by_turn(turns: Int32s, logged_number: Int32s) -> Int64s:
     count = int(turns.max()) + 1
     in_order = logged_number[np.lexsort((logged_number, turns))]
     bounds = np.sort(turns).searchsorted(np.arange(count + 1))
-    first, after = bounds[:-1], bounds[1:]
+    first = bounds[:-1]
+    after = bounds[1:]
     last_row = len(turns) - 1
     lowest = in_order[np.minimum(first, last_row)]
     low_median = in_order[np.minimum((first + after - 1) // 2, last_row)]

@@ -78,7 +78,9 @@ def batches_taken(trace: Trace, starts: Int64s) -> int:
     step = np.searchsorted(np.sort(starts), np.concatenate(moments), side="right") - 1
     batches = np.bincount(step[step >= 0], minlength=len(starts))
     median = int(np.median(batches))
-    return median if (batches == median).mean() >= _MIN_EQUAL_SHARE else 0
+    if (batches == median).mean() >= _MIN_EQUAL_SHARE:
+        return median
+    return 0
 
 
 def _by_start(track: Track, rows: Bools) -> Events:
@@ -124,7 +126,9 @@ def shares_of_functions(trace: Trace) -> dict[str, float]:
             for row, ps in enumerate(track.events.duration[rows].tolist()):
                 lengths[function_key(modules.text(row) or "")] += ps
     total = sum(lengths.values())
-    return {key: ps / total for key, ps in lengths.items() if key} if total else {}
+    if total:
+        return {key: ps / total for key, ps in lengths.items() if key}
+    return {}
 
 
 def training_functions(trace: Trace) -> frozenset[str]:

@@ -130,7 +130,8 @@ class Nodes:
 
         Of equal stretches the one in the higher lane holds the other.
         """
-        starts, lengths = track.events.start, track.events.duration
+        starts = track.events.start
+        lengths = track.events.duration
         start = starts[rows]
         end = start + lengths[rows]
         around: Int64s = starts[self.row].searchsorted(start, side="right") - 1
@@ -296,7 +297,8 @@ class _TitledGroups(Sequence[EventGroup]):
     """The groups that these nodes start: what they are called is looked up when somebody asks."""
 
     def __init__(self, forest: NodeForest, roots: Int64s) -> None:
-        self._forest, self._roots = forest, roots
+        self._forest = forest
+        self._roots = roots
 
     def __len__(self) -> int:
         return len(self._roots)
@@ -357,7 +359,9 @@ def _launched(forest: NodeForest, nodes: dict[int, Nodes]) -> tuple[Int64s, Int6
     """(ids of launches ascending, the group of the last launch with each)."""
     if not forest.kernels:
         return None
-    ids, starts, groups = [], [], []
+    ids = []
+    starts = []
+    groups = []
     for line, rows in forest.launches:
         line_ids = stat_numbers(line.process, line.track, rows, "correlation_id")
         with_id = rows[line_ids >= 0]
@@ -370,7 +374,8 @@ def _launched(forest: NodeForest, nodes: dict[int, Nodes]) -> tuple[Int64s, Int6
         return None
     launch_id, start, group = (np.concatenate(parts) for parts in (ids, starts, groups))
     order = np.lexsort((start, launch_id))
-    launch_id, group = launch_id[order], group[order]
+    launch_id = launch_id[order]
+    group = group[order]
     is_last = np.append(launch_id[1:] != launch_id[:-1], True)
     return launch_id[is_last], group[is_last]
 
@@ -380,7 +385,10 @@ def _roots(forest: NodeForest, *, by_number: bool) -> tuple[Int64s, str]:
     nodes, level = forest.levels(by_number=by_number)
     how = "root levels and step markers"
     # Where nothing else marks steps, the iterations of a loop in the graph are the steps.
-    loops = forest.loops() if not len(forest.markers) else np.empty(0, np.int64)
+    if not len(forest.markers):
+        loops = forest.loops()
+    else:
+        loops = np.empty(0, np.int64)
     if len(loops):
         nodes = np.sort(loops)
         level = np.ones(len(nodes), np.int64)
@@ -410,6 +418,9 @@ def _title(forest: NodeForest, event: int, group: int) -> tuple[str, bool]:
     """(TensorBoard's name of the group that this root starts, whether it marks a step)."""
     name = forest.name_of(event)
     marked = name not in _IMPLICIT
-    prefix = (forest.text(event, "graph_type") or name) + " " if marked else ""
+    if marked:
+        prefix = (forest.text(event, "graph_type") or name) + " "
+    else:
+        prefix = ""
     number = forest.text(event, "iter_num") or forest.text(event, "step_num") or str(group)
     return f"{prefix}{number}", marked

@@ -228,7 +228,8 @@ class NodeForest:
         nodes = np.concatenate([part_nodes for part_nodes, _ in parts])
         level_of = np.concatenate([part_levels for _, part_levels in parts])
         order = np.lexsort((-level_of, nodes))
-        nodes, level_of = nodes[order], level_of[order]
+        nodes = nodes[order]
+        level_of = level_of[order]
         is_first = np.append(True, nodes[1:] != nodes[:-1])[: len(nodes)]
         highest = is_first & (level_of > 0)
         return nodes[highest], level_of[highest]
@@ -243,7 +244,8 @@ class NodeForest:
         """
         chosen_names: Bools = np.logical_or.reduce(names)
         for part in self.parts:
-            process, events = part.line.process, part.line.track.events
+            process = part.line.process
+            events = part.line.track.events
             names_with = self._names_with[id(process)]
             asked = [stat for stat in stats if names_with[stat].any()]
             if not asked:
@@ -268,8 +270,10 @@ class NodeForest:
         produced = NodeStats(("_pt", "_pid", "_p"))
         inputs = NodeStats(("iter_num", "id"))  # what an executor's iteration asked for
         self._read_makers(produced, inputs)
-        produced_keys, input_keys = KeyRows(produced.columns()), KeyRows(inputs.columns())
-        consumers, iterations = NodePairs(), NodePairs()
+        produced_keys = KeyRows(produced.columns())
+        input_keys = KeyRows(inputs.columns())
+        consumers = NodePairs()
+        iterations = NodePairs()
         self._read_takers(produced_keys, input_keys, consumers, iterations)
         hand_overs = (
             hand_over(
@@ -289,7 +293,8 @@ class NodeForest:
     def _read_makers(self, produced: NodeStats, inputs: NodeStats) -> None:
         """Read the stats of what hands work on or starts a group."""
         is_input = self._names(_GET_NEXT)
-        apart, markers = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        apart = [np.empty(0, np.int64)]
+        markers = [np.empty(0, np.int64)]
         names = self._carriers("_p", "_r", "_a", "step_num")
         for nodes, stats in self._stats(_MAKES, names, is_input & self._carriers("id")):
             produced.add(nodes, stats, stats["_p"] != MISSING)
@@ -300,7 +305,8 @@ class NodeForest:
             markers.append(nodes[stats["step_num"] != MISSING])
             has_iteration = (stats["id"] != MISSING) & (stats["iter_num"] >= 0)
             inputs.add(nodes, stats, has_iteration & self._have(nodes, is_input))
-        self.apart, self.markers = np.concatenate(apart), np.concatenate(markers)
+        self.apart = np.concatenate(apart)
+        self.markers = np.concatenate(markers)
 
     def _read_takers(
         self, produced: KeyRows, inputs: KeyRows, consumers: NodePairs, iterations: NodePairs
@@ -309,10 +315,14 @@ class NodeForest:
         is_executor = self._names({EXECUTOR})
         no_names = np.zeros(len(self.trace.names), np.bool_)
         taking = self._carriers("_c") if produced.count else no_names
-        iterating = is_executor & self._carriers("id") if inputs.count else no_names
+        if inputs.count:
+            iterating = is_executor & self._carriers("id")
+        else:
+            iterating = no_names
         for nodes, stats in self._stats(_TAKES, taking, iterating):
             if produced.count:
-                kind, pid = or_minus_one(stats["_ct"]), or_minus_one(stats["_pid"])
+                kind = or_minus_one(stats["_ct"])
+                pid = or_minus_one(stats["_pid"])
                 number = produced.find((kind, pid, stats["_c"]))
                 consumers.add(nodes, np.where(stats["_c"] != MISSING, number, -1))
             if inputs.count:
@@ -345,7 +355,8 @@ class NodeForest:
         loop, iteration = (or_minus_one(column) for column in iterations.columns())
         nodes = iterations.nodes()
         order = np.lexsort((self.start_of(nodes), iteration, loop))
-        loop, iteration = loop[order], iteration[order]
+        loop = loop[order]
+        iteration = iteration[order]
         is_first = np.ones(len(order), np.bool_)
         is_first[1:] = (loop[1:] != loop[:-1]) | (iteration[1:] != iteration[:-1])
         return nodes[order[is_first]]
@@ -355,10 +366,12 @@ def _nested(line: NodeLine, rows: Int64s, first: int) -> tuple[LineNodes, Int32s
     """(the nodes of one line, the innermost node that holds each)."""
     events = line.track.events
     order = np.argsort(events.start[rows], kind="stable")  # a few ascending runs, one a lane: quick
-    start, duration = events.start[rows[order]], events.duration[rows[order]]
+    start = events.start[rows[order]]
+    duration = events.duration[rows[order]]
     if not is_sorted(start, duration):
         order = np.lexsort((-events.duration[rows], events.start[rows]))
-        start, duration = events.start[rows[order]], events.duration[rows[order]]
+        start = events.start[rows[order]]
+        duration = events.duration[rows[order]]
     depth = wire.nest(start, duration)
     nodes = LineNodes(line, rows[order].astype(np.int32), depth, first)
     return nodes, _holders(start, start + duration, depth, first)

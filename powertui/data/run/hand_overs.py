@@ -96,12 +96,14 @@ def hand_over(
     if without_crowds:
         connects &= (maker_count < _CROWD_SIZE) | (user_count < _CROWD_SIZE)
     renumber = (np.cumsum(connects) - 1).astype(np.int32)
-    kept_makers, kept_users = connects[makers.context], connects[users.context]
+    kept_makers = connects[makers.context]
+    kept_users = connects[users.context]
     producer = makers.node[kept_makers].astype(np.int32)
     context = renumber[makers.context[kept_makers]]
     if (context[1:] < context[:-1]).any():
         order = np.argsort(context, kind="stable")
-        producer, context = producer[order], context[order]
+        producer = producer[order]
+        context = context[order]
     starts = np.searchsorted(context, np.arange(int(connects.sum()), dtype=np.int32))
     return HandOver(
         size=len(starts),

@@ -96,7 +96,8 @@ def _points(log: EventLog, prefix: str) -> Iterator[_Point]:
     """The points of the log's series whose tags begin so."""
     for series in log.scalars:
         if series.tag.startswith(prefix):
-            walls, steps = series.wall_ns.tolist(), series.steps.tolist()
+            walls = series.wall_ns.tolist()
+            steps = series.steps.tolist()
             for wall_ns, step, value in zip(walls, steps, series.values.tolist(), strict=True):
                 yield _Point(wall_ns, step, series.tag, value)
 

@@ -235,7 +235,10 @@ def _scored(
     )
     if candidate.trains:
         score += _TRAINING_SCORE
-    kind = candidate.marks.kinds[0] if candidate.marks.kinds else ""
+    if candidate.marks.kinds:
+        kind = candidate.marks.kinds[0]
+    else:
+        kind = ""
     if STEP_NAMES.search(kind):
         score += _NAME_SCORE
     if not candidate.device and BESIDES.search(kind):
@@ -299,7 +302,8 @@ def _same_steps(candidate: Candidate, drawn: Candidate) -> float:
     marks.
     """
     for column in ("group", "number"):
-        theirs, ours = getattr(drawn.marks, column), getattr(candidate.marks, column)
+        theirs = getattr(drawn.marks, column)
+        ours = getattr(candidate.marks, column)
         if (theirs >= 0).any() and (ours >= 0).any():
             return float((np.isin(theirs, ours) & (theirs >= 0)).mean())
     return 0.0
@@ -307,7 +311,9 @@ def _same_steps(candidate: Candidate, drawn: Candidate) -> float:
 
 def _share(work: DeviceWork, rows: Bools) -> float:
     total_ps = int(work.duration.sum())
-    return int(work.duration[rows].sum()) / total_ps if total_ps else 0.0
+    if total_ps:
+        return int(work.duration[rows].sum()) / total_ps
+    return 0.0
 
 
 def _last(candidate: Candidate) -> int:

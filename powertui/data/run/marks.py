@@ -221,7 +221,9 @@ def trailing_number(text: str) -> int:
     """
     match = _TRAILING.search(text[-40:])
     number = int(match[1]) if match else -1
-    return number if 0 <= number < 1 << 62 else -1
+    if 0 <= number < 1 << 62:
+        return number
+    return -1
 
 
 def _planes(trace: Trace) -> Iterator[tuple[Process, list[tuple[int, Track]]]]:
@@ -281,7 +283,8 @@ def _of_names(
 def _marks(trace: Trace, line: int, events: Events, columns: dict[str, StatColumn]) -> Marks:
     texts = {int(i): trace.names.full(int(i)) for i in wire.distinct(events.name).tolist()}
     kinds = [texts[i] for i in events.name.tolist()]
-    titles, graphs = _texts(columns["step_name"]), _texts(columns["graph_type"])
+    titles = _texts(columns["step_name"])
+    graphs = _texts(columns["graph_type"])
     numbers = whole_numbers(columns["step_num"])
     for row in np.flatnonzero(numbers < 0).tolist():
         title = titles[row]

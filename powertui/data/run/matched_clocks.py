@@ -45,5 +45,8 @@ def _corrected(clock: Clock, difference: ClockDifference, first: str) -> Clock:
     half = units.duration(round(difference.half_ps), 2)
     direction = "back" if ahead_ns > 0 else "forward"
     words = f"moved {by} ± {half} {direction}, to the clock of {first}, by collectives"
-    detail = f"{clock.detail}; {words}" if clock.detail else words
+    if clock.detail:
+        detail = f"{clock.detail}; {words}"
+    else:
+        detail = words
     return replace(clock, lo_ns=clock.lo_ns - ahead_ns, hi_ns=clock.hi_ns - ahead_ns, detail=detail)

@@ -38,7 +38,10 @@ def phases_of(
 ) -> tuple[Phase, ...]:
     """All of them, by start."""
     phases = _marked(marked, steps_found)
-    tracing = _tracing(marked, steps_found) if not marked.inferred else None
+    if not marked.inferred:
+        tracing = _tracing(marked, steps_found)
+    else:
+        tracing = None
     if tracing is not None and not any(phase.name == tracing.name for phase in phases):
         phases.append(tracing)
     has_marked_evaluation = bool(np.isin(steps_found.other.phase, EVALUATIONS).any())
@@ -136,7 +139,8 @@ def _marked(marked: Steps, steps_found: StepsAndOthers) -> list[Phase]:
         part_of = np.cumsum(begins_new) - 1
         for places in ByNumber(part_of, int(part_of[-1]) + 1):
             rows = rows_of_line[places]
-            start, end = int(other_marks.start[rows[0]]), int(mark_end[rows].max())
+            start = int(other_marks.start[rows[0]])
+            end = int(mark_end[rows].max())
             parts.append(_Part(int(kind[rows[0]]), start, end, rows))
     return [_phase(marked, steps_found, part) for part in _joined(parts)]
 
@@ -165,10 +169,19 @@ def _joined(parts: Sequence[_Part]) -> list[_Part]:
 
 
 def _phase(marked: Steps, steps_found: StepsAndOthers, part: _Part) -> Phase:
-    before = 0 if steps_found.alone else int(np.sort(marked.start).searchsorted(part.start))
-    epoch = int(marked.epoch[before - 1]) if before else -1
+    if steps_found.alone:
+        before = 0
+    else:
+        before = int(np.sort(marked.start).searchsorted(part.start))
+    if before:
+        epoch = int(marked.epoch[before - 1])
+    else:
+        epoch = -1
     count = len(part.rows)
-    events = "1 event" if count == 1 else f"{count} events"
+    if count == 1:
+        events = "1 event"
+    else:
+        events = f"{count} events"
     return Phase(
         name=PHASES[part.kind],
         start=part.start,
@@ -200,7 +213,10 @@ def _after_epochs(
             continue
         last_end = int((marked.start[rows] + marked.duration[rows]).max())
         after = int(rows[-1]) + 1
-        next_start = int(marked.start[after]) if after < len(marked) else None
+        if after < len(marked):
+            next_start = int(marked.start[after])
+        else:
+            next_start = None
         logged_ns = validated.get(epoch.number)
         results = in_trace(logged_ns, clock) if clock.known else None
         if results is not None and results > last_end:

@@ -98,7 +98,8 @@ def _pairs_by_time(first: RankCalls, second: RankCalls) -> Int64s | None:
     shared = _shared(first, second)
     if not shared:
         return None
-    first_end, second_end = ends_on_axis(first), ends_on_axis(second)
+    first_end = ends_on_axis(first)
+    second_end = ends_on_axis(second)
     candidates = np.sort(
         np.concatenate([_differences(first_end[a], second_end[b]) for a, b in shared])
     )
@@ -116,7 +117,8 @@ def _differences(first: Int64s, second: Int64s) -> Int64s:
     shifts = range(-min(_MAX_SHIFT, len(first) - 1), min(_MAX_SHIFT, len(second) - 1) + 1)
     parts = []
     for shift in shifts:
-        mine, others = first[max(0, -shift) :], second[max(0, shift) :]
+        mine = first[max(0, -shift) :]
+        others = second[max(0, shift) :]
         count = min(len(mine), len(others))
         parts.append(others[:count] - mine[:count])
     return np.concatenate(parts)

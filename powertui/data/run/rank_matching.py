@@ -180,12 +180,14 @@ def _partners(
 ) -> Int64s:
     """For each call of one rank the same call of another; -1 where that lacks it."""
     partners = np.full(len(lead_rows), -1, np.int64)
-    mine, others = lead.sequence[lead_rows], other.sequence[other_rows]
+    mine = lead.sequence[lead_rows]
+    others = other.sequence[other_rows]
     if (mine >= 0).all() and (others >= 0).all():
         _, at_mine, at_others = np.intersect1d(mine, others, return_indices=True)
         partners[at_mine] = other_rows[at_others]
         return partners
-    lead_clock, other_clock = clocks[lead_number], clocks[other_number]
+    lead_clock = clocks[lead_number]
+    other_clock = clocks[other_number]
     ahead = round(other_clock.ahead_ps - lead_clock.ahead_ps)
     spread = max(other_clock.spread_ps, lead_clock.spread_ps)
     apart = max(_MIN_APART_PS, _MAX_SIGMAS_APART * spread)

@@ -84,7 +84,9 @@ def _thread_share(marks_on: list[tuple[Marks, Track]], is_frame: Bools) -> float
 
 
 def _covered(start: Int64s, end: Int64s) -> int:
-    return int(covered_ps(np.zeros(len(start), np.int64), start, end, 1)[0]) if len(start) else 0
+    if len(start):
+        return int(covered_ps(np.zeros(len(start), np.int64), start, end, 1)[0])
+    return 0
 
 
 def _annotated(trace: Trace) -> Bools:

@@ -26,7 +26,8 @@ class KeyRows:
             occurring, codes = np.unique(combined, return_inverse=True)
             all_occur = len(occurring) == self.count * len(values)
             self._steps.append((values, None if all_occur else occurring))
-            self.codes, self.count = codes.ravel(), len(occurring)
+            self.codes = codes.ravel()
+            self.count = len(occurring)
 
     def find(self, columns: Sequence[Int64s]) -> Int64s:
         """The number of each of these rows; -1 for those that are not among the known ones."""

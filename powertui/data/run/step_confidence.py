@@ -185,13 +185,19 @@ def _notes_on_marks(evidence: StepsEvidence) -> Iterator[str]:
     if evidence.alone:
         yield "Only an evaluation was profiled: these are its steps, no training ran."
     if evidence.cut:
-        which = "One step has" if evidence.cut == 1 else f"{evidence.cut} steps have"
+        if evidence.cut == 1:
+            which = "One step has"
+        else:
+            which = f"{evidence.cut} steps have"
         yield (
             f"{which} no mark in the file, as the end of the profile cuts it off: the time "
             "is that of what ran."
         )
     if evidence.unmarked:
-        which = "1 step has" if evidence.unmarked == 1 else f"{evidence.unmarked} steps have"
+        if evidence.unmarked == 1:
+            which = "1 step has"
+        else:
+            which = f"{evidence.unmarked} steps have"
         yield (
             f"{which} no mark on the host: the device ran them, and the program's numbers go on in "
             "them."
@@ -199,7 +205,8 @@ def _notes_on_marks(evidence: StepsEvidence) -> Iterator[str]:
 
 
 def _notes_on_numbers(evidence: StepsEvidence) -> Iterator[str]:
-    rows, best = evidence.rows, evidence.judged[0].candidate
+    rows = evidence.rows
+    best = evidence.judged[0].candidate
     if rows.unmoved:
         yield (
             f"Every mark has the number {int(rows.marks.number[0])}: the steps were "
@@ -237,7 +244,10 @@ def _notes_on_gaps(gaps: Bools, number: Int64s) -> Iterator[str]:
     if not len(missing):
         return
     first = int(missing[0])
-    times = f" ({len(missing)} times)" if len(missing) > 1 else ""
+    if len(missing) > 1:
+        times = f" ({len(missing)} times)"
+    else:
+        times = ""
     yield (
         f"Step numbers are missing between {int(number[first])} and "
         f"{int(number[first + 1])}{times}: that time is no step's."
@@ -245,7 +255,8 @@ def _notes_on_gaps(gaps: Bools, number: Int64s) -> Iterator[str]:
 
 
 def _notes_on_lost_work(evidence: StepsEvidence) -> Iterator[str]:
-    work, given = evidence.work, evidence.given
+    work = evidence.work
+    given = evidence.given
     if work is None or given is None or given.by == TIME:
         return
     lost_ps = float(work.duration[given.row < 0].sum())

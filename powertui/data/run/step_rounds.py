@@ -69,15 +69,21 @@ def _restarts(values: list[int]) -> list[int]:
         value = values[at]
         again = False
         if value < values[at - 1]:
-            after = values[at + 1] if at + 1 < len(values) else value
+            if at + 1 < len(values):
+                after = values[at + 1]
+            else:
+                after = value
             swapped = after > values[at - 1] and value not in earlier
             is_near_lowest = value - lowest < _RESTART_SHARE * (highest - lowest)
             again = not swapped and (value <= lowest or (value in earlier and is_near_lowest))
         if again:
-            earlier, lowest, highest = set(), value, value
+            earlier = set()
+            lowest = value
+            highest = value
         out.append(out[-1] + again)
         earlier.add(value)
-        lowest, highest = min(lowest, value), max(highest, value)
+        lowest = min(lowest, value)
+        highest = max(highest, value)
     return out
 
 
@@ -167,7 +173,10 @@ def number_keys(number: Int64s, turn: Int64s) -> Int64s:
     _, turn_rank = ranked(turn)
     key = turn_rank * number_count + number_rank
     bare = np.flatnonzero(number < 0)
-    next_key = int(key.max()) + 1 if len(key) else 0
+    if len(key):
+        next_key = int(key.max()) + 1
+    else:
+        next_key = 0
     key[bare] = next_key + np.arange(len(bare))
     return np.asarray(key, np.int64)
 

@@ -101,10 +101,12 @@ def rows_from_marks(
     numbering = _numbered(marks, sequences, side_by_side, each_a_round)
     turn = numbering.turn
     joined = _joined(marks, _step_keys(numbering, sequences, by_kind=by_kind))
-    first, row_of = joined.first, joined.row_of
+    first = joined.first
+    row_of = joined.row_of
     mark_end = marks.start + marks.duration
     if joined.single:
-        marked_start, marked = marks.start[first], marks.duration[first]
+        marked_start = marks.start[first]
+        marked = marks.duration[first]
     else:
         marked_start, marked = _longest(marks, row_of, len(first))
     restarts = len(marks) > 0 and (numbering.by_program or bool((turn > turn.min()).any()))
@@ -153,8 +155,12 @@ def _numbered(
 
 def _step_keys(numbering: _Numbering, sequences: list[Int64s], *, by_kind: bool) -> Int64s:
     """One code for all marks of one step."""
-    number, turn = numbering.number, numbering.turn
-    turn_count = int(turn.max()) + 2 if len(turn) else 1
+    number = numbering.number
+    turn = numbering.turn
+    if len(turn):
+        turn_count = int(turn.max()) + 2
+    else:
+        turn_count = 1
     rounds = turn + step_rounds.runs_before(number, turn, sequences) * turn_count
     if by_kind:
         for index, rows in enumerate(sequences):
@@ -168,7 +174,8 @@ def _joined(marks: Marks, key: Int64s) -> _Joined:
     mark_end = marks.start + marks.duration
     single = len(first) == len(marks)
     if single:
-        start, end = marks.start[first], mark_end[first]
+        start = marks.start[first]
+        end = mark_end[first]
     else:
         start, end = extents(row_of, marks.start, mark_end, len(first))
     order = np.lexsort((first, start))

@@ -174,7 +174,8 @@ def _distances(start: Int64s, length: Int64s, on_device: Bools) -> Int64s:
     out: Int64s = length.copy()
     rows = np.flatnonzero(on_device)
     rows = rows[np.argsort(start[rows], kind="stable")]
-    row, next_row = rows[:-1], rows[1:]
+    row = rows[:-1]
+    next_row = rows[1:]
     distance = start[next_row] - start[row]
     follows = (next_row == row + 1) & (distance > 0)
     out[row[follows]] = distance[follows]
@@ -187,7 +188,8 @@ def _stretch(
     """From the first to the last of each step's spans; of spans that are far apart, the longest
     with those that overlap it.
     """
-    chain_start, chain_end = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    chain_start = np.zeros(count, np.int64)
+    chain_end = np.zeros(count, np.int64)
     if not len(row):
         return chain_start, chain_end
     first_start, last_end = extents(row, start, end, count)
@@ -210,11 +212,15 @@ def _stretch(
 def _overlapping_chains(row: Int64s, start: Int64s, end: Int64s) -> Int64s:
     """The number of the chain that each span is in: spans of one step that overlap are one."""
     chain = np.empty(len(row), np.int64)
-    number, reached, last_row = -1, 0, -1
+    number = -1
+    reached = 0
+    last_row = -1
     for i in np.lexsort((start, row)).tolist():
         if row[i] != last_row or start[i] > reached:
-            number, reached = number + 1, int(end[i])
-        reached, last_row = max(reached, int(end[i])), int(row[i])
+            number = number + 1
+            reached = int(end[i])
+        reached = max(reached, int(end[i]))
+        last_row = int(row[i])
         chain[i] = number
     return chain
 
@@ -237,7 +243,9 @@ def _worked(
     work: DeviceWork | None, given: StepOfWork | None, on_device: _DeviceSteps
 ) -> tuple[Int64s, tuple[StepsOn, ...]]:
     """(each step's device work, every moment once; the steps of each device)."""
-    row, start, end = on_device.row, on_device.start, on_device.end
+    row = on_device.row
+    start = on_device.start
+    end = on_device.end
     if work is None or given is None:
         # No work beside the lines: they are what is known of it.
         device = covered_ps(row, start, end, on_device.step_count)
@@ -276,7 +284,8 @@ def _busy_in_pairs(work: DeviceWork, given: StepOfWork, on_device: _DeviceSteps)
     in_pair = np.zeros(len(key), np.bool_)
     if len(pair):
         in_pair = pair[place] == key
-    start, end = work.start[has_row][in_pair], work.end[has_row][in_pair]
+    start = work.start[has_row][in_pair]
+    end = work.end[has_row][in_pair]
     return covered_ps(place[in_pair], start, end, len(pair))
 
 
@@ -287,7 +296,9 @@ def _asynchronous(rows: StepRows, work: DeviceWork | None, given: StepOfWork | N
     if work is None or given is None or not (given.row >= 0).any():
         return None
     has_row = given.row >= 0
-    row, start, end = given.row[has_row], work.start[has_row], work.end[has_row]
+    row = given.row[has_row]
+    start = work.start[has_row]
+    end = work.end[has_row]
     common_start = np.maximum(start, rows.start[row])
     common_end = np.minimum(end, rows.end[row])
     inside_ps = int(np.maximum(0, common_end - common_start).sum())

@@ -185,7 +185,8 @@ def _drawn_lines(
     trace: Trace, choice: MarkerChoice, rows: StepRows, work: DeviceWork | None
 ) -> tuple[Candidate | None, DrawnSteps]:
     """(the lines of devices that show steps, which of the steps each event there is)."""
-    best, lines = choice.best, choice.device_lines
+    best = choice.best
+    lines = choice.device_lines
     drawn = assign.drawn_steps(
         trace, best if best.apart else lines, rows, work, made_of_lines=best.apart
     )
@@ -244,7 +245,8 @@ def _first_mark(rows: StepRows, *, on_devices: bool) -> tuple[int, int] | None:
 
 
 def _columns(trace: Trace, choice: MarkerChoice, evidence: StepsEvidence, timed: Times) -> Steps:
-    rows, best = evidence.rows, choice.best
+    rows = evidence.rows
+    best = choice.best
     order, start = _in_order(rows.start, timed)
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))

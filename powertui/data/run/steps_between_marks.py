@@ -59,7 +59,9 @@ def unmarked_count(rows: StepRows, drawn: Marks, row: Int64s) -> int:
     """How many steps devices drew beyond those whose marks the profile's ends may have cut off."""
     numbers = np.unique(drawn.number[continuing_steps(rows, drawn, row)])
     ends = [int(rows.number.min()) - 1, int(rows.number.max()) + 1]
-    return 0 if np.isin(numbers, ends).all() else len(numbers)
+    if np.isin(numbers, ends).all():
+        return 0
+    return len(numbers)
 
 
 def numbered_alike(rows: StepRows, drawn: Marks, row: Int64s) -> bool:
@@ -103,7 +105,8 @@ def _ahead_of_count(rows: StepRows, runs: Marks) -> Iterator[int]:
     next_mark = np.append(rows.start[1:], np.iinfo(np.int64).max)
     for line in np.unique(runs.lines).tolist():
         of_line = np.flatnonzero(runs.lines == line)
-        start, count = runs.start[of_line], runs.number[of_line]
+        start = runs.start[of_line]
+        count = runs.number[of_line]
         first_run = start.searchsorted(rows.start)
         if (first_run >= len(start)).any() or (start[first_run] >= next_mark).any():
             continue

@@ -76,7 +76,10 @@ def name(offset_s: int) -> str:
         return "UTC"
     sign = "−" if offset_s < 0 else "+"
     hours, rest_s = divmod(abs(offset_s), _HOUR_S)
-    minutes = f":{rest_s // 60:02d}" if rest_s else ""
+    if rest_s:
+        minutes = f":{rest_s // 60:02d}"
+    else:
+        minutes = ""
     return f"UTC{sign}{hours}{minutes}"
 
 

@@ -43,7 +43,8 @@ def allocation_lives(log: AllocatorLog) -> AllocationLives:
     order = np.lexsort((np.arange(count), log.address))
     if count < 2:
         return AllocationLives(counterpart)
-    before, after = order[:-1], order[1:]
+    before = order[:-1]
+    after = order[1:]
     same = log.address[before] == log.address[after]
     opened = same & log.taken[before]
     counterpart[before[opened]] = after[opened]

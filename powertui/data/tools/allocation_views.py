@@ -62,7 +62,8 @@ class AllocatorView:
         around = self._around
         if around is None or not self.log.taken[allocation] or around.event[allocation] < 0:
             return row
-        line, operator = int(self.log.track[allocation]), int(around.event[allocation])
+        line = int(self.log.track[allocation])
+        operator = int(around.event[allocation])
         inputs = allocation_ops.operator_inputs(*self._tracks[line], operator)
         name = self._trace.names.full(int(around.name[allocation]))
         return row._replace(op=name, dtype=inputs.types, shape=inputs.shapes)

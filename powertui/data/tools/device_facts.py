@@ -76,7 +76,10 @@ class DeviceFacts:
         if self.model:
             return self.model
         if self.kind == "GPU":
-            suffix = f" - {self.generation}" if self.vendor == "AMD" else f" ({self.generation})"
+            if self.vendor == "AMD":
+                suffix = f" - {self.generation}"
+            else:
+                suffix = f" ({self.generation})"
             return f"{self.vendor} GPU".strip() + (suffix if self.generation else "")
         return self.kind
 
@@ -94,7 +97,10 @@ def _of_plane(process: Process) -> DeviceFacts:
         return _tpu(process, stats)
     major = _number(stats, "compute_cap_major", "computeMajor")
     minor = _number(stats, "compute_cap_minor", "computeMinor")
-    capability = (int(major), int(minor or 0)) if major is not None else None
+    if major is not None:
+        capability = (int(major), int(minor or 0))
+    else:
+        capability = None
     model = _text(stats, "gpu_device_name", "device_name", "name")
     vendor = _text(stats, "device_vendor") or _vendor(model, process.name, capability)
     cores = _number(stats, "core_count", "numSms")
@@ -173,7 +179,9 @@ def _generation(vendor: str, model: str, capability: tuple[int, int] | None) -> 
         named = re.search(r"gfx[0-9a-f]{3,4}", model)
         if named is not None:
             return named[0]
-        return _AMD_BY_CAPABILITY.get(capability, "") if capability is not None else ""
+        if capability is not None:
+            return _AMD_BY_CAPABILITY.get(capability, "")
+        return ""
     return _at_least(_GENERATIONS, capability) or ""
 
 

@@ -116,7 +116,8 @@ def device_ops(
             check()
             for code, runs in _runs_by_kind(line, lo, hi):
                 self_ps = int(runs.self_time.sum())
-                key, facts = keys[code], work.facts[code]
+                key = keys[code]
+                facts = work.facts[code]
                 if key is None:
                     unnamed += self_ps
                     continue
@@ -239,7 +240,8 @@ def _span(process: Process, lo: int, hi: int) -> tuple[int, int] | None:
     for track in process.tracks:
         if track.kind is TrackKind.COUNTER or not len(track.events):
             continue
-        start, end = track.events.start, track.events.end
+        start = track.events.start
+        end = track.events.end
         inside = touches(start, end, lo, hi)
         if inside.any():
             first = min(first, int(start[inside].min()))
@@ -260,7 +262,8 @@ def selfs(track: Track, rows: Int64s, length: Int64s) -> Int64s:
     place = np.full(len(track.events), -1, np.int64)
     place[rows] = np.arange(len(rows))
     for depth in range(1, track.lane_count):
-        outer, inner = track.lane(depth - 1), track.lane(depth)
+        outer = track.lane(depth - 1)
+        inner = track.lane(depth)
         _, outer_row = last_begun(outer.start, inner.start)
         holder = place[outer_row + int(track.lanes[depth - 1])]
         child = place[int(track.lanes[depth]) : int(track.lanes[depth + 1])]
@@ -280,7 +283,9 @@ def _key(facts: KernelFacts, programs: dict[str, Module], compat: Compat) -> tup
     if facts.category:  # an op of a TPU
         return program, facts.short or facts.name
     op = framework_op(facts, compat)
-    return ("", f"{op.name}/{facts.name}") if op is not None else None
+    if op is not None:
+        return ("", f"{op.name}/{facts.name}")
+    return None
 
 
 def _is_hlo_op(facts: KernelFacts, module: Module | None, compat: Compat) -> bool:
@@ -294,7 +299,9 @@ def framework_op(facts: KernelFacts, compat: Compat) -> op_names.OpName | None:
     Today's converter does not know the name under which old files tell it (`level 0`).
     """
     if facts.operator:
-        return op_names.torch(facts.operator) if compat == "corrected" else None
+        if compat == "corrected":
+            return op_names.torch(facts.operator)
+        return None
     path = facts.tf_op
     if not path and compat != "xprof":
         path = facts.level
@@ -318,7 +325,9 @@ def _new(
     if module is not None:
         label = module.label
         instruction = module.instructions.get(name)
-    category, source, provenance = facts.category, facts.source, facts.provenance
+    category = facts.category
+    source = facts.source
+    provenance = facts.provenance
     if instruction is not None:
         category = category or instruction.category
         source = source or instruction.source
@@ -341,12 +350,15 @@ def _new(
 
 
 def _program_label(facts: KernelFacts) -> str:
-    return f"{facts.hlo_module}({facts.program})" if facts.program else facts.hlo_module
+    if facts.program:
+        return f"{facts.hlo_module}({facts.program})"
+    return facts.hlo_module
 
 
 def _add(op: DeviceOp, facts: KernelFacts, runs: _Runs, line: int) -> None:
     """Count these runs of a kernel for an op; what each costs, the collector says once."""
-    count, total = len(runs.row), int(runs.length.sum())
+    count = len(runs.row)
+    total = int(runs.length.sum())
     op.occurrences += count
     op.total += total
     op.self_time += int(runs.self_time.sum())

@@ -149,7 +149,9 @@ def _batch_size(trace: Trace) -> int | None:
     if not sizes:
         return None
     size, count = sizes.most_common(1)[0]
-    return size if count > _MIN_SAME_SIZE_SHARE * sizes.total() else None
+    if count > _MIN_SAME_SIZE_SHARE * sizes.total():
+        return size
+    return None
 
 
 def _stats(process: Process, position: int) -> dict[str, object]:

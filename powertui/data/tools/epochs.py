@@ -37,7 +37,9 @@ def answer(question: Question) -> Result:
 
     def place(row: int) -> Place | None:
         span = bounds[rows[row]]
-        return None if span is None else Place(question.opened.name, question.host, *span)
+        if span is None:
+            return None
+        return Place(question.opened.name, question.host, *span)
 
     empty = "No epochs were found: nothing logs them, and no step number restarts."
     if len(epochs):

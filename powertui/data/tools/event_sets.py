@@ -55,9 +55,15 @@ def answer(question: Question) -> Result:
     """
     trace = question.profile.trace
     lo, hi = question.window
-    names = search.find(trace, question.match, regex=True).names if question.match else None
+    if question.match:
+        names = search.find(trace, question.match, regex=True).names
+    else:
+        names = None
     sets = event_sets(trace, lo, hi, names)
-    facts = _facts(trace, lo, hi, names, question.match) if names is not None else ()
+    if names is not None:
+        facts = _facts(trace, lo, hi, names, question.match)
+    else:
+        facts = ()
     return Result("event_sets", "Event sets", (_table(sets, question),), facts)
 
 
@@ -215,7 +221,10 @@ def together(
     first = np.iinfo(np.int64).max
     last = np.iinfo(np.int64).min
     for events in _parts(trace, lo, hi, check):
-        rows = np.arange(len(events)) if names is None else np.flatnonzero(names[events.name])
+        if names is None:
+            rows = np.arange(len(events))
+        else:
+            rows = np.flatnonzero(names[events.name])
         if len(rows):
             start = events.start[rows]
             parts.append(events.duration[rows])
@@ -254,7 +263,10 @@ def _facts(trace: Trace, lo: int, hi: int, names: Bools, match: str) -> tuple[Fa
     if union is None:
         why = f"no event of this window has a name like {match}"
         return (Fact("count", "events that match", 0, "integer", why=why),)
-    deviation = None if union.deviation is None else round(union.deviation)
+    if union.deviation is None:
+        deviation = None
+    else:
+        deviation = round(union.deviation)
     why_no_deviation = if_missing(union.deviation, "one event alone")
     return (
         Fact("count", "events that match", union.count, "integer"),

@@ -224,4 +224,6 @@ def type_by_time(name: str) -> int | None:
     kind = category.work_category(name)
     if kind is Category.IDLE:
         return NOTHING
-    return int(EventType.RUNTIME) if kind is Category.RUNTIME else None
+    if kind is Category.RUNTIME:
+        return int(EventType.RUNTIME)
+    return None

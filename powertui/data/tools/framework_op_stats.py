@@ -83,9 +83,11 @@ def _device_rows(device: DeviceOps, compat: Compat) -> list[_Row]:
     by_name: dict[str, _Row] = {}
     for op in device.ops:
         if op.framework is not None:
-            name, op_type = op.framework.name, op.framework.type
+            name = op.framework.name
+            op_type = op.framework.type
         else:
-            name, op_type = op.name, op_names.UNKNOWN
+            name = op.name
+            op_type = op_names.UNKNOWN
         row = by_name.setdefault(name, _Row("Device", op_type, name))
         if op.kernel_time > row.kernel_time and op.events:
             row.event = op.events[0]

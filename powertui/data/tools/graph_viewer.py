@@ -78,7 +78,8 @@ def chosen(question: Question) -> tuple[ProgramGraph, str]:
     # A program's name may hold a slash; no op's name does.
     program, slash, name = question.choice.rpartition("/")
     if not slash:
-        program, name = question.choice, ""
+        program = question.choice
+        name = ""
     module = programs[0].module
     if program:
         module = hlo_choice.named_module([listed.module for listed in programs], program)

@@ -29,7 +29,10 @@ def named_module(modules: Iterable[Module], name: str) -> Module:
     if len(same_name) == 1:
         return same_name[0]
     labels = ", ".join(plain(module.label, 60) for module in (same_name or listed)[:_MAX_NAMED])
-    more = ", …" if len(same_name or listed) > _MAX_NAMED else ""
+    if len(same_name or listed) > _MAX_NAMED:
+        more = ", …"
+    else:
+        more = ""
     what = "names several programs" if same_name else "is no program of this profile"
     raise UsageError(f"{plain(name, 60)} {what}.", hint=f"--choice takes: {labels}{more}")
 

@@ -207,7 +207,9 @@ def _bound(op: DeviceOp, facts: tuple[DeviceFacts, ...]) -> str:
     compute, memory = utilisation(op.flops, op.bytes, op.self_time, facts)
     if (compute is None and memory is None) or not max(compute or 0.0, memory or 0.0):
         return ""
-    return "Compute" if (compute or 0.0) >= (memory or 0.0) else "HBM"
+    if (compute or 0.0) >= (memory or 0.0):
+        return "Compute"
+    return "HBM"
 
 
 def utilisation(
@@ -223,12 +225,12 @@ def utilisation(
     if peaks is None or not self_time:
         return None, None
     seconds = self_time / PS_PER_S
-    compute = (
-        min(1.0, flops / seconds / peaks.peak_flops)
-        if flops is not None and peaks.peak_flops
-        else None
-    )
-    memory = (
-        min(1.0, size / seconds / peaks.bandwidth) if size is not None and peaks.bandwidth else None
-    )
+    if flops is not None and peaks.peak_flops:
+        compute = min(1.0, flops / seconds / peaks.peak_flops)
+    else:
+        compute = None
+    if size is not None and peaks.bandwidth:
+        memory = min(1.0, size / seconds / peaks.bandwidth)
+    else:
+        memory = None
     return compute, memory

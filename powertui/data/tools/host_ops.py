@@ -308,7 +308,10 @@ def _ops_by_stat(
         for place, carrier in enumerate(carriers.tolist()):
             text = column.texts[carrier] or ""
             if text not in op_of_text:
-                op = op_names.hlo(text) if stat == "hlo_op" else op_names.parsed(text, compat)
+                if stat == "hlo_op":
+                    op = op_names.hlo(text)
+                else:
+                    op = op_names.parsed(text, compat)
                 op_of_text[text] = table.index(op)
             ops[place] = op_of_text[text]
         all_rows.append(chunk[carriers])
@@ -378,4 +381,6 @@ def _eager_runs(trace: Trace, track: Track, carries_is_func: Bools) -> Int64s:
     is_run = np.zeros(len(trace.names), np.bool_)
     for index in np.flatnonzero(carries_is_func).tolist():
         is_run[index] = trace.names.full(index) == _EAGER_RUN
-    return stat_carriers.rows_named(track.events.name, is_run) if is_run.any() else _NONE
+    if is_run.any():
+        return stat_carriers.rows_named(track.events.name, is_run)
+    return _NONE

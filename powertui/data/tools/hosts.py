@@ -54,7 +54,9 @@ class CommonSteps:
     @property
     def count(self) -> int:
         """Common steps."""
-        return len(self.rows[0]) if self.rows else 0
+        if self.rows:
+            return len(self.rows[0])
+        return 0
 
     def lengths(self) -> Int64s:
         """[common steps × hosts], ps."""
@@ -194,7 +196,9 @@ def _numbers(measured: Breakdown, steps: Steps) -> Int64s | None:
     numbers_per_epoch = int(steps.number.max()) + 1
     epoch = steps.epoch.astype(np.int64) + 1  # -1 outside epochs
     keys = steps.number + epoch * numbers_per_epoch
-    return keys if len(np.unique(keys)) == len(keys) else None
+    if len(np.unique(keys)) == len(keys):
+        return keys
+    return None
 
 
 def _by_number(numbers: Sequence[Int64s | None]) -> list[Int64s] | None:
@@ -245,7 +249,8 @@ def _shift(chief: Breakdown, host: Breakdown) -> int:
     """The shift at which most of the steps' time overlaps; the first of equals, in the order 0, 1,
     2 …, -1, -2 …
     """
-    best_shift, best_overlap = 0, -1
+    best_shift = 0
+    best_overlap = -1
     forward = range(min(_MAX_SHIFT, len(host)))
     backward = range(-1, -min(_MAX_SHIFT, len(chief)), -1)
     chief_end = chief.start + chief.length

@@ -109,7 +109,10 @@ def _facts(
     if len(steps):
         times = shares.spread(steps.category("input"))
         assert times is not None
-        deviation = None if times.deviation is None else round(times.deviation)
+        if times.deviation is None:
+            deviation = None
+        else:
+            deviation = round(times.deviation)
         facts += [
             Fact("input_time_s", "input of a step", round(times.mean), "duration"),
             Fact(
@@ -243,8 +246,14 @@ def broken_up(
     ratio = _enqueuing(traces)
     if ratio is None:
         ratio = min(1.0, copies / max(1.0, steps_ps))
-    rest = enqueue * (1 - ratio) / ratio if ratio else recorded
-    scale = min(1.0, rest / recorded) if recorded else 0.0
+    if ratio:
+        rest = enqueue * (1 - ratio) / ratio
+    else:
+        rest = recorded
+    if recorded:
+        scale = min(1.0, rest / recorded)
+    else:
+        scale = 0.0
     return Breakup(
         enqueue=enqueue,
         demanded=sums[DEMANDED] * scale,

@@ -278,7 +278,9 @@ def _bytes_per_s(kernel: _Kernel) -> float | None:
         kernel.rates[name] * factor for name, factor in _PART_BYTES.items() if name in kernel.rates
     ]
     # Only what was read, or only what was written, is not what the kernel moved.
-    return sum(part_rates) if len(part_rates) == 2 else None
+    if len(part_rates) == 2:
+        return sum(part_rates)
+    return None
 
 
 def _flops(kernel: _Kernel) -> float | None:
@@ -349,7 +351,10 @@ def _counter_columns(kernels: list[_Kernel]) -> Iterator[Column]:
         for kernel in kernels:
             measured = kernel.values.get((name, unit))
             means.append(None if measured is None else measured[0])
-        label = f"{name} ({unit})" if unit else name
+        if unit:
+            label = f"{name} ({unit})"
+        else:
+            label = name
         yield optional(
             f"counter_{plain(name, 80)}", plain(label, 80), "number", means, unit=unit, weight=4
         )

@@ -146,7 +146,9 @@ def _as_today(launch_facts: Launch, details: str) -> Launch:
 def _whole(text: str | None) -> int | None:
     if not text or len(text) >= 16:  # more digits than any figure of a launch has
         return None
-    return int(text) if text.isascii() and text.isdigit() else None
+    if text.isascii() and text.isdigit():
+        return int(text)
+    return None
 
 
 def _percent(text: str | None) -> float | None:
@@ -247,7 +249,10 @@ def _op_name(facts: KernelFacts, compat: Compat, programs: dict[str, Module]) ->
         provenance = _provenance(facts, programs)
         # "x" is what an argument is called, and no op: only xprof takes it for one.
         if provenance is not None and (compat == "xprof" or "/" in provenance):
-            name = op_names.of_hlo(provenance, compat).name if provenance else ""
+            if provenance:
+                name = op_names.of_hlo(provenance, compat).name
+            else:
+                name = ""
     if compat != "corrected":
         return name
     if not name:
@@ -262,7 +267,10 @@ def _op_name(facts: KernelFacts, compat: Compat, programs: dict[str, Module]) ->
 
 def _provenance(facts: KernelFacts, programs: dict[str, Module]) -> str | None:
     """Where a kernel's HLO op comes from, by its program; None where that does not have the op."""
-    module = hlo.find(programs, facts.program, facts.hlo_module) if programs else None
+    if programs:
+        module = hlo.find(programs, facts.program, facts.hlo_module)
+    else:
+        module = None
     if module is None:
         return None
     instruction = module.instructions.get(facts.hlo_op.rpartition("::")[2])

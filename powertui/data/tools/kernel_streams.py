@@ -265,7 +265,9 @@ def _name_around(names: Names, track: Track, row: int) -> str:
         return ""
     lane = track.lane(depth - 1)
     holder = int(lane.start.searchsorted(track.events.start[row], side="right")) - 1
-    return names.display(int(lane.name[holder])) if holder >= 0 else ""
+    if holder >= 0:
+        return names.display(int(lane.name[holder]))
+    return ""
 
 
 def _has_op(facts: KernelFacts) -> bool:

@@ -234,7 +234,9 @@ def _values(column: StatColumn) -> list[object]:
 
 def _number(value: object) -> float | None:
     try:
-        return float(value) if isinstance(value, (int, float, str)) else None
+        if isinstance(value, (int, float, str)):
+            return float(value)
+        return None
     except ValueError:
         return None
 

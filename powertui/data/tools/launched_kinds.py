@@ -77,7 +77,10 @@ def _find_kinds(trace: Trace) -> dict[int, Category]:
     silent = _silent_names(trace)
     if not silent.any():
         return {}
-    votes = _by_operators(trace, silent) if trace.format == "kineto" else _by_stats(trace, silent)
+    if trace.format == "kineto":
+        votes = _by_operators(trace, silent)
+    else:
+        votes = _by_stats(trace, silent)
     return votes.elected()
 
 

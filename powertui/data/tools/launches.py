@@ -156,7 +156,9 @@ def across(
     for device, call_of in zip(work.lines, launches.of_line, strict=True):
         if device.number == line:
             call = int(call_of[row])
-            return (int(calls.line[call]), int(calls.row[call])) if call >= 0 else None
+            if call >= 0:
+                return (int(calls.line[call]), int(calls.row[call]))
+            return None
     events = trace.track(line).events
     start = int(events.start[row])
     end = start + int(events.duration[row])

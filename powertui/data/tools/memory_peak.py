@@ -39,12 +39,17 @@ class PeakRow(NamedTuple):
     @property
     def total(self) -> int:
         """Bytes of all of them."""
-        return self.differing_bytes if self.size < 0 else self.size * self.occurrences
+        if self.size < 0:
+            return self.differing_bytes
+        return self.size * self.occurrences
 
     @property
     def alike(self) -> tuple[object, ...]:
         """What rows that are put together have in common."""
-        requested = -1.0 if np.isnan(self.requested) else self.requested
+        if np.isnan(self.requested):
+            requested = -1.0
+        else:
+            requested = self.requested
         return (-self.size, -requested, self.op, self.region, self.dtype, self.shape)
 
 
@@ -96,7 +101,8 @@ def peak_rows(log: AllocatorLog, peak: Peak, compat: Compat = "corrected") -> li
     alive: dict[int, int] = {}
     taken = given_back = given_back_before = 0
     for event in np.flatnonzero(until & (steps == step)).tolist():
-        address, size = int(log.address[event]), int(log.size[event])
+        address = int(log.address[event])
+        size = int(log.size[event])
         if log.taken[event]:
             alive[address] = event
             taken += size

@@ -88,7 +88,9 @@ def _peak_table(question: Question, peaks: Sequence[AllocatorPeak], empty: str) 
 
 def _each(row: PeakRow) -> float | None:
     """Bytes of one allocation; None where they differ."""
-    return float(row.size) if row.size >= 0 else None
+    if row.size >= 0:
+        return float(row.size)
+    return None
 
 
 # ── alive ──
@@ -114,7 +116,10 @@ def _alive_table(question: Question, peaks: Sequence[AllocatorPeak], empty: str)
             moment = int(view.log.times[peak.event])
         for event, end in view.alive(moment):
             since = int(view.log.times[event])
-            until = int(view.log.times[end]) if end >= 0 else None
+            if end >= 0:
+                until = int(view.log.times[end])
+            else:
+                until = None
             rows.append(_Alive(view, view.row(event), since, until))
     rows.sort(key=lambda each: -each.row.size)
     fields: tuple[Field[_Alive], ...] = (
@@ -204,7 +209,9 @@ def _allocator_table(question: Question, peaks: Sequence[AllocatorPeak], empty: 
 
     def place(row: int) -> Place | None:
         event = at_peak[row]
-        return None if event is None else _place(question, peaks[row].view, event)
+        if event is None:
+            return None
+        return _place(question, peaks[row].view, event)
 
     columns = (
         text_column(
@@ -335,7 +342,9 @@ def _event_table(question: Question, peaks: Sequence[AllocatorPeak], empty: str)
         ]
     )
     order = np.argsort(times, kind="stable")
-    which, events, times = which[order], events[order], times[order]
+    which = which[order]
+    events = events[order]
+    times = times[order]
     taken = column("taken")[order] > 0
 
     def text(row: int) -> str:
@@ -396,8 +405,10 @@ def _place(question: Question, view: AllocatorView, event: int) -> Place:
     """Where an event of a log is on the timeline."""
     log = view.log
     at_ps = int(log.times[event])
-    track, row = int(log.track[event]), int(log.event[event])
-    run, host = question.opened.name, question.host
+    track = int(log.track[event])
+    row = int(log.event[event])
+    run = question.opened.name
+    host = question.host
     if track < 0:
         return Place(run, host, at_ps, at_ps + 1)
     return Place(run, host, at_ps, at_ps + 1, track, row if row >= 0 else None)

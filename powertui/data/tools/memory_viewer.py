@@ -43,7 +43,9 @@ class _Planned:
     @property
     def choice(self) -> str:
         """What `Question.choice` takes."""
-        return f"{self.module.label}:{self.space}" if self.space else self.module.label
+        if self.space:
+            return f"{self.module.label}:{self.space}"
+        return self.module.label
 
 
 @dataclass(frozen=True)
@@ -193,7 +195,9 @@ def _peak_table(memory: ProgramMemory, question: Question) -> Table:
 
     def place(row: int) -> Place | None:
         op = rows[row].buffer.op
-        return hlo_choice.op_place(question, memory.module, op.name) if op is not None else None
+        if op is not None:
+            return hlo_choice.op_place(question, memory.module, op.name)
+        return None
 
     return Table(
         "at_peak",
@@ -273,7 +277,10 @@ _POINT_FIELDS: tuple[Field[_Point], ...] = (
 def _point_table(memory: ProgramMemory) -> Table:
     rows = []
     for number, size in enumerate(memory.heap):
-        after = memory.heap[number + 1] if number + 1 < len(memory.heap) else None
+        if number + 1 < len(memory.heap):
+            after = memory.heap[number + 1]
+        else:
+            after = None
         rows.append(
             _Point(
                 number=number,

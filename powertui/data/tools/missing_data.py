@@ -54,7 +54,9 @@ def _device(profile: Profile) -> str:
 
 
 def _pytorch(profile: Profile) -> str:
-    return "" if framework_of(profile.trace) is Framework.PYTORCH else _NOT_PYTORCH
+    if framework_of(profile.trace) is Framework.PYTORCH:
+        return ""
+    return _NOT_PYTORCH
 
 
 def _pytorch_on_device(profile: Profile) -> str:

@@ -106,7 +106,8 @@ def _timeline_tables(trace: Trace, lo: int, hi: int) -> list[Table]:
 
 def _clipped(events: Events, lo: int, hi: int) -> CoveredTime:
     """The parts of events inside the window, in their order; they may overlap."""
-    start, end = np.maximum(events.start, lo), np.minimum(events.end, hi)
+    start = np.maximum(events.start, lo)
+    end = np.minimum(events.end, hi)
     return CoveredTime(start, np.maximum(start, end))
 
 

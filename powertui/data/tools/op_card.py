@@ -73,7 +73,8 @@ def _op_facts(instruction: Instruction | None) -> tuple[Fact, ...]:
 def _costs(op: DeviceOp) -> tuple[Fact, ...]:
     """FLOPs and bytes of all its runs, and the rates that follow."""
     seconds = op.self_time / PS_PER_S
-    flops, size = op.flops, op.bytes
+    flops = op.flops
+    size = op.bytes
     facts = [
         Fact("flops", "FLOPs", flops, "number", "FLOP", why=_NO_COST),
         Fact("bytes", "bytes", size, "number", "B", why=_NO_COST),

@@ -37,7 +37,10 @@ def _fill(profile: Profile, op: DeviceOp) -> None:
     cost = _program_cost(profile, op)
     if cost is None:
         op.why_no_cost = _NO_PROGRAM
-        op.cost_basis = _FROM_PROFILE if op.flops is not None or op.bytes is not None else ""
+        if op.flops is not None or op.bytes is not None:
+            op.cost_basis = _FROM_PROFILE
+        else:
+            op.cost_basis = ""
         return
     op.why_no_cost = cost.why
     has_cost = op.flops is not None or op.bytes is not None

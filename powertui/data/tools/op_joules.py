@@ -109,7 +109,8 @@ def op_joules(ops: OpStats, factor: float = 1.0) -> OpJoules | None:
     """What each row of an op table drew, times the factor; None where no device's power is
     known.
     """
-    joules, calls = np.zeros(len(ops)), np.zeros(len(ops), np.int64)
+    joules = np.zeros(len(ops))
+    calls = np.zeros(len(ops), np.int64)
     any_known = False
     for number, process in enumerate(ops.trace.processes):
         if process.kind is not ProcessKind.DEVICE:
@@ -134,7 +135,8 @@ def _rows_by_name(ops: OpStats, process: int) -> Mapping[int, int]:
     rows = np.flatnonzero(ops.process == process)
     row_of_name = dict(zip(ops.name[rows].tolist(), rows.tolist(), strict=True))
     is_here = ops.process[ops.twins[1]] == process
-    twin_names, twin_rows = ops.twins[0][is_here], ops.twins[1][is_here]
+    twin_names = ops.twins[0][is_here]
+    twin_rows = ops.twins[1][is_here]
     return {**row_of_name, **dict(zip(twin_names.tolist(), twin_rows.tolist(), strict=True))}
 
 

@@ -46,7 +46,9 @@ def parsed(full: str, compat: Compat = "corrected") -> OpName:
     unknown = OpName(full, "" if compat == "xprof" else UNKNOWN, "")
     if not colon:
         copy = _COPY.match(full)
-        return OpName(full, _copy_type(copy[0]), "copy") if copy is not None else unknown
+        if copy is not None:
+            return OpName(full, _copy_type(copy[0]), "copy")
+        return unknown
     # "Iterator::Prefetch": the name of a tf.data iterator has its path behind the colon.
     if name == "Iterator":
         return OpName(full, _DATASET, "dataset")

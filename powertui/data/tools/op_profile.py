@@ -321,7 +321,8 @@ def _facts(ran: XlaOps, devices: tuple[DeviceFacts, ...]) -> tuple[Fact, ...]:
     bandwidth: float | None = None
     for device in devices:
         if device.recorded:
-            flops, bandwidth = device.peak_flops, device.bandwidth
+            flops = device.peak_flops
+            bandwidth = device.bandwidth
             break
     unknown = "the profile does not say enough about the device"
     why_no_flops = "" if flops else unknown

@@ -237,7 +237,10 @@ class OpStats:
         first, last = op_sums.touching(track, depth, self.lo, self.hi)
         names = track.events.name[first:last]
         # A comparison is much quicker than isin, and hardly any op has twins.
-        has_name = names == numbers[0] if len(numbers) == 1 else np.isin(names, numbers)
+        if len(numbers) == 1:
+            has_name = names == numbers[0]
+        else:
+            has_name = np.isin(names, numbers)
         return np.flatnonzero(has_name) + first
 
     def take(self, rows: Int64s) -> OpStats:
@@ -376,8 +379,14 @@ def op_stats(
     trace: Trace, lo: int | None = None, hi: int | None = None, check: CancelCheck = unhindered
 ) -> OpStats:
     """The op table of [lo, hi) (the whole trace by default). `check` may raise to break it off."""
-    lo = trace.span[0] if lo is None else lo
-    hi = trace.span[1] + 1 if hi is None else hi
+    if lo is None:
+        lo = trace.span[0]
+    else:
+        lo = lo
+    if hi is None:
+        hi = trace.span[1] + 1
+    else:
+        hi = hi
     parts: list[op_sums.OpSums] = []
     for number, process in enumerate(trace.processes):
         sums = op_sums.summed(process, number, lo, hi, check)

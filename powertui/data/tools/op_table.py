@@ -214,4 +214,6 @@ def _counted(trace: Trace) -> tuple[Table, ...]:
 
 def _short(op: OpRow) -> str:
     """The op's own name, its type left to the column beside it."""
-    return op.full.rpartition(":")[0] if op.full.endswith(":" + op.type) else op.name
+    if op.full.endswith(":" + op.type):
+        return op.full.rpartition(":")[0]
+    return op.name

@@ -67,7 +67,8 @@ def _overlaps(trace: Trace, lo: int, hi: int) -> Iterator[_Overlap]:
         by_track.setdefault(cut.number, []).append(cut)
     for number, cuts in by_track.items():
         rows = np.concatenate([np.arange(cut.first, cut.last) for cut in cuts])
-        process, track = cuts[0].process, cuts[0].track
+        process = cuts[0].process
+        track = cuts[0].track
         events = track.events
         start = np.maximum(events.start[rows], lo)
         end = np.minimum(events.start[rows] + events.duration[rows], hi)

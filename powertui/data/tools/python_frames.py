@@ -73,7 +73,10 @@ class PythonFunction(NamedTuple):
     @property
     def label(self) -> str:
         """As a person reads it: "resize in image_processing_video.py:214"."""
-        place = f" in {self.file}:{self.line}" if self.file else ""
+        if self.file:
+            place = f" in {self.file}:{self.line}"
+        else:
+            place = ""
         return f"{self.name}{place}"
 
 
@@ -141,7 +144,9 @@ def heaviest_function(trace: Trace, free: CoveredTime) -> PythonFunction | None:
         free_ps += int(recorded[0]) // _WAITING_WEIGHT_PARTS
         if free_ps > longest_ps:
             busiest, longest_ps = thread, free_ps
-    return _heaviest_path(trace, busiest, free) if busiest is not None else None
+    if busiest is not None:
+        return _heaviest_path(trace, busiest, free)
+    return None
 
 
 def _heaviest_path(trace: Trace, thread: _ThreadFrames, free: CoveredTime) -> PythonFunction | None:
@@ -197,7 +202,10 @@ def parse_frame(text: str, ps: int = 0) -> PythonFunction:
         file_name = path.rpartition("/")[2]
         return PythonFunction(match["name"], file_name, int(match["line"][:9]), ps)
     built_in = _BUILT_IN.match(text)
-    name = built_in["name"] if built_in is not None else text.removeprefix("$")
+    if built_in is not None:
+        name = built_in["name"]
+    else:
+        name = text.removeprefix("$")
     return PythonFunction(name, "", -1, ps)
 
 

@@ -55,7 +55,9 @@ class LateCause(NamedTuple):
         """The one kind of work that explains the lateness; "" where none does."""
         if not self.shares or self.shares[0].share < _MIN_CAUSE_SHARE:
             return ""
-        return "" if self.shares[0].kind == _NOTHING else self.shares[0].kind
+        if self.shares[0].kind == _NOTHING:
+            return ""
+        return self.shares[0].kind
 
     @property
     def sentence(self) -> str:
@@ -87,9 +89,11 @@ def late_cause(opened: Opened, lateness: Lateness, late: LateRank) -> LateCause:
         return LateCause((), "the cause cannot be told: no collective came before")
     parts = np.full((len(calls), len(hosts), len(_KINDS)), np.nan)
     for number, rank in enumerate(matched.ranks):
-        rows, rows_before = matched.rows[calls, number], matched.rows[before[calls], number]
+        rows = matched.rows[calls, number]
+        rows_before = matched.rows[before[calls], number]
         takes_part = (rows >= 0) & (rows_before >= 0)
-        lo, hi = rank.end[rows_before[takes_part]], rank.start[rows[takes_part]]
+        lo = rank.end[rows_before[takes_part]]
+        hi = rank.start[rows[takes_part]]
         timeline = activity_timeline(opened.profiles[rank.host])
         by_activity = timeline.parts(lo, np.maximum(lo, hi))
         parts[takes_part, number] = _by_kind(by_activity)

@@ -40,7 +40,9 @@ def run_lateness(opened: Opened) -> Lateness | None:
 
     def make() -> Lateness | None:
         matched = match_ranks(run_calls(opened))
-        return Lateness(matched) if matched is not None and len(matched) else None
+        if matched is not None and len(matched):
+            return Lateness(matched)
+        return None
 
     return opened.cached("lateness", make)
 
@@ -104,7 +106,9 @@ class Lateness:
     def period_ps(self) -> float:
         """The median time from one call to the next."""
         begins = np.sort(np.nanmax(self.arrivals, axis=1))
-        return float(np.median(np.diff(begins))) if len(begins) > 1 else 0.0
+        if len(begins) > 1:
+            return float(np.median(np.diff(begins)))
+        return 0.0
 
     def caused(self) -> Floats:
         """For each rank, what all others together waited in the calls it was last to, ps."""

@@ -403,9 +403,8 @@ def get(name: str) -> Tool:
     import difflib  # only for an unknown name
 
     near = difflib.get_close_matches(name, [tool.name for tool in TOOLS], 1)
-    hint = (
-        f"Did you mean {near[0]}?"
-        if near
-        else f"There are: {', '.join(tool.name for tool in TOOLS)}."
-    )
+    if near:
+        hint = f"Did you mean {near[0]}?"
+    else:
+        hint = f"There are: {', '.join(tool.name for tool in TOOLS)}."
     raise UsageError(f"There is no tool {plain(name, 40)!r}.", hint=hint)

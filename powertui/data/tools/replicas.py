@@ -74,7 +74,9 @@ class ReplicaRows:
 def replica_of(name: str) -> int | None:
     """The number of the replica that a name is in the scope of; None without such a scope."""
     scope = _REPLICA.search(name)
-    return int(scope[1]) if scope is not None else None
+    if scope is not None:
+        return int(scope[1])
+    return None
 
 
 def without_replica(name: str) -> str:
@@ -83,7 +85,9 @@ def without_replica(name: str) -> str:
         return name
     bare = _REPLICA.sub("", name).removeprefix("/")
     # What is called after the replica alone has no other name.
-    return bare if bare and not bare.startswith(":") else name
+    if bare and not bare.startswith(":"):
+        return bare
+    return name
 
 
 def all_without_replica(names: Texts) -> Texts:

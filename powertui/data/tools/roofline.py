@@ -51,15 +51,21 @@ class _Row:
 
     @property
     def flop_rate(self) -> float | None:
-        return self.flops / self.seconds if self.flops is not None and self.time else None
+        if self.flops is not None and self.time:
+            return self.flops / self.seconds
+        return None
 
     @property
     def bandwidth(self) -> float | None:
-        return self.bytes / self.seconds if self.bytes is not None and self.time else None
+        if self.bytes is not None and self.time:
+            return self.bytes / self.seconds
+        return None
 
     @property
     def intensity(self) -> float | None:
-        return self.flops / self.bytes if self.flops is not None and self.bytes else None
+        if self.flops is not None and self.bytes:
+            return self.flops / self.bytes
+        return None
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,9 @@ class _Peaks:
         """What limits an op: on which side of the ridge it is."""
         if row.intensity is None or not self.flops or not self.bandwidth:
             return ""
-        return "compute" if row.intensity >= self.flops / self.bandwidth else "memory"
+        if row.intensity >= self.flops / self.bandwidth:
+            return "compute"
+        return "memory"
 
     def efficiency(self, row: _Row) -> float | None:
         """The part of the roof above it that an op reaches."""
@@ -209,7 +217,9 @@ def _table(rows: Sequence[_Row], peaks: _Peaks, question: Question) -> Table:
 
     def place(row: int) -> Place | None:
         where = rows[row].place
-        return None if where is None else question.event_place(*where)
+        if where is None:
+            return None
+        return question.event_place(*where)
 
     return Table(
         "roofline",
@@ -237,7 +247,10 @@ def _facts(rows: Sequence[_Row], peaks: _Peaks) -> tuple[Fact, ...]:
     rate = None
     if costed and sum(row.time for row in costed):
         rate = flops / sum(row.seconds for row in costed)
-    ridge = peaks.flops / peaks.bandwidth if peaks.flops and peaks.bandwidth else None
+    if peaks.flops and peaks.bandwidth:
+        ridge = peaks.flops / peaks.bandwidth
+    else:
+        ridge = None
     return (
         Fact("flops", "FLOPs", flops if costed else None, "number", "FLOP", why="not known"),
         Fact("covered", "of the ops' time known", covered, "share"),

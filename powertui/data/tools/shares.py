@@ -50,7 +50,10 @@ def spread(times: Int64s) -> Spread | None:
     """Of one column of times; None without any step."""
     if not len(times):
         return None
-    deviation = float(times.std(ddof=1)) if len(times) > 1 else None
+    if len(times) > 1:
+        deviation = float(times.std(ddof=1))
+    else:
+        deviation = None
     return Spread(
         float(times.mean()), deviation, int(times.min()), int(times.max()), float(np.median(times))
     )

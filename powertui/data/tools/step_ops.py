@@ -89,9 +89,11 @@ class _Compared(NamedTuple):
 
 
 def _compared(question: Question, rows: Int64s, references: Int64s) -> _Compared:
-    steps, trace = question.profile.steps, question.profile.trace
+    steps = question.profile.steps
+    trace = question.profile.trace
     ends = steps.ends()
-    lo, hi = int(steps.start[rows].min()), int(ends[rows].max())
+    lo = int(steps.start[rows].min())
+    hi = int(ends[rows].max())
     here, places = _times(op_stats.op_stats(trace, lo, hi), steps)
     there: list[dict[_OpKey, int]] = []
     for row in references.tolist():
@@ -173,7 +175,8 @@ def _waited_for(trace: Trace, place: tuple[OpStats, int] | None) -> str:
     waiting = trace.track(line).events
     lo = int(waiting.start[event])
     hi = lo + int(waiting.duration[event])
-    longest_ps, longest_name = 0, -1
+    longest_ps = 0
+    longest_name = -1
     for process in trace.processes:
         if process.kind is not ProcessKind.DEVICE:
             continue
@@ -183,8 +186,11 @@ def _waited_for(trace: Trace, place: tuple[OpStats, int] | None) -> str:
             overlap = np.minimum(track.events.end, hi) - np.maximum(track.events.start, lo)
             most = int(np.argmax(overlap))
             if int(overlap[most]) > longest_ps:
-                longest_ps, longest_name = int(overlap[most]), int(track.events.name[most])
-    return trace.names.display(longest_name) if longest_name >= 0 else ""
+                longest_ps = int(overlap[most])
+                longest_name = int(track.events.name[most])
+    if longest_name >= 0:
+        return trace.names.display(longest_name)
+    return ""
 
 
 def _times(

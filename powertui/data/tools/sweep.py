@@ -95,7 +95,10 @@ def sweep_events(
     # Events of no length are few, and none where the caller has left them out: what only they ask
     # for is worked out for them alone.
     has_length = end > start
-    moments = _Moments(group, axis_start, axis_end, len(lo)) if not has_length.all() else None
+    if not has_length.all():
+        moments = _Moments(group, axis_start, axis_end, len(lo))
+    else:
+        moments = None
     cover = (_NONE, _NONE)
     higher_starts: list[Int64s] = []
     covers: list[tuple[Int64s, Int64s]] = [cover] * KINDS
@@ -115,7 +118,9 @@ def sweep_events(
 
 def _of_each(values: Int64s, group: Int64s) -> Int64s:
     """The value of each event's group: one number, where there is one group."""
-    return values if len(values) == 1 else values[group]
+    if len(values) == 1:
+        return values
+    return values[group]
 
 
 def _bounds(

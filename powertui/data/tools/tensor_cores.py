@@ -36,7 +36,9 @@ def told(vendors: Collection[str], kernels: Iterable[str]) -> bool:
     Where no maker is named, the kernels tell it.
     """
     known = {vendor for vendor in vendors if vendor}
-    return "AMD" not in known if known else not any(_AMD.search(name) for name in kernels)
+    if known:
+        return "AMD" not in known
+    return not any(_AMD.search(name) for name in kernels)
 
 
 def eligible(op: str, equation: str, kernel: str, *, named: bool) -> bool:

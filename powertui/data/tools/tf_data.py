@@ -36,7 +36,10 @@ def answer(question: Question) -> Result:
     calls = iterator_calls(trace, *question.window)
     pipelines = find_pipelines(trace, calls)
     sentence, input_share = _conclusion(question, trace, calls, pipelines)
-    is_slow = any(pipeline.most > SLOW_CALL_PS for pipeline in pipelines) if pipelines else None
+    if pipelines:
+        is_slow = any(pipeline.most > SLOW_CALL_PS for pipeline in pipelines)
+    else:
+        is_slow = None
     why_unknown = if_missing(is_slow, "not recorded")
     why_no_share = if_missing(input_share, "no step was measured")
     facts = (
@@ -93,7 +96,10 @@ def _input_share(question: Question) -> float | None:
     steps = breakdown.step_breakdown(question.profile, question.compat)
     if len(steps):
         steps = steps.take(touches(steps.start, steps.start + steps.length, *question.window))
-    step_time = int(steps.length.sum()) if len(steps) else 0
+    if len(steps):
+        step_time = int(steps.length.sum())
+    else:
+        step_time = 0
     if not step_time:
         return None
     return min(1.0, float(steps.category("input").sum()) / step_time)

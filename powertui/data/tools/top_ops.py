@@ -172,7 +172,10 @@ def _kind_of(op_sum: _Sum) -> str:
     """
     if op_sum.type in _KINDS:
         return op_sum.type
-    name = f"{op_sum.name}:{op_sum.type}" if op_sum.type else op_sum.name
+    if op_sum.type:
+        name = f"{op_sum.name}:{op_sum.type}"
+    else:
+        name = op_sum.name
     return category.work_category(name).value
 
 
@@ -223,7 +226,10 @@ def _of_devices(ops: DeviceOps, compat: Compat) -> list[_Sum]:
             kind = "Unknown" if compat == "xprof" else op.category
         last = sums.get(name, _Sum(name, kind, 0, 0, eager=False))
         # Kernels without a known cost add nothing to it.
-        flops = op.flops if last.flops is None else last.flops + (op.flops or 0.0)
+        if last.flops is None:
+            flops = op.flops
+        else:
+            flops = last.flops + (op.flops or 0.0)
         sums[name] = _Sum(
             name=name,
             type=kind,

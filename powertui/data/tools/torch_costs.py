@@ -65,7 +65,9 @@ def _listed(text: str) -> list[Any] | None:
         read = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return None
-    return list(read) if isinstance(read, list | tuple) else None
+    if isinstance(read, list | tuple):
+        return list(read)
+    return None
 
 
 def _dims(shape: Any) -> _Dims:
@@ -87,7 +89,9 @@ def _bytes(tensors: Sequence[_Dims], types: Sequence[Any], output: float) -> flo
             return None
         first = first or width
         total += width * math.prod(shape)
-    return total + output * first if first is not None else None
+    if first is not None:
+        return total + output * first
+    return None
 
 
 # ── the rules: (FLOPs, values of the result) ─────────────────────────────────────────────────────
@@ -160,10 +164,15 @@ def _taps(
 
 def _numbers(text: Any, count: int) -> list[int]:
     """`[1, 1]`, or one number for all dimensions."""
-    listed = _listed(text) if isinstance(text, str) else text
+    if isinstance(text, str):
+        listed = _listed(text)
+    else:
+        listed = text
     if listed is None or not all(type(number) is int for number in listed):
         raise ValueError
-    return list(listed) * count if len(listed) == 1 else list(listed)
+    if len(listed) == 1:
+        return list(listed) * count
+    return list(listed)
 
 
 def _attention(tensors: Sequence[_Dims], concrete: Sequence[Any]) -> tuple[float, float]:

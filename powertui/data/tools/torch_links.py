@@ -63,7 +63,10 @@ class HostCalls:
 
         `passed` are stepped over.
         """
-        is_passed = ~self.operator if passed is None else ~self.operator | passed
+        if passed is None:
+            is_passed = ~self.operator
+        else:
+            is_passed = ~self.operator | passed
         above = at.copy()
         while len(self):
             # One level up with each round: few are as deep as the deepest.

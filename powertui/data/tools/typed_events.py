@@ -221,7 +221,10 @@ def _host(
     out = []
     for track in tracks:
         names = track.events.name
-        rows = rows_named(names, asks) if asks.any() else np.empty(0, np.int64)
+        if asks.any():
+            rows = rows_named(names, asks)
+        else:
+            rows = np.empty(0, np.int64)
         kinds = table[names[rows]]
         if len(rows):
             columns = process.source.columns(

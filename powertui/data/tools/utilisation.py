@@ -104,7 +104,9 @@ def _stat(trace: Trace, name: str) -> float | None:
         for stat in process.stats:
             if stat.name == name and isinstance(stat.value, int | float) and 0 <= stat.value <= 100:
                 percents.append(stat.value)
-    return float(np.mean(percents)) / 100 if percents else None
+    if percents:
+        return float(np.mean(percents)) / 100
+    return None
 
 
 def _by_costs(
@@ -120,7 +122,8 @@ def _by_costs(
     min_costed_ps = MIN_COSTED_SHARE * (ops.busy + ops.unnamed)
     flops = _sum_of_costs([(op.flops, op.self_time) for op in leaves], min_costed_ps)
     size = _sum_of_costs([(op.bytes, op.self_time) for op in leaves], min_costed_ps)
-    span_s, busy_s = ops.span / PS_PER_S, ops.busy / PS_PER_S
+    span_s = ops.span / PS_PER_S
+    busy_s = ops.busy / PS_PER_S
     of_peak = of_memory = roofline = None
     if flops is not None and peaks.peak_flops:
         of_peak = min(1.0, flops / span_s / peaks.peak_flops)

@@ -97,8 +97,13 @@ class WallTime:
         if part is RunPart.EVALUATION:
             return self.evaluations
         if not len(periods):
-            return _stretch(lo, hi) if part is RunPart.WITHOUT_STEPS else NO_TIME
-        rows = np.flatnonzero(self.slow) if slow else np.arange(len(periods))
+            if part is RunPart.WITHOUT_STEPS:
+                return _stretch(lo, hi)
+            return NO_TIME
+        if slow:
+            rows = np.flatnonzero(self.slow)
+        else:
+            rows = np.arange(len(periods))
         if part is RunPart.STEP:
             stretches = CoveredTime(periods.start[rows], periods.mark_end[rows])
         elif part is RunPart.BETWEEN:
@@ -127,7 +132,10 @@ def _wall_time(profile: Profile) -> WallTime:
     trace = profile.trace
     steps = profile.steps
     driver = _driving_track(trace, steps)
-    series = _Series(trace, timeline) if driver is not None else None
+    if driver is not None:
+        series = _Series(trace, timeline)
+    else:
+        series = None
     evaluations = _evaluations(profile, series)
     periods = _periods(steps, timeline, evaluations, series)
     by_part = _by_part(timeline, periods, evaluations)

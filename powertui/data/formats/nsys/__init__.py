@@ -44,7 +44,9 @@ def sniff(head: bytes, path: str) -> int:
     from powertui.data.formats.nsys.database import schema_text
 
     listed = schema_text(path)
-    return 97 if any(name in listed for name in _TABLES) else 0
+    if any(name in listed for name in _TABLES):
+        return 97
+    return 0
 
 
 def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:

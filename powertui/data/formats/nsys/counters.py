@@ -67,7 +67,9 @@ def _named(title: str) -> tuple[str, str]:
     if match is None:
         return title, ""
     unit = _UNITS.get(match[2])
-    return (match[1], unit) if unit is not None else (title, "")
+    if unit is not None:
+        return (match[1], unit)
+    return (title, "")
 
 
 def _add_memory(

@@ -225,7 +225,9 @@ def schema_text(path: str) -> bytes:
 
 
 def _short(value: Any) -> Any:
-    return clean(value)[:_MAX_TEXT_CHARS] if isinstance(value, str) else value
+    if isinstance(value, str):
+        return clean(value)[:_MAX_TEXT_CHARS]
+    return value
 
 
 def connected(path: str, may_go_on: Any = None) -> sqlite3.Connection:

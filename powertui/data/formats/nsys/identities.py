@@ -66,7 +66,9 @@ class Identities:
             self._ordinals.setdefault(self.pid(int(number)), len(self._ordinals))
             for number in distinct
         ]
-        return np.array(numbers, np.int64)[codes] if numbers else np.empty(0, np.int64)
+        if numbers:
+            return np.array(numbers, np.int64)[codes]
+        return np.empty(0, np.int64)
 
     def processes_of(self, thread: Int64s) -> Int64s:
         """The global number of the process of each thread."""
@@ -88,7 +90,9 @@ class Identities:
     @staticmethod
     def pid(number: int) -> int:
         """The process of a global number, as its system counts."""
-        return number >> _PID_SHIFT & _PART_MASK if number != MISSING else 0
+        if number != MISSING:
+            return number >> _PID_SHIFT & _PART_MASK
+        return 0
 
     @staticmethod
     def tid(number: int) -> int:

@@ -20,8 +20,12 @@ from powertui.data.model import PS_PER_NS, Bools, Clock, Int64s, Stat, Trace, UI
 from powertui.errors import UnreadableFile
 from powertui.value_types import dataclass
 
-_KERNELS, _COPIES, _SETS = "KERNEL", "MEMCPY", "MEMSET"
-_GRAPHS, _CALLS, _DRIVER_CALLS = "GRAPH_TRACE", "RUNTIME", "DRIVER"
+_KERNELS = "KERNEL"
+_COPIES = "MEMCPY"
+_SETS = "MEMSET"
+_GRAPHS = "GRAPH_TRACE"
+_CALLS = "RUNTIME"
+_DRIVER_CALLS = "DRIVER"
 _CUPTI = "CUPTI_ACTIVITY_KIND_"
 _NVTX = "NVTX_EVENTS"
 _NOT_DRAWN = {
@@ -41,7 +45,9 @@ _COPY_KINDS = {
     9: "HtoH",
     10: "PtoP",
 }
-_OSRT, _SAMPLES, _CHAINS = "OSRT_API", "COMPOSITE_EVENTS", "SAMPLING_CALLCHAINS"
+_OSRT = "OSRT_API"
+_SAMPLES = "COMPOSITE_EVENTS"
+_CHAINS = "SAMPLING_CALLCHAINS"
 # The lines of a thread, by number: what its program called, and beside that its started ranges, its
 # calls of the operating system and where the CPU's samples found it. The last two say again what
 # the thread did meanwhile: they are drawn and searched, and no table adds their time to its calls'.
@@ -79,9 +85,12 @@ class _Assembly:
     """One export on its way into a trace."""
 
     def __init__(self, source: OpenedFile, database: NsysDatabase, progress: Progress) -> None:
-        self.source, self.database, self.progress = source, database, progress
+        self.source = source
+        self.database = database
+        self.progress = progress
         self.builder = TraceBuilder(source.path, "nsys", size=source.size)
-        self.names, self.stats = PairNames(), NsysStats(source.path)
+        self.names = PairNames()
+        self.stats = NsysStats(source.path)
         self.identities = Identities(database)
         self.quota = LineQuota()
         self.last_ns = 0
@@ -202,7 +211,8 @@ class _Assembly:
         drawn: Bools | None = None,
     ) -> _Events:
         """Those whose times can be, as columns."""
-        start, end = columns["start"], columns["end"]
+        start = columns["start"]
+        end = columns["end"]
         is_possible = (np.abs(start) < _LONGEST_NS) & (np.abs(end) < _LONGEST_NS)
         impossible = int(len(start) - is_possible.sum())
         self.builder.findings.add("events at impossible times were left out", count=impossible)
@@ -304,7 +314,8 @@ class _Assembly:
         """NVTX: pushed ranges and marks on their threads, started ones on a line of their own."""
         wanted = ["start", "end", "eventType", "textId", "globalTid"]
         columns = self.database.integers(_NVTX, wanted, self.progress)
-        thread, kind = columns["globalTid"], columns["eventType"]
+        thread = columns["globalTid"]
+        kind = columns["eventType"]
         base = self._store(_NVTX, columns, thread)
         name = self._range_names(columns["textId"])
         if "eventType" not in self.database.tables[_NVTX]:
@@ -376,7 +387,8 @@ class _Assembly:
         if key not in self._processes:
             facts: tuple[Stat, ...]
             if side == "device":
-                name, facts = f"/device:GPU:{number}", self.identities.gpu_facts(number)
+                name = f"/device:GPU:{number}"
+                facts = self.identities.gpu_facts(number)
             else:
                 name = self.identities.process_name(number)
                 facts = (stat("pid", number),)

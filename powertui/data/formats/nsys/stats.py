@@ -55,8 +55,13 @@ class NsysStats:
     @property
     def next_base(self) -> int:
         """The position of the first event of the next table."""
-        last = self._tables[-1] if self._tables else None
-        return 1 if last is None else last.base + last.count
+        if self._tables:
+            last = self._tables[-1]
+        else:
+            last = None
+        if last is None:
+            return 1
+        return last.base + last.count
 
     def add(self, rows: StoredRows) -> None:
         """The events of one more table."""
@@ -131,7 +136,10 @@ class NsysStats:
             texts: list[str | None] = []
             for row in range(len(numbers)):
                 of_row = values.get(row, {})
-                value = _launch_text(of_row) if name == _DETAILS else of_row.get(name)
+                if name == _DETAILS:
+                    value = _launch_text(of_row)
+                else:
+                    value = of_row.get(name)
                 texts.append(None if value is None else as_text(value))
             columns[name] = stat_columns.from_texts(texts)
         return columns

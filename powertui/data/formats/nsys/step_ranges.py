@@ -52,7 +52,8 @@ def _split(texts: Sequence[str]) -> tuple[list[str | None], Int64s]:
 def _counts_up(number: Int64s, start: Int64s, thread: Int64s) -> bool:
     """Whether each thread that has such ranges goes through rising numbers, each once."""
     order = np.lexsort((start, thread))
-    number, thread = number[order], thread[order]
+    number = number[order]
+    thread = thread[order]
     same = thread[1:] == thread[:-1]
     rises = number[1:] > number[:-1]
     return bool((rises | ~same).all()) and len(np.unique(number)) >= _MIN_STEPS

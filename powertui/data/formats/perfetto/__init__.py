@@ -91,7 +91,9 @@ def sniff(head: bytes, path: str) -> int:
                 (59, LEN),
             )
     named = path.endswith(FILE_NAMES[NAME].suffixes)
-    return min(95, 70 + 5 * sure) if sure else 30 if named and len(lo) else 0
+    if sure:
+        return min(95, 70 + 5 * sure)
+    return 30 if named and len(lo) else 0
 
 
 def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:

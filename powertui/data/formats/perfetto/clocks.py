@@ -118,7 +118,8 @@ class Clocks:
 
     def wall(self, zero_ns: int) -> Clock:
         """The Unix time of this time of the primary clock."""
-        lo, hi = zero_ns - _SNAPSHOT_SLACK_NS, zero_ns + _SNAPSHOT_SLACK_NS
+        lo = zero_ns - _SNAPSHOT_SLACK_NS
+        hi = zero_ns + _SNAPSHOT_SLACK_NS
         if self.primary == _REALTIME:
             source = "the trace's clock is the machine's real time"
             return Clock(lo, hi, "absolute timestamps", source)

@@ -56,8 +56,10 @@ class Descriptions:
     """Clocks, tracks, and what interned numbers and defaults stand for."""
 
     def __init__(self, packets: Packets, findings: FileWarnings) -> None:
-        self._packets, self._findings = packets, findings
-        self.clocks, self.tracks = Clocks(), Tracks()
+        self._packets = packets
+        self._findings = findings
+        self.clocks = Clocks()
+        self.tracks = Tracks()
         self.sequence = np.zeros(0, np.int64)  # of each packet
         self.events = Definitions([], [], [], [])
         self.annotations = Definitions([], [], [], [])
@@ -107,7 +109,8 @@ class Descriptions:
         for row, number in np.argwhere(fields.present.T).tolist():
             kind, handle = self._handlers[tags[number]]
             packet = int(packets[row])
-            lo, hi = int(fields.value[number, row]), int(fields.end[number, row])
+            lo = int(fields.value[number, row])
+            hi = int(fields.end[number, row])
             message = self.message(kind, lo, hi, bool(self._packets.unpacked[packet]))
             if message is not None:
                 handle(packet, int(sequence[row]), message)
@@ -168,4 +171,6 @@ class Descriptions:
 
 def signed(value: int) -> int:
     """A number of 64 bits as the wire's columns hold it."""
-    return value - (1 << 64) if value >> 63 else value
+    if value >> 63:
+        return value - (1 << 64)
+    return value

@@ -47,7 +47,10 @@ _PHASE = wire.tag(2, VARINT)
 _PHASE_NAME = wire.tag(1, VARINT)
 _PHASE_US = wire.tag(3, VARINT)
 
-BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
+BEGIN = 1
+END = 2
+INSTANT = 3
+COUNTER = 4
 COMPLETE = 16  # not of Perfetto: a legacy event with a duration of its own
 _PHASES = {
     ord("B"): BEGIN,
@@ -109,8 +112,10 @@ class EventReader:
     def __init__(
         self, source: OpenedFile, packets: Packets, described: Descriptions, findings: FileWarnings
     ) -> None:
-        self._source, self._packets = source, packets
-        self._described, self._findings = described, findings
+        self._source = source
+        self._packets = packets
+        self._described = described
+        self._findings = findings
         self.names = PairNames()
         self.flows: list[tuple[int, int, int]] = []  # (event, flow, STEP or FINISH)
         self.stamps = np.zeros(0, np.int64)  # ns of each packet; only where `timed`
@@ -119,7 +124,9 @@ class EventReader:
     def read(self, report_progress: Callable[[int, int], None]) -> TrackEvents:
         """Every event of a track."""
         collected = _Collected()
-        stamps, timed, clocks = [], [], []
+        stamps = []
+        timed = []
+        clocks = []
         for rows in slices(len(self._packets)):
             fields = self._packets.pick(rows, (_TIME, _CLOCK, _EVENTS))
             has_time, has_clock, has_event = fields.present
@@ -128,7 +135,8 @@ class EventReader:
             clocks.append(np.where(has_clock, fields.value[1], -1))
             at = np.flatnonzero(has_event)
             if len(at):
-                lo, hi = fields.value[2][at], fields.end[2][at]
+                lo = fields.value[2][at]
+                hi = fields.end[2][at]
                 collected.add(self._slice(at + rows.start, lo, hi, collected.count))
             self._source.limit.check(self._source.path, collected.count * _EVENT_BYTES)
             report_progress(rows.stop, collected.count)
@@ -195,7 +203,8 @@ class EventReader:
         legacy = np.flatnonzero(fields.present[_FIELD["legacy"]])
         if not len(legacy):
             return
-        lo, hi = fields.value[_FIELD["legacy"]][legacy], fields.end[_FIELD["legacy"]][legacy]
+        lo = fields.value[_FIELD["legacy"]][legacy]
+        hi = fields.end[_FIELD["legacy"]][legacy]
         tags = (_PHASE, _PHASE_NAME, _PHASE_US)
         phase, phase_name, phase_us = self._packets.fields(lo, hi, unpacked[legacy], tags).value
         phase_kind = np.array([_PHASES.get(letter, 0) for letter in phase.tolist()], np.int64)
@@ -213,7 +222,8 @@ class EventReader:
         index = np.full(len(unpacked), -1, np.int64)
         number = _FIELD["name"]
         for row in np.flatnonzero(fields.present[number]).tolist():
-            lo, hi = int(fields.value[number][row]), int(fields.end[number][row])
+            lo = int(fields.value[number][row])
+            hi = int(fields.end[number][row])
             name = self._packets.read(lo, hi, bool(unpacked[row])).decode("utf-8", "replace")
             index[row] = self.names.index(name, name)
         return index
@@ -230,7 +240,8 @@ class EventReader:
 
 
 def _counter_values(fields: PickedFields) -> npt.NDArray[np.float64]:
-    integer, double = _FIELD["integer"], _FIELD["double"]
+    integer = _FIELD["integer"]
+    double = _FIELD["double"]
     value = np.where(fields.present[integer], fields.value[integer].astype(np.float64), np.nan)
     # A FIXED64 field is given as its bits.
     return np.where(fields.present[double], fields.value[double].view(np.float64), value)

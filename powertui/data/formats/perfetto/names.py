@@ -34,7 +34,8 @@ def last_definitions(defined: tuple[Int64s, ...], uses: tuple[Int64s, ...]) -> I
     It is the last one with the same key, at or before the packet of the use. Definitions are in the
     order of the file.
     """
-    rows, count = len(defined[0]), len(uses[0])
+    rows = len(defined[0])
+    count = len(uses[0])
     columns = [np.concatenate(pair) for pair in zip(defined, uses, strict=True)]
     is_use = np.arange(rows + count) >= rows
     # By key and packet, a definition before the uses in its packet.

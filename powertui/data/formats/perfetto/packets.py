@@ -51,7 +51,8 @@ class Packets:
             return windows.pick(self.stored, lo, hi, tags)
         shape = (len(tags), len(lo))
         present = np.zeros(shape, np.bool_)
-        value, end = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        value = np.zeros(shape, np.int64)
+        end = np.zeros(shape, np.int64)
         bad = -1
         for stored, rows in ((self.stored, ~unpacked), (self.memory, unpacked)):
             fields = windows.pick(stored, lo[rows], hi[rows], tags)
@@ -117,7 +118,9 @@ def _unpacked(
 ) -> Packets:
     """All packets, with those that were packed in the place of the packets that contain them."""
     memory = bytearray()
-    begins, ends, places = [alone.lo], [alone.hi], [np.arange(len(alone.lo), dtype=np.float64)]
+    begins = [alone.lo]
+    ends = [alone.hi]
+    places = [np.arange(len(alone.lo), dtype=np.float64)]
     checked = 0
     for row, first, last in packed:
         begin = len(memory)

@@ -35,7 +35,8 @@ class PerfettoReader:
     """Reads one file: `build` gives its trace."""
 
     def __init__(self, source: OpenedFile, progress: Progress) -> None:
-        self.source, self.progress = source, progress
+        self.source = source
+        self.progress = progress
         self.builder = TraceBuilder(source.path, "perfetto", size=source.size)
         self.findings: FileWarnings = self.builder.findings
         self.quota = LineQuota()
@@ -91,7 +92,10 @@ class PerfettoReader:
 
     def _zero(self, stamps: Int64s) -> int:
         """The first moment, in ns of the trace's clock."""
-        firsts = [int(stamps.min())] if len(stamps) else []
+        if len(stamps):
+            firsts = [int(stamps.min())]
+        else:
+            firsts = []
         firsts += [ms * _NS_PER_MS for _, _, ms, _ in self.described.rails[:1] if ms]
         return min(firsts, default=0)
 
@@ -145,7 +149,8 @@ class PerfettoReader:
         assert place.counter is not None
         if place.counter.incremental:
             order = np.argsort(times, kind="stable")
-            times, values = times[order], np.cumsum(np.nan_to_num(values[order]))
+            times = times[order]
+            values = np.cumsum(np.nan_to_num(values[order]))
         scaled = values * place.counter.scale
         self.builder.counter(place.name, place.counter.unit, place.process, times, scaled)
 
@@ -185,7 +190,10 @@ class PerfettoReader:
             count=int((iid[nameless] != 0).sum()),
         )
         for row in nameless.tolist():
-            text = f"event {int(iid[row]) & (1 << 64) - 1}" if iid[row] else "event"
+            if iid[row]:
+                text = f"event {int(iid[row]) & (1 << 64) - 1}"
+            else:
+                text = "event"
             name[row] = self.names.index(text, text)
         return name
 
@@ -204,7 +212,10 @@ class PerfettoReader:
         )
         drawn = usable & typed
         rows = np.flatnonzero(drawn)
-        latest_ps = int(start[rows].max()) if len(rows) else 0
+        if len(rows):
+            latest_ps = int(start[rows].max())
+        else:
+            latest_ps = 0
         meaning = self._meaning(events)
         source = args.Annotations(self.packets.stored, self.packets.memory, meaning)
         # Tracks of one thread are one line.
@@ -280,7 +291,8 @@ class PerfettoReader:
         """A function that gives the text of an interned number in an event's annotations."""
         order = np.argsort(events.position, kind="stable")
         positions = events.position[order]
-        packet, sequence = events.packet[order], events.sequence[order]
+        packet = events.packet[order]
+        sequence = events.sequence[order]
         described = self.described
         tables = {"name": described.annotations, "text": described.texts, "event": described.events}
         # By kind, then by sequence and number: (packet, text) in the order of the file.

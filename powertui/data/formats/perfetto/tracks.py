@@ -69,10 +69,12 @@ class Tracks:
         track.parent = parent or track.parent
         track.name = clean(message.name or message.static_name or message.atrace_name) or track.name
         if message.HasField("process"):
-            track.is_process, track.pid = True, message.process.pid
+            track.is_process = True
+            track.pid = message.process.pid
             self.process(message.process)
         if message.HasField("thread"):
-            track.pid, track.tid = message.thread.pid, message.thread.tid
+            track.pid = message.thread.pid
+            track.tid = message.thread.tid
             if message.thread.thread_name:
                 self._threads[track.pid, track.tid] = clean(message.thread.thread_name)
         if message.HasField("counter"):
@@ -147,7 +149,10 @@ class Tracks:
                 if tid is None:
                     tid = track.tid
                 return track.pid, tid
-            above = self._tracks.get(track.parent) if track.parent else None
+            if track.parent:
+                above = self._tracks.get(track.parent)
+            else:
+                above = None
             if above is None:
                 break
             track = above
@@ -159,16 +164,21 @@ class Tracks:
         name = self._processes.get(pid)
         if not name:
             return f"process {pid}"
-        return f"{name} {pid}" if self._name_counts[name] > 1 else name
+        if self._name_counts[name] > 1:
+            return f"{name} {pid}"
+        return name
 
 
 def _counting(counter: Any) -> Counting:
     unit, scale = _COUNTER_UNITS.get(counter.unit, ("", 1.0))
     if counter.unit_name:
-        unit, scale = clean(counter.unit_name), 1.0
+        unit = clean(counter.unit_name)
+        scale = 1.0
     return Counting(unit, scale * (counter.unit_multiplier or 1), counter.is_incremental)
 
 
 def _line_number(key: int) -> int:
     """The number of a line from its uuid: a short one, because people read it."""
-    return key if 0 <= key < 1 << 31 else zlib.crc32(key.to_bytes(8, "little", signed=True))
+    if 0 <= key < 1 << 31:
+        return key
+    return zlib.crc32(key.to_bytes(8, "little", signed=True))

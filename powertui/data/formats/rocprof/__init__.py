@@ -42,9 +42,8 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
     from powertui.data.formats.rocprof import from_csv, from_json
     from powertui.data.formats.rocprof.assembled import assembled
 
-    records = (
-        from_json.records(source, progress)
-        if _TOOL in source.head[:256]
-        else from_csv.records(source, progress)
-    )
+    if _TOOL in source.head[:256]:
+        records = from_json.records(source, progress)
+    else:
+        records = from_csv.records(source, progress)
     yield assembled(source, records)

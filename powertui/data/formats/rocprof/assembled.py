@@ -30,7 +30,8 @@ _LineParts = dict[_Place, list[tuple[Int64s, Int64s, UInt32s, UInt64s]]]
 def assembled(source: OpenedFile, records: RocprofRecords) -> Trace:
     """The whole trace. Its zero is the earliest record."""
     builder = TraceBuilder(source.path, "rocprof", size=source.size)
-    stats, names = RecordStats([table for _, table in records.tables]), PairNames()
+    stats = RecordStats([table for _, table in records.tables])
+    names = PairNames()
     numbers = _numbers(records)
     lines = _lines(records, numbers, stats, names, builder.findings)
     for cause, count in records.lost.items():
@@ -39,7 +40,9 @@ def assembled(source: OpenedFile, records: RocprofRecords) -> Trace:
     hosts = {place[1] for place in lines if place[0] == "host"}
     processes: dict[_Place, ProcessBuilder] = {}
     for place in sorted(lines, key=_order):
-        owner, key, label = place[:2], place[2], place[3]
+        owner = place[:2]
+        key = place[2]
+        label = place[3]
         if owner not in processes:
             name, facts = (
                 devices[owner[1]] if owner[0] == "device" else _host(owner[1], len(hosts) > 1)
@@ -102,7 +105,8 @@ def _places(
     """
     if kind in (KERNELS, COPIES):
         agent = _texts(table, "agent")
-        stream, queue = _texts(table, "stream"), _texts(table, "queue")
+        stream = _texts(table, "stream")
+        queue = _texts(table, "queue")
         keys = list(zip(agent, stream, queue, strict=True))
     else:
         keys = list(zip(_texts(table, "pid"), _texts(table, "tid"), [""] * len(table), strict=True))
@@ -144,7 +148,10 @@ def _numbers(records: RocprofRecords) -> dict[str, int]:
     for name in sorted(
         (name for name in agent_names if name not in out), key=lambda name: (len(name), name)
     ):
-        number = _integer(name.removeprefix("GPU "), -1) if name.startswith("GPU ") else -1
+        if name.startswith("GPU "):
+            number = _integer(name.removeprefix("GPU "), -1)
+        else:
+            number = -1
         if number < 0:
             while free in used:
                 free += 1
@@ -166,7 +173,10 @@ def _devices(
             agents.setdefault(number, records.agents[name])
     out = {}
     for number in {0, *called}:  # 0 is the GPU of records that name none
-        facts = agents[number].facts if number in agents else ()
+        if number in agents:
+            facts = agents[number].facts
+        else:
+            facts = ()
         stats = (
             *(stat(clean(key), value) for key, value in facts),
             stat("agent", called.get(number, "")),
@@ -188,13 +198,15 @@ def _texts(table: pd.DataFrame, name: str) -> list[str]:
 def _text(value: Hashable) -> str:
     if value is None or value != value:
         return ""
-    return (
-        str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
-    )
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).strip()
 
 
 def _integer(text: str, otherwise: int) -> int:
-    return int(text) if text.lstrip("-").isdecimal() and len(text) < 19 else otherwise
+    if text.lstrip("-").isdecimal() and len(text) < 19:
+        return int(text)
+    return otherwise
 
 
 def _order(where: _Place) -> tuple[Any, ...]:

@@ -132,7 +132,10 @@ def _unnamed(frame: pd.DataFrame) -> str:
         return "kernel_trace"
     if "destination_agent_id" in frame:
         return "memory_copy_trace"
-    domain = frame["domain"].iat[0] if "domain" in frame and len(frame) else ""
+    if "domain" in frame and len(frame):
+        domain = frame["domain"].iat[0]
+    else:
+        domain = ""
     return "marker_api_trace" if str(domain).startswith("MARKER") else "hip_api_trace"
 
 
@@ -216,11 +219,10 @@ def _device_of(frame: pd.DataFrame, agents: dict[str, Agent]) -> pd.Series:
     """A copy belongs to the GPU that it goes to, else to the one that it comes from."""
     empty = pd.Series([""] * len(frame), index=frame.index, dtype=object)
     to, of = (frame.get(name, empty) for name in ("destination_agent_id", "source_agent_id"))
-    down = (
-        frame["name"].astype(str).str.contains("DEVICE_TO_HOST")
-        if "name" in frame
-        else empty.astype(bool)
-    )
+    if "name" in frame:
+        down = frame["name"].astype(str).str.contains("DEVICE_TO_HOST")
+    else:
+        down = empty.astype(bool)
     gpus = {name for name, agent in agents.items() if agent.gpu is not None}
     is_gpu = to.map(lambda name: str(name) in gpus).astype(bool)
     # Without a table of agents the direction of the copy says which side is the GPU.

@@ -52,7 +52,10 @@ def records(source: OpenedFile, progress: Progress) -> RocprofRecords:
         raise UnreadableFile(
             source.path, problem, hint="Wait until rocprofv3 has ended, or copy it again."
         ) from None
-    tool = document.get("rocprofiler-sdk-tool") if isinstance(document, dict) else None
+    if isinstance(document, dict):
+        tool = document.get("rocprofiler-sdk-tool")
+    else:
+        tool = None
     processes = [
         process
         for process in (tool if isinstance(tool, list) else [tool])
@@ -73,7 +76,8 @@ class _Process:
     """One process of the file."""
 
     def __init__(self, process: dict[str, Any], out: RocprofRecords) -> None:
-        self._process, self._out = process, out
+        self._process = process
+        self._out = out
         strings = _mapping(process.get("strings"))
         self._kinds = [_mapping(entry) for entry in _list(strings.get("buffer_records"))]
         self._marks = {
@@ -146,7 +150,8 @@ class _Process:
             yield self._dispatch(record, _mapping(record.get("dispatch_info")))
 
     def _dispatch(self, record: Mapping[str, Any], info: Mapping[str, Any]) -> dict[str, Any]:
-        grid, group = _mapping(info.get("grid_size")), _mapping(info.get("workgroup_size"))
+        grid = _mapping(info.get("grid_size"))
+        group = _mapping(info.get("workgroup_size"))
         row = {
             "name": self._kernels.get(info.get("kernel_id")) or f"kernel {info.get('kernel_id')}",
             "start": record.get("start_timestamp"),
@@ -220,15 +225,14 @@ class _Process:
 
     def _kind(self, record: Mapping[str, Any]) -> Mapping[str, Any]:
         number = record.get("kind")
-        return (
-            self._kinds[number]
-            if isinstance(number, int) and 0 <= number < len(self._kinds)
-            else {}
-        )
+        if isinstance(number, int) and 0 <= number < len(self._kinds):
+            return self._kinds[number]
+        return {}
 
     def _operation(self, record: Mapping[str, Any]) -> str:
         kind = self._kind(record)
-        names, number = _list(kind.get("operations")), record.get("operation")
+        names = _list(kind.get("operations"))
+        number = record.get("operation")
         if isinstance(number, int) and 0 <= number < len(names):
             return str(names[number])
         return f"{kind.get('kind') or 'kind ' + str(record.get('kind'))} {number}"

@@ -15,7 +15,10 @@ from powertui.data.formats.json_stats import clean, stat
 from powertui.data.model import Stat, StatColumn, UInt64s
 from powertui.value_types import dataclass
 
-KERNELS, COPIES, CALLS, MARKS = "kernels", "copies", "calls", "marks"
+KERNELS = "kernels"
+COPIES = "copies"
+CALLS = "calls"
+MARKS = "marks"
 
 
 class Agent(NamedTuple):
@@ -62,7 +65,8 @@ class RecordStats:
         number = int(self.begins.searchsorted(position, "right")) - 1
         if not 0 <= number < len(self._tables):
             return ()
-        table, row = self._tables[number], position - int(self.begins[number])
+        table = self._tables[number]
+        row = position - int(self.begins[number])
         values = {str(name): table[name].iat[row] for name in table.columns if name not in _PLACES}
         return tuple(
             stat(clean(name), _plain(value)) for name, value in values.items() if _there(value)
@@ -76,7 +80,10 @@ class RecordStats:
         for name in names:
             texts: list[str | None] = [None] * len(where)
             for number in np.unique(table_numbers).tolist():
-                table = self._tables[number] if 0 <= number < len(self._tables) else None
+                if 0 <= number < len(self._tables):
+                    table = self._tables[number]
+                else:
+                    table = None
                 if table is None or name in _PLACES or name not in table.columns:
                     continue
                 rows = np.flatnonzero(table_numbers == number)
@@ -95,7 +102,9 @@ def _plain(value: object) -> str | int | float:
     if isinstance(value, (np.integer, int)):
         return int(value)
     if isinstance(value, (np.floating, float)):
-        return int(value) if float(value).is_integer() and abs(value) < 1 << 53 else float(value)
+        if float(value).is_integer() and abs(value) < 1 << 53:
+            return int(value)
+        return float(value)
     return str(value)
 
 
@@ -112,7 +121,10 @@ def kernel_details(table: pd.DataFrame) -> list[str | None]:
         if min(gx, gy, gz, bx, by, bz) <= 0:
             rows.append(None)
             continue
-        parts = [f"regs:{registers}"] if registers >= 0 else []
+        if registers >= 0:
+            parts = [f"regs:{registers}"]
+        else:
+            parts = []
         parts += [f"static_shared:{shared}"] if shared >= 0 else []
         parts += [f"grid:{-(-gx // bx)},{-(-gy // by)},{-(-gz // bz)}", f"block:{bx},{by},{bz}"]
         rows.append(" ".join(parts))

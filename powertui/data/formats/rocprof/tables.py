@@ -30,7 +30,9 @@ _TABLE = re.compile(
 def split_table_name(name: str) -> tuple[str, str] | None:
     """(prefix, table) of a CSV's file name; None for other names."""
     match = _TABLE.fullmatch(name)
-    return (match["prefix"] or "", match["table"]) if match is not None else None
+    if match is not None:
+        return (match["prefix"] or "", match["table"])
+    return None
 
 
 def capture_tables(path: str) -> dict[str, Path]:

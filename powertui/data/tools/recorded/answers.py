@@ -69,7 +69,9 @@ def _host_name(opened: Opened, index: int) -> str:
         return opened.entry.profiles[0].host
     if opened.entry.profiles:
         return opened.profiles[min(index, len(opened.profiles) - 1)].host
-    return hosts[min(index, len(hosts) - 1)] if hosts else ""
+    if hosts:
+        return hosts[min(index, len(hosts) - 1)]
+    return ""
 
 
 def recorded_answer(opened: Opened, index: int, tool: str, title: str) -> Result:
@@ -99,7 +101,8 @@ def recorded_answer(opened: Opened, index: int, tool: str, title: str) -> Result
 
 def all_recorded(question: Question) -> Result:
     """Every recorded result of a host: a list of them, then all of their tables."""
-    opened, index = question.opened, question.host
+    opened = question.opened
+    index = question.host
     host = _host_name(opened, index)
     files = recorded_files(opened.entry, host)
     rows: list[tuple[OtherFile, RecordedContent | None, str]] = []

@@ -78,7 +78,8 @@ def _compare(recorded: Table, ours: Table, listed: list[_Difference]) -> _Agreem
     equal = different = 0
     for recorded_row, own_row in pairs:
         for id in common:
-            left, right = recorded[id], ours[id]
+            left = recorded[id]
+            right = ours[id]
             if _same(left, recorded_row, right, own_row):
                 equal += 1
                 continue
@@ -116,7 +117,8 @@ def _pairs(recorded: Table, ours: Table) -> list[tuple[int, int]]:
 
 def _same(left: Column, left_row: int, right: Column, right_row: int) -> bool:
     """Whether two cells say the same; a cell that is empty here says what a 0 there does."""
-    recorded, own = left.value(left_row), right.value(right_row)
+    recorded = left.value(left_row)
+    own = right.value(right_row)
     if own is None or recorded is None:
         return own in _EMPTY and recorded in _EMPTY
     if isinstance(recorded, str) or isinstance(own, str):

@@ -99,7 +99,9 @@ def _unpacked(message: Any) -> dict[str, Any]:
     kind = message.type_url.rpartition("/")[2].rpartition(".")[2]
     if kind in _KNOWN_DETAILS:
         return _fields(schemas.parsed(kind, message.value))
-    return {"type": kind, "bytes": len(message.value)} if kind else {}
+    if kind:
+        return {"type": kind, "bytes": len(message.value)}
+    return {}
 
 
 def _json(file: OtherFile, data: bytes) -> Document:

@@ -61,7 +61,9 @@ class _Spot:
 
     def path(self, name: str) -> str:
         """The path from the record to one of its members."""
-        return f"{self.within}.{name}" if self.within else name
+        if self.within:
+            return f"{self.within}.{name}"
+        return name
 
     def below(self, name: str) -> _Spot:
         """In a member that is a record of its own and in no list."""
@@ -70,7 +72,10 @@ class _Spot:
     def in_list(self, name: str, owner: tuple[tuple[str, Any], ...]) -> _Spot:
         """In a record of a list."""
         path = self.path(name)
-        table = f"{self.table}.{path}" if self.table else path
+        if self.table:
+            table = f"{self.table}.{path}"
+        else:
+            table = path
         return _Spot(table, "", owner, self.depth + 1)
 
 
@@ -103,7 +108,10 @@ def _walk(flat: Flattened, node: dict[str, Any], row: dict[str, Any], spot: _Spo
     if not lists:
         return
     # Lists come last: the record they belong to has all of its values by then.
-    owner = spot.owner if not spot.table else (*spot.owner, *_identity(row, spot))
+    if not spot.table:
+        owner = spot.owner
+    else:
+        owner = (*spot.owner, *_identity(row, spot))
     for name, records in lists:
         _walk_list(flat, records, spot.in_list(name, owner))
 
@@ -132,6 +140,9 @@ def _identity(row: dict[str, Any], spot: _Spot) -> Iterator[tuple[str, Any]]:
     noun = spot.table.rpartition(".")[2]
     for name in _IDENTITIES:
         if name in row:
-            label = name if name in _NAMED_RECORDS.values() else f"{noun}.{name}"
+            if name in _NAMED_RECORDS.values():
+                label = name
+            else:
+                label = f"{noun}.{name}"
             yield label, row[name]
             return

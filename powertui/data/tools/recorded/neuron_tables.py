@@ -81,7 +81,10 @@ class NeuronOps:
 
 def read_ops(document: Document, view: str, path: str) -> NeuronOps:
     """The operators of a document. Raises `UnreadableFile` where it lacks what a table needs."""
-    members = document if isinstance(document, dict) else {"ops": document}
+    if isinstance(document, dict):
+        members = document
+    else:
+        members = {"ops": document}
     records = members.get("ops")
     if not isinstance(records, list):
         names = _listed(str(name) for name in members)
@@ -93,7 +96,10 @@ def read_ops(document: Document, view: str, path: str) -> NeuronOps:
     usable = tuple(op for op in ops if op.name and op.time is not None)
     if records and not usable:
         named = _listed(str(name) for name in (records[0] if fields else ()))
-        lacks = "a time" if any(op.name for op in ops) else "a name"
+        if any(op.name for op in ops):
+            lacks = "a time"
+        else:
+            lacks = "a name"
         raise UnreadableFile(
             path, f"is a table of ops in which no row has {lacks}; its fields: {named}", hint=_HINT
         )
@@ -143,7 +149,9 @@ def _word(record: Mapping[str, Any], names: tuple[str, ...]) -> str:
 
 def _numbered(word: str, noun: str) -> str:
     """A bare number with what it numbers."""
-    return f"{noun} {word}" if word.isdecimal() else word
+    if word.isdecimal():
+        return f"{noun} {word}"
+    return word
 
 
 def _number(value: Any) -> float | None:
@@ -156,7 +164,9 @@ def _number(value: Any) -> float | None:
         number = float(value)
     except (ValueError, OverflowError):
         return None
-    return number if math.isfinite(number) and number >= 0 else None
+    if math.isfinite(number) and number >= 0:
+        return number
+    return None
 
 
 def _count(record: Mapping[str, Any]) -> int | None:

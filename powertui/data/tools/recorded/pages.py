@@ -126,7 +126,8 @@ def _data_table(part: Mapping[str, Any], number: int) -> Table | None:
         return None
     columns = []
     for place, head in enumerate(heads):
-        id, values = str(head.get("id", place)), [row[place] for row in rows]
+        id = str(head.get("id", place))
+        values = [row[place] for row in rows]
         label = str(head.get("label") or id)
         if head.get("type") == "string":
             columns.append(text_of_type(id, label, values))
@@ -138,7 +139,10 @@ def _data_table(part: Mapping[str, Any], number: int) -> Table | None:
 
 def _cells(row: Any, count: int) -> list[Any]:
     """The values of a row, as many as there are columns."""
-    cells = row.get("c") if isinstance(row, dict) else row
+    if isinstance(row, dict):
+        cells = row.get("c")
+    else:
+        cells = row
     values = [cell.get("v") if isinstance(cell, dict) else cell for cell in cells or ()]
     return [*values, *[None] * count][:count]
 
