@@ -191,10 +191,10 @@ def _pairs(
     for sensor in sensors:
         device = sensor.series.sensor.device
         for total in sums:
-            own = total.series.sensor.device
+            summed_device = total.series.sensor.device
             assert device is not None
-            assert own is not None
-            if is_alone or device.index == own.index:
+            assert summed_device is not None
+            if is_alone or device.index == summed_device.index:
                 pairs = _of_card(total, sensor, shift_ps)
                 if len(pairs.sensor):
                     yield pairs
@@ -204,9 +204,9 @@ def _of_card(total: PowerOnTrace, sensor: PowerOnTrace, shift_ps: int) -> _Pairs
     poll = sensor.series.sensor.poll_s
     period_ps = round((poll.value if poll is not None else _DEFAULT_PERIOD_S) * PS_PER_S)
     at = sensor.times + shift_ps
-    joules, known = _summed(total, at - period_ps, at)
-    is_covered = (known >= _MIN_COVERED * period_ps) & np.isfinite(sensor.watts)
-    mean_w = joules[is_covered] / (known[is_covered] / PS_PER_S)
+    joules, covered_ps = _summed(total, at - period_ps, at)
+    is_covered = (covered_ps >= _MIN_COVERED * period_ps) & np.isfinite(sensor.watts)
+    mean_w = joules[is_covered] / (covered_ps[is_covered] / PS_PER_S)
     return _Pairs(sensor.watts[is_covered], mean_w)
 
 
@@ -215,8 +215,11 @@ def _summed(total: PowerOnTrace, lo: Int64s, hi: Int64s) -> tuple[Floats, Floats
     lengths = np.diff(total.times, prepend=total.times[:1]).astype(np.float64)
     is_known = np.isfinite(total.watts)
     lengths[~is_known] = 0.0
-    drawn = np.cumsum(np.where(is_known, total.watts, 0.0) * lengths / PS_PER_S)
+    watts = np.where(is_known, total.watts, 0.0)
+    drawn = np.cumsum(watts * lengths / PS_PER_S)
     covered = np.cumsum(lengths)
-    joules = np.interp(hi, total.times, drawn) - np.interp(lo, total.times, drawn)
-    known = np.interp(hi, total.times, covered) - np.interp(lo, total.times, covered)
-    return joules, known
+
+    def between(sums: Floats) -> Floats:
+        return np.asarray(np.interp(hi, total.times, sums) - np.interp(lo, total.times, sums))
+
+    return between(drawn), between(covered)

@@ -124,7 +124,7 @@ class _Read:
         return float(np.sqrt(np.average((self.left - self.usual) ** 2, weights=weights)))
 
 
-def within(knots: Int64s, level: Floats, known: Bools, usual_s: float) -> Floats | None:
+def within(knots: Int64s, level: Floats, is_counted: Bools, usual_s: float) -> Floats | None:
     """Per interval of a counter: W² of what a part of one may have drawn beside its share, times
     the lengths of both parts.
 
@@ -132,11 +132,11 @@ def within(knots: Int64s, level: Floats, known: Bools, usual_s: float) -> Floats
     length, None where all are.
     """
     seconds = np.diff(knots) / _PS_PER_S_FLOAT
-    is_long = known & (seconds > PAUSE_INTERVALS * usual_s)
+    is_long = is_counted & (seconds > PAUSE_INTERVALS * usual_s)
     rows = np.flatnonzero(is_long)
     if not len(rows):
         return None
-    is_short = known & ~is_long
+    is_short = is_counted & ~is_long
     energy = summed_up(np.where(is_short, level * seconds, 0.0))
     covered = summed_up(np.where(is_short, seconds, 0.0))
     read = _Read(knots, level, level, is_short, energy, covered)
@@ -144,7 +144,7 @@ def within(knots: Int64s, level: Floats, known: Bools, usual_s: float) -> Floats
     from_beside = np.nansum([(level[rows] - mean) ** 2 for mean in around], axis=0)
     variance = np.maximum(2 * read.varies(seconds[rows] / 2), from_beside)
     # No power is negative: of what was counted any share, but no more than all, is on either side.
-    out = np.zeros(len(known))
+    out = np.zeros(len(is_counted))
     out[rows] = np.minimum(_CUT_INTERVAL_SHARE * variance / 4, level[rows] ** 2 / 3)
     return out
 
@@ -195,12 +195,12 @@ def _mean_of_known(before: Floats, after: Floats, usual: float) -> Floats:
     return np.where(np.isnan(before), after_or_usual, before_or_mean)
 
 
-def between_stretches(bridges: Bridges, knots: Int64s, known: Bools) -> Bridges:
+def between_stretches(bridges: Bridges, knots: Int64s, is_read: Bools) -> Bridges:
     """The same for a log of stretches that somebody asked for: between two of them the machine may
     have drawn anything from nothing to twice as much as in them.
     """
     seconds = np.diff(knots) / _PS_PER_S_FLOAT
-    least = np.where(known, 0.0, seconds * bridges.watts**2 / 3)
+    least = np.where(is_read, 0.0, seconds * bridges.watts**2 / 3)
     spread = np.maximum(bridges.spread, least)
     return bridges._replace(spread=spread, variance=summed_up(spread * seconds))
 

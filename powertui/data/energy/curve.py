@@ -195,8 +195,10 @@ class Curve:
         if self.bridges is None:
             nothing = _zeros(count)
             return nothing, nothing, nothing
-        bridges, row = self.bridges, at.row[:count]
-        start, end = at.start[:count], at.end[:count]
+        bridges = self.bridges
+        row = at.row[:count]
+        start = at.start[:count]
+        end = at.end[:count]
         since_start = (at.inside[:count] - start) / _PS_PER_S_FLOAT
         segment_s = (end - start) / _PS_PER_S_FLOAT
         joules = bridges.joules[row] + bridges.watts[row] * since_start
@@ -214,36 +216,46 @@ class Curve:
         """The maximum of each range: where they are short, all of them in one pass."""
         covered_knots = sum(last - first for first, last in ranges)
         is_short = covered_knots <= len(ranges) * 2 * BLOCK_ROWS
+        maxima = None
         if len(ranges) >= _MIN_GROUPED_RANGES and is_short:
-            ends = np.array(ranges, np.int64)
-            in_order = (ends[:, 0] < ends[:, 1]) & (ends[:, 1] < len(self.power))
-            flat = ends[in_order].ravel()
-            # What is between two of them is gone through as well: where they follow one another it
-            # is little.
-            between = np.maximum(np.diff(flat), 0)
-            if in_order.any() and int(between.sum()) <= 2 * len(self.power):
-                maxima = np.full(len(ranges), np.nan)
-                maxima[in_order] = np.maximum.reduceat(self.power, flat)[::2]
-                for row in np.flatnonzero(~in_order).tolist():
-                    maxima[row] = self.peak(*ranges[row])
-                out: list[float] = maxima.tolist()
-                return out
-        return [self.peak(first, last) for first, last in ranges]
+            maxima = self._peaks_in_one_pass(ranges)
+        if maxima is None:
+            maxima = [self.peak(first, last) for first, last in ranges]
+        return maxima
+
+    def _peaks_in_one_pass(self, ranges: Sequence[tuple[int, int]]) -> list[float] | None:
+        """The maximum of each range; None where one pass would look at far more than them."""
+        bounds = np.array(ranges, np.int64)
+        first = bounds[:, 0]
+        last = bounds[:, 1]
+        in_order = (first < last) & (last < len(self.power))
+        flat = bounds[in_order].ravel()
+        # What is between two of them is gone through as well: where they follow one another it
+        # is little.
+        gone_through = np.maximum(np.diff(flat), 0).sum()
+        if not in_order.any() or int(gone_through) > 2 * len(self.power):
+            return None
+        maxima = np.full(len(ranges), np.nan)
+        maxima[in_order] = np.maximum.reduceat(self.power, flat)[::2]
+        for row in np.flatnonzero(~in_order).tolist():
+            maxima[row] = self.peak(*ranges[row])
+        peaks: list[float] = maxima.tolist()
+        return peaks
 
     def peak(self, first: int, last: int) -> float:
         """Maximum power over knots first … last-1; NaN when there is none."""
         if last <= first:
             return float("nan")
-        maximum = np.maximum.reduce
         if last - first <= 2 * BLOCK_ROWS:
-            return float(maximum(self.power[first:last]))
-        first_block, last_block = -(-first // BLOCK_ROWS), last // BLOCK_ROWS
-        blocks_begin, blocks_end = first_block * BLOCK_ROWS, last_block * BLOCK_ROWS
-        best = float(maximum(self.peaks[first_block:last_block]))
-        if first < blocks_begin:
-            best = max(best, float(maximum(self.power[first:blocks_begin])))
-        if blocks_end < last:
-            best = max(best, float(maximum(self.power[blocks_end:last])))
+            return float(np.maximum.reduce(self.power[first:last]))
+        first_block = -(-first // BLOCK_ROWS)
+        last_block = last // BLOCK_ROWS
+        before_blocks = self.power[first : first_block * BLOCK_ROWS]
+        after_blocks = self.power[last_block * BLOCK_ROWS : last]
+        best = float(np.maximum.reduce(self.peaks[first_block:last_block]))
+        for knots in (before_blocks, after_blocks):
+            if len(knots):
+                best = max(best, float(np.maximum.reduce(knots)))
         return best
 
 

@@ -279,13 +279,13 @@ def _interval_line(power: PowerOnTrace, series: PowerSeries) -> _Line:
 def _sampled_line(power: PowerOnTrace, series: PowerSeries) -> _Line:
     """Of samples: straight from one to the next."""
     gaps = _gaps(power, series)
-    rows, known = _knots(power.times, power.watts, gaps, series.sensor)
+    rows, is_read = _knots(power.times, power.watts, gaps, series.sensor)
     centre_ps = _sensor_times(series.sensor).centre_ps
     if rows is None:
         knots, level = distances.earlier(power.times, centre_ps), power.watts
     else:
         knots, level = power.times[rows] - centre_ps, power.watts[rows]
-    return _Line(_shared(knots), level, level[:-1], level[1:], known, gaps, bool(known.all()))
+    return _Line(_shared(knots), level, level[:-1], level[1:], is_read, gaps, bool(is_read.all()))
 
 
 def _knots(

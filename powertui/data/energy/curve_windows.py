@@ -57,23 +57,24 @@ WindowCache = dict[tuple[int, int, int, float], _Windows]
 
 
 def _windows(curve: Curve, a: Int64s, b: Int64s) -> _Windows:
-    knots, count = curve.knots, len(a)
+    knots = curve.knots
+    count = len(a)
+    both = np.concatenate((a, b))
     # A step is smeared over that much on either side.
     reach = _reach_ps(curve, 1.0)
-    near, far = _reach_ps(curve, NEAR_REFRESHES), _reach_ps(curve, FAR_REFRESHES)
-    both = np.concatenate((a, b))
-    beside = (a - reach, a + reach, b - reach, b + reach)
-    beyond = (a - 2 * reach, a + 2 * reach, b - 2 * reach, b + 2 * reach)
+    beside = _moments_around(a, b, reach)
+    beyond = _moments_around(a, b, 2 * reach)
     edges = curves.spot(knots, np.concatenate((both, *beside, *beyond)))
-    row_a, row_b = edges.row[:count], edges.row[count : 2 * count]
+    row_a = edges.row[:count]
+    row_b = edges.row[count : 2 * count]
     opens = row_a + (knots[row_a] < a)
     ends = row_b + 1 + (knots[-1] <= b)
     # The segment that b cuts counts with its end.
     ends_moving = np.maximum(row_b + (knots[row_b] < b), row_a)
     last = np.maximum(row_a, row_b)
-    near_edges = (a - near, a + near, b - near, b + near)
-    far_edges = (a - far, a + far, b - far, b + far)
-    around = np.concatenate((*near_edges, *far_edges))
+    near = _moments_around(a, b, _reach_ps(curve, NEAR_REFRESHES))
+    far = _moments_around(a, b, _reach_ps(curve, FAR_REFRESHES))
+    around = np.concatenate((*near, *far))
     return _Windows(
         edges=edges,
         around=np.minimum(knots.searchsorted(around), len(knots) - 1),
@@ -85,6 +86,11 @@ def _windows(curve: Curve, a: Int64s, b: Int64s) -> _Windows:
         ranges=list(zip(opens.tolist(), ends.tolist(), strict=True)),
         inside=edges.inside[: 2 * count] == both,
     )
+
+
+def _moments_around(a: Int64s, b: Int64s, reach: int) -> tuple[Int64s, Int64s, Int64s, Int64s]:
+    """So far before and after both edges of each window."""
+    return a - reach, a + reach, b - reach, b + reach
 
 
 def _reach_ps(curve: Curve, times: float) -> int:

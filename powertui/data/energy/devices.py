@@ -96,12 +96,12 @@ def pairs(
 
     compared = {row: power[row] for row in channels} if on_its_clock else {}
     scores = device_signal.follow_scores(trace, planes, compared)
-    own = {
+    counted = {
         device.index: row
         for row, device in channels.items()
         if device.index is not None and power[row].series.sensor.source == IN_TRACE
     }
-    identities = {number: _by_identity(planes[number], channels, own) for number in planes}
+    identities = {number: _by_identity(planes[number], channels, counted) for number in planes}
     signals = device_signal.by_signal(scores)
     matching = _Matching(
         power=power,
@@ -224,10 +224,10 @@ def is_same(first: Device, second: Device) -> bool:
 
 
 def _by_identity(
-    processes: Sequence[Process], channels: Mapping[int, Device], own: Mapping[int, int]
+    processes: Sequence[Process], channels: Mapping[int, Device], counted: Mapping[int, int]
 ) -> int | None:
     number = scopes.NUMBER.search(processes[0].name)
-    recorded = own.get(int(number[1])) if number is not None else None
+    recorded = counted.get(int(number[1])) if number is not None else None
     if recorded is not None:  # the device itself counted it
         return recorded
     identities: set[str] = set()

@@ -126,8 +126,8 @@ def _inside(
             rows.append(EnergyRow(kind, kind, number, end - begin, drawn, begin, level=1))
     if not rows:
         return []
-    whole = EnergyRow("epoch", "", number, hi - lo, energy, lo)
-    rest = remainder_row(whole, rows, f"{count} steps" if count else "the rest")
+    epoch_row = EnergyRow("epoch", "", number, hi - lo, energy, lo)
+    rest = remainder_row(epoch_row, rows, f"{count} steps" if count else "the rest")
     if rest is not None:
         is_steps = bool(count)
         rows.append(
@@ -175,46 +175,46 @@ def _named_stretches(
 # ── what is left ─────────────────────────────────────────────────────────────────────────────────
 
 
-def remainder_row(whole: EnergyRow, parts: Sequence[EnergyRow], name: str) -> EnergyRow | None:
+def remainder_row(total: EnergyRow, parts: Sequence[EnergyRow], name: str) -> EnergyRow | None:
     """What is left of a row without its parts; None where nothing is, or where joules are missing.
 
     Its interval holds the errors of all of them, as they do not err together.
     """
-    length = whole.length - sum(part.length for part in parts)
+    length = total.length - sum(part.length for part in parts)
     if length <= 0:
         return None
-    energy = _remainder(whole.energy, [part.energy for part in parts])
+    energy = _remainder(total.energy, [part.energy for part in parts])
     return EnergyRow("rest", name, None, length, energy)
 
 
-def _remainder(whole: Energy | None, parts: Sequence[Energy | None]) -> Energy | None:
+def _remainder(total: Energy | None, parts: Sequence[Energy | None]) -> Energy | None:
     """The energy of a whole without that of its parts."""
-    known = [part for part in parts if part is not None and part.joules is not None]
-    if whole is None or whole.joules is None or len(known) < len(parts):
+    measured = [part for part in parts if part is not None and part.joules is not None]
+    if total is None or total.joules is None or len(measured) < len(parts):
         return None
-    joules = whole.joules - sum(part.joules or 0.0 for part in known)
-    length = whole.hi_ps - whole.lo_ps - sum(part.hi_ps - part.lo_ps for part in known)
-    everything = (whole, *known)
+    joules = total.joules - sum(part.joules or 0.0 for part in measured)
+    length = total.hi_ps - total.lo_ps - sum(part.hi_ps - part.lo_ps for part in measured)
+    everything = (total, *measured)
     quantum = _root([part.sigma_quantum for part in everything])
     sampling = _root([part.sigma_sampling for part in everything])
     edges = _root([part.sigma_edges for part in everything])
     timing = _root([part.sigma_timing for part in everything])
     half = Z95 * _root([quantum, sampling, edges, timing])
     gain_j = None
-    if whole.gain_j is not None and whole.joules:
-        gain_j = abs(joules / whole.joules) * whole.gain_j
+    if total.gain_j is not None and total.joules:
+        gain_j = abs(joules / total.joules) * total.gain_j
     lo, hi = interval_with_gain(joules, joules - half, joules + half, gain_j)
     return replace(
-        whole,
-        lo_ps=whole.lo_ps,
-        hi_ps=whole.lo_ps + length,
+        total,
+        lo_ps=total.lo_ps,
+        hi_ps=total.lo_ps + length,
         joules=joules,
         lo=lo,
         hi=hi,
         gain_j=gain_j,
         mean_w=joules / (length / PS_PER_S) if length > 0 else None,
         max_w=None,
-        covered_joules=whole.covered_joules - sum(part.covered_joules for part in known),
+        covered_joules=total.covered_joules - sum(part.covered_joules for part in measured),
         other_joules=None,
         idle_joules=None,
         active_joules=None,

@@ -62,14 +62,14 @@ def fold(steps: Steps, epochs: Epochs, power: PowerOnTrace | None) -> Folded | s
     numbers, start, end = np.full((3, *shape), -1, np.int64)
     ends = steps.ends()
     for line, (epoch_rows, key) in enumerate(zip(rows, keys, strict=True)):
-        column = np.searchsorted(shared, key)
-        fits = column < len(shared)
-        fits[fits] = shared[column[fits]] == key[fits]
-        at, row = column[fits], epoch_rows[fits]
-        counted = np.arange(len(epoch_rows))[fits]
-        numbers[line, at] = np.where(steps.number[row] >= 0, steps.number[row], counted)
-        start[line, at] = steps.start[row]
-        end[line, at] = ends[row]
+        is_shared = np.isin(key, shared)
+        column = np.searchsorted(shared, key[is_shared])
+        row = epoch_rows[is_shared]
+        counted = np.flatnonzero(is_shared)
+        number = steps.number[row]
+        numbers[line, column] = np.where(number >= 0, number, counted)
+        start[line, column] = steps.start[row]
+        end[line, column] = ends[row]
     exists = start >= 0
     seconds = np.where(exists, (end - start) / PS_PER_S, np.nan)
     tracing = _tracing(seconds)
@@ -171,8 +171,11 @@ def _clear(power: PowerOnTrace, start: Int64s, end: Int64s, exists: Bools) -> Bo
     is_clear: Bools = exists.copy()
     for line, of_epoch in enumerate(exists):
         if of_epoch.any():
-            first, last = start[line][of_epoch][0], end[line][of_epoch][-1]
-            is_clear[line] &= (start[line] - reach >= first) & (end[line] + reach <= last)
+            begin = start[line][of_epoch][0]
+            stop = end[line][of_epoch][-1]
+            starts_inside = start[line] - reach >= begin
+            ends_inside = end[line] + reach <= stop
+            is_clear[line] &= starts_inside & ends_inside
     return is_clear
 
 

@@ -163,17 +163,17 @@ def _all_idle(both: Energy | None, parts: Sequence[Energy]) -> Energy | None:
     return replace(both, idle_joules=sum(idle), active_joules=both.joules - sum(idle))
 
 
-def table(opened: Opened, found: RunEnergy) -> Table:
+def table(opened: Opened, energy: RunEnergy) -> Table:
     """One row a host, and one for the run."""
     from powertui.data.energy import tables
 
-    names = [*found.hosts, _ALL]
-    energies = [*found.energies, found.total]
+    names = [*energy.hosts, _ALL]
+    energies = [*energy.energies, energy.total]
 
     def place(row: int) -> Place | None:
-        if row >= len(found.indices):
+        if row >= len(energy.indices):
             return None
-        index = found.indices[row]
+        index = energy.indices[row]
         return Place(opened.name, index, *opened.profiles[index].trace.span)
 
     columns = (text_column("of", "host", names, weight=9), *tables.figures(energies))
@@ -188,10 +188,10 @@ def table(opened: Opened, found: RunEnergy) -> Table:
     )
 
 
-def told(found: RunEnergy, cells: Callable[[Energy | None], list[str]]) -> list[list[str]]:
+def told(energy: RunEnergy, cells: Callable[[Energy | None], list[str]]) -> list[list[str]]:
     """The rows of a report: hosts, then all together, then each epoch of all together."""
     rows = [
-        [host, *cells(energy)] for host, energy in zip(found.hosts, found.energies, strict=True)
+        [host, *cells(energy)] for host, energy in zip(energy.hosts, energy.energies, strict=True)
     ]
-    rows.append([_ALL, *cells(found.total)])
-    return rows + [[f"  epoch {number}", *cells(energy)] for number, energy in found.epochs]
+    rows.append([_ALL, *cells(energy.total)])
+    return rows + [[f"  epoch {number}", *cells(energy)] for number, energy in energy.epochs]

@@ -41,26 +41,34 @@ def host_figures(opened: Opened, aligning: Aligning) -> HostFigures:
 
 def _figures(opened: Opened, aligning: Aligning) -> HostFigures:
     count = len(opened.profiles)
-    behind, waited, joules = (np.full(count, np.nan) for _ in range(3))
-    numbers = {profile.host: number for number, profile in enumerate(opened.profiles)}
+    behind = np.full(count, np.nan)
+    waited = np.full(count, np.nan)
     common = hosts.together(opened, "corrected")
     if common is not None:
+        numbers = {profile.host: number for number, profile in enumerate(opened.profiles)}
         means = common.lengths_without_collectives().mean(axis=0)[None, :]
         excess = (means - medians_of_others(means))[0]
         for host, ps in zip(common.hosts, excess.tolist(), strict=True):
             behind[numbers[host]] = ps
     lateness = run_lateness(opened)
     if lateness is not None:
-        for rank, ps in zip(lateness.matched.ranks, lateness.waited().tolist(), strict=True):
+        ranks = lateness.matched.ranks
+        for rank, ps in zip(ranks, lateness.waited().tolist(), strict=True):
             waited[rank.host] = np.nansum([waited[rank.host], ps])
         if common is None:
-            _by_lateness(behind, np.nanmean(lateness.late, axis=0), lateness.matched.ranks)
+            _by_lateness(behind, np.nanmean(lateness.late, axis=0), ranks)
+    return HostFigures(behind, waited, joules=_joules(opened, aligning))
+
+
+def _joules(opened: Opened, aligning: Aligning) -> Floats:
+    """What each host drew; NaN where that is not known."""
+    joules = np.full(len(opened.profiles), np.nan)
     if opened.run.power:
-        found = host_energy.run_energy(opened, aligning)
-        for number, energy in zip(found.indices, found.energies, strict=True):
-            if energy is not None and energy.joules is not None:
-                joules[number] = energy.joules
-    return HostFigures(behind, waited, joules)
+        energy = host_energy.run_energy(opened, aligning)
+        for number, of_host in zip(energy.indices, energy.energies, strict=True):
+            if of_host is not None and of_host.joules is not None:
+                joules[number] = of_host.joules
+    return joules
 
 
 def _by_lateness(behind: Floats, late: Floats, ranks: tuple[RankCalls, ...]) -> None:

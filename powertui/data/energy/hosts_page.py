@@ -154,13 +154,13 @@ def _place(question: Question, sides: _Sides, step: int, member: int) -> Place:
 
 def _members(question: Question, sides: _Sides, step: int) -> Table:
     """One step of every host."""
-    own = sides.own[step]
-    behind = _behind(own)
+    own_times = sides.own[step]
+    behind = _behind(own_times)
     parts = sides.parts[step]
     columns = [
         text_column("host_name", "host", sides.common.hosts, weight=9),
         Column("step_s", "step", "duration", sides.lengths[step], weight=8),
-        Column("own_s", "without collectives", "duration", own, weight=7),
+        Column("own_s", "without collectives", "duration", own_times, weight=7),
         Column("behind_s", "against the others", "duration", behind, weight=8, signed=True),
     ]
     for number, (id, label, *_) in enumerate(CATEGORIES):

@@ -183,22 +183,27 @@ def _joules_by_rank(
 
 
 def _duration(id: str, label: str, values: Floats, *, weight: int, signed: bool = False) -> Column:
-    whole = np.rint(values).astype(np.int64)
-    return Column(id, label, "duration", whole, weight=weight, signed=signed)
+    whole_ps = np.rint(values).astype(np.int64)
+    return Column(id, label, "duration", whole_ps, weight=weight, signed=signed)
 
 
 def _kinds(late: Late) -> Table:
     """One row for each operation of each group."""
-    lateness, matched = late.lateness, late.lateness.matched
-    keys = list(dict.fromkeys(matched.keys))
-    number = {key: place for place, key in enumerate(keys)}
-    of_call = np.array([number[key] for key in matched.keys], np.int64)
-    counts = np.bincount(of_call, minlength=len(keys))
-    spread = np.bincount(of_call, weights=lateness.spread, minlength=len(keys))
+    lateness = late.lateness
+    call_keys = lateness.matched.keys
+    keys = list(dict.fromkeys(call_keys))
+    number_of = {key: number for number, key in enumerate(keys)}
+    numbers = np.array([number_of[key] for key in call_keys], np.int64)
+    counts = np.bincount(numbers, minlength=len(keys))
+    spread = np.bincount(numbers, weights=lateness.spread, minlength=len(keys))
     longest = np.zeros(len(keys))
-    np.maximum.at(longest, of_call, lateness.spread)
-    waits = np.bincount(of_call, weights=np.nansum(lateness.waits, axis=1), minlength=len(keys))
-    often = [np.bincount(lateness.last[of_call == place]).argmax() for place in range(len(keys))]
+    np.maximum.at(longest, numbers, lateness.spread)
+    waits_of_call = np.nansum(lateness.waits, axis=1)
+    waits = np.bincount(numbers, weights=waits_of_call, minlength=len(keys))
+    last_names = []
+    for number in range(len(keys)):
+        times_last = np.bincount(lateness.last[numbers == number])
+        last_names.append(late.name(int(times_last.argmax())))
     elements = [None if key.elements < 0 else key.elements for key in keys]
     columns = (
         text_column("operation", "collective", [key.operation for key in keys], weight=9),
@@ -209,7 +214,7 @@ def _kinds(late: Late) -> Table:
         _duration("spread_s", "arrivals apart", np.asarray(spread / counts), weight=8),
         _duration("max_spread_s", "at most", longest, weight=6),
         _duration("waited_s", "waited", np.asarray(waits, np.float64), weight=9),
-        text_column("last", "last most often", [late.name(int(r)) for r in often], weight=7),
+        text_column("last", "last most often", last_names, weight=7),
     )
     order = ("waited_s", True)
     return Table("kinds", "By operation and group", columns, order=order, noun="operation")
@@ -280,14 +285,15 @@ def _joules(id: str, label: str, joules: WaitSum | None) -> Fact:
 
 def _late_words(late: Late, rank: LateRank) -> str:
     """Which rank is late, by how much and how often."""
-    calls, total = rank.calls, len(late.lateness.matched)
+    total = len(late.lateness.matched)
     by = units.duration(round(rank.late_ps), 3)
     half = units.duration(round(rank.half_ps), 2)
     name = plain(late.name(rank.rank), 80)
+    sentence = f"{name}, {by} ± {half} after the others"
     if rank.always:
-        last = int((late.lateness.last == rank.rank).sum())
-        return f"{name}, {by} ± {half} after the others, last in {last:,} of {total:,}"
-    return f"{name}, {by} ± {half} after the others in {calls:,} of {total:,}"
+        times_last = int((late.lateness.last == rank.rank).sum())
+        return f"{sentence}, last in {times_last:,} of {total:,}"
+    return f"{sentence} in {rank.calls:,} of {total:,}"
 
 
 def joules_text(joules: WaitSum) -> str:

@@ -105,48 +105,45 @@ def energies(
     if len(parts) < 2 or not len(parts[0]):
         return parts[0]
     weight = np.array([p.weight for p in power.places])
-    by_place = {
-        name: np.array([getattr(part, name) for part in parts])
-        for name in (
-            "joules",
-            "mean_w",
-            "max_w",
-            "covered_joules",
-            "coverage",
-            "resolved",
-            "other_joules",
-            *_SIGMA_COLUMNS,
-        )
-    }
-    is_resolved = by_place.pop("resolved")
+
+    def at_places(name: str) -> Floats:
+        """A figure at each place: [places, windows]."""
+        return np.array([getattr(part, name) for part in parts])
+
+    is_resolved = at_places("resolved").astype(np.bool_)
     resolved = _enough(weight, is_resolved)
     shares = np.where(is_resolved, weight[:, None], 0.0)
     shares /= np.maximum(shares.sum(axis=0), 1e-300)
-    joules, timing, lo, hi = _moments(
-        shares, by_place["joules"], [by_place[name] for name in _SIGMA_COLUMNS]
-    )
+
+    def mean(values: Floats) -> Floats:
+        """Over the places, each as far as it counts."""
+        return np.asarray((shares * np.nan_to_num(values)).sum(axis=0))
+
+    def if_resolved(values: Floats) -> Floats:
+        return np.where(resolved, values, np.nan)
+
+    sigmas = {name: at_places(name) for name in _SIGMA_COLUMNS}
+    joules, timing, lo, hi = _moments(shares, at_places("joules"), list(sigmas.values()))
     lo, hi = intervals_with_gain(joules, lo, hi, parts[0].curve.gain or 0.0)
+    # What the place makes uncertain is in `timing` already.
     columns = {
-        name: np.sqrt((shares * by_place[name] ** 2).sum(axis=0)) for name in _SIGMA_COLUMNS[:3]
+        name: np.sqrt((shares * sigmas[name] ** 2).sum(axis=0)) for name in _SIGMA_COLUMNS[:3]
     }
-    coverage = np.where(
-        resolved, (shares * by_place["coverage"]).sum(axis=0), by_place["coverage"].min(axis=0)
-    )
-    has_held = np.isfinite(by_place["other_joules"]) | ~is_resolved
-    held_joules = np.where(
-        has_held.all(axis=0), (shares * np.nan_to_num(by_place["other_joules"])).sum(axis=0), np.nan
-    )
+    coverage = at_places("coverage")
+    mean_coverage = (shares * coverage).sum(axis=0)
+    held_joules = at_places("other_joules")
+    has_held = (np.isfinite(held_joules) | ~is_resolved).all(axis=0)
     return replace(
         parts[0],
-        joules=np.where(resolved, joules, np.nan),
-        lo=np.where(resolved, lo, np.nan),
-        hi=np.where(resolved, hi, np.nan),
-        mean_w=np.where(resolved, (shares * np.nan_to_num(by_place["mean_w"])).sum(axis=0), np.nan),
-        max_w=np.fmax.reduce(by_place["max_w"]),
-        covered_joules=weight @ by_place["covered_joules"],
-        coverage=coverage,
+        joules=if_resolved(joules),
+        lo=if_resolved(lo),
+        hi=if_resolved(hi),
+        mean_w=if_resolved(mean(at_places("mean_w"))),
+        max_w=np.fmax.reduce(at_places("max_w")),
+        covered_joules=weight @ at_places("covered_joules"),
+        coverage=np.where(resolved, mean_coverage, coverage.min(axis=0)),
         resolved=resolved,
-        other_joules=np.where(resolved, held_joules, np.nan),
+        other_joules=np.where(resolved & has_held, mean(held_joules), np.nan),
         sigma_timing=timing,
         power=power,
         **columns,
@@ -250,10 +247,10 @@ def _moments(
     values = np.where(counts, joules, 0.0)
     within = np.sqrt(sum(np.where(counts, sigma, 0.0) ** 2 for sigma in sigmas))
     mean = (shares * values).sum(axis=0)
-    timing = np.sqrt(
-        (shares * np.where(counts, sigmas[-1], 0.0) ** 2).sum(axis=0)
-        + (shares * (values - mean) ** 2).sum(axis=0)
-    )
+    timing_at_places = np.where(counts, sigmas[-1], 0.0)
+    variance_at_places = (shares * timing_at_places**2).sum(axis=0)
+    variance_between = (shares * (values - mean) ** 2).sum(axis=0)
+    timing = np.sqrt(variance_at_places + variance_between)
     lo, hi = (_point(shares, values, np.maximum(within, 1e-12), tail) for tail in TAILS)
     return mean, timing, lo, hi
 

@@ -81,16 +81,16 @@ def read(path: str) -> Pins:
         raise UnreadableFile(
             path, f"cannot be read as a pins file: {error.strerror or error}", hint=_HINT
         ) from None
-    found = Pins(path=path)
+    pins = Pins(path=path)
     for number, line in enumerate(text.splitlines(), 1):
         words = line.split("#", 1)[0].split(maxsplit=2)
         if not words:
             continue
         try:
             if words[0] == "nudge":
-                found = found.nudged(_finite(words[1]))
+                pins = pins.nudged(_finite(words[1]))
             else:
-                found = found.add(
+                pins = pins.add(
                     _finite(words[0]), _finite(words[1]), words[2] if len(words) > 2 else ""
                 )
         except (ValueError, IndexError):
@@ -99,7 +99,7 @@ def read(path: str) -> Pins:
                 f"line {number} is not a pin",
                 hint="A pin is two times in seconds: power-log time, trace time.",
             ) from None
-    return found
+    return pins
 
 
 def write(pins: Pins) -> None:

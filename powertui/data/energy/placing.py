@@ -110,8 +110,8 @@ def within(power: PowerOnTrace, lo_ps: int, hi_ps: int, least: int = 0) -> Power
     """
     if len(power.times) != len(power.series) or not len(power.times):
         return power
-    latest = max(one.offset_ps + one.half_ps for one in power.places) - power.offset_ps
-    earliest = min(one.offset_ps - one.half_ps for one in power.places) - power.offset_ps
+    latest = max(place.offset_ps + place.half_ps for place in power.places) - power.offset_ps
+    earliest = min(place.offset_ps - place.half_ps for place in power.places) - power.offset_ps
     first = int(np.searchsorted(power.times, max(lo_ps - latest, -FARTHEST_PS)))
     end = int(np.searchsorted(power.times, min(hi_ps - earliest, FARTHEST_PS), side="right"))
     middle = (first + end) // 2
@@ -141,7 +141,7 @@ def everywhere(power: PowerOnTrace) -> tuple[PowerOnTrace, ...]:
     """
     if len(power.places) < 2:
         return (power,)
-    found = _everywhere.get(power)
-    if found is None:
-        found = _everywhere[power] = tuple(_at(power, place) for place in power.places)
-    return found
+    at_places = _everywhere.get(power)
+    if at_places is None:
+        at_places = _everywhere[power] = tuple(_at(power, place) for place in power.places)
+    return at_places

@@ -242,8 +242,8 @@ def sensors_found(question: Question) -> Result:
     all_series = [channel.series for channel in listed]
 
     def figures(id: str, label: str, unit: str, name: str, weight: int) -> Column:
-        found = [getattr(series.sensor, name) for series in all_series]
-        values = [None if figure is None else figure.value for figure in found]
+        figures = [getattr(series.sensor, name) for series in all_series]
+        values = [None if figure is None else figure.value for figure in figures]
         return optional(id, label, "number", values, unit=unit, weight=weight)
 
     scopes = [series.sensor.scope.value for series in all_series]

@@ -76,18 +76,20 @@ def alike(windows: Sequence[tuple[Steady | None, int, int]]) -> Floats:
     Their steps are in one row, a 0 between two.
     """
     lengths = [0 if steady is None else steady.upto.shape[1] + 1 for steady, _, _ in windows]
-    steps = np.array(lengths)
-    ends = np.cumsum(steps)
+    cells = np.array(lengths)
+    ends = np.cumsum(cells)
+    begins = ends - cells
     step_s = np.zeros(int(ends[-1]) + 1)
     for (steady, first, last), end in zip(windows, ends.tolist(), strict=True):
         if steady is not None:
             begin = end - steady.upto.shape[1]
             steady.read_into(first, last, step_s[begin:end])
-    squares, has_steps = np.zeros(len(windows)), steps > 0
+    squares = np.zeros(len(windows))
+    has_steps = cells > 0
     if has_steps.any():
         beside_s = step_s[2:] + step_s[:-2]
         off = np.concatenate(([0.0], _off_together(step_s[1:-1], beside_s)))
-        squares[has_steps] = np.add.reduceat(off, (ends - steps)[has_steps])
+        squares[has_steps] = np.add.reduceat(off, begins[has_steps])
     return _UNIFORM_VARIANCE_SHARE * squares
 
 

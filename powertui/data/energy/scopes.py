@@ -220,14 +220,14 @@ class _Machine:
         return max(rows, key=lambda row: len(self.series[row]))
 
     def _holds(
-        self, whole: Sequence[int], parts: Sequence[int], share: float = _MIN_NODE_SHARE
+        self, rows: Sequence[int], parts: Sequence[int], share: float = _MIN_NODE_SHARE
     ) -> bool:
         """Whether channels can hold all that these parts draw.
 
         The peak is held against the parts' median: the logs may tell of different hours.
         """
         parts_w = sum(self._level(row) for row in parts)
-        return not parts or sum(self._peak(row) for row in whole) >= share * parts_w
+        return not parts or sum(self._peak(row) for row in rows) >= share * parts_w
 
     def _wider_unknown(self, parts: Sequence[int]) -> tuple[list[int], str] | None:
         """The one channel beside parts of which nothing says what it covers, where it holds them

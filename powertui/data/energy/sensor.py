@@ -124,8 +124,8 @@ def _poll(series: PowerSeries) -> Figure | None:
     if not len(apart_ns):
         return None
     # A reader that had to assume it said so.
-    said = series.sensor.poll_s
-    badge = said.badge if said else Badge.MEASURED
+    stated = series.sensor.poll_s
+    badge = stated.badge if stated else Badge.MEASURED
     return Figure(float(np.median(apart_ns)) / NS_PER_S, badge)
 
 

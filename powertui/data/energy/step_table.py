@@ -93,9 +93,9 @@ def answer(question: Question) -> Result:
 def usual_of(steps: Steps) -> Int64s:
     """The usual length of a step like each; -1 where there are too few to say."""
     length = steps.lengths()
-    known = length >= 0
-    enough = int(known.sum()) >= _MIN_NAMED_STEPS
-    out = np.full(len(steps), int(np.median(length[known])) if enough else -1, np.int64)
+    has_length = length >= 0
+    enough = int(has_length.sum()) >= _MIN_NAMED_STEPS
+    out = np.full(len(steps), int(np.median(length[has_length])) if enough else -1, np.int64)
     names = [
         steps.names[row].rstrip("0123456789") for row in range(len(steps))
     ]  # "train 12" is a "train"
@@ -104,8 +104,8 @@ def usual_of(steps: Steps) -> Int64s:
         label = np.array(names, dtype=object)
         for name in frequent:
             alike = label == name
-            if known[alike].any():
-                out[alike] = int(np.median(length[alike & known]))
+            if has_length[alike].any():
+                out[alike] = int(np.median(length[alike & has_length]))
     return out
 
 

@@ -87,10 +87,10 @@ def wait_energies(opened: Opened, lateness: Lateness, aligning: Aligning) -> tup
         profile = opened.profiles[rank.host]
         machine = profile.trace.machine or profile.host or rank.name
         if has_power:
-            own = account.energy_account(profile, aligning)
-            if own.share is not None:
-                machine = own.share.machine or machine
-            accounts.setdefault(machine, own)
+            profile_account = account.energy_account(profile, aligning)
+            if profile_account.share is not None:
+                machine = profile_account.share.machine or machine
+            accounts.setdefault(machine, profile_account)
         machines.setdefault(machine, []).append(number)
     return tuple(
         _of_machine(name, ranks, lateness, accounts.get(name)) for name, ranks in machines.items()
@@ -114,14 +114,14 @@ def resolved(total: WaitSum) -> WaitSum | None:
 
 
 def _of_machine(
-    machine: str, ranks: Sequence[int], lateness: Lateness, own: Account | None
+    machine: str, ranks: Sequence[int], lateness: Lateness, account_of_machine: Account | None
 ) -> WaitEnergy:
     waits = [_wait_stretches(lateness, rank) for rank in ranks]
     wait_s = sum(stretches.length for stretches in waits) / len(waits) / PS_PER_S
     watts: WaitWatts | None = None
     reason = "no power of it is known"
-    if own is not None and own.power is not None:
-        watts, reason = _wait_watts(own.power, own.trace.span, waits)
+    if account_of_machine is not None and account_of_machine.power is not None:
+        watts, reason = _wait_watts(account_of_machine.power, account_of_machine.trace.span, waits)
     return WaitEnergy(machine, tuple(ranks), wait_s, watts, reason)
 
 

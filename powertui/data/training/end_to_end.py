@@ -79,8 +79,8 @@ def answer(question: Question) -> Result:
         return _estimator(logged, energy)
     if energy is None:
         return _nothing(_NO_TRAINING)
-    whole = energy.whole()
-    spans = _with_energy(_training_spans(energy, whole.start, whole.end), energy)
+    total = energy.whole()
+    spans = _with_energy(_training_spans(energy, total.start, total.end), energy)
     if not spans:
         return _nothing(_NO_RECORDS)
     sums = list(_sums(spans))
@@ -88,7 +88,7 @@ def answer(question: Question) -> Result:
         "end_to_end",
         "End to end",
         (_sums_table(sums), _spans_table(spans)),
-        tuple(_facts(spans, whole.energy)),
+        tuple(_facts(spans, total.energy)),
         notes=(_NOTE,),
     )
 
@@ -172,14 +172,14 @@ def _with_energy(spans: Sequence[_Span], energy: TrainingEnergy) -> list[_Span]:
 
 def _sums(spans: Sequence[_Span]) -> Iterator[_Sum]:
     """Each kind in the order of its first span."""
-    whole = sum(span.length for span in spans)
+    total_ps = sum(span.length for span in spans)
     for kind in dict.fromkeys(span.kind for span in spans):
         of_kind = [span for span in spans if span.kind == kind]
         length = sum(span.length for span in of_kind)
         joules = [_joules(span.energy) for span in of_kind]
-        known = [value for value in joules if value is not None]
-        total = sum(known) if len(known) == len(joules) else None
-        yield _Sum(kind, len(of_kind), length, length / max(1, whole), total)
+        measured = [value for value in joules if value is not None]
+        total = sum(measured) if len(measured) == len(joules) else None
+        yield _Sum(kind, len(of_kind), length, length / max(1, total_ps), total)
 
 
 def _joules(energy: Energy | None) -> float | None:
@@ -239,11 +239,11 @@ def _spans_table(spans: Sequence[_Span]) -> Table:
     )
 
 
-def _facts(spans: Sequence[_Span], whole: Energy | None) -> Iterator[Fact]:
+def _facts(spans: Sequence[_Span], total: Energy | None) -> Iterator[Fact]:
     yield Fact("whole_s", "from end to end", sum(span.length for span in spans), "duration")
-    joules = _joules(whole)
+    joules = _joules(total)
     why = "" if joules is not None else "no power of all machines is known"
-    badge = whole.badge if whole is not None and joules is not None else None
+    badge = total.badge if total is not None and joules is not None else None
     yield Fact("whole_j", "energy", joules, "number", "J", badge, why=why)
     yield Fact("spans", "spans", len(spans), "integer")
 
@@ -303,8 +303,8 @@ def _logged_joules(span: EstimatorSpan, energy: TrainingEnergy | None) -> float 
     joules = _between(energy, span.start_ns, span.end_ns)
     if joules is None or span.without is None:
         return joules
-    other = _between(energy, *span.without)
-    return None if other is None else joules - other
+    left_out = _between(energy, *span.without)
+    return None if left_out is None else joules - left_out
 
 
 def _between(energy: TrainingEnergy, lo_ns: int, hi_ns: int) -> float | None:

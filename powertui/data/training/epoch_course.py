@@ -83,10 +83,13 @@ def epoch_course(data: Samples, residual: Floats, judged: Bools, epochs: _Spans)
     for row, (_, end) in enumerate(epochs):
         start = starts[row]
         inside = np.flatnonzero(judged & (grid.middle >= start) & (grid.middle < end))
-        since = ((grid.middle[inside] - start) / grid.cell_s).astype(np.int64)
-        until = ((end - grid.middle[inside]) / grid.cell_s).astype(np.int64)
-        from_start = _expected(np.delete(by_start, row, axis=0), since, grid, noise_w)
-        from_end = _expected(np.delete(by_end, row, axis=0), until, grid, noise_w)
+        middle = grid.middle[inside]
+        since = ((middle - start) / grid.cell_s).astype(np.int64)
+        until = ((end - middle) / grid.cell_s).astype(np.int64)
+        others_by_start = np.delete(by_start, row, axis=0)
+        others_by_end = np.delete(by_end, row, axis=0)
+        from_start = _expected(others_by_start, since, grid, noise_w)
+        from_end = _expected(others_by_end, until, grid, noise_w)
         least, doubt_of_least = _lower(from_start, from_end)
         most, doubt_of_most = _upper(from_start, from_end)
         is_high = residual[inside] > (least + most) / 2
@@ -140,26 +143,32 @@ def usual_length(epochs: _Spans) -> float:
 def _line(grid: _Grid, anchor: float, direction: float) -> Floats:
     """What an epoch drew above its level, by the time since (or until) a moment of it."""
     since = direction * (grid.middle - anchor)
-    rows = np.flatnonzero(grid.judged & (since >= 0) & (since < grid.count * grid.cell_s))
+    length_s = grid.count * grid.cell_s
+    rows = np.flatnonzero(grid.judged & (since >= 0) & (since < length_s))
     if len(rows) < _MIN_EPOCH_READINGS:
         return np.full(grid.count, np.nan)
     order = rows[np.argsort(since[rows])]
     position = since[order] / grid.cell_s
-    cells = np.arange(grid.count) + 0.5
+    cells = np.arange(grid.count, dtype=np.float64) + 0.5
     values = np.interp(cells, position, grid.residual[order])
+    is_near = _to_nearest(position, cells) <= grid.distance
+    return np.where(is_near, values, np.nan)
+
+
+def _to_nearest(position: Floats, cells: Floats) -> Floats:
+    """How far the nearest of these positions, which are in order, is from each cell."""
     after = np.clip(np.searchsorted(position, cells), 0, len(position) - 1)
     before = np.maximum(after - 1, 0)
     to_after = np.abs(position[after] - cells)
     to_before = np.abs(position[before] - cells)
-    nearest = np.minimum(to_after, to_before)
-    return np.where(nearest <= grid.distance, values, np.nan)
+    return np.minimum(to_after, to_before)
 
 
 def _expected(others: Floats, cells: Int64s, grid: _Grid, noise_w: float) -> _Range:
     """The range around each of these cells, as most of the other epochs show it."""
-    known = np.isfinite(others).sum(axis=0)
-    lower, upper = _usual_range(others, known)
-    error = MEDIAN_ERROR * noise_w / np.sqrt(np.maximum(known, 1))
+    counts = np.isfinite(others).sum(axis=0)
+    lower, upper = _usual_range(others, counts)
+    error = MEDIAN_ERROR * noise_w / np.sqrt(np.maximum(counts, 1))
     lower = np.where(np.abs(lower) < _MIN_COURSE_ERRORS * error, 0.0, lower)
     upper = np.where(np.abs(upper) < _MIN_COURSE_ERRORS * error, 0.0, upper)
     least, doubt_of_least = _around_cells(
@@ -173,25 +182,26 @@ def _expected(others: Floats, cells: Int64s, grid: _Grid, noise_w: float) -> _Ra
     )
 
 
-def _usual_range(others: Floats, known: Int64s) -> tuple[Floats, Floats]:
-    """Of each cell (the least, the most) that is usual; `known`: so many epochs have it."""
+def _usual_range(others: Floats, counts: Int64s) -> tuple[Floats, Floats]:
+    """Of each cell (the least, the most) that is usual; `counts`: how many epochs have it."""
     ordered = np.sort(np.where(np.isfinite(others), others, np.inf), axis=0)
     columns = np.arange(ordered.shape[1])
+    last = counts - 1
 
     def ranked(rank: Floats | Int64s) -> Floats:
-        row = np.clip(rank, 0, np.maximum(known - 1, 0)).astype(np.int64)
-        return np.where(known > 0, ordered[row, columns], 0.0)
+        row = np.clip(rank, 0, np.maximum(last, 0)).astype(np.int64)
+        return np.where(counts > 0, ordered[row, columns], 0.0)
 
     # Most of the others have to draw more for that to be usual; and nearly all have to draw less,
     # for one that paused says nothing of this one.
-    nearly_all = np.ceil(_NEARLY_ALL * known) - 1
-    lower = ranked((known - 1) // 2)
-    upper = ranked(known // 2)
+    nearly_all = np.ceil(_NEARLY_ALL * counts) - 1
+    lower = ranked(last // 2)
+    upper = ranked(counts // 2)
     lower = np.where(lower > 0, lower, np.minimum(ranked(nearly_all), 0.0))
-    upper = np.where(upper < 0, upper, np.maximum(ranked(known - 1 - nearly_all), 0.0))
+    upper = np.where(upper < 0, upper, np.maximum(ranked(last - nearly_all), 0.0))
     # Of one other epoch alone nobody knows which of the two is as usual: what is between it and the
     # level is explained.
-    is_alone = known < 2
+    is_alone = counts < 2
     lower = np.where(is_alone, np.maximum(lower, 0.0), lower)
     upper = np.where(is_alone, np.minimum(upper, 0.0), upper)
     return lower, upper
@@ -213,11 +223,12 @@ def _around_cells(
     doubts_around = _around(doubt, grid.reach)
     chosen = pick(values_around, axis=1)
     rows = np.arange(grid.count)
+    extremes = values_around[rows, chosen]
+    doubts = doubts_around[rows, chosen]
     # Beyond what the other epochs are long, their level is all that is known.
     beyond = cells >= grid.count
     inside = np.minimum(cells, grid.count - 1)
-    extreme = np.where(beyond, 0.0, values_around[rows, chosen][inside])
-    return extreme, np.where(beyond, 0.0, doubts_around[rows, chosen][inside])
+    return np.where(beyond, 0.0, extremes[inside]), np.where(beyond, 0.0, doubts[inside])
 
 
 def _around(values: Floats, reach: int) -> Floats:

@@ -16,6 +16,7 @@ from powertui.data.energy.findings.power_stretch import Box
 from powertui.data.model import NS_PER_S, PS_PER_S, Floats, PowerOnTrace
 from powertui.data.training.epoch_scalars import iterations
 from powertui.data.training.placed_training import PlacedTraining
+from powertui.data.training.stretches import KINDS, TRAINING
 from powertui.data.training.training_on_axis import TrainingOnAxis
 from powertui.data.training.training_parts import TrainedEpoch, bounded_epochs
 from powertui.value_types import dataclass
@@ -221,14 +222,18 @@ class EpochParts:
         rate = self.training.rate
         stretches = self.training.stretches
         done = rate.step_at(ns)
-        row = int(np.searchsorted(stretches.start, ns, side="right")) - 1
-        if done is not None and row >= 0 and stretches.kind[row] != 0:
+        if done is not None:
+            row = int(np.searchsorted(stretches.start, ns, side="right")) - 1
+            if row < 0 or KINDS[stretches.kind[row]] == TRAINING:
+                return done
             # In a pause no step runs: those before it are done.
+            fewest, likeliest, most = done
             before = rate.step_at(int(stretches.start[row]))
-            middle = float(before[0]) if before is not None else done[1]
-            return done[0], middle, done[2]
-        if done is not None or epoch is None or epoch.steps is None:
-            return done
+            if before is not None:
+                likeliest = float(before[0])
+            return fewest, likeliest, most
+        if epoch is None or epoch.steps is None:
+            return None
         if epoch.start is None or epoch.end is None:
             return None
         in_second_half = ns >= (epoch.start.ns + epoch.end.ns) // 2

@@ -110,13 +110,13 @@ def _spans(moments: list[tuple[str, int]]) -> Iterator[EstimatorSpan]:
     yield from _after(last, prediction, ("eval's end to predict's start", "predict"))
 
 
-def _model_fn(whole: EstimatorSpan, infeed: EstimatorSpan) -> EstimatorSpan:
+def _model_fn(all_of_it: EstimatorSpan, infeed: EstimatorSpan) -> EstimatorSpan:
     """The model function without the setup of the infeed, which it calls."""
     without = None
     if infeed.start_ns is not None and infeed.end_ns is not None:
         without = (infeed.start_ns, infeed.end_ns)
-    length = max(0, whole.length_ns - infeed.length_ns)
-    return EstimatorSpan(whole.name, length, whole.start_ns, whole.end_ns, without)
+    length = max(0, all_of_it.length_ns - infeed.length_ns)
+    return EstimatorSpan(all_of_it.name, length, all_of_it.start_ns, all_of_it.end_ns, without)
 
 
 def _after(before: _Session, session: _Session, names: tuple[str, str]) -> Iterator[EstimatorSpan]:

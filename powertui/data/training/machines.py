@@ -157,11 +157,11 @@ def _gpus(
         return frozenset(), pairs
     for opened in training.read_sessions():
         for profile in opened.profiles:
-            found = account.alone(profile, training.aligning)
-            keys = [_channel_key(placed.power.series) for placed in found.placed]
+            profile_account = account.alone(profile, training.aligning)
+            keys = [_channel_key(placed.power.series) for placed in profile_account.placed]
             for row, key in enumerate(keys):
-                (others if row in found.other_gpus else shown).add(key)
-            for pair in found.pairs:
+                (others if row in profile_account.other_gpus else shown).add(key)
+            for pair in profile_account.pairs:
                 if pair.channel is not None:
                     pairs.setdefault(keys[pair.channel], pair)
     return frozenset(others - shown), pairs

@@ -124,18 +124,20 @@ def _moment(axis: TrainingOnAxis, words: str, tz: str | None = None) -> int:
 
 def _wall_times(axis: TrainingOnAxis, match: re.Match[str], tz: str | None) -> Iterator[int]:
     """Unix times (ns) within the training that a written time may mean, likeliest zone first."""
-    seconds = int(match[2]) * 3600 + int(match[3]) * 60 + float(match[4])
+    date, hours, minutes, seconds, zone = match.groups()
+    second_of_day = int(hours) * 3600 + int(minutes) * 60 + float(seconds)
     first = axis.unix_ns(axis.start)
     last = axis.unix_ns(axis.end)
     spare = max((last - first) // _SPARE_SHARE, _MIN_SPARE_NS)
-    for offset_s in _offsets(axis, match[5], tz):
-        if match[1] is not None:
-            days = [datetime.strptime(match[1], "%Y-%m-%d").replace(tzinfo=timezone.utc)]
+    for offset_s in _offsets(axis, zone, tz):
+        if date is not None:
+            days = [datetime.strptime(date, "%Y-%m-%d").replace(tzinfo=timezone.utc)]
         else:
             days = _local_days(first, last, offset_s)
         for day in days:
-            unix_ns = round((day.timestamp() + seconds - offset_s) * NS_PER_S)
-            if match[1] is not None or first - spare <= unix_ns <= last + spare:
+            unix_ns = round((day.timestamp() + second_of_day - offset_s) * NS_PER_S)
+            # Whoever writes a date means that moment, wherever it is.
+            if date is not None or first - spare <= unix_ns <= last + spare:
                 yield unix_ns
 
 

@@ -98,15 +98,16 @@ class Training(PlacedTraining):
 
         return not training_energy(axis).findings.reason
 
-    def findings(self, profile: Profile, found: Findings, aligning: Aligning) -> Findings:
+    def findings(self, profile: Profile, in_profile: Findings, aligning: Aligning) -> Findings:
         """The findings in one of its profiles, and around it."""
         axis = self.axis_of(profile, aligning)
         if not axis.wall:
-            return found  # nothing of the training is on this profile's axis
+            return in_profile  # nothing of the training is on this profile's axis
         from powertui.data.training.training_energy import training_energy
         from powertui.data.training.training_findings import with_training_findings
 
-        return with_training_findings(found, training_energy(axis).findings, profile.trace.span)
+        in_training = training_energy(axis).findings
+        return with_training_findings(in_profile, in_training, profile.trace.span)
 
 
 class Trainings:

@@ -46,11 +46,12 @@ def read_power(
             continue
         power += read.series
         warnings += read.warnings
-    kept, repeated = repeated_logs.without_repeats(power)
+    distinct, repeated = repeated_logs.without_repeats(power)
     warnings += repeated
-    power = [
-        series if series.sensor.poll_s is not None else sensors.describe(series) for series in kept
-    ]
+    power = []
+    for series in distinct:
+        is_described = series.sensor.poll_s is not None
+        power.append(series if is_described else sensors.describe(series))
     if sum(len(series) for series in power) > GIVE_BACK_ROWS:
         packed.give_back()
     if not power:

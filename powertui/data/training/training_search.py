@@ -40,18 +40,18 @@ def searched_findings(
         return expected_course.expected_course(data, course, unsure)
 
     span = _span(training, axis)
-    found = placed_search.loads_at_all_places(power, expect, span, axis.apart_ns / Z95 / NS_PER_S)
-    if found.expected is None:
-        return Findings(None, (), reason=found.reason)
+    loads = placed_search.loads_at_all_places(power, expect, span, axis.apart_ns / Z95 / NS_PER_S)
+    if loads.expected is None:
+        return Findings(None, (), reason=loads.reason)
     converter = FindingsFromBoxes(training=training, axis=axis, account=account, power=power)
     mattering: list[Finding] = []
     smaller: list[Finding] = []
-    for finding in _from_boxes(found, converter):
+    for finding in _from_boxes(loads, converter):
         (mattering if converter.matters(finding) else smaller).append(finding)
     mattering.sort(key=lambda finding: -abs(finding.delta_joules or 0.0))
-    readings = found.expected.readings
+    readings = loads.expected.readings
     limits, could = detection_limits(
-        found,
+        loads,
         _promised_span(training, span, readings),
         converter.totals.joules,
         elsewhere=session_spans(axis),
@@ -62,26 +62,26 @@ def searched_findings(
         smaller=Unopened(smaller),
         limits=limits.findings,
         could=could,
-        notes=_notes(training, found),
+        notes=_notes(training, loads),
         seen=limits.seen,
         against=held_against(readings),
         apart=limits.apart,
     )
 
 
-def _notes(training: PlacedTraining, found: FoundLoads) -> tuple[str, ...]:
+def _notes(training: PlacedTraining, loads: FoundLoads) -> tuple[str, ...]:
     """What was not looked for, or is not listed."""
     notes = []
-    if found.skipped:
-        notes.append(words.skipped_sentence(found.skipped))
+    if loads.skipped:
+        notes.append(words.skipped_sentence(loads.skipped))
     if len(training.records) <= MAX_EPOCH_RECORDS:
         notes.append("only epochs are logged: scalars every few batches would show more")
-    if found.doubtful:
-        notes.append(finding_texts.doubtful_note(found.doubtful))
+    if loads.doubtful:
+        notes.append(finding_texts.doubtful_note(loads.doubtful))
     return tuple(notes)
 
 
-def _from_boxes(found: FoundLoads, converter: FindingsFromBoxes) -> list[Finding]:
+def _from_boxes(loads: FoundLoads, converter: FindingsFromBoxes) -> list[Finding]:
     """Boxes as findings; pauses are none."""
     places = placed_search.likely_places(converter.power)
     likeliest = places[0][1]
@@ -89,7 +89,7 @@ def _from_boxes(found: FoundLoads, converter: FindingsFromBoxes) -> list[Finding
     for weight, on_axis in places:
         shifts.append((weight, (on_axis.offset_ps - likeliest.offset_ps) / PS_PER_S))
     findings = []
-    for box in found.boxes:
+    for box in loads.boxes:
         finding = converter.from_box(box, shifts)
         if not converter.is_pause(finding):
             findings.append(finding)

@@ -316,7 +316,7 @@ class _Bursts:
         self.rows = judged
         self.lo = readings.lo[judged]
         self.hi = readings.hi[judged]
-        variance = noise.one**2 + readings.doubt[judged] ** 2
+        variance = noise.single**2 + readings.doubt[judged] ** 2
         self.weight = 1.0 / variance
         # Running sums: of the weight, then of each doubt times the weight.
         columns: list[Floats] = [np.ones(len(judged)), readings.blunt[judged]]

@@ -54,15 +54,23 @@ def box(
     hi = float(readings.hi[last - 1])
     finite = np.isfinite(readings.floor + readings.watts)
     beside = max(3 * reach, 0.75 * (hi - lo))
-    near = np.flatnonzero((readings.hi > lo - beside) & (readings.lo < hi + beside) & finite)
+    is_near = (readings.hi > lo - beside) & (readings.lo < hi + beside)
+    near = np.flatnonzero(is_near & finite)
     local = readings_subset(readings, near)
     local = replace(local, watts=local.watts - foreign[near])
-    level_error = max(noise.mean_error(2 * max(last - first, 1)), _level(local, lo, hi))
-    starts = np.linspace(lo - reach, min(float(readings.hi[first]) + reach, hi), _EDGE_PLACES)
-    ends = np.linspace(max(float(readings.lo[last - 1]) - reach, lo), hi + reach, _EDGE_PLACES)
-    weighed = _Neighbourhood(
-        local=local, noise=noise, level_error=level_error, shortest_s=reach / 8
-    ).refined(starts, ends)
+    noise_of_level = noise.mean_error(2 * max(last - first, 1))
+    neighbourhood = _Neighbourhood(
+        local=local,
+        noise=noise,
+        level_error=max(noise_of_level, _level(local, lo, hi)),
+        shortest_s=reach / 8,
+    )
+    # A load begins by the end of the first reading, and ends after the start of the last one.
+    latest_start = min(float(readings.hi[first]) + reach, hi)
+    earliest_end = max(float(readings.lo[last - 1]) - reach, lo)
+    starts = np.linspace(lo - reach, latest_start, _EDGE_PLACES)
+    ends = np.linspace(earliest_end, hi + reach, _EDGE_PLACES)
+    weighed = neighbourhood.refined(starts, ends)
     if weighed is None:
         return None
     return _figures(weighed, min(width, pace), p)
@@ -228,7 +236,7 @@ class _Neighbourhood:
         self.noise = noise
         self.level_error = level_error
         self.shortest_s = shortest_s
-        self.inverse = 1.0 / (noise.one**2 + local.doubt**2) / noise.alike
+        self.inverse = 1.0 / (noise.single**2 + local.doubt**2) / noise.alike
 
     def refined(self, starts: Floats, ends: Floats) -> _WeighedBoxes | None:
         """The boxes between these starts and ends, closer and closer around those that count."""
@@ -253,7 +261,7 @@ class _Neighbourhood:
         # Readings that every pair covers whole, or none covers, say the same to all of them.
         covered_by_all = (local.lo >= starts[-1]) & (local.hi <= ends[0])
         beside = (local.hi <= starts[0]) | (local.lo >= ends[-1])
-        noise_w = self.noise.one
+        noise_w = self.noise.single
         inner = _Sums(local=local, inverse=self.inverse, rows=covered_by_all, noise_w=noise_w)
         outer = _Sums(
             local=local,

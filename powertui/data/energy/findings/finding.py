@@ -101,14 +101,18 @@ class Unopened(Sequence[Finding]):
         )  # without ops and sentence; those with a sentence are told already
         self._explain = explain
 
-    def some(self, kept: Callable[[Finding], bool], *more: Finding) -> Unopened:
+    def some(self, passes: Callable[[Finding], bool], *more: Finding) -> Unopened:
         """Those that pass, and others that are told already, still unopened."""
-        return Unopened((*filter(kept, self.stretches), *more), self._explain)
+        return Unopened((*filter(passes, self.stretches), *more), self._explain)
 
     @cached_property
     def _opened(self) -> tuple[Finding, ...]:
-        explain = self._explain
-        return tuple(one if one.text or explain is None else explain(one) for one in self.stretches)
+        if self._explain is None:
+            return self.stretches
+        opened = []
+        for finding in self.stretches:
+            opened.append(finding if finding.text else self._explain(finding))
+        return tuple(opened)
 
     def open(self) -> None:
         """Look it all up now."""

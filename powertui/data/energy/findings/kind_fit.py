@@ -79,16 +79,18 @@ class KindFit:
         columns = _columns(work, lo, hi)
         watts = columns @ self.coefficients
         # The coefficients are uncertain together, along the axes of their covariance.
-        scales, axes = np.linalg.eigh(self.covariance)
-        ways = [*(columns @ (axes * np.sqrt(np.maximum(scales, 0.0)))).T]
+        variances, axes = np.linalg.eigh(self.covariance)
+        along_axes = axes * np.sqrt(np.maximum(variances, 0.0))
+        ways = [*(columns @ along_axes).T]
         best = windows.best
         for variant in windows.all:
             if (variant.place, variant.length) == (best.place, best.length):
                 continue
             later_s = variant.place - best.place
             stretch = variant.length / best.length
-            moved = _columns(work, *moved_windows(lo, hi, later_s, stretch)) @ self.coefficients
-            ways.append(np.sqrt(variant.weight) * (moved - watts))
+            moved_lo, moved_hi = moved_windows(lo, hi, later_s, stretch)
+            moved_w = _columns(work, moved_lo, moved_hi) @ self.coefficients
+            ways.append(np.sqrt(variant.weight) * (moved_w - watts))
         more, less = _beyond_usual(columns, self.usual)
         unlike = more - less
         unlike[:, self.loose] = 0.0
@@ -150,15 +152,15 @@ def fitted_windows(
     def residuals(place: float, length: float) -> tuple[Floats, Floats]:
         columns = _columns(work, *moved_windows(lo, hi, place, length))
         doubt = UNLIKE_SHARE * first.swing * _unlike(columns, first.usual, first.loose)
-        return _refit(columns=columns, watts=watts, doubt=doubt, known=first, floor=floor), doubt
+        return _refit(columns=columns, watts=watts, doubt=doubt, first=first, floor=floor), doubt
 
     return reading_windows.fit_windows(residuals, unsure, floor)
 
 
-def _refit(columns: Floats, watts: Floats, doubt: Floats, known: KindFit, floor: float) -> Floats:
-    """The residuals of a fit near one that is known."""
-    prior = coefficients = known.coefficients
-    precision = np.linalg.inv(25 * known.covariance + 1e-9 * np.eye(len(prior)))
+def _refit(columns: Floats, watts: Floats, doubt: Floats, first: KindFit, floor: float) -> Floats:
+    """The residuals of a fit near the first one."""
+    prior = coefficients = first.coefficients
+    precision = np.linalg.inv(25 * first.covariance + 1e-9 * np.eye(len(prior)))
     steady = doubt <= quantile_of_column(doubt, _STEADY_QUANTILE) + 1e-12
     residual = watts - columns @ coefficients
     for _ in range(_REFIT_ROUNDS):

@@ -288,8 +288,8 @@ def _usual(noises: list[Noise]) -> Noise:
     """
     if not noises:
         return noise_of(np.empty(0), 1.0)
-    by_size = sorted(noises, key=lambda noise: noise.one)
+    by_size = sorted(noises, key=lambda noise: noise.single)
     middle = by_size[len(by_size) // 2]
-    if middle.most > _MAX_CHANCE_ERRORS * middle.one:
+    if middle.most > _MAX_CHANCE_ERRORS * middle.single:
         return middle
     return replace(middle, shortest=1, most=math.inf)

@@ -41,7 +41,7 @@ _DRIFT_LENGTHS = (4.0, 64.0, 4096.0)
 class Noise:
     """How uncertain the mean of neighboring readings is when nothing happens."""
 
-    one: float  # the error of a single reading, W
+    single: float  # the error of a single reading, W
     lengths: Floats  # numbers of readings ...
     errors: Floats  # ... and the error of a mean over so many, W
     alike: float  # how many neighboring readings count as one
@@ -50,7 +50,7 @@ class Noise:
     shortest: int = 1  # readings of a stretch: shorter ones differ everywhere
     # What single readings are off by again and again, W. What is more was cut off.
     most: float = math.inf
-    floor: float = 0.0  # what of `one` is rounding, and not learned
+    floor: float = 0.0  # what of `single` is rounding, and not learned
 
     def freedom(self, random: float, count: float, shared: float = 0.0) -> float:
         """The degrees of freedom of the error of a mean over `count` readings.
@@ -69,7 +69,7 @@ class Noise:
         """How many errors a stretch of a few readings is off that noise shows as rarely as this:
         `_chance` the other way round.
         """
-        freedom = self.freedom(self.one, 1.0)
+        freedom = self.freedom(self.single, 1.0)
         stretches = 4 * self.blocks * max(1.0, math.log(self.blocks))
         normal = -NormalDist().inv_cdf(min(chance / stretches, 0.4))
         normal *= (8 * freedom + 3) / (8 * freedom + 1)
@@ -97,12 +97,12 @@ def noise_of(values: Floats, floor: float, together: float = 1.0, usual_w: float
     report the same moment, as those of running means do. `usual_w`: what they usually show.
     """
     count = len(values)
-    one = max(scatter(values), floor)
+    single = max(scatter(values), floor)
     # Few readings that happen to be alike do not show that there is no noise.
     expected = _PRIOR_READINGS * max(_PRIOR_NOISE_SHARE * usual_w, floor) ** 2
-    one = math.sqrt((count * one**2 + expected) / (count + _PRIOR_READINGS))
+    single = math.sqrt((count * single**2 + expected) / (count + _PRIOR_READINGS))
     lengths = [1.0]
-    errors = [one]
+    errors = [single]
     alike = 1.0
     length = 2
     memory_readings = max(_MEMORY_READINGS, 2.5 * together)
@@ -110,12 +110,12 @@ def noise_of(values: Floats, floor: float, together: float = 1.0, usual_w: float
     # With fewer than eight means of a length, their scatter says nothing.
     while 8 * length <= count:
         means = (sums[length:] - sums[:-length]) / length
-        independent = one / math.sqrt(length)
+        independent = single / math.sqrt(length)
         continued = 0.9 * errors[-1] * math.sqrt(lengths[-1] / length)
         errors.append(max(scatter(means), independent, continued))
         lengths.append(float(length))
         if length <= memory_readings:
-            alike = max(alike, length * (errors[-1] / one) ** 2)
+            alike = max(alike, length * (errors[-1] / single) ** 2)
         length = math.ceil(length * 1.5)
     # Of longer stretches there are too few to learn from, and drifts may go on: the error falls
     # more slowly than that of independent readings would.
@@ -126,7 +126,7 @@ def noise_of(values: Floats, floor: float, together: float = 1.0, usual_w: float
     # more than these eight.
     memory = min(alike, memory_readings)
     return Noise(
-        one=one,
+        single=single,
         lengths=np.array(lengths),
         errors=np.array(errors),
         alike=alike,
@@ -177,8 +177,8 @@ def ordinary(beyond: Floats, doubt: Floats, free: Bools, floor: float, tail: flo
     if not len(values):
         return values
     sure = values[doubts <= max(floor, 2 * float(np.percentile(doubts, 25)))]
-    kept = calm(sure, floor, tail)
-    near = (sure >= kept.min()) & (sure <= kept.max())
+    near_middle = calm(sure, floor, tail)
+    near = (sure >= near_middle.min()) & (sure <= near_middle.max())
     return np.asarray(sure[near | _tails(sure, near)])
 
 

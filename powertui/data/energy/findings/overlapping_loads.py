@@ -62,7 +62,7 @@ def _one_by_one(readings: SensorReadings, looks: int) -> tuple[list[Box], Noise]
             alone, looks=looks * len(clusters), quiet=calm
         )
         boxes += [box for box in found_alone if box.start < end and box.end > start]
-        if quiet.one < noise.one or not together:
+        if quiet.single < noise.single or not together:
             noise = quiet
     return one_load(boxes), noise
 

@@ -64,11 +64,11 @@ class _LoadsAtPlace(NamedTuple):
 
     weight: float
     offset: float  # s
-    found: LayerFindings
+    loads: LayerFindings
 
 
 def loads_at_all_places(
-    power: PowerOnTrace, expect: Expect, known: _Span, axis_err_s: float = 0.0
+    power: PowerOnTrace, expect: Expect, span: _Span, axis_err_s: float = 0.0
 ) -> FoundLoads:
     """The stretches that noise does not explain.
 
@@ -91,9 +91,9 @@ def loads_at_all_places(
         ) -> Expectation:
             return expect(_placed_on(layer, on_trace), _window_prior(power, layer, place_s))
 
-        found = layers.find_in_layers(data, expect_there)
-        by_place.append(_LoadsAtPlace(weight, on_trace.offset_ps / PS_PER_S, found))
-    return _over_all_places(by_place, known)
+        loads = layers.find_in_layers(data, expect_there)
+        by_place.append(_LoadsAtPlace(weight, on_trace.offset_ps / PS_PER_S, loads))
+    return _over_all_places(by_place, span)
 
 
 def likely_places(power: PowerOnTrace) -> list[tuple[float, PowerOnTrace]]:
@@ -105,30 +105,30 @@ def likely_places(power: PowerOnTrace) -> list[tuple[float, PowerOnTrace]]:
     return places or [(1.0, power)]
 
 
-def _over_all_places(by_place: Sequence[_LoadsAtPlace], known: _Span) -> FoundLoads:
+def _over_all_places(by_place: Sequence[_LoadsAtPlace], span: _Span) -> FoundLoads:
     """What was found at the places together, on the trace as the likeliest one lays it."""
     likeliest = by_place[0]
-    found = likeliest.found
-    if found.expected.reason:
-        return FoundLoads((), None, None, reason=found.expected.reason)
+    likeliest_loads = likeliest.loads
+    if likeliest_loads.expected.reason:
+        return FoundLoads((), None, None, reason=likeliest_loads.expected.reason)
     # Boxes are compared on the log's own clock, on which they do not move from place to place.
-    on_log = [[box.moved(-place.offset) for box in place.found.boxes] for place in by_place]
+    on_log = [[box.moved(-place.offset) for box in place.loads.boxes] for place in by_place]
     weights = [place.weight for place in by_place]
     by_alignment = _join_over_places(list(zip(weights, on_log, strict=True)))
     weights = _weights_by_fit(by_place)
     by_fit = _join_over_places(list(zip(weights, on_log, strict=True)))
     offset = likeliest.offset
-    span = (known[0] - offset, known[1] - offset)
+    span = (span[0] - offset, span[1] - offset)
     boxes, dropped = in_known_span(by_fit[0], by_alignment[0], span)
     sigma = spread(weights, [place.offset for place in by_place])
-    sigma = float(np.hypot(sigma, found.expected.place_s))
+    sigma = float(np.hypot(sigma, likeliest_loads.expected.place_s))
     return FoundLoads(
         boxes=tuple(box.moved(offset).wider(sigma) for box in one_load(boxes)),
-        expected=found.expected,
-        noise=found.noise,
+        expected=likeliest_loads.expected,
+        noise=likeliest_loads.noise,
         doubtful=by_fit[1] + dropped,
-        at_likeliest=tuple(found.boxes),
-        skipped=found.skipped,
+        at_likeliest=tuple(likeliest_loads.boxes),
+        skipped=likeliest_loads.skipped,
     )
 
 
@@ -138,12 +138,12 @@ def _weights_by_fit(by_place: Sequence[_LoadsAtPlace]) -> list[float]:
     Bursts are set aside for that. It is done carefully, for the weights come from much the same
     readings.
     """
-    least = min(place.found.noise.one for place in by_place)
+    least = min(place.loads.noise.single for place in by_place)
     weights = []
     for place in by_place:
-        noise = place.found.noise
+        noise = place.loads.noise
         care = min(noise.blocks, _MAX_FIT_BLOCKS) / _BLOCKS_OF_A_FIT
-        weights.append(place.weight * (least / noise.one) ** care)
+        weights.append(place.weight * (least / noise.single) ** care)
     return weights
 
 

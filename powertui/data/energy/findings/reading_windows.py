@@ -173,14 +173,17 @@ class _Judge:
         residual, doubt = self.tried[variant]
         sigma = np.sqrt(self.scale**2 + doubt**2 + self.rough**2)
         # Student's t, whose tails let a reading far off say little.
-        squares = (residual / sigma) ** 2 / _RULES.freedom
-        tails = (_RULES.freedom + 1) / 2 * np.log1p(squares)
+        freedom = _RULES.freedom
+        squares = (residual / sigma) ** 2 / freedom
+        tails = (freedom + 1) / 2 * np.log1p(squares)
         misfit = tails + np.log(sigma / self.scale)
+        free_readings = max(len(residual) - _RULES.fitted_figures, 0)
+        free_share = free_readings / len(residual)
+        care = _RULES.care * self._alike(variant)
+        readings_cost = float(misfit.sum()) * free_share / care
         prior_cost = 0.0
         if self.prior.place > 0:
             prior_cost = (place / self.prior.place) ** 2 / 2
-        free_share = max(len(residual) - _RULES.fitted_figures, 0) / len(residual)
-        readings_cost = float(misfit.sum()) * free_share / (_RULES.care * self._alike(variant))
         return readings_cost + prior_cost + self.costs_of_length[length]
 
     def _alike(self, variant: _Variant) -> float:

@@ -210,7 +210,7 @@ class _Search:
         That is in errors of a mean of its own length.
         """
         beyond = np.where(self.explained, 0.0, self.beyond)
-        weight = np.where(self.explained, 0.0, 1.0 / (noise.one**2 + self.doubt**2))
+        weight = np.where(self.explained, 0.0, 1.0 / (noise.single**2 + self.doubt**2))
         gained = _running_sums(weight * beyond)
         weights = _running_sums(weight)
         explained = _running_sums(self.explained.astype(np.float64))
@@ -245,7 +245,7 @@ class _Search:
         first, last = _even(beyond=beyond, doubt=doubt, first=first, last=last, noise=single)
         noise = noise_of(self._ordinary(rest), self.floor, self.together, self.usual_w)
         stretch = readings_subset(self.readings, self.rows[first:last])
-        weight = 1.0 / (noise.one**2 + stretch.doubt**2)
+        weight = 1.0 / (noise.single**2 + stretch.doubt**2)
         score, p = certainty(beyond[first:last], weight, stretch.shared(weight), noise)
         return _Candidate(first=first, last=last, noise=noise, score=score, p=p)
 
