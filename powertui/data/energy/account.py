@@ -126,10 +126,10 @@ def _of_run(run: Run, index: int, placed: Sequence[Placed], how: Aligning) -> Ac
     ]
     share = owner_notes.share(run, index)
     account = of_placed(
-        run.traces[index],
-        run.steps[index],
-        run.epochs[index],
-        placed,
+        trace=run.traces[index],
+        steps=run.steps[index],
+        epochs=run.epochs[index],
+        placed=placed,
         idle_w=how.idle_w,
         machine=MachineShare(tuple(beside), share.owners),
     )

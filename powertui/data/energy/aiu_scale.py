@@ -163,7 +163,13 @@ def _of_log(sums: Sequence[PowerOnTrace], sensors: Sequence[PowerOnTrace]) -> Su
     most = max(fit.factor + fit.half for fit in likely)
     if least <= 0 or max(most - best.factor, best.factor - least) > _MAX_HALF_SHARE * best.factor:
         return None
-    return SumScale(best.factor, least, most, best.readings, PurePath(first.series.path).name)
+    return SumScale(
+        factor=best.factor,
+        lo=least,
+        hi=most,
+        readings=best.readings,
+        log=PurePath(first.series.path).name,
+    )
 
 
 def _fit(pairs: Sequence[_Pairs]) -> _Fit | None:
@@ -178,7 +184,12 @@ def _fit(pairs: Sequence[_Pairs]) -> _Fit | None:
     factor = float((sensor * summed).sum()) / weight
     variance = float(((sensor - factor * summed) ** 2).sum()) / (count - 1)
     half = _STUDENT_T * (variance / weight) ** 0.5
-    return _Fit(factor, half, count, variance + _ROUNDING_W2)
+    return _Fit(
+        factor=factor,
+        half=half,
+        readings=count,
+        variance=variance + _ROUNDING_W2,
+    )
 
 
 def _pairs(

@@ -131,7 +131,13 @@ def _even_power(data: Samples, length: float) -> _EvenPower:
     watts = np.where(ends > starts + 1, mean_w, data.watts[reading])
     middle_w = float(np.median(watts))
     above_middle_w = np.where(has_reading, watts - middle_w, 0.0)
-    return _EvenPower(begin, step, middle_w, above_middle_w, has_reading)
+    return _EvenPower(
+        begin=begin,
+        step=step,
+        middle_w=middle_w,
+        above_middle_w=above_middle_w,
+        has_reading=has_reading,
+    )
 
 
 def _template(data: Samples, shares: WindowShares, step: float) -> _Template:

@@ -122,4 +122,10 @@ def _busy(trace: Trace, epochs: Epochs) -> idle.When:
     # Beside the profile nothing is known to rest.
     starts.append(np.array([first, trace.span[1]], np.int64))
     ends.append(np.array([trace.span[0], last], np.int64))
-    return idle.When(np.concatenate(starts), np.concatenate(ends), first, last, bool(bounds))
+    return idle.When(
+        los=np.concatenate(starts),
+        his=np.concatenate(ends),
+        first=first,
+        last=last,
+        ends_known=bool(bounds),
+    )

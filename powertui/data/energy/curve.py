@@ -42,7 +42,13 @@ def spot(knots: Int64s, times: Int64s) -> Spot:
     inside = np.minimum(np.maximum(times, knots[0]), knots[-1])
     row = np.minimum(knots.searchsorted(inside, side="right"), len(knots) - 1) - 1
     start, end = knots[row], knots[row + 1]
-    return Spot(row, inside, start, end, since=(start - knots[0]) / _PS_PER_S_FLOAT)
+    return Spot(
+        row=row,
+        inside=inside,
+        start=start,
+        end=end,
+        since=(start - knots[0]) / _PS_PER_S_FLOAT,
+    )
 
 
 class CurveEntries(NamedTuple):

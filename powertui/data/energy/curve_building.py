@@ -150,7 +150,13 @@ def _build(power: PowerOnTrace) -> Curve:
     energies = _energies(power, line, seconds, sensor_times, kind)
     slopes = curve_slopes.turns(line.knots, between, differences, sensor_times.refresh_s)
     steep, steep_s = curve_slopes.steep(
-        line.knots, between, line.level, line.known, slopes.squares, sensor_times.longest_s, kind
+        knots=line.knots,
+        between=between,
+        level=line.level,
+        known=line.known,
+        squares=slopes.squares,
+        reach=sensor_times.longest_s,
+        kind=kind,
     )
     covered = None if line.all_known else summed_up(np.where(line.known, seconds, 0.0))
     bridges = _bridges(
@@ -273,7 +279,15 @@ def _interval_line(power: PowerOnTrace, series: PowerSeries) -> _Line:
         knots = distances.earlier(knots, delay_ps)
     level = np.nan_to_num(power.watts)
     means, known = level[1:], ~gaps
-    return _Line(_shared(knots), level, means, means, known, gaps, bool(known.all()))
+    return _Line(
+        knots=_shared(knots),
+        level=level,
+        left=means,
+        right=means,
+        known=known,
+        gaps=gaps,
+        all_known=bool(known.all()),
+    )
 
 
 def _sampled_line(power: PowerOnTrace, series: PowerSeries) -> _Line:
@@ -285,7 +299,15 @@ def _sampled_line(power: PowerOnTrace, series: PowerSeries) -> _Line:
         knots, level = distances.earlier(power.times, centre_ps), power.watts
     else:
         knots, level = power.times[rows] - centre_ps, power.watts[rows]
-    return _Line(_shared(knots), level, level[:-1], level[1:], is_read, gaps, bool(is_read.all()))
+    return _Line(
+        knots=_shared(knots),
+        level=level,
+        left=level[:-1],
+        right=level[1:],
+        known=is_read,
+        gaps=gaps,
+        all_known=bool(is_read.all()),
+    )
 
 
 def _knots(
@@ -340,9 +362,6 @@ def _differences(line: _Line, kind: PowerKind) -> Floats:
     return differences
 
 
-# ── energy ───────────────────────────────────────────────────────────────────────────────────────
-
-
 class _Energies(NamedTuple):
     """Joules up to each knot, by straight lines and where every reading holds."""
 
@@ -363,8 +382,7 @@ def _energies(
     # Columns are made where their sums will stand: what is written to fresh memory costs more than
     # what is counted.
     sums, energy, hold_energy = bridge.room_for_two(len(seconds))
-    area = energy[1:]
-    np.add(line.left, line.right, out=area)
+    area = np.add(line.left, line.right, out=energy[1:])
     area *= seconds
     area /= 2
     if not line.all_known:
@@ -372,24 +390,36 @@ def _energies(
     knots = line.knots
     if kind is PowerKind.INTERVAL:
         energy = summed_up(area)
-        hold_end = int(knots[-1]) if len(knots) else 0
-        return _Energies(energy, knots, np.append(line.left, 0.0), energy, hold_end)
+        return _Energies(
+            energy=energy,
+            hold_at=knots,
+            hold_power=np.append(line.left, 0.0),
+            hold_energy=energy,
+            hold_end=int(knots[-1]) if len(knots) else 0,
+        )
     times, watts = power.times, power.watts
-    refresh_s = sensor_times.refresh_s
+    refresh_ps = sensor_times.refresh_s * PS_PER_S
     # Each reading is held for one refresh, centred on it; the last one for a refresh, too.
-    early_ps = sensor_times.centre_ps + round(refresh_s * PS_PER_S / 2)
+    early_ps = sensor_times.centre_ps + round(refresh_ps / 2)
     hold_at, hold_power = _shared(distances.earlier(times, early_ps)), watts
-    hold_end = int(hold_at[-1]) + round(refresh_s * PS_PER_S) if len(times) else 0
+    hold_end = int(hold_at[-1]) + round(refresh_ps) if len(times) else 0
     if line.gaps.any() or np.isnan(watts).any():
         hold_power = np.nan_to_num(watts)
         hold_power[:-1][line.gaps] = 0.0
     if len(knots) == len(times):
         np.multiply(hold_power[:-1], seconds, out=hold_energy[1:])
         np.cumsum(sums, out=sums)
-        return _Energies(energy, hold_at, hold_power, hold_energy, hold_end)
-    row_seconds = np.diff(times) / _PS_PER_S_FLOAT
-    hold_energy = summed_up(hold_power[:-1] * row_seconds)
-    return _Energies(summed_up(area), hold_at, hold_power, hold_energy, hold_end)
+    else:
+        held_s = np.diff(times) / _PS_PER_S_FLOAT
+        hold_energy = summed_up(hold_power[:-1] * held_s)
+        energy = summed_up(area)
+    return _Energies(
+        energy=energy,
+        hold_at=hold_at,
+        hold_power=hold_power,
+        hold_energy=hold_energy,
+        hold_end=hold_end,
+    )
 
 
 def _bridges(
@@ -409,4 +439,12 @@ def _bridges(
     if covered is None:
         covered = (line.knots - line.knots[0]) / _PS_PER_S_FLOAT
     paused_s = np.where(is_paused, between.seconds - refresh, 0.0)
-    return bridge.build(line.knots, line.left, line.right, line.known, energy, covered, paused_s)
+    return bridge.build(
+        knots=line.knots,
+        left=line.left,
+        right=line.right,
+        known=line.known,
+        energy=energy,
+        covered=covered,
+        paused_s=paused_s,
+    )

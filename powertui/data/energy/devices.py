@@ -90,7 +90,14 @@ def pairs(
     names = {number: processes[0].name for number, processes in planes.items()}
     if len(planes) == len(channels) == 1:
         (name,), (channel,) = names.values(), channels
-        return (Pair(name, channel, DeviceEvidence.ONLY, "the only GPU on both sides"),)
+        return (
+            Pair(
+                device=name,
+                channel=channel,
+                how=DeviceEvidence.ONLY,
+                why="the only GPU on both sides",
+            ),
+        )
     # A single device and its channel need no comparison.
     from powertui.data.energy import device_signal
 
@@ -143,16 +150,31 @@ class _Matching:
         if by_identity is not None:
             is_own = self.power[by_identity].series.sensor.source == IN_TRACE
             why = "counted by the device itself" if is_own else "by its UUID or PCI address"
-            return Pair(name, by_identity, DeviceEvidence.IDENTITY, why)
+            return Pair(
+                device=name,
+                channel=by_identity,
+                how=DeviceEvidence.IDENTITY,
+                why=why,
+            )
         if by_signal is not None and by_signal == same_number:
             why = "by its number, and its power follows what ran there"
-            return Pair(name, by_signal, DeviceEvidence.FOLLOWS, why)
+            return Pair(
+                device=name,
+                channel=by_signal,
+                how=DeviceEvidence.FOLLOWS,
+                why=why,
+            )
         if by_signal is not None:
             why = (
                 f"its power follows what ran there, and no other's does: {self.variable} has "
                 "changed the order"
             )
-            return Pair(name, by_signal, DeviceEvidence.SIGNAL, why)
+            return Pair(
+                device=name,
+                channel=by_signal,
+                how=DeviceEvidence.SIGNAL,
+                why=why,
+            )
         from powertui.data.energy import device_signal
 
         likelier = device_signal.likelier_channels(scores, same_number)
@@ -163,17 +185,37 @@ class _Matching:
             why = (
                 f"by its power it is {' or '.join(channels)}: {self.variable} has changed the order"
             )
-            return Pair(name, None, DeviceEvidence.NONE, why)
+            return Pair(
+                device=name,
+                channel=None,
+                how=DeviceEvidence.NONE,
+                why=why,
+            )
         if self.is_reordered:
             why = (
                 f"{self.variable} has changed the order, and its power does not show which GPU "
                 "it is"
             )
-            return Pair(name, None, DeviceEvidence.NONE, why)
+            return Pair(
+                device=name,
+                channel=None,
+                how=DeviceEvidence.NONE,
+                why=why,
+            )
         if same_number is None or same_number in self.assigned:
-            return Pair(name, None, DeviceEvidence.NONE, "no channel has its number")
+            return Pair(
+                device=name,
+                channel=None,
+                how=DeviceEvidence.NONE,
+                why="no channel has its number",
+            )
         why = f"by its number alone: {self._doubt()}"
-        return Pair(name, same_number, DeviceEvidence.INDEX, why)
+        return Pair(
+            device=name,
+            channel=same_number,
+            how=DeviceEvidence.INDEX,
+            why=why,
+        )
 
     def _with_number(self, number: int) -> int | None:
         for row, device in self.channels.items():

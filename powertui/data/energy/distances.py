@@ -62,12 +62,17 @@ def _apart(times: Int64s, _: int) -> Apart:
     seconds = np.diff(times) / float(PS_PER_S)
     seconds.flags.writeable = False
     if not len(seconds):
-        return Apart(seconds, np.inf, 0.0, np.nan)
+        return Apart(
+            seconds=seconds,
+            least=np.inf,
+            most=0.0,
+            usual=np.nan,
+        )
     return Apart(
-        seconds,
-        float(seconds.min()),
-        float(seconds.max()),
-        float(np.median(seconds[:_MEDIAN_DIFFERENCES])),
+        seconds=seconds,
+        least=float(seconds.min()),
+        most=float(seconds.max()),
+        usual=float(np.median(seconds[:_MEDIAN_DIFFERENCES])),
     )
 
 

@@ -77,7 +77,12 @@ class ExpectedEdges:
 
     def rows(self, rows: Int64s) -> ExpectedEdges:
         """Some of them, in any shape."""
-        return ExpectedEdges(self.at[rows], self.half_s[rows], self.sign[rows], self.kind[rows])
+        return ExpectedEdges(
+            at=self.at[rows],
+            half_s=self.half_s[rows],
+            sign=self.sign[rows],
+            kind=self.kind[rows],
+        )
 
 
 class OffsetWeights(NamedTuple):
@@ -96,7 +101,12 @@ def sorted_edges(moments: Sequence[tuple[float, float, float, int]]) -> Expected
     """From (moment, ±, sign, kind) in any order."""
     columns = np.array(sorted(moments), np.float64).reshape(-1, 4)
     kind = columns[:, 3].astype(np.int64)
-    return ExpectedEdges(columns[:, 0], columns[:, 1], columns[:, 2], kind)
+    return ExpectedEdges(
+        at=columns[:, 0],
+        half_s=columns[:, 1],
+        sign=columns[:, 2],
+        kind=kind,
+    )
 
 
 def offset_weights(

@@ -31,7 +31,13 @@ class _Rows(NamedTuple):
 def _rows(edge: int) -> _Rows:
     before = _EDGES + 2 * edge
     far_before = 3 * _EDGES + 2 * edge
-    return _Rows(edge, before, before + 1, far_before, far_before + 1)
+    return _Rows(
+        edge=edge,
+        before=before,
+        after=before + 1,
+        far_before=far_before,
+        far_after=far_before + 1,
+    )
 
 
 def moved_to_steps(reading: CurveEntries, energy: Floats, watts: Floats) -> Floats:

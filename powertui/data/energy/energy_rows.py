@@ -51,7 +51,14 @@ def profile_rows(account: Account, *, with_epochs: bool = True) -> list[EnergyRo
     epochs = account.epoch_energies if with_epochs else ()
     if not epochs:
         per_step = account.per_step(None)
-        inner = _inside(account, None, lo, hi, account.energy(lo, hi), per_step)
+        inner = _inside(
+            account=account,
+            index=None,
+            lo=lo,
+            hi=hi,
+            energy=account.energy(lo, hi),
+            per_step=per_step,
+        )
         rows = [replace(row, level=0) for row in inner]
         return [*rows, _whole(account, lo, hi, None if rows else per_step)]
     lo, hi = min(lo, epochs[0].lo), max(hi, *(epoch.hi for epoch in epochs))
@@ -59,15 +66,22 @@ def profile_rows(account: Account, *, with_epochs: bool = True) -> list[EnergyRo
     rows = _beside_epochs(account, lo, epochs[0].lo, "before the first epoch")
     for epoch in epochs:
         per_step = account.per_step(epoch.index)
-        inner = _inside(account, epoch.index, epoch.lo, epoch.hi, epoch.energy, per_step)
+        inner = _inside(
+            account=account,
+            index=epoch.index,
+            lo=epoch.lo,
+            hi=epoch.hi,
+            energy=epoch.energy,
+            per_step=per_step,
+        )
         rows.append(
             EnergyRow(
-                "epoch",
-                f"epoch {epoch.number}",
-                epoch.number,
-                epoch.hi - epoch.lo,
-                epoch.energy,
-                epoch.lo,
+                kind="epoch",
+                name=f"epoch {epoch.number}",
+                epoch=epoch.number,
+                length=epoch.hi - epoch.lo,
+                energy=epoch.energy,
+                start=epoch.lo,
                 steps=int((account.steps.epoch == epoch.index).sum()),
                 per_step=per_step,
             )
@@ -83,12 +97,12 @@ def _whole(account: Account, lo: int, hi: int, per_step: Energy | None) -> Energ
     is_profile = (lo, hi) == account.trace.span
     steps = len(account.steps) if per_step is not None else 0
     return EnergyRow(
-        "whole",
-        "the whole profile" if is_profile else "all of it",
-        None,
-        hi - lo,
-        account.energy(lo, hi),
-        lo,
+        kind="whole",
+        name="the whole profile" if is_profile else "all of it",
+        epoch=None,
+        length=hi - lo,
+        energy=account.energy(lo, hi),
+        start=lo,
         steps=steps or None,
         per_step=per_step,
     )
@@ -98,7 +112,16 @@ def _beside_epochs(account: Account, lo: int, hi: int, name: str) -> list[Energy
     energy = account.drew(lo, hi) if hi > lo else None
     if energy is None or not energy.resolved:
         return []
-    return [EnergyRow("beside", name, None, hi - lo, energy, lo)]
+    return [
+        EnergyRow(
+            kind="beside",
+            name=name,
+            epoch=None,
+            length=hi - lo,
+            energy=energy,
+            start=lo,
+        )
+    ]
 
 
 def _inside(
@@ -123,10 +146,27 @@ def _inside(
     for kind, begin, end in _named_stretches(account, lo, hi, chosen):
         drawn = account.drew(begin, end)
         if drawn is not None and drawn.resolved and end - begin >= _MIN_ROW_SHARE * (hi - lo):
-            rows.append(EnergyRow(kind, kind, number, end - begin, drawn, begin, level=1))
+            rows.append(
+                EnergyRow(
+                    kind=kind,
+                    name=kind,
+                    epoch=number,
+                    length=end - begin,
+                    energy=drawn,
+                    start=begin,
+                    level=1,
+                )
+            )
     if not rows:
         return []
-    epoch_row = EnergyRow("epoch", "", number, hi - lo, energy, lo)
+    epoch_row = EnergyRow(
+        kind="epoch",
+        name="",
+        epoch=number,
+        length=hi - lo,
+        energy=energy,
+        start=lo,
+    )
     rest = remainder_row(epoch_row, rows, f"{count} steps" if count else "the rest")
     if rest is not None:
         is_steps = bool(count)
@@ -184,7 +224,13 @@ def remainder_row(total: EnergyRow, parts: Sequence[EnergyRow], name: str) -> En
     if length <= 0:
         return None
     energy = _remainder(total.energy, [part.energy for part in parts])
-    return EnergyRow("rest", name, None, length, energy)
+    return EnergyRow(
+        kind="rest",
+        name=name,
+        epoch=None,
+        length=length,
+        energy=energy,
+    )
 
 
 def _remainder(total: Energy | None, parts: Sequence[Energy | None]) -> Energy | None:

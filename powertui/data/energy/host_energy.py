@@ -178,10 +178,10 @@ def table(opened: Opened, energy: RunEnergy) -> Table:
 
     columns = (text_column("of", "host", names, weight=9), *tables.figures(energies))
     return Table(
-        "hosts",
-        "Energy of each host",
-        columns,
-        place,
+        id="hosts",
+        title="Energy of each host",
+        columns=columns,
+        place=place,
         empty=tables.NO_POWER,
         key=("of",),
         noun="row",

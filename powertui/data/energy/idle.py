@@ -84,7 +84,15 @@ class _Levels(NamedTuple):
     alike: float  # W: levels so near to each other are one
 
 
-_NO_LEVELS = _Levels(np.nan, np.nan, np.nan, np.nan, np.nan, 0.0, 0.0)
+_NO_LEVELS = _Levels(
+    pauses=np.nan,
+    before=np.nan,
+    after=np.nan,
+    within=np.nan,
+    work=np.nan,
+    rests=0.0,
+    alike=0.0,
+)
 
 
 def given(watts: float) -> IdlePower:

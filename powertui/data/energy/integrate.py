@@ -240,7 +240,14 @@ def own_clock(series: PowerSeries) -> PowerOnTrace:
     """A log placed on nothing but itself, for answers that need no trace."""
     first_ns = int(series.times[0]) if len(series) else 0
     offset_ps = -first_ns * PS_PER_NS
-    return placing.on_trace(series, offset_ps, offset_ps, offset_ps, "aligned", "its own clock")
+    return placing.on_trace(
+        series=series,
+        offset_ps=offset_ps,
+        lo_ps=offset_ps,
+        hi_ps=offset_ps,
+        status="aligned",
+        source="its own clock",
+    )
 
 
 def upto(power: PowerOnTrace, times_ps: Int64s) -> tuple[Floats, Floats]:

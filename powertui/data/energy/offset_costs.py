@@ -95,7 +95,13 @@ class OffsetCosts:
             # stand far below.
             base_w, idle, usual_w = base_w - swing / 2, _UNSEEN_IDLE_SHARE, swing / 2
         self.like = Likeness(
-            shares, base_w, swing, self.floor, self.floor, idle=idle, usual_w=usual_w
+            shares=shares,
+            base_w=base_w,
+            swing_w=swing,
+            scale=self.floor,
+            floor=self.floor,
+            idle=idle,
+            usual_w=usual_w,
         )
         self.length = float(np.median(data.hi - data.lo))
         forgetful_ways = ((-forget_s, price) for forget_s, price in data.forgets)

@@ -126,7 +126,12 @@ class OffsetSearch(OffsetCosts):
             centres = bounds.clip(centres - (stretch - 1) * float(np.median(data.hi)))
             choices, step = self._fine(centres, near, data, bounds.wider(near))
         choices = self._with_grid(choices, step, grid, bounds)
-        return SearchedOffsets(choices, step, near, ppm)
+        return SearchedOffsets(
+            choices=choices,
+            step=step,
+            near=near,
+            ppm=ppm,
+        )
 
     def _grid(self, near: float) -> _Grid:
         """The steps of the passes, by how long a reading's window is."""

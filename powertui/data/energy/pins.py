@@ -56,7 +56,12 @@ def fit(pins: Pins) -> ClockFit | None:
     spread = float(rest.std(ddof=1)) if len(rest) > 1 else 0.0
     # A single pin is as good as an eye on a screen: a tenth of a second is claimed, no less.
     half = max(Z95 * spread / np.sqrt(len(rest)), 0.1 / np.sqrt(len(rest)))
-    return ClockFit(offset + pins.nudge_s, float(half), ppm, float(np.abs(rest - offset).max()))
+    return ClockFit(
+        offset_s=offset + pins.nudge_s,
+        half_s=float(half),
+        ppm=ppm,
+        worst_s=float(np.abs(rest - offset).max()),
+    )
 
 
 def read(path: str) -> Pins:

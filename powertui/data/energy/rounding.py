@@ -131,7 +131,12 @@ def steady_rounding(level: Floats, seconds: Floats, step: float) -> Steady | Non
     steps = round((high - low) / step) + 1
     every = -(-len(level) // _MAX_ROWS)
     rows = -(-len(level) // every)
-    quantizer = _Quantizer(low, step, every, steps + steps % 2)
+    quantizer = _Quantizer(
+        low=low,
+        step=step,
+        every=every,
+        even_steps=steps + steps % 2,
+    )
     upto = np.empty((rows + 1, quantizer.even_steps))
     upto[0] = 0.0
     # Two steps side by side, as one complex number: summed up together, they take half the time.

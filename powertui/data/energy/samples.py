@@ -149,7 +149,15 @@ def power_samples(series: PowerSeries) -> Samples:
     """The rows that are really new, each with the window that it is the mean of."""
     if len(series) == 0:
         nothing = np.empty(0)
-        return Samples(nothing, nothing, nothing, 1.0, 0.0, 0.0, ())
+        return Samples(
+            lo=nothing,
+            hi=nothing,
+            watts=nothing,
+            refresh=1.0,
+            late=0.0,
+            quantum=0.0,
+            windows=(),
+        )
     described, kind = series.sensor, series.kind
     times = series.times / NS_PER_S
     usual = float(np.median(np.diff(times))) if len(times) > 1 else 1.0
@@ -163,7 +171,15 @@ def power_samples(series: PowerSeries) -> Samples:
     watts = series.watts[is_new]
     if kind is PowerKind.INTERVAL:
         lo = np.concatenate([times[:1] - poll, times[:-1]])
-        return Samples(lo[is_new], times[is_new], watts, refresh, 0.0, quantum, ())
+        return Samples(
+            lo=lo[is_new],
+            hi=times[is_new],
+            watts=watts,
+            refresh=refresh,
+            late=0.0,
+            quantum=quantum,
+            windows=(),
+        )
     window = described.window_s.value if described.window_s else refresh
     late = poll / 2 if is_held else 0.0
     if described.window_s is None:

@@ -91,7 +91,13 @@ def stretches(
         return []
     values = difference[columns]
     size = max(1, int(np.ceil(len(values) / _MAX_BINS)))
-    scale = _Scale(block, size, max(1, int(np.ceil(least / size))), floor, looks)
+    scale = _Scale(
+        block=block,
+        size=size,
+        least_bins=max(1, int(np.ceil(least / size))),
+        floor=floor,
+        looks=looks,
+    )
     is_used = np.zeros(len(values), np.bool_)
     results: list[ScannedStretch] = []
     for _ in range(_MAX_STRETCHES):
@@ -183,7 +189,14 @@ def _trial(stretch: _Candidate, scale: _Scale, rng: np.random.Generator) -> _Tri
     else:
         score = height * float(np.sqrt(stretch.length / scale.size))
         enough = _FALSE_ALARM_CHANCE / scale.looks
-        by_noise = scale.looks * _chance(rest, score, memory, scale, rng, enough)
+        by_noise = scale.looks * _chance(
+            rest=rest,
+            score=score,
+            block=memory,
+            scale=scale,
+            rng=rng,
+            enough=enough,
+        )
         p = max(by_student, min(1.0, by_noise))
     return _Trial(error=error, p=p, tail=by_student, blocks=blocks)
 

@@ -92,7 +92,13 @@ def of_one(
     `assumed` to be. `other_gpus` are none that its profile shows: they count in no sum of parts.
     """
     rows = [row for row, channel in enumerate(series) if len(channel)]
-    machine = _Machine(series, rows, _label, frozenset(assumed), frozenset(other_gpus))
+    machine = _Machine(
+        series=series,
+        rows=rows,
+        named=_label,
+        assumed=frozenset(assumed),
+        other_gpus=frozenset(other_gpus),
+    )
     return machine.addends()
 
 
@@ -110,7 +116,12 @@ def total(series: Sequence[PowerSeries]) -> Addends:
     picked: list[int] = []
     words: list[str] = []
     for host, rows in rows_of_host.items():
-        of_host = _Machine(series, rows, _name, is_owned=False).addends()
+        of_host = _Machine(
+            series=series,
+            rows=rows,
+            named=_name,
+            is_owned=False,
+        ).addends()
         picked += of_host.indices
         if of_host.text:
             words.append(f"{host}: {of_host.text}" if host else of_host.text)

@@ -42,7 +42,13 @@ class StepCounts(NamedTuple):
     own: float  # share of all that met the readings in a phase of their own
 
 
-_NO_STEPS = StepCounts(0, 0, 0, 0, 1.0)
+_NO_STEPS = StepCounts(
+    at_once=0,
+    between=0,
+    two=0,
+    all=0,
+    own=1.0,
+)
 
 
 def count_steps(stretch: ReadingStretch) -> tuple[StepCounts, StepCounts]:
@@ -144,7 +150,13 @@ def _counts(steps: Sequence[_Steps]) -> StepCounts:
     up = np.concatenate([some.up for some in steps])
     own_phases = _phases(np.sort(at[up])) + _phases(np.sort(at[~up]))
     at_once, between, two = counts
-    return StepCounts(at_once, between, two, total, own_phases / total)
+    return StepCounts(
+        at_once=at_once,
+        between=between,
+        two=two,
+        all=total,
+        own=own_phases / total,
+    )
 
 
 def _phases(at: Floats) -> float:

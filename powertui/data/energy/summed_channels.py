@@ -134,7 +134,15 @@ def summed(channels: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
     hi = max(channel.offset_hi_ps - channel.offset_ps for channel in channels)
     statuses = [channel.status for channel in channels]
     status = max(statuses, key=lambda status: main_log.STATUS_RANK[status])
-    return placing.on_trace(series, 0, lo, hi, status, first.source, _places(channels))
+    return placing.on_trace(
+        series=series,
+        offset_ps=0,
+        lo_ps=lo,
+        hi_ps=hi,
+        status=status,
+        source=first.source,
+        places=_places(channels),
+    )
 
 
 def _places(channels: Sequence[PowerOnTrace]) -> list[LogPlace]:

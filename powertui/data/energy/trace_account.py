@@ -209,7 +209,17 @@ class Account:
             if by_wall and wall_epoch and (wall_epoch.start, wall_epoch.end) == (lo, hi):
                 account, edge = by_wall, wall_epoch.slack / Z95
             energy = account.energy(lo, hi, edge_ps=edge)
-            energies.append(EpochEnergy(index, number, lo, hi, edge, energy, account))
+            energies.append(
+                EpochEnergy(
+                    index=index,
+                    number=number,
+                    lo=lo,
+                    hi=hi,
+                    edge=edge,
+                    energy=energy,
+                    told_by=account,
+                )
+            )
         return tuple(energies)
 
     def of_window(self, lo: int, hi: int) -> Energy | None:
@@ -264,14 +274,14 @@ class Account:
         context = log_alignment.AlignmentContext(self.trace, self.steps, self.epochs)
         throttled = throttling.throttled_stretches(channel.power for channel in self.placed)
         inputs = trace_findings.FindingInputs(
-            self.trace,
-            self.steps,
-            self.epochs,
-            self.power,
-            scalars,
-            context.training,
-            throttled,
-            self.near if around else None,
+            trace=self.trace,
+            steps=self.steps,
+            epochs=self.epochs,
+            power=self.power,
+            scalars=scalars,
+            training=context.training,
+            held=throttled,
+            near=self.near if around else None,
         )
         return trace_findings.findings_in_trace(inputs, ops)
 

@@ -122,7 +122,13 @@ def _of_machine(
     reason = "no power of it is known"
     if account_of_machine is not None and account_of_machine.power is not None:
         watts, reason = _wait_watts(account_of_machine.power, account_of_machine.trace.span, waits)
-    return WaitEnergy(machine, tuple(ranks), wait_s, watts, reason)
+    return WaitEnergy(
+        machine=machine,
+        ranks=tuple(ranks),
+        wait_s=wait_s,
+        watts=watts,
+        reason=reason,
+    )
 
 
 def _wait_stretches(lateness: Lateness, rank: int) -> CoveredTime:

@@ -82,7 +82,16 @@ def _drawn(channels: Sequence[PowerSeries], lo: Int64s, hi: Int64s) -> list[Ener
         parts.append(
             list(
                 integrate.energies(
-                    placing.on_trace(described, 0, 0, 0, "aligned", "its own clock"), lo, hi
+                    placing.on_trace(
+                        series=described,
+                        offset_ps=0,
+                        lo_ps=0,
+                        hi_ps=0,
+                        status="aligned",
+                        source="its own clock",
+                    ),
+                    lo,
+                    hi,
                 )
             )
         )

@@ -54,7 +54,12 @@ class _Session:
         """From one moment to another; of no length where one is missing or they are turned."""
         if not self.has_length or first is None or last is None or last <= first:
             return EstimatorSpan(name, 0)
-        return EstimatorSpan(name, last - first, first, last)
+        return EstimatorSpan(
+            name=name,
+            length_ns=last - first,
+            start_ns=first,
+            end_ns=last,
+        )
 
 
 def estimator_spans(entry: RunEntry, limit: MemoryLimit) -> list[EstimatorSpan]:
@@ -116,7 +121,13 @@ def _model_fn(all_of_it: EstimatorSpan, infeed: EstimatorSpan) -> EstimatorSpan:
     if infeed.start_ns is not None and infeed.end_ns is not None:
         without = (infeed.start_ns, infeed.end_ns)
     length = max(0, all_of_it.length_ns - infeed.length_ns)
-    return EstimatorSpan(all_of_it.name, length, all_of_it.start_ns, all_of_it.end_ns, without)
+    return EstimatorSpan(
+        name=all_of_it.name,
+        length_ns=length,
+        start_ns=all_of_it.start_ns,
+        end_ns=all_of_it.end_ns,
+        without=without,
+    )
 
 
 def _after(before: _Session, session: _Session, names: tuple[str, str]) -> Iterator[EstimatorSpan]:

@@ -425,10 +425,10 @@ def detection_limits(
         longest_s=layers.longest_stretch_s(readings),
     )
     promised = limits(
-        readings,
-        loads.noise,
-        span,
-        mattering,
+        readings=readings,
+        noise=loads.noise,
+        span=span,
+        mattering=mattering,
         apart=(*unknown, *elsewhere),
         searched=searched,
     )

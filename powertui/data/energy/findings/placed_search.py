@@ -110,7 +110,12 @@ def _over_all_places(by_place: Sequence[_LoadsAtPlace], span: _Span) -> FoundLoa
     likeliest = by_place[0]
     likeliest_loads = likeliest.loads
     if likeliest_loads.expected.reason:
-        return FoundLoads((), None, None, reason=likeliest_loads.expected.reason)
+        return FoundLoads(
+            boxes=(),
+            expected=None,
+            noise=None,
+            reason=likeliest_loads.expected.reason,
+        )
     # Boxes are compared on the log's own clock, on which they do not move from place to place.
     on_log = [[box.moved(-place.offset) for box in place.loads.boxes] for place in by_place]
     weights = [place.weight for place in by_place]

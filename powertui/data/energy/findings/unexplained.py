@@ -25,7 +25,12 @@ def unexplained_power(
 ) -> FoundLoads:
     """What the channel drew that nothing in the trace explains."""
     if trace.span[1] <= trace.span[0]:
-        return FoundLoads((), None, None, reason="the profile is empty")
+        return FoundLoads(
+            boxes=(),
+            expected=None,
+            noise=None,
+            reason="the profile is empty",
+        )
     work = work_columns.kind_seconds(trace, steps, expected_work.activities(trace))
     usual_pace = expected_power.training_pace(scalars, trace.clock)
     training_s = None
@@ -35,8 +40,8 @@ def unexplained_power(
 
     def expect(data: Samples, unsure: WindowPrior) -> Expectation:
         return expected_power.expected_power(
-            data,
-            work,
+            data=data,
+            work=work,
             unsure=unsure,
             pace=usual_pace,
             training=training_s,
