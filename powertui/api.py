@@ -30,11 +30,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias, overload
+from typing import TYPE_CHECKING, TypeAlias, overload
 
 from powertui import config
 from powertui.data import elsewhere, logdir
 from powertui.data.asked import ReadOptions
+from powertui.data.host_readers import HostReading
 from powertui.data.limits import MemoryLimit
 from powertui.data.logdir import Logdir
 from powertui.data.training.training import Trainings
@@ -44,6 +45,9 @@ from powertui.report.frames import TimeUnit
 from powertui.report.training_view import TrainingView
 from powertui.run_view import RunView
 from powertui.trace_view import TraceView, check_unit
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 __all__ = ["Answer", "RunView", "Runs", "TraceView"]  # not "open": see powertui/__init__.py
 
@@ -59,6 +63,7 @@ def open(
     max_memory: str | int | None = None,
     power_hosts: Mapping[str, str] | None = None,
     unit: TimeUnit = "s",
+    executor: Executor | None = None,
 ) -> Runs:
     """The runs of a logdir, a run folder or one profile: now only names and sizes are read.
 
@@ -67,7 +72,8 @@ def open(
     step. `max_memory` is how much memory one file may take when it is read ("24G", bytes, or
     "none"); without it, half of what is free. `power_hosts` is whose power it is where the names
     differ ({"bmc-17": "host-a"}), in addition to the config file's table. `unit` is what times are
-    in: "s" seconds, "ps" whole picoseconds (of what was recorded; answers are in seconds). Raises
+    in: "s" seconds, "ps" whole picoseconds (of what was recorded; answers are in seconds).
+    `executor`, any `concurrent.futures.Executor`, reads the hosts of a run of many. Raises
     `powertui.errors.UnreadableFile` when there is nothing at that path.
     """
     check_unit(unit)
@@ -83,6 +89,7 @@ def open(
         power_hosts=tuple((power_hosts or {}).items()),
         usual_hosts=settings.power_hosts,
         called_hosts=settings.called_hosts,
+        hosts=HostReading(executor),
     )
     location = os.fspath(path)
     if location != "-" and not elsewhere.is_address(location):

@@ -13,6 +13,7 @@ from powertui.data.limits import MACHINE, MemoryLimit
 from powertui.value_types import dataclass
 
 if TYPE_CHECKING:
+    from powertui.data.host_parts import HostReader
     from powertui.power_server import PowerServer
 
 # By whose rules TensorBoard's tools are computed: TensorFlow's up to 2.10 with copies told as
@@ -53,6 +54,8 @@ class ReadOptions:
     find_power: bool = True  # also take the logs that lie with the run
     columns: LogColumns | None = None
     limit: MemoryLimit = MACHINE  # of the memory that one file may take
+    # Who reads the hosts of a run of many; None: this process, one after the other.
+    hosts: HostReader | None = None
     match_clocks: bool = False  # hosts' clocks are corrected by the collectives that they share
     power_hosts: tuple[
         tuple[str, str], ...

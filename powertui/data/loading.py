@@ -8,10 +8,10 @@ looked at while the rest is still being read. Both stop at once when `progress` 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from powertui.data import elsewhere
 from powertui.data.asked import LogColumns, ReadOptions
@@ -29,12 +29,16 @@ from powertui.errors import FileChanged, UnreadableFile
 from powertui.value_types import dataclass
 
 if TYPE_CHECKING:
+    from powertui.data.host_parts import HostPart, HostQuestion, HostReader
+    from powertui.data.host_trace import HeldEvents
     from powertui.data.power.options import PowerLog
     from powertui.power_server import FetchedPower, PowerQuestion, PowerServer
 
 LOADING = "still loading"
 
 
+# Of fewer hosts all is kept: what one of them holds is no part of the whole to save. Chosen.
+_MIN_HOSTS = 8
 _NO_POWER_UNITS = ("", "bytes")  # of counters, which nearly all have: no need to look closer
 
 
@@ -172,6 +176,42 @@ def stream_run(
     yield loader.finish()
 
 
+class LoadedHost(NamedTuple):
+    """One host of a run, wholly."""
+
+    trace: Trace | None  # None where none of its files could be read
+    steps: Steps
+    epochs: Epochs
+    power: tuple[PowerSeries, ...]  # that its profile itself holds
+    warnings: tuple[Warn, ...]
+    errors: tuple[UnreadableFile, ...]
+
+
+def load_host(entry: RunEntry, options: ReadOptions, beside: Beside) -> LoadedHost:
+    """Read the only host of an entry; `beside`: where the scalars of its run are read already."""
+    loader = _Loader(entry, options, silent, beside)
+    loader.read_logs()
+    loader.warnings.clear()  # those of the scalars are the run's
+    loader.errors.clear()
+    for _ in loader.read_profile(entry.profiles[0], partial=False):
+        pass
+    warnings, errors = tuple(loader.warnings), tuple(loader.errors)
+    if not loader.done:
+        return LoadedHost(None, no_steps("").steps, Epochs(), (), warnings, errors)
+    trace = loader.done[0]
+    power = tuple(_power_in_trace(trace))
+    return LoadedHost(trace, loader.steps[0], loader.epochs[0], power, warnings, errors)
+
+
+def _power_in_trace(trace: Trace) -> Sequence[PowerSeries]:
+    """What a profile itself recorded of power."""
+    if all(counter.unit in _NO_POWER_UNITS for counter in trace.counters):
+        return ()
+    from powertui.data.power import in_trace
+
+    return tuple(in_trace.series(trace))
+
+
 @dataclass
 class _Loader:
     entry: RunEntry
@@ -185,15 +225,22 @@ class _Loader:
     power: list[PowerSeries] = field(default_factory=list)
     warnings: list[Warn] = field(default_factory=list)
     errors: list[UnreadableFile] = field(default_factory=list)
+    # Power that was found in the profiles of hosts whose events are not kept.
+    power_of_hosts: list[PowerSeries] = field(default_factory=list)
+    has_host_parts: bool = False
     bytes_before: int = 0
     events_before: int = 0
 
     def traces(self, *, partial: bool) -> Iterator[Run]:
         """Read all profiles. Small things come first: the clock of the first part needs them."""
         self.warnings += self.entry.problems
-        self._read_logs()
+        self.read_logs()
+        reader = self.options.hosts
+        if reader is not None and self._has_many_hosts():
+            yield from self._read_hosts(reader, partial=partial)
+            return
         for file in self.entry.profiles:
-            yield from self._read_profile(file, partial=partial)
+            yield from self.read_profile(file, partial=partial)
 
     def finish(self) -> Run:
         """What is left to read, and the run."""
@@ -243,7 +290,7 @@ class _Loader:
 
     # ── profiles ──
 
-    def _read_profile(self, file: ProfileFile, *, partial: bool) -> Iterator[Run]:
+    def read_profile(self, file: ProfileFile, *, partial: bool) -> Iterator[Run]:
         """One host, from its best file; from its second one when the first cannot be read."""
         seconds = [alternate for alternate in self.entry.alternates if alternate.host == file.host]
         for candidate in (file, *seconds):
@@ -290,9 +337,90 @@ class _Loader:
         self.epochs.append(marks)
         self.events_before += trace.event_count
 
+    # ── many hosts ──
+
+    def _has_many_hosts(self) -> bool:
+        """Whether their events are let go of, and read again when asked for: not those of files
+        that are still on another machine, or of a pipe.
+        """
+        files = (*self.entry.profiles, *self.entry.alternates)
+        if len(self.entry.profiles) < _MIN_HOSTS or any(file.path == "-" for file in files):
+            return False
+        return not any(elsewhere.away(file.path) for file in files)
+
+    def _read_hosts(self, reader: HostReader, *, partial: bool) -> Iterator[Run]:
+        """The first host here, so that it is seen at once, and the others by whoever reads them."""
+        from powertui.data.host_parts import HostPart
+        from powertui.data.host_trace import HeldEvents, small_fields
+
+        self.has_host_parts = True
+        held = HeldEvents()
+        first, *others = self.entry.profiles
+        yield from self.read_profile(first, partial=partial)
+        if self.done:
+            trace = self.done.pop()
+            self.power_of_hosts += _power_in_trace(trace)
+            if trace.stamp is not None:
+                held.put(0, trace)
+                part = HostPart(path=trace.path, small=small_fields(trace))
+                trace = self._host_trace(part, trace.stamp, held)
+            self.done.append(trace)
+            yield self._run()
+        questions = [self._host_question(file) for file in others]
+        for file, question, part in zip(
+            others, questions, reader.parts(questions, self._report_hosts), strict=True
+        ):
+            self._take(part, question, held)
+            self.bytes_before += file.size
+            self._report_hosts()
+            yield self._run()
+        self.warnings += reader.warnings()
+
+    def _report_hosts(self) -> None:
+        self.progress(self.bytes_before, self.entry.size, self.events_before)
+
+    def _host_question(self, file: ProfileFile) -> HostQuestion:
+        from powertui.data.host_parts import HostQuestion
+
+        seconds = tuple(other for other in self.entry.alternates if other.host == file.host)
+        entry = replace(
+            self.entry, profiles=(file,), alternates=seconds, power=(), above=(), problems=()
+        )
+        options = ReadOptions(
+            step_marker=self.options.step_marker, tz=self.options.tz, limit=self.options.limit
+        )
+        stamps = []
+        for candidate in (file, *seconds):
+            stamp = _stamp(candidate.path)
+            if stamp is not None:
+                stamps.append((candidate.path, stamp))
+        return HostQuestion(entry, options, tuple(stamps))
+
+    def _take(self, part: HostPart, question: HostQuestion, held: HeldEvents) -> None:
+        """A host as it was read elsewhere."""
+        for failed in part.failed:
+            self.errors.append(UnreadableFile(failed.path, failed.problem, hint=failed.hint))
+        self.warnings += part.warnings
+        if part.small is None:
+            return
+        assert part.steps is not None
+        assert part.epochs is not None
+        self.done.append(self._host_trace(part, dict(question.stamps)[part.path], held))
+        self.steps.append(part.steps)
+        self.epochs.append(part.epochs)
+        self.power_of_hosts += part.power
+        self.events_before += part.small["event_count"]
+
+    def _host_trace(self, part: HostPart, stamp: FileState, held: HeldEvents) -> Trace:
+        from powertui.data.host_trace import FileOfEvents, host_trace
+
+        assert part.small is not None
+        file = FileOfEvents(part.path, stamp, self.options.limit, len(self.done), held)
+        return host_trace(part.small, file, dict(part.answers))
+
     # ── what lies beside them ──
 
-    def _read_logs(self) -> None:
+    def read_logs(self) -> None:
         for file in self.entry.tfevents:
             try:
                 log = self.beside.tfevents(file.path, file.group, self.options.limit)
@@ -303,15 +431,11 @@ class _Loader:
             self.warnings += log.warnings
 
     def _power_in_traces(self) -> None:
-        recorded = [
-            trace
-            for trace in self.done
-            if any(counter.unit not in _NO_POWER_UNITS for counter in trace.counters)
-        ]
-        if recorded:
-            from powertui.data.power import in_trace
-
-            self.power += [series for trace in recorded for series in in_trace.series(trace)]
+        if self.has_host_parts:
+            self.power += self.power_of_hosts
+            return
+        for trace in self.done:
+            self.power += _power_in_trace(trace)
 
     def _read_power(self) -> None:
         nearby = [file.path for file in self.entry.power] if self.options.find_power else []

@@ -55,6 +55,9 @@ class Profile:
 
     def cached(self, key: Hashable, make: Callable[[], T]) -> T:
         """As `Opened.cached`, for this host."""
+        prepared = self.trace.prepared(key)
+        if prepared is not None:
+            return cast(T, prepared)
         return self.opened.cached((self.index, key), make)
 
     def metadata(self, process: Process) -> Iterator[tuple[str, tuple[Stat, ...]]]:
@@ -129,6 +132,7 @@ class Opened:
         self._lock = threading.RLock()
         self._answers: dict[Hashable, Any] = {}
         self._making: dict[Hashable, threading.Lock] = {}
+        self._listen()
 
     @property
     def name(self) -> str:
@@ -148,6 +152,7 @@ class Opened:
                 beside = self.around.beside if self.around is not None else self._beside
                 self._run = loading.load_run(self.entry, options=self.options, beside=beside)
                 self.complete = True
+                self._listen()
             return self._run
 
     def run_or_problem(self) -> tuple[Run | None, str]:
@@ -179,6 +184,15 @@ class Opened:
             self._run = run
             self.complete = complete
             self._answers.clear()
+            self._listen()
+
+    def _listen(self) -> None:
+        """Hear of hosts whose events are let go of: what was worked out of them goes with them."""
+        if self._run is not None and self._run.traces:
+            self._run.traces[0].on_dropped(self._let_go_of_host)
+
+    def _let_go_of_host(self, index: int) -> None:
+        self.forget(index)
 
     def keep(self, key: Hashable, made: object) -> None:
         """What somebody else worked out: `cached` will answer with it."""

@@ -1,20 +1,22 @@
-"""The same question to thousands of runs, or to the many hosts of one run, asked by as many
-processes as there are cores.
+"""The same question to thousands of runs, or to the many hosts of one run, through one seam:
+`concurrent.futures.Executor`.
 
-Each process is a copy of this one and takes every n-th run; answers come back through a pipe of its
-own, in order. One that ends early is no error: what it leaves is worked out here, so that whatever
-went wrong goes wrong where it can be told.
+What is sent is a function of a module with arguments and answers that can be pickled. Without an
+executor it goes to a process a core, each a copy of this one. Answers come back in order. What an
+executor cannot answer is worked out here, so that whatever went wrong goes wrong where it can be
+told.
 """
 
 from __future__ import annotations
 
 import os
-import pickle
 import signal
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, wait
 from contextlib import suppress
-from typing import BinaryIO, TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -24,48 +26,91 @@ MIN_RUNS = 32
 _MAX_PROCESSES = 8
 # Bytes of files that are read at the same time: what is made of them takes several times as much.
 _MAX_BYTES = 1 << 28
+# Chosen: a person who stops the reading waits no longer than that for it to notice.
+_WAIT_S = 0.1
+
+# In a process of a pool: the function, which came with the copy and was not sent.
+_inherited: Callable[[Any], Any] | None = None
 
 
 def each(
-    work: Callable[[T], R], items: Sequence[T], largest: int = 0, *, processes: int | None = None
+    function: Callable[[T], R],
+    items: Sequence[T],
+    largest: int = 0,
+    *,
+    min_items: int = MIN_RUNS,
+    processes: int | None = None,
 ) -> Iterator[R]:
-    """`work` of each item, in order.
+    """`function` of each item, in order, by a process a core where there are many items.
 
-    `largest` is the size of the largest in bytes: several of those at once must fit.
+    `largest` is the size of the largest in bytes: several of those at once must fit. `min_items`
+    are worth a process. A process with other threads is not copied: the copy would wait for ever
+    for what one of them holds.
     """
-    count = processes or _process_count(len(items), largest)
-    if count < 2:
-        yield from map(work, items)
+    count = processes or _process_count(len(items), largest, min_items)
+    if count < 2 or threading.active_count() > 1:
+        yield from map(function, items)
         return
-    yield work(items[0])  # what is imported for it is there for all copies
-    children: list[tuple[int, BinaryIO]] = []
+    yield function(items[0])  # what is imported for it is there for all copies
+    pool = process_pool(count, function)
     try:
-        rest = items[1:]
-        for number in range(count):
-            children.append(_child(work, rest[number::count], children))
-        alive = [True] * count
-        for index, item in enumerate(rest):
-            number = index % count
-            if alive[number]:
-                try:
-                    answer: R = pickle.load(children[number][1])
-                except (EOFError, pickle.UnpicklingError):
-                    alive[number] = False
-                else:
+        yield from answers(pool, _call_inherited, items[1:], here=function)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def answers(
+    executor: Executor,
+    function: Callable[[T], R],
+    items: Sequence[T],
+    *,
+    here: Callable[[T], R] | None = None,
+    on_wait: Callable[[], None] | None = None,
+    on_failed: Callable[[BaseException], None] | None = None,
+) -> Iterator[R]:
+    """`function` of each item by an executor, in order.
+
+    `here` answers for what the executor could not (without it, `function` does); `on_failed` hears
+    why. `on_wait` is called now and then, and may raise.
+    """
+    futures: list[Future[R]] = []
+    refusal: BaseException | None = None
+    try:
+        for item in items:
+            try:
+                futures.append(executor.submit(function, item))
+            except RuntimeError as error:  # its processes have ended, or it was shut down
+                refusal = error
+                break
+        for number, item in enumerate(items):
+            if number < len(futures):
+                future = futures[number]
+                _wait(future, on_wait)
+                failure = future.exception()
+                if failure is None:
+                    answer = future.result()
+                    futures[number] = future = Future()  # an answer that was given is not kept
                     yield answer
                     continue
-            yield work(item)
+            else:
+                failure = refusal
+            if on_failed is not None and failure is not None:
+                on_failed(failure)
+            yield (here or function)(item)
     finally:
-        for _, stream in children:
-            stream.close()  # a child that still writes gets an error, and ends
-        for pid, _ in children:
-            with suppress(ChildProcessError):
-                os.waitpid(pid, 0)
+        for future in futures:
+            future.cancel()
 
 
-def _process_count(items: int, largest: int) -> int:
+def _wait(future: Future[R], on_wait: Callable[[], None] | None) -> None:
+    while not wait([future], timeout=None if on_wait is None else _WAIT_S).done:
+        assert on_wait is not None
+        on_wait()
+
+
+def _process_count(items: int, largest: int, min_items: int = MIN_RUNS) -> int:
     """How many processes the items are worth, as memory and cores allow."""
-    count = min(items // MIN_RUNS, _MAX_PROCESSES, _MAX_BYTES // max(largest, 1))
+    count = min(items // min_items, _MAX_PROCESSES, _MAX_BYTES // max(largest, 1))
     if count < 2:
         return 1
     from powertui.cores import usable_cores  # only for many
@@ -73,30 +118,50 @@ def _process_count(items: int, largest: int) -> int:
     return min(count, usable_cores())
 
 
-def _child(
-    work: Callable[[T], R], items: Sequence[T], others: Sequence[tuple[int, BinaryIO]]
-) -> tuple[int, BinaryIO]:
-    """A copy of this process at work, and where its answers come out.
+def process_pool(count: int, function: Callable[[Any], Any] | None = None) -> ProcessPoolExecutor:
+    """So many copies of this process at work; they end with it, whatever becomes of it.
 
-    It ends with its pipe, whatever becomes of us.
+    `function` is there in each of them without being sent. All are made now: later there may be
+    other threads.
     """
-    out, into = os.pipe()
+    from multiprocessing import get_context
+
+    pool = ProcessPoolExecutor(
+        count, mp_context=get_context("fork"), initializer=_begin, initargs=(function,)
+    )
     with warnings.catch_warnings():
         # Newer Pythons warn of threads that a copy does not have: those of the linear algebra,
         # which nothing here calls.
         warnings.simplefilter("ignore", DeprecationWarning)
-        pid = os.fork()
-    if pid:
-        os.close(into)
-        return pid, open(out, "rb")  # noqa: PTH123
-    try:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its children
-        os.close(out)
-        for _, stream in others:
-            stream.close()
-        with open(into, "wb", buffering=1 << 16) as answers:  # noqa: PTH123
-            for item in items:
-                pickle.dump(work(item), answers, pickle.HIGHEST_PROTOCOL)
-                answers.flush()
-    finally:
-        os._exit(0)
+        for _ in range(count):  # Python 3.10 makes a process for each of the first questions
+            pool.submit(_nothing)
+    return pool
+
+
+def _nothing() -> None:
+    """A question without an answer."""
+
+
+def _begin(function: Callable[[Any], Any] | None) -> None:
+    """In a new process of a pool."""
+    global _inherited
+    _inherited = function
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its children
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A pool's process waits for its next question for ever, also where nobody is left to ask."""
+    from multiprocessing import parent_process
+    from multiprocessing.connection import wait as wait_for
+
+    parent = parent_process()
+    if parent is not None:
+        with suppress(OSError):
+            wait_for([parent.sentinel])
+        os._exit(1)
+
+
+def _call_inherited(item: Any) -> Any:
+    assert _inherited is not None
+    return _inherited(item)

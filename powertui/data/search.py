@@ -126,7 +126,7 @@ def find(
     if kinds_of_names is not None and not regex and not is_match.any():
         kinds, is_match = _names_of_kind(len(names), pattern, kinds_of_names, check)
     tracks = tuple(track for _, track in trace.tracks())
-    sizes = [len(track.events) for track in tracks]
+    sizes = [track.event_count for track in tracks]
     base = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
     order = np.empty(0, np.int64)
     if is_match.any():

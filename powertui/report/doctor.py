@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,7 +44,8 @@ def tell(path: str | None, reading: ReadOptions, form: str) -> int:
     scan = logdir.scan(path) if path is not None else _logs_alone(reading.power)
     largest = max((entry.size for entry in scan.runs), default=0)
     trainings = Trainings(scan, reading)
-    runs = list(processes.each(lambda entry: _examine(entry, trainings), scan.runs, largest))
+    examine = partial(_examine_run, scan.runs, trainings)
+    runs = list(processes.each(examine, range(len(scan.runs)), largest))
     if path is None:  # nobody asked for a profile: that there is none is no finding
         runs = [run._replace(checks=_without(run.checks, "timeline")) for run in runs]
     path_checks = [*checks.of_program(), *checks.of_logdir(scan)]
@@ -108,8 +110,9 @@ def _as_result(scan: Logdir, runs: Sequence[_ExaminedRun], path_checks: Sequence
     return Result("doctor", f"Doctor: {scan.path}", (table, listed))
 
 
-def _examine(entry: RunEntry, trainings: Trainings) -> _ExaminedRun:
-    """Read a run and check it."""
+def _examine_run(entries: Sequence[RunEntry], trainings: Trainings, number: int) -> _ExaminedRun:
+    """Read one of the runs and check it."""
+    entry = entries[number]
     entry_checks = list(checks.of_entry(entry))
     training = trainings.training_for(entry)
     opened = trainings.opened(entry)

@@ -160,7 +160,7 @@ def why_no_timeline(entry: RunEntry) -> str:
 
 def _profile(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
     devices = [process for process in trace.processes if process.kind is ProcessKind.DEVICE]
-    lines = sum(1 for _, track in trace.tracks() if len(track.events))
+    lines = sum(1 for _, track in trace.tracks() if track.event_count)
     start_ps, end_ps = trace.span
     return {
         "host": trace.host,

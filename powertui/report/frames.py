@@ -122,7 +122,7 @@ def tracks(lines: Iterable[tuple[Process, Track]]) -> pd.DataFrame:
         track_names.append(track.name)
         kinds.append(track.kind.value)
         derived.append(track.derived)
-        event_counts.append(len(track.events))
+        event_counts.append(track.event_count)
         lane_counts.append(track.lane_count)
     return frame(
         {

@@ -169,7 +169,7 @@ def _gpu_on_host(trace: Trace) -> bool:
         if process.kind is not ProcessKind.HOST:
             continue
         for track in process.tracks:
-            if len(track.events) and track.name.startswith(_GPU_HOST_LINES):
+            if track.event_count and track.name.startswith(_GPU_HOST_LINES):
                 return True
     names = map(trace.names.full, range(min(len(trace.names), _MAX_SEARCHED_NAMES)))
     return any(name.startswith(_GPU_HOST_NAMES) for name in names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -19,6 +20,7 @@ from powertui.report import chart, facts, run_page, step_facts, text
 from powertui.report.conclusions import json_conclusions
 from powertui.report.facts import Facts
 from powertui.report.writers.as_csv import ExactNumber
+from powertui.value_types import dataclass
 
 # So many runs are also searched for findings: that takes longer than reading them. Chosen, not
 # measured.
@@ -102,29 +104,42 @@ def _read(
 
     The traces of a run are let go of before the next.
     """
-    is_searched = len(entries) <= MAX_SEARCHED_RUNS
-
-    def read(entry: RunEntry) -> _Answer:
-        for opened in trainings.each([entry]):
-            run, problem = opened.run_or_problem()
-            readable = run is not None and is_readable(entry, run)
-            profiles = opened.profiles if run is not None else ()
-            answer = facts.of_run(entry, run, problem, profiles, aligning)
-            if readable and is_searched:
-                answer["findings"] = _findings(opened, aligning)
-                answer |= _conclusions(opened, aligning)
-                if charts is not None and profiles:
-                    answer["charts"] = charts(opened, aligning)
-            else:
-                answer["findings"] = None
-                answer |= _NOT_SEARCHED
-        # Asked here, where the logs of this run have been read: of thousands of runs that is in
-        # another process, and the first one would read all of them again.
-        training = trainings.training_for(entry) if describes else None
-        return _Answer(answer, readable, training is not None and _says_more(training))
-
+    question = _Question(entries, trainings, aligning, charts, describes=describes)
     largest = max((entry.size for entry in entries), default=0)
-    return processes.each(read, entries, largest)
+    return processes.each(partial(_read_run, question), range(len(entries)), largest)
+
+
+@dataclass(frozen=True, eq=False)
+class _Question:
+    """What is asked of each of many runs."""
+
+    entries: Sequence[RunEntry]
+    trainings: Trainings
+    aligning: Aligning
+    charts: Charts | None
+    describes: bool
+
+
+def _read_run(question: _Question, number: int) -> _Answer:
+    """What is said of one of the runs."""
+    entry, aligning = question.entries[number], question.aligning
+    for opened in question.trainings.each([entry]):
+        run, problem = opened.run_or_problem()
+        readable = run is not None and is_readable(entry, run)
+        profiles = opened.profiles if run is not None else ()
+        answer = facts.of_run(entry, run, problem, profiles, aligning)
+        if readable and len(question.entries) <= MAX_SEARCHED_RUNS:
+            answer["findings"] = _findings(opened, aligning)
+            answer |= _conclusions(opened, aligning)
+            if question.charts is not None and profiles:
+                answer["charts"] = question.charts(opened, aligning)
+        else:
+            answer["findings"] = None
+            answer |= _NOT_SEARCHED
+    # Asked here, where the logs of this run have been read: of thousands of runs that is in
+    # another process, and the first one would read all of them again.
+    training = question.trainings.training_for(entry) if question.describes else None
+    return _Answer(answer, readable, training is not None and _says_more(training))
 
 
 def _says_more(training: Training) -> bool:

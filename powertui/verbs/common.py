@@ -5,13 +5,16 @@ them.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from powertui.errors import UsageError
 
 if TYPE_CHECKING:
     from powertui.data.asked import Aligning, LogColumns, ReadOptions
+    from powertui.data.host_parts import HostPart, HostQuestion, HostReader
     from powertui.data.limits import MemoryLimit
+    from powertui.data.model import Warn
     from powertui.power_server import PowerServer
     from powertui.terminal.launch import Display
 
@@ -195,6 +198,11 @@ def how_to_read(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="correct the clocks of hosts by the collectives that their ranks ran together",
     )
+    group(parser, _WHAT_TO_READ).add_argument(
+        "--on",
+        metavar="dask://HOST:PORT",
+        help="read the hosts of a run on a Dask cluster (default: a process a core)",
+    )
     power = group(parser, "power logs")
     power.add_argument(
         "--power",
@@ -311,12 +319,38 @@ def reading_of(args: argparse.Namespace) -> ReadOptions:
         power=power_files(args.power),
         servers=_power_servers(args),
         find_power=not (args.no_power or args.power),
+        hosts=_host_reader(args.on),
         columns=replace(columns, limit=limit_of(args)) if columns else None,
         limit=limit_of(args),
         power_hosts=power_hosts_of(args),
         usual_hosts=settings.power_hosts,
         called_hosts=settings.called_hosts,
     )
+
+
+class _Copies:
+    """A process a core reads the hosts of a run; imported once there is one of many."""
+
+    def parts(
+        self, questions: Sequence[HostQuestion], on_wait: Callable[[], None]
+    ) -> Iterator[HostPart]:
+        """The hosts in order."""
+        from powertui.data.host_readers import HostReading
+
+        return HostReading().parts(questions, on_wait)
+
+    def warnings(self) -> tuple[Warn, ...]:
+        """None: what a copy of this process cannot read goes wrong here."""
+        return ()
+
+
+def _host_reader(address: str | None) -> HostReader:
+    """Who reads the hosts of a run, from `--on`."""
+    if address is None:
+        return _Copies()
+    from powertui.data import cluster
+
+    return cluster.cluster_reader(address)
 
 
 def _power_host(text: str) -> tuple[str, str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from powertui.data import processes
 from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.training.training_records import Logs, TrainingRecords
+from powertui.errors import Cancelled
 from powertui.report import summary
 
 
@@ -65,6 +68,50 @@ def test_whoever_stops_listening_leaves_no_process_behind() -> None:
     assert children() == before
 
 
+def _doubled(number: int) -> int:
+    """What is sent has to be a function of a module."""
+    return 2 * number
+
+
+def _fails_on_nine(number: int) -> int:
+    return 1 // (number - 9)
+
+
+def test_any_executor_answers_in_order_and_what_it_cannot_is_worked_out_here() -> None:
+    failed: list[BaseException] = []
+    for kind in (ThreadPoolExecutor, ProcessPoolExecutor):
+        with kind(2) as executor:
+            answers = processes.answers(executor, _doubled, range(50))
+            assert list(answers) == [2 * number for number in range(50)]
+            answers = processes.answers(
+                executor, _fails_on_nine, range(12), here=_doubled, on_failed=failed.append
+            )
+            assert list(answers)[9] == 18
+    assert [type(error) for error in failed] == [ZeroDivisionError, ZeroDivisionError]
+
+
+def test_an_executor_that_takes_nothing_any_more_leaves_all_to_us() -> None:
+    executor = ThreadPoolExecutor(1)
+    executor.shutdown()
+    failed: list[BaseException] = []
+    answers = processes.answers(executor, _doubled, range(3), on_failed=failed.append)
+    assert list(answers) == [0, 2, 4]
+    assert len(failed) == 3
+
+
+def test_whoever_waits_for_an_answer_is_asked_whether_to_stop() -> None:
+    never = threading.Event()
+    with ThreadPoolExecutor(1) as executor:
+
+        def stop() -> None:
+            never.set()
+            raise Cancelled("stopped")
+
+        answers = processes.answers(executor, lambda _: never.wait(), range(5), on_wait=stop)
+        with pytest.raises(Cancelled):
+            next(answers)
+
+
 def test_logs_that_another_process_has_read_are_not_read_again(
     tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -78,7 +125,7 @@ def test_logs_that_another_process_has_read_are_not_read_again(
         return read_logs(records)
 
     monkeypatch.setattr(TrainingRecords, "_read_logs", counted)
-    monkeypatch.setattr(processes, "_process_count", lambda items, largest: 2)
+    monkeypatch.setattr(processes, "_process_count", lambda items, largest, least: 2)
     summary.tell(str(tmp_path), None, ReadOptions(), Aligning(), "text")
     assert "training_4" in capsys.readouterr().out
     assert len(read_here) <= 1  # the first run is read here, for what is imported with it

@@ -213,7 +213,7 @@ def _busy_devices(trace: Trace) -> list[int]:
     for row, process in enumerate(trace.processes):
         if process.kind is not ProcessKind.DEVICE:
             continue
-        if any(not track.derived and len(track.events) for track in process.tracks):
+        if any(not track.derived and track.event_count for track in process.tracks):
             rows.append(row)
     return rows
 

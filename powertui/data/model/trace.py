@@ -5,7 +5,8 @@ event.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -171,6 +172,11 @@ class Track:
     def lane_count(self) -> int:
         return len(self.lanes) - 1
 
+    @property
+    def event_count(self) -> int:
+        """How many events it has; known where they are not at hand."""
+        return len(self.events)
+
     def lane(self, depth: int) -> Events:
         """The events of one nesting depth, by start."""
         return self.events[slice(int(self.lanes[depth]), int(self.lanes[depth + 1]))]
@@ -200,7 +206,7 @@ class Process:
 
     @property
     def event_count(self) -> int:
-        return sum(len(track.events) for track in self.tracks)
+        return sum(track.event_count for track in self.tracks)
 
 
 class Names(Protocol):
@@ -294,6 +300,19 @@ class Trace:
     arrows: Arrows | None = None  # from one event to another, where the trace draws any
     # Steps and epochs as they were when powertui exported this trace; None for all other traces.
     exported_steps: tuple[Steps, Epochs] | None = None
+
+    def with_clock(self, clock: Clock) -> Trace:
+        """The same on another clock."""
+        return replace(self, clock=clock)
+
+    def prepared(self, key: Hashable) -> Any:
+        """An answer about this host that came with it; None where there is none."""
+        return None
+
+    def on_dropped(self, listener: Callable[[int], None]) -> None:
+        """Call `listener` with the number of a host whose events are let go of. Those of a trace
+        that was read whole never are.
+        """
 
     def tracks(self) -> Iterator[tuple[Process, Track]]:
         """All lines with their planes, in drawing order."""

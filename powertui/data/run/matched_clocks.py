@@ -33,7 +33,8 @@ def with_matched_clocks(traces: Sequence[Trace]) -> tuple[list[Trace], list[Warn
         elif host == first.host:
             corrected.append(trace)
         else:
-            corrected.append(replace(trace, clock=_corrected(trace.clock, difference, first.name)))
+            matched_clock = _corrected(trace.clock, difference, first.name)
+            corrected.append(trace.with_clock(matched_clock))
     return corrected, warnings
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -61,6 +62,7 @@ CALL_ARGS = (
 _MAX_COUNT_DIGITS = 18  # of a count that fits int64
 # Clocks that are further apart show no run of today. Chosen: a day, as int64 holds 106 of them.
 _MAX_ZEROS_APART_NS = 86_400 * NS_PER_S
+HOST_CALLS = "host calls"  # the key of what `host_calls` gave where a host was read
 _DEVICE_LINES = frozenset({TrackKind.STREAM, TrackKind.OPS})
 _HOST_LINES = frozenset({TrackKind.THREAD})
 
@@ -100,17 +102,29 @@ def rank_calls(traces: Sequence[Trace]) -> Iterator[RankCalls]:
     """The collectives of all ranks of a run; ranks without any are left out."""
     zeros = _zeros_ps(traces)
     for index, trace in enumerate(traces):
-        # Where devices have some, those of the host's threads only ask for them.
-        ranks = list(_ranks(trace, ProcessKind.DEVICE, is_collective, _DEVICE_LINES))
-        if not ranks:
-            ranks = list(_ranks(trace, ProcessKind.HOST, _is_of_gloo, _HOST_LINES))
-        name = trace.host or f"host {index}"
-        for device, columns in ranks:
-            if len(ranks) == 1:
-                yield columns.calls(name, index, zeros)
-            else:
-                number = device.rpartition("device:")[2]
-                yield columns.calls(f"{name} {number}", index, zeros)
+        host = trace.host or f"host {index}"
+        calls_of_host = trace.prepared(HOST_CALLS)
+        for calls in host_calls(trace) if calls_of_host is None else calls_of_host:
+            yield replace(
+                calls,
+                name=f"{host} {calls.name}" if calls.name else host,
+                host=index,
+                zero_ps=zeros[index] if zeros is not None else 0,
+                on_clock=zeros is not None,
+            )
+
+
+def host_calls(trace: Trace) -> tuple[RankCalls, ...]:
+    """The collectives of the ranks of one host, which know no other host yet: each has the name of
+    its device, if there are several.
+    """
+    # Where devices have some, those of the host's threads only ask for them.
+    ranks = list(_ranks(trace, ProcessKind.DEVICE, is_collective, _DEVICE_LINES))
+    if not ranks:
+        ranks = list(_ranks(trace, ProcessKind.HOST, _is_of_gloo, _HOST_LINES))
+    if len(ranks) == 1:
+        return (ranks[0][1].calls(""),)
+    return tuple(columns.calls(device.rpartition("device:")[2]) for device, columns in ranks)
 
 
 def _is_of_gloo(name: str) -> bool:
@@ -187,12 +201,12 @@ class _Columns:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def calls(self, name: str, host: int, zeros: Sequence[int] | None) -> RankCalls:
+    def calls(self, name: str) -> RankCalls:
         """All of them by start."""
         columns = np.array(sorted(self._rows), np.int64).T
         return RankCalls(
             name=name,
-            host=host,
+            host=0,
             start=columns[0],
             end=columns[1],
             key=columns[2],
@@ -200,8 +214,8 @@ class _Columns:
             sequence=columns[3],
             line=columns[4],
             event=columns[5],
-            zero_ps=zeros[host] if zeros is not None else 0,
-            on_clock=zeros is not None,
+            zero_ps=0,
+            on_clock=False,
             left_out=self._left_out,
         )
 

@@ -11,8 +11,7 @@ steps.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -143,10 +142,8 @@ def _together(
 ) -> CommonSteps | None:
     profiles: list[Profile] = []
     every: list[Breakdown] = []
-    of_hosts = _by_process(lambda profile: broken_down(profile, compat), opened.profiles)
-    for profile, steps in zip(opened.profiles, of_hosts, strict=True):
-        if compat != "xprof":  # by whose rules the pages of steps leave some out
-            opened.keep((profile.index, ("breakdown", compat)), steps)
+    for profile in opened.profiles:
+        steps = broken_down(profile, compat)
         if len(steps):
             profiles.append(profile)
             every.append(steps)
@@ -171,18 +168,6 @@ def _together(
         chief=chief,
         by=by,
     )
-
-
-def _by_process(
-    work: Callable[[Profile], Breakdown], profiles: Sequence[Profile]
-) -> Iterable[Breakdown]:
-    """`work` of each host, by a process a core where there are many."""
-    # A copy of this process has no other thread: it would wait for ever for what one holds.
-    if len(profiles) < 2 or threading.active_count() > 1:
-        return map(work, profiles)
-    from powertui.data import processes  # only of several hosts
-
-    return processes.each(work, profiles)
 
 
 def _span(steps: Breakdown) -> int:

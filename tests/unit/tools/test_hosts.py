@@ -4,14 +4,12 @@ up.
 
 from __future__ import annotations
 
-import os
-import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from powertui.data import logdir, processes
+from powertui.data import logdir
 from powertui.data.opened import Opened
 from powertui.data.tools import hosts, registry
 from powertui.data.tools.hosts import stragglers
@@ -156,25 +154,3 @@ def test_one_host_alone_is_not_compared(tmp_path: Path) -> None:
 )
 def test_who_counts_as_a_straggler(own: list[list[int]], named: list[int]) -> None:
     assert [one.member for one in stragglers(np.array(own, np.int64) * _MS)] == named
-
-
-def test_the_steps_of_many_hosts_are_broken_down_by_several_processes_alike(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hosts_ms = {f"h{number:02}": [50, 52, 51, 50 + number] * 3 for number in range(8)}
-    alone = hosts.together(_run(tmp_path / "a", hosts_ms), "corrected")
-    monkeypatch.setattr(processes, "MIN_RUNS", 2)
-    forks: list[int] = []
-    fork = os.fork
-    monkeypatch.setattr(os, "fork", lambda: (forks.append(1), fork())[1])
-    monkeypatch.setattr(threading, "active_count", lambda: 1)
-    monkeypatch.setattr("powertui.cores.usable_cores", lambda: 2)
-    shared = hosts.together(_run(tmp_path / "b", hosts_ms), "corrected")
-    assert len(forks) == 2
-    assert alone is not None
-    assert shared is not None
-    assert shared.hosts == alone.hosts
-    for ours, theirs in zip(shared.steps, alone.steps, strict=True):
-        assert ours.names == theirs.names
-        assert (ours.parts == theirs.parts).all()
-        assert (ours.length == theirs.length).all()

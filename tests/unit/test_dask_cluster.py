@@ -1,0 +1,213 @@
+"""`--on dask://…` with a real scheduler and real workers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from powertui import cli
+from powertui.data import cluster, logdir
+from powertui.data.asked import ReadOptions
+from powertui.data.opened import Opened
+from powertui.data.run.rank_collectives import HOST_CALLS
+
+from ..waiting import until
+from .many_hosts import SLOW, write_hosts
+
+pytest.importorskip("distributed", reason="distributed is not installed: pip install '.[cluster]'")
+
+
+class Dask:
+    """A scheduler and its workers, each a process."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / "scheduler.json"
+        self._folder = folder
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self._start("scheduler", "--port", "0", "--host", "127.0.0.1", "--no-dashboard")
+        until(lambda: self._file.exists() and self._file.read_text().strip().endswith("}"))
+        address = json.loads(self._file.read_text())["address"]
+        self.address = address.replace("tcp", "dask", 1)
+
+    def _start(self, what: str, *arguments: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", f"distributed.cli.dask_{what}", *arguments]
+        with open(self._folder / f"{what}.log", "ab") as log:
+            process = subprocess.Popen(
+                [*command, "--scheduler-file", str(self._file)],
+                stdout=log,
+                stderr=log,
+                cwd=self._folder,
+                env={**os.environ, "OMP_NUM_THREADS": "1"},
+            )
+        self.processes.append(process)
+        return process
+
+    def add_workers(self, count: int) -> list[subprocess.Popen[bytes]]:
+        """So many more, each with one thread."""
+        from distributed import Client
+
+        with Client(self.address.replace("dask", "tcp"), set_as_default=False) as client:
+            before = len(client.ncores())
+            options = ("--no-nanny", "--nthreads", "1", "--no-dashboard", "--host", "127.0.0.1")
+            workers = [self._start("worker", *options) for _ in range(count)]
+            until(lambda: len(client.ncores()) == before + count)
+        return workers
+
+    def close(self) -> None:
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def dask(tmp_path: Path) -> Iterator[Dask]:
+    folder = tmp_path / "dask"
+    folder.mkdir()
+    running = Dask(folder)
+    yield running
+    running.close()
+
+
+def opened(logs: Path, address: str = "") -> Opened:
+    (entry,) = logdir.scan(str(logs)).runs
+    hosts = cluster.cluster_reader(address) if address else None
+    return Opened(entry, ReadOptions(hosts=hosts))
+
+
+def figures(run: Opened) -> list[Any]:
+    """All that comes back of each host, to the last bit."""
+    found = []
+    for profile in run.profiles:
+        trace = profile.trace
+        steps = [
+            column.tolist() for column in vars(profile.steps).values() if hasattr(column, "tolist")
+        ]
+        calls = [
+            [column.tolist() for column in vars(rank).values() if hasattr(column, "tolist")]
+            for rank in trace.prepared(HOST_CALLS) or ()
+        ]
+        found.append((trace.host, trace.span, str(trace.clock), steps, calls))
+    return found
+
+
+def test_answers_are_the_same_with_one_two_and_four_workers(
+    dask: Dask, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs = write_hosts(tmp_path / "logs")
+    asked = ["report", str(logs), "--tool", "hosts", "--json"]
+    assert cli.main(asked) == 0
+    here = capsys.readouterr().out
+    assert SLOW in here
+    for more in (1, 1, 2):
+        dask.add_workers(more)
+        assert cli.main([*asked, "--on", dask.address]) == 0
+        assert capsys.readouterr().out == here
+
+
+def test_the_hosts_of_a_worker_that_is_killed_are_read_by_others_and_it_is_said(
+    dask: Dask, tmp_path: Path
+) -> None:
+    logs = write_hosts(tmp_path / "logs", hosts=40, kernels=400)
+    doomed, *_ = dask.add_workers(2)
+    reader = cluster.cluster_reader(dask.address)
+    ask = reader.parts
+
+    def killing(questions: Any, on_wait: Any) -> Iterator[Any]:
+        for number, part in enumerate(ask(questions, on_wait)):
+            if number == 0:
+                os.kill(doomed.pid, signal.SIGKILL)
+                doomed.wait()
+            yield part
+
+    reader.parts = killing  # type: ignore[method-assign]
+    (entry,) = logdir.scan(str(logs)).runs
+    run = Opened(entry, ReadOptions(hosts=reader))
+    assert [warning.cause for warning in run.run.warnings] == [
+        "1 of 2 workers was lost; their hosts were read again"
+    ]
+    here = opened(logs)
+    assert [figure[:4] for figure in figures(run)] == [figure[:4] for figure in figures(here)]
+
+
+def test_when_all_workers_are_gone_the_rest_is_read_here_and_it_is_said(
+    dask: Dask, tmp_path: Path
+) -> None:
+    logs = write_hosts(tmp_path / "logs", hosts=40, kernels=400)
+    workers = dask.add_workers(2)
+    reader = cluster.cluster_reader(dask.address)
+    ask = reader.parts
+
+    def killing(questions: Any, on_wait: Any) -> Iterator[Any]:
+        for worker in workers:  # as soon as they have got something to do
+            os.kill(worker.pid, signal.SIGSTOP)
+        parts = ask(questions, on_wait)
+        for worker in workers:
+            worker.kill()
+            worker.wait()
+        yield from parts
+
+    reader.parts = killing  # type: ignore[method-assign]
+    (entry,) = logdir.scan(str(logs)).runs
+    run = Opened(entry, ReadOptions(hosts=reader))
+    causes = [warning.cause for warning in run.run.warnings]
+    assert causes[0] == "39 hosts were read here instead: no worker is left"
+    assert causes[1] == "2 of 2 workers were lost; their hosts were read again"
+    assert len(run.profiles) == 40
+
+
+def test_a_scheduler_that_does_not_answer_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "_CONNECT_S", 0.2)
+    logs = write_hosts(tmp_path / "logs", hosts=1)
+    assert cli.main(["report", str(logs), "--on", "dask://127.0.0.1:9"]) == 2
+    said = capsys.readouterr().err
+    assert "No Dask scheduler answers at dask://127.0.0.1:9." in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "dask:/x",
+        "tcp://host:8786",
+        "dask://",
+        "dask://host:99999",
+        "dask://host:8786/../x",
+        "dask://a\x1b[31m",
+    ],
+)
+def test_what_is_no_address_is_said(address: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["report", ".", "--on", address]) == 2
+    said = capsys.readouterr().err
+    assert "is not the address of a cluster." in said
+    assert "\x1b" not in said
+
+
+def test_a_missing_package_is_said(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert cli.main(["report", ".", "--on", "dask://host:8786"]) == 2
+    said = capsys.readouterr().err
+    assert "--on dask://host:8786 needs the package distributed." in said
+    assert "pip install 'powertui[cluster]'" in said
+
+
+def test_a_cluster_without_workers_and_one_of_another_version_are_said(
+    dask: Dask, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cli.main(["report", ".", "--on", dask.address]) == 2
+    assert f"{dask.address} has no worker yet." in capsys.readouterr().err
+    dask.add_workers(1)
+    monkeypatch.setattr(cluster, "__version__", "99.0")
+    assert cli.main(["report", ".", "--on", dask.address]) == 2
+    assert "this is 99.0." in capsys.readouterr().err
