@@ -192,6 +192,8 @@ class Loader:
             ):
                 latest = run
                 is_partial = any(not trace.complete for trace in run.traces)
+                # Of many hosts the first is there, and others are being read.
+                is_partial = is_partial or 0 < len(run.traces) < len(self.entry.profiles)
                 if parts and is_partial and self._is_time_for_part():
                     self._give(run, None)
                     self._parted = time.monotonic()

@@ -23,6 +23,7 @@ from powertui.data.tools import host_reading
 from powertui.data.tools.activity import activity_timeline
 from powertui.errors import FileChanged
 from powertui.report import summary
+from powertui.screens import loader
 
 from .many_hosts import SLOW, write_hosts
 
@@ -219,3 +220,24 @@ def test_a_host_on_another_clock_is_not_read_for_that(logs: Path) -> None:
     parts = Opened(entry, ReadOptions(match_clocks=True, hosts=HostReading())).run
     assert [trace.clock for trace in parts.traces] == [trace.clock for trace in whole.traces]
     assert parts.traces[0].file.held.reads == 0  # type: ignore[attr-defined]
+
+
+def test_the_first_host_is_shown_before_the_others_are_read(
+    logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loader, "_MIN_REMAINING_S", -1.0)
+    monkeypatch.setattr(loader, "_PART_EVERY_S", 0.0)
+    (entry,) = logdir.scan(str(logs)).runs
+    shown: list[tuple[int, bool]] = []
+    reading = loader.Loader(
+        entry,
+        ReadOptions(hosts=HostReading()),
+        on_progress=lambda _: None,
+        on_part=lambda part: shown.append((len(part.run.traces), part.complete)),
+        on_failed=lambda error: pytest.fail(str(error)),
+        training=lambda: None,
+        aligning=Aligning(),
+    )
+    reading._read()
+    assert shown[0] == (1, False)
+    assert shown[-1] == (12, True)
