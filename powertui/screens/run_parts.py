@@ -118,6 +118,11 @@ class RunPartsDialog(ChoosingDialog):
             yield Choices(markup=False, compact=True)
 
     @property
+    def is_behind(self) -> bool:
+        """Whether the order that was asked for is still to come."""
+        return is_under_way(self, "figures")
+
+    @property
     def _host_count(self) -> int:
         return sum(part.kind == "Host" for part in self._parts)
 
