@@ -153,16 +153,21 @@ def _system_place(event: dict[str, Any]) -> tuple[str, str]:
     """Of an event of the runtime: a core by its group's name, else a process of the host."""
     group = clean(as_text(event.get("group", "")))
     instance = clean(as_text(event.get("instance_id", "")))
+    label = group or "events"
     match = _CORE.search(group)
     if match is not None:
-        return f"/device:NeuronCore:{int(match[1] or match[2])}", (group or "events")[:120]
-    process = event.get("process_id")
-    thread = event.get("thread_id")
+        core = int(match[1] or match[2])
+        return f"/device:NeuronCore:{core}", label[:120]
     name = f"/host:CPU {instance}".strip()
+    process = event.get("process_id")
     if process is not None:
-        name += f" process {clean(as_text(process))[:40]}"
-    label = group or "events"
-    return name, label if thread is None else f"{label} {clean(as_text(thread))[:40]}"[:120]
+        process_text = clean(as_text(process))
+        name += f" process {process_text[:40]}"
+    thread = event.get("thread_id")
+    if thread is None:
+        return name, label
+    thread_text = clean(as_text(thread))
+    return name, f"{label} {thread_text[:40]}"[:120]
 
 
 def read(source: OpenedFile, progress: Progress) -> Trace:

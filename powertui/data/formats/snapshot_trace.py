@@ -219,21 +219,22 @@ class _Assembly:
 
     def _tell_out_of_memory(self, device: _Device) -> None:
         """Each time that the device had no memory left, as a warning."""
-        for place in np.flatnonzero(device.action == OOM)[:_MAX_OOM].tolist():
+        records = self._records
+        failures = np.flatnonzero(device.action == OOM)
+        for place in failures[:_MAX_OOM].tolist():
             row = int(device.rows[place])
             asked = units.quantity(float(device.size[place]), "B")
-            free = self._records.free.get(row, -1)
             at = units.instant(int(device.times[place]), PS_PER_US)
+            warning = f"out of memory at {at}: {asked} were asked for"
+            free = records.free.get(row, -1)
             if free >= 0:
-                had = f", {units.quantity(float(free), 'B')} were free"
-            else:
-                had = ""
-            if self._records.stack[row] >= 0:
-                line = self._lines[self._records.stack[row]]
-            else:
-                line = ""
-            what = f"out of memory at {at}: {asked} were asked for{had}"
-            self._builder.findings.add(f"{what} ({line})" if line else what, f"GPU {device.number}")
+                free_bytes = units.quantity(float(free), "B")
+                warning += f", {free_bytes} were free"
+            stack = records.stack[row]
+            line = self._lines[stack] if stack >= 0 else ""
+            if line:
+                warning += f" ({line})"
+            self._builder.findings.add(warning, f"GPU {device.number}")
 
     def _log(self, device: _Device) -> AllocatorLog:
         """The allocations of a device, those from before its first event first."""

@@ -146,15 +146,20 @@ def _sensor(measurement: str, key: str, tags: dict[str, str]) -> Sensor:
     source = f"{NAME} {measurement}"
     sensor_name = tags.get("name", "")
     model = ""
+    # Plugins for GPUs write the model of the device where others write the name of a sensor.
     if measurement in _MODELS:
-        sensor_name, model = "", sensor_name
+        model = sensor_name
+        sensor_name = ""
     device = _device(tags, model)
-    scope = units.scope_of(f"{sensor_name} {key} {measurement.replace('_', ' ')}")
+    subject = measurement.replace("_", " ")
+    scope = units.scope_of(f"{sensor_name} {key} {subject}")
     is_gpu = measurement in _MODELS[:2] or scope is Scope.GPU
     if is_gpu and device is not None and device.index is not None:
         return Sensor(f"GPU {device.index}", source, Scope.GPU, host, device=device)
+    if scope is not Scope.GPU:
+        device = None
     label = _label(sensor_name or measurement, key, tags)
-    return Sensor(label, source, scope, host, device=device if scope is Scope.GPU else None)
+    return Sensor(label, source, scope, host, device=device)
 
 
 def _label(name: str, key: str, tags: dict[str, str]) -> str:

@@ -252,7 +252,8 @@ class _Channels:
         rows = self._rows
         # A counter's next reading covers the time that was missed, too: rows without one are no
         # gap.
-        mine = mine[np.isfinite(rows.counted[mine]) | np.isfinite(rows.watts[mine])]
+        has_reading = np.isfinite(rows.counted[mine]) | np.isfinite(rows.watts[mine])
+        mine = mine[has_reading]
         ns = rows.ns[mine] - self._zero_ns
         counted = rows.counted[mine]
         block = rows.block[mine]
@@ -260,7 +261,10 @@ class _Channels:
         joules = np.full(len(mine), np.nan)
         seconds[1:] = np.diff(ns) / times.S
         joules[1:] = np.diff(counted)
-        began_anew = (np.diff(block) != 0) | (joules[1:] < 0) | rows.silent[mine][1:]
+        # What a counter did between two recordings, or while it was silent, nobody knows.
+        is_other_block = np.diff(block) != 0
+        was_silent = rows.silent[mine][1:]
+        began_anew = is_other_block | (joules[1:] < 0) | was_silent
         joules[1:][began_anew] = np.nan
         with np.errstate(divide="ignore", invalid="ignore"):
             counted_watts = np.where(seconds > 0, joules / seconds, np.nan)

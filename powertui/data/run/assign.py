@@ -136,16 +136,25 @@ def _by_number(number: Int64s, start: Int64s, rows: StepRows) -> Int64s:
     """The last step of that number that began before; the next one where none did."""
     count = len(rows)
     # (number, time) as one key each, of the rows and then of what is looked up.
-    numbers = np.unique(np.concatenate([rows.number, number]), return_inverse=True)[1].ravel()
-    moments = np.unique(np.concatenate([rows.start, start]), return_inverse=True)[1].ravel()
-    key = numbers * (len(numbers) + 1) + moments
-    order = np.argsort(key[:count], kind="stable")
-    place = key[:count][order].searchsorted(key[count:], side="right")
+    numbers = _codes(rows.number, number)
+    moments = _codes(rows.start, start)
+    keys = numbers * (len(numbers) + 1) + moments
+    row_keys = keys[:count]
+    order = np.argsort(row_keys, kind="stable")
+    place = row_keys[order].searchsorted(keys[count:], side="right")
     before = order[np.maximum(place - 1, 0)]
     after = order[np.minimum(place, count - 1)]
     later_row = np.where(rows.number[after] == number, after, -1)
     is_before = (place > 0) & (rows.number[before] == number)
-    return np.where(number >= 0, np.where(is_before, before, later_row), -1)
+    row = np.where(is_before, before, later_row)
+    return np.where(number >= 0, row, -1)
+
+
+def _codes(of_rows: Int64s, of_marks: Int64s) -> Int64s:
+    """Small numbers in the order of the values, first of the rows and then of the marks."""
+    values = np.concatenate([of_rows, of_marks])
+    _, codes = np.unique(values, return_inverse=True)
+    return np.asarray(codes.ravel(), np.int64)
 
 
 def _by_majority(marks: Marks, device: Sequence[str], work: DeviceWork, row: Int64s) -> Int64s:
@@ -367,14 +376,17 @@ def _in_stretch(moments: Int64s, start: Int64s, ends: Int64s) -> Int64s:
 
 def _in_lines(work: DeviceWork, lines: DrawnSteps) -> Int64s:
     """The step drawn on the same device that was open when the work began."""
-    out = np.full(len(work), -1, np.int64)
-    index = {name: i for i, name in enumerate(work.devices)}
-    device = np.array([index.get(name, -1) for name in lines.device], np.int32)
+    step_of_event = np.full(len(work), -1, np.int64)
+    number_of = {name: number for number, name in enumerate(work.devices)}
+    device = np.array([number_of.get(name, -1) for name in lines.device], np.int32)
     for number in np.unique(device[device >= 0]).tolist():
-        mine = np.flatnonzero(device == number)
-        mine = mine[np.argsort(lines.start[mine], kind="stable")]
-        start = lines.start[mine]
+        drawn = np.flatnonzero(device == number)
+        order = np.argsort(lines.start[drawn], kind="stable")
+        drawn = drawn[order]
+        start = lines.start[drawn]
+        end = start + lines.duration[drawn]
         events = np.flatnonzero(work.device == number)
-        at = _in_stretch(work.start[events], start, start + lines.duration[mine])
-        out[events] = np.where(at >= 0, lines.row[mine[np.maximum(at, 0)]], -1)
-    return out
+        place = _in_stretch(work.start[events], start, end)
+        row = lines.row[drawn]
+        step_of_event[events] = np.where(place >= 0, row[place], -1)
+    return step_of_event

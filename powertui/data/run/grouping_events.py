@@ -295,16 +295,21 @@ class NodeForest:
         is_input = self._names(_GET_NEXT)
         apart = [np.empty(0, np.int64)]
         markers = [np.empty(0, np.int64)]
-        names = self._carriers("_p", "_r", "_a", "step_num")
-        for nodes, stats in self._stats(_MAKES, names, is_input & self._carriers("id")):
-            produced.add(nodes, stats, stats["_p"] != MISSING)
-            has_level = stats["_r"] != MISSING
-            self._levels.append((nodes[has_level], stats["_r"][has_level]))
+        making = self._carriers("_p", "_r", "_a", "step_num")
+        asking = is_input & self._carriers("id")
+        for nodes, stats in self._stats(_MAKES, making, asking):
+            is_producer = stats["_p"] != MISSING
+            produced.add(nodes, stats, is_producer)
+            level = stats["_r"]
+            is_root = level != MISSING
+            self._levels.append((nodes[is_root], level[is_root]))
             is_apart = (stats["_a"] != MISSING) & (stats["_a"] != 0)
             apart.append(nodes[is_apart])
-            markers.append(nodes[stats["step_num"] != MISSING])
+            is_marker = stats["step_num"] != MISSING
+            markers.append(nodes[is_marker])
             has_iteration = (stats["id"] != MISSING) & (stats["iter_num"] >= 0)
-            inputs.add(nodes, stats, has_iteration & self._have(nodes, is_input))
+            asks = has_iteration & self._have(nodes, is_input)
+            inputs.add(nodes, stats, asks)
         self.apart = np.concatenate(apart)
         self.markers = np.concatenate(markers)
 
@@ -313,22 +318,25 @@ class NodeForest:
     ) -> None:
         """Read the stats of what takes work: of each only which hand-over it answers is kept."""
         is_executor = self._names({EXECUTOR})
-        no_names = np.zeros(len(self.trace.names), np.bool_)
-        taking = self._carriers("_c") if produced.count else no_names
+        # Where nothing hands work on, nothing takes it: then no event is read.
+        taking = iterating = np.zeros(len(self.trace.names), np.bool_)
+        if produced.count:
+            taking = self._carriers("_c")
         if inputs.count:
             iterating = is_executor & self._carriers("id")
-        else:
-            iterating = no_names
         for nodes, stats in self._stats(_TAKES, taking, iterating):
             if produced.count:
                 kind = or_minus_one(stats["_ct"])
                 pid = or_minus_one(stats["_pid"])
-                number = produced.find((kind, pid, stats["_c"]))
-                consumers.add(nodes, np.where(stats["_c"] != MISSING, number, -1))
+                context = stats["_c"]
+                number = produced.find((kind, pid, context))
+                answered = np.where(context != MISSING, number, -1)
+                consumers.add(nodes, answered)
             if inputs.count:
                 number = inputs.find((stats["iter_num"], stats["id"]))
                 is_iteration = (stats["id"] != MISSING) & self._have(nodes, is_executor)
-                iterations.add(nodes, np.where(is_iteration, number, -1))
+                answered = np.where(is_iteration, number, -1)
+                iterations.add(nodes, answered)
 
     def _have(self, nodes: Int64s, names: Bools) -> Bools:
         """Which of these nodes, all of one line, have one of these names."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -237,21 +238,28 @@ class _Assembly:
         return parts
 
     def _add_devices(self, parts: Sequence[_Events]) -> None:
-        groups: dict[tuple[int, ...], list[tuple[_Events, Int64s]]] = {}
+        pieces_of: dict[tuple[int, ...], list[tuple[_Events, Int64s]]] = {}
         for part in parts:
-            for key, rows in _grouped((part.lanes[0], part.process, *part.lanes[1:])):
-                groups.setdefault(key, []).append((part, rows))
-        several = len({(key[0], key[1]) for key in groups}) > len({key[0] for key in groups})
-        for (gpu, process, context, stream), pieces in sorted(groups.items()):
+            gpu_of_event, *context_and_stream = part.lanes
+            for key, rows in _grouped((gpu_of_event, part.process, *context_and_stream)):
+                pieces_of.setdefault(key, []).append((part, rows))
+        # A label says what tells a stream from others of its GPU: nothing where one process uses
+        # each GPU, and a stream has one context.
+        processes = {(gpu, process) for gpu, process, _, _ in pieces_of}
+        gpus = {gpu for gpu, _ in processes}
+        shares_gpus = len(processes) > len(gpus)
+        contexts = Counter((gpu, process, stream) for gpu, process, _, stream in pieces_of)
+        for (gpu, process, context, stream), pieces in sorted(pieces_of.items()):
             if not self._admits(("device", gpu), pieces):
                 continue
-            label = f"Stream #{max(stream, 0)}"
-            if several:
+            number = max(stream, 0)
+            label = f"Stream #{number}"
+            if shares_gpus:
                 label += f" of process {self.identities.pid(process)}"
-            if sum(key[0] == gpu and key[1] == process and key[3] == stream for key in groups) > 1:
+            if contexts[gpu, process, stream] > 1:
                 label += f", context {context}"
             device = self._process("device", gpu)
-            device.add(max(stream, 0), label, _line(pieces))
+            device.add(number, label, _line(pieces))
 
     # ── what ran on the host ──
 
