@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
-from powertui.data.model import Bools, Floats
+from powertui.data.model import Bools, Floats, Int64s
 
 _DOT_COLUMNS = 2  # of one character
 _DOT_ROWS = 4
@@ -51,16 +52,21 @@ def braille_plot(
 def _joined_dots(places: Floats, heights: Floats, width: int, height: int) -> Bools:
     """Which dots are set: each point, and a straight line to the next one."""
     dots = np.zeros((height, width), np.bool_)
-    x = np.rint(places * (width - 1)).astype(np.int64)
-    y = np.rint((1 - heights) * (height - 1)).astype(np.int64)
-    dots[y, x] = True
-    for first in range(len(x) - 1):
-        last = first + 1
-        count = max(abs(int(x[last] - x[first])), abs(int(y[last] - y[first]))) + 1
-        between_x = np.rint(np.linspace(x[first], x[last], count)).astype(np.int64)
-        between_y = np.rint(np.linspace(y[first], y[last], count)).astype(np.int64)
-        dots[between_y, between_x] = True
+    columns = _nearest(places * (width - 1))
+    rows = _nearest((1 - heights) * (height - 1))
+    dots[rows, columns] = True
+    points = list(zip(columns.tolist(), rows.tolist(), strict=True))
+    for (column, row), (next_column, next_row) in pairwise(points):
+        # As many dots as the longer of both ways has: a steep line must not fall apart.
+        distance = max(abs(next_column - column), abs(next_row - row))
+        between_columns = _nearest(np.linspace(column, next_column, distance + 1))
+        between_rows = _nearest(np.linspace(row, next_row, distance + 1))
+        dots[between_rows, between_columns] = True
     return dots
+
+
+def _nearest(values: Floats) -> Int64s:
+    return np.rint(values).astype(np.int64)
 
 
 def _characters(dots: Bools, row: int) -> str:

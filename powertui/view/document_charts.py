@@ -16,6 +16,7 @@ from powertui.data.tools.registry import Question
 from powertui.report import text
 from powertui.terminal.glyphs import ASCII
 from powertui.view import limit_line, overview_lines, power_area, power_course
+from powertui.view.curve import Envelope
 from powertui.view.power_course import NamedSpan, PowerCourse
 from powertui.view.power_curve import channel_curve
 
@@ -69,27 +70,36 @@ def _power(course: PowerCourse) -> list[str]:
     shape = channel_curve(course.power).envelope(edges)
     if not shape.known.any():
         return []
-    highest = limit_line.highest(
-        float(np.nanmax(shape.high)), (level.watts for level in course.levels)
-    )
-    scale = power_area.power_scale(float(np.nanmin(shape.low)), highest, _ROWS)
-    labels = power_area.row_labels(scale, _ROWS, ASCII)
-    lines = []
-    for label, row in zip(labels, power_area.draw_area(shape, scale, _ROWS, ASCII), strict=True):
-        watts = f"{label} W" if label and label[-1].isdigit() else label
-        lines.append(f"{watts:>{_LABEL_CELLS - 2}} |{row}")
+    lines = _area(course, shape)
     lines.append(_line("epochs", _marks(course, course.epochs, "|")))
     lines.append(_line("findings", _marks(course, course.findings, "!")))
-    begin, end = (units.duration(round(ps)) for ps in (course.lo, course.hi))
+    begin = units.duration(round(course.lo))
+    end = units.duration(round(course.hi))
     lines.append(_line("", f"{begin} to {end}"))
     for level in course.levels:
-        lines.append(_line("", f"{level.name} {units.quantity(level.watts, 'W')}"))
+        watts = units.quantity(level.watts, "W")
+        lines.append(_line("", f"{level.name} {watts}"))
     for finding in course.findings:
         begin_s = finding.lo / PS_PER_S
-        lines.append(
-            _line("", f"! at {begin_s:.1f} s: {text.fenced_text(finding.words, _MAX_WORDS)}")
-        )
+        words = text.fenced_text(finding.words, _MAX_WORDS)
+        lines.append(_line("", f"! at {begin_s:.1f} s: {words}"))
     return [line for line in lines if line]
+
+
+def _area(course: PowerCourse, shape: Envelope) -> list[str]:
+    """The power as an area, high enough for the limits in force."""
+    lowest = float(np.nanmin(shape.low))
+    highest = float(np.nanmax(shape.high))
+    limits = (level.watts for level in course.levels)
+    scale = power_area.power_scale(lowest, limit_line.highest(highest, limits), _ROWS)
+    labels = power_area.row_labels(scale, _ROWS, ASCII)
+    rows = power_area.draw_area(shape, scale, _ROWS, ASCII)
+    lines = []
+    for label, row in zip(labels, rows, strict=True):
+        is_number = label[-1:].isdigit()
+        watts = f"{label} W" if is_number else label
+        lines.append(f"{watts:>{_LABEL_CELLS - 2}} |{row}")
+    return lines
 
 
 def _line(label: str, words: str) -> str:
@@ -99,14 +109,22 @@ def _line(label: str, words: str) -> str:
 def _marks(course: PowerCourse, spans: Sequence[NamedSpan], sign: str) -> str:
     """Where stretches begin and end: a sign at either end, the first word between them."""
     cells = [" "] * _PLOT_CELLS
-    length = max(1, course.hi - course.lo)
     for span in spans:
-        first, last = (
-            min(_PLOT_CELLS - 1, max(0, int((ps - course.lo) / length * _PLOT_CELLS)))
-            for ps in (span.lo, span.hi)
-        )
-        name = span.words.partition(" · ")[0] if sign == "|" else ""
-        inside = f"{sign}{name}" if len(name) < last - first else sign
-        filler = " " if sign == "|" else sign
-        cells[first : last + 1] = inside[: last - first + 1].ljust(last - first + 1, filler)
+        first = _cell(course, span.lo)
+        last = _cell(course, span.hi)
+        length = last - first + 1
+        name = ""
+        filler = sign
+        if sign == "|":
+            name = span.words.partition(" · ")[0]
+            filler = " "
+        # A name that does not fit is left out: half of one may be another's.
+        words = f"{sign}{name}" if len(name) < length - 1 else sign
+        cells[first : last + 1] = words[:length].ljust(length, filler)
     return "".join(cells)
+
+
+def _cell(course: PowerCourse, ps: float) -> int:
+    """The cell of the plot that shows a moment; the nearest one for a moment outside."""
+    share = (ps - course.lo) / max(1, course.hi - course.lo)
+    return min(_PLOT_CELLS - 1, max(0, int(share * _PLOT_CELLS)))

@@ -44,32 +44,48 @@ RoleText = tuple[str, str]  # (text, role)
 
 def member_lines(chart: Chart, cells: int, rows: int, glyphs: Glyphs) -> list[tuple[RoleText, ...]]:
     """The chart with its title above and its legend below; nothing where it has no room."""
-    if not chart.series or cells < _NAME_CELLS + _TIME_CELLS + _MIN_BAR_CELLS or rows < 3:
+    min_cells = _NAME_CELLS + _TIME_CELLS + _MIN_BAR_CELLS
+    if not chart.series or cells < min_cells or rows < 3:
         return []
     hosts = [str(name) for name in chart.series[0].x]
-    title: tuple[RoleText, ...] = ((f" {chart.title}", "dim"),)
-    if len(hosts) <= min(MAX_BARS, rows - 2):
-        return [title, *_bars(chart, hosts, cells, glyphs), _legend(chart, glyphs)]
-    title = ((f" {chart.title.removesuffix(' by category')}", "dim"),)
-    return [title, *_tiles(chart, hosts, cells, rows - 2)]
+    if len(hosts) > min(MAX_BARS, rows - 2):
+        # A tile shows only how long a step is, and not what it is made of.
+        title = chart.title.removesuffix(" by category")
+        return [_title_line(title), *_tiles(chart, hosts, cells, rows - 2)]
+    return [
+        _title_line(chart.title),
+        *_bars(chart, hosts, cells, glyphs),
+        _legend(chart, glyphs),
+    ]
+
+
+def _title_line(title: str) -> tuple[RoleText, ...]:
+    return ((f" {title}", "dim"),)
 
 
 def _bars(chart: Chart, hosts: list[str], cells: int, glyphs: Glyphs) -> list[tuple[RoleText, ...]]:
     """A line for each host: its name, its step by category, its time."""
-    totals = _totals(chart)
-    longest = float(totals.max()) or 1.0
+    totals_s = _totals(chart)
+    longest_s = float(totals_s.max()) or 1.0
     letters = _letters(chart, glyphs)
     room = cells - _NAME_CELLS - _TIME_CELLS - 2
     lines = []
     for number, host in enumerate(hosts):
-        length = max(1, round(room * float(totals[number]) / longest))
+        total_s = float(totals_s[number])
         name = truncation.end(plain(host), _NAME_CELLS, glyphs.ellipsis)
-        line: list[RoleText] = [(f" {name}{' ' * (_NAME_CELLS - width(name))} ", "text")]
-        for piece in one_bar(_of_one(chart, number), length, letters=letters):
+        filler = " " * (_NAME_CELLS - width(name))
+        line: list[RoleText] = [(f" {name}{filler} ", "text")]
+        length = max(1, round(room * total_s / longest_s))
+        bar = one_bar(_of_one(chart, number), length, letters=letters)
+        for piece in bar:
             line.append((piece.text, _ink(chart, piece.part)))
-        line.append((f" {units.duration(round(float(totals[number]) * PS_PER_S))}", "dim"))
+        line.append((f" {_time(total_s)}", "dim"))
         lines.append(tuple(line))
     return lines
+
+
+def _time(seconds: float, digits: int = 4) -> str:
+    return units.duration(round(seconds * PS_PER_S), digits)
 
 
 def _of_one(chart: Chart, number: int) -> Chart:
@@ -110,44 +126,53 @@ def _totals(chart: Chart) -> Floats:
 
 def _tiles(chart: Chart, hosts: list[str], cells: int, rows: int) -> list[tuple[RoleText, ...]]:
     """A tile for each host, as hot as its step is long; where not all have room, the slowest."""
-    totals = _totals(chart)
+    totals_s = _totals(chart)
     cells -= 1  # left of the tiles
-    columns = max(1, min(cells // _MIN_TILE_CELLS, -(-len(hosts) // rows)))
+    needed_columns = -(-len(hosts) // rows)
+    columns = max(1, min(cells // _MIN_TILE_CELLS, needed_columns))
     tile_cells = min(_MAX_TILE_CELLS, cells // columns)
     columns = cells // tile_cells
-    shown = list(range(len(hosts)))
     capacity = columns * rows
+    shown = list(range(len(hosts)))
     if len(hosts) > capacity:
-        shown = sorted(np.argsort(-totals, kind="stable")[:capacity].tolist())
-    median = statistics.median(totals.tolist())
-    lo = min(float(totals.min()), median * (1 - _MIN_SCALE_SHARE))
-    hi = max(float(totals.max()), median * (1 + _MIN_SCALE_SHARE))
+        slowest = np.argsort(-totals_s, kind="stable")[:capacity]
+        shown = sorted(slowest.tolist())
+    lo_s, hi_s = _scale(totals_s)
     lines = []
     for start in range(0, len(shown), columns):
         line: list[RoleText] = [(" ", "text")]
         for host in shown[start : start + columns]:
-            line.append(
-                (_tile(hosts[host], float(totals[host]), tile_cells), _shade(totals[host], lo, hi))
-            )
+            tile = _tile(hosts[host], float(totals_s[host]), tile_cells)
+            line.append((tile, _shade(totals_s[host], lo_s, hi_s)))
         lines.append(tuple(line))
-    words = f"{units.duration(round(lo * PS_PER_S))} to {units.duration(round(hi * PS_PER_S))}"
-    legend: list[RoleText] = [(f" {words}  ", "dim")]
-    legend += [("  ", f"tile_{shade}") for shade in range(_SHADES)]
+    legend: list[RoleText] = [(f" {_time(lo_s)} to {_time(hi_s)}  ", "dim")]
+    for shade in range(_SHADES):
+        legend.append(("  ", f"tile_{shade}"))
     if len(shown) < len(hosts):
         legend.append((f"  the {len(shown)} slowest of {len(hosts)} hosts", "dim"))
     return [*lines, tuple(legend)]
 
 
+def _scale(totals_s: Floats) -> tuple[float, float]:
+    """Which times are the coldest and the hottest."""
+    median = statistics.median(totals_s.tolist())
+    lo = min(float(totals_s.min()), median * (1 - _MIN_SCALE_SHARE))
+    hi = max(float(totals_s.max()), median * (1 + _MIN_SCALE_SHARE))
+    return lo, hi
+
+
 def _tile(host: str, seconds: float, cells: int) -> str:
     """The end of the name, which tells hosts apart, and the time."""
-    time = units.duration(round(seconds * PS_PER_S), 3)
+    time = _time(seconds, 3)
     name = plain(host)
     room = cells - 2 - width(time)
     if room < 2:
-        return f" {name[-(cells - 2) :]:<{cells - 1}}"
+        name_end = name[-(cells - 2) :]
+        return f" {name_end:<{cells - 1}}"
     if width(name) > room:
         name = name[-room:]
-    return f" {name}{' ' * (room - width(name))}{time} "
+    filler = " " * (room - width(name))
+    return f" {name}{filler}{time} "
 
 
 def _shade(seconds: float, lo: float, hi: float) -> str:

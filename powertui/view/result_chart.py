@@ -47,34 +47,37 @@ def _area(chart: Chart, cells: int, rows: int, glyphs: Glyphs) -> list[ChartLine
     shape = _columns(series.y, cells - _LABEL_CELLS)
     if not shape.known.any():
         return []
-    highest = float(np.nanmax(shape.high))
-    scale = power_area.power_scale(0.0, highest or 1.0, rows)
-    lines: list[ChartLine] = [_peak_line(chart, series, cells, glyphs)]
+    top = float(np.nanmax(shape.high))
+    scale = power_area.power_scale(0.0, top or 1.0, rows)
+    highest = units.quantity(scale.axis.hi, chart.y_unit, 3)
+    lowest = units.quantity(scale.axis.lo, chart.y_unit, 3)
     drawn = power_area.draw_area(shape, scale, rows, glyphs)
-    for row, (words, role) in enumerate(zip(drawn, power_area.row_roles(scale, rows), strict=True)):
-        label = ""
-        if row == 0:
-            label = units.quantity(scale.axis.hi, chart.y_unit, 3)
-        elif row == rows - 1:
-            label = units.quantity(scale.axis.lo, chart.y_unit, 3)
-        lines.append(((f"{label:>{_LABEL_CELLS - 1}} ", "dim"), (words, role)))
+    roles = power_area.row_roles(scale, rows)
+    lines: list[ChartLine] = [_peak_line(chart, series, cells, glyphs)]
+    for row, (words, role) in enumerate(zip(drawn, roles, strict=True)):
+        label = _end_label(row, rows, highest, lowest)
+        lines.append((label, (words, role)))
     return lines
 
 
 def _peak_line(chart: Chart, series: Series, cells: int, glyphs: Glyphs) -> ChartLine:
     """The title, with a mark above the highest value."""
     peak = int(np.nanargmax(series.y))
-    column = _LABEL_CELLS + peak * (cells - _LABEL_CELLS) // max(1, len(series.y))
+    width = cells - _LABEL_CELLS
+    column = _LABEL_CELLS + peak * width // max(1, len(series.y))
     title = f" {chart.title}"
-    words = f" {units.quantity(float(series.y[peak]), chart.y_unit)}"
-    at_left = column - len(words) - 1 > len(title)
-    if at_left:
-        column -= len(words) + 1
+    value = units.quantity(float(series.y[peak]), chart.y_unit)
+    words = f" {value}"
+    # Left of the mark where the title leaves room, else right of it.
+    left_column = column - len(words) - 1
+    if left_column > len(title):
+        column = left_column
         mark = f"{words} {glyphs.cursor}"
     else:
         column = max(column, len(title) + 1)
         mark = f"{glyphs.cursor}{words}"
-    return ((title, "dim"), (" " * max(1, column - len(title)), "dim"), (mark, "text"))
+    gap = " " * max(1, column - len(title))
+    return ((title, "dim"), (gap, "dim"), (mark, "text"))
 
 
 def _columns(values: Floats, columns: int) -> Envelope:
@@ -115,37 +118,58 @@ def _log_axis(values: list[float]) -> _LogAxis | None:
 
 def _points(chart: Chart, cells: int, rows: int, glyphs: Glyphs) -> list[ChartLine]:
     """Series without a name at their points are drawn as lines of dots, the others as marks."""
-    xs = [float(x) for series in chart.series for x in series.x]
-    ys = [float(y) for series in chart.series for y in series.y]
-    x_axis = _log_axis(xs)
-    y_axis = _log_axis(ys)
+    if not chart.series:
+        return []
+    xs = np.concatenate([series.x for series in chart.series]).astype(np.float64)
+    ys = np.concatenate([series.y for series in chart.series]).astype(np.float64)
+    x_axis = _log_axis(xs.tolist())
+    y_axis = _log_axis(ys.tolist())
     if x_axis is None or y_axis is None or rows < 2:
         return []
     width = cells - _LABEL_CELLS
     grid = [[" "] * width for _ in range(rows)]
-    marks = _MARKS if glyphs.braille else _ASCII_MARKS
     legend = []
     for number, series in enumerate(chart.series):
         is_line = series.label.startswith("roof")
-        mark = glyphs.horizontal if is_line else marks[number % len(marks)]
+        mark = _mark(number, is_line, glyphs)
         legend.append(f"{mark} {series.label}")
         for x, y in _drawn(series, is_line, width):
+            # A logarithmic axis has no place for what is not above zero.
             if x > 0 and y > 0:
                 row = rows - 1 - y_axis.cell(y, rows)
-                grid[row][x_axis.cell(x, width)] = mark
-    lines: list[ChartLine] = [((f" {chart.title}   {'   '.join(legend)}", "dim"),)]
+                column = x_axis.cell(x, width)
+                grid[row][column] = mark
+    title = f" {chart.title}   {'   '.join(legend)}"
+    lines: list[ChartLine] = [((title, "dim"),)]
+    highest = units.quantity(10.0**y_axis.hi, chart.y_unit, 3)
+    lowest = units.quantity(10.0**y_axis.lo, chart.y_unit, 3)
     for row, line in enumerate(grid):
-        label = ""
-        if row == 0:
-            label = units.quantity(10.0**y_axis.hi, chart.y_unit, 3)
-        elif row == rows - 1:
-            label = units.quantity(10.0**y_axis.lo, chart.y_unit, 3)
-        lines.append(((f"{label:>{_LABEL_CELLS - 1}} ", "dim"), ("".join(line), "text")))
+        label = _end_label(row, rows, highest, lowest)
+        lines.append((label, ("".join(line), "text")))
     first = f"{10.0**x_axis.lo:g}"
     last = f"{10.0**x_axis.hi:g} {chart.x_label}"
     gap = max(1, width - len(first) - len(last))
-    lines.append(((" " * _LABEL_CELLS + first + " " * gap + last, "dim"),))
+    below = " " * _LABEL_CELLS + first + " " * gap + last
+    lines.append(((below, "dim"),))
     return lines
+
+
+def _mark(number: int, is_line: bool, glyphs: Glyphs) -> str:
+    """What a series is drawn with."""
+    if is_line:
+        return glyphs.horizontal
+    marks = _MARKS if glyphs.braille else _ASCII_MARKS
+    return marks[number % len(marks)]
+
+
+def _end_label(row: int, rows: int, highest: str, lowest: str) -> tuple[str, str]:
+    """The label left of a row: the ends of the axis at the top and the bottom."""
+    label = ""
+    if row == 0:
+        label = highest
+    elif row == rows - 1:
+        label = lowest
+    return (f"{label:>{_LABEL_CELLS - 1}} ", "dim")
 
 
 def _drawn(series: Series, is_line: bool, width: int) -> list[tuple[float, float]]:
