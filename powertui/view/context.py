@@ -16,7 +16,7 @@ from powertui.data import window as windows
 from powertui.data.category import MEANINGS, Category
 from powertui.data.energy import main_log, mixture
 from powertui.data.energy.measured_energy import Energy
-from powertui.data.model import PS_PER_NS, PS_PER_S, PS_PER_US, Badge, PowerOnTrace, Trace
+from powertui.data.model import PS_PER_NS, PS_PER_S, PS_PER_US, Badge, Int64s, PowerOnTrace, Trace
 from powertui.plain import plain
 from powertui.value_types import dataclass
 from powertui.view import power_facts
@@ -107,6 +107,7 @@ def _run(model: TimelineModel) -> Section:
     trace = model.trace
     if not len(model.tracks) and model.surroundings is not None:
         return _unprofiled(model, model.surroundings)
+    start, end = trace.span
     facts = [
         ContextLine("run", plain(model.run.name, 200)),
         ContextLine("host", plain(trace.host, 100) or "–"),
@@ -115,13 +116,15 @@ def _run(model: TimelineModel) -> Section:
     if len(devices) == 1:
         facts.append(ContextLine("devices", devices[0]))
     elif devices:
-        facts.append(ContextLine("devices", f"{len(devices)}: {', '.join(devices)}"))
-    facts.append(ContextLine("events", units.count(trace.event_count)))
-    start, end = trace.span
-    facts.append(ContextLine("duration", units.duration(end - start)))
+        names = ", ".join(devices)
+        facts.append(ContextLine("devices", f"{len(devices)}: {names}"))
+    facts += [
+        ContextLine("events", units.count(trace.event_count)),
+        ContextLine("duration", units.duration(end - start)),
+    ]
     if not trace.complete:
         facts.append(ContextLine("loading", "still reading"))
-    facts.extend(_elsewhere(model))
+    facts += _elsewhere(model)
     if model.power_note:
         facts.append(ContextLine("power", plain(model.power_note, 300)))
     return Section("run", tuple(facts))
@@ -156,20 +159,24 @@ def _sensor(channel: PowerOnTrace) -> Section:
     curve = channel_curve(channel)
     facts = [ContextLine("readings", f"{len(channel.series):,}")]
     if curve.range is not None:
-        lowest, highest = curve.range
-        text = f"{units.quantity(lowest, 'W')} to {units.quantity(highest, 'W')}"
-        facts.append(ContextLine("range", text))
-    for name, figure, unit in (
+        lowest = units.quantity(curve.range[0], "W")
+        highest = units.quantity(curve.range[1], "W")
+        facts.append(ContextLine("range", f"{lowest} to {highest}"))
+    traits = (
         ("refresh", sensor.refresh_s, "s"),
         ("step", sensor.quantum_w, "W"),
         ("averages", sensor.window_s, "s"),
-    ):
+    )
+    for name, figure, unit in traits:
         if figure is not None:
-            facts.append(ContextLine(name, units.quantity(figure.value, unit, 3), figure.badge))
-    facts.append(ContextLine("gaps", f"{curve.unknown:,}" if curve.unknown else "none"))
+            text = units.quantity(figure.value, unit, 3)
+            facts.append(ContextLine(name, text, figure.badge))
+    gaps = f"{curve.unknown:,}" if curve.unknown else "none"
+    facts.append(ContextLine("gaps", gaps))
     if len(channel.times) > 1:
-        energy = mixture.energy(channel, int(channel.times[0]), int(channel.times[-1]))
-        facts += _energy_facts(energy)
+        first_ps = int(channel.times[0])
+        last_ps = int(channel.times[-1])
+        facts += _energy_facts(mixture.energy(channel, first_ps, last_ps))
     return Section(plain(sensor.label, 40), tuple(facts))
 
 
@@ -230,20 +237,22 @@ def _step(model: TimelineModel, state: State, lines: Sequence[LinePower]) -> lis
     step = model.step_at(state.cursor_ps)
     if step is None:
         return []
-    number = str(step.number)
-    facts = [ContextLine("step", number if step.number >= 0 else "without a number")]
-    if step.name and step.name != number:
+    number = str(step.number) if step.number >= 0 else "without a number"
+    facts = [ContextLine("step", number)]
+    if step.name and step.name != str(step.number):
         facts.append(ContextLine("name", plain(step.name, 100)))
-    facts.append(ContextLine("start", units.instant(step.start, units.resolution(step.duration))))
-    if step.step is not None:
-        facts.append(ContextLine("step time", units.duration(step.step)))
-    if step.host is not None:
-        facts.append(ContextLine("host time", units.duration(step.host)))
-    if step.device is not None:
-        facts.append(ContextLine("device time", units.duration(step.device)))
-    if step.start_to_start is not None:
-        facts.append(ContextLine("to next", units.duration(step.start_to_start)))
-    facts.extend(_energies(lines, step.start, step.end))
+    grid_ps = units.resolution(step.duration)
+    facts.append(ContextLine("start", units.instant(step.start, grid_ps)))
+    times = (
+        ("step time", step.step),
+        ("host time", step.host),
+        ("device time", step.device),
+        ("to next", step.start_to_start),
+    )
+    for name, length in times:
+        if length is not None:
+            facts.append(ContextLine(name, units.duration(length)))
+    facts += _energies(lines, step.start, step.end)
     return [Section("step", tuple(facts))]
 
 
@@ -288,22 +297,26 @@ def _same_name(trace: Trace, name: int, window: tuple[int, int]) -> tuple[Contex
         return ()
     if not events.total:
         return (ContextLine("alike", f"{events.count:,} without length"),)
+    total = units.duration(events.total)
     mean = units.duration(round(events.mean))
     deviation = units.duration(round(events.deviation))
     shortest = units.duration(events.shortest)
     longest = units.duration(events.longest)
     percentiles = dict(zip(event_sets.PERCENTILES, events.percentiles, strict=True))
-    half = units.duration(round(percentiles[50]))
+    median = units.duration(round(percentiles[50]))
     nearly_all = units.duration(round(percentiles[95]))
+    # Two moments are told apart to a part of the longest event, and not to each picosecond.
     grid_ps = units.resolution(max(events.longest, PS_PER_US))
+    first = units.instant(events.first, grid_ps)
+    last = units.instant(events.last, grid_ps)
     return (
-        ContextLine("alike", f"{events.count:,}, in all {units.duration(events.total)}"),
+        ContextLine("alike", f"{events.count:,}, in all {total}"),
         ContextLine("average", f"{mean} ± {deviation}"),
         ContextLine("range", f"{shortest} to {longest}"),
-        ContextLine("half", f"shorter than {half}"),
+        ContextLine("half", f"shorter than {median}"),
         ContextLine("95 %", f"shorter than {nearly_all}"),
-        ContextLine("first", units.instant(events.first, grid_ps)),
-        ContextLine("last", units.instant(events.last, grid_ps)),
+        ContextLine("first", first),
+        ContextLine("last", last),
     )
 
 
@@ -334,22 +347,22 @@ def _under_cursor(model: TimelineModel, state: State) -> list[Section]:
     edges = np.array([view.time(column), view.time(column + 1)], np.int64)
     frame = model.forest.summary(edges, row.lanes)
     count = int(frame.count[0, 0])
-    facts: tuple[ContextLine, ...]
-    if count:
-        lane = row.lanes[int(frame.lane[0, 0])]
-        name = int(model.names_of(lane, frame.dominant[0])[0])
-        share = int(frame.busy[0, 0]) / view.cell_ps
-        facts = (
-            ContextLine("mostly", model.labels.text(name), category=model.category(name)),
-            ContextLine("events", f"{count:,} in this cell"),
-            ContextLine("covered", units.percent(share)),
-        )
-    else:
+    if not count:
         facts = (
             ContextLine("line", row.label or "–"),
             ContextLine("events", "none in this cell"),
         )
-    return [Section("under the cursor", facts)]
+        return [Section("under the cursor", facts)]
+    lane = row.lanes[int(frame.lane[0, 0])]
+    name = int(model.names_of(lane, frame.dominant[0])[0])
+    label = model.labels.text(name)
+    share = int(frame.busy[0, 0]) / view.cell_ps
+    lines = (
+        ContextLine("mostly", label, category=model.category(name)),
+        ContextLine("events", f"{count:,} in this cell"),
+        ContextLine("covered", units.percent(share)),
+    )
+    return [Section("under the cursor", lines)]
 
 
 def _window(model: TimelineModel, window: tuple[int, int], power: Sequence[LinePower]) -> Section:
@@ -362,22 +375,29 @@ def _window(model: TimelineModel, window: tuple[int, int], power: Sequence[LineP
         ContextLine("length", units.duration(hi - lo)),
         ContextLine("events", f"{summary.event_count():,}"),
     ]
-    steps = summary.step_rows()
-    if len(steps):
-        text = f"{len(steps):,}"
-        numbers = model.steps.number[steps]
-        if numbers.min() >= 0 and len(steps) > 1:
-            text += f" ({int(numbers.min())} to {int(numbers.max())})"
-        facts.append(ContextLine("steps", text))
-    facts.extend(_busy(model, lo, hi))
+    rows = summary.step_rows()
+    if len(rows):
+        facts.append(ContextLine("steps", _step_count(model.steps.number[rows])))
+    facts += _busy(model, lo, hi)
     epoch_energy = None
+    # Of exactly one epoch the training's own joules are shown, so that both pages agree.
     if model.surroundings is not None and len(power) == 1:
         epoch_energy = model.surroundings.energy_of(model.epochs, lo, hi)
     if epoch_energy is not None:
-        facts.extend(_energy_facts(epoch_energy))
+        facts += _energy_facts(epoch_energy)
     else:
-        facts.extend(_energies(power, lo, hi))
+        facts += _energies(power, lo, hi)
     return Section("window", tuple(facts))
+
+
+def _step_count(numbers: Int64s) -> str:
+    """How many steps, and from which to which number where all have one."""
+    count = f"{len(numbers):,}"
+    lowest = int(numbers.min())
+    highest = int(numbers.max())
+    if lowest >= 0 and len(numbers) > 1:
+        return f"{count} ({lowest} to {highest})"
+    return count
 
 
 def _busy(model: TimelineModel, lo: int, hi: int) -> list[ContextLine]:
@@ -385,17 +405,21 @@ def _busy(model: TimelineModel, lo: int, hi: int) -> list[ContextLine]:
 
     Lines run side by side, so they are not added up.
     """
-    edges = np.array([lo, hi], np.int64)
-    lanes: dict[int, list[int]] = {}
+    lanes_of_process: dict[int, list[int]] = {}
     for info in model.tracks:
-        if len(info.track.events) and not info.track.derived:
-            lane = model.forest.lane_number(info.number, 0)
-            lanes.setdefault(info.process_number, []).append(lane)
+        # A derived line repeats what other lines show.
+        if not len(info.track.events) or info.track.derived:
+            continue
+        lane = model.forest.lane_number(info.number, 0)
+        lanes_of_process.setdefault(info.process_number, []).append(lane)
+    edges = np.array([lo, hi], np.int64)
+    length = max(1, hi - lo)
     facts = []
-    for number in sorted(lanes)[:_MAX_PROCESSES]:
-        frame = model.forest.summary(edges, lanes[number])
-        share = int(frame.busy[0, 0]) / max(1, hi - lo)
-        name = plain(model.trace.processes[number].name, 60)
+    for number in sorted(lanes_of_process)[:_MAX_PROCESSES]:
+        frame = model.forest.summary(edges, lanes_of_process[number])
+        share = int(frame.busy[0, 0]) / length
+        process = model.trace.processes[number]
+        name = plain(process.name, 60)
         facts.append(ContextLine(name, f"busiest line {units.percent(share)}"))
     return facts
 
@@ -418,13 +442,16 @@ def _energies(power: Sequence[LinePower], lo: int, hi: int) -> list[ContextLine]
 
 def _energy_facts(energy: Energy, suffix: str = "") -> list[ContextLine]:
     """Joules with their interval and badge, or the reason why there is no number."""
+    name = f"energy{suffix}"
     if not energy.resolved or energy.joules is None:
-        return [ContextLine(f"energy{suffix}", plain(energy.reason, 200))]
+        return [ContextLine(name, plain(energy.reason, 200))]
     text = units.quantity(energy.joules, "J")
     if energy.lo is not None and energy.hi is not None and energy.hi > energy.lo:
         half_j = (energy.hi - energy.lo) / 2
-        text += f" ±{units.quantity(half_j, 'J', 2)}"
-    facts = [ContextLine(f"energy{suffix}", text, energy.badge)]
+        half = units.quantity(half_j, "J", 2)
+        text += f" ±{half}"
+    facts = [ContextLine(name, text, energy.badge)]
     if energy.mean_w is not None:
-        facts.append(ContextLine(f"mean{suffix}", units.quantity(energy.mean_w, "W"), energy.badge))
+        mean = units.quantity(energy.mean_w, "W")
+        facts.append(ContextLine(f"mean{suffix}", mean, energy.badge))
     return facts

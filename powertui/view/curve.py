@@ -154,17 +154,19 @@ def _levels(shape: Envelope, scale: Axis, dots: int) -> tuple[Int64s, Int64s]:
     factor = (dots - 1) / (scale.hi - scale.lo)
 
     def level(values: Floats) -> Int64s:
-        raw = np.nan_to_num((values - scale.lo) * factor)
-        return np.clip(np.rint(raw), 0, dots - 1).astype(np.int64)
+        exact = np.nan_to_num((values - scale.lo) * factor)
+        return np.clip(np.rint(exact), 0, dots - 1).astype(np.int64)
 
     top = level(shape.high)
     bottom = level(shape.low)
-    joined = shape.known[1:] & shape.known[:-1]
+    is_joined = shape.known[1:] & shape.known[:-1]
     # The dot next to the column before it, on either side.
     max_bottom = top[:-1] + 1
     min_top = bottom[:-1] - 1
-    bottom[1:] = np.where(joined, np.minimum(bottom[1:], max_bottom), bottom[1:])
-    top[1:] = np.where(joined, np.maximum(top[1:], min_top), top[1:])
+    stretched_down = np.minimum(bottom[1:], max_bottom)
+    stretched_up = np.maximum(top[1:], min_top)
+    bottom[1:] = np.where(is_joined, stretched_down, bottom[1:])
+    top[1:] = np.where(is_joined, stretched_up, top[1:])
     return top, bottom
 
 
@@ -175,10 +177,13 @@ def sparkline(shape: Envelope, glyphs: Glyphs) -> str:
         return " " * len(known)
     lo = float(np.nanmin(shape.low))
     hi = float(np.nanmax(shape.high))
+    # From zero, as `axis` begins: a curve that never falls far shows its course instead.
     base = min(0.0, lo) if lo < _MIN_FLOOR_SHARE * hi else lo
     height = np.zeros(len(known), np.int64)
     if hi > base:
         share = np.nan_to_num((shape.high - base) / (hi - base))
-        height = np.rint(share * (len(glyphs.bars) - 1)).astype(np.int64)
+        max_height = len(glyphs.bars) - 1
+        height = np.rint(share * max_height).astype(np.int64)
     bars = np.array(list(glyphs.bars))
-    return "".join(np.where(known, bars[height], " ").tolist())
+    chars = np.where(known, bars[height], " ")
+    return "".join(chars.tolist())

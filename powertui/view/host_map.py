@@ -253,19 +253,23 @@ def _bars(
     cells = grid.cells - 2
     first_ns, _, cell_ns = view.bounds(feed.now_ns(), cells)
     edges = first_ns + cell_ns * np.arange(cells + 1, dtype=np.int64)
-    total: Floats = np.zeros(cells)
+    total_w: Floats = np.zeros(cells)
     for key in tile.keys:
-        total = total + recent_envelope(feed, feed.board.histories[key], edges).high
+        history = feed.board.histories[key]
+        total_w = total_w + recent_envelope(feed, history, edges).high
     rows = grid.height - 1
-    parts = len(glyphs.bars)
-    share = np.nan_to_num((total - scale.lo) / (scale.hi - scale.lo))
-    heights = np.clip(np.rint(share * rows * parts), 1, rows * parts)
-    heights[np.isnan(total)] = 0
+    parts = len(glyphs.bars)  # of a cell
+    max_height = rows * parts
+    share = np.nan_to_num((total_w - scale.lo) / (scale.hi - scale.lo))
+    # The lowest reading keeps a bar: only a cell without a reading is empty.
+    heights = np.clip(np.rint(share * max_height), 1, max_height)
+    heights[np.isnan(total_w)] = 0
     chars = np.array([" ", *glyphs.bars])
     lines = []
     for row in range(rows - 1, -1, -1):
         filled = np.clip(heights - row * parts, 0, parts).astype(np.int64)
-        lines.append("".join(chars[filled].tolist()))
+        line = "".join(chars[filled].tolist())
+        lines.append(line)
     return lines
 
 
@@ -273,22 +277,32 @@ def map_facts(feed: Feed, tiles: Sequence[HostTile], room: int, glyphs: Glyphs) 
     """Three lines beside the sum: its spread, what stands out, and what the shades mean."""
     watts = sorted(tile.watts for tile in tiles if tile.watts is not None)
     if not watts:
-        return [[(f"none of {len(tiles)} hosts has a value", "warn")], [], []]
-    least = watts_text(watts[0])
+        nothing = f"none of {len(tiles)} hosts has a value"
+        return [[(nothing, "warn")], [], []]
+    lowest = watts_text(watts[0])
     median = watts_text(statistics.median(watts))
-    most = watts_text(watts[-1])
-    spread = f"{len(tiles)} hosts: least {least}  median {median}  most {most} W"
-    legend = _shade_legend(_scale(tiles))
-    legend_cells = sum(width(text) for text, _ in legend)
-    if legend_cells + _MIN_ENERGY_CELLS <= room:
-        healths = [feed.healths[key] for tile in tiles for key in tile.keys]
-        legend.append(("   ", "text"))
-        legend += live_summary.energy_line(healths, feed, room - legend_cells - 3)
-    notable = _notable(tiles, len(tiles) - len(watts), glyphs)
+    highest = watts_text(watts[-1])
+    spread = f"{len(tiles)} hosts: least {lowest}  median {median}  most {highest} W"
+    missing_count = len(tiles) - len(watts)
+    notable = _notable(tiles, missing_count, glyphs)
     second: RoleLine = [("none differs much from the others", "dim")]
     if notable:
         second = [(plain(notable, room), "warn")]
-    return [[(plain(spread, room), "text")], second, legend]
+    legend = _shade_legend(_scale(tiles))
+    legend_cells = sum(width(text) for text, _ in legend)
+    if legend_cells + _MIN_ENERGY_CELLS <= room:
+        legend.append(("   ", "text"))
+        legend += _energy_of_all(feed, tiles, room - legend_cells - 3)
+    first: RoleLine = [(plain(spread, room), "text")]
+    return [first, second, legend]
+
+
+def _energy_of_all(feed: Feed, tiles: Sequence[HostTile], room: int) -> RoleLine:
+    """The energy of all hosts together."""
+    healths = []
+    for tile in tiles:
+        healths += [feed.healths[key] for key in tile.keys]
+    return live_summary.energy_line(healths, feed, room)
 
 
 def _notable(tiles: Sequence[HostTile], missing: int, glyphs: Glyphs) -> str:

@@ -155,19 +155,21 @@ def _joules(facts: dict[str, Fact], width: int) -> list[LinePieces]:
             epochs.append(fact)
     if len(epochs) > _MAX_EPOCHS:
         epochs = [epochs[0], epochs[-1]]
-    figures = [f"{fact.label} {with_interval(fact)}" for fact in epochs]
+    figures = []
+    for fact in epochs:
+        figures.append(f"{fact.label} {with_interval(fact)}")
     if difference is not None:
         sign = "+" if float(difference.value or 0) > 0 else ""
         figures.append(f"{difference.label} {sign}{difference.text()}")
-    if "energy" in facts:
-        energy = facts["energy"]
+    energy = facts.get("energy")
+    if energy is not None:
+        name = energy.label.removeprefix("energy ")
         # In a unit that nobody documents, as the AIU's: its interval does not say that.
         assumed = " (assumed)" if energy.badge is Badge.ASSUMED else ""
-        figures.append(f"{energy.label.removeprefix('energy ')} {with_interval(energy)}{assumed}")
-    if "step_joules" in facts:
-        figures.append(f"a step {with_interval(facts['step_joules'])}")
-    if "sample_joules" in facts:
-        figures.append(f"a sample {with_interval(facts['sample_joules'])}")
+        figures.append(f"{name} {with_interval(energy)}{assumed}")
+    for id, name in (("step_joules", "a step"), ("sample_joules", "a sample")):
+        if id in facts:
+            figures.append(f"{name} {with_interval(facts[id])}")
     return _joined("energy", figures, width)
 
 
@@ -176,8 +178,11 @@ def with_interval(fact: Fact) -> str:
     value = fact.value
     if value is None or isinstance(value, str) or fact.lo is None or fact.hi is None:
         return fact.text()
-    half = max(float(fact.hi) - float(value), float(value) - float(fact.lo))
-    return f"{shown(value, fact.kind, fact.unit)} ±{units.quantity(half, fact.unit, 2)}"
+    above = float(fact.hi) - float(value)
+    below = float(value) - float(fact.lo)
+    # The wider side, so that an interval that is not centered is never shown too narrow.
+    half = units.quantity(max(above, below), fact.unit, 2)
+    return f"{shown(value, fact.kind, fact.unit)} ±{half}"
 
 
 def _machine(facts: dict[str, Fact], width: int) -> list[LinePieces]:
@@ -219,17 +224,24 @@ def step_graph(chart: Chart, width: int, height: int, glyphs: str) -> list[LineP
     lines: list[LinePieces] = []
     for label, row in zip(labels, bars.rows, strict=True):
         pieces = [(f"{label:>9} {rule}", "axis")]
-        pieces += [(piece.text, _ink(chart, piece.part)) for piece in row]
+        for piece in row:
+            pieces.append((piece.text, _ink(chart, piece.part)))
         lines.append(tuple(pieces))
     legend = [_GRAPH_INDENT, *_legend(chart, letters)]
+    notes = _bar_notes(bars)
+    if notes:
+        legend.append((f"  {notes}", "dim"))
+    return [*lines, tuple(legend)]
+
+
+def _bar_notes(bars: stacked_bars.StackedBars) -> str:
+    """What the bars do not show: steps that share a column, and heights that were cut."""
     notes = []
     if bars.each > 1:
         notes.append(f"each column is the longest of {bars.each} steps")
     if bars.cut:
         notes.append(f"{bars.cut} longer than shown")
-    if notes:
-        legend.append(("  " + ", ".join(notes), "dim"))
-    return [*lines, tuple(legend)]
+    return ", ".join(notes)
 
 
 def _one_step(chart: Chart, width: int, letters: str) -> list[LinePieces]:
@@ -256,14 +268,19 @@ def _legend(chart: Chart, letters: str) -> list[tuple[str, str]]:
     """The parts of the bars, each with its share of all time, the largest first."""
     sums = [float(series.y.sum()) for series in chart.series]
     total = sum(sums) or 1.0
+
+    def size_and_place(number: int) -> tuple[float, int]:
+        return sums[number], number
+
     # Of equal parts the later one comes first.
-    largest_first = sorted(range(len(sums)), key=lambda number: (sums[number], number))[::-1]
+    largest_first = sorted(range(len(sums)), key=size_and_place, reverse=True)
     pieces: list[tuple[str, str]] = []
     for number in largest_first:
         label = chart.series[number].label.lower()
         if label.startswith("device coll"):
             label = "collectives"
         share = sums[number] / total
+        # A part that is there must not be shown as none.
         percent = f"{100 * share:.0f} %" if share >= 0.005 else "<1 %"
         mark = letters[number] if letters else "■"
         pieces.append((mark, _ink(chart, number)))

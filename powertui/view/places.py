@@ -189,12 +189,12 @@ def _nearest(model: TimelineModel, occurrences: list[Int64s], near_ps: int | Non
 def _choice_note(model: TimelineModel, occurrences: list[Int64s], chosen: int) -> str:
     """Which occurrence was chosen, and which others there are."""
     epochs = [int(model.steps.epoch[rows[0]]) for rows in occurrences]
-    has_known_epochs = min(epochs) >= 0
-    if not has_known_epochs or len(set(epochs)) < len(epochs):
+    is_named_by_epoch = min(epochs) >= 0 and len(set(epochs)) == len(epochs)
+    if not is_named_by_epoch:
         return f"{chosen + 1} of {len(occurrences)} times that this step ran"
-    numbers = [str(model.epochs[epoch].number) for epoch in epochs]
-    number = numbers.pop(chosen)
-    named = ", ".join(numbers[:_MAX_NAMED_EPOCHS])
-    plural_ending = "s" if len(numbers) > 1 else ""
-    more = " …" if len(numbers) > _MAX_NAMED_EPOCHS else ""
-    return f"epoch {number}; also in epoch{plural_ending} {named}{more}"
+    other_numbers = [str(model.epochs[epoch].number) for epoch in epochs]
+    number = other_numbers.pop(chosen)
+    named = ", ".join(other_numbers[:_MAX_NAMED_EPOCHS])
+    noun = "epochs" if len(other_numbers) > 1 else "epoch"
+    more = " …" if len(other_numbers) > _MAX_NAMED_EPOCHS else ""
+    return f"epoch {number}; also in {noun} {named}{more}"

@@ -45,21 +45,24 @@ class PowerCurve(StepCurve):
         if len(times) < 2:
             return times, np.empty(0)
         if series.kind is PowerKind.INTERVAL:
-            delay_s = self.sensor.delay_s.value if self.sensor.delay_s else 0.0
+            delay = self.sensor.delay_s
+            delay_ps = round(delay.value * PS_PER_S) if delay else 0
             # A hole is a row without a value: a long interval still has its mean.
-            return times - round(delay_s * PS_PER_S), watts[1:]
-        length = self._held_ps(times)
+            return times - delay_ps, watts[1:]
+        length_ps = self._held_ps(times)
         center_ps = round(sensors.centre_s(self.sensor) * PS_PER_S)
-        start = times - center_ps - length // 2
-        at = np.append(start, start[-1] + max(1, length))
+        start = times - center_ps - length_ps // 2
+        end = start[-1] + max(1, length_ps)
+        at = np.append(start, end)
         # Before a hole a reading holds for one refresh; after that nothing is known.
-        holes = sensors.holes(times // PS_PER_NS, watts, self.sensor)
-        is_long = np.diff(start) > length
-        silent = np.flatnonzero(holes & ~np.isnan(watts[:-1]) & is_long)
-        if not len(silent):
+        is_before_hole = sensors.holes(times // PS_PER_NS, watts, self.sensor)
+        has_value = ~np.isnan(watts[:-1])
+        is_long = np.diff(start) > length_ps
+        rows = np.flatnonzero(is_before_hole & has_value & is_long)
+        if not len(rows):
             return at, watts
-        at = np.insert(at, silent + 1, start[silent] + length)
-        return at, np.insert(watts, silent + 1, math.nan)
+        at = np.insert(at, rows + 1, start[rows] + length_ps)
+        return at, np.insert(watts, rows + 1, math.nan)
 
     def _held_ps(self, times: Int64s) -> int:
         """How long a reading holds: until the sensor has a new one."""

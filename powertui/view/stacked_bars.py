@@ -50,43 +50,47 @@ def draw(
     `letters`: one for each part, where blocks cannot tell them apart.
     """
     columns = [np.asarray(series.y, np.float64) for series in chart.series]
-    parts = np.nan_to_num(np.array(columns))
-    if not parts.size or width < 1 or height < 1:
+    all_parts = np.nan_to_num(np.array(columns))
+    if not all_parts.size or width < 1 or height < 1:
         return StackedBars([], 0.0, 0, 0)
-    chosen, each = longest_bars(parts.sum(axis=0), width)
-    parts = parts[:, chosen]
+    chosen, each = longest_bars(all_parts.sum(axis=0), width)
+    parts = all_parts[:, chosen]
     totals = parts.sum(axis=0)
     top = full_height(totals)
     if top <= 0:
         return StackedBars([], 0.0, each, 0)
+    # Where each part begins and ends, in rows from the bottom.
     edges = np.zeros((len(parts) + 1, parts.shape[1]))
     edges[1:] = np.cumsum(parts, axis=0) / top * height
     is_cut = totals > top * (1 + 1e-9)
+    is_cut_below = np.zeros_like(is_cut)  # only the top row shows that a bar goes on
     blocks = _Blocks(letters, eighths)
     rows = []
     for level in range(height - 1, -1, -1):
-        cut_here = is_cut if level == height - 1 else np.zeros_like(is_cut)
-        pieces = [
-            blocks.piece(bar, level, height, is_cut_bar)
-            for bar, is_cut_bar in zip(edges.T, cut_here.tolist(), strict=True)
-        ]
+        cut_here = is_cut if level == height - 1 else is_cut_below
+        pieces = []
+        for bar, is_cut_bar in zip(edges.T, cut_here.tolist(), strict=True):
+            pieces.append(blocks.piece(bar, level, height, is_cut_bar))
         rows.append(_joined(pieces))
     return StackedBars(rows, top, each, int(is_cut.sum()))
 
 
 def one_bar(chart: Chart, width: int, *, letters: str = "") -> list[BarPiece]:
     """The parts of the only bar from left to right, each in as many cells as its share has."""
-    parts = np.nan_to_num([float(np.asarray(series.y)[0]) for series in chart.series])
+    lengths = [float(np.asarray(series.y)[0]) for series in chart.series]
+    parts = np.nan_to_num(lengths)
     total = float(parts.sum())
     if total <= 0 or width < 1:
         return []
+    # The ends are rounded, and not the lengths: the bar is as long as it should be.
     ends = np.rint(np.cumsum(parts) / total * width).astype(np.int64)
     pieces = []
     start = 0
     for part, end in enumerate(ends.tolist()):
-        if end > start:
-            char = letters[part % len(letters)] if letters else _EIGHTHS[-1]
-            pieces.append(BarPiece(char * (end - start), part))
+        if end <= start:
+            continue
+        char = letters[part % len(letters)] if letters else _EIGHTHS[-1]
+        pieces.append(BarPiece(char * (end - start), part))
         start = end
     return pieces
 
@@ -98,8 +102,12 @@ def longest_bars(totals: Floats, width: int) -> tuple[Int64s, int]:
         cells_each = max(1, min(_MAX_BAR_CELLS, width // count))
         return np.repeat(np.arange(count), cells_each), 1
     bounds = np.linspace(0, count, width + 1).astype(np.int64)
-    longest = [lo + int(totals[lo:hi].argmax()) for lo, hi in pairwise(bounds.tolist())]
-    return np.array(longest, np.int64), int(np.diff(bounds).max())
+    longest = []
+    for lo, hi in pairwise(bounds.tolist()):
+        row_in_cell = int(totals[lo:hi].argmax())
+        longest.append(lo + row_in_cell)
+    max_in_cell = int(np.diff(bounds).max())
+    return np.array(longest, np.int64), max_in_cell
 
 
 def full_height(totals: Floats) -> float:

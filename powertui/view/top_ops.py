@@ -25,25 +25,33 @@ def lines(overview: Result, cells: int, max_rows: int, glyphs: Glyphs) -> list[L
         return []
     paths = []
     shares = []
+    categories = []
     for row in range(min(max_rows, len(table))):
         path = table["operation"].value(row)
         share = table["selfTimePercent"].value(row)
         paths.append(str(path or ""))
         shares.append(float(share or 0.0))
+        categories.append(table["category"].text(row))
     max_room = cells - _MIN_BAR_CELLS - _SHARE_CELLS - 1
-    scopes = table_rows.scopes_of(text_column("name", "name", paths))
-    layered = [plain(table_rows.layered(path, scopes), 300) for path in paths]
-    names = readable_names.distinct(layered, max_room, glyphs.ellipsis)
+    names = _short_names(paths, max_room, glyphs)
     room = min(max_room, max(width(name) for name in names))
     bar_cells = cells - room - _SHARE_CELLS - 1
     max_share = max(*shares, 1e-9)
-    out = []
-    for row, name in enumerate(names):
-        kind = work_category(f"{paths[row]}:{table['category'].text(row)}")
-        percent = units.percent(shares[row], 1).rjust(_SHARE_CELLS)
-        bar = bar_line.Bar(shares[row] / max_share, f"category:{kind.value}", bar_cells)
-        out.append(bar_line.barred(name, room, bar, percent, glyphs))
-    return out
+    rows = zip(names, paths, categories, shares, strict=True)
+    barred_lines = []
+    for name, path, category, share_of_time in rows:
+        kind = work_category(f"{path}:{category}")
+        percent = units.percent(share_of_time, 1).rjust(_SHARE_CELLS)
+        bar = bar_line.Bar(share_of_time / max_share, f"category:{kind.value}", bar_cells)
+        barred_lines.append(bar_line.barred(name, room, bar, percent, glyphs))
+    return barred_lines
+
+
+def _short_names(paths: list[str], room: int, glyphs: Glyphs) -> list[str]:
+    """Names that fit and still differ: of a path first what tells layers apart."""
+    scopes = table_rows.scopes_of(text_column("name", "name", paths))
+    layered = [plain(table_rows.layered(path, scopes), 300) for path in paths]
+    return readable_names.distinct(layered, room, glyphs.ellipsis)
 
 
 def titled_lines(overview: Result, cells: int, max_rows: int, glyphs: Glyphs) -> list[LinePieces]:
@@ -51,9 +59,12 @@ def titled_lines(overview: Result, cells: int, max_rows: int, glyphs: Glyphs) ->
     ops = lines(overview, cells, max_rows, glyphs)
     if not ops:
         return []
-    rule = glyphs.horizontal * (cells - width(TITLE) - width(UNIT) - 2)
+    rule_cells = cells - width(TITLE) - width(UNIT) - 2
+    rule = glyphs.horizontal * rule_cells
     title = ((f" {TITLE} ", "title"), (rule, "grid"), (f" {UNIT}", "dim"))
-    return [((" ", "text"),), title, *(((" ", "text"), *line) for line in ops)]
+    blank = (" ", "text")
+    indented = [(blank, *line) for line in ops]
+    return [(blank,), title, *indented]
 
 
 def _table_of_ops(overview: Result) -> Table | None:
