@@ -13,7 +13,7 @@ import random
 from dataclasses import dataclass, field
 from pathlib import Path
 
-_BASE_NS = 7_889_238_000_000_000 * 228  # as Kineto has it: a multiple of a quarter of a year
+BASE_NS = 7_889_238_000_000_000 * 228  # as Kineto has it: a multiple of a quarter of a year
 _US = 1e-6
 _IDLE_S = 45  # of each log before the profile and after it
 
@@ -111,7 +111,7 @@ def write_traces(world: RankWorld, ranks: Ranks, folder: Path) -> None:
         document = {
             "schemaVersion": 1,
             "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": world.ranks},
-            "baseTimeNanoseconds": _BASE_NS,
+            "baseTimeNanoseconds": BASE_NS,
             "traceEvents": events,
         }
         path = folder / f"node{rank}_{100 + rank}.1700000000000000000.pt.trace.json"
@@ -215,7 +215,7 @@ def _write_log(
         wasted += waited * host.wait_w
         reading = joules * (1 + host.gain) + chance.gauss(0, host.noise_w)
         # A reading of a second is the mean of it, and is written at its end by the host's clock.
-        time_s = _BASE_NS / 1e9 + 0.001 + second + 1 + skew
+        time_s = BASE_NS / 1e9 + 0.001 + second + 1 + skew
         lines.append(f"{time_s:.3f},{round(reading)}")
     (folder / f"power_node{rank}_{100 + rank}.csv").write_text("\n".join(lines) + "\n")
     return wasted

@@ -25,7 +25,7 @@ from powertui.data.energy import (
     power_owners,
     samples,
     sensor,
-    signal_alignment,
+    work_alignment,
 )
 from powertui.data.energy.alignment_places import Fit
 from powertui.data.energy.clock_alignment import BY_HAND, by_clocks
@@ -195,7 +195,7 @@ def _search(series: PowerSeries, context: AlignmentContext) -> Fit | str:
     if context.trace.span[1] <= context.trace.span[0]:
         return "the profile is empty"
     data = samples.power_samples(series)
-    return signal_alignment.search(data, context.shares(data.refresh), step_s=context.step_s)
+    return work_alignment.fit_by_work(data, context)
 
 
 def _fit_in_words(fit: Fit) -> str:

@@ -41,6 +41,10 @@ class Fit:
     ppm: float = 0.0  # drift of the log's clock against the trace's, when the data ask for one
     # All that come into question, the best first; their weights add up to 1.
     places: tuple[Where, ...] = ()
+    # What is left over of an ordinary reading, in the least that noise leaves.
+    misfit: float = 1.0
+    # Places close by that explain the same readings nearly as well, however likely they are.
+    aliases: tuple[float, ...] = ()
 
 
 def weighed_places(

@@ -10,10 +10,11 @@ from powertui.data.energy import (
     anchor,
     clock_check,
     clock_kinds,
+    devices,
     log_zone,
     meeting,
     samples,
-    signal_alignment,
+    work_alignment,
 )
 from powertui.data.energy.alignment_places import Where
 from powertui.data.energy.clock_check import ClockOffset, Status, Verdict
@@ -90,7 +91,9 @@ def by_clocks(
         return replace(checked(alignment, given, verdict), clock_owner="")
     kind = clock_kinds.MARKED
     if log.source != MARKER:
-        kind = clock_kinds.clock_kind(replace(series, clock=log.clock), [context.trace.host])
+        trace = context.trace
+        on_its_clock = replace(series, clock=log.clock)
+        kind = clock_kinds.clock_kind(on_its_clock, [trace.host], devices.shown_ids(trace))
     return _checked_by_profile(series, context, alignment, ClockOffset(lo, hi, kind))
 
 
@@ -218,12 +221,10 @@ def _weights_of_work(
     lo, hi = range_s
     is_near = (data.hi > first - hi - length) & (data.lo < last - lo + length)
     data = data[is_near]
-    fit = signal_alignment.search(
-        data, context.shares(data.refresh), within=range_s, step_s=context.step_s
-    )
+    fit = work_alignment.fit_by_work(data, context, within=range_s)
     if isinstance(fit, str) or fit.r2 < _MIN_EXPLAINED_SHARE:
         return None
-    return weights_of_places(fit.places, data.age_s)
+    return weights_of_places(fit.places, data.age_s, may_overrule=not fit.ambiguous)
 
 
 def _either_clock(series: PowerSeries, alignment: Alignment) -> Alignment | None:

@@ -189,7 +189,13 @@ def judge(clock: ClockOffset | None, readings: OffsetWeights | None, data: Sampl
     if is_heavy and hi - lo <= widest_s:
         by_readings = _posterior(None, readings, data)
         if by_readings.share_of(best) >= _RULES.min_reading_weight:
-            return _sure(clock, best, sure_s)
+            verdict = _sure(clock, best, sure_s)
+            by_s = max(clock.kind.believed_s, _RULES.min_vague_s)
+            is_overruled = not clock.lo_s - by_s <= verdict.offset_s <= clock.hi_s + by_s
+            if is_overruled and not readings.may_overrule:
+                # A log of another run, of which a part meets this one, fits somewhere, too.
+                return _ambiguous(posterior, sure_s)
+            return verdict
     if _is_doubted(clock, readings, posterior, data):
         return _ambiguous(posterior, sure_s)
     return _believed(clock, posterior.between(*clock.believed))
@@ -291,7 +297,8 @@ def _sure(clock: ClockOffset, posterior: _Posterior, sure_s: float) -> Verdict:
     if is_contradicted and abs(by_readings - at_clock) > _RULES.min_doubt_s:
         correction_s = by_readings - at_clock
         return Verdict("clock corrected", by_readings, lo, hi, correction_s=correction_s)
-    if clock.kind.believed_s < SURE_S and clock.hi_s - clock.lo_s < 2 * SURE_S:
+    is_narrow = clock.kind.believed_s < SURE_S and clock.hi_s - clock.lo_s < 2 * SURE_S
+    if is_narrow and not clock.kind.late_share:
         return Verdict("aligned", at_clock, *clock.believed, confirmed=True)
     lo, hi = min(lo, at_clock), max(hi, at_clock)
     # Where the clock is near an end of the interval, its middle is more likely.

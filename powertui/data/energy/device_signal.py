@@ -24,6 +24,7 @@ _MIN_CORRELATION = 0.5  # below it something else decides what the device draws
 _MAX_CORRELATION = 0.999999  # so that its standard error is finite
 _MIN_BUSY_RANGE = 0.1  # of the share of a window in which something ran: else nothing can follow
 _MIN_READINGS = 12
+_MAX_OPEN_S = 4.1  # between the first and the last place of a log: ±2 s, and both clocks' own error
 _MIN_INDEPENDENT = 4
 _MAX_READINGS = 20_000  # that are compared: a bound of time
 
@@ -36,7 +37,7 @@ def follow_scores(
     Empty where that cannot be said.
     """
     scores: Scores = {number: [] for number in planes}
-    if len(power) < 2 or any(channel.status != "aligned" for channel in power.values()):
+    if len(power) < 2 or not all(_is_placed(channel) for channel in power.values()):
         return scores
     windows = {row: _windows(channel, trace.span) for row, channel in power.items()}
     for number, processes in planes.items():
@@ -45,6 +46,16 @@ def follow_scores(
             by_channel = [(_follows(busy, windows[row]), row) for row in power]
             scores[number] = sorted(by_channel, reverse=True)
     return scores
+
+
+def _is_placed(channel: PowerOnTrace) -> bool:
+    """Whether a channel is at one place: a clock that is believed to two seconds is enough, for
+    power that is elsewhere follows nothing.
+    """
+    if channel.status == "aligned":
+        return True
+    open_ps = channel.offset_hi_ps - channel.offset_lo_ps
+    return channel.status == "ambiguous" and open_ps <= _MAX_OPEN_S * PS_PER_S
 
 
 def by_signal(scores: Mapping[int, Sequence[tuple[float, int]]]) -> dict[int, int | None]:

@@ -10,7 +10,8 @@ and that is an assumption which is said.
 from __future__ import annotations
 
 import enum
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from powertui.data.energy import scopes
 from powertui.data.energy.hostnames import MAX_LISTED_NAMES
@@ -38,6 +39,7 @@ class DeviceEvidence(str, enum.Enum):
     NONE = "none"
 
 
+_UUID = re.compile(r"(?:gpu|mig)-[0-9a-f-]{8,}")  # as NVIDIA's tools write one, in small letters
 _BADGES = {DeviceEvidence.INDEX: Badge.ASSUMED, DeviceEvidence.SIGNAL: Badge.ESTIMATED}
 
 
@@ -88,7 +90,8 @@ def pairs(
     if not planes or not channels:
         return ()
     names = {number: processes[0].name for number, processes in planes.items()}
-    if len(planes) == len(channels) == 1:
+    absent = _absent(planes, channels)
+    if len(planes) == len(channels) == 1 and not absent:
         (name,), (channel,) = names.values(), channels
         return (
             Pair(
@@ -119,6 +122,7 @@ def pairs(
         ),
         assigned={row for row in (*identities.values(), *signals.values()) if row is not None},
         variable="HIP_VISIBLE_DEVICES" if _is_amd(trace, power) else "CUDA_VISIBLE_DEVICES",
+        absent=absent,
     )
     return tuple(
         matching.pair(name, number, identities[number], signals[number], scores[number])
@@ -136,6 +140,7 @@ class _Matching:
     is_reordered: bool  # some number in the trace is clearly another one in the log
     assigned: Collection[int]  # channels that are known to be some GPU's
     variable: str  # that changes the order
+    absent: Collection[int]  # GPUs of the trace whose UUID is no channel's, though all have one
 
     def pair(
         self,
@@ -190,6 +195,13 @@ class _Matching:
                 channel=None,
                 how=DeviceEvidence.NONE,
                 why=why,
+            )
+        if number in self.absent:
+            return Pair(
+                device=name,
+                channel=None,
+                how=DeviceEvidence.NONE,
+                why="no channel has its UUID",
             )
         if self.is_reordered:
             why = (
@@ -272,17 +284,56 @@ def _by_identity(
     recorded = counted.get(int(number[1])) if number is not None else None
     if recorded is not None:  # the device itself counted it
         return recorded
-    identities: set[str] = set()
-    for process in processes:
-        for stat in process.stats:
-            if isinstance(stat.value, str):
-                identities.add(stat.value.strip().casefold())
+    identities = _texts(processes)
     rows = []
     for row, device in channels.items():
         names = {device.uuid.casefold(), device.pci.casefold()} - {""}
         if names & identities:
             rows.append(row)
     return rows[0] if len(rows) == 1 else None
+
+
+def _absent(
+    planes: Mapping[int, Sequence[Process]], channels: Mapping[int, Device]
+) -> frozenset[int]:
+    """The GPUs of a trace whose UUID the log does not have, where it has that of each of its own:
+    it is a log of other GPUs, and a number that fits by accident shows nothing.
+    """
+    logged = {device.uuid.casefold() for device in channels.values()}
+    if "" in logged:
+        return frozenset()
+    absent = []
+    for number, processes in planes.items():
+        uuids = _uuids(processes)
+        if uuids and not uuids & logged:
+            absent.append(number)
+    return frozenset(absent)
+
+
+def _uuids(processes: Iterable[Process]) -> frozenset[str]:
+    return frozenset(text for text in _texts(processes) if _UUID.fullmatch(text))
+
+
+def shown_uuids(trace: Trace) -> frozenset[str] | None:
+    """The UUIDs of a trace's GPUs, in small letters; None unless it shows that of each."""
+    by_gpu = [_uuids(processes) for processes in _planes(trace).values()]
+    if not by_gpu or not all(by_gpu):
+        return None
+    return frozenset().union(*by_gpu)
+
+
+def shown_ids(trace: Trace) -> frozenset[str]:
+    """What a trace says of its GPUs, in small letters: UUIDs are among it, where it has them."""
+    return _texts(process for processes in _planes(trace).values() for process in processes)
+
+
+def _texts(processes: Iterable[Process]) -> frozenset[str]:
+    texts: set[str] = set()
+    for process in processes:
+        for stat in process.stats:
+            if isinstance(stat.value, str):
+                texts.add(stat.value.strip().casefold())
+    return frozenset(texts - {""})
 
 
 def _is_amd(trace: Trace, power: Sequence[PowerOnTrace]) -> bool:

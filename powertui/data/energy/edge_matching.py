@@ -43,6 +43,10 @@ class _MatchingRules:
     end_spread_s: float = 0.7  # a program ends so long after its last record
     exact_start_share: float = 0.4
     exact_end_share: float = 0.5
+    # Jumps at an edge before they may overrule a clock by seconds: so many, or this share of all.
+    # Logs of other runs that met half of a training matched 2 of 8 and were "corrected" by 42 s.
+    min_matched: int = 3
+    min_matched_share: float = 1 / 3
     temper: float = 0.35  # costs count by this part: at 0.6 7 of 128 right clocks were "corrected"
 
 
@@ -95,6 +99,8 @@ class OffsetWeights(NamedTuple):
     matched: int  # of them, those that happen at an edge of the training at the best offset
     # By as much all edges may be off the same way.
     common_s: float = 0.0
+    # Whether they would place a log that has no clock: else they may not overrule one.
+    may_overrule: bool = True
 
 
 def sorted_edges(moments: Sequence[tuple[float, float, float, int]]) -> ExpectedEdges:
@@ -129,13 +135,15 @@ def offset_weights(
     offsets = _offsets_to_weigh(costs, range_s, finest)
     log_weight = -_RULES.temper * costs.at(offsets, 0.0)
     best = int(np.argmax(log_weight))
+    matched = costs.matched(float(offsets[best]))
     return OffsetWeights(
         offset_s=offsets,
         log_weight=log_weight - float(log_weight[best]),
         width_s=_widths(offsets),
         jumps=len(jumps),
-        matched=costs.matched(float(offsets[best])),
+        matched=matched,
         common_s=float(np.median(edges.half_s)),
+        may_overrule=matched >= min(_RULES.min_matched, _RULES.min_matched_share * len(jumps)),
     )
 
 
@@ -159,7 +167,9 @@ def _widths(offsets: Floats) -> Floats:
     return np.asarray(np.gradient(offsets))
 
 
-def weights_of_places(places: Sequence[Where], age_s: float) -> OffsetWeights:
+def weights_of_places(
+    places: Sequence[Where], age_s: float, *, may_overrule: bool = True
+) -> OffsetWeights:
     """The weights of places that something else found; `age_s` is in their intervals already."""
     middle = np.array([place.offset_s for place in places])
     weight = np.array([place.weight for place in places])
@@ -176,6 +186,7 @@ def weights_of_places(places: Sequence[Where], age_s: float) -> OffsetWeights:
         width_s=_widths(offsets),
         jumps=0,
         matched=0,
+        may_overrule=may_overrule,
     )
 
 

@@ -43,6 +43,8 @@ NAMES = (
     "collectives",
     "compute",
 )
+# Only where somebody asks for it: pauses that are too short to be sure that power falls in them.
+SHORT_PAUSES, SHORT_PAUSES_NAME = len(NAMES), "short pauses"
 
 # A host call in which nothing begins or ends for longer than this may sleep as well as work.
 # Chosen: Python that works calls something every few milliseconds.
@@ -151,6 +153,14 @@ class Activity:
     def seconds(self, kind: int) -> float:
         """How long this kind of work ran."""
         return float(np.diff(self.edges)[self.kind == kind].sum()) / PS_PER_S
+
+
+def with_pauses_apart(activity: Activity, longest_ps: int) -> Activity:
+    """The same with each pause up to this length as a kind of its own."""
+    lengths = np.diff(activity.edges)
+    is_pause = (activity.kind == IDLE) | (activity.kind == WAIT)
+    is_short = is_pause & (lengths <= longest_ps)
+    return Activity(activity.edges, np.where(is_short, SHORT_PAUSES, activity.kind))
 
 
 def exclusive(parts: Mapping[int, Intervals], span: tuple[int, int]) -> tuple[Int64s, Int64s]:

@@ -40,11 +40,14 @@ _NUMBER = re.compile(r"\d+")
 _TAIL = re.compile(r"(?:\d+|[a-z])")  # node_12, host-a: what tells hosts with one prefix apart
 # What no machine of a run is: others, what holds many, what it holds itself, what stands beside it.
 _OTHERS = re.compile(
-    r"others?|foreign|neighbou?rs?|remote|peers?|unrelated|elsewhere|cluster|racks?|rooms?|"
+    r"others?|foreign|neighbou?rs?|remote|peers?|unrelated|elsewhere|cluster|racks?\d*|rooms?\d*|"
     r"aisle|facility|building|site|datacent(?:er|re)|vms?|guests?|hypervisors?|containers?|pods?|"
     r"routers?|cooling|chillers?|hvac|crac|solar|pv|photovoltaics?|generators?|inverters?"
 )
-_OF_MANY = re.compile(r"cluster|racks?|rooms?|aisle|facility|building|datacent(?:er|re)")
+_OF_MANY = re.compile(r"cluster|racks?\d*|rooms?\d*|aisle|facility|building|datacent(?:er|re)")
+# All that is plugged into a power distribution unit, or into a part of it.
+_PDU = re.compile(r"pdus?\d*")
+_OF_ALL_OUTLETS = re.compile(r"total|sum|all|banks?\d*|branch(?:es)?\d*|inlets?\d*")
 # What machines are for that train nothing: node1-login is not node1.
 _OTHER_ROLES = re.compile(r"logins?|head ?nodes?|frontends?|gateways?|storage|nas|fileservers?")
 # A name with its domain; the dots of "acpi-0.power1.power1" are steps into a JSON document.
@@ -127,9 +130,12 @@ def looks_like_a_host(text: str) -> bool:
 
 def names_others(column: str) -> bool:
     """Whether a column says that it is of another machine, or of more than one."""
-    return names_other_role(column) or any(
-        _OTHERS.fullmatch(word[0]) for word in _WORD.finditer(column.casefold())
-    )
+    words = [word[0] for word in _WORD.finditer(column.casefold())]
+    if any(_PDU.fullmatch(word) for word in words) and any(
+        _OF_ALL_OUTLETS.fullmatch(word) for word in words
+    ):
+        return True
+    return names_other_role(column) or any(_OTHERS.fullmatch(word) for word in words)
 
 
 def names_many(text: str) -> bool:

@@ -46,6 +46,14 @@ OFFSET, PINNED, _NOTHING = "set by hand", "pinned by hand", "none"
 MIN_COVERED_SHARE = 0.5
 
 
+# Processors keep their voltage and clock for about so long after their work ended: whether power
+# falls in a shorter pause, nobody knows beforehand. Chosen between the ms of a launch and the
+# seconds after which every machine rests.
+_MAX_POWERED_PAUSE_S = 0.25
+# Of a profile: what is paused less moves no place by more than noise does. Chosen.
+_MIN_PAUSED_SHARE = 0.03
+
+
 @dataclass(frozen=True)
 class Alignment:
     """Where the log's zero lies on the trace (s), and why. Without evidence the times are None."""
@@ -278,9 +286,33 @@ class AlignmentContext:
         return expected_work.activities(self.trace)
 
     def shares(self, least_s: float) -> window_shares.WindowShares:
-        return window_shares.shares(
-            self.activities, self.trace.span, self.training, least_s=least_s
-        )
+        return self._shares_of(self.activities, least_s)
+
+    def shares_with_pauses(self, least_s: float) -> window_shares.WindowShares | None:
+        """The same with short pauses as work of its own; None of a profile that hardly has any."""
+        activities = self._activities_with_pauses
+        if activities is None:
+            return None
+        return self._shares_of(activities, least_s)
+
+    @functools.cached_property
+    def _activities_with_pauses(self) -> tuple[expected_work.Activity, ...] | None:
+        longest_ps = round(_MAX_POWERED_PAUSE_S * PS_PER_S)
+        activities = []
+        paused_s = 0.0
+        for activity in self.activities:
+            with_pauses = expected_work.with_pauses_apart(activity, longest_ps)
+            paused_s += with_pauses.seconds(expected_work.SHORT_PAUSES)
+            activities.append(with_pauses)
+        profile_s = (self.trace.span[1] - self.trace.span[0]) / PS_PER_S
+        if paused_s < _MIN_PAUSED_SHARE * profile_s * max(len(activities), 1):
+            return None
+        return tuple(activities)
+
+    def _shares_of(
+        self, activities: Sequence[expected_work.Activity], least_s: float
+    ) -> window_shares.WindowShares:
+        return window_shares.shares(activities, self.trace.span, self.training, least_s=least_s)
 
 
 def whole_ns(span: tuple[int, int]) -> tuple[int, int]:

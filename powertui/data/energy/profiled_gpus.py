@@ -34,6 +34,8 @@ def other_gpus(
     assigned_gpus = [row for row in gpu_rows if row in assigned]
     if assigned_gpus and len(assigned_gpus) < len(gpu_rows):
         return frozenset(gpu_rows) - frozenset(assigned_gpus)
+    if _are_foreign(traces, power, gpu_rows):
+        return frozenset(gpu_rows)
     logged = devices.one_each(power)
     profiled = [devices.gpu_count(trace) for trace in traces]
     if not logged or not sum(profiled) or len(logged) <= max(profiled):
@@ -47,6 +49,20 @@ def other_gpus(
     return frozenset(
         row for row in gpu_rows if not _is_one_of(power[row], row, chosen, chosen_devices)
     )
+
+
+def _are_foreign(
+    traces: Sequence[Trace], power: Sequence[PowerOnTrace], gpu_rows: Sequence[int]
+) -> bool:
+    """Whether all of these channels and all GPUs of the traces have UUIDs, and none in common."""
+    shown = [devices.shown_uuids(trace) for trace in traces]
+    logged: set[str] = set()
+    for row in gpu_rows:
+        device = power[row].series.sensor.device
+        logged.add(device.uuid.casefold() if device is not None else "")
+    if not logged or "" in logged or not shown or None in shown:
+        return False
+    return not any(logged & uuids for uuids in shown if uuids)
 
 
 def _paired_rows(

@@ -15,11 +15,19 @@ from dataclasses import field
 
 import numpy as np
 
-from powertui.data.energy.expected_work import IDLE, NAMES, TABLE_BINS, WAIT, Activity
+from powertui.data.energy.expected_work import (
+    IDLE,
+    NAMES,
+    SHORT_PAUSES_NAME,
+    TABLE_BINS,
+    WAIT,
+    Activity,
+)
 from powertui.data.model import PS_PER_S, Floats, Int64s
 from powertui.value_types import dataclass
 
 OUTSIDE = "outside the profile"
+_NAMES = (*NAMES, SHORT_PAUSES_NAME)
 # A kind that filled less of the profile gets no watts of its own. Chosen: of half a minute it is
 # 0.6 s, less than the refresh of most BMCs.
 _MIN_KIND_SHARE = 0.02
@@ -197,7 +205,7 @@ def shares(
     training_begin = min(around[0], begin)
     training_end = max(around[1], end)
     return WindowShares(
-        names=("base", *(NAMES[kind] for kind in kinds), OUTSIDE),
+        names=("base", *(_NAMES[kind] for kind in kinds), OUTSIDE),
         span=(begin / PS_PER_S, end / PS_PER_S),
         training=(training_begin / PS_PER_S, training_end / PS_PER_S),
         table=table,
@@ -211,7 +219,7 @@ def _joined_kinds(devices: Sequence[Activity], least_s: float) -> list[int]:
     """For each kind the one that it counts as, where a kind below `least_s` joins the next
     weaker.
     """
-    count = len(NAMES)
+    count = len(_NAMES)
     seconds = [_mean_seconds(devices, kind) for kind in range(count)]
     joined = list(range(count))
     for kind in range(count - 1, 0, -1):

@@ -66,6 +66,8 @@ class Sensor:
     # the address of the BMC that a recording of ours asked: `host` may be a name of the config file
     asked_at: str = ""
     logged_on: str = ""  # the machine that wrote the log, where it says so
+    # Whether a clock that is never set stamped each reading beside the wall clock.
+    is_steadily_stamped: bool = False
     # How sure these are watts: ASSUMED where unit or scale is a guess, ESTIMATED of a model. No
     # figure made of them says more.
     scale: Badge = Badge.MEASURED

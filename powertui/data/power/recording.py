@@ -215,9 +215,9 @@ class _Channels:
 
     def series(self, key: tuple[str, str], about: _Channel, mine: Int64s) -> PowerSeries:
         """The channel with these rows."""
-        sensor = self._sensor(key, about)
         # The clock that is never set paused with the rows.
         paused = bool(np.isfinite(self._rows.mono[mine]).all())
+        sensor = replace(self._sensor(key, about), is_steadily_stamped=paused)
         joules: Floats | None = None
         if about.interval:
             ns, watts, joules = self._counted(mine)

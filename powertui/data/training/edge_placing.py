@@ -10,6 +10,7 @@ from powertui.data.energy import (
     clock_alignment,
     clock_check,
     clock_kinds,
+    devices,
     edge_matching,
     log_alignment,
     samples,
@@ -55,7 +56,7 @@ def place_by_clock(
     )
     if not check:
         return by_clock
-    kind = clock_kinds.clock_kind(series, _hosts(training))
+    kind = clock_kinds.clock_kind(series, _hosts(training), _gpu_ids(training))
     kind = clock_kinds.MARKED if clock.source == log_alignment.MARKER else kind
     half = clock.half_ns / NS_PER_S
     offset = ClockOffset(-half, half, kind)
@@ -95,7 +96,15 @@ def hours_off(training: TrainingRecords, series: PowerSeries, clock: Clock) -> l
 
 
 def _hosts(training: TrainingRecords) -> list[str]:
-    return [session.host for session in training.islands]
+    """Its machines: those of its sessions, else those that wrote its scalars."""
+    return [session.host for session in training.islands] or list(training.entry.hosts)
+
+
+def _gpu_ids(training: TrainingRecords) -> frozenset[str]:
+    """What the sessions that were read call their GPUs."""
+    sessions = training.read_sessions()
+    traces = [trace for opened in sessions for trace in opened.run.traces]
+    return frozenset().union(*(devices.shown_ids(trace) for trace in traces))
 
 
 def _weights_of_edges(

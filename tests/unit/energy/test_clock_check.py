@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from powertui.data.energy import clock_alignment, clock_check, clock_kinds, power_jumps
 from powertui.data.energy.clock_check import ClockOffset, Verdict
-from powertui.data.energy.clock_kinds import FOREIGN, SAME_MACHINE
+from powertui.data.energy.clock_kinds import FOREIGN, RECORDED, SAME_MACHINE
 from powertui.data.energy.edge_matching import OffsetWeights
 from powertui.data.energy.log_alignment import clock_words, unplaced
 from powertui.data.energy.samples import Samples
-from powertui.data.model import Clock, PowerKind, PowerSeries, Sensor
+from powertui.data.model import Clock, Device, PowerKind, PowerSeries, Sensor
 from powertui.data.power import times
 
 
@@ -103,6 +105,18 @@ def test_readings_that_are_sure_correct_a_clock(off_s: float, kind: clock_kinds.
     assert ("ahead" if off_s < 0 else "behind") in words
 
 
+def test_readings_that_would_not_place_a_log_alone_do_not_overrule_its_clock() -> None:
+    """Logs of other runs that met half of this one were "corrected" by 13 to 41 s: 5 of 112."""
+    unsure = weights([(-14.0, 0.0)])._replace(may_overrule=False)
+    verdict = clock_check.judge(FOREIGN_CLOCK, unsure, LOG)
+    assert verdict.status == "ambiguous"
+    assert verdict.lo_s < -14.0 < verdict.hi_s
+    near = weights([(0.6, 0.0)])._replace(may_overrule=False)
+    assert clock_check.judge(FOREIGN_CLOCK, near, LOG).status == "clock corrected", (
+        "within its ±2 s"
+    )
+
+
 def test_readings_that_agree_confirm_a_clock_to_what_they_show() -> None:
     verdict = clock_check.judge(FOREIGN_CLOCK, weights([(0.06, 0.0)], 0.1), LOG)
     assert verdict.status == "aligned"
@@ -134,18 +148,7 @@ def test_a_log_without_a_clock_is_where_its_readings_fit() -> None:
     assert either.status == "ambiguous"
 
 
-@pytest.mark.parametrize(
-    ("source", "logged_on", "hosts", "kind"),
-    [
-        ("csv", "", [], "foreign"),
-        ("nvidia-smi", "", ["node1"], "same"),
-        ("redfish", "node1", ["node1.cluster"], "same"),
-        ("redfish", "login", ["node1"], "foreign"),
-        ("redfish", "node1", [], "same"),
-    ],
-)
-def test_a_clock_is_believed_by_who_wrote_the_log(source, logged_on, hosts, kind) -> None:
-    sensor = Sensor("power", source, logged_on=logged_on)
+def kind_of(sensor: Sensor, hosts, gpu_ids=()) -> clock_kinds.ClockKind:
     series = PowerSeries(
         sensor,
         np.arange(3, dtype=np.int64),
@@ -153,8 +156,74 @@ def test_a_clock_is_believed_by_who_wrote_the_log(source, logged_on, hosts, kind
         PowerKind.SAMPLED,
         Clock(0, 0, times.ABSOLUTE),
     )
-    expected = SAME_MACHINE if kind == "same" else FOREIGN
-    assert clock_kinds.clock_kind(series, hosts) == expected
+    return clock_kinds.clock_kind(series, hosts, gpu_ids)
+
+
+@pytest.mark.parametrize(
+    ("source", "logged_on", "hosts", "kind"),
+    [
+        ("csv", "", [], FOREIGN),
+        ("rapl", "node1", ["node1.cluster"], RECORDED),
+        ("rapl", "login", ["node1"], FOREIGN),
+        ("rapl", "node1", [], FOREIGN),
+        ("rapl", "localhost", ["localhost"], FOREIGN),
+        ("rapl", "node1.dc1", ["node1.dc2"], FOREIGN),
+    ],
+)
+def test_a_recording_of_ours_is_believed_on_the_machine_that_it_names(
+    source, logged_on, hosts, kind
+) -> None:
+    sensor = Sensor("power", source, logged_on=logged_on, is_steadily_stamped=True)
+    assert kind_of(sensor, hosts) == kind
+    without_second_clock = replace(sensor, is_steadily_stamped=False)
+    assert kind_of(without_second_clock, hosts) == (SAME_MACHINE if kind is RECORDED else FOREIGN)
+
+
+def test_an_answer_over_a_network_may_be_of_its_begin_or_of_its_end() -> None:
+    bmc = Sensor(
+        "power", "redfish", logged_on="node1", asked_at="10.0.0.7:443", is_steadily_stamped=True
+    )
+    assert kind_of(bmc, ["node1"]) == SAME_MACHINE
+
+
+@pytest.mark.parametrize(
+    ("source", "host", "device", "kind"),
+    [
+        ("nvidia-smi", "", None, FOREIGN),
+        ("nvidia-smi", "node1", None, SAME_MACHINE),
+        ("nvidia-smi", "node2", None, FOREIGN),
+        ("nvidia-smi", "", Device(0), FOREIGN),
+        ("nvidia-smi", "", Device(0, pci="0000:3b:00.0"), FOREIGN),
+        ("nvidia-smi", "", Device(0, uuid="GPU-8F6E2A54"), SAME_MACHINE),
+        ("nvidia-smi", "", Device(0, uuid="GPU-00000000"), FOREIGN),
+        ("turbostat", "node1", None, SAME_MACHINE),
+        # Whose the watts are is said here, and not whose clock stamped them.
+        ("csv", "node1", None, FOREIGN),
+        ("prometheus", "node1", None, FOREIGN),
+        ("ipmi DCMI", "node1", None, FOREIGN),
+    ],
+)
+def test_a_program_of_one_machine_has_to_show_that_it_ran_on_the_trained_one(
+    source, host, device, kind
+) -> None:
+    sensor = Sensor("power", source, host=host, device=device)
+    shown = {"gpu-8f6e2a54", "0000:3b:00.0", "nvidia h100"}
+    assert kind_of(sensor, ["node1"], shown) == kind
+
+
+def test_a_silent_log_that_only_names_the_host_is_believed_to_two_seconds() -> None:
+    clock = ClockOffset(0.0, 0.0, kind_of(Sensor("power", "csv", host="node1"), ["node1"]))
+    verdict = clock_check.judge(clock, None, LOG)
+    assert (verdict.status, verdict.lo_s, verdict.hi_s) == ("cannot tell", -2.0, 2.0)
+
+
+def test_a_silent_recording_of_ours_is_where_its_clock_says() -> None:
+    flat = weights([(0.0, 0.0)], floor=0.0)
+    for readings in (None, flat):
+        verdict = clock_check.judge(ClockOffset(0.0, 0.0, RECORDED), readings, LOG)
+        assert (verdict.status, verdict.offset_s) == ("aligned", 0.0)
+        assert (verdict.lo_s, verdict.hi_s) == (-0.05, 0.05)
+        assert not verdict.confirmed
 
 
 @pytest.mark.parametrize("step", [0.3, 0.317, 5.0])

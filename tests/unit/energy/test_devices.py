@@ -50,7 +50,8 @@ def test_each_device_has_its_own_joules_where_power_follows_what_ran(
     assert told(run) == [("index and signal", True)] * 4
     for device in range(4):
         assert right(run, made, device, device)
-        assert run["devices"][device]["badge"] == "measured"
+        # nvidia-smi names no machine: whether its clock is this machine's, nothing shows.
+        assert run["devices"][device]["badge"] == ("estimated" if kind == "smi" else "measured")
     for step, (lo, hi) in zip(run["steps"], made.steps, strict=True):
         for device, one in enumerate(step["devices"]):
             half = (one["hi"] - one["lo"]) / 2

@@ -11,12 +11,13 @@ import pytest
 from powertui import cli
 from tests.synthetic import owned
 from tests.unit.energy.later_owner_cases import LATER
+from tests.unit.energy.named_owner_cases import NAMED
 from tests.unit.energy.owner_cases import FIRST, Case
 from tests.unit.energy.owners_like_parts import LIKE_PARTS
 
 pytestmark = pytest.mark.usefixtures("nothing_is_searched")
 
-CASES = (*FIRST, *LATER, *LIKE_PARTS)
+CASES = (*FIRST, *LATER, *LIKE_PARTS, *NAMED)
 
 
 def answer(folder: Path, case: Case, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:

@@ -115,7 +115,9 @@ def test_a_log_of_the_same_machine_that_is_written_late_is_never_sure_and_wrong(
     found = channel.alignment
     true = float(taken.unix[0]) - channel.base_ns / 1e9
     assert found.is_sure
-    assert found.lo_s - 0.02 <= true <= found.hi_s + taken.delay_s + 0.02
+    # Our recorder stamps what it reads as it reads it: what readings do not resolve is believed.
+    slack_s = 0.05 if source == "counter" else 0.02
+    assert found.lo_s - slack_s <= true <= found.hi_s + taken.delay_s + slack_s
     assert found.hi_s - found.lo_s < 1.1
     if source == "counter" and late_s == 0.5:
         assert found.status == "clock corrected"

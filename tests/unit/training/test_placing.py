@@ -71,7 +71,7 @@ def test_a_log_that_begins_late_is_not_laid_where_training_would_draw_nothing(
 def test_what_ran_in_a_profile_contradicts_a_clock_that_the_records_leave_believed(
     tmp_path: Path,
 ) -> None:
-    """nvidia-smi reads the training's own clock, which is believed to 0.5 s; here it is 7 s ahead.
+    """nvidia-smi names no machine, so its clock is believed to 2 s; here it is 7 s ahead.
 
     The run said so, and its training counted the watts of other epochs as measured.
     """
@@ -89,9 +89,12 @@ def test_what_ran_in_a_profile_contradicts_a_clock_that_the_records_leave_believ
     (channel,) = training.power
     found = channel.alignment
     true = float(rows[0].split(",")[0]) - channel.base_ns / 1e9
-    assert found.status == "ambiguous", "one place half a second beside the clock fits a little"
-    assert found.offset_s == pytest.approx(true, abs=0.4)
-    assert found.places[0].weight > 0.5
+    assert found.status == "ambiguous", "places within the two seconds fit a little"
+    assert found.lo_s is not None
+    assert found.hi_s is not None
+    assert found.lo_s < true < found.hi_s
+    at_truth = [place.weight for place in found.places if abs(place.offset_s - true) < 0.4]
+    assert sum(at_truth) > 0.1
 
 
 def test_a_session_that_covers_its_training_may_place_its_power_whatever_the_records_tell(
