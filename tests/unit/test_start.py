@@ -178,11 +178,11 @@ COMMANDS = {
     "doctor RUN": (144, 20),
     "report RUN --tool kernel_stats": (178, 22),
     # The power beside a training, the start of a session, and the account of a trace apart from how
-    # it is made.
-    "report RUN --json": (333, 130),
-    "energy DEMO": (314, 186),  # those three, and what a server of power is asked
+    # it is made; and the fit of short pauses.
+    "report RUN --json": (333, 131),
+    "energy DEMO": (315, 187),  # those three, and what a server of power is asked
     # one more, which tells what ops of XLA cost
-    "demo --report": (378, 176),
+    "demo --report": (379, 177),
 }
 
 
