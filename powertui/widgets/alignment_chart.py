@@ -5,7 +5,6 @@ Edges that belong together are in the same column.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -15,12 +14,12 @@ from powertui.data.model import PS_PER_S, Floats, Int64s
 from powertui.terminal.glyphs import Glyphs
 from powertui.terminal.theme import Theme
 from powertui.view.curve import envelope
-from powertui.widgets.area_chart import GUTTER_CELLS, AreaChart, round_ticks
+from powertui.widgets.area_chart import GUTTER_CELLS, AreaChart, second_ticks
 from powertui.widgets.picture import Picture, SegmentRow
-from powertui.widgets.ruler import Tick
 from powertui.widgets.time_lane import fit_text
 
 _TICK_CELLS = 10  # from one label of the ruler to the next, at least
+_MIN_S = 1e-12  # an axis without length would have no marks
 
 
 class AlignmentView(NamedTuple):
@@ -50,12 +49,14 @@ def _picture(
     power = envelope(view.at[has_value], view.watts[has_value], edges, view.hold)
     ran = envelope(view.ran_at, view.ran, edges, view.hold)
     caption = fit_text(view.caption, width, glyphs.ellipsis)
+    lo_s = view.lo / PS_PER_S
+    hi_s = view.hi / PS_PER_S
     rows: list[SegmentRow] = [
         [Segment(caption, theme.style("title"))],
         *chart.filled(power, power_rows, "W"),
         [Segment(_bar(view, chart.cells, glyphs), theme.style("estimated"))],
         *chart.filled(ran, ran_rows, view.ran_unit, "step_bars"),
-        chart.ruler("", _ticks(view, chart.cells)),
+        chart.ruler("", second_ticks(lo_s, max(hi_s, lo_s + _MIN_S), chart.cells, _TICK_CELLS)),
     ]
     return rows[:height]
 
@@ -70,15 +71,6 @@ def _bar(view: AlignmentView, cells: int, glyphs: Glyphs) -> str:
             text = glyphs.range_left + glyphs.horizontal * (length - 2) + glyphs.range_right
         text += f" {glyphs.plus_minus}{view.half_ps / PS_PER_S:.3g} s"
     return " " * GUTTER_CELLS + fit_text(text, cells)
-
-
-def _ticks(view: AlignmentView, cells: int) -> Iterator[Tick]:
-    """Round moments of the trace's time."""
-    lo_s = view.lo / PS_PER_S
-    length_s = max(1, view.hi - view.lo) / PS_PER_S
-    for moment_s in round_ticks(lo_s, lo_s + length_s, cells, _TICK_CELLS):
-        column = int((moment_s - lo_s) / length_s * cells)
-        yield Tick(column, f"{moment_s:.10g}s")
 
 
 class AlignmentChart(Picture[AlignmentView]):

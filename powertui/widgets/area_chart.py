@@ -277,6 +277,18 @@ class AreaChart:
         return f"{self.glyphs.range_left}{middle}{self.glyphs.range_right}"
 
 
+def second_ticks(lo_s: float, hi_s: float, cells: int, cells_apart: int) -> Iterator[Tick]:
+    """Round moments at their cells, with the decimals that tell them apart."""
+    marks = round_ticks(lo_s, hi_s, cells, cells_apart)
+    decimals = 0
+    if len(marks) > 1:
+        decimals = max(0, -int(np.floor(np.log10(marks[1] - marks[0]) + 1e-9)))
+    for moment_s in marks:
+        column = int((moment_s - lo_s) / (hi_s - lo_s) * cells)
+        # Adding 0 takes the sign off a zero.
+        yield Tick(column, f"{round(moment_s, decimals) + 0.0:.{decimals}f}s")
+
+
 def round_ticks(lo: float, hi: float, cells: int, cells_apart: int) -> list[float]:
     """The multiples of a round step between two values, at least so many cells from each other."""
     if hi <= lo or not cells:

@@ -17,7 +17,7 @@ from powertui.data.model import PS_PER_S, Floats
 from powertui.terminal.glyphs import Glyphs
 from powertui.terminal.theme import Theme
 from powertui.view.training_surroundings import finding_span
-from powertui.widgets.area_chart import AreaChart, Band, round_ticks
+from powertui.widgets.area_chart import AreaChart, Band, round_ticks, second_ticks
 from powertui.widgets.picture import Picture, SegmentRow
 from powertui.widgets.ruler import Tick
 
@@ -119,9 +119,7 @@ def _against_picture(
     if not view.profiled:
         explained = "the usual level of training"
         rest = "Power beyond the usual level of training"
-    ticks = []
-    for moment_s in round_ticks(lo_s, hi_s, chart.cells, _TICK_CELLS):
-        ticks.append(Tick(int((moment_s - lo_s) * cells_a_second), f"{moment_s:.6g}s"))
+    ticks = second_ticks(lo_s, hi_s, chart.cells, _TICK_CELLS)
     title = (("Power: ", "title"), ("measured", "power"), (f" over {explained} ", "dim"))
     rows = [
         chart.line(*title, (glyphs.dashed * 2, "text")),

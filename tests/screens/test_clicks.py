@@ -40,14 +40,14 @@ async def test_findings_and_the_ways_on_the_bottom_line_are_clicked(
         await pilot.click("#conclusion")
         await settled(pilot)
         assert page(shell) == "symmetry"
-        await pilot.click("#findings", offset=(10, 3))  # the second conclusion: chosen
+        await pilot.click("#findings", offset=(30, 4))  # the second conclusion: chosen
         await settled(pilot)
         lines = shell.screen.query_one("#findings", LinesPane).lines
         chosen = ["".join(text for text, _ in line) for line in lines if line[0][0] == " > "]
         assert len(chosen) == 1
         assert "Computing" in chosen[0]
-        await pilot.click("#findings", offset=(10, 0))
-        await pilot.click("#findings", offset=(10, 0))  # the first one: chosen, then shown
+        await pilot.click("#findings", offset=(30, 0))
+        await pilot.click("#findings", offset=(30, 0))  # the first one: chosen, then shown
         await settled(pilot)
         assert page(shell) == "timeline"
         assert shell.session.window is not None

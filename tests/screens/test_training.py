@@ -332,7 +332,7 @@ async def test_the_list_has_a_row_for_a_training_and_one_for_what_was_never_prof
             lambda: len(listed.in_sight) == 4, "two sessions, their training, and the scalars"
         )  # type: ignore[attr-defined]
         await settled(pilot)
-        shell.runs.open(next(run for run in shell.current()._runs if run.name == "b"))  # type: ignore[union-attr]
+        shell.runs.open(next(run for run in shell.current().listed_runs if run.name == "b"))  # type: ignore[union-attr]
         await loaded(pilot)
         assert not timeline_screen(shell).timeline.model.tracks  # type: ignore[union-attr]
         assert len(timeline_screen(shell).view.power) == 1

@@ -5,20 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from powertui.terminal import theme
-from powertui.widgets.alignment_chart import AlignmentView, _ruler
-
-NOTHING = np.empty(0)
+from powertui.widgets.area_chart import second_ticks
 
 
 @pytest.mark.parametrize("seconds", [0.000_005, 0.0049, 0.5, 20.9, 3_600.0])
 @pytest.mark.parametrize("cells", [40, 71, 190])
 def test_no_two_times_read_alike(seconds: float, cells: int) -> None:
-    view = AlignmentView(
-        0, round(seconds * 1e12), NOTHING, NOTHING, 1, NOTHING, NOTHING, "%", "caption"
-    )
-    text = "".join(segment.text for segment in _ruler(view, cells, theme.get("dark", "true")))
-    times = text.split(" s")[:-1]
+    ticks = list(second_ticks(-seconds / 3, seconds, cells, 10))
+    times = [tick.text for tick in ticks]
     assert len(times) >= 2
     assert len(set(times)) == len(times)
-    assert all(time.startswith(" ") for time in times)
+    assert all(float(time.rstrip("s")) == pytest.approx(0, abs=seconds) for time in times)
+    assert "-0s" not in times
+    columns = [tick.column for tick in ticks]
+    assert min(np.diff(columns)) >= 9
