@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     from powertui.widgets.outline import JumpOutline
 
 _MAX_PANEL_ROWS = 14  # of the panel about the view
+# Where the panel is beside the tracks: rows that the first power strip gets of those it leaves.
+_HIGH_POWER_ROWS = 5
+_MIN_ROWS_FOR_HIGH_POWER = 44  # of the view: from there on 14 rows of tracks are left (looked at)
 _MAX_LEGEND_ROWS = 2  # of the legend: one for devices, one for the host
 _MIN_ROWS_FOR_LEGEND = 14
 # The share of the view that a profile must cover for its tracks to get most of the rows, and for
@@ -360,6 +363,8 @@ class TimelineView(Vertical):
         """Rows of the power strips and of the other strips beside the tracks of a profile."""
         height = self.size.height
         heights = strip_heights(height, len(self._power), lane_rows)
+        if heights and not self._has_panel and height >= _MIN_ROWS_FOR_HIGH_POWER:
+            heights[0] += _HIGH_POWER_ROWS
         if self.found.display and heights and heights[0] > 4:
             # Findings come last: the power gives its row, so that no track moves a row down.
             heights[0] -= 1
@@ -403,7 +408,9 @@ class TimelineView(Vertical):
             free = max(0, room - max(1, self._row_count))
         panel_rows = _MAX_PANEL_ROWS if self._has_panel else _MAX_LEGEND_ROWS - 1
         self.sight.styles.height = 1 + min(free, panel_rows)
-        return max(0, free - panel_rows)
+        # Without a panel the power is higher from the start: rows that are given to it later would
+        # move, and send, all below it again (8 KB at 200×50).
+        return max(0, free - panel_rows) if self._has_panel else 0
 
     def _follow(self, before: State | None, after: State) -> None:
         model = self.timeline.model
