@@ -49,7 +49,7 @@ TASKS = (
         "Which steps drew more?",
         "demo",
         ("3",),
-        ("Epoch 1, steps 46-71: +59 W", "+149 J", "nothing in the profile"),
+        ("Epoch 1, steps 46-71: +59 W", "+149 J", "that nothing in the"),
         (
             "The first screen says it below the timeline, and its findings lane shows where; `3` "
             "shows more, Enter goes there"

@@ -42,6 +42,11 @@ class Glyphs:
     dashed: str  # what was expected, over an area
     upper_half: str  # hangs from above; empty where no font has it
 
+    def thin_bar(self, share: float, cells: int) -> str:
+        """A share of so many cells as a bar beside a number, in half cells."""
+        halves = round(2 * cells * share)
+        return self.bar * (halves // 2) + self.bar_end * (halves % 2)
+
 
 UNICODE = Glyphs(
     "unicode",

@@ -18,8 +18,7 @@ class Bar(NamedTuple):
 
 def barred(name: str, room: int, bar: Bar, figure: str, glyphs: Glyphs) -> LinePieces:
     """The line, with `room` cells for the name."""
-    halves = round(2 * bar.cells * bar.share)
-    blocks = glyphs.bar * (halves // 2) + glyphs.bar_end * (halves % 2)
+    blocks = glyphs.thin_bar(bar.share, bar.cells)
     name = truncation.middle(name, room, glyphs.ellipsis)
     return (
         (name + " " * (room - width(name) + 1), "text"),

@@ -9,7 +9,9 @@ from powertui.terminal.glyphs import Glyphs
 from powertui.view.overview_lines import LinePieces
 
 _FIGURE_CELLS = 6  # "100 %", and a blank
+_GAP_CELLS = 2  # between the figure and what is right of it
 _BAR_CELLS = 8
+_MIN_BAR_SHARE = 0.5 / _BAR_CELLS
 _MAX_SHARE_WITH_DECIMAL = 0.0995  # "9.9 %", but "10 %"
 # A page as wide as this has room for bars: beside them a sentence keeps 80 cells.
 _MIN_CELLS_WITH_BARS = 100
@@ -21,27 +23,24 @@ def cost_column(cost: Cost, page_cells: int, glyphs: Glyphs) -> tuple[LinePieces
     share, part = _largest(cost)
     ink = "power" if part == "energy" else "overview"
     figure = _figure(cost, share, part)
-    first: LinePieces = ((f"{figure:>{_FIGURE_CELLS}} ", ink),)
-    below = f"{part if figure else '':>{_FIGURE_CELLS}} "
+    first: LinePieces = ((f"{figure:>{_FIGURE_CELLS}}" + " " * _GAP_CELLS, ink),)
+    below = f"{part if figure else '':>{_FIGURE_CELLS}}" + " " * _GAP_CELLS
     if has_bar:
-        bar = "" if share is None else _bar(share, glyphs)
+        bar = ""
+        if share is not None:
+            # Half a cell at least: what costs something is seen.
+            bar = glyphs.thin_bar(min(max(share, _MIN_BAR_SHARE), 1.0), _BAR_CELLS)
         rest = "" if share is None else glyphs.horizontal * (_BAR_CELLS - len(bar))
-        end = " " * (_BAR_CELLS + 2 - len(bar) - len(rest))
+        end = " " * (_BAR_CELLS + _GAP_CELLS - len(bar) - len(rest))
         first = (*first, (bar, ink), (rest, "grid"), (end, "dim"))
-        below += " " * (_BAR_CELLS + 2)
+        below += " " * (_BAR_CELLS + _GAP_CELLS)
     return first, ((below, "dim"),)
 
 
 def column_cells(page_cells: int) -> int:
     """How wide the column is on a page of so many cells."""
-    cells = _FIGURE_CELLS + 1
-    return cells + _BAR_CELLS + 2 if page_cells >= _MIN_CELLS_WITH_BARS else cells
-
-
-def _bar(share: float, glyphs: Glyphs) -> str:
-    """The bar of a share, at least half a cell: what costs something is seen."""
-    halves = max(1, round(2 * _BAR_CELLS * min(share, 1.0)))
-    return glyphs.bar * (halves // 2) + glyphs.bar_end * (halves % 2)
+    cells = _FIGURE_CELLS + _GAP_CELLS
+    return cells + _BAR_CELLS + _GAP_CELLS if page_cells >= _MIN_CELLS_WITH_BARS else cells
 
 
 def _figure(cost: Cost, share: float | None, part: str) -> str:

@@ -100,6 +100,24 @@ def envelope(
     return Envelope(lowest, highest)
 
 
+def spread(values: Floats, columns: int) -> Envelope:
+    """Lowest and highest value of each column; a value that fills several columns is in each."""
+    count = len(values)
+    low = np.full(columns, np.nan)
+    high = np.full(columns, np.nan)
+    if not count:
+        return Envelope(low, high)
+    starts = np.arange(columns) * count // columns
+    ends = np.maximum(starts + 1, np.arange(1, columns + 1) * count // columns)
+    # reduceat over pairs of bounds: every second result is of a column, the others of what is
+    # between two columns, which nobody asks for.
+    padded = np.append(values, np.nan)
+    bounds = np.stack([starts, ends], axis=1).ravel()
+    low[:] = np.fmin.reduceat(padded, bounds)[::2]
+    high[:] = np.fmax.reduceat(padded, bounds)[::2]
+    return Envelope(low, high)
+
+
 def axis(lowest: float, highest: float, rows: int) -> Axis:
     """A round range around the data with a tick every few rows.
 

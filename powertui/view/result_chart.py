@@ -11,11 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui import units
-from powertui.data.model import Floats
 from powertui.data.table import Chart, Series
 from powertui.terminal.glyphs import Glyphs
 from powertui.view import host_bars, power_area
-from powertui.view.curve import Envelope
+from powertui.view.curve import spread
 
 _LABEL_CELLS = 13  # left of the area: "100 GFLOP/s"
 _MIN_CELLS = 20  # a narrower chart shows nothing
@@ -44,7 +43,7 @@ def chart_lines(chart: Chart, cells: int, rows: int, glyphs: Glyphs) -> list[Cha
 def _area(chart: Chart, cells: int, rows: int, glyphs: Glyphs) -> list[ChartLine]:
     """The first series, with where its highest value is; the others are in the table."""
     series = chart.series[0]
-    shape = _columns(series.y, cells - _LABEL_CELLS)
+    shape = spread(series.y, cells - _LABEL_CELLS)
     if not shape.known.any():
         return []
     top = float(np.nanmax(shape.high))
@@ -78,19 +77,6 @@ def _peak_line(chart: Chart, series: Series, cells: int, glyphs: Glyphs) -> Char
         mark = f"{glyphs.cursor}{words}"
     gap = " " * max(1, column - len(title))
     return ((title, "dim"), (gap, "dim"), (mark, "text"))
-
-
-def _columns(values: Floats, columns: int) -> Envelope:
-    """Lowest and highest value of each column; a value that fills several columns is in each."""
-    count = len(values)
-    edges = np.arange(columns + 1) * count // columns
-    low = np.empty(columns)
-    high = np.empty(columns)
-    for column in range(columns):
-        part = values[edges[column] : max(edges[column] + 1, edges[column + 1])]
-        low[column] = part.min()
-        high[column] = part.max()
-    return Envelope(low, high)
 
 
 # ── points ───────────────────────────────────────────────────────────────────────────────────────

@@ -173,8 +173,7 @@ def bar_of_share(fit: FittedColumns, row: int, glyphs: Glyphs) -> str:
     value = fit.share.value(row) if fit.share is not None else None
     if not isinstance(value, float) or value <= 0 or fit.greatest_share <= 0:
         return ""
-    halves = round(2 * _BAR_CELLS * value / fit.greatest_share)
-    return glyphs.bar * (halves // 2) + glyphs.bar_end * (halves % 2)
+    return glyphs.thin_bar(value / fit.greatest_share, _BAR_CELLS)
 
 
 def holding(table: Table, rows: Int64s, text: str, fit: FittedColumns) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from powertui.data.model import Floats
 from powertui.terminal.glyphs import Glyphs
 from powertui.terminal.theme import Theme
 from powertui.view import power_area
-from powertui.view.curve import Axis, Envelope
+from powertui.view.curve import Axis, Envelope, spread
 from powertui.view.power_area import PowerScale
 from powertui.widgets.picture import SegmentRow
 from powertui.widgets.ruler import Tick
@@ -33,6 +33,9 @@ _DIFFERENCE_SHARE = 0.3  # of the rows of both charts
 # Of many values the largest hundredth is cut: a tracing step of seconds would flatten the rest.
 _SHOWN_PERCENTILE = 99.0
 _MIN_CUT_VALUES = 50  # of fewer values each one counts
+# The dashed line stays in its row while it is no further from the row's middle, in rows: one that
+# hops between two rows is hard to compare with (looked at).
+_MAX_DASH_OFFSET_ROWS = 0.9
 # Times a power of ten: what an axis may end at, and what its marks may be apart.
 _FINE_FACTORS = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
 _STEP_FACTORS = (1, 2, 5)
@@ -79,8 +82,8 @@ class AreaChart:
     def area(self, values: Floats, expected: Floats, band: Band | None) -> list[SegmentRow]:
         """Values as an area, what was expected as a dashed line over it, and a band behind both."""
         rows = self._area_rows
-        shape = _columns(values, self.cells)
-        line = _middle(_columns(expected, self.cells))
+        shape = spread(values, self.cells)
+        line = _middle(spread(expected, self.cells))
         scale = self._scale(values, line, rows)
         chars = [list(text) for text in power_area.draw_area(shape, scale, rows, self.glyphs)]
         roles = power_area.row_roles(scale, rows)
@@ -122,7 +125,7 @@ class AreaChart:
         rows = self._difference_rows
         if not rows:
             return []
-        shape = _columns(values - expected, self.cells)
+        shape = spread(values - expected, self.cells)
         size = _typical_size(shape)
         top = _round_up(size, _FINE_FACTORS)
         above = self._parts(np.fmax(shape.high, 0.0), top)
@@ -222,8 +225,11 @@ class AreaChart:
         linear_rows = scale.linear_rows(self._area_rows)
         height = (line - scale.lo) / (scale.hi - scale.lo) * linear_rows
         on_page = self.theme.style("text")
+        level = -1  # the row from below that the line is in
         for cell in np.flatnonzero(np.isfinite(height) & (height >= 0)).tolist():
-            row = max(0, linear_rows - 1 - int(height[cell]))
+            if abs(height[cell] - level - 0.5) > _MAX_DASH_OFFSET_ROWS:
+                level = int(height[cell])
+            row = max(0, linear_rows - 1 - level)
             style = on_page
             if chars[row][cell] == self.glyphs.area:
                 style = self._text_on(roles[row])
@@ -306,24 +312,6 @@ def _round_up(value: float, factors: Sequence[float]) -> float:
         if factor * power >= value * (1 - 1e-9):
             return float(factor * power)
     return float(10 * power)
-
-
-def _columns(values: Floats, columns: int) -> Envelope:
-    """Lowest and highest value of each column; a value that fills several columns is in each."""
-    count = len(values)
-    low = np.full(columns, np.nan)
-    high = np.full(columns, np.nan)
-    if not count:
-        return Envelope(low, high)
-    starts = np.arange(columns) * count // columns
-    ends = np.maximum(starts + 1, np.arange(1, columns + 1) * count // columns)
-    # reduceat over pairs of bounds: every second result is of a column, the others of what is
-    # between two columns, which nobody asks for.
-    padded = np.append(values, np.nan)
-    bounds = np.stack([starts, ends], axis=1).ravel()
-    low[:] = np.fmin.reduceat(padded, bounds)[::2]
-    high[:] = np.fmax.reduceat(padded, bounds)[::2]
-    return Envelope(low, high)
 
 
 def _middle(shape: Envelope) -> Floats:
