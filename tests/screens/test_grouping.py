@@ -48,7 +48,8 @@ def belongs(shell: Shell) -> dict[str, list[str]]:
 async def grouped(shell: Shell) -> None:
     """Until the trainings of the folder have their rows."""
     await until(
-        lambda: "one" in [run.name for run in listed(shell)._runs], "the trainings are in the list"
+        lambda: "one" in [run.name for run in listed(shell).listed_runs],
+        "the trainings are in the list",
     )
 
 
