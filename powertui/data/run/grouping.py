@@ -153,11 +153,14 @@ def _line_at(trace: Trace, line: int) -> tuple[Process, Track]:
     return next(pair for number, pair in enumerate(trace.tracks()) if number == line)
 
 
-def find_groups(trace: Trace, *, lasting: bool = False, by_number: bool = True) -> Groups:
+def find_groups(
+    trace: Trace, *, lasting: bool = False, by_number: bool = True, input_roots: bool = True
+) -> Groups:
     """The groups of a trace: those in the file, or computed as TensorBoard would.
 
     `lasting`: leave out the marks of thread pools, which have no length: only what lasts is asked
     for. `by_number`: a step's number alone starts a group; to TensorBoard only a root level does.
+    `input_roots`: functions that tf.data runs start groups, too; to TensorBoard they do not.
     """
     by_process: dict[int, list[NodeLine]] = {}
     for number, (process, track) in enumerate(trace.tracks()):
@@ -172,7 +175,8 @@ def find_groups(trace: Trace, *, lasting: bool = False, by_number: bool = True) 
         processes.append((lines, carried(trace, lines[0].process, tracks, stats)))
     if any(names_with["group_id"].any() for _, names_with in processes):
         return _stored(trace, processes)
-    return _computed(NodeForest(trace, processes, lasting=lasting), by_number=by_number)
+    forest = NodeForest(trace, processes, lasting=lasting)
+    return _computed(forest, by_number=by_number, input_roots=input_roots)
 
 
 # ── ids that the file carries ────────────────────────────────────────────────────────────────────
@@ -238,13 +242,15 @@ def _titles(line: NodeLine, names_with: NamesWith, groups: Int32s) -> Iterator[t
 # ── ids that are computed ────────────────────────────────────────────────────────────────────────
 
 
-def _computed(forest: NodeForest, *, by_number: bool) -> Groups:
+def _computed(forest: NodeForest, *, by_number: bool, input_roots: bool) -> Groups:
     holds_nothing = np.zeros(forest.count, np.bool_)
     holds_nothing[forest.apart] = True
     parent = forest.parent
     if len(forest.apart):
         parent = _past(forest.parent, holds_nothing)
     roots, how = _roots(forest, by_number=by_number)
+    if not input_roots:
+        roots = roots[~np.isin(roots, forest.input_roots())]
     if not len(roots):
         why = "nothing marks a group: there is no step marker and no root level"
         return _no_groups(forest.trace, why)

@@ -48,6 +48,13 @@ _POOLS = "ThreadpoolListener::"  # marks of no length: they hand on nothing that
 EXECUTOR = "ExecutorState::Process"
 _GET_NEXT = frozenset({"IteratorGetNextOp::DoCompute", "IteratorGetNextAsOptionalOp::DoCompute"})
 _LEVELS = {"ProcessBatch": 2, "BatchingSessionRun": 1, "TraceContext": 1}
+# tf.data runs functions of its own by these; what carries the id of such a run is its work.
+_INPUT_FUNCTIONS = (
+    "InstantiatedCapturedFunction::Run",
+    "InstantiatedCapturedFunction::RunAsync",
+    "InstantiatedCapturedFunction::RunInstantiated",
+    "InstantiatedCapturedFunction::RunWithBorrowedArgs",
+)
 
 NamesWith = dict[str, Bools]  # of each stat which names carry it
 
@@ -101,6 +108,7 @@ class NodeForest:
         self._names_with: dict[int, NamesWith] = {}
         self.count = 0
         self._levels: list[tuple[Int64s, Int64s]] = []  # (nodes, root levels)
+        self._run_ids: list[tuple[Int64s, Int64s]] = []  # (roots, ids of the runs they belong to)
         self.apart: Int64s = np.empty(0, np.int64)  # nodes that hold nothing and that nothing holds
         self.markers: Int64s = np.empty(0, np.int64)  # nodes with a step's number
         self.contexts: list[HandOver] = []
@@ -145,6 +153,7 @@ class NodeForest:
         self.contexts = []
         self.parent = np.empty(0, np.int32)
         self._levels = []
+        self._run_ids = []
 
     # ── times and names ──────────────────────────────────────────────────────────────────────────
 
@@ -234,6 +243,32 @@ class NodeForest:
         highest = is_first & (level_of > 0)
         return nodes[highest], level_of[highest]
 
+    def input_roots(self) -> Int64s:
+        """The nodes with a root level that are work of tf.data: to the collectors they start
+        nothing.
+        """
+        runs = self._input_runs()
+        roots = [np.empty(0, np.int64)]
+        for nodes, run_ids in self._run_ids:
+            roots.append(nodes[np.isin(run_ids, runs)])
+        return np.concatenate(roots)
+
+    def _input_runs(self) -> Int64s:
+        """The ids of the runs of tf.data's own functions."""
+        is_input = self._names(_INPUT_FUNCTIONS)
+        run_ids = [np.empty(0, np.int64)]
+        if not is_input.any():
+            return run_ids[0]
+        for process, track in self.trace.tracks():
+            if process.kind is ProcessKind.DEVICE or track.derived:
+                continue
+            events = track.events
+            rows = rows_named(events.name, is_input)
+            if len(rows):
+                ids = process.source.columns(events.positions(rows), ("id",))["id"]
+                run_ids.append(ids.ints[ids.present])
+        return np.unique(np.concatenate(run_ids))
+
     # ── stats ────────────────────────────────────────────────────────────────────────────────────
 
     def _stats(
@@ -303,6 +338,8 @@ class NodeForest:
             level = stats["_r"]
             is_root = level != MISSING
             self._levels.append((nodes[is_root], level[is_root]))
+            is_of_run = is_root & (stats["id"] != MISSING)
+            self._run_ids.append((nodes[is_of_run], stats["id"][is_of_run]))
             is_apart = (stats["_a"] != MISSING) & (stats["_a"] != 0)
             apart.append(nodes[is_apart])
             is_marker = stats["step_num"] != MISSING

@@ -17,7 +17,7 @@ from powertui.data.asked import Compat
 from powertui.data.model import PS_PER_S, Floats, Int64s
 from powertui.data.model.allocations import AllocatorLog
 from powertui.data.table import Chart, Fact, Result, Series
-from powertui.data.tools import memory_peak, memory_tables
+from powertui.data.tools import allocation_steps, memory_peak, memory_tables
 from powertui.data.tools.allocation_views import AllocatorView, allocator_views
 from powertui.data.tools.memory_peak import Peak, PeakRow
 from powertui.data.tools.registry import Question
@@ -41,7 +41,7 @@ class AllocatorPeak(NamedTuple):
 
 def answer(question: Question) -> Result:
     """The allocators of one host: their peaks, what is in them, and every event."""
-    peaks = [_with_peak(view, question) for view in allocator_views(question.profile)]
+    peaks = [_with_peak(view, question) for view in _views(question)]
     peaks.sort(key=lambda each: -each.peak.in_use if each.peak is not None else 0.0)
     tables = memory_tables.tables(question, peaks, f"{EMPTY} {HOW}")
     return Result(
@@ -50,9 +50,31 @@ def answer(question: Question) -> Result:
         tables,
         facts=tuple(_facts(peaks, question.compat)),
         charts=_charts(question, peaks),
-        notes=tuple(_notes(peaks)),
+        notes=tuple(_notes(peaks, question.compat)),
         mode=question.compat,
     )
+
+
+def _views(question: Question) -> tuple[AllocatorView, ...]:
+    """The allocators, with the steps that the converter finds where its answers are asked for."""
+    profile = question.profile
+    views = allocator_views(profile)
+    if question.compat == "corrected":
+        return views
+    return tuple(
+        AllocatorView(profile.trace, allocation_steps.with_steps(profile, view.log))
+        if view.log.reserved_beside
+        else view
+        for view in views
+    )
+
+
+def _has_converter_table(log: AllocatorLog, compat: Compat) -> bool:
+    """Whether the table at the peak holds what the converter's does.
+
+    Where the file does not say the steps, all that is alive at the peak tells a person more.
+    """
+    return log.reserved_beside and (compat != "corrected" or bool((log.step >= 0).any()))
 
 
 def _with_peak(view: AllocatorView, question: Question) -> AllocatorPeak:
@@ -61,7 +83,7 @@ def _with_peak(view: AllocatorView, question: Question) -> AllocatorPeak:
     peak = memory_peak.peak_event(log, (log.times >= lo) & (log.times < hi))
     if peak is None:
         return AllocatorPeak(view, None, ())
-    if log.reserved_beside and (log.step >= 0).any():
+    if _has_converter_table(log, question.compat):
         rows = memory_peak.peak_rows(log, peak, question.compat)
     else:
         rows = view.rows_alive(int(log.times[peak.event]), peak.in_use)
@@ -121,8 +143,8 @@ def largest_of_boxes(values: Floats) -> Int64s:
     return np.array(chosen, np.int64)
 
 
-def _notes(peaks: list[AllocatorPeak]) -> Iterator[str]:
-    if any(log.reserved_beside and (log.step >= 0).any() for log in _logs(peaks)):
+def _notes(peaks: list[AllocatorPeak], compat: Compat) -> Iterator[str]:
+    if any(_has_converter_table(log, compat) for log in _logs(peaks)):
         yield (
             f"As in TensorBoard's tool, the table at the peak holds the allocations of the peak's "
             f'step; what was there before is the row "{memory_peak.BEFORE}". The table of what is '

@@ -14,6 +14,7 @@ import pytest
 import powertui
 from powertui.data.formats import registry as formats
 from powertui.data.model.allocations import AllocatorLog, TextPool
+from powertui.data.run.grouping import find_groups
 from powertui.data.tools import memory_peak, memory_profile, registry
 from powertui.data.tools.allocation_views import AllocatorView
 from powertui.data.tools.registry import Question
@@ -142,6 +143,29 @@ def test_every_snapshot_the_peak_and_its_table_are_those_of_tensorflow(
             (row.op, row.size, row.requested, row.region, row.dtype, row.shape, row.occurrences)
             for row in rows
         ] == _stored_rows(theirs)
+
+
+@pytest.mark.parametrize("name", ["custom_loop", "keras_cifar", "trace_export"])
+def test_a_file_without_step_ids_has_the_converters_table_at_the_peak(
+    shared_data: Path, name: str
+) -> None:
+    stored = _stored(shared_data / f"golden/{name}/memory_profile.json")
+    run = powertui.open(shared_data / "own" / name)[0]
+    result = registry.get("memory_profile").answer(Question(run.opened, compat="xprof"))
+    (log,) = run.opened.profiles[0].trace.allocators
+    assert not (log.step >= 0).any()
+    table = result["peak"]
+    columns = ("op", "bytes", "requested_bytes", "region", "dtype", "shape", "occurrences")
+    ours = [tuple(table[id].value(row) or "" for id in columns) for row in range(len(table))]
+    assert ours == _stored_rows(stored[log.allocator])
+
+
+def test_what_the_input_pipeline_runs_starts_no_group_where_tensorboard_is_asked(
+    shared_data: Path,
+) -> None:
+    trace = formats.read(next((shared_data / "own/custom_loop").rglob("*.xplane.pb")))
+    assert len(find_groups(trace, by_number=False, input_roots=False).groups) == 60
+    assert len(find_groups(trace, by_number=False).groups) == 1947
 
 
 def _stored_rows(allocator: dict[str, Any]) -> list[tuple[Any, ...]]:
