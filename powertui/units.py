@@ -26,6 +26,22 @@ _PREFIXES = (
     (1e-3, "m"),
     (1e-6, "µ"),
 )
+# Units in which profilers export columns, each with what one of it is: "1.307 kTFLOP/s" is no
+# number that a person reads.
+_SCALED_UNITS = {
+    "GFLOP/s": (1e9, "FLOP/s"),
+    "TFLOP/s": (1e12, "FLOP/s"),
+    "GiB/s": (2.0**30, "B/s"),
+}
+_BINARY_UNITS = frozenset({"GiB/s"})
+_BINARY_PREFIXES = (
+    (2.0**50, "Pi"),
+    (2.0**40, "Ti"),
+    (2.0**30, "Gi"),
+    (2.0**20, "Mi"),
+    (2.0**10, "Ki"),
+    (1.0, ""),
+)
 _TIME = re.compile(r"([+-]?)(\d+(?:\.\d*)?|\.\d+)\s*(ps|ns|us|µs|μs|ms|s|m|min|h)?")
 
 
@@ -156,9 +172,13 @@ def percent(share: float, decimals: int = 0) -> str:
 
 def quantity(value: float, unit: str, figures: int = 4, *, padded: bool = False) -> str:
     """A number with a unit: "245.3 W", "1.2 kJ". `padded`: "1.200 kJ"."""
+    prefixes = _BINARY_PREFIXES if unit in _BINARY_UNITS else _PREFIXES
+    if unit in _SCALED_UNITS:
+        scale, unit = _SCALED_UNITS[unit]
+        value *= scale
     if value != value:  # NaN: not known
         return f"– {unit}"
-    for size, prefix in _PREFIXES:
+    for size, prefix in prefixes:
         if abs(value) >= size or (value == 0 and size == 1.0):
             return f"{_figures(value / size, figures, padded=padded)} {prefix}{unit}"
     return f"{_figures(value, figures)} {unit}"

@@ -17,10 +17,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from scripts.parity import memory_tables
 from scripts.parity.tables import TABLES, TOOLS, Cell, Row, Tables
 
 # The trees of op_profile: how the converter is asked for them, and what it calls them.
 _TREES = {"by_program": ("program", "byProgram"), "by_category": ("category", "byCategory")}
+# Tools that are asked for each of their trees or programs.
+_ASKED_IN_PARTS = ("op_profile", "memory_viewer")
+# What the converter writes beside a profile without programs.
+_NO_PROGRAM = "NO_MODULE"
 # A node that holds the ops of one text in all programs. powertui lists them without it.
 _DUPLICATES = " and its duplicate(s)"
 _TAG = re.compile(r"<[^>]*>")
@@ -46,7 +51,8 @@ def answers(profile: Path) -> Tables:
     """
     version = importlib.metadata.version("xprof")
     digest = hashlib.sha256(profile.read_bytes()).hexdigest()
-    stored = Path(sys.prefix) / "parity-answers" / version / f"{digest}.json"
+    asked = hashlib.sha256(" ".join(TOOLS).encode()).hexdigest()[:8]
+    stored = Path(sys.prefix) / "parity-answers" / version / asked / f"{digest}.json"
     if not stored.exists():
         stored.parent.mkdir(parents=True, exist_ok=True)
         _ask_in_a_process(profile, stored)
@@ -73,10 +79,23 @@ def _ask(profile: Path) -> dict[str, Any]:
             raise SystemExit(f"{tool}: no answer")
         return json.loads(data)
 
-    answers = {tool: ask(tool) for tool in TOOLS if tool != "op_profile"}
+    answers = {tool: ask(tool) for tool in TOOLS if tool not in _ASKED_IN_PARTS}
     for name, (group_by, _) in _TREES.items():
         answers[f"op_profile/{name}"] = ask("op_profile", group_by=group_by)
+    answers["memory_viewer"] = {
+        program: ask("memory_viewer", module_name=program) for program in _programs(profile)
+    }
     return answers
+
+
+def _programs(profile: Path) -> list[str]:
+    """The programs of a profile: asked for its tools, the converter writes each beside it."""
+    from xprof.convert import raw_to_tool_data
+
+    raw_to_tool_data.xspace_to_tool_names([str(profile)])
+    suffix = ".hlo_proto.pb"
+    names = [path.name.removesuffix(suffix) for path in profile.parent.glob(f"*{suffix}")]
+    return sorted(name for name in names if name != _NO_PROGRAM)
 
 
 def _tables(answers: Mapping[str, Any]) -> Tables:
@@ -84,8 +103,10 @@ def _tables(answers: Mapping[str, Any]) -> Tables:
     for name, (_, key) in _TREES.items():
         tree = answers[f"op_profile/{name}"]
         tables[f"op_profile/{name}"] = list(_tree_rows(tree[key]))
+    tables |= memory_tables.memory_profile(answers["memory_profile"])
+    tables |= memory_tables.memory_viewer(answers["memory_viewer"])
     for tool in TOOLS:
-        if tool in answers:
+        if tool in answers and not tool.startswith("memory_"):
             answer = answers[tool]
             tables |= _tables_of(tool, answer if isinstance(answer, list) else [answer])
     return tables

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from powertui.data import logdir
+from powertui.data import hlo, hlo_memory, logdir
 from powertui.data.opened import Opened
 from powertui.data.tools import registry
 from powertui.data.tools.registry import Question
 from powertui.report.writers import as_json
-from scripts.parity.tables import TOOLS, Row, Tables
+from scripts.parity.tables import MIN_BUFFER_BYTES, TOOLS, Row, Tables
 
 # Figures of the overview that both sides have: theirs, the id of our fact, and the factor to it.
 _FACTS = {
@@ -57,7 +57,10 @@ def answers(folder: Path) -> Tables:
     (entry,) = (entry for entry in logdir.scan(str(folder)).runs if entry.profiles)
     opened = Opened(entry)
     tables: Tables = {}
+    tables |= _memory_viewer(opened)
     for tool in TOOLS:
+        if tool == "memory_viewer":
+            continue
         result = registry.get(tool).answer(Question(opened, compat="xprof"))
         answer = as_json.as_dict(result)
         for table in answer["tables"]:
@@ -70,6 +73,26 @@ def answers(folder: Path) -> Tables:
         figures = _overview_figures if tool == "overview_page" else _input_figures
         tables[f"{tool}/figures"] = list(figures(answer))
     return tables
+
+
+def _memory_viewer(opened: Opened) -> Tables:
+    """The plan of each program, and its large buffers at the peak."""
+    programs: list[Row] = []
+    buffers: list[Row] = []
+    for module in hlo.modules(opened.profiles[0]).values():
+        if hlo_memory.program_memory(module) is None:
+            continue
+        question = Question(opened, compat="xprof", choice=module.label)
+        answer = as_json.as_dict(registry.get("memory_viewer").answer(question))
+        figures = {id: fact["value"] for id, fact in answer["facts"].items()}
+        programs.append({**figures, "program": module.label})
+        (at_peak,) = (table for table in answer["tables"] if table["name"] == "at_peak")
+        buffers += [
+            {**row, "program": module.label}
+            for row in _rows(at_peak)
+            if row["size_bytes"] >= MIN_BUFFER_BYTES
+        ]
+    return {"memory_viewer/programs": programs, "memory_viewer/buffers": buffers}
 
 
 def _rows(table: dict[str, Any]) -> list[Row]:

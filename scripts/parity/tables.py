@@ -76,6 +76,24 @@ _FRAMEWORK_OPS = MappingProxyType(
     }
 )
 _TREE = MappingProxyType({"path": EXACT, "time_ps": NS_IN_PS, "occurrences": EXACT})
+# Bytes at most, in the window and ever.
+_ALLOCATORS = MappingProxyType(
+    {"allocator": EXACT, "peak_bytes": EXACT, "lifetime_peak_bytes": EXACT}
+)
+# Bytes of a program as XLA planned them; the converter answers in MiB.
+_PROGRAMS = MappingProxyType(
+    {
+        "program": EXACT,
+        "peak": EXACT,
+        "peak_unpadded": EXACT,
+        "parameters": EXACT,
+        "outputs": EXACT,
+        "allocated": EXACT,
+        "fixed": EXACT,
+    }
+)
+# The converter puts buffers at the peak that are smaller into one row.
+MIN_BUFFER_BYTES = 16_384
 
 TABLES = (
     ComparedTable("overview_page", "figures", ("figure",), _FIGURES),
@@ -172,6 +190,37 @@ TABLES = (
     ),
     ComparedTable("op_profile", "by_program", ("path",), _TREE),
     ComparedTable("op_profile", "by_category", ("path",), _TREE),
+    ComparedTable(
+        "memory_profile",
+        "peak",
+        ("allocator", "op", "bytes", "requested_bytes", "region", "dtype", "shape"),
+        {
+            "allocator": EXACT,
+            "op": EXACT,
+            "bytes": EXACT,
+            "occurrences": EXACT,
+            "requested_bytes": EXACT,
+            "region": EXACT,
+            "dtype": EXACT,
+            "shape": EXACT,
+        },
+    ),
+    ComparedTable("memory_profile", "allocators", ("allocator",), _ALLOCATORS),
+    ComparedTable("memory_viewer", "programs", ("program",), _PROGRAMS),
+    ComparedTable(
+        "memory_viewer",
+        "buffers",
+        ("program", "id"),
+        {
+            "buffer": EXACT,
+            "size_bytes": EXACT,
+            "unpadded_bytes": EXACT,
+            "kind": EXACT,
+            "shape": EXACT,
+            "opcode": EXACT,
+            "provenance": EXACT,
+        },
+    ),
     # Not by_provenance: the converter's begins with the program, powertui's with the scopes.
 )
 TOOLS = tuple(dict.fromkeys(table.tool for table in TABLES))

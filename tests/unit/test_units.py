@@ -92,6 +92,16 @@ def test_one_of_many_below_each_other_keeps_its_last_zeros() -> None:
     assert shown(208.0, "number", "W", padded=True) == "208 W", "a sensor may show whole watts"
 
 
+def test_a_unit_with_a_prefix_of_its_own_is_shown_with_the_right_one() -> None:
+    assert units.quantity(1307.0, "TFLOP/s") == "1.307 PFLOP/s"
+    assert units.quantity(899_800.0, "GFLOP/s") == "899.8 TFLOP/s"
+    assert units.quantity(0.25, "GFLOP/s") == "250 MFLOP/s"
+    assert units.quantity(1536.0, "GiB/s") == "1.5 TiB/s"
+    assert units.quantity(0.5, "GiB/s") == "512 MiB/s"
+    assert units.quantity(0.0, "GiB/s") == "0 B/s"
+    assert units.quantity(math.nan, "GiB/s") == "– B/s"
+
+
 def test_counts_and_quantities() -> None:
     assert units.count(12_345) == "12,345"
     assert units.count(11_350_000) == "11.4 M"

@@ -22,7 +22,7 @@ def with_steps(profile: Profile, log: AllocatorLog) -> AllocatorLog:
     step = np.full(len(log), -1, np.int64)
     for line in np.unique(log.track[log.track >= 0]).tolist():
         events = np.flatnonzero(log.track == line)
-        step[events] = groups.groups_on_line(line, log.event[events])
+        step[events] = groups.groups_on_line(line, log.event[events].astype(np.int64))
     return replace(log, step=step)
 
 

@@ -2,8 +2,8 @@
 the busy parts of TPU steps.
 
 Collectors of TPUs tell two of these themselves. The others follow from what the ops say that they
-cost; where ops that take more than 1 % of the time say nothing, neither is told. Only ops without
-others inside count, so that nothing counts twice.
+cost; where ops that take more than 1 % of the time say nothing, what the others use is a lower
+bound, and is reported as one. Only ops without others inside count, so that nothing counts twice.
 """
 
 from __future__ import annotations
@@ -32,6 +32,18 @@ _COLLECTIVES = ("all-reduce", "all-gather", "reduce-gather")
 _AT_ONCE = 1 << 16
 
 
+# Of the devices' work: where the ops of less of it say what they cost, a lower bound says next to
+# nothing. Chosen, not measured.
+_MIN_BOUNDING_SHARE = 0.5
+
+
+class LowerBound(NamedTuple):
+    """What ops with known costs use of a peak: all ops use at least so much."""
+
+    share: float  # of the peak
+    costed_share: float  # of the devices' work is of such ops
+
+
 class Use(NamedTuple):
     """Parts of what is possible, 0 to 1; None where it is not known."""
 
@@ -43,6 +55,8 @@ class Use(NamedTuple):
     memory_told: bool = (
         False  # by the collector; False: from what the ops say that they read and write
     )
+    flops_bound: LowerBound | None = None  # where `flops` is not known
+    memory_bound: LowerBound | None = None  # where `memory` is not known
     why: str = ""  # what is not known of the last three, for this reason
 
     @property
@@ -59,19 +73,13 @@ def device_use(profile: Profile, lo: int, hi: int, compat: Compat) -> Use:
         _stat(profile.trace, name)
         for name in ("matrix_unit_utilization_percent", "hbm_utilization_percent")
     )
-    flops, roofline, moved = _by_costs(profile, lo, hi, compat)
+    by_costs = _by_costs(profile, lo, hi, compat)
+    if memory is not None:
+        by_costs = by_costs._replace(memory=memory, memory_told=True, memory_bound=None)
     why = ""
-    if flops is None or (moved is None and memory is None):
+    if by_costs.flops is None or by_costs.memory is None:
         why = _why_unknown(profile, lo, hi, compat)
-    return Use(
-        duty=tpu_cores.duty_cycle(profile, lo, hi),
-        matrix=matrix,
-        flops=flops,
-        roofline=roofline,
-        memory=moved if memory is None else memory,
-        memory_told=memory is not None,
-        why=why,
-    )
+    return by_costs._replace(duty=tpu_cores.duty_cycle(profile, lo, hi), matrix=matrix, why=why)
 
 
 def of_question(question: Question) -> Use:
@@ -84,15 +92,20 @@ def _mean(parts: Sequence[Use]) -> Use:
     """Of several hosts: of each figure the mean of those that tell it."""
     if len(parts) == 1:
         return parts[0]
-    by_name = {
-        name: [value for part in parts if (value := getattr(part, name)) is not None]
-        for name in Use._fields[:-2]
-    }
     return Use(
-        **{name: float(np.mean(values)) if values else None for name, values in by_name.items()},
+        duty=_known_mean([part.duty for part in parts]),
+        matrix=_known_mean([part.matrix for part in parts]),
+        flops=_known_mean([part.flops for part in parts]),
+        roofline=_known_mean([part.roofline for part in parts]),
+        memory=_known_mean([part.memory for part in parts]),
         memory_told=all(part.memory_told for part in parts),
         why=next((part.why for part in parts if part.why), ""),
     )
+
+
+def _known_mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None
 
 
 def _stat(trace: Trace, name: str) -> float | None:
@@ -109,31 +122,39 @@ def _stat(trace: Trace, name: str) -> float | None:
     return None
 
 
-def _by_costs(
-    profile: Profile, lo: int, hi: int, compat: Compat
-) -> tuple[float | None, float | None, float | None]:
-    """(FLOP/s of the peak, of the roofline, bandwidth of the peak)."""
+def _by_costs(profile: Profile, lo: int, hi: int, compat: Compat) -> Use:
+    """What follows from the costs of ops."""
     peaks = _peaks(profile.trace)
     ops = top_ops.on_devices(profile, lo, hi, compat)
     if peaks is None or not ops.span or not ops.busy:
-        return None, None, None
+        return Use()
     # An op that holds others says what they cost, too: only those that hold none are added.
     leaves = [op for op in ops.ops if op.total == op.self_time]
-    min_costed_ps = MIN_COSTED_SHARE * (ops.busy + ops.unnamed)
-    flops = _sum_of_costs([(op.flops, op.self_time) for op in leaves], min_costed_ps)
-    size = _sum_of_costs([(op.bytes, op.self_time) for op in leaves], min_costed_ps)
+    work_ps = ops.busy + ops.unnamed
+    flops = _sum_of_costs([(op.flops, op.self_time) for op in leaves], work_ps)
+    size = _sum_of_costs([(op.bytes, op.self_time) for op in leaves], work_ps)
     span_s = ops.span / PS_PER_S
-    busy_s = ops.busy / PS_PER_S
-    of_peak = of_memory = roofline = None
-    if flops is not None and peaks.peak_flops:
-        of_peak = min(1.0, flops / span_s / peaks.peak_flops)
-    if size is not None and peaks.bandwidth:
-        of_memory = min(1.0, size / span_s / peaks.bandwidth)
-    if flops and size and peaks.peak_flops and peaks.bandwidth:
-        # What is possible at so many operations for each byte that comes from memory.
-        memory_bound = flops / size * peaks.bandwidth
-        roofline = min(1.0, flops / busy_s / min(peaks.peak_flops, memory_bound))
-    return of_peak, roofline, of_memory
+    of_peak = flops.of_peak(peaks.peak_flops, span_s)
+    of_memory = size.of_peak(peaks.bandwidth, span_s)
+    return Use(
+        flops=of_peak if flops.is_whole else None,
+        roofline=_of_roofline(flops, size, peaks, ops.busy / PS_PER_S),
+        memory=of_memory if size.is_whole else None,
+        flops_bound=flops.bound(of_peak),
+        memory_bound=size.bound(of_memory),
+    )
+
+
+def _of_roofline(
+    flops: _CostSum, size: _CostSum, peaks: DeviceFacts, busy_s: float
+) -> float | None:
+    """What part of the possible is computed, at so many operations for each byte from memory."""
+    if not (flops.is_whole and size.is_whole and flops.cost and size.cost):
+        return None
+    if not (peaks.peak_flops and peaks.bandwidth):
+        return None
+    memory_bound = flops.cost / size.cost * peaks.bandwidth
+    return min(1.0, flops.cost / busy_s / min(peaks.peak_flops, memory_bound))
 
 
 def _why_unknown(profile: Profile, lo: int, hi: int, compat: Compat) -> str:
@@ -156,12 +177,34 @@ def _peaks(trace: Trace) -> DeviceFacts | None:
     return None
 
 
-def _sum_of_costs(costs: Sequence[tuple[float | None, int]], min_costed_ps: float) -> float | None:
-    """What ops cost together, by (cost, self time) of each; None where too few of them say."""
+class _CostSum(NamedTuple):
+    """What the ops cost together that say so."""
+
+    cost: float
+    costed_share: float  # of the devices' work is of such ops
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether so few say nothing that this is the cost of all."""
+        return self.costed_share >= MIN_COSTED_SHARE
+
+    def of_peak(self, peak: float | None, span_s: float) -> float | None:
+        """The part of a peak (of a second) that they use."""
+        if not peak:
+            return None
+        return min(1.0, self.cost / span_s / peak)
+
+    def bound(self, of_peak: float | None) -> LowerBound | None:
+        """What all ops use at least, where the cost of all is not known."""
+        if of_peak is None or self.is_whole or self.costed_share < _MIN_BOUNDING_SHARE:
+            return None
+        return LowerBound(of_peak, self.costed_share)
+
+
+def _sum_of_costs(costs: Sequence[tuple[float | None, int]], work_ps: float) -> _CostSum:
+    """What ops cost together, by (cost, self time) of each."""
     costed_ps = sum(self_time for cost, self_time in costs if cost is not None)
-    if costed_ps < min_costed_ps:
-        return None
-    return sum(cost or 0.0 for cost, _ in costs)
+    return _CostSum(sum(cost or 0.0 for cost, _ in costs), costed_ps / work_ps)
 
 
 def facts(use: Use) -> list[Fact]:
@@ -179,12 +222,22 @@ def facts(use: Use) -> list[Fact]:
         ("roofline_utilization", "FLOP/s of what memory allows", use.roofline, "while ops ran"),
         ("hbm_utilization", "memory's bandwidth", use.memory, why_memory),
     )
+    bounds = {"flops_utilization": use.flops_bound, "hbm_utilization": use.memory_bound}
     facts: list[Fact] = []
     for id, label, share, why in rows:
         if share is not None:
             facts.append(Fact(id, label, share, "share", why=why))
+            continue
+        bound = bounds.get(id)
+        if bound is not None:
+            at_least = Fact(f"{id}_at_least", f"{label}, at least", bound.share, "share", why=why)
+            facts.append(at_least)
         elif use.why and id in ("flops_utilization", "hbm_utilization"):
             facts.append(Fact(id, label, None, "share", why=f"n/a: {use.why}"))
+    costed_shares = [bound.costed_share for bound in bounds.values() if bound is not None]
+    if costed_shares:
+        costed = min(costed_shares)
+        facts.append(Fact("costed_share", "work with known costs", costed, "share", why=use.why))
     return facts
 
 
