@@ -109,6 +109,12 @@ def _hlo_text(cell: Difference) -> bool:
     return cell.column == "hlo_op_expression" and cell.theirs.startswith(start)
 
 
+def _order_of_lines(cell: Difference) -> bool:
+    if cell.table.id != "memory_profile/peak":
+        return False
+    return bool(cell.only) or cell.column == "occurrences"
+
+
 REASONS = (
     Reason(
         EMPTY,
@@ -162,6 +168,12 @@ REASONS = (
         "the converter writes the shapes of operands and the name of the called computation into "
         "the text of an HLO op, and a colon after the framework's op",
         _hlo_text,
+    ),
+    Reason(
+        "order of lines",
+        "where lines start at different times, the converter orders the events of allocators by "
+        "their distance from their own line's start; powertui orders them by time",
+        _order_of_lines,
     ),
 )
 

@@ -181,14 +181,28 @@ def test_use_follows_from_what_ops_cost(tmp_path: Path) -> None:
     }
 
 
-def test_use_is_unknown_where_ops_do_not_say_what_they_cost(tmp_path: Path) -> None:
+def test_use_is_a_lower_bound_where_not_all_ops_say_what_they_cost(tmp_path: Path) -> None:
+    """A convolution is 30 of the 52 ms of each of four steps: at half of one peak and all of the
+    other while it runs, of the 360 ms from the first step's start to the last one's end.
+    """
     answer = page(run(tmp_path, core(0, FAST)))
     value = facts(answer)
-    assert not {"roofline_utilization", "mxu_utilization"} & value.keys()
+    complete = {"flops_utilization", "hbm_utilization", "roofline_utilization", "mxu_utilization"}
+    assert not complete & value.keys()
+    assert value["costed_share"] == pytest.approx(30 / 52)
+    assert value["flops_utilization_at_least"] == pytest.approx(0.5 * 4 * 30 / 360)
+    assert value["hbm_utilization_at_least"] == pytest.approx(4 * 30 / 360)
+
+
+def test_use_is_unknown_where_most_ops_do_not_say_what_they_cost(tmp_path: Path) -> None:
+    mostly_silent = [("dot.2", "convolution", 0, 20), ("all-reduce.3", "all-reduce", 20, 50)]
+    answer = page(run(tmp_path, core(0, mostly_silent)))
+    value = facts(answer)
     reasons = {fact.id: fact.why for fact in answer.facts}
     for use in ("flops_utilization", "hbm_utilization"):
         assert value[use] is None
         assert reasons[use].startswith("n/a: ")
+        assert f"{use}_at_least" not in value
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from powertui.data.asked import COMPAT
-from powertui.data.tools import registry
+from powertui.data.tools import device_facts, registry, top_ops
 from powertui.data.tools.registry import Question
 from tests import answers
 from tests.unit.tools.opened_runs import opened
@@ -329,6 +329,27 @@ def test_use_of_the_device_is_that_of_the_converter(shared_data: Path, run: str)
     for name, expected in USE[run].items():
         use = (rows[name]["flops_utilization"], rows[name]["hbm_utilization"])
         assert use == pytest.approx(expected), name
+
+
+def test_use_of_the_device_is_a_lower_bound_where_work_is_of_no_known_op(
+    shared_data: Path,
+) -> None:
+    """What the ops of `hlo_stats` compute and move, over the whole time, against the peaks."""
+    run = "jax_rocm_mi300_gemm"
+    asked = opened(shared_data / "public" / run)
+    overview = registry.get("overview_page").answer(Question(asked))
+    facts = {fact.id: fact.value for fact in overview.facts}
+    assert not {"flops_utilization", "hbm_utilization", "roofline_utilization"} & facts.keys()
+    rows = _costs(shared_data, run, "corrected").values()
+    flops = sum(row["normalized_flop_rate"] * 1e9 * row["total_self_time"] / 1e6 for row in rows)
+    ops = top_ops.on_devices(asked.profiles[0], *Question(asked).window, "corrected")
+    peak = device_facts.device_facts(asked.profiles[0].trace)[0].peak_flops
+    assert peak is not None
+    expected = flops / (ops.span / 1e12) / peak
+    assert facts["flops_utilization_at_least"] == pytest.approx(expected, rel=1e-6)
+    costed_ps = sum(row["total_self_time"] for row in rows) * 1e6
+    assert facts["costed_share"] == pytest.approx(costed_ps / (ops.busy + ops.unnamed), rel=1e-6)
+    assert facts["costed_share"] < 0.99
 
 
 @pytest.mark.parametrize("run", OPS)
