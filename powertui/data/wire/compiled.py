@@ -163,10 +163,13 @@ class LaneScan:
         if not self.rows:
             return None
         counts = self._state[MAX_LANES : 2 * MAX_LANES]
-        lanes = np.concatenate(([0], np.cumsum(counts[: int(np.max(np.flatnonzero(counts))) + 1])))
+        deepest = int(np.max(np.flatnonzero(counts)))
+        lanes = np.concatenate(([0], np.cumsum(counts[: deepest + 1])))
         cursor = np.zeros(MAX_LANES, np.int64)
-        cursor[: len(lanes) - 1] = lanes[:-1]
-        made = self._made if self.rows == len(self._made.start) else self._made.rows(0, self.rows)
+        cursor[: deepest + 1] = lanes[:-1]
+        made = self._made
+        if self.rows < len(made.start):
+            made = made.rows(0, self.rows)
         for lane, piece in self._aside.taken():
             _scan.move_lanes(lane.data, *_views(piece), cursor.data, *_views(made))
         return Laned(*made, lanes, int(self._state[_END]))
@@ -238,22 +241,24 @@ class Aside:
 
 
 def _piece(wide: np.dtype[Any]) -> tuple[UInt8s, _Columns]:
-    size = wide.itemsize
-    memory = mmap.mmap(-1, SLICE * (8 + 8 + 4 + size + 1))
-    start, duration = np.frombuffer(memory, np.int64, 2 * SLICE).reshape(2, SLICE)
-    name, place = (
-        np.frombuffer(memory, np.uint32, SLICE, 16 * SLICE),
-        np.frombuffer(memory, wide, SLICE, 20 * SLICE),
-    )
-    return np.frombuffer(memory, np.uint8, SLICE, (20 + size) * SLICE), _Columns(
-        start, duration, name, place
-    )
+    """Room for a slice of events in one mapping: starts, durations, names, places, lanes."""
+    name_at = 16 * SLICE
+    place_at = 20 * SLICE
+    lane_at = place_at + wide.itemsize * SLICE
+    memory = mmap.mmap(-1, lane_at + SLICE)
+    start = np.frombuffer(memory, np.int64, SLICE)
+    duration = np.frombuffer(memory, np.int64, SLICE, 8 * SLICE)
+    name = np.frombuffer(memory, np.uint32, SLICE, name_at)
+    place = np.frombuffer(memory, wide, SLICE, place_at)
+    lane = np.frombuffer(memory, np.uint8, SLICE, lane_at)
+    return lane, _Columns(start, duration, name, place)
 
 
 def blocks(duration: Int64s) -> tuple[Int64s, UInt8s]:
     """Sums and longest events of blocks. See the package's docstring."""
     count = -(-len(duration) // BLOCK)
-    total, top = np.empty(count, np.int64), np.empty(count, np.uint8)
+    total = np.empty(count, np.int64)
+    top = np.empty(count, np.uint8)
     _scan.blocks(_i64(duration).data, total.data, top.data)
     return total, top
 
@@ -276,16 +281,21 @@ def longest(duration: Int64s, top: UInt8s, table: Int32s, lo: Int64s, hi: Int64s
 
 def ends(name: UInt32s, names: int) -> tuple[Int64s, Int64s]:
     """The first and the last row of each name. See the package's docstring."""
-    first, last = np.full(names, -1, np.int64), np.full(names, -1, np.int64)
+    first = np.full(names, -1, np.int64)
+    last = np.full(names, -1, np.int64)
     _scan.ends(np.ascontiguousarray(name, np.uint32).data, first.data, last.data)
     return first, last
 
 
 def records(data: Bytes, lo: int, most: int) -> RecordFrames:
     """Whole TFRecords. See the package's docstring."""
-    room = min(most, max(0, len(data) - lo) // 16 + 1)
-    begin, end, good = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.bool_)
-    rows, at, damaged = _scan.records(data.data, lo, begin.data, end.data, good.view(np.uint8).data)
+    bytes_left = max(0, len(data) - lo)
+    room = min(most, bytes_left // 16 + 1)
+    begin = np.empty(room, np.int64)
+    end = np.empty(room, np.int64)
+    good = np.empty(room, np.bool_)
+    good_bytes = good.view(np.uint8)
+    rows, at, damaged = _scan.records(data.data, lo, begin.data, end.data, good_bytes.data)
     return RecordFrames(begin[:rows], end[:rows], good[:rows], at, bool(damaged))
 
 

@@ -77,7 +77,8 @@ def _numbers() -> list[int]:
 
 def _byte_by_byte(data: bytes | memoryview) -> int:
     """For a few hundred bytes quicker than columns."""
-    table, register = _numbers(), 0xFFFFFFFF
+    table = _numbers()
+    register = 0xFFFFFFFF
     for byte in bytes(data):
         register = table[(register ^ byte) & 0xFF] ^ (register >> 8)
     return register ^ 0xFFFFFFFF
@@ -86,31 +87,31 @@ def _byte_by_byte(data: bytes | memoryview) -> int:
 def crc32c(data: bytes | memoryview, starts: Sequence[int], lengths: Sequence[int]) -> UInt32s:
     """The CRC32C of `data[start:start + length]`, for each pair."""
     if sum(lengths) <= _MIN_VECTOR_BYTES:
-        return np.array(
-            [_byte_by_byte(data[at : at + size]) for at, size in zip(starts, lengths, strict=True)],
-            np.uint32,
-        )
+        ranges = zip(starts, lengths, strict=True)
+        return np.array([_byte_by_byte(data[at : at + size]) for at, size in ranges], np.uint32)
     raw = np.frombuffer(data, np.uint8)
     start = np.asarray(starts, np.int64)
     length = np.asarray(lengths, np.int64)
     # Lanes: every range is cut from its end, so that only its first lane is short.
     counts = np.maximum(1, -(-length // _LANE))
     owner = np.repeat(np.arange(len(start)), counts)
-    index = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+    lanes_before = np.repeat(np.cumsum(counts) - counts, counts)
+    index = np.arange(len(owner)) - lanes_before
     after = (counts[owner] - 1 - index) * _LANE  # bytes of the range behind this lane
-    stop = start[owner] + length[owner] - after
-    size = np.where(index == 0, length[owner] - after, _LANE)
-    registers = np.where(index == 0, 0xFFFFFFFF, 0).astype(
-        np.uint32
-    )  # the register starts with ones, joined lanes with zeros
+    is_first = index == 0
+    lane_end = start[owner] + length[owner] - after
+    lane_size = np.where(is_first, length[owner] - after, _LANE)
+    lane_start = lane_end - lane_size
+    # the register starts with ones, joined lanes with zeros
+    registers = np.where(is_first, 0xFFFFFFFF, 0).astype(np.uint32)
     step = max(1, _BATCH // _LANE)
     for first in range(0, len(owner), step):
         rows = slice(first, first + step)
-        registers[rows] = _lanes(raw, stop[rows] - size[rows], size[rows], registers[rows])
+        registers[rows] = _lanes(raw, lane_start[rows], lane_size[rows], registers[rows])
     registers = _advance(registers, after)
-    out = np.zeros(len(start), np.uint32)
-    np.bitwise_xor.at(out, owner, registers)
-    return np.asarray(out ^ np.uint32(0xFFFFFFFF), np.uint32)
+    sums = np.zeros(len(start), np.uint32)
+    np.bitwise_xor.at(sums, owner, registers)
+    return np.asarray(sums ^ np.uint32(0xFFFFFFFF), np.uint32)
 
 
 def _lanes(
@@ -124,20 +125,22 @@ def _lanes(
     """
     table = _table()
     order = np.argsort(-size, kind="stable")
-    start, size, register = start[order], size[order], register[order]
+    start = start[order]
+    size = size[order]
+    register = register[order]
     running = len(size)
-    for offset in range(int(size[0]) if running else 0):
+    longest = int(size[0]) if running else 0
+    for offset in range(longest):
         while running and size[running - 1] <= offset:
             running -= 1
         if running == 0:
             break
         live = register[:running]
-        register[:running] = table[(live ^ raw[start[:running] + offset]) & 0xFF] ^ (
-            live >> np.uint32(8)
-        )
-    out = np.empty_like(register)
-    out[order] = register
-    return out
+        byte = raw[start[:running] + offset]
+        register[:running] = table[(live ^ byte) & 0xFF] ^ (live >> np.uint32(8))
+    unordered = np.empty_like(register)
+    unordered[order] = register
+    return unordered
 
 
 def masked(crc: UInt32s) -> UInt32s:

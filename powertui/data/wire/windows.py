@@ -51,7 +51,10 @@ def hop(stored: Stored, lo: int, hi: int, skip: int = 0, *, empty: bool = True) 
     buffer = np.empty(min(width, max(hi - lo, 0)), np.uint8)
     parts: list[Hop] = []
     stretches: list[MessagePart] = []
-    at, skipped, bad, field_count = lo, 0, -1, 0
+    at = lo
+    skipped = 0
+    field_count = 0
+    bad = -1
     while at < hi:
         end = min(at + width, hi)
         data = stored.read(at, end, buffer)
@@ -63,7 +66,9 @@ def hop(stored: Stored, lo: int, hi: int, skip: int = 0, *, empty: bool = True) 
         stored.admit(field_count * _FIELD)
         if fields.bad < 0 or end == hi:
             parts.append(_moved(fields, at))
-            after, bad = end, at + fields.bad if fields.bad >= 0 else -1
+            after = end
+            if fields.bad >= 0:
+                bad = at + fields.bad
         else:  # the window's end cuts a field, or it makes no sense
             parts.append(_moved(_until(fields, fields.bad), at))
             after = at + fields.bad
@@ -96,10 +101,14 @@ def _payload(data: Bytes, base: int) -> tuple[int, int, int] | None:
     none.
     """
     tag, after = _varint(data, 0)
-    if after < 0 or tag & 7 != wire.LEN or not 0 < tag >> 3 < 1 << 29:
+    number = tag >> 3
+    if after < 0 or tag & 7 != wire.LEN or not 0 < number < 1 << 29:
         return None
     length, after = _varint(data, after)
-    return None if after < 0 else (tag >> 3, base + after, base + after + length)
+    if after < 0:
+        return None
+    begin = base + after
+    return number, begin, begin + length
 
 
 def _varint(data: Bytes, at: int) -> tuple[int, int]:
@@ -114,7 +123,8 @@ def _varint(data: Bytes, at: int) -> tuple[int, int]:
 
 def _filled(fields: Hop) -> Hop:
     """Without messages of no bytes."""
-    rows = np.flatnonzero((fields.wire != wire.LEN) | (fields.hi > fields.lo))
+    is_empty = (fields.wire == wire.LEN) & (fields.hi <= fields.lo)
+    rows = np.flatnonzero(~is_empty)
     if len(rows) == len(fields.number):
         return fields
     return fields._replace(
@@ -149,9 +159,15 @@ def _intact(fields: Hop) -> Hop:
 
 
 def _single_field(number: int, lo: int, hi: int) -> Hop:
-    columns = (np.array([value], np.int64) for value in (number, 0, lo, hi))
-    numbers, value, los, his = columns
-    return Hop(numbers, np.array([wire.LEN], np.uint8), value, los, his, 0, -1)
+    return Hop(
+        number=np.array([number], np.int64),
+        wire=np.array([wire.LEN], np.uint8),
+        value=np.array([0], np.int64),
+        lo=np.array([lo], np.int64),
+        hi=np.array([hi], np.int64),
+        skipped=0,
+        bad=-1,
+    )
 
 
 def _joined(parts: Sequence[Hop], skipped: int, bad: int) -> Hop:
@@ -189,38 +205,32 @@ class MapTexts(NamedTuple):
 
 def texts(stored: Stored, lo: Int64s, hi: Int64s, fields: Sequence[int]) -> MapTexts:
     """Map entries (1 key, 2 message) with these fields of their messages."""
-    tags = [wire.tag(number, wire.LEN) for number in fields]
+    entry_tags = (wire.tag(1, wire.VARINT), wire.tag(2, wire.LEN))
+    text_tags = [wire.tag(number, wire.LEN) for number in fields]
     keys, begins, ends = (np.zeros(len(lo), np.int64) for _ in range(3))
     text_lo, text_hi = (np.zeros((len(fields), len(lo)), np.int64) for _ in range(2))
     pieces: list[Bytes] = []
     arena_bytes = 0
-    for rows, data, base in _ranges(stored, lo, hi):
-        if data is None:
-            entry, inner, data, base = _large(
-                stored, int(lo[rows.start]), int(hi[rows.start]), fields
-            )
+    for rows, window, base in _ranges(stored, lo, hi):
+        if window is None:
+            entry, inner, data = _large(stored, int(lo[rows.start]), int(hi[rows.start]), fields)
         else:
-            entry = wire.pick(
-                data,
-                lo[rows] - base,
-                hi[rows] - base,
-                (wire.tag(1, wire.VARINT), wire.tag(2, wire.LEN)),
-            )
-            inner = wire.pick(data, entry.value[1], entry.end[1], tags)
+            data = window
+            entry = wire.pick(data, lo[rows] - base, hi[rows] - base, entry_tags)
+            inner = wire.pick(data, entry.value[1], entry.end[1], text_tags)
+        shift = base * entry.present[1]
         keys[rows] = entry.value[0]
-        begins[rows], ends[rows] = (
-            entry.value[1] + base * entry.present[1],
-            entry.end[1] + base * entry.present[1],
-        )
+        begins[rows] = entry.value[1] + shift
+        ends[rows] = entry.end[1] + shift
         for field in range(len(fields)):
-            length = inner.end[field] - inner.value[field]
-            last = np.cumsum(length)
-            first, end = arena_bytes + last - length, arena_bytes + last
-            text_lo[field, rows], text_hi[field, rows] = first, end
-            total = int(last[-1])
-            pieces.append(
-                data[np.repeat(inner.value[field] - (last - length), length) + np.arange(total)]
-            )
+            begin = inner.value[field]
+            length = inner.end[field] - begin
+            text_end = np.cumsum(length)
+            text_begin = text_end - length
+            text_lo[field, rows] = arena_bytes + text_begin
+            text_hi[field, rows] = arena_bytes + text_end
+            total = int(text_end[-1])
+            pieces.append(data[np.repeat(begin - text_begin, length) + np.arange(total)])
             arena_bytes += total
     arena = np.concatenate(pieces) if pieces else np.empty(0, np.uint8)
     return MapTexts(keys, begins, ends, arena, text_lo, text_hi)
@@ -231,22 +241,23 @@ def pick(stored: Stored, lo: Int64s, hi: Int64s, tags: Sequence[int]) -> PickedF
 
     Malformed ones have what stands before the trouble.
     """
-    present = np.zeros((len(tags), len(lo)), np.bool_)
-    value, end = np.zeros((len(tags), len(lo)), np.int64), np.zeros((len(tags), len(lo)), np.int64)
-    payloads = np.array([tag & 7 == wire.LEN for tag in tags])[:, None]
+    shape = (len(tags), len(lo))
+    present = np.zeros(shape, np.bool_)
+    value = np.zeros(shape, np.int64)
+    end = np.zeros(shape, np.int64)
+    is_payload = np.array([tag & 7 == wire.LEN for tag in tags])[:, None]
     bad = -1
     for rows, data, base in _ranges(stored, lo, hi):
         if data is None:
             base = int(lo[rows.start])
             data = stored.read(base, int(hi[rows.start]))
         fields = wire.pick(data, lo[rows] - base, hi[rows] - base, tags)
-        by = base * (fields.present & payloads)
-        present[:, rows], value[:, rows], end[:, rows] = (
-            fields.present,
-            fields.value + by,
-            fields.end + by,
-        )
-        bad = fields.bad + base if fields.bad >= 0 > bad else bad
+        shift = base * (fields.present & is_payload)
+        present[:, rows] = fields.present
+        value[:, rows] = fields.value + shift
+        end[:, rows] = fields.end + shift
+        if bad < 0 and fields.bad >= 0:
+            bad = fields.bad + base
     return PickedFields(present, value, end, bad)
 
 
@@ -269,15 +280,15 @@ def _ranges(stored: Stored, lo: Int64s, hi: Int64s) -> Iterator[tuple[slice, Byt
 
 def _large(
     stored: Stored, lo: int, hi: int, fields: Sequence[int]
-) -> tuple[PickedFields, PickedFields, Bytes, int]:
+) -> tuple[PickedFields, PickedFields, Bytes]:
     """One entry of any size: only its key and the wanted texts are read."""
     # An HLO program in such an entry may have hundreds of megabytes that nobody asked for.
     entry = _intact(hop(stored, lo, hi).hop)
     at, end = entry.payload(2)
     inner = _intact(hop(stored, at, end).hop)
     payloads = [stored.read(*inner.payload(number)) for number in fields]
-    last = np.cumsum([len(payload) for payload in payloads])
-    begin = np.concatenate(([0], last[:-1]))
+    text_end = np.cumsum([len(payload) for payload in payloads])
+    text_begin = np.concatenate(([0], text_end[:-1]))
     outer = PickedFields(
         np.array([[True], [end > at]]),
         np.array([[entry.integer(1)], [at]], np.int64),
@@ -286,11 +297,11 @@ def _large(
     )
     within = PickedFields(
         np.ones((len(fields), 1), np.bool_),
-        begin[:, None].astype(np.int64),
-        last[:, None].astype(np.int64),
+        text_begin[:, None].astype(np.int64),
+        text_end[:, None].astype(np.int64),
         -1,
     )
-    return outer, within, np.concatenate(payloads), 0
+    return outer, within, np.concatenate(payloads)
 
 
 # ── stats ────────────────────────────────────────────────────────────────────────────────────────
@@ -346,17 +357,27 @@ class Records(NamedTuple):
 def records(stored: Stored, positions: Int64s) -> Iterator[Records]:
     """Events in windows, for `wire.scan_stats`. Positions ascend and lie in the file."""
     buffer = np.empty(min(WINDOW + 2 * _RECORD, stored.size), np.uint8)
-    breaks = np.append(np.flatnonzero(np.diff(positions) > _GAP) + 1, len(positions))
+    gaps = np.flatnonzero(np.diff(positions) > _GAP)
+    breaks = np.append(gaps + 1, len(positions))
     row = 0
     while row < len(positions):
         base = int(positions[row])
-        after = int(np.searchsorted(positions, base + WINDOW))
-        after = min(after, int(breaks[np.searchsorted(breaks, row, side="right")]))
-        last = int(positions[after - 1])
-        length, size = _varint(stored.read(last, min(last + _PREFIX, stored.size)), 0)
-        complete = 0 < size <= stored.size - last and length <= stored.size - last - size
-        end = last + size + length if complete else min(last + _PREFIX, stored.size)
-        yield Records(
-            slice(row, after), stored.read(base, end, buffer), positions[row:after] - base
-        )
+        window_end = int(np.searchsorted(positions, base + WINDOW))
+        next_break = np.searchsorted(breaks, row, side="right")
+        after = min(window_end, int(breaks[next_break]))
+        end = _record_end(stored, int(positions[after - 1]))
+        data = stored.read(base, end, buffer)
+        yield Records(slice(row, after), data, positions[row:after] - base)
         row = after
+
+
+def _record_end(stored: Stored, at: int) -> int:
+    """Where the event ends whose length prefix lies here; of one that is cut, where the prefix
+    does.
+    """
+    prefix_end = min(at + _PREFIX, stored.size)
+    length, size = _varint(stored.read(at, prefix_end), 0)
+    room = stored.size - at - size
+    if size <= 0 or room < 0 or length > room:
+        return prefix_end
+    return at + size + length

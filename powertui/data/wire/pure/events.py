@@ -9,12 +9,20 @@ from powertui.data.wire.pure.fields import field_at, inside, int64s, rounds, var
 from powertui.data.wire.types import (
     EVENTS_FIELD,
     LEN,
+    VARINT,
     Bools,
     Bytes,
     EventColumns,
     Int64s,
     Scan,
+    tag,
 )
+
+_ID_TAG = tag(1, VARINT)
+_OFFSET_TAG = tag(2, VARINT)
+_DURATION_TAG = tag(3, VARINT)
+_OCCURRENCES_TAG = tag(5, VARINT)
+_MAX_ID = 0xFFFFFFFF  # of the column of ids; larger ones are given beside it (`Scan.wide`)
 
 
 def _records(data: Bytes, lo: int, hi: int, limit: int) -> tuple[Int64s, int, int]:
@@ -65,17 +73,18 @@ def scan_events(
     if not 0 <= at <= len(columns.id):
         raise ValueError("the first row lies outside the columns")
     limit = min(limit, len(columns.id) - at)
-    rows = dropped = 0
-    bad, place = -1, lo
+    rows = 0
+    dropped = 0
+    bad = -1
+    place = lo
     counted: list[Int64s] = []
     wide: list[Int64s] = []
     wide_ids: list[Int64s] = []
     while place < hi:
         prefix, place, stopped = _records(data, place, hi, min(fields.BATCH, limit - rows))
         length, first, _ = varints(data, prefix, np.full(len(prefix), hi, np.int64))
-        ids, start, duration, occurs, malformed = _decode_events(
-            data, first, first + length.astype(np.int64)
-        )
+        after = first + length.astype(np.int64)
+        ids, start, duration, occurs, malformed = _decode_events(data, first, after)
         position = prefix.astype(np.uint64)
         start = np.where(occurs, start, start + np.int64(base))
         if malformed.any():
@@ -91,16 +100,17 @@ def scan_events(
             if rows >= limit:
                 break
             continue
-        row, n = at + rows, len(ids)
-        columns.id[row : row + n] = ids.astype(np.uint64) & np.uint64(0xFFFFFFFF)
-        columns.start[row : row + n] = start
-        columns.duration[row : row + n] = duration
-        columns.position[row : row + n] = position
-        large = (ids < 0) | (ids > 0xFFFFFFFF)
+        row = at + rows
+        into = slice(row, row + len(ids))
+        columns.id[into] = ids.astype(np.uint64) & np.uint64(_MAX_ID)
+        columns.start[into] = start
+        columns.duration[into] = duration
+        columns.position[into] = position
+        is_wide = (ids < 0) | (ids > _MAX_ID)
         counted.append(np.flatnonzero(occurs) + row)
-        wide.append(np.flatnonzero(large) + row)
-        wide_ids.append(ids[large])
-        rows += n
+        wide.append(np.flatnonzero(is_wide) + row)
+        wide_ids.append(ids[is_wide])
+        rows += len(ids)
     return Scan(rows, place, _joined(counted), _joined(wide), _joined(wide_ids), dropped, bad)
 
 
@@ -111,17 +121,23 @@ def _joined(parts: list[Int64s]) -> Int64s:
 def _decode_events(
     data: Bytes, lo: Int64s, hi: Int64s
 ) -> tuple[Int64s, Int64s, Int64s, Bools, Bools]:
+    """(id, start, duration, whether it occurs without a time, malformed) of each event."""
     n = len(lo)
-    ids, start, duration = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
-    occurs, malformed = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+    ids = np.zeros(n, np.int64)
+    start = np.zeros(n, np.int64)
+    duration = np.zeros(n, np.int64)
+    occurs = np.zeros(n, np.bool_)
+    malformed = np.zeros(n, np.bool_)
     for part in rounds(data, lo, hi, malformed):
-        tag = part.number << 3 | part.wire
+        tag_of_field = part.number << 3 | part.wire
         # offset_ps and num_occurrences are one oneof: the last one given counts
-        of = np.flatnonzero((tag == 2 << 3) | (tag == 5 << 3))
-        start[part.row[of]] = part.value[of]
-        occurs[part.row[of]] = tag[of] == 5 << 3
-        of = np.flatnonzero(tag == 1 << 3)
-        ids[part.row[of]] = part.value[of]
-        of = np.flatnonzero(tag == 3 << 3)
-        duration[part.row[of]] = part.value[of]
+        is_occurrence = tag_of_field == _OCCURRENCES_TAG
+        matching = np.flatnonzero(is_occurrence | (tag_of_field == _OFFSET_TAG))
+        row = part.row[matching]
+        start[row] = part.value[matching]
+        occurs[row] = is_occurrence[matching]
+        matching = np.flatnonzero(tag_of_field == _ID_TAG)
+        ids[part.row[matching]] = part.value[matching]
+        matching = np.flatnonzero(tag_of_field == _DURATION_TAG)
+        duration[part.row[matching]] = part.value[matching]
     return ids, start, duration, occurs, malformed

@@ -62,19 +62,26 @@ def field_at(view: memoryview, at: int, end: int) -> OneField | None:
     Groups are obsolete and never in profiles: none either.
     """
     tag, lo = varint(view, at, end)
-    number, wire = tag >> 3, tag & 7
+    number = tag >> 3
+    wire = tag & 7
     if lo < 0 or not 0 < number < 1 << 29:
         return None
     if wire == VARINT:
         value, hi = varint(view, lo, end)
-        return None if hi < 0 else OneField(number, wire, value, lo, hi)
+        if hi < 0:
+            return None
+        return OneField(number, wire, value, lo, hi)
     if wire == LEN:
         length, lo = varint(view, lo, end)
-        return None if lo < 0 else OneField(number, wire, 0, lo, lo + length)
-    size = 8 if wire == FIXED64 else 4
-    if wire not in (FIXED64, FIXED32) or lo + size > end:
+        if lo < 0:
+            return None
+        return OneField(number, wire, 0, lo, lo + length)
+    if wire not in (FIXED64, FIXED32):
         return None
-    return OneField(number, wire, int.from_bytes(view[lo : lo + size], "little"), lo, lo + size)
+    hi = lo + (8 if wire == FIXED64 else 4)
+    if hi > end:
+        return None
+    return OneField(number, wire, int.from_bytes(view[lo:hi], "little"), lo, hi)
 
 
 def hop(data: Bytes, lo: int, hi: int, skip: int = 0) -> Hop:
@@ -175,7 +182,10 @@ def varints(data: Bytes, at: Int64s, end: Int64s) -> tuple[npt.NDArray[np.uint64
     before `end`.
     """
     ok = at < end
-    byte = data.take(at, mode="clip") if len(data) else np.zeros(len(at), np.uint8)
+    if len(data):
+        byte = data.take(at, mode="clip")
+    else:
+        byte = np.zeros(len(at), np.uint8)
     value = (byte & 0x7F).astype(np.uint64)
     after = at + 1
     more = np.flatnonzero((byte >= 0x80) & ok)
@@ -186,9 +196,11 @@ def varints(data: Bytes, at: Int64s, end: Int64s) -> tuple[npt.NDArray[np.uint64
         inside = place < end[more]
         if not inside.all():
             ok[more[~inside]] = False
-            more, place = more[inside], place[inside]
+            more = more[inside]
+            place = place[inside]
         byte = data[place]
-        value[more] |= (byte & 0x7F).astype(np.uint64) << np.uint64(7 * step)
+        digits = (byte & 0x7F).astype(np.uint64)
+        value[more] |= digits << np.uint64(7 * step)
         after[more] = place + 1
         more = more[byte >= 0x80]
     ok[more] = False
@@ -201,55 +213,67 @@ def rounds(data: Bytes, lo: Int64s, hi: Int64s, malformed: Bools) -> Iterator[Ro
     A message that turns out malformed is marked and comes up no more.
     """
     row = np.arange(len(lo))
-    keep = lo < hi
-    row, at, end = row[keep], lo[keep], hi[keep]
+    going_on = lo < hi
+    row, at, end = row[going_on], lo[going_on], hi[going_on]
     while len(row) > MIN_VECTOR_RECORDS:
-        tag, after, ok = varints(data, at, end)
-        number = (tag >> np.uint64(3)).astype(np.int64)
-        wire = (tag & np.uint64(7)).astype(np.int64)
-        ok &= (number > 0) & (number < 1 << 29)
-        is_len, is_varint = wire == LEN, wire == VARINT
-        value, place = np.zeros(len(row), np.int64), after
-        coded = np.flatnonzero(is_len | is_varint)
-        after = after.copy()
-        if len(coded) == len(row):
-            number64, after, fine = varints(data, place, end)
-            ok &= fine
-        else:
-            number64 = np.zeros(len(row), np.uint64)
-            number64[coded], after[coded], fine = varints(data, place[coded], end[coded])
-            ok[coded] &= fine
-            size = np.where(wire == FIXED64, 8, 4)
-            ok &= is_len | is_varint | (wire == FIXED64) | (wire == FIXED32)
-            fixed = np.flatnonzero(ok & ~is_len & ~is_varint)
-            inside = end[fixed] - place[fixed] >= size[fixed]
-            ok[fixed[~inside]] = False
-            fixed = fixed[inside]
-            value[fixed] = _fixed(data, place[fixed], wire[fixed])
-            after[fixed] = place[fixed] + size[fixed]
-        value[is_varint] = number64[is_varint].astype(np.int64)
-        # A length is compared before it is added: it may be anything up to 2**64.
-        room = (end - after).astype(np.uint64)
-        ok &= ~is_len | ((number64 <= room) & (after <= end))
-        start = np.where(is_len, after, place)
-        after = np.where(is_len & ok, after + number64.astype(np.int64), after)
+        fields, ok = _next_fields(data, row, at, end)
         if not ok.all():
             malformed[row[~ok]] = True
-            row, number, wire, value, start, after, end = (
-                c[ok] for c in (row, number, wire, value, start, after, end)
-            )
-        yield Round(row, number, wire, value, start, after)
-        keep = after < end
-        row, at, end = row[keep], after[keep], end[keep]
+            end = end[ok]
+            fields = Round(*(column[ok] for column in fields))
+        yield fields
+        going_on = fields.hi < end
+        row, at, end = fields.row[going_on], fields.hi[going_on], end[going_on]
     if len(row):
         yield _walk(data, row, at, end, malformed)
 
 
+def _next_fields(data: Bytes, row: Int64s, at: Int64s, end: Int64s) -> tuple[Round, Bools]:
+    """The field at each place, and which of them are as they should be."""
+    tag, place, ok = varints(data, at, end)
+    number = (tag >> np.uint64(3)).astype(np.int64)
+    wire = (tag & np.uint64(7)).astype(np.int64)
+    ok &= (number > 0) & (number < 1 << 29)
+    is_len = wire == LEN
+    is_varint = wire == VARINT
+    value = np.zeros(len(row), np.int64)
+    coded = np.flatnonzero(is_len | is_varint)
+    if len(coded) == len(row):
+        coded_value, after, whole = varints(data, place, end)
+        ok &= whole
+    else:
+        coded_value = np.zeros(len(row), np.uint64)
+        after = place.copy()
+        coded_value[coded], after[coded], whole = varints(data, place[coded], end[coded])
+        ok[coded] &= whole
+        size = np.where(wire == FIXED64, 8, 4)
+        is_fixed = (wire == FIXED64) | (wire == FIXED32)
+        ok &= is_len | is_varint | is_fixed
+        fixed = np.flatnonzero(ok & is_fixed)
+        inside = end[fixed] - place[fixed] >= size[fixed]
+        ok[fixed[~inside]] = False
+        fixed = fixed[inside]
+        value[fixed] = _fixed(data, place[fixed], wire[fixed])
+        after[fixed] = place[fixed] + size[fixed]
+    value[is_varint] = coded_value[is_varint].astype(np.int64)
+    # A length is compared before it is added: it may be anything up to 2**64.
+    room = (end - after).astype(np.uint64)
+    fits = (coded_value <= room) & (after <= end)
+    ok &= ~is_len | fits
+    start = np.where(is_len, after, place)
+    payload_end = after + coded_value.astype(np.int64)
+    after = np.where(is_len & ok, payload_end, after)
+    return Round(row, number, wire, value, start, after), ok
+
+
 def _fixed(data: Bytes, at: Int64s, wire: Int64s) -> Int64s:
     value = np.zeros(len(at), np.uint64)
+    every = np.arange(len(at))
+    wide = np.flatnonzero(wire == FIXED64)
     for step in range(8):
-        rows = np.flatnonzero(wire == FIXED64) if step >= 4 else np.arange(len(at))
-        value[rows] |= data[at[rows] + step].astype(np.uint64) << np.uint64(8 * step)
+        rows = every if step < 4 else wide
+        byte = data[at[rows] + step].astype(np.uint64)
+        value[rows] |= byte << np.uint64(8 * step)
     return value.astype(np.int64)
 
 
@@ -270,27 +294,32 @@ def _walk(data: Bytes, rows: Int64s, at: Int64s, end: Int64s, malformed: Bools) 
 
 def _clipped(data: Bytes, lo: Int64s, hi: Int64s) -> tuple[Int64s, Int64s]:
     """These ranges, as far as they lie in the file."""
-    return np.clip(lo, 0, len(data)).astype(np.int64), np.minimum(hi, len(data)).astype(np.int64)
+    first = np.clip(lo, 0, len(data)).astype(np.int64)
+    after = np.minimum(hi, len(data)).astype(np.int64)
+    return first, after
 
 
 def pick(data: Bytes, lo: Int64s, hi: Int64s, tags: Sequence[int]) -> PickedFields:
     """Chosen fields of many messages. See the package's docstring."""
-    n = len(lo)
     lo, hi = _clipped(data, lo, hi)
-    present = np.zeros((len(tags), n), np.bool_)
-    value = np.zeros((len(tags), n), np.int64)
-    end = np.zeros((len(tags), n), np.int64)
-    malformed = np.zeros(n, np.bool_)
-    for part in rounds(data, lo, hi, malformed):
-        tag = part.number << 3 | part.wire
-        for k, wanted in enumerate(tags):
-            of = np.flatnonzero(tag == wanted)
-            if not len(of):
+    shape = (len(tags), len(lo))
+    present = np.zeros(shape, np.bool_)
+    value = np.zeros(shape, np.int64)
+    end = np.zeros(shape, np.int64)
+    malformed = np.zeros(len(lo), np.bool_)
+    for fields in rounds(data, lo, hi, malformed):
+        tag_of_field = fields.number << 3 | fields.wire
+        for index, tag in enumerate(tags):
+            matching = np.flatnonzero(tag_of_field == tag)
+            if not len(matching):
                 continue
-            row, is_len = part.row[of], wanted & 7 == LEN
-            present[k, row] = True
-            value[k, row] = part.lo[of] if is_len else part.value[of]
-            if is_len:
-                end[k, row] = part.hi[of]
+            row = fields.row[matching]
+            present[index, row] = True
+            if tag & 7 == LEN:
+                value[index, row] = fields.lo[matching]
+                end[index, row] = fields.hi[matching]
+            else:
+                value[index, row] = fields.value[matching]
     broken = np.flatnonzero(malformed)
-    return PickedFields(present, value, end, int(lo[broken[0]]) if len(broken) else -1)
+    bad = int(lo[broken[0]]) if len(broken) else -1
+    return PickedFields(present, value, end, bad)

@@ -20,14 +20,15 @@ def nest(start: Int64s, duration: Int64s) -> UInt8s:
         return np.empty(0, np.uint8)
     start = np.ascontiguousarray(start, np.int64)
     end = start + np.maximum(duration, 0)
-    end = np.where(end < start, np.iinfo(np.int64).max, end)
+    end = np.where(end < start, np.iinfo(np.int64).max, end)  # a sum beyond 64 bits
     index = np.arange(n)
     # Open at start[i]: the i events before, less those that have ended. The search also counts the
     # events of no length that start right here and come later (or are event i itself): they have
     # not been before.
-    instant = np.concatenate(([0], np.cumsum(end == start)))
+    instants = np.concatenate(([0], np.cumsum(end == start)))
     ended = np.searchsorted(np.sort(end), start, side="right")
-    later = instant[np.searchsorted(start, start, side="right")] - instant[index]
+    after_equal_starts = np.searchsorted(start, start, side="right")
+    later = instants[after_equal_starts] - instants[index]
     depth = index - (ended - later)
     lanes: UInt8s = np.minimum(depth, MAX_LANES - 1).astype(np.uint8)
     for lo, hi in _improper(start, end, depth):
@@ -41,7 +42,8 @@ def _improper(start: Int64s, end: Int64s, depth: Int64s) -> Iterator[tuple[int, 
     """
     wrong = depth >= MAX_LANES
     deepest = int(depth.max())
-    above = np.flatnonzero(depth == 0)
+    outermost = np.flatnonzero(depth == 0)
+    above = outermost
     for level in range(1, min(deepest, MAX_LANES - 1) + 1):
         here = np.flatnonzero(depth == level)
         if not len(here):
@@ -49,20 +51,15 @@ def _improper(start: Int64s, end: Int64s, depth: Int64s) -> Iterator[tuple[int, 
         if not len(above):
             wrong[here] = True
             continue
-        parent = above[np.maximum(np.searchsorted(above, here) - 1, 0)]
+        before = np.searchsorted(above, here) - 1
+        parent = above[np.maximum(before, 0)]
         wrong[here] |= (parent > here) | (end[parent] < end[here])
         above = here
-    rest = np.flatnonzero(depth == 0)
-    last = -1
-    for stretch in np.unique(
-        np.searchsorted(rest, np.flatnonzero(wrong), side="right") - 1
-    ).tolist():
-        if stretch != last:
-            yield (
-                int(rest[stretch]),
-                int(rest[stretch + 1]) if stretch + 1 < len(rest) else len(start),
-            )
-        last = stretch
+    # From one event of the outermost level to the next there is a stretch.
+    stretch_of_wrong = np.searchsorted(outermost, np.flatnonzero(wrong), side="right") - 1
+    bounds = [*outermost.tolist(), len(start)]
+    for stretch in np.unique(stretch_of_wrong).tolist():
+        yield bounds[stretch], bounds[stretch + 1]
 
 
 def _first_fit(start: list[int], end: list[int]) -> list[int]:

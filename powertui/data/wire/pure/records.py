@@ -17,27 +17,41 @@ from powertui.data.wire.types import (
 
 def records(data: Bytes, lo: int, most: int) -> RecordFrames:
     """Whole TFRecords. See the package's docstring."""
-    view, at = data.data, lo
+    heads, whole_end = _heads(data, lo, most)
+    if not heads:
+        none = np.empty(0, np.int64)
+        return RecordFrames(none, none, none.astype(np.bool_), lo, False)
+    length_sums = masked(crc32c(data.data, heads, [8] * len(heads)))
+    is_length_good = _stored(data, [head + 8 for head in heads]) == length_sums
+    rows = len(heads)
+    if heads[-1] == whole_end:  # the last one is cut
+        rows -= 1
+    if not is_length_good.all():
+        rows = min(rows, int(np.argmin(is_length_good)))
+    # What follows a record: the next head, or where the last whole one ends.
+    heads.append(whole_end)
+    begin = np.array(heads[:rows], np.int64) + 12
+    end = np.array(heads[1 : rows + 1], np.int64) - 4
+    payload_sums = masked(crc32c(data.data, begin.tolist(), (end - begin).tolist()))
+    is_payload_good = _stored(data, end) == payload_sums
+    is_damaged = rows < len(is_length_good) and not is_length_good[rows]
+    return RecordFrames(begin, end, is_payload_good, heads[rows], bool(is_damaged))
+
+
+def _heads(data: Bytes, lo: int, most: int) -> tuple[list[int], int]:
+    """Where records begin, and where the last whole one ends: there the last head is, if its record
+    is cut.
+    """
     heads: list[int] = []
+    at = lo
     while len(heads) < most and at + 12 <= len(data):
         heads.append(at)
-        length = int.from_bytes(view[at : at + 8], "little")
-        if at + 16 + length > len(data):
+        length = int.from_bytes(data.data[at : at + 8], "little")
+        after = at + 16 + length
+        if after > len(data):
             break
-        at += 16 + length
-    if not heads:
-        empty = np.empty(0, np.int64)
-        return RecordFrames(empty, empty, empty.astype(np.bool_), lo, False)
-    right = _stored(data, [head + 8 for head in heads]) == masked(
-        crc32c(view, heads, [8] * len(heads))
-    )
-    complete = len(heads) - (heads[-1] == at)
-    rows = min(complete, int(np.argmin(right)) if not right.all() else complete)
-    begin = np.array(heads[:rows], np.int64) + 12
-    stop = np.array([*heads[1:rows], heads[rows] if rows < len(heads) else at][:rows], np.int64) - 4
-    good = _stored(data, stop) == masked(crc32c(view, begin.tolist(), (stop - begin).tolist()))
-    after = heads[rows] if rows < len(heads) else at
-    return RecordFrames(begin, stop, good, after, bool(rows < len(heads) and not right[rows]))
+        at = after
+    return heads, at
 
 
 def _stored(data: Bytes, at: Sequence[int] | Int64s) -> UInt32s:

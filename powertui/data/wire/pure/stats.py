@@ -27,9 +27,12 @@ from powertui.data.wire.types import (
     StatScan,
     UInt8s,
     as_positions,
+    tag,
 )
 
 _FORM = {DOUBLE: FIXED64, UINT64: VARINT, INT64: VARINT, STR: LEN, BYTES: LEN, REF: VARINT}
+_NAME_TAG = tag(1, VARINT)
+_VALUE_TAGS = [tag(number, wire) for number, wire in _FORM.items()]
 
 
 def stats(data: Bytes, lo: int, hi: int, field: int) -> list[RawStat]:
@@ -76,9 +79,9 @@ def event_stats(data: Bytes, position: int) -> list[RawStat]:
     if not 0 <= position < len(data):
         return []
     length, lo = varint(data.data, position, len(data))
-    return (
-        [] if lo < 0 or length > len(data) - lo else stats(data, lo, lo + length, EVENT_STATS_FIELD)
-    )
+    if lo < 0 or length > len(data) - lo:
+        return []
+    return stats(data, lo, lo + length, EVENT_STATS_FIELD)
 
 
 def scan_stats(data: Bytes, positions: npt.NDArray[np.uint64], ids: Sequence[int]) -> StatScan:
@@ -98,14 +101,10 @@ def scan_stats(data: Bytes, positions: npt.NDArray[np.uint64], ids: Sequence[int
 def _scan_batch(
     data: Bytes, at: Int64s, ids: Sequence[int], kind: UInt8s, bits: Int64s, end: Int64s
 ) -> None:
-    size = np.full(len(at), len(data), np.int64)
-    inside = (at >= 0) & (at < size)
-    length, lo, ok = varints(data, np.where(inside, at, size), size)
-    ok &= inside
-    ok[ok] = length[ok] <= (size[ok] - lo[ok]).astype(np.uint64)
-    hi = np.where(ok, lo + length.astype(np.int64), lo)
+    lo, hi = _payloads(data, at)
     for part in rounds(data, lo, hi, np.zeros(len(at), np.bool_)):
-        stats = np.flatnonzero((part.number == EVENT_STATS_FIELD) & (part.wire == LEN))
+        is_stat = (part.number == EVENT_STATS_FIELD) & (part.wire == LEN)
+        stats = np.flatnonzero(is_stat)
         if not len(stats):
             continue
         # Backwards: of several stats of one event in this part, the first is written last and
@@ -113,26 +112,40 @@ def _scan_batch(
         stats = stats[::-1]
         row = part.row[stats]
         name, stat_kind, value, stop = _decode_stats(data, part.lo[stats], part.hi[stats])
+        has_value = stat_kind != NO_VALUE
         for column, id in enumerate(ids):
-            new = np.flatnonzero((name == id) & (stat_kind != NO_VALUE))
+            new = np.flatnonzero((name == id) & has_value)
             new = new[kind[column, row[new]] == NO_VALUE]
-            kind[column, row[new]] = stat_kind[new]
-            bits[column, row[new]] = value[new]
-            end[column, row[new]] = stop[new]
+            event = row[new]
+            kind[column, event] = stat_kind[new]
+            bits[column, event] = value[new]
+            end[column, event] = stop[new]
+
+
+def _payloads(data: Bytes, at: Int64s) -> tuple[Int64s, Int64s]:
+    """The bytes of the events whose length prefixes lie here; none where there is no whole one."""
+    size = np.full(len(at), len(data), np.int64)
+    is_inside = (at >= 0) & (at < size)
+    length, lo, ok = varints(data, np.where(is_inside, at, size), size)
+    ok &= is_inside
+    room = (size[ok] - lo[ok]).astype(np.uint64)
+    ok[ok] = length[ok] <= room
+    hi = np.where(ok, lo + length.astype(np.int64), lo)
+    return lo, hi
 
 
 def _decode_stats(data: Bytes, lo: Int64s, hi: Int64s) -> tuple[Int64s, Int64s, Int64s, Int64s]:
+    """(name, kind, value, end of a payload) of each stat."""
     n = len(lo)
     name, kind, value, stop = (np.zeros(n, np.int64) for _ in range(4))
     malformed = np.zeros(n, np.bool_)
     for part in rounds(data, lo, hi, malformed):
-        matching = np.flatnonzero((part.number == 1) & (part.wire == VARINT))
+        tag_of_field = part.number << 3 | part.wire
+        matching = np.flatnonzero(tag_of_field == _NAME_TAG)
         name[part.row[matching]] = part.value[matching]
-        form = np.isin(
-            part.number << 3 | part.wire, [number << 3 | wire for number, wire in _FORM.items()]
-        )
-        matching = np.flatnonzero(form)
-        row, is_len = part.row[matching], part.wire[matching] == LEN
+        matching = np.flatnonzero(np.isin(tag_of_field, _VALUE_TAGS))
+        row = part.row[matching]
+        is_len = part.wire[matching] == LEN
         kind[row] = part.number[matching]
         value[row] = np.where(is_len, part.lo[matching], part.value[matching])
         stop[row] = np.where(is_len, part.hi[matching], 0)
