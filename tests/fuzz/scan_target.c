@@ -361,6 +361,71 @@ static void try_ends(const uint32_t *names, size_t rows)
     free(name), free(first), free(last);
 }
 
+/* Unions come out apart and ascending, and hold what went in; places in them are those that a look at each gives. */
+static void try_stretches(const int64_t *start, const int64_t *duration, size_t rows)
+{
+    size_t asked = rows < 64 ? rows : 64;
+    int64_t *from = block(start, rows * 8), *to = block(NULL, rows * 8), *place = block(NULL, asked * 8);
+    for (size_t i = 0; i < rows; i++)
+        to[i] = (int64_t)((uint64_t)start[i] + (uint64_t)duration[i]);
+    PyObject *united = call("united", "(NNi)", view(from, rows * 8), view(to, rows * 8), 0);
+    if (united != Py_None) {
+        Py_ssize_t size, again;
+        char *bytes, *ends;
+        MUST(PyBytes_AsStringAndSize(PyTuple_GetItem(united, 0), &bytes, &size) == 0);
+        MUST(PyBytes_AsStringAndSize(PyTuple_GetItem(united, 1), &ends, &again) == 0 && size == again);
+        size_t count = (size_t)size / 8;
+        int64_t *first = block(bytes, (size_t)size), *last = block(ends, (size_t)size), *before = block(NULL, (size_t)size + 8);
+        for (size_t i = 0; i < count; i++) {
+            MUST(first[i] < last[i] && (!i || last[i - 1] < first[i]));
+            before[i + 1] = (int64_t)((uint64_t)before[i] + (uint64_t)last[i] - (uint64_t)first[i]);
+        }
+        int64_t *moments = block(from, asked * 8), *covered = block(NULL, asked * 8);
+        Py_DECREF(call("ranks", "(NNiN)", view(first, count * 8), view(moments, asked * 8), 1, view(place, asked * 8)));
+        Py_DECREF(call("covered", "(NNNNN)", view(first, count * 8), view(last, count * 8), view(before, count * 8 + 8),
+                       view(moments, asked * 8), view(covered, asked * 8)));
+        for (size_t i = 0; i < asked; i++) {
+            MUST(place[i] >= 0 && (size_t)place[i] <= count && (!place[i] || first[place[i] - 1] <= moments[i]));
+            MUST((size_t)place[i] == count || first[place[i]] > moments[i]);
+            MUST(to[i] <= from[i] || (place[i] && last[place[i] - 1] >= to[i]));
+        }
+        free(first), free(last), free(before), free(moments), free(covered);
+    }
+    Py_DECREF(united);
+    free(from), free(to), free(place);
+}
+
+/* Any bytes as series of numbers: a count at most as large as there are series, and a stretch inside one. */
+static void try_series(const Input *in)
+{
+    enum { SERIES = 3, SUMS = 41, LONGEST = 20 };
+    double *sums = block(NULL, SERIES * SUMS * 8), *roots = block(NULL, (LONGEST + 1) * 8);
+    for (size_t i = 0; i < SERIES * SUMS && in->size; i++)
+        sums[i] = (double)in->message[i % in->size] - 128;
+    for (int i = 0; i <= LONGEST; i++)
+        roots[i] = i;
+    double score = (double)(in->position & 255);
+    PyObject *reaching = call("reaching", "(NLLLdN)", view(sums, SERIES * SUMS * 8), (long long)SERIES, 1LL, (long long)LONGEST,
+                              score, view(roots, (LONGEST + 1) * 8));
+    long long expected = 0;
+    for (int k = 0; k < SERIES; k++) {
+        int reaches = 0;
+        for (int length = 1; length <= LONGEST; length++)
+            for (int i = 0; i + length < SUMS; i++) {
+                double difference = sums[k * SUMS + i + length] - sums[k * SUMS + i];
+                reaches |= (difference < 0 ? -difference : difference) / roots[length] >= score;
+            }
+        expected += reaches;
+    }
+    MUST(PyLong_AsLongLong(reaching) == expected);
+    Py_DECREF(reaching);
+    PyObject *strongest = call("strongest", "(NLLN)", view(sums, SUMS * 8), 1LL, (long long)LONGEST, view(roots, (LONGEST + 1) * 8));
+    long long first, length;
+    MUST(PyArg_ParseTuple(strongest, "LL", &first, &length) && first >= 0 && length >= 0 && first + length < SUMS);
+    Py_DECREF(strongest);
+    free(sums), free(roots);
+}
+
 static void try_events(const Input *in, PyObject *data, size_t rows)
 {
     rows = rows < MAX_ROWS ? rows : MAX_ROWS;
@@ -398,6 +463,7 @@ static void try_events(const Input *in, PyObject *data, size_t rows)
     try_lanes(in, data, rows, start, duration, id, place >= stop && !dropped ? (size_t)at : SIZE_MAX);
     try_blocks(in, duration, (size_t)at);
     try_ends(id, (size_t)at);
+    try_stretches(start, duration, (size_t)at);
     free(positions), free(id), free(start), free(duration), free(position);
 }
 
@@ -405,13 +471,15 @@ static void try_events(const Input *in, PyObject *data, size_t rows)
 
 /* What each function takes, when there are two rows and four of what it is asked for: L a number, d the bytes, 1 4 8 a column
  * of two with so many bytes each, q four numbers, c C a table of four columns with one or eight bytes, s the state of lanes,
- * l a number for each lane, u v x one block's sum, its longest row and a table of one level, U the sums before and behind. */
+ * l a number for each lane, u v x one block's sum, its longest row and a table of one level, U the sums before and behind,
+ * t three numbers. */
 static const struct {
     const char *name, *takes;
 } FUNCTIONS[] = {
     {"hop", "dLLL"}, {"pick", "d88qcCC"}, {"scan_events", "dLLL4888LL"}, {"stats", "dLLL"}, {"event_stats", "dL"},
     {"scan_stats", "d8qcCC"}, {"nest", "881"}, {"scan_lanes", "dLLLLLL4s188448844"}, {"move_lanes", "18844l8844"},
-    {"blocks", "8uv"}, {"sums", "8U88"}, {"longest", "8vx888"}, {"ends", "488"},
+    {"blocks", "8uv"}, {"sums", "8U88"}, {"longest", "8vx888"}, {"ends", "488"}, {"put_numbers", "188188"},
+    {"ranks", "88L8"}, {"covered", "88t88"}, {"united", "88L"}, {"strongest", "8LL8"},
 };
 
 enum { SHORT, CROOKED, LONG, NOTHING, WAYS };
@@ -437,6 +505,7 @@ static void try_wrong(const Input *in, unsigned choice)
                       : takes[i] == 'v' ? 1
                       : takes[i] == 'x' ? 4
                       : takes[i] == 'U' ? 16
+                      : takes[i] == 't' ? 24
                                         : 2 * (size_t)(takes[i] - '0');
         uint8_t *copy = memory[i] = block(NULL, size + 8);
         if (takes[i] == 'd')
@@ -564,6 +633,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     Input in = read_input(data, size);
     inputs++;
     try_all(&in);
+    try_series(&in);
     if (data[0] == 255)
         try_garbage(&in);
     else if (data[0])

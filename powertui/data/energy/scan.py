@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.energy.robust_stats import INNER_TO_SIGMA, MEDIAN_TO_SIGMA
 from powertui.data.model import Bools, Floats
 from powertui.value_types import dataclass
@@ -33,7 +34,6 @@ _MAX_STRETCHES = 8  # of one series
 _DRAWS = 400  # of resampled noise: enough to tell 1 in 100 …
 _BATCH_DRAWS = 50  # … in batches of this many
 _MAX_BINS = 256  # of a series: a bound of time
-_PRUNE_EVERY = 4  # lengths, after which series that can hold no longer stretch are left out
 _MIN_COLUMNS = 8
 _MIN_BLOCKS = 3  # independent stretches of a series
 
@@ -268,17 +268,9 @@ def _largest(bins: Floats, least: int, size: int, total: int) -> tuple[int, int]
     It is never more than half of all.
     """
     sums = np.concatenate([[0.0], np.cumsum(bins)])
-    best_score, best = 0.0, (0, 0)
     longest = max(least, len(bins) // 2)
-    for length in range(least, longest + 1):
-        if length >= len(sums):
-            break
-        score = np.abs(sums[length:] - sums[:-length]) / np.sqrt(length)
-        first = int(np.argmax(score))
-        if score[first] > best_score:
-            best_score = float(score[first])
-            best = first, first + length
-    return best[0] * size, min(best[1] * size, total)
+    first, length = wire.strongest(sums, least, longest)
+    return first * size, min((first + length) * size, total)
 
 
 def _sharpen(values: Floats, first: int, last: int, scale: _Scale) -> tuple[int, int]:
@@ -387,16 +379,5 @@ class _Noise:
 def _as_large(sums: Floats, least: int, score: float) -> int:
     """How many of these series hold a stretch with such a |sum| / sqrt(length)."""
     longest = max(least, (sums.shape[1] - 1) // 2)
-    widest = np.ptp(sums, axis=1)  # no stretch adds up to more than its series' sums range over
-    larger, length = 0, least
-    while length <= longest and len(sums):
-        if length % _PRUNE_EVERY == 0:
-            may_reach = widest >= score * math.sqrt(length) * (1 - 1e-9)
-            sums, widest = sums[may_reach], widest[may_reach]
-        total = np.abs(sums[:, length:] - sums[:, :-length]).max(axis=1)
-        is_reached = total / np.sqrt(length) >= score
-        if is_reached.any():
-            larger += int(is_reached.sum())
-            sums, widest = sums[~is_reached], widest[~is_reached]
-        length += 1
-    return larger
+    longest = max(least, (sums.shape[1] - 1) // 2)
+    return wire.reaching(sums, least, longest, score)

@@ -6,11 +6,15 @@ Numbers written as text come out as numbers too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from powertui.data.model import Floats, Int64s, StatColumn
+from powertui.data import wire
+from powertui.data.model import Floats, Int64s, StatColumn, UInt8s
+
+Objects: TypeAlias = npt.NDArray[np.object_]
 
 _MASK64 = (1 << 64) - 1
 _MAX_NUMBER_CHARS = 40  # more than any writer needs for a double; chosen, not measured
@@ -61,7 +65,7 @@ class Filler:
     def __init__(self, rows: int) -> None:
         self._present = np.zeros(rows, np.bool_)
         self._ints, self._floats = empty(rows)
-        self._texts: np.ndarray[tuple[int], np.dtype[np.object_]] | None = None
+        self._texts: Objects | None = None
 
     def put(self, rows: slice | Int64s, part: StatColumn) -> None:
         """These rows are known now."""
@@ -69,9 +73,27 @@ class Filler:
         self._ints[rows] = part.ints
         self._floats[rows] = part.floats
         if part.texts is not None:
-            if self._texts is None:
-                self._texts = np.full(len(self._present), None, object)
-            self._texts[rows] = part.texts
+            self._put_texts(rows, part.texts)
+
+    def put_numbers(self, rows: slice | Int64s, kind: UInt8s, bits: Int64s) -> None:
+        """Values of these rows, as `wire.scan_stats` gives them: which there are, and numbers."""
+        if isinstance(rows, slice):
+            wire.put_numbers(
+                kind, bits, None, self._present[rows], self._ints[rows], self._floats[rows]
+            )
+        else:
+            wire.put_numbers(kind, bits, rows, self._present, self._ints, self._floats)
+
+    def put_texts(self, rows: Int64s, texts: Objects, ints: Int64s, floats: Floats) -> None:
+        """These rows hold texts, and the numbers that these stand for."""
+        self._put_texts(rows, texts)
+        self._ints[rows] = ints
+        self._floats[rows] = floats
+
+    def _put_texts(self, rows: slice | Int64s, texts: Objects | Sequence[str | None]) -> None:
+        if self._texts is None:
+            self._texts = np.full(len(self._present), None, object)
+        self._texts[rows] = texts
 
     def column(self) -> StatColumn:
         """The whole column."""

@@ -217,11 +217,12 @@ def _text_numbers(part: _Part, stat: str, pool: TextPool) -> Int64s:
 def _words(column: StatColumn) -> list[str]:
     """A column as words, "" where an event has none."""
     if column.texts is not None:
-        # Nearly always every event has text.
-        return [
-            text if text is not None else column.text(row) or ""
-            for row, text in enumerate(column.texts)
-        ]
+        words = [text or "" for text in column.texts]
+        text_count = len(words) - column.texts.count(None)
+        if text_count < np.count_nonzero(column.present):  # nearly never: a number among texts
+            for row in np.flatnonzero(column.present).tolist():
+                words[row] = column.text(row) or ""
+        return words
     words = [""] * len(column)
     for row in np.flatnonzero(column.present).tolist():
         words[row] = column.text(row) or ""

@@ -16,7 +16,7 @@ import numpy as np
 
 from powertui.data import wire
 from powertui.data.formats import stat_columns
-from powertui.data.model import Floats, Int64s, Stat, StatColumn, StatKind, UInt32s, UInt64s
+from powertui.data.model import Int64s, Stat, StatColumn, StatKind, UInt32s, UInt64s
 from powertui.data.texts import Texts
 from powertui.data.wire import windows
 from powertui.data.wire.stored import Stored
@@ -30,6 +30,13 @@ _KINDS: dict[int, StatKind] = {
     wire.BYTES: "bytes",
     wire.REF: "ref",
 }
+
+_IS_TEXT = np.zeros(256, np.bool_)  # by kind
+_IS_TEXT[[wire.REF, wire.STR, wire.BYTES]] = True
+
+# Keys of texts up to here have a row in a table; those of known files are below 100,000. Beyond,
+# which no writer does, they are looked for one by one.
+_MAX_TABLE_KEYS = 1 << 20
 
 # What a metadata id becomes that no metadata explains: larger than the index of any name.
 _UNNAMED_INDEX = (1 << 32) - 1
@@ -109,6 +116,7 @@ class PlaneStats:
         self._stored = stored
         self.stat_names = stat_names
         self.names = range(0)  # this plane's stretch of Trace.names
+        self._refs = _RefTexts(stat_names)
 
     def event_stats(self, position: int) -> tuple[Stat, ...]:
         """All stats of the event at this position, in file order.
@@ -143,8 +151,9 @@ class PlaneStats:
                 count = len(keys_by_name[name])
                 kind, bits, end = _first_values(scan, first, count)
                 # Most parts hold no value of most stats, which a new filler says already.
-                if (kind != wire.NO_VALUE).any():
-                    filler.put(filled_rows, self._column(data, kind, bits, end))
+                if kind.any():
+                    filler.put_numbers(filled_rows, kind, bits)
+                    self._put_texts(filler, filled_rows, data, kind, bits, end)
                 first += count
         self._stored.check()
         for name, filler in fillers.items():
@@ -164,58 +173,87 @@ class PlaneStats:
         order = order[(places[order] >= 0) & (places[order] < self._stored.size)]
         return order, places[order]
 
-    def _column(
-        self, data: Bytes, kind: wire.types.UInt8s, bits: Int64s, end: Int64s
-    ) -> StatColumn:
-        present = kind != wire.NO_VALUE
-        ints, floats = stat_columns.empty(len(kind))
-        integral = (kind == wire.INT64) | (kind == wire.UINT64)
-        ints[integral] = bits[integral]
-        floats[integral] = bits[integral]
-        huge = (kind == wire.UINT64) & (bits < 0)
-        floats[huge] = bits[huge].view(np.uint64)
-        doubles = np.flatnonzero(kind == wire.DOUBLE)
-        if len(doubles):
-            values = bits[doubles].view(np.float64)
-            floats[doubles] = values
-            exact = np.isfinite(values) & (np.abs(values) < 2.0**62) & (values == np.trunc(values))
-            ints[doubles[exact]] = values[exact].astype(np.int64)
-        texts = self._texts(data, kind, bits, end, ints, floats)
-        return StatColumn(present, ints, floats, texts)
-
-    def _texts(
+    def _put_texts(
         self,
+        filler: stat_columns.Filler,
+        rows: slice | Int64s,
         data: Bytes,
         kind: wire.types.UInt8s,
         bits: Int64s,
         end: Int64s,
-        ints: Int64s,
-        floats: Floats,
-    ) -> list[str | None] | None:
-        """Texts of the rows that hold some; the numbers that the texts stand for are filled in.
+    ) -> None:
+        """The values that are texts, and the numbers that these stand for.
 
         References are decoded once for each distinct text, not once for each event.
         """
-        textual = np.flatnonzero((kind == wire.REF) | (kind == wire.STR) | (kind == wire.BYTES))
+        textual = np.flatnonzero(_IS_TEXT[kind])
         if not len(textual):
-            return None
-        texts = np.full(len(kind), None, object)
+            return
+        textual_rows = textual + rows.start if isinstance(rows, slice) else rows[textual]
+        kind, bits, end = kind[textual], bits[textual], end[textual]
         refs = np.flatnonzero(kind == wire.REF)
         if len(refs):
-            targets, which = np.unique(bits[refs], return_inverse=True)
-            target_texts = [self.stat_names.text(key) or "" for key in targets.tolist()]
-            column = stat_columns.from_texts(target_texts)
-            texts[refs] = np.array(target_texts, object)[which]
-            ints[refs], floats[refs] = column.ints[which], column.floats[which]
-        for row in np.flatnonzero(kind == wire.STR).tolist():
-            texts[row] = text = wire.text(data, int(bits[row]), int(end[row]))
-            number = stat_columns.number(text)
-            if number is not None:
-                ints[row], floats[row] = number
-        for row in np.flatnonzero(kind == wire.BYTES).tolist():
-            texts[row] = f"{int(end[row]) - int(bits[row])} bytes"
-        out: list[str | None] = texts.tolist()
-        return out
+            slot = self._refs.slots(bits[refs])
+            filler.put_texts(
+                textual_rows[refs],
+                self._refs.texts[slot],
+                self._refs.ints[slot],
+                self._refs.floats[slot],
+            )
+        if len(refs) == len(textual):
+            return
+        others = np.flatnonzero(kind != wire.REF)
+        texts = [
+            wire.text(data, lo, hi) if value_kind == wire.STR else f"{hi - lo} bytes"
+            for value_kind, lo, hi in zip(
+                kind[others].tolist(), bits[others].tolist(), end[others].tolist(), strict=True
+            )
+        ]
+        column = stat_columns.from_texts(
+            [
+                text if value_kind == wire.STR else None
+                for text, value_kind in zip(texts, kind[others].tolist(), strict=True)
+            ]
+        )
+        filler.put_texts(textual_rows[others], np.array(texts, object), column.ints, column.floats)
+
+
+class _RefTexts:
+    """The texts that stats refer to, each decoded once: what it says, and as numbers."""
+
+    def __init__(self, names: TextTable) -> None:
+        self._names = names
+        self._slot_by_key = np.full(0, -1, np.int64)
+        self.texts: stat_columns.Objects = np.empty(0, object)
+        self.ints, self.floats = stat_columns.empty(0)
+
+    def slots(self, keys: Int64s) -> Int64s:
+        """Where each key's text is in the columns."""
+        last = int(keys.max())
+        if int(keys.min()) < 0 or last >= _MAX_TABLE_KEYS:
+            targets, which = np.unique(keys, return_inverse=True)
+            return self._add(targets)[which.ravel()]
+        if last >= len(self._slot_by_key):
+            longer = np.full(min(2 * last + 64, _MAX_TABLE_KEYS), -1, np.int64)
+            longer[: len(self._slot_by_key)] = self._slot_by_key
+            self._slot_by_key = longer
+        slots = self._slot_by_key[keys]
+        missing = slots < 0
+        if missing.any():
+            targets = np.unique(keys[missing])
+            self._slot_by_key[targets] = self._add(targets)
+            slots = self._slot_by_key[keys]
+        return slots
+
+    def _add(self, keys: Int64s) -> Int64s:
+        """The slots of further keys."""
+        texts = [self._names.text(key) or "" for key in keys.tolist()]
+        column = stat_columns.from_texts(texts)
+        first = len(self.texts)
+        self.texts = np.append(self.texts, np.array(texts, object))
+        self.ints = np.append(self.ints, column.ints)
+        self.floats = np.append(self.floats, column.floats)
+        return np.arange(first, first + len(keys))
 
 
 def _first_values(

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.model import Bools, Events, Int64s, ProcessKind, Trace, Track, UInt8s
 from powertui.data.opened import Profile
 from powertui.data.tools import covered_time, op_sums, work_by_time
@@ -205,8 +206,8 @@ def _rows_with_others(lane: Events, inner: Events) -> Int64s:
     """The events of a lane that one of the lane below may touch, ascending."""
     if len(inner) >= len(lane):
         return np.arange(len(lane))
-    first = lane.end.searchsorted(inner.start, side="right")
-    after_last = lane.start.searchsorted(inner.end, side="left")
+    first = wire.ranks(lane.end, inner.start, equal_too=True)
+    after_last = wire.ranks(lane.start, inner.end)
     touches = after_last > first
     # How many of the events below touch each one: they begin there, and end after the last one.
     change = np.bincount(first[touches], minlength=len(lane) + 1)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.model import Bools, Int64s
 from powertui.data.tools.sorted_columns import last_begun, rows_of_ranges
 
@@ -49,8 +50,8 @@ class CoveredTime(NamedTuple):
         """The rows of other stretches, ascending and apart, that may share time with these."""
         if len(self.start) >= len(start):
             return np.arange(len(start))  # to look for each of these would take longer
-        first = end.searchsorted(self.start, side="right")
-        after_last = start.searchsorted(self.end, side="left")
+        first = wire.ranks(end, self.start, equal_too=True)
+        after_last = wire.ranks(start, self.end)
         # One that two of these share counts once.
         first[1:] = np.maximum(first[1:], after_last[:-1])
         return rows_of_ranges(first, np.maximum(after_last - first, 0))[1]
@@ -62,11 +63,7 @@ class CoveredTime(NamedTuple):
         return np.cumsum(lengths, out=lengths)
 
     def _until(self, moments: Int64s, lengths_before: Int64s) -> Int64s:
-        begun = self.start.searchsorted(moments, side="left")
-        last_end = self.end[np.maximum(begun - 1, 0)]
-        # The last stretch that began may go on after the moment: that part does not count.
-        beyond = np.where(begun > 0, np.maximum(0, last_end - moments), 0)
-        return np.asarray(lengths_before[begun] - beyond, np.int64)
+        return wire.covered(self.start, self.end, lengths_before, moments)
 
     def hold(self, moments: Int64s) -> Bools:
         """Which moments lie in one of them."""
@@ -92,8 +89,8 @@ class CoveredTime(NamedTuple):
         if len(fewer.start) > len(more.start):
             fewer, more = more, fewer
         # Each stretch of the fewer with all of the others that it touches.
-        first = more.end.searchsorted(fewer.start, side="right")
-        after_last = more.start.searchsorted(fewer.end, side="left")
+        first = wire.ranks(more.end, fewer.start, equal_too=True)
+        after_last = wire.ranks(more.start, fewer.end)
         row, touched = rows_of_ranges(first, np.maximum(after_last - first, 0))
         start = np.maximum(fewer.start[row], more.start[touched])
         end = np.minimum(fewer.end[row], more.end[touched])
@@ -121,28 +118,13 @@ def joined(parts: Iterable[CoveredTime]) -> CoveredTime:
     filled = [part for part in parts if len(part.start)]
     if not filled:
         return NO_TIME
+    if len(filled) == 1:
+        return CoveredTime(*wire.united(*filled[0]))
     start = np.concatenate([part.start for part in filled])
     end = np.concatenate([part.end for part in filled])
-    has_length = end > start
-    if not has_length.all():
-        start = start[has_length]
-        end = end[has_length]
-    return union(start, end)
+    return CoveredTime(*wire.united(start, end))
 
 
 def union(start: Int64s, end: Int64s) -> CoveredTime:
     """The same moments as any stretches of some length cover, apart and ascending."""
-    if not len(start):
-        return CoveredTime(_NONE, _NONE)
-    # A new stretch begins where all that began before have ended: where as many ends as earlier
-    # starts lie before it. So both may be sorted by themselves. They come as a few ascending runs
-    # (a lane each), which the stable sort merges; the usual one takes ten times as long.
-    start = np.sort(start, kind="stable")
-    end = np.sort(end, kind="stable")
-    begins = np.ones(len(start), np.bool_)
-    begins[1:] = start[1:] > end[:-1]
-    if begins.all():
-        return CoveredTime(start, end)
-    firsts = np.flatnonzero(begins)
-    lasts = np.append(firsts[1:], len(start)) - 1
-    return CoveredTime(start[firsts], end[lasts])
+    return CoveredTime(*wire.united(start, end, empty_too=True))

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from powertui.data import category, texts
+from powertui.data import category, texts, wire
 from powertui.data.model import (
     Bools,
     Events,
@@ -223,14 +223,8 @@ def covered(lane: Events, start: Int64s, end: Int64s) -> Int64s:
     length_before = np.concatenate(([0], np.cumsum(events.duration)))
     stop = events.start + events.duration
 
-    def covered_until(moments: Int64s) -> Int64s:
-        begun = events.start.searchsorted(moments, side="left")
-        # The last event that began may go on after the moment: that part does not count.
-        beyond = np.where(begun > 0, np.maximum(0, stop[begun - 1] - moments), 0)
-        covered_ps: Int64s = length_before[begun] - beyond
-        return covered_ps
-
-    covered_ps: Int64s = covered_until(end) - covered_until(start)
+    covered_ps: Int64s = wire.covered(events.start, stop, length_before, end)
+    covered_ps -= wire.covered(events.start, stop, length_before, start)
     return covered_ps
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from powertui.data import wire
 from powertui.data.model import Bools, Int64s
 
 
@@ -22,7 +23,7 @@ def among(ascending: npt.NDArray[Any], values: npt.NDArray[Any]) -> Bools:
 
 def last_begun(starts: Int64s, moments: Int64s) -> tuple[Bools, Int64s]:
     """(whether anything began by each moment, the row of what began last; 0 where nothing did)."""
-    place = starts.searchsorted(moments, side="right") - 1
+    place = wire.ranks(starts, moments, equal_too=True) - 1
     return np.asarray(place >= 0), np.maximum(place, 0)
 
 

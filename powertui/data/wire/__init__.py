@@ -26,6 +26,9 @@ second. What they share is in `types`.
     scan_stats(data, positions, ids) -> StatScan
         "The values of stat X for these events": the first value of each wanted stat id, typed as
         found.
+    put_numbers(kind, bits, rows, present, ints, floats)
+        The values that scan_stats gave of one id, put into a column where their events are (`rows`;
+        None for one after the other): present, and as numbers. Texts are present and no number.
     nest(start, duration) -> lanes (uint8)
         For events sorted by start, longest first: how deep each lies. Partial overlaps move to the
         first free lane.
@@ -46,6 +49,20 @@ second. What they share is in `types`.
         is the block that holds the longest of 2**k groups from g on; a group is FAN blocks.
     ends(name, names) -> (first, last)
         The first and the last row of each of so many names; -1 for those that no row has.
+    ranks(ascending, moments, equal_too=False) -> places
+        How many of the values are before each moment, or at it; quick where moments ascend, too.
+    covered(start, end, before, moments) -> lengths
+        How much of stretches, ascending and apart, is before each moment; `before` is the sum up to
+        each stretch and to the end. Sums may wrap.
+    united(start, end, empty_too=False) -> (start, end)
+        The same moments as any stretches cover, apart from each other and ascending; none ends
+        before it starts. `empty_too`: those of no length count as well.
+    reaching(sums, least, longest, score) -> how many
+        How many of the series (a row of sums each) hold a stretch of least to longest values whose
+        |sum|, divided by the root of its length, is `score` or more.
+    strongest(sums, least, longest) -> (first, length)
+        The stretch of one series for which that is largest; of equals the shortest, and of these
+        the first. (0, 0) where it is 0.
     records(data, lo, most) -> RecordFrames
         At most so many whole TFRecords from `lo` on, up to one that is not whole or whose length is
         damaged.
@@ -122,6 +139,7 @@ __all__ = [
     "Scan",
     "StatScan",
     "blocks",
+    "covered",
     "distinct",
     "empty",
     "ends",
@@ -132,13 +150,18 @@ __all__ = [
     "nest",
     "pick",
     "places",
+    "put_numbers",
+    "ranks",
+    "reaching",
     "records",
     "scan_events",
     "scan_stats",
     "stats",
+    "strongest",
     "sums",
     "tag",
     "text",
+    "united",
 ]
 
 
@@ -166,7 +189,10 @@ else:
     from powertui.data.wire import compiled as decoder
 
 blocks, ends, longest, sums = decoder.blocks, decoder.ends, decoder.longest, decoder.sums
+ranks, covered, united = decoder.ranks, decoder.covered, decoder.united
+reaching, strongest = decoder.reaching, decoder.strongest
 event_stats, scan_stats, stats = decoder.event_stats, decoder.scan_stats, decoder.stats
+put_numbers = decoder.put_numbers
 hop, pick, scan_events, nest, records = (
     decoder.hop,
     decoder.pick,

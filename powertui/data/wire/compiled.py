@@ -16,8 +16,10 @@ import powertui.data.wire._scan as _scan
 from powertui.data.wire.types import (
     BLOCK,
     MAX_LANES,
+    Bools,
     Bytes,
     EventColumns,
+    Floats,
     Hop,
     Int32s,
     Int64s,
@@ -35,7 +37,7 @@ from powertui.data.wire.types import (
     places,
 )
 
-INTERFACE = 3  # of scan/module.c; counted up with every change of what its functions take or give
+INTERFACE = 4  # of scan/module.c; counted up with every change of what its functions take or give
 if (
     getattr(_scan, "INTERFACE", 1) != INTERFACE
 ):  # an editable installation whose sources were updated
@@ -115,6 +117,20 @@ def scan_stats(data: Bytes, positions: npt.NDArray[np.uint64], ids: Sequence[int
         _flat(end),
     )
     return StatScan(kind, bits, end)
+
+
+def put_numbers(
+    kind: UInt8s, bits: Int64s, rows: Int64s | None, present: Bools, ints: Int64s, floats: Floats
+) -> None:
+    """The numbers of one stat's values. See the package's docstring."""
+    _scan.put_numbers(
+        np.ascontiguousarray(kind).data,
+        _i64(bits).data,
+        b"" if rows is None else _i64(rows).data,
+        _flat(present),
+        _flat(ints),
+        _flat(floats),
+    )
 
 
 def nest(start: Int64s, duration: Int64s) -> UInt8s:
@@ -287,6 +303,46 @@ def ends(name: UInt32s, names: int) -> tuple[Int64s, Int64s]:
     return first, last
 
 
+def ranks(ascending: Int64s, moments: Int64s, *, equal_too: bool = False) -> Int64s:
+    """How many values come before each moment. See the package's docstring."""
+    place = np.empty(len(moments), np.int64)
+    _scan.ranks(_whole(ascending).data, _whole(moments).data, equal_too, place.data)
+    return place
+
+
+def covered(start: Int64s, end: Int64s, before: Int64s, moments: Int64s) -> Int64s:
+    """How much is covered before each moment. See the package's docstring."""
+    length = np.empty(len(moments), np.int64)
+    _scan.covered(
+        _whole(start).data, _whole(end).data, _whole(before).data, _whole(moments).data, length.data
+    )
+    return length
+
+
+def united(start: Int64s, end: Int64s, *, empty_too: bool = False) -> tuple[Int64s, Int64s]:
+    """The same moments as stretches that are apart. See the package's docstring."""
+    made = _scan.united(_whole(start).data, _whole(end).data, empty_too)
+    if made is None:  # too many ascending runs: there is less to merge once they are sorted
+        order = np.argsort(start, kind="stable")
+        made = _scan.united(_whole(start[order]).data, _whole(end[order]).data, empty_too)
+        assert made is not None
+    return _column(made[0]), _column(made[1])
+
+
+def reaching(sums: Floats, least: int, longest: int, score: float) -> int:
+    """How many series hold a stretch that strong. See the package's docstring."""
+    series, roots = len(sums), np.sqrt(np.arange(longest + 1))
+    return _scan.reaching(
+        _flat(np.ascontiguousarray(sums)), series, least, longest, score, roots.data
+    )
+
+
+def strongest(sums: Floats, least: int, longest: int) -> tuple[int, int]:
+    """The strongest stretch of a series. See the package's docstring."""
+    roots = np.sqrt(np.arange(longest + 1))
+    return _scan.strongest(np.ascontiguousarray(sums).data, least, longest, roots.data)
+
+
 def records(data: Bytes, lo: int, most: int) -> RecordFrames:
     """Whole TFRecords. See the package's docstring."""
     bytes_left = max(0, len(data) - lo)
@@ -297,6 +353,11 @@ def records(data: Bytes, lo: int, most: int) -> RecordFrames:
     good_bytes = good.view(np.uint8)
     rows, at, damaged = _scan.records(data.data, lo, begin.data, end.data, good_bytes.data)
     return RecordFrames(begin[:rows], end[:rows], good[:rows], at, bool(damaged))
+
+
+def _whole(values: npt.NDArray[Any]) -> Int64s:
+    """The same numbers; a TypeError where that would round some."""
+    return np.ascontiguousarray(values.astype(np.int64, casting="safe", copy=False))
 
 
 def _i64(values: Sequence[int] | npt.NDArray[Any]) -> Int64s:

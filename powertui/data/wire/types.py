@@ -20,6 +20,7 @@ UInt64s: TypeAlias = npt.NDArray[np.uint64]
 UInt32s: TypeAlias = npt.NDArray[np.uint32]
 UInt8s: TypeAlias = npt.NDArray[np.uint8]
 Bools: TypeAlias = npt.NDArray[np.bool_]
+Floats: TypeAlias = npt.NDArray[np.float64]
 
 # wire types
 VARINT, FIXED64, LEN, FIXED32 = 0, 1, 2, 5

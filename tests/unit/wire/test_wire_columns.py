@@ -92,3 +92,133 @@ def test_wrong_rows_and_tables_are_an_error_and_no_crash() -> None:
         )
     with pytest.raises(ValueError, match="another length"):
         _scan.sums(duration, before[1:], one, out)
+
+
+TIMES = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 9)), max_size=60)
+
+
+@settings(max_examples=200, deadline=None)
+@given(TIMES, st.booleans(), st.lists(st.integers(-3, 75), max_size=30))
+def test_unions_hold_the_moments_of_their_stretches_in_any_order(
+    times: list[tuple[int, int]], empty_too: bool, asked: list[int]
+) -> None:
+    start = np.array([begin for begin, _ in times], np.int64)
+    end = start + np.array([length for _, length in times], np.int64)
+    moments = {moment for lo, hi in zip(start, end, strict=True) for moment in range(lo, hi)}
+    for decoder in DECODERS:
+        first, last = decoder.united(start, end, empty_too=empty_too)
+        assert (first[1:] > last[:-1]).all()
+        made = {moment for lo, hi in zip(first, last, strict=True) for moment in range(lo, hi)}
+        assert made == moments
+        if empty_too:
+            assert {int(lo) for lo in start} <= {
+                moment for lo, hi in zip(first, last, strict=True) for moment in range(lo, hi + 1)
+            }
+        else:
+            assert (last > first).all()
+        before = np.concatenate([[0], np.cumsum(last - first)])
+        wanted = np.array(asked, np.int64)
+        assert decoder.covered(first, last, before, wanted).tolist() == [
+            sum(moment < until for moment in made) for until in asked
+        ]
+        for equal_too in (False, True):
+            assert decoder.ranks(first, wanted, equal_too=equal_too).tolist() == [
+                sum(lo < moment or (equal_too and lo == moment) for lo in first.tolist())
+                for moment in asked
+            ]
+
+
+def test_a_union_of_more_ascending_runs_than_are_merged_is_the_same() -> None:
+    start = np.arange(5_000, dtype=np.int64)[::-1].copy() * 3
+    for length in (2, 3):
+        answers = [decoder.united(start, start + length) for decoder in DECODERS]
+        assert len(answers[0][0]) == (5_000 if length == 2 else 1)
+        for columns in zip(*answers, strict=True):
+            assert all(column.tolist() == columns[0].tolist() for column in columns)
+
+
+def test_moments_that_are_no_whole_numbers_are_refused_and_not_rounded() -> None:
+    compiled = DECODERS[-1]
+    whole = np.arange(4, dtype=np.int64)
+    if compiled.__name__.endswith("compiled"):
+        with pytest.raises(TypeError):
+            compiled.ranks(whole, np.array([1.5]))
+        with pytest.raises(TypeError):
+            compiled.covered(whole, whole + 1, np.arange(5), np.array([1.5]))
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.integers(0, 2**32),
+    st.integers(1, 90),
+    st.integers(1, 12),
+    st.floats(0.05, 6),
+    st.booleans(),
+)
+def test_series_reach_a_score_where_any_stretch_does(
+    seed: int, values: int, least: int, score: float, whole: bool
+) -> None:
+    random = np.random.default_rng(seed)
+    series = random.normal(size=(7, values))
+    if whole:  # equals, and differences of exactly the score
+        series, score = np.round(series), np.round(score)
+    sums = np.zeros((7, values + 1))
+    np.cumsum(series, axis=1, out=sums[:, 1:])
+    longest = max(least, values // 2)
+    scores = [
+        [
+            (abs(row[first + length] - row[first]) / np.sqrt(length), -length, -first)
+            for length in range(least, longest + 1)
+            for first in range(values + 1 - length)
+        ]
+        for row in sums.tolist()
+    ]
+    reaching = sum(any(one >= score for one, _, _ in row) for row in scores)
+    for decoder in DECODERS:
+        assert decoder.reaching(sums, least, longest, float(score)) == reaching
+        for row, of_row in zip(sums, scores, strict=True):
+            best, length, first = max(of_row, default=(0.0, 0, 0))
+            expected = (-first, -length) if best > 0 else (0, 0)
+            assert decoder.strongest(row, least, longest) == expected
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.sampled_from([0, 3, 4, 5, 6, 7]), st.integers(-(2**63), 2**63 - 1)),
+            st.floats(width=64).map(lambda one: (2, int(np.float64(one).view(np.int64)))),
+        ),
+        max_size=30,
+    ),
+    st.booleans(),
+)
+def test_numbers_of_stats_are_put_where_their_events_are(
+    values: list[tuple[int, int]], in_order: bool
+) -> None:
+    kind = np.array([kind for kind, _ in values], np.uint8)
+    bits = np.array([bits for _, bits in values], np.int64)
+    rows = None if in_order else np.arange(len(values), dtype=np.int64)[::-1].copy()
+    answers = []
+    for decoder in DECODERS:
+        present, ints = np.zeros(len(values), np.bool_), np.zeros(len(values), np.int64)
+        floats = np.full(len(values), np.nan)
+        decoder.put_numbers(kind, bits, rows, present, ints, floats)
+        answers.append((present.tolist(), ints.tolist(), floats.view(np.int64).tolist()))
+        for place, (number, value) in enumerate(values):
+            row = place if in_order else len(values) - 1 - place
+            assert present[row] == (number != 0)
+            if number == 3:
+                assert floats[row] == float(value % 2**64)
+            if number == 4:
+                assert floats[row] == float(value)
+            if number in (3, 4):
+                assert ints[row] == value
+    assert all(answer == answers[0] for answer in answers)
+
+
+def test_numbers_for_a_row_beyond_the_column_are_an_error(decoder: ModuleType) -> None:
+    kind, bits = np.array([4], np.uint8), np.array([1], np.int64)
+    columns = np.zeros(1, np.bool_), np.zeros(1, np.int64), np.zeros(1)
+    with pytest.raises(IndexError):
+        decoder.put_numbers(kind, bits, np.array([1], np.int64), *columns)

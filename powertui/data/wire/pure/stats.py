@@ -21,7 +21,9 @@ from powertui.data.wire.types import (
     STR,
     UINT64,
     VARINT,
+    Bools,
     Bytes,
+    Floats,
     Int64s,
     RawStat,
     StatScan,
@@ -151,3 +153,29 @@ def _decode_stats(data: Bytes, lo: Int64s, hi: Int64s) -> tuple[Int64s, Int64s, 
         stop[row] = np.where(is_len, part.hi[matching], 0)
     kind[malformed] = NO_VALUE
     return name, kind, value, stop
+
+
+def put_numbers(
+    kind: UInt8s, bits: Int64s, rows: Int64s | None, present: Bools, ints: Int64s, floats: Floats
+) -> None:
+    """The numbers of one stat's values. See the package's docstring."""
+    given = np.flatnonzero(kind != NO_VALUE)
+    present[given if rows is None else rows[given]] = True
+    for number_kind in (INT64, UINT64, DOUBLE):
+        places = np.flatnonzero(kind == number_kind)
+        if not len(places):
+            continue
+        values = bits[places]
+        targets = places if rows is None else rows[places]
+        if number_kind == INT64:
+            ints[targets] = values
+            floats[targets] = values
+        elif number_kind == UINT64:
+            ints[targets] = values  # as an int64 it may wrap
+            floats[targets] = values.view(np.uint64)
+        else:
+            doubles = values.view(np.float64)
+            floats[targets] = doubles
+            exact = np.abs(doubles) < 2.0**62
+            exact &= doubles == np.trunc(doubles)
+            ints[targets[exact]] = doubles[exact].astype(np.int64)

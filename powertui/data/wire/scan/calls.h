@@ -19,6 +19,7 @@ PyObject *call_scan_events(PyObject *self, PyObject *args);
 PyObject *call_stats(PyObject *self, PyObject *args);
 PyObject *call_event_stats(PyObject *self, PyObject *args);
 PyObject *call_scan_stats(PyObject *self, PyObject *args);
+PyObject *call_put_numbers(PyObject *self, PyObject *args);
 
 /* lanes.c */
 PyObject *call_nest(PyObject *self, PyObject *args);
@@ -30,6 +31,15 @@ PyObject *call_blocks(PyObject *self, PyObject *args);
 PyObject *call_sums(PyObject *self, PyObject *args);
 PyObject *call_longest(PyObject *self, PyObject *args);
 PyObject *call_ends(PyObject *self, PyObject *args);
+
+/* stretches.c */
+PyObject *call_ranks(PyObject *self, PyObject *args);
+PyObject *call_covered(PyObject *self, PyObject *args);
+PyObject *call_united(PyObject *self, PyObject *args);
+
+/* series.c */
+PyObject *call_reaching(PyObject *self, PyObject *args);
+PyObject *call_strongest(PyObject *self, PyObject *args);
 
 /* records.c */
 PyObject *call_records(PyObject *self, PyObject *args);

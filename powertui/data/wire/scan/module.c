@@ -14,6 +14,7 @@ static PyMethodDef methods[] = {
     {"stats", call_stats, METH_VARARGS, "stats(data, lo, hi, field) -> [(id, kind, value)]"},
     {"event_stats", call_event_stats, METH_VARARGS, "event_stats(data, position) -> [(id, kind, value)]"},
     {"scan_stats", call_scan_stats, METH_VARARGS, "scan_stats(data, positions, ids, kind, bits, end)"},
+    {"put_numbers", call_put_numbers, METH_VARARGS, "put_numbers(kind, bits, rows, present, ints, floats)"},
     {"nest", call_nest, METH_VARARGS, "nest(start, duration, lanes)"},
     {"scan_lanes", call_scan_lanes, METH_VARARGS,
      "scan_lanes(data, lo, hi, shift, base, earliest, latest, names, state, lanes, four columns aside, four columns)"
@@ -24,12 +25,17 @@ static PyMethodDef methods[] = {
     {"sums", call_sums, METH_VARARGS, "sums(duration, before, at, sum)"},
     {"longest", call_longest, METH_VARARGS, "longest(duration, top, table, lo, hi, row)"},
     {"ends", call_ends, METH_VARARGS, "ends(name, first, last)"},
+    {"ranks", call_ranks, METH_VARARGS, "ranks(ascending, moments, equal_too, place)"},
+    {"covered", call_covered, METH_VARARGS, "covered(start, end, before, moments, covered)"},
+    {"united", call_united, METH_VARARGS, "united(start, end, empty_too) -> (start, end), None for too many runs"},
+    {"reaching", call_reaching, METH_VARARGS, "reaching(sums, series, least, longest, score, roots) -> how many"},
+    {"strongest", call_strongest, METH_VARARGS, "strongest(sums, least, longest, roots) -> (first, length)"},
     {"records", call_records, METH_VARARGS, "records(data, lo, begin, end, good) -> (rows, next, whether the length there is damaged)"},
     {NULL, NULL, 0, NULL},
 };
 
 /* compiled.py says the same number: another one means that this was built from another version of powertui. */
-enum { INTERFACE = 3 };
+enum { INTERFACE = 4 };
 
 static int fill_module(PyObject *made)
 {

@@ -162,3 +162,65 @@ done:
     release(views, 6);
     return result;
 }
+
+/* The numbers of one stat's values, put where their events are. Values that are texts are present and have no number yet. */
+typedef struct {
+    uint8_t *present;
+    int64_t *ints;
+    double *floats;
+} Table;
+
+static const double EXACT = 4611686018427387904.0; /* 2^62: whole numbers below it are int64s */
+
+static inline void put_number(const Table *table, int64_t row, int kind, int64_t bits)
+{
+    double number;
+    table->present[row] = 1;
+    switch (kind) {
+    case 2:
+        memcpy(&number, &bits, sizeof number);
+        table->floats[row] = number;
+        if (number > -EXACT && number < EXACT && (double)(int64_t)number == number)
+            table->ints[row] = (int64_t)number;
+        break;
+    case 3: /* uint64: as an int64 it may wrap */
+        table->ints[row] = bits;
+        table->floats[row] = (double)(uint64_t)bits;
+        break;
+    case 4:
+        table->ints[row] = bits;
+        table->floats[row] = (double)bits;
+        break;
+    default:
+        break;
+    }
+}
+
+PyObject *call_put_numbers(PyObject *self, PyObject *args)
+{
+    Py_buffer views[6] = {{0}}; /* kind, bits, rows → present, ints, floats */
+    PyObject *result = NULL;
+    int fine = 1;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*y*y*w*w*w*", &views[0], &views[1], &views[2], &views[3], &views[4], &views[5]))
+        goto done;
+    Py_ssize_t n = views[0].len, room = views[3].len, in_order = !views[2].len;
+    if (!fits(&views[1], n, 8) || !fits(&views[2], in_order ? 0 : n, 8) || !fits(&views[4], room, 8) || !fits(&views[5], room, 8))
+        goto done;
+    const uint8_t *kind = views[0].buf;
+    const int64_t *bits = views[1].buf, *rows = views[2].buf;
+    Table table = {views[3].buf, views[4].buf, views[5].buf};
+    Py_BEGIN_ALLOW_THREADS
+    for (Py_ssize_t i = 0; i < n && fine; i++)
+        if (kind[i]) {
+            int64_t row = in_order ? i : rows[i];
+            fine = row >= 0 && row < room;
+            if (fine)
+                put_number(&table, row, kind[i], bits[i]);
+        }
+    Py_END_ALLOW_THREADS
+    result = none_or(PyExc_IndexError, "a row lies outside the column", fine);
+done:
+    release(views, 6);
+    return result;
+}
