@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from powertui import import_path
+from powertui.data import wire
 from powertui.terminal import launch
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -186,6 +187,11 @@ COMMANDS = {
 }
 
 
+@pytest.mark.skipif(
+    not wire.COMPILED,
+    reason=f"the decoder without a compiler is more modules ({wire.WHY_PURE}); "
+    "python setup.py build_ext --inplace",
+)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_imports_what_it_needs(command: str, data: Path) -> None:
     run = data / "logdirs" / "jax_cpu"
