@@ -6,12 +6,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from typing import NamedTuple, TypeAlias
-
-import numpy as np
-import numpy.typing as npt
+from typing import NamedTuple
 
 from powertui.data.wire.types import Bools as Bools
+from powertui.data.wire.types import Floats as Floats
 from powertui.data.wire.types import Int32s as Int32s
 from powertui.data.wire.types import Int64s as Int64s
 from powertui.data.wire.types import UInt8s as UInt8s
@@ -19,8 +17,6 @@ from powertui.data.wire.types import UInt32s as UInt32s
 from powertui.data.wire.types import UInt64s as UInt64s
 from powertui.units import PS_PER_S as PS_PER_S
 from powertui.value_types import dataclass
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 PS_PER_NS = 1_000
 PS_PER_US = 1_000_000
