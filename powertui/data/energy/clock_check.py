@@ -146,6 +146,11 @@ class _Posterior:
         """The part that belongs to one place."""
         return self.between(offset_s - reach_s, offset_s + reach_s)
 
+    def or_anywhere(self, width_s: Floats) -> _Posterior:
+        """The same where what places it is as likely to be of something else."""
+        anywhere = width_s / width_s.sum()
+        return replace(self, weight=(self.weight + anywhere) / 2)
+
     def share_of(self, part: _Posterior) -> float:
         return self.share(float(part.offset_s[0]), float(part.offset_s[-1]))
 
@@ -176,7 +181,8 @@ def judge(clock: ClockOffset | None, readings: OffsetWeights | None, data: Sampl
     posterior = _posterior(clock, readings, data)
     sure_s = max(SURE_S, _RULES.sure_refreshes * data.refresh)
     if clock is None:
-        return _without_clock(posterior, sure_s)
+        assert readings is not None
+        return _without_clock(readings, posterior, sure_s)
     if readings is None:
         return _believed(clock, posterior)
     heaviest = posterior.densest
@@ -192,7 +198,7 @@ def judge(clock: ClockOffset | None, readings: OffsetWeights | None, data: Sampl
             verdict = _sure(clock, best, sure_s)
             by_s = max(clock.kind.believed_s, _RULES.min_vague_s)
             is_overruled = not clock.lo_s - by_s <= verdict.offset_s <= clock.hi_s + by_s
-            if is_overruled and not readings.may_overrule:
+            if is_overruled and not (readings.may_overrule and readings.is_confirmed):
                 # A log of another run, of which a part meets this one, fits somewhere, too.
                 return _ambiguous(posterior, sure_s)
             return verdict
@@ -268,7 +274,9 @@ def _with_clock_on_grid(readings: OffsetWeights, clock: ClockOffset | None) -> O
     return readings._replace(offset_s=offsets, log_weight=log_weight, width_s=np.gradient(offsets))
 
 
-def _without_clock(posterior: _Posterior, sure_s: float) -> Verdict:
+def _without_clock(readings: OffsetWeights, posterior: _Posterior, sure_s: float) -> Verdict:
+    if not readings.is_confirmed:
+        return _ambiguous(posterior.or_anywhere(readings.width_s), sure_s)
     lo, hi = posterior.interval(TAILS)
     if hi - lo - posterior.newer_s - posterior.older_s <= 2 * sure_s:
         return Verdict("aligned", posterior.densest, lo, hi)

@@ -13,6 +13,7 @@ not in it: see `clock_check`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -47,6 +48,14 @@ class _MatchingRules:
     # Logs of other runs that met half of a training matched 2 of 8 and were "corrected" by 42 s.
     min_matched: int = 3
     min_matched_share: float = 1 / 3
+    # Edges that a log without a clock must contain: one sets its place, another one confirms it.
+    # A log of 8 s with one edge was sure and 11.4 s off.
+    min_edges_inside: int = 2
+    max_chance_places: float = 0.05  # as many jumps at edges, if jumps were anywhere: of 95 %
+    # Or so many changes from a reading to the next, where levels and not jumps place a log: as many
+    # independent readings as a place by the work of a profile needs.
+    min_changes: int = 12
+    chance_offsets: int = 400  # tried to know how often a jump is at an edge by chance
     temper: float = 0.35  # costs count by this part: at 0.6 7 of 128 right clocks were "corrected"
 
 
@@ -99,8 +108,10 @@ class OffsetWeights(NamedTuple):
     matched: int  # of them, those that happen at an edge of the training at the best offset
     # By as much all edges may be off the same way.
     common_s: float = 0.0
-    # Whether they would place a log that has no clock: else they may not overrule one.
+    # Whether they would place a log that has no clock: else they may not overrule one by much.
     may_overrule: bool = True
+    # Whether they are more than one figure, the offset, fits by chance.
+    is_confirmed: bool = True
 
 
 def sorted_edges(moments: Sequence[tuple[float, float, float, int]]) -> ExpectedEdges:
@@ -135,7 +146,8 @@ def offset_weights(
     offsets = _offsets_to_weigh(costs, range_s, finest)
     log_weight = -_RULES.temper * costs.at(offsets, 0.0)
     best = int(np.argmax(log_weight))
-    matched = costs.matched(float(offsets[best]))
+    best_s = float(offsets[best])
+    matched = costs.matched(best_s)
     return OffsetWeights(
         offset_s=offsets,
         log_weight=log_weight - float(log_weight[best]),
@@ -144,7 +156,23 @@ def offset_weights(
         matched=matched,
         common_s=float(np.median(edges.half_s)),
         may_overrule=matched >= min(_RULES.min_matched, _RULES.min_matched_share * len(jumps)),
+        is_confirmed=_is_confirmed(costs, data, best_s, range_s),
     )
+
+
+def _is_confirmed(
+    costs: _OffsetCosts, data: Samples, offset: float, range_s: tuple[float, float]
+) -> bool:
+    """Whether more than one figure, the offset, follows from the readings at this place.
+
+    Any jump fits some edge at some offset, and any two levels fit work and idling.
+    """
+    if costs.edges_inside(data, offset) < _RULES.min_edges_inside:
+        return False
+    changes = int(np.count_nonzero(np.diff(data.watts)))
+    if changes >= _RULES.min_changes:
+        return True
+    return costs.chance_places(offset, range_s) <= _RULES.max_chance_places
 
 
 def _offsets_to_weigh(costs: _OffsetCosts, range_s: tuple[float, float], finest: float) -> Floats:
@@ -223,6 +251,31 @@ class _OffsetCosts:
         """How many jumps happen at an edge."""
         likelihood = self._likelihood(np.array([offset]), 0.0)
         return int((likelihood[:, 0] > 1.0).sum())
+
+    def edges_inside(self, data: Samples, offset: float) -> int:
+        """How many edges have readings before and after them."""
+        begin = float(data.lo[0]) + offset + self.refresh
+        end = float(data.hi[-1]) + offset - self.refresh
+        return int(np.count_nonzero((self.edges.at > begin) & (self.edges.at < end)))
+
+    def chance_places(self, offset: float, range_s: tuple[float, float]) -> float:
+        """How many places have as many jumps at edges as this one, if jumps happen at any time.
+
+        A place is made by a pair of a jump and an edge; the other jumps agree by chance.
+        """
+        at_edge = self._likelihood(np.array([offset]), 0.0)[:, 0] > 1.0
+        nearest = np.abs(self.edges.at - (self.jumps.at[at_edge, None] + offset)).argmin(axis=1)
+        agreeing = len(np.unique(nearest))
+        if agreeing < 2:
+            return np.inf
+        tried = np.linspace(*range_s, _RULES.chance_offsets)
+        share = float((self._likelihood(tried, 0.0) > 1.0).mean())
+        others = len(self.jumps) - 1
+        chance = 0.0
+        for count in range(agreeing - 1, others + 1):
+            chance += comb(others, count) * share**count * (1 - share) ** (others - count)
+        pairs = len(self.jumps) * len(self.edges)
+        return pairs / agreeing * chance
 
     def _likelihood(self, offsets: Floats, coarse_step: float) -> Floats:
         """[jumps, offsets]: how many times likelier a jump is there than anywhere."""

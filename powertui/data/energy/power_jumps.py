@@ -169,7 +169,25 @@ def _refined(data: Samples, rows: Int64s, pace: float, skipped: int) -> PowerJum
         sigma.append(float(np.sqrt(by_noise_s**2 + hidden_s**2 + model_s**2)))
         jump_w.append(step_w)
     sigma_s = np.maximum(np.array(sigma), _MIN_SIGMA_S)
-    return PowerJumps(np.array(at), sigma_s, np.array(jump_w))
+    return _without_repeated(PowerJumps(np.array(at), sigma_s, np.array(jump_w)))
+
+
+def _without_repeated(jumps: PowerJumps) -> PowerJumps:
+    """The jumps, each once: two readings before one step may both be put at its moment.
+
+    A sensor cannot show two steps the same way that are nearer than either of them is known.
+    """
+    kept: list[int] = []
+    for row in range(len(jumps)):
+        if kept:
+            last = kept[-1]
+            apart_s = abs(float(jumps.at[row] - jumps.at[last]))
+            is_near = apart_s < float(jumps.sigma_s[row] + jumps.sigma_s[last])
+            if is_near and jumps.watts[row] * jumps.watts[last] > 0:
+                continue
+        kept.append(row)
+    rows = np.array(kept, np.int64)
+    return PowerJumps(jumps.at[rows], jumps.sigma_s[rows], jumps.watts[rows])
 
 
 def _hidden_sigma_s(longest_s: float, window_s: float) -> float:
