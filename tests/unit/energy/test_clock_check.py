@@ -7,12 +7,25 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from powertui.data.energy import clock_alignment, clock_check, clock_kinds, power_jumps
+from powertui.data.energy import (
+    clock_alignment,
+    clock_check,
+    clock_kinds,
+    edge_matching,
+    power_jumps,
+)
 from powertui.data.energy.clock_check import ClockOffset, Verdict
 from powertui.data.energy.clock_kinds import FOREIGN, RECORDED, SAME_MACHINE
-from powertui.data.energy.edge_matching import OffsetWeights
+from powertui.data.energy.edge_matching import (
+    END,
+    START,
+    ExpectedEdges,
+    OffsetWeights,
+    sorted_edges,
+)
 from powertui.data.energy.log_alignment import clock_words, unplaced
 from powertui.data.energy.samples import Samples
+from powertui.data.energy.window_shares import OUTSIDE, WindowShares
 from powertui.data.model import Clock, Device, PowerKind, PowerSeries, Sensor
 from powertui.data.power import times
 
@@ -53,6 +66,55 @@ def test_a_jump_is_timed_within_the_window_of_one_reading(edge: float) -> None:
     assert len(jumps) == 2
     assert jumps.at == pytest.approx([edge, edge + 20], abs=0.03)
     assert jumps.watts == pytest.approx([110, -110], abs=2)
+
+
+def test_a_step_that_two_readings_show_is_one_jump() -> None:
+    """A sensor that holds its readings for 3 s was asked every 0.3 s: its step counted twice, and
+    so did the edge that it met by chance.
+    """
+    held = sampled([203.0] * 14 + [168.0] * 10 + [203.0] * 2, 0.3)
+    jumps = power_jumps.find_jumps(held, 3.0)
+    assert jumps.at == pytest.approx([14 * 0.3, 24 * 0.3])
+    assert jumps.watts == pytest.approx([-35.0, 35.0])
+
+
+def _matched(data: Samples, edges: ExpectedEdges, span: tuple[float, float]) -> OffsetWeights:
+    step = 0.01
+    grid = np.arange(span[0], span[1] + step / 2, step)
+    shares = WindowShares(
+        names=("base", "training", OUTSIDE),
+        span=span,
+        training=span,
+        table=(grid - span[0])[:, None],
+        mixture=np.ones(1),
+        step=step,
+        has_bounds=True,
+    )
+    found = edge_matching.offset_weights(data, edges, shares, (-40.0, 40.0), 5.0)
+    assert isinstance(found, OffsetWeights)
+    return found
+
+
+def test_one_edge_within_a_log_does_not_confirm_its_place() -> None:
+    """Any step of power is at the end of the training at some offset."""
+    edges = sorted_edges([(0.0, 0.02, 1.0, START), (30.0, 0.02, -1.0, END)])
+    noise = np.random.default_rng(5).normal(0, 2, 100)
+    one_step = sampled(means_of([12.0], [250, 150], 0.5, 48).watts + noise[:48])
+    found = _matched(one_step, edges, (0.0, 30.0))
+    assert not found.is_confirmed
+    verdict = clock_check.judge(None, found, one_step)
+    assert verdict.status == "ambiguous"
+    assert verdict.hi_s - verdict.lo_s > 30.0, "it may be anywhere"
+    # Both ends within the log: one sets the place, the other one agrees.
+    whole = sampled(means_of([10.0, 40.0], [150, 250, 150], 0.5, 100).watts + noise)
+    found = _matched(whole, edges, (0.0, 30.0))
+    assert found.is_confirmed
+    assert clock_check.judge(None, found, whole).offset_s == pytest.approx(-10.0, abs=0.2)
+
+
+def test_a_place_that_one_edge_gives_does_not_overrule_a_clock() -> None:
+    unconfirmed = weights([(-14.0, 0.0)])._replace(is_confirmed=False)
+    assert clock_check.judge(FOREIGN_CLOCK, unconfirmed, LOG).status == "ambiguous"
 
 
 def test_a_dip_of_two_readings_among_noise_is_two_jumps() -> None:

@@ -23,6 +23,7 @@ CUT = [
     ("keras_quiet_3ep", "forgets in 1 s, 0.5 s", "whole", 1),
     ("keras_quiet_3ep", "forgets in 0.7 s, 0.25 s", "begins late", 1),
     ("keras_4ep_1s_sensor", "25 ms of 0.1 s", "ends early", 1),
+    ("keras_1ep", "mean 3 s, 7 W", "ends early", 0),
 ]
 
 
