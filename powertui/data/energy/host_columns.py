@@ -42,9 +42,13 @@ _TAIL = re.compile(r"(?:\d+|[a-z])")  # node_12, host-a: what tells hosts with o
 _OTHERS = re.compile(
     r"others?|foreign|neighbou?rs?|remote|peers?|unrelated|elsewhere|cluster|racks?\d*|rooms?\d*|"
     r"aisle|facility|building|site|datacent(?:er|re)|vms?|guests?|hypervisors?|containers?|pods?|"
-    r"routers?|cooling|chillers?|hvac|crac|solar|pv|photovoltaics?|generators?|inverters?"
+    r"namespaces?|process(?:es)?|cgroups?|ups\d*|busbars?|feeders?|households?|house|office|"
+    r"kitchen|fridge|refrigerator|freezer|boiler|dishwasher|washing|dryer|wallbox|lamps?|lights?|"
+    r"lighting|heat(?:er|ers|ing|pump)|aircon|routers?|cooling|chillers?|hvac|crac|solar|pv|photovoltaics?|generators?|inverters?"
 )
 _OF_MANY = re.compile(r"cluster|racks?\d*|rooms?\d*|aisle|facility|building|datacent(?:er|re)")
+# What runs on a machine, and draws a share of its power.
+_WORK = re.compile(r"containers?|pods?|namespaces?|process(?:es)?|cgroups?")
 # All that is plugged into a power distribution unit, or into a part of it.
 _PDU = re.compile(r"pdus?\d*")
 _OF_ALL_OUTLETS = re.compile(r"total|sum|all|banks?\d*|branch(?:es)?\d*|inlets?\d*")
@@ -136,6 +140,11 @@ def names_others(column: str) -> bool:
     ):
         return True
     return names_other_role(column) or any(_OTHERS.fullmatch(word) for word in words)
+
+
+def names_work(column: str) -> bool:
+    """Whether a column says that it is of something that runs on a machine."""
+    return any(_WORK.fullmatch(word[0]) for word in _WORD.finditer(column.casefold()))
 
 
 def names_many(text: str) -> bool:

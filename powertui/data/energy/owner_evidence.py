@@ -18,6 +18,7 @@ _NO_SUCH_HOST = "no host of this run has that name"
 _OTHER_FILE = "its file is named after another host"
 # Zeus writes a file for each GPU and names it so, also where hosts are called gpu17.
 _ZEUS_FILE = re.compile(r"(?:.*[+_-])?gpu\d{1,2}\.power\.csv")
+_PART_OF_WORK = "it is the power of a program or pod, not of the machine"
 OTHER_COLUMN = "its column names another host"
 OTHERS_COLUMN = "its column names more than this host, or another"
 _UNIT_AT_END = re.compile(
@@ -278,6 +279,8 @@ def owner_by_source(
     `--host node17`, at 10.0.0.7). A log may name the machine that wrote it, and its columns others.
     """
     if owner.machine is not None:
+        if host_columns.names_work(series.sensor.channel):
+            return Owner(None, HostEvidence.NOBODY, _PART_OF_WORK)
         if label.is_no_host:
             return owner
         named = host_columns.host_in(series.sensor.channel)

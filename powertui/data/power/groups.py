@@ -20,6 +20,8 @@ MAX_CHANNELS = 4096  # more of them are no channels: a column that counts. Chose
 _ROWS_TOGETHER = 1 << 16  # of a long column: temporaries stay in the cache. Chosen, not measured.
 _HOST_WORDS = {"host", "hostname", "node", "instance", "server", "machine", "nodename"}
 _OUTLET_WORDS = {"outlet", "plug", "socket", "port"}
+# Columns of what runs on a machine, which draws a share of its power.
+_WORK_WORDS = {"pod", "container", "namespace", "process", "cgroup"}
 _LABEL_WORDS = {"name", "label"}
 _DEVICE_WORDS = {
     "gpu",
@@ -266,7 +268,12 @@ def in_turn(ns: Int64s, values: Floats) -> list[tuple[ChannelRows, Bools]]:
 
 
 def _channel_word(name: str, value: str) -> str:
-    """ "GPU 0" of a column gpu_index and the cell 0; a text stands for itself."""
+    """ "GPU 0" of a column gpu_index and the cell 0; a text stands for itself, but that of a part
+    of the work on a machine: "pod train-0".
+    """
+    work = _WORK_WORDS.intersection(units.tokens(name))
+    if work and value:
+        return f"{min(work)} {value}"
     if not value.isdigit():
         return value
     name = name.rpartition(".")[2]  # `tags.index` of a JSON document

@@ -39,6 +39,8 @@ _TIME = re.compile(
 _STATE = re.compile(r"(?:Power reading state is|Power Measurement)\s*:\s*(\w+)", re.IGNORECASE)
 _GET_ID = re.compile(r"Sensor ID\s*:\s*(.+?)\s*(?:\(0x[0-9a-fA-F]+\))?\s*$")
 _GET_VALUE = re.compile(r"Sensor Reading\s*:\s*(\S+)\s*(?:\(\+/-\s*[\d.]+\))?\s*(\w*)")
+# ipmitool writes the date as its locale does: 10/12/23 in most, which is never the year first.
+_SHORT_YEAR = re.compile(r"^(\d\d/\d\d)/(\d\d)(?= )")
 # What sensors without a reading are printed as.
 _EMPTY = ("na", "n/a", "ns", "no", "disabled", "unknown", "")
 
@@ -231,7 +233,9 @@ def _times(path: str, name: str, readings: list[_Reported]) -> tuple[column_time
     if any(reading.host_time for reading, _ in readings):
         return column_times.from_texts([reading.host_time for reading, _ in readings]), False
     if any(reading.bmc_time for reading, _ in readings):
-        column = column_times.from_texts([reading.bmc_time for reading, _ in readings])
+        column = column_times.from_texts(
+            [_SHORT_YEAR.sub(r"\1/20\2", reading.bmc_time) for reading, _ in readings]
+        )
         is_set = column.ok & (column.ns > _MIN_BMC_NS)
         if column.kind != "time of day" and is_set.any():
             column = column_times.TimeColumn(

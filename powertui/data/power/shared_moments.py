@@ -8,6 +8,7 @@ import numpy as np
 
 from powertui.data.model import NS_PER_S, Bools, Floats, Int64s
 
+_MINUTE = 60 * NS_PER_S
 _MIN_MOMENTS = 3  # with several readings: fewer may be a slip of the logger
 # Shares of all moments. Chosen, not measured: at half of the first, copies of a buffer whose last
 # digit was rounded anew would be devices; at 0.99 of the second, one lost row would hide them.
@@ -52,14 +53,17 @@ def _are_unequal(starts: Int64s, readings: Floats) -> bool:
 
 
 def _may_be_polls(moments: Int64s) -> bool:
-    """Whether one sensor's polls may share a time because that is cut to whole seconds.
+    """Whether one sensor's polls may share a time because that is cut to whole seconds, or to
+    whole minutes.
 
     A logger that is slower than its times resolve has no such polls.
     """
     gaps = np.diff(moments)
     if not len(gaps):
         return False
-    return bool((gaps % NS_PER_S == 0).all() and np.median(gaps) <= NS_PER_S)
+    is_cut_to_seconds = (gaps % NS_PER_S == 0).all() and np.median(gaps) <= NS_PER_S
+    is_cut_to_minutes = (moments % _MINUTE == 0).all() and np.median(gaps) <= _MINUTE
+    return bool(is_cut_to_seconds or is_cut_to_minutes)
 
 
 def _keep_their_places(rounds: Floats) -> bool:

@@ -26,7 +26,7 @@ from powertui.errors import UnreadableFile
 NAME = "snmp"
 UNITS_WRITTEN = True
 _LINE = re.compile(
-    r"\s{0,20}((?:[A-Za-z][\w-]{0,60}::)?[A-Za-z][\w-]{0,80}|iso|)((?:\.\d{1,10}){1,64})\s{0,9}=\s{0,9}"
+    r"\s{0,20}((?:[A-Za-z][\w-]{0,60}::)?[A-Za-z][\w-]{0,80}|iso|)((?:\.(?:\d{1,10}|[A-Za-z][\w-]{0,60})){1,64})\s{0,9}=\s{0,9}"
     r"(?:(INTEGER|Gauge32|Gauge|Counter32|Counter64|Unsigned32|UInteger32|STRING|Opaque: Float"
     r"|Float)\s{0,9}:\s{0,9})?(.{0,200})"
 )
@@ -202,6 +202,9 @@ def _answer(text: str) -> _Answer | None:
     if name in ("iso", "enterprises", ""):
         oid = {"iso": "1", "enterprises": _ENTERPRISES.rstrip("."), "": ""}[name]
         return _Answer("", "", (oid + digits).strip("."), value[1], (value[2] or "").strip())
+    if re.search("[A-Za-z]", digits):
+        # An index may be a word, which tells what was read: "SensorValue.1.1.activePower".
+        return _Answer(name + digits, "", "", value[1], (value[2] or "").strip())
     return _Answer(name, digits, "", value[1], (value[2] or "").strip())
 
 

@@ -224,6 +224,8 @@ def _step(ns: Int64s, row: int, polls: _Polls) -> int | None:
     or two are only missing.
     """
     interval = polls.interval_ns
+    if _is_end_of_summer_time(ns, row, polls):
+        return -HOUR
     before = ns[max(0, row - _ROWS_AROUND) : row + 1]
     after = ns[row + 1 : row + 2 + _ROWS_AROUND]
     if min(len(before), len(after)) < _MIN_ROWS_AROUND:
@@ -240,6 +242,17 @@ def _step(ns: Int64s, row: int, polls: _Polls) -> int | None:
     if is_missing or not polls.min_step_ns < moved < _MAX_FORWARD_STEP_NS:
         return None
     return round(moved)
+
+
+def _is_end_of_summer_time(ns: Int64s, row: int, polls: _Polls) -> bool:
+    """Whether the next row comes one poll later and an hour earlier, and rows go on from there.
+
+    So exact a step needs no rows before it: the log may have begun a moment ago.
+    """
+    due = ns[row] + polls.interval_ns - HOUR
+    after = ns[row + 1 : row + 2 + _MIN_ROWS_AROUND]
+    goes_on = len(after) > _MIN_ROWS_AROUND and bool((np.diff(after) > 0).all())
+    return goes_on and abs(float(after[0]) - due) < min(polls.min_step_ns, polls.interval_ns)
 
 
 def _backward_step(ns: Int64s, row: int, moved: float, interval: float) -> int | None:

@@ -251,6 +251,25 @@ def test_a_function_that_calls_nothing_for_long_may_wait_for_a_lock(tmp_path: Pa
     assert "it waits for a lock, or runs a loop" in first.sentence
 
 
+def test_a_lock_is_waited_for_in_the_thread_of_the_steps_and_not_in_the_one_that_holds_it(
+    tmp_path: Path,
+) -> None:
+    events = _steps([100] * 5, [("cpu_op", "aten::mm", 90, 9)])
+    for step in range(5):
+        start = step * 100 * _MS
+        events.append(event(("python_function", "train.py(7): step", start, 99 * _MS)))
+        for at in range(1, 100, 25):
+            sleep = ("python_function", "<built-in function sleep>", start + at * _MS, 20 * _MS)
+            events.append(event(sleep, thread=8))
+    whole = 500 * _MS
+    events.append(event(("python_function", "train.py(1): main", -1, whole)))
+    events.append(event(("python_function", "train.py(30): worker", -1, whole), thread=8))
+    first = _first(torch_json.write(tmp_path, events))
+    assert first.kind is Kind.PYTHON
+    assert "step in train.py:7, which calls no function then" in first.sentence
+    assert first.next.startswith("See whether it waits for a lock")
+
+
 def test_a_first_step_that_takes_long_is_told_after_what_limits_the_run(tmp_path: Path) -> None:
     run = torch_json.write(tmp_path, _steps([600] + [10] * 20, [_WORK]))
     kinds = [conclusion.kind for conclusion in run_conclusions(run)]

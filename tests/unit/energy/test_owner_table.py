@@ -10,6 +10,7 @@ import pytest
 
 from powertui import cli
 from tests.synthetic import owned
+from tests.unit.energy.foreign_owner_cases import FOREIGN
 from tests.unit.energy.later_owner_cases import LATER
 from tests.unit.energy.named_owner_cases import NAMED
 from tests.unit.energy.owner_cases import FIRST, Case
@@ -17,7 +18,7 @@ from tests.unit.energy.owners_like_parts import LIKE_PARTS
 
 pytestmark = pytest.mark.usefixtures("nothing_is_searched")
 
-CASES = (*FIRST, *LATER, *LIKE_PARTS, *NAMED)
+CASES = (*FIRST, *LATER, *LIKE_PARTS, *NAMED, *FOREIGN)
 
 
 def answer(folder: Path, case: Case, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:

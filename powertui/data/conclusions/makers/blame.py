@@ -19,6 +19,7 @@ from powertui.data.tools import activity
 from powertui.data.tools.covered_time import CoveredTime, joined
 from powertui.data.tools.name_classes import NameClass, name_classes
 from powertui.data.tools.python_frames import without_lightning
+from powertui.data.tools.thread_time import FRAME_LINE_SUFFIX
 from powertui.data.tools.wall_time import WallTime
 from powertui.plain import plain
 from powertui.value_types import dataclass
@@ -159,13 +160,11 @@ def blame(
     total = stretches.length
     if not total:
         return NOBODY
-    calls = _calls_in(profile, wall, stretches)
+    calls = _calls_to_blame(profile, wall, stretches)
     chain = _chain(profile, calls.special)
     large = [named for named in chain if named.ps >= _MIN_FALLBACK_SHARE * total]
     frames = [named for named in large if named.is_frame]
-    of_program = [named for named in frames if not _is_library(named.name)]
-    with_name = [named for named in of_program if not _NAMELESS.search(named.name)]
-    functions = with_name or of_program
+    functions = _of_program(frames)
     whom = _deepest(functions, total, _MIN_SHARE)
     if whom is None:
         whom = _deepest(functions, total, _MIN_FALLBACK_SHARE)
@@ -188,6 +187,13 @@ def blame(
         waits_in=_waits_in(frames),
         function=function,
     )
+
+
+def _of_program(frames: Sequence[Named]) -> list[Named]:
+    """The program's own functions among some frames; nameless ones where there are no others."""
+    of_program = [named for named in frames if not _is_library(named.name)]
+    with_name = [named for named in of_program if not _NAMELESS.search(named.name)]
+    return with_name or of_program
 
 
 def _outermost_call(chain: Sequence[Named]) -> Named | None:
@@ -271,12 +277,46 @@ class _Calls(NamedTuple):
     special: _PsByPlace  # without what takes as much of the rest of the profile
 
 
-def _calls_in(profile: Profile, wall: WallTime, stretches: CoveredTime) -> _Calls:
+def _calls_to_blame(profile: Profile, wall: WallTime, stretches: CoveredTime) -> _Calls:
+    """What takes much of some stretches, on the thread of the steps alone where that shows it.
+
+    Another thread that does something all the time is no cause of what this one does, unless this
+    one waits for it.
+    """
+    threads = _threads(profile.trace)
+    all_calls = _calls_in(profile, wall, stretches, threads)
+    own_threads = _lines_of_driver(wall, threads)
+    if len(own_threads) == len(threads):
+        return all_calls
+    own_calls = _calls_in(profile, wall, stretches, own_threads)
+    around = [named for named in _chain(profile, own_calls.large) if named.is_frame]
+    if _deepest(_of_program(around), stretches.length, _MIN_SHARE) is None:
+        return all_calls
+    frames = [named for named in _chain(profile, own_calls.special) if named.is_frame]
+    if any(_purpose([named]) is Purpose.WAIT for named in around):
+        return all_calls
+    if _deepest(_of_program(frames), stretches.length, _MIN_SHARE) is None:
+        return _Calls(large=own_calls.large, special=all_calls.special)
+    return own_calls
+
+
+def _lines_of_driver(wall: WallTime, threads: Sequence[Track]) -> list[Track]:
+    """The lines of the thread that marks the steps: its calls, and its frames of Python."""
+    if wall.driver is None:
+        return list(threads)
+    thread = wall.driver.name.removesuffix(FRAME_LINE_SUFFIX)
+    names = (thread, thread + FRAME_LINE_SUFFIX)
+    return [track for track in threads if track is wall.driver or track.name in names]
+
+
+def _calls_in(
+    profile: Profile, wall: WallTime, stretches: CoveredTime, threads: Sequence[Track]
+) -> _Calls:
     total = stretches.length
     classes = name_classes(profile)
     lengths_before = stretches.lengths_before()
     calls = _Calls({}, {})
-    for track in _threads(profile.trace):
+    for track in threads:
         for depth in range(track.lane_count):
             lane = track.lane(depth)
             rows = stretches.touched(lane.start, lane.end)

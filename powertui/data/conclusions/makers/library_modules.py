@@ -17,9 +17,13 @@ _PYTHON = """
 # What most programs speak to servers with: requests and urllib3
 _CLIENTS = "adapters sessions connectionpool poolmanager"
 _JAX = """
-    ad api api_util array array_methods batching callback compilation compiler control_flow core
-    dispatch indexing lax lax_numpy linear_util loops mlir partial_eval pjit pxla profiler prng
-    reductions slicing stages traceback_util tree_util ufuncs xla_bridge xla_metadata
+    abstract_arrays ad ad_checkpoint api api_util array array_constructors array_creation
+    array_methods batching buffer_callback callback compilation compilation_cache compiler
+    control_flow core custom_batching custom_derivatives dispatch einsum index_tricks indexing
+    jaxpr_util lax lax_numpy lax_reference linear_util loops mlir named_sharding partial_eval
+    partition_spec pjit pxla profiler prng reductions setops shard_map sharding_impls slicing
+    source_info_util stages tensor_contractions traceback_util tree_util ufunc_api ufuncs
+    window_functions windowed_reductions xla_bridge xla_metadata
 """
 _TENSORFLOW = """
     array_ops atomic_function autograph_ops concrete_function constant_op context

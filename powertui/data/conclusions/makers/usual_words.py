@@ -164,6 +164,12 @@ def _launch(words: CauseWords) -> Wording:
     )
 
 
+_LOCK_OR_LOOP = (
+    "See whether it waits for a lock: then hold that shorter in the other thread. Of a loop, do "
+    "the work in whole arrays."
+)
+
+
 def _called_python(words: CauseWords) -> Wording:
     who = f": {words.who}" if words.who else ""
     return Wording(
@@ -178,8 +184,10 @@ def _python(words: CauseWords) -> Wording:
     if words.cause.activities[:1] == (ActivityKind.CALLED_PYTHON,):
         return _called_python(words)
     who = words.who or "Python code"
+    next_step = python_time.advice(words.who, words.inquiry.framework)
     if words.cause.blame.calls_nothing and words.cause.blame.purpose is None:
         who += ", which calls no function then: it waits for a lock, or runs a loop"
+        next_step = _LOCK_OR_LOOP
     where = " in the steps" if len(words.wall.periods) else ""
     subject = "Python"
     if words.cause.blame.purpose is Purpose.INPUT:
@@ -188,7 +196,7 @@ def _python(words: CauseWords) -> Wording:
         sentence=f"{subject} takes {words.amount}{where}, while no operation runs: {who}.",
         short=f"Python {whole_percent(words.share)}",
         tool="timeline",
-        next=python_time.advice(words.who, words.inquiry.framework),
+        next=next_step,
     )
 
 
