@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from powertui import api
-from powertui.data.conclusions.conclusion import Conclusion, Kind
+from powertui.data.conclusions.conclusion import Conclusion, Confidence, Kind
 from powertui.data.conclusions.makers.time_causes import time_causes
 from powertui.data.conclusions.run_conclusions import run_conclusions
 from powertui.data.opened import Opened
@@ -268,6 +268,28 @@ def test_a_lock_is_waited_for_in_the_thread_of_the_steps_and_not_in_the_one_that
     assert first.kind is Kind.PYTHON
     assert "step in train.py:7, which calls no function then" in first.sentence
     assert first.next.startswith("See whether it waits for a lock")
+
+
+def test_steps_that_a_busy_machine_made_slow_do_not_count_beside_those_that_sleep(
+    tmp_path: Path,
+) -> None:
+    lengths = [10] * 80
+    for step in (19, 39, 59, 79):
+        lengths[step] = 300
+    for step in (1, 16, 40, 46, 48, 61, 63, 70):
+        lengths[step] = 40
+    first = _first(torch_json.write(tmp_path, _steps(lengths, [_WORK])))
+    assert "in 4 of 80 steps (every 20th)" in first.sentence
+
+
+def test_a_profile_of_microseconds_without_steps_shows_nothing(tmp_path: Path) -> None:
+    events = [event(("cpu_op", "aten::ones", 10, 60)), event(("cpu_op", "aten::add", 100, 80))]
+    run = torch_json.write(tmp_path, events)
+    (only,) = run_conclusions(run)
+    assert only.sentence == (
+        "The profile is too short to show what takes time: 170 µs, 2 events, and no step."
+    )
+    assert only.confidence is Confidence.UNSURE
 
 
 def test_a_first_step_that_takes_long_is_told_after_what_limits_the_run(tmp_path: Path) -> None:

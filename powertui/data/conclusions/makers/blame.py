@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
-from enum import Enum
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy.typing as npt
 
 from powertui.data.category import Category, work_category
 from powertui.data.conclusions.makers import library_modules
+from powertui.data.conclusions.makers.purposes import DECISIVE, PURPOSES, Purpose
 from powertui.data.model import Bools, Events, Int64s, ProcessKind, Trace, Track, UInt8s
 from powertui.data.opened import Profile
 from powertui.data.tools import activity
@@ -67,57 +67,6 @@ _WRAPPER = re.compile(
 _WAITS_FOR_RESULTS = re.compile(
     r"block_until_ready|array\.py(?::\d+|\(\d+\):) _value|^aten::(?:item|_local_scalar_dense)$"
     r"|^(?:cuda|hip)(?:Memcpy(?:Async)?|\w*Synchronize)$"
-)
-
-
-class Purpose(Enum):
-    """What a function is for, as far as its name shows."""
-
-    GARBAGE = "garbage"
-    CHECKPOINT = "checkpoint"
-    VALIDATION = "validation"
-    LOGGING = "logging"
-    CALLBACK = "callback"
-    INPUT = "input"
-    WAIT = "wait"
-
-
-_WORDS: dict[Purpose, tuple[str, ...]] = {
-    # The most telling first: a callback that saves is a checkpoint.
-    Purpose.GARBAGE: (
-        r"\bgc\W+collect\b",
-        r"built-in (?:function|method) collect\b",
-        r"\$gc\b",
-    ),
-    Purpose.CHECKPOINT: (
-        r"check_?point",
-        r"\bsavez?(?:_|\b)|_save(?:_|\b)",
-        r"serializ|pickle|\bdump|state_dict|orbax",
-        r"SaveV2|SaveSlices|ShardedFilename",
-    ),
-    Purpose.VALIDATION: (
-        r"(?:^|[^a-z])(?:eval|valid(?!ate_?(?:input|arg|shape))|test_step|predict)",
-    ),
-    Purpose.LOGGING: (
-        r"summary|histogram|add_scalar|metrics?_writer|report",
-        r"(?:write|record|flush|append|post|push|send|publish|upload)_(?:scalars?|metrics?|stat(?:s|istics)|loss(?:es)?)\b",
-        r"(?:^|[^a-z])log(?:s|ger|ging|_|\b)|\bprint\b",
-        r"wandb|mlflow|tensorboard",
-    ),
-    Purpose.CALLBACK: (r"callback|\bon_(?:train|test|epoch|batch|predict)|_hook\b",),
-    Purpose.INPUT: (
-        r"__getitem__|data_?load|pre_?fetch|collate|decode|augment|resize|im_?read|pre_?process|tokeni[sz]",
-        r"(?:^|[^a-z])(?:load|read|fetch|prepare)_|next_batch|next_data|transform_",
-    ),
-    Purpose.WAIT: (r"\b(?:sleep|acquire|lock|select|poll|recv|wait|accept)\b",),
-}
-_PURPOSES = tuple(
-    (purpose, re.compile("|".join(words), re.IGNORECASE)) for purpose, words in _WORDS.items()
-)
-# Operations that decide what a stretch between steps is for, however short they are.
-DECISIVE: tuple[tuple[Purpose, re.Pattern[str]], ...] = (
-    (Purpose.LOGGING, re.compile(r"Write\w*Summary|FlushSummaryWriter|HistogramSummary")),
-    (Purpose.CHECKPOINT, re.compile(r"SaveV2|ShardedFilename|MergeV2Checkpoints|torch::save")),
 )
 
 
@@ -261,7 +210,7 @@ def _deepest(chain: Sequence[Named], total: int, share: float) -> Named | None:
 def _purpose(chain: Sequence[Named]) -> Purpose | None:
     # "_read_status" of a client reads an answer, and no input.
     names = [named.name for named in chain if not library_modules.is_client(_module(named.name))]
-    for purpose, pattern in _PURPOSES:
+    for purpose, pattern in PURPOSES:
         if any(pattern.search(name) for name in names):
             return purpose
     return None

@@ -7,7 +7,7 @@ import numpy as np
 from powertui.data.conclusions.conclusion import Confidence, Kind
 from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.conclusions.makers import python_time
-from powertui.data.conclusions.makers.blame import Purpose
+from powertui.data.conclusions.makers.purposes import Purpose
 from powertui.data.conclusions.makers.time_causes import TimeCause
 from powertui.data.conclusions.words import percent, seconds, whole_percent
 from powertui.data.model import PS_PER_S
@@ -138,9 +138,20 @@ WHAT_TO_DO = {
     Kind.VALIDATION: "Evaluate less often, on fewer batches, or beside the training.",
     Kind.LOGGING: "Log less often, or in the background.",
     Kind.INPUT: "Look at what these batches need: larger files, a refilled shuffle buffer.",
+    Kind.WAITING: "See what it waits for: another thread, a file, or time to pass.",
     Kind.RECOMPILATION: "Keep the shapes of inputs the same, and pass numbers as tensors.",
     Kind.COMPILATION: "Compiling happens once for each shape: profile later steps, or keep the "
     "shapes of inputs the same.",
+}
+
+
+WAITS_IN_WORDS = {
+    "acquire": "a lock (acquire)",
+    "waitpid": "another process (waitpid)",
+    **dict.fromkeys(("poll", "select"), "another process or the network"),
+    **dict.fromkeys(("recv", "recv_into", "recvfrom"), "an answer over the network"),
+    "connect": "a connection over the network",
+    "accept": "a request over the network",
 }
 
 
@@ -165,8 +176,12 @@ def _subject_of_few(words: CauseWords) -> tuple[str, str]:
     """(what takes the time, whom to name for it at the end of the sentence)."""
     cause = words.cause
     subject = _FEW_SUBJECTS.get(cause.kind)
+    if cause.kind is Kind.VALIDATION and cause.blame.purpose is not Purpose.VALIDATION:
+        subject = "Preparing and ending validation"
     if subject is not None:
-        return subject, f": {words.who}" if words.who else ""
+        waits_in = cause.blame.waits_in if cause.kind is Kind.WAITING else ""
+        who = words.who or WAITS_IN_WORDS.get(waits_in, waits_in)
+        return subject, f": {who}" if who else ""
     first = cause.activities[0] if cause.activities else None
     if words.who:
         if cause.blame.purpose is Purpose.CALLBACK:

@@ -12,10 +12,10 @@ from powertui.data.conclusions.makers.blame import (
     NOBODY,
     Blame,
     Named,
-    Purpose,
     blame,
     dispatched,
 )
+from powertui.data.conclusions.makers.purposes import Purpose
 from powertui.data.conclusions.makers.writing import writing_stretches
 from powertui.data.model import Int64s
 from powertui.data.opened import Profile
@@ -33,6 +33,10 @@ _MAIN_SHARE = 0.9
 # Those that take nearly as much as the least of them are told with them: of ten equal ones nine
 # hold nine tenths. Chosen, not measured.
 _MIN_LIKE_THE_MAIN = 0.5
+# Where the next one takes less than this share of the one before, and those before hold most of the
+# time, the others are slow for reasons of their own. Chosen, not measured: four sleeps of 300 ms
+# stood beside five steps of 50 ms on a busy machine.
+_MAX_AFTER_GAP = 0.3
 # Slow steps have a cause of their own where they take so many times as long for it as usual ones do
 # for the same; else chance made them slow. Chosen, not measured.
 _MIN_TIMES_USUAL = 2.0
@@ -208,7 +212,7 @@ def _few(
         if 2 * working > ps and ActivityKind.COMPUTING in activities:
             return None
     return TimeCause(
-        kind=_kind_of_few(extra, activities, blamed, slow),
+        kind=_kind_of_few(extra, activities, blamed, slow, is_around=_is_around(wall, part, slow)),
         ps=ps,
         part=part,
         activities=_largest_first(extra, activities),
@@ -258,6 +262,7 @@ def _main_slow(
     largest_first = np.sort(took)[::-1]
     needed = _MAIN_SHARE * took.sum()
     count = int(np.searchsorted(np.cumsum(largest_first), needed)) + 1
+    count = min(count, _before_the_gap(largest_first))
     least = largest_first[:count].min(initial=took.max(initial=0))
     main = np.flatnonzero(took >= _MIN_LIKE_THE_MAIN * least)
     rows = rows[main]
@@ -267,14 +272,38 @@ def _main_slow(
     return rows, CoveredTime(lo[has_length], hi[has_length])
 
 
+def _before_the_gap(largest_first: Int64s) -> int:
+    """How many took far longer than the rest, if these hold most of all the time."""
+    is_gap = largest_first[1:] < _MAX_AFTER_GAP * largest_first[:-1]
+    holds_most = 2 * np.cumsum(largest_first)[:-1] > largest_first.sum()
+    gaps = np.flatnonzero(is_gap & holds_most)
+    return int(gaps[0]) + 1 if len(gaps) else len(largest_first)
+
+
 def _largest_first(times: Int64s, activities: tuple[ActivityKind, ...]) -> tuple[ActivityKind, ...]:
     going_on = [kind for kind in activities if times[kind] > 0]
     return tuple(sorted(going_on, key=lambda kind: -int(times[kind])))
 
 
+def _is_around(wall: WallTime, part: RunPart, slow: Int64s) -> bool:
+    """Whether an evaluation runs after most of these steps."""
+    if part is not RunPart.BETWEEN or not len(slow):
+        return False
+    evaluating = wall.evaluations.inside(wall.periods.mark_end[slow], wall.periods.end[slow])
+    return bool(2 * (evaluating > 0).sum() > len(slow))
+
+
 def _kind_of_few(
-    extra: Int64s, activities: tuple[ActivityKind, ...], blamed: Blame, slow: Int64s
+    extra: Int64s,
+    activities: tuple[ActivityKind, ...],
+    blamed: Blame,
+    slow: Int64s,
+    *,
+    is_around: bool,
 ) -> Kind:
+    """What slow steps took longer for. `is_around`: an evaluation runs there, too; its datasets are
+    made then, and its function is traced.
+    """
     if activities == (ActivityKind.COMPILING,):
         is_again = (slow >= _STARTING_STEPS).sum() >= _MIN_COMPILED_AGAIN
         return Kind.RECOMPILATION if is_again else Kind.COMPILATION
@@ -283,6 +312,8 @@ def _kind_of_few(
             return Kind.INPUT
         if ActivityKind.WAITING_FOR_REPLICA in activities:
             return Kind.STRAGGLER
+    if is_around and blamed.purpose in (None, Purpose.INPUT):
+        return Kind.VALIDATION
     if blamed.purpose in _OF_PURPOSE:
         return _OF_PURPOSE[blamed.purpose]
     if not slow.any():  # the first step alone

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from powertui.data.conclusions.conclusion import Confidence, Kind
 from powertui.data.conclusions.makers import computing, python_time
-from powertui.data.conclusions.makers.blame import Purpose
 from powertui.data.conclusions.makers.cause_words import (
     PURPOSES_IN_WORDS,
     RECORD_FRAMES,
+    WAITS_IN_WORDS,
     WHAT_TO_DO,
     CauseWords,
     Wording,
@@ -18,6 +18,7 @@ from powertui.data.conclusions.makers.cause_words import (
     words_between,
     words_of_few,
 )
+from powertui.data.conclusions.makers.purposes import Purpose
 from powertui.data.conclusions.words import whole_percent
 from powertui.data.tools import framework_advice
 from powertui.data.tools.activity import ActivityKind
@@ -203,7 +204,11 @@ def _python(words: CauseWords) -> Wording:
 def _waiting(words: CauseWords) -> Wording:
     waits_in = words.cause.blame.waits_in
     caller = words.who or "the program"
-    who = f"{_WAITS.get(waits_in, waits_in)}, called by {caller}" if waits_in else f"in {caller}"
+    who = (
+        f"{WAITS_IN_WORDS.get(waits_in, waits_in)}, called by {caller}"
+        if waits_in
+        else f"in {caller}"
+    )
     return Wording(
         sentence=f"Waiting takes {words.amount}: {who}.",
         short=f"waiting {whole_percent(words.share)}",
@@ -211,16 +216,6 @@ def _waiting(words: CauseWords) -> Wording:
         next="See what the function waits for: another thread, a file, or time to pass.",
         confidence=Confidence.LIKELY,
     )
-
-
-_WAITS = {
-    "acquire": "a lock (acquire)",
-    "waitpid": "another process (waitpid)",
-    **dict.fromkeys(("poll", "select"), "another process or the network"),
-    **dict.fromkeys(("recv", "recv_into", "recvfrom"), "an answer over the network"),
-    "connect": "a connection over the network",
-    "accept": "a request over the network",
-}
 
 
 def _unknown(words: CauseWords) -> Wording:
@@ -256,7 +251,7 @@ def _evaluation(words: CauseWords) -> Wording:
 def _purposeful(words: CauseWords) -> Wording:
     subject = PURPOSES_IN_WORDS[words.cause.kind]
     who = f": {words.who}" if words.who else ""
-    waits_for = _WAITS.get(words.cause.blame.waits_in)
+    waits_for = WAITS_IN_WORDS.get(words.cause.blame.waits_in)
     if who and waits_for is not None:
         who += f", which waits for {waits_for}"
     return Wording(

@@ -7,10 +7,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from powertui.data.conclusions.conclusion import Conclusion, Cost, Evidence, Kind, Stretch
+from powertui.data.conclusions.conclusion import (
+    Conclusion,
+    Confidence,
+    Cost,
+    Evidence,
+    Kind,
+    Stretch,
+)
 from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.conclusions.makers import step_parts
-from powertui.data.conclusions.makers.cause_words import CauseWords
+from powertui.data.conclusions.makers.cause_words import CauseWords, short_time
 from powertui.data.conclusions.makers.time_causes import TimeCause, time_causes
 from powertui.data.conclusions.makers.usual_words import cause_wording
 from powertui.data.model import PS_PER_S
@@ -25,6 +32,10 @@ _MIN_SHARE = 0.05
 # is told of the rest, too. Chosen, not measured.
 _MIN_COMPILED_SHARE = 0.25
 
+# A profile of a host without steps that is shorter says nothing of the program: the first call of
+# an operation takes 30 to 100 µs (torch 2.14), and starting the profiler as much again.
+_MIN_LENGTH_WITHOUT_STEPS_PS = 1_000_000_000
+
 
 def wall_time_causes(inquiry: Inquiry) -> Iterator[Conclusion]:
     """Every cause that takes much of the time, and the largest one in any case.
@@ -34,6 +45,9 @@ def wall_time_causes(inquiry: Inquiry) -> Iterator[Conclusion]:
     """
     profile = inquiry.profile
     wall = account.wall_time(profile)
+    if _is_too_short(inquiry, wall):
+        yield _too_short(wall, profile.trace.event_count)
+        return
     causes = time_causes(profile, wall)
     largest = causes[:1]
     has_device = inquiry.steps.has_device
@@ -59,6 +73,29 @@ def wall_time_causes(inquiry: Inquiry) -> Iterator[Conclusion]:
             if cause is usual and compiled_ps >= _MIN_COMPILED_SHARE * wall.length:
                 words = replace(words, compiled_ps=compiled_ps)
             yield _conclusion(words)
+
+
+def _is_too_short(inquiry: Inquiry, wall: WallTime) -> bool:
+    """Whether a profile of a host shows little more than the profiler's own start."""
+    return (
+        not inquiry.steps.has_device
+        and not len(wall.periods)
+        and wall.length < _MIN_LENGTH_WITHOUT_STEPS_PS
+    )
+
+
+def _too_short(wall: WallTime, event_count: int) -> Conclusion:
+    events = "1 event" if event_count == 1 else f"{event_count:,} events"
+    return Conclusion(
+        kind=Kind.UNKNOWN_TIME,
+        sentence="The profile is too short to show what takes time: "
+        f"{short_time(wall.length)}, {events}, and no step.",
+        short="too short",
+        confidence=Confidence.UNSURE,
+        evidence=Evidence("timeline"),
+        next="Record several steps.",
+        doubt="The first call of an operation and the profiler's start may take all of it.",
+    )
 
 
 def _is_beside_steps(cause: TimeCause) -> bool:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from powertui.data.conclusions.makers.blame import DECISIVE, Purpose
+from powertui.data.conclusions.makers.purposes import DECISIVE, Purpose
 from powertui.data.model import Events, Int64s
 from powertui.data.opened import Profile
 from powertui.data.tools.covered_time import CoveredTime, union

@@ -1,0 +1,57 @@
+"""What functions and operations are for, as far as their names show."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+
+
+class Purpose(Enum):
+    """What a function is for, as far as its name shows."""
+
+    GARBAGE = "garbage"
+    CHECKPOINT = "checkpoint"
+    VALIDATION = "validation"
+    LOGGING = "logging"
+    CALLBACK = "callback"
+    INPUT = "input"
+    WAIT = "wait"
+
+
+_WORDS: dict[Purpose, tuple[str, ...]] = {
+    # The most telling first: a callback that saves is a checkpoint.
+    Purpose.GARBAGE: (
+        r"\bgc\W+collect\b",
+        r"built-in (?:function|method) collect\b",
+        r"\$gc\b",
+    ),
+    Purpose.CHECKPOINT: (
+        r"check_?point",
+        r"\bsavez?(?:_|\b)|_save(?:_|\b)",
+        r"serializ|pickle|\bdump|state_dict|orbax",
+        r"SaveV2|SaveSlices|ShardedFilename",
+    ),
+    Purpose.VALIDATION: (
+        r"(?:^|[^a-z])(?:eval|valid(?!ate_?(?:input|arg|shape))|test_step|predict)",
+    ),
+    Purpose.LOGGING: (
+        r"summary|histogram|add_scalar|metrics?_writer|report",
+        r"(?:write|record|flush|append|post|push|send|publish|upload)_(?:scalars?|metrics?|stat(?:s|istics)|loss(?:es)?)\b",
+        r"(?:^|[^a-z])log(?:s|ger|ging|_|\b)|\bprint\b",
+        r"wandb|mlflow|tensorboard",
+    ),
+    Purpose.CALLBACK: (r"callback|\bon_(?:train|test|epoch|batch|predict)|_hook\b",),
+    Purpose.INPUT: (
+        r"__getitem__|data_?load|pre_?fetch|collate|decode|augment|resize|im_?read|pre_?process|tokeni[sz]",
+        r"(?:^|[^a-z])(?:load|read|fetch|prepare)_|next_batch|next_data|transform_",
+    ),
+    Purpose.WAIT: (r"\b(?:sleep|acquire|lock|select|poll|recv|wait|accept)\b",),
+}
+PURPOSES = tuple(
+    (purpose, re.compile("|".join(words), re.IGNORECASE)) for purpose, words in _WORDS.items()
+)
+# Operations that decide what a stretch between steps is for, however short they are.
+DECISIVE: tuple[tuple[Purpose, re.Pattern[str]], ...] = (
+    (Purpose.LOGGING, re.compile(r"Write\w*Summary|FlushSummaryWriter|HistogramSummary")),
+    (Purpose.CHECKPOINT, re.compile(r"SaveV2|ShardedFilename|MergeV2Checkpoints|torch::save")),
+)
