@@ -4,12 +4,17 @@ called. Names of ops are unique in a program.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
 from powertui.data.hlo import Instruction, Module
 from powertui.value_types import dataclass
+
+# Graphviz 2.42 refuses a quoted text of 16,384 bytes; four bytes are one character at most.
+_MAX_DOT_CHARS = 4000
+_MAX_SHAPE_CHARS = 120  # of a box: more is wider than what it stands among (chosen, not measured)
 
 
 @dataclass(frozen=True)
@@ -162,7 +167,7 @@ def program_dot(graph: ProgramGraph, names: set[str] | None = None) -> str:
         lines.append(f"    label={_quoted(computation)};")
         for name in kept:
             op = graph.module.instructions[name]
-            label = f"{name}\n{op.opcode}\n{op.shape}"
+            label = f"{name}\n{op.opcode}\n{_short_shape(op.shape)}"
             lines.append(f"    {_quoted(name)} [label={_quoted(label)}];")
         lines.append("  }")
     for name, op in graph.module.instructions.items():
@@ -179,8 +184,20 @@ def program_dot(graph: ProgramGraph, names: set[str] | None = None) -> str:
     return "\n".join([*lines, "}"])
 
 
+def _short_shape(shape: str) -> str:
+    """A shape that a box can hold: that of a loop's tuple may have thousands of parts."""
+    if len(shape) <= _MAX_SHAPE_CHARS:
+        return shape
+    return f"{shape[:_MAX_SHAPE_CHARS]}…"
+
+
 def _quoted(text: str) -> str:
-    """A text as Graphviz reads it: quotes and backslashes are marked."""
+    """A text as Graphviz reads it: quotes and backslashes are marked, and what is too long ends
+    with a digest, so that two names stay two.
+    """
     words = "".join(character for character in text if character == "\n" or character.isprintable())
+    if len(words) > _MAX_DOT_CHARS:
+        digest = zlib.crc32(words.encode("utf-8", "replace"))
+        words = f"{words[:_MAX_DOT_CHARS]}… {digest:08x}"
     marked = words.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{marked}"'

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from powertui.data.columns import Field, columns_of
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S
+from powertui.data.opened import Profile
 from powertui.data.table import Fact, Place, Result, Table
 from powertui.data.tools.registry import Question
 from powertui.data.training import checkpoints
@@ -28,11 +29,12 @@ _NAMES = {
     PAUSE: "gap",
 }
 _CHECKPOINT, _TRACING, _GAP = "checkpoint", "tracing", "gap"
+_START, _FIRST_STEP, _TRACED_STEP = "start", "first step", "first step, with tracing"
 _BEFORE, _AFTER = "before", "after"
 _MAX_ENERGIES = 2000  # spans with joules of their own: 0.2 ms each. Kinds have theirs all the same.
 _NOTE = (
-    "The spans follow each other without holes; they add up to the whole. Of a start, tracing is "
-    "known where a profile covers it."
+    "The spans follow each other without holes; they add up to the whole. The first step and "
+    "tracing are known where a profile covers them."
 )
 _LOGGER_NOTE = (
     "Training contains the five spans before it. Evaluation and prediction count where the session "
@@ -122,7 +124,7 @@ def _training_spans(energy: TrainingEnergy, lo: int, hi: int) -> list[_Span]:
         at = end
     if at < hi:
         spans.append(_Span(_AFTER, at, hi))
-    return list(_joined(_with_tracing(spans, energy)))
+    return list(_joined(_with_profile(spans, energy)))
 
 
 def _name(kind: str, ns: tuple[int, int], saved: tuple[SavedCheckpoint, ...]) -> str:
@@ -131,20 +133,65 @@ def _name(kind: str, ns: tuple[int, int], saved: tuple[SavedCheckpoint, ...]) ->
     return _NAMES[kind]
 
 
-def _with_tracing(spans: Sequence[_Span], energy: TrainingEnergy) -> Iterator[_Span]:
-    """The same spans, with the part of them in which the profile in front shows tracing."""
+def _with_profile(spans: Sequence[_Span], energy: TrainingEnergy) -> Iterator[_Span]:
+    """The same spans, with what the profile in front shows of them: the first step, tracing."""
     profile = energy.seen.profile
-    phases = profile.epochs.phases if profile is not None else ()
-    traced = [(phase.start, phase.end) for phase in phases if phase.name == _TRACING]
+    if profile is None:
+        yield from spans
+        return
+    shown = [
+        _Span(_TRACING, phase.start, phase.end)
+        for phase in profile.epochs.phases
+        if phase.name == _TRACING
+    ]
+    first = _first_step(profile, spans)
+    if first is not None:
+        outside = [span for span in shown if span.end <= first.start or span.start >= first.end]
+        if len(outside) < len(shown):
+            first = first._replace(kind=_TRACED_STEP)
+        shown = [*outside, first]
+        spans = list(_before_first_step(spans, first.start))
+    yield from _laid_over(spans, sorted(shown, key=lambda span: span.start))
+
+
+def _first_step(profile: Profile, spans: Sequence[_Span]) -> _Span | None:
+    """The first step of the training, where the profile holds it.
+
+    Steps are numbered from 0 or 1, in each epoch anew with some. So there must have been no time
+    for another step before: the real first one traces, and takes no less time.
+    """
+    steps = profile.steps
+    if not len(steps) or steps.inferred or int(steps.number[0]) not in (0, 1):
+        return None
+    start, length = int(steps.start[0]), int(steps.lengths()[0])
+    begin = next((span.start for span in spans if span.kind != _BEFORE), None)
+    if begin is None or not 0 <= start - begin < length:
+        return None
+    return _Span(_FIRST_STEP, start, start + length)
+
+
+def _before_first_step(spans: Sequence[_Span], first_ps: int) -> Iterator[_Span]:
+    """The same spans; what precedes the first step of the training is its start."""
+    for span in spans:
+        if span.kind == _BEFORE or span.start >= first_ps:
+            yield span
+            continue
+        yield _Span(_START, span.start, min(span.end, first_ps))
+        if span.end > first_ps:
+            yield span._replace(start=first_ps)
+
+
+def _laid_over(spans: Sequence[_Span], shown: Sequence[_Span]) -> Iterator[_Span]:
+    """The spans, with others over them."""
     for span in spans:
         at = span.start
-        for start, end in traced:
-            start, end = max(start, at), min(end, span.end)
+        for over in shown:
+            start, end = max(over.start, at), min(over.end, span.end)
             if start >= end:
                 continue
             if start > at:
                 yield _Span(span.kind, at, start)
-            yield _Span(_TRACING, start, end)
+            yield _Span(over.kind, start, end)
             at = end
         if at < span.end:
             yield _Span(span.kind, at, span.end)

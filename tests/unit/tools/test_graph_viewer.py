@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +88,54 @@ def test_names_of_a_program_are_no_code_of_graphviz(graph: ProgramGraph) -> None
     assert '  "fusion" -> "square";' in lines
     assert '  "sum" -> "fusion" [style=dotted];' in lines
     assert not any('"a"' in line for line in lines)
+
+
+HOSTILE = (
+    '"',
+    "\\",
+    'a\\"',
+    '\\\\"];evil [label="x',
+    "<b>x</b>",
+    "\\N\\G",
+    "}{",
+    "//x",
+    "a\nb",
+    "\x00\x1b[31m\u202e",
+    "subgraph",
+    "α",
+    "y" * 20_000,
+    "y" * 20_001,
+)
+
+
+def hostile_dot() -> str:
+    """A program in which each op with a hostile name reads the one before."""
+    proto: Any = schemas.message("HloModule")()
+    proto.name, proto.entry_computation_name = '"g\\', "main"
+    main = proto.computations.add(name='"];evil', id=1, root_id=len(HOSTILE))
+    for number, name in enumerate(HOSTILE, 1):
+        op = main.instructions.add(name=name, opcode=name, id=number)
+        op.shape.element_type = 13
+        op.shape.tuple_shapes.extend([op.shape] * 2)
+        if number > 1:
+            op.operand_ids.append(number - 1)
+    return program_dot(ProgramGraph(Module(proto.name, "7", proto)))
+
+
+def test_no_text_of_a_graph_is_longer_than_graphviz_takes() -> None:
+    written = hostile_dot()
+    assert max(map(len, re.findall(r'"(?:[^"\\]|\\.)*"', written))) < 16_000
+    names = {line for line in written.splitlines() if line.startswith('    "yyy')}
+    assert len(names) == 2
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+def test_graphviz_draws_every_name_as_a_box_of_its_own() -> None:
+    drawn = subprocess.run(["dot", "-Tplain"], input=hostile_dot().encode(), capture_output=True)
+    assert (drawn.returncode, drawn.stderr) == (0, b"")
+    kinds = [line.partition(b" ")[0] for line in drawn.stdout.splitlines()]
+    assert kinds.count(b"node") == len(HOSTILE)
+    assert kinds.count(b"edge") == len(HOSTILE) - 1
 
 
 def ask(path: Path, choice: str = "") -> Result:

@@ -132,6 +132,38 @@ def test_the_spans_of_a_long_training_add_up_to_the_whole(shared_data: Path) -> 
         assert sum(row["joules"] for row in kinds.values()) == pytest.approx(whole_j, rel=1e-9)
 
 
+def test_the_first_step_is_a_span_of_its_own_where_the_profile_holds_it(data: Path) -> None:
+    from powertui import demo
+
+    (result,) = answers(Path(demo.folder()))
+    kinds = {row["kind"]: row for row in rows(result["kinds"])}
+    assert list(kinds)[:4] == ["before", "start", "first step, with tracing", "training"]
+    first = kinds["first step, with tracing"]
+    assert first["total_s"] == pytest.approx(1.522, abs=0.001)
+    facts = {fact.id: fact.value for fact in result.facts}
+    assert sum(result["spans"]["length_s"].values) == facts["whole_s"]
+
+
+def test_step_0_of_a_later_epoch_is_not_the_first_step_of_the_training(shared_data: Path) -> None:
+    """Its sessions profile steps 0 … of other epochs than the first."""
+    for result in answers(shared_data / "own" / "long_training"):
+        assert not [row for row in rows(result["kinds"]) if row["kind"].startswith("first step")]
+
+
+def test_a_folder_without_a_profile_has_its_spans_too(
+    shared_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs = shared_data / "own" / "long_training" / "logs"
+    for path in logs.rglob("events.out.tfevents.*"):
+        copy = tmp_path / path.relative_to(logs)
+        copy.parent.mkdir(exist_ok=True)
+        copy.write_bytes(path.read_bytes())
+    assert cli.main(["report", str(tmp_path), "--tool", "end_to_end", "--json"]) == 0
+    spans_told = told(json.loads(capsys.readouterr().out), "kinds")
+    kinds = [row["kind"] for row in spans_told]
+    assert kinds == ["start, with the first steps", "training", "gap", "after"]
+
+
 def test_a_run_that_is_opened_alone_says_why_it_has_no_spans(data: Path) -> None:
     from powertui import demo
     from powertui.data.opened import Opened
