@@ -1,5 +1,5 @@
 """Mutated pickles: nothing is run and nothing is imported, and each is read or refused with a
-sentence. POWERTUI_FUZZ_EXAMPLES says how many.
+sentence. POWERTUI_FUZZ_EXAMPLES says how many, POWERTUI_FUZZ_SEED which.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _seeds() -> list[bytes]:
 
 
 def _mutants(count: int) -> Iterator[bytes]:
-    chance = random.Random(34)
+    chance = random.Random(int(os.environ.get("POWERTUI_FUZZ_SEED", "34")))
     seeds = _seeds()
     for _ in range(count):
         data = bytearray(chance.choice(seeds))

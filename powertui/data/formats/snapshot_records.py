@@ -22,7 +22,7 @@ import numpy as np
 
 from powertui.data.formats.plain_pickle import FoldedAway, ItemList, PlainPickle, items_of
 from powertui.data.formats.stat_columns import wrap
-from powertui.data.model import Floats, Int64s
+from powertui.data.model import Floats, Int32s, Int64s
 
 # What events do, by the allocator's words. `free_requested` comes before `free_completed`, when no
 # stream uses the memory any more.
@@ -37,7 +37,9 @@ _ACTIONS = (
     "oom",
     "snapshot",
 )
-ALLOC, FREE, _REQUESTED, SEGMENT_ALLOC, SEGMENT_FREE, SEGMENT_MAP, SEGMENT_UNMAP, OOM, _ = range(9)
+ALLOC, FREE, FREE_REQUESTED, SEGMENT_ALLOC, SEGMENT_FREE, SEGMENT_MAP, SEGMENT_UNMAP, OOM, _ = (
+    range(9)
+)
 _OTHER_ACTION = len(_ACTIONS)
 _ACTION_NUMBERS = {action: number for number, action in enumerate(_ACTIONS)}
 _MAX_BYTES = 1 << 60  # more than any device has
@@ -259,17 +261,17 @@ class SnapshotRecords:
         for rows in _runs(listed, _SegmentRow):
             yield from self.segments[rows.start : rows.stop]
 
-    def event_rows(self, top: Any) -> list[Int64s]:
-        """The rows of the events of each device, in their order."""
+    def event_rows(self, top: Any) -> list[Int32s]:
+        """The rows of the events of each device, in their order: no file holds 2³¹ of them."""
         traces = items_of(top).get("device_traces")
         devices = []
         left = len(self.action)  # no event is listed twice
         for listed in traces.items if isinstance(traces, ItemList) else []:
-            rows = [np.arange(run.start, run.stop, dtype=np.int64) for run in _runs(listed, _Event)]
+            rows = [np.arange(run.start, run.stop, dtype=np.int32) for run in _runs(listed, _Event)]
             left -= sum(map(len, rows))
             if left < 0:
                 break
-            devices.append(np.concatenate([np.zeros(0, np.int64), *rows]))
+            devices.append(np.concatenate([np.zeros(0, np.int32), *rows]))
         return devices
 
 

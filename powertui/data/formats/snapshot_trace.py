@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -18,6 +19,7 @@ from powertui.data.formats.registry import Progress
 from powertui.data.formats.snapshot_records import (
     ALLOC,
     FREE,
+    FREE_REQUESTED,
     OOM,
     SEGMENT_ALLOC,
     SEGMENT_FREE,
@@ -47,7 +49,7 @@ from powertui.data.model.allocations import AllocationTexts, AllocatorLog, Memor
 from powertui.errors import UnreadableFile
 
 _MAX_DEVICES = 1000  # no machine has more
-_MEMORY_TIMES = 3  # bytes of memory for each byte of a snapshot: measured, with numpy's copies
+_MEMORY_TIMES = 4  # bytes of memory for each byte of a snapshot: 3.97 of the shortest records
 _MAX_OOM = 20  # that are told one by one
 _MAX_STACK_FRAMES = 60  # of a stack that is shown
 # The lines of a device, and the actions on each.
@@ -77,10 +79,30 @@ def load(source: OpenedFile, progress: Progress, format: str) -> Trace:
 
 
 class _EventStats:
-    """What the snapshot says of each event (model.StatSource)."""
+    """What the snapshot says of each event (model.StatSource).
+
+    Address and size of what was allocated and given back are those of the logs: a long snapshot
+    has no room for them twice.
+    """
 
     def __init__(self, records: SnapshotRecords) -> None:
         self._records = records
+        self.logs: Sequence[AllocatorLog] = ()
+        action = np.frombuffer(records.action, np.uint8)
+        self._other_rows = np.flatnonzero(~np.isin(action, (ALLOC, FREE, FREE_REQUESTED)))
+        self._other_sizes = np.frombuffer(records.size, np.int64)[self._other_rows]
+        self._other_addresses = np.frombuffer(records.address, np.int64)[self._other_rows]
+
+    def _memory(self, row: int) -> tuple[int, int] | None:
+        """(bytes, address) of an event; None where no log holds it."""
+        place = int(np.searchsorted(self._other_rows, row))
+        if place < len(self._other_rows) and self._other_rows[place] == row:
+            return int(self._other_sizes[place]), int(self._other_addresses[place])
+        for log in self.logs:
+            found = np.flatnonzero(log.order == row)
+            if len(found):
+                return int(log.size[found[0]]), int(log.address[found[0]])
+        return None
 
     def event_stats(self, position: int) -> tuple[Stat, ...]:
         """Bytes, address and the stack of calls."""
@@ -88,10 +110,12 @@ class _EventStats:
         row = position - 1
         if not 0 <= row < len(records.action):
             return ()
-        stats = [
-            Stat("bytes", records.size[row], "int64"),
-            Stat("address", hex(records.address[row] & (1 << 64) - 1), "str"),
-        ]
+        stats = []
+        memory = self._memory(row)
+        if memory is not None:
+            size, address = memory
+            stats.append(Stat("bytes", size, "int64"))
+            stats.append(Stat("address", hex(address & (1 << 64) - 1), "str"))
         number = records.stack[row]
         if number >= 0:
             frames = [records.frames[frame] for frame in records.stacks[number]]
@@ -108,7 +132,7 @@ class _Device(NamedTuple):
     """The events of one device, by time, and what the snapshot found there at its end."""
 
     number: int
-    rows: Int64s  # of the records
+    rows: Int32s  # of the records
     times: Int64s  # ps
     action: UInt8s
     size: Int64s
@@ -124,7 +148,7 @@ class _Assembly:
         source: OpenedFile,
         records: SnapshotRecords,
         segments: list[Segment],
-        devices: list[Int64s],
+        devices: list[Int32s],
         format: str,
     ) -> None:
         self._records = records
@@ -163,6 +187,7 @@ class _Assembly:
         codes = np.array(code_of_stack, np.uint32)
         stacks = np.frombuffer(records.stack, np.int32)
         logs = []
+        last = self._last_device()
         for device in self._with_blocks():
             process = builder.process(f"GPU {device.number} memory", (), stats)
             for key, (label, actions) in enumerate(_LINES):
@@ -172,12 +197,14 @@ class _Assembly:
                     device.times[on_line],
                     np.zeros(len(rows), np.int64),
                     codes[stacks[rows]],
-                    (rows + 1).astype(np.uint64),
+                    (rows + 1).astype(np.uint32),
                 )
                 process.add(key, label, line)
             self._tell_out_of_memory(device)
-            logs.append(self._log(device))
+            is_last = device.number == last
+            logs.append(self._log(device, is_last=is_last))
             del device, rows, on_line, line
+        stats.logs = tuple(logs)
         # Columns of a large snapshot: an event takes about fifty bytes in the file, and eight in
         # each of them.
         self._devices = []
@@ -188,9 +215,21 @@ class _Assembly:
         span = trace.span
         return replace(trace, allocators=tuple(logs), counters=counters, span=span)
 
+    def _forget_columns(self) -> None:
+        """Let go of what the logs hold now."""
+        self._size = np.zeros(0, np.int64)
+        self._records.address = array("q")
+        self._records.size = array("q")
+
     def _forget_times(self) -> None:
         self._time_us = np.zeros(0, np.int64)
         self._records.time_us = array("q")
+
+    def _last_device(self) -> int:
+        """The number of the last device that anything is known of."""
+        with_events = [number for number, rows in enumerate(self._devices) if len(rows)]
+        with_segments = [min(segment.device, _MAX_DEVICES) for segment in self._segments]
+        return max([*with_events, *with_segments], default=-1)
 
     def _with_blocks(self) -> Iterator[_Device]:
         by_device: dict[int, list[Segment]] = {}
@@ -200,7 +239,7 @@ class _Assembly:
             if number < len(self._devices):
                 rows = self._devices[number]
             else:
-                rows = np.zeros(0, np.int64)
+                rows = np.zeros(0, np.int32)
             segments = by_device.get(number, [])
             if not len(rows) and not segments:
                 continue
@@ -236,8 +275,11 @@ class _Assembly:
                 warning += f" ({line})"
             self._builder.findings.add(warning, f"GPU {device.number}")
 
-    def _log(self, device: _Device) -> AllocatorLog:
-        """The allocations of a device, those from before its first event first."""
+    def _log(self, device: _Device, *, is_last: bool) -> AllocatorLog:
+        """The allocations of a device, those from before its first event first.
+
+        `is_last`: no other device needs the records' columns any more.
+        """
         records = self._records
         is_event = np.isin(device.action, (ALLOC, FREE))
         rows = device.rows[is_event]
@@ -248,7 +290,9 @@ class _Assembly:
         address = np.frombuffer(records.address, np.int64)[rows]
         before = np.flatnonzero(active & ~_is_alive(blocks.address, address, taken))
         address = np.concatenate((blocks.address[before], address))
-        size = np.concatenate((blocks.requested[before], device.size[is_event]))
+        if is_last:
+            self._forget_columns()
+        size = _with_earlier(blocks.requested[before], device.size, is_event)
         in_use = int(blocks.requested[active].sum())
         allocated = _levels(in_use, size[len(before) :], taken, len(before))
         if len(device.times):
@@ -272,22 +316,23 @@ class _Assembly:
         pool = [clean(line) for line in self._lines]
         return AllocatorLog(
             allocator=f"GPU {device.number}",
-            times=np.concatenate((np.full(len(before), start), device.times[is_event])),
+            times=_with_earlier(np.full(len(before), start), device.times, is_event),
             taken=np.concatenate((np.ones(len(before), np.bool_), taken)),
             size=size,
             address=address,
             allocated=allocated,
             reserved=log_reserved,
-            free=log_reserved - allocated,
-            fragmentation=_fragmentation(device, count),
+            stated_free=None,
+            stated_fragmentation=None,
             lifetime_peak=unknown,
             requested=unknown,
             step=np.broadcast_to(np.int64(-1), count),
             words=AllocationTexts(tuple(pool), _known(stack, pool), none, none, none),
             track=none,
             event=none,
-            order=np.concatenate((np.full(len(before), -1), rows)),
+            order=np.concatenate((np.full(len(before), -1, np.int32), rows)),
             segments=_segment_columns(device, self._lines),
+            last_fragmentation=_fragmentation(device),
         )
 
 
@@ -302,9 +347,11 @@ def _known(stack: Int32s, lines: list[str]) -> Int32s:
 
 
 def _sums_after(delta: Int64s) -> Int64s:
-    """What all later values add up to, for each."""
-    sums: Int64s = delta.sum() - np.cumsum(delta)
-    return sums
+    """What all later values add up to, for each; in the place of the values."""
+    if not len(delta):
+        return delta
+    np.cumsum(delta, out=delta)
+    return np.subtract(int(delta[-1]), delta, out=delta)
 
 
 def _is_alive(wanted: Int64s, address: Int64s, taken: Bools) -> Bools:
@@ -315,14 +362,23 @@ def _is_alive(wanted: Int64s, address: Int64s, taken: Bools) -> Bools:
     return alive
 
 
+def _with_earlier(earlier: Int64s, column: Int64s, is_event: Bools) -> Int64s:
+    """Some values of a column behind others, without a copy on the way."""
+    values = np.empty(len(earlier) + int(is_event.sum()), np.int64)
+    values[: len(earlier)] = earlier
+    np.compress(is_event, column, out=values[len(earlier) :])
+    return values
+
+
 def _levels(in_use: int, size: Int64s, taken: Bools, before: int) -> Floats:
     """Bytes in use after each event, counted back from the end; `before` of them lead, which were
     there at the first event.
     """
-    delta = np.where(taken, size, -size)
+    delta = size.copy()
+    np.negative(delta, out=delta, where=~taken)
     levels = np.empty(before + len(delta))
     levels[:before] = in_use - int(delta.sum())
-    levels[before:] = in_use - _sums_after(delta)
+    np.subtract(in_use, _sums_after(delta), out=levels[before:])
     return levels
 
 
@@ -331,22 +387,23 @@ def _reserved(device: _Device, is_event: Bools, before: int) -> Floats:
     sign = np.zeros(len(device.action), np.int8)
     sign[np.isin(device.action, (SEGMENT_ALLOC, SEGMENT_MAP))] = 1
     sign[np.isin(device.action, (SEGMENT_FREE, SEGMENT_UNMAP))] = -1
-    delta = sign * device.size
+    delta = device.size.copy()
+    delta *= sign
     end = sum(segment.size for segment in device.segments)
     at_start = end - int(delta.sum())
     levels = np.empty(before + int(is_event.sum()))
     levels[:before] = at_start
-    levels[before:] = (end - _sums_after(delta))[is_event]
+    levels[before:] = _sums_after(delta)[is_event]
+    np.subtract(end, levels[before:], out=levels[before:])
     return levels
 
 
-def _fragmentation(device: _Device, count: int) -> Floats:
-    """1 - the largest free block / all that is free; it is known of the last event only."""
-    values = np.full(count, np.nan)
+def _fragmentation(device: _Device) -> float:
+    """1 - the largest free block / all that is free, as it is known after the last event."""
     free = device.blocks.size[device.blocks.active == 0]
-    if count and free.sum() > 0:
-        values[-1] = 1 - float(free.max()) / float(free.sum())
-    return values
+    if not free.sum() > 0:
+        return math.nan
+    return 1 - float(free.max()) / float(free.sum())
 
 
 def _segment_columns(device: _Device, lines: list[str]) -> MemorySegments:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -54,22 +55,39 @@ class AllocatorLog:
     # What holds after each event, in bytes; NaN where the allocator did not say.
     allocated: Floats
     reserved: Floats
-    free: Floats
-    fragmentation: Floats  # 0 to 1
+    stated_free: Floats | None  # None: what is reserved and not allocated
+    stated_fragmentation: Floats | None  # 0 to 1; None: `last_fragmentation`
     lifetime_peak: Floats  # the most that was ever in use
     requested: Floats  # bytes that were asked for
     step: Int64s  # the step's number as the file has it; -1 where it has none
     words: AllocationTexts
     track: Int32s  # the line of each event over Trace.tracks(), -1 where it is on none
     event: Int32s  # its row on that line, -1 where it is no event of the line
-    order: Int64s  # the place of each event in the file
+    order: Int32s | Int64s  # the place of each event in the file
     # PyTorch reserves memory and allocates in it. TensorFlow's reserved bytes are stacks beside
     # what is allocated.
     reserved_beside: bool = False
     segments: MemorySegments | None = None
+    last_fragmentation: float = math.nan  # after the last event, where it is known of no other
 
     def __len__(self) -> int:
         return len(self.times)
+
+    @property
+    def free(self) -> Floats:
+        """Bytes that may still be taken after each event."""
+        if self.stated_free is not None:
+            return self.stated_free
+        return self.reserved - self.allocated
+
+    @property
+    def fragmentation(self) -> Floats:
+        """1 - the largest free block / all that is free, after each event."""
+        if self.stated_fragmentation is not None:
+            return self.stated_fragmentation
+        fragmentation = np.full(len(self), np.nan)
+        fragmentation[-1:] = self.last_fragmentation
+        return fragmentation
 
     @property
     def in_use(self) -> Floats:
