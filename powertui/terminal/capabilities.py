@@ -70,6 +70,25 @@ _WITHOUT_COLOR = (
 # Terminals that can delete and insert characters within a line (ECMA-48 DCH and ICH). A VT100
 # cannot.
 _WITHOUT_SHIFT = ("vt52", "vt100", "wyse50", "wyse60")
+# Terminals whose description (terminfo's `bce`) says that a cleared screen has the color that is
+# set. Those of screen and tmux do not say it.
+_CLEARING_IN_COLOR = (
+    "xterm",
+    "linux",
+    "rxvt",
+    "konsole",
+    "putty",
+    "alacritty",
+    "kitty",
+    "foot",
+    "st-",
+    "vte",
+    "gnome",
+    "mintty",
+    "wezterm",
+    "iterm2",
+    "ms-terminal",
+)
 _TRUE_COLOR_TERMS = (
     "-direct",
     "kitty",
@@ -92,6 +111,7 @@ class Capabilities:
     fps: int = _FPS
     remote: bool = False  # reached over SSH: bytes and round trips count
     shift: bool = True  # characters can be deleted and inserted within a line
+    clears_in_color: bool = False  # what a cleared screen shows is known
     # extended key protocols may be asked for; false where the question itself would be printed
     keyboard: bool = True
     encoding: str = "utf-8"
@@ -236,6 +256,7 @@ def detect(environ: Mapping[str, str], encoding: str, wishes: Wishes | None = No
         fps=min(max(wishes.fps or (_FPS_REMOTE if remote else _FPS), 1), 120),
         remote=remote,
         shift=not term.startswith(_WITHOUT_SHIFT),
+        clears_in_color=term.startswith(_CLEARING_IN_COLOR),
         keyboard=not old and not term.startswith(("screen", "putty")),
         encoding=encoding,
         term=term,

@@ -63,6 +63,7 @@ class PacedApp(App[ReturnType], Generic[ReturnType]):
             capabilities.glyphs,
             encoding=capabilities.encoding,
             shift=capabilities.shift,
+            clears_in_color=capabilities.clears_in_color,
             page=ColorTriplet(*themes.rgb(theme.background)),
             ink=ColorTriplet(*themes.rgb(theme.foreground)),
         )

@@ -61,11 +61,13 @@ class Painter:
         *,
         encoding: str = "utf-8",
         shift: bool = True,
+        clears_in_color: bool = False,
         page: ColorTriplet | None = None,
         ink: ColorTriplet | None = None,
     ) -> None:
         self.pens = Pens(color, page, ink)
         self.shift = shift
+        self._clears_in_color = clears_in_color
         self._translate = translator(glyphs, encoding)
         self._is_ascii = glyphs == "ascii"
         self._clusters: list[str] = [""]
@@ -202,18 +204,22 @@ class Painter:
         Call again while `dirty`.
         """
         parts: list[str] = []
-        if self._clear:
-            parts.append("\x1b[0m\x1b[2J")
-            self.shown[:] = self.pens.papers()[0] << LOOK_SHIFT | SPACE
-            self._clear = False
+        pen = 0
         target = self._to_show()
+        if self._clear:
+            backdrop = self._backdrop(target)
+            color, pen = self.pens.step(0, backdrop, True)
+            parts.append(f"\x1b[0m{color}\x1b[2J")
+            self.shown[:] = backdrop << LOOK_SHIFT | SPACE
+            self._clear = False
         differs = target != self.shown
         rows = np.flatnonzero(differs.any(axis=1))
         if not len(rows):
             self._touched = False
+            if pen:
+                parts.append("\x1b[0m")
             return "".join(parts)
         move = find_move(target, self.shown, differs) if self.shift else None
-        pen = 0
         if not parts:
             parts.append("\x1b[0m")
         spent = 0
@@ -231,6 +237,20 @@ class Painter:
         if pen:
             parts.append("\x1b[0m")
         return "".join(parts)
+
+    def _backdrop(self, target: CellCodes) -> int:
+        """The look of a cleared screen: where the terminal can, that of most empty cells, which
+        need not be sent then.
+
+        That was 10 of the 32 KB that the demo sends at 200x50 until its page is complete.
+        """
+        own = self.pens.papers()[0]
+        if not self._clears_in_color:
+            return own
+        looks = target[(target & CODE_MASK) == SPACE] >> LOOK_SHIFT
+        empty = np.bincount(looks, minlength=own + 1)
+        empty[[not self.pens.is_paper(look) for look in range(len(empty))]] = 0
+        return int(empty.argmax()) if empty.any() else own
 
 
 def _replace_cells(row: CellCodes, start: int, stop: int, cells: CellCodes, x: int) -> None:

@@ -103,6 +103,11 @@ class Pens:
             self._papers.append(number)
         return self._papers
 
+    def is_paper(self, number: int) -> bool:
+        """Whether this look is a color alone, as a cleared screen can have it."""
+        look = self._looks[number]
+        return look.ink is None and not look.attributes
+
     def samples(self) -> list[Style | None]:
         """A style for each number."""
         return self._samples

@@ -32,6 +32,8 @@ from types import TracebackType
 
 import pyte
 
+from tests.emulated_screen import EmulatedScreen
+
 from .processes import Watch
 
 LIMIT_S = 120.0  # for whatever surely comes
@@ -137,7 +139,7 @@ class Terminal:
         """`beside`: processes that have a part in what is shown here and are no children of the
         program, like an sshd.
         """
-        self.screen = pyte.Screen(*size)
+        self.screen = EmulatedScreen(*size)
         self._stream = pyte.ByteStream(self.screen)
         if encoding != "utf-8":
             self._stream.use_utf8 = False

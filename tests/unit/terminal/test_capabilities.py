@@ -46,6 +46,22 @@ def test_real_terminals(environ: dict[str, str], color: str, glyphs: str, mouse:
     assert (found.color, found.glyphs, found.mouse) == (color, glyphs, mouse)
 
 
+@pytest.mark.parametrize(
+    ("term", "clears"),
+    [
+        ("xterm-256color", True),
+        ("linux", True),
+        ("alacritty", True),
+        ("screen-256color", False),
+        ("tmux-256color", False),
+        ("vt100", False),
+        ("sun", False),
+    ],
+)
+def test_only_terminals_that_say_so_are_cleared_in_a_color(term: str, clears: bool) -> None:
+    assert detect({"TERM": term, **UTF8}, "utf-8").clears_in_color is clears
+
+
 def test_an_encoding_that_is_not_utf8_wins_over_every_wish() -> None:
     found = detect({"TERM": "xterm-256color"}, "latin-1", Wishes(glyphs="unicode"))
     assert found.glyphs == "ascii"

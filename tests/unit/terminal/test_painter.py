@@ -16,6 +16,7 @@ from rich.style import Style
 
 from powertui.terminal.painter import Painter
 from powertui.terminal.sgr import Pens
+from tests.emulated_screen import EmulatedScreen
 
 STYLES = [
     None,
@@ -32,7 +33,7 @@ class Glass:
     """A terminal emulator that is fed frames."""
 
     def __init__(self) -> None:
-        self.screen = pyte.Screen(WIDTH, HEIGHT)
+        self.screen = EmulatedScreen(WIDTH, HEIGHT)
         self._stream = pyte.Stream(self.screen)
         self._stream.feed("\x1b[?7l")  # as Textual sets it
 
@@ -82,10 +83,10 @@ def text_row(rng: random.Random, alphabet: str, width: int) -> list[Segment]:
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10_000))
-def test_any_sequence_of_changes_shows_what_was_wanted(seed: int) -> None:
+@given(st.integers(0, 10_000), st.booleans())
+def test_any_sequence_of_changes_shows_what_was_wanted(seed: int, clears_in_color: bool) -> None:
     rng = random.Random(seed)
-    painter = Painter("256")
+    painter = Painter("256", clears_in_color=clears_in_color)
     painter.resize(WIDTH, HEIGHT)
     glass = Glass()
     base = [text_row(rng, "abcdef ▁▂█", 200) for _ in range(HEIGHT)]
@@ -105,6 +106,36 @@ def test_any_sequence_of_changes_shows_what_was_wanted(seed: int) -> None:
             painter.invalidate()
         glass.show(painter, rng.choice([100, 1000, 1 << 30]))
         assert glass.cells() == afresh(painter).cells()
+
+
+def test_empty_cells_of_the_page_come_with_the_clearing_where_that_has_a_color() -> None:
+    paper = Style(bgcolor="#121212", color="#eeeeee")
+    counts = []
+    for clears_in_color in (False, True):
+        painter = Painter("256", clears_in_color=clears_in_color)
+        painter.resize(WIDTH, HEIGHT)
+        for y in range(HEIGHT):
+            painter.put(y, 0, [Segment("word" if y % 2 else "", paper), Segment(" " * 60, paper)])
+        glass = Glass()
+        counts.append(glass.show(painter))
+        assert glass.cells() == afresh(painter).cells()
+        assert glass.screen.buffer[0][30].bg == "121212"
+        for y in range(HEIGHT):  # what is emptied later is written, whatever it was cleared with
+            painter.put(y, 0, [Segment(" " * 60)])
+        glass.show(painter)
+        assert glass.cells() == afresh(painter).cells()
+    assert counts[1] < counts[0] / 3
+
+
+def test_a_page_of_lines_without_words_is_not_taken_for_empty() -> None:
+    painter = Painter("256", clears_in_color=True)
+    painter.resize(WIDTH, HEIGHT)
+    for y in range(HEIGHT):
+        painter.put(y, 0, [Segment(" " * 60, Style(underline=True, bgcolor="#5f87d7"))])
+    glass = Glass()
+    glass.show(painter)
+    assert glass.cells() == afresh(painter).cells()
+    assert glass.screen.buffer[0][0].underscore
 
 
 def dense(painter: Painter, offset: int) -> None:
