@@ -179,8 +179,9 @@ COMMANDS = {
     "doctor RUN": (144, 20),
     "report RUN --tool kernel_stats": (178, 22),
     # The power beside a training, the start of a session, and the account of a trace apart from how
-    # it is made; and the fit of short pauses.
-    "report RUN --json": (333, 131),
+    # it is made; the fit of short pauses; and what parts of a program are for, which two findings
+    # ask.
+    "report RUN --json": (334, 131),
     "energy DEMO": (315, 187),  # those three, and what a server of power is asked
     # one more, which tells what ops of XLA cost
     "demo --report": (379, 177),
