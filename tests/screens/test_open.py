@@ -13,9 +13,9 @@ from powertui import cli, demo
 from powertui.config import Config
 from powertui.data import logdir
 from powertui.screens import loader, run_reader
+from powertui.screens import open as open_page
 from powertui.screens import runs as run_control
 from powertui.screens.open import OpenScreen
-from powertui.screens.run_reader import MAX_READ_RUNS
 from powertui.screens.session import Session
 from powertui.screens.shell import Shell
 from powertui.screens.status import StatusLine
@@ -268,17 +268,20 @@ def many(data: Path, folder: Path, count: int) -> Path:
 
 
 async def test_of_very_many_runs_those_in_sight_are_looked_into(
-    make: Maker, data: Path, tmp_path: Path
+    make: Maker, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    count = MAX_READ_RUNS + 40
+    for module in (open_page, run_reader):
+        monkeypatch.setattr(module, "MAX_READ_RUNS", 100)
+    count = 140
+    size = (130, 18)
     shell = make(many(data, tmp_path, count))
-    async with shell.run_test(size=SIZE) as pilot:
+    async with shell.run_test(size=size) as pilot:
         await pilot.pause()
         table = shell.screen.query_one("#runs", TableView)
         assert len(table.rows) == count
         await until_then(lambda: all(known(table)[table.top : table.top + table.rows_visible]))
         assert not known(table)[-1], "nobody has seen it"
-        assert sum(known(table)) <= 2 * SIZE[1]
+        assert sum(known(table)) <= 2 * size[1]
         await pilot.press("end")
         await until_then(lambda: known(table)[-1])
         assert table.cursor == count - 1

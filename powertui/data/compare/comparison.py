@@ -225,9 +225,12 @@ def _is_a_first(a: Sequence[Measured], b: Sequence[Measured]) -> bool | None:
     """
     starts_a = [run.start_ns for run in a if run.start_ns is not None]
     starts_b = [run.start_ns for run in b if run.start_ns is not None]
-    is_known = (len(starts_a), len(starts_b)) == (len(a), len(b))
-    if not is_known or min(len(a), len(b)) < run_scatter.MIN_RUNS:
+    if len(starts_a) < len(a) or len(starts_b) < len(b):
+        return None
+    if min(len(a), len(b)) < run_scatter.MIN_RUNS:
         return None
     if max(starts_a) < min(starts_b):
         return True
-    return False if max(starts_b) < min(starts_a) else None
+    if max(starts_b) < min(starts_a):
+        return False
+    return None

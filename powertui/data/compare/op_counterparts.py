@@ -96,18 +96,26 @@ def _pairs(
     """Ops with one sign: where either side has one of them, else as many, in the order of their
     numbers.
     """
-    by_sign: dict[Hashable, tuple[list[ValueKey], list[ValueKey]]] = defaultdict(lambda: ([], []))
-    for side, ops in enumerate((left, right)):
-        for key, identity in ops.items():
-            mark = sign(key, identity)
-            if mark is not None:
-                by_sign[mark][side].append(key)
+    left_by_sign = _by_sign(left, sign)
+    right_by_sign = _by_sign(right, sign)
     pairs: list[tuple[ValueKey, ValueKey]] = []
-    for first, second in by_sign.values():
-        if len(first) == len(second) and (len(first) == 1 or not only_ones):
-            order = [sorted(keys, key=_by_number) for keys in (first, second)]
-            pairs += zip(*order, strict=True)
+    for mark, first in left_by_sign.items():
+        second = right_by_sign.get(mark, [])
+        is_clear = len(first) == 1 or not only_ones
+        if len(first) == len(second) and is_clear:
+            first.sort(key=_by_number)
+            second.sort(key=_by_number)
+            pairs += zip(first, second, strict=True)
     return [pair for pair in pairs if _may_be_one(left[pair[0]], right[pair[1]], sign)]
+
+
+def _by_sign(ops: _Ops, sign: _Sign) -> dict[Hashable, list[ValueKey]]:
+    by_sign: dict[Hashable, list[ValueKey]] = defaultdict(list)
+    for key, identity in ops.items():
+        mark = sign(key, identity)
+        if mark is not None:
+            by_sign[mark].append(key)
+    return by_sign
 
 
 def _by_number(key: ValueKey) -> tuple[int, str]:

@@ -43,25 +43,35 @@ def without_number(name: str) -> str:
 
 def op_identities(window: HostWindow, stats: OpStats, rows: Int64s) -> dict[int, OpIdentity]:
     """By row what is known of these ops; those of which nothing is known are left out."""
-    rows = rows[np.argsort(-stats.self_time[rows], kind="stable")][:_MAX_OPS]
+    by_own_time = np.argsort(-stats.self_time[rows], kind="stable")
+    rows = rows[by_own_time][:_MAX_OPS]
+    contexts = _contexts(window, stats, rows)
+    identities = {}
+    for row in rows.tolist():
+        op = (int(stats.process[row]), int(stats.name[row]))
+        if op in contexts:
+            identities[row] = joined(sorted(contexts[op]))
+    return identities
+
+
+def _contexts(
+    window: HostWindow, stats: OpStats, rows: Int64s
+) -> dict[tuple[int, int], set[OpIdentity]]:
+    """By (process, name) the places that an op is called from."""
     trace = window.profile.trace
-    found: dict[tuple[int, int], set[OpIdentity]] = defaultdict(set)
+    contexts: dict[tuple[int, int], set[OpIdentity]] = defaultdict(set)
     if trace.format == kineto.NAME:
         for context in torch_contexts(window, stats, rows):
             identity = OpIdentity(context.path, context.shape, context.is_compiled)
-            found[context.process, context.name].add(identity)
-    else:
-        reader = _XlaReader(window, stats.lo, stats.hi)
-        for number, process in enumerate(trace.processes):
-            names = stats.name[rows[stats.process[rows] == number]]
-            for index, identity in reader.identities(process, names):
-                found[number, index].add(identity)
-    identities = {}
-    for row in rows.tolist():
-        known = found.get((int(stats.process[row]), int(stats.name[row])))
-        if known:
-            identities[row] = joined(sorted(known))
-    return identities
+            contexts[context.process, context.name].add(identity)
+        return contexts
+    reader = _XlaReader(window, stats.lo, stats.hi)
+    process_of_row = stats.process[rows]
+    for number, process in enumerate(trace.processes):
+        names = stats.name[rows[process_of_row == number]]
+        for name, identity in reader.identities(process, names):
+            contexts[number, name].add(identity)
+    return contexts
 
 
 def joined(identities: Sequence[OpIdentity]) -> OpIdentity:
@@ -140,7 +150,8 @@ def _first_and_last(track: Track, names: Int64s, lo: int, hi: int) -> Int64s:
     rows = rows[np.isin(events.name[rows], names)]
     if not len(rows):
         return rows
-    name = events.name[rows]
-    _, first = np.unique(name, return_index=True)
-    _, last = np.unique(name[::-1], return_index=True)
-    return np.unique(np.concatenate([rows[first], rows[len(rows) - 1 - last]]))
+    name_of_row = events.name[rows]
+    _, first = np.unique(name_of_row, return_index=True)
+    _, from_the_end = np.unique(name_of_row[::-1], return_index=True)
+    last = len(rows) - 1 - from_the_end
+    return np.unique(np.concatenate([rows[first], rows[last]]))

@@ -57,21 +57,31 @@ def family_p_values(family: Sequence[tuple[FigureSamples, FigureSamples]]) -> li
     the first, and so on.
     """
     a, b = family[0]
+    values, is_of_b = _runs_in_order(family)
     is_in_turns = are_in_turns(a.places, b.places)
-    values = np.array([[*of_a.runs, *of_b.runs] for of_a, of_b in family]).T
-    of_b = np.repeat([0.0, 1.0], [len(a.runs), len(b.runs)])
-    if a.places and b.places:
-        order = np.argsort([*a.places, *b.places], kind="stable")
-        values, of_b = values[order], of_b[order]
-    others = _splits(len(a.runs), len(b.runs), is_in_turns)
-    beside = _beside(len(of_b), is_in_turns)
+    beside = _beside(len(is_of_b), is_in_turns)
     figures = beside @ values
     scale = np.sqrt((figures**2).sum(axis=0))
     # Counts that never vary differ in no split.
     is_constant = scale <= _EQUAL_SHARE * np.abs(values).max(axis=0)
     figures /= np.where(is_constant, np.inf, scale)
-    actual = _sizes(of_b[np.newaxis], beside, figures)[0]
-    return _stepped_down(actual, _sizes(others, beside, figures), _is_drawn(a, b))
+    actual = _sizes(is_of_b[np.newaxis], beside, figures)[0]
+    splits = _splits(len(a.runs), len(b.runs), is_in_turns)
+    others = _sizes(splits, beside, figures)
+    return _stepped_down(actual, others, _is_drawn(a, b))
+
+
+def _runs_in_order(
+    family: Sequence[tuple[FigureSamples, FigureSamples]],
+) -> tuple[Floats, Floats]:
+    """[runs × figures] the values, and 1 for the runs of B: as recorded, where that is known."""
+    a, b = family[0]
+    values = np.array([[*of_a.runs, *of_b.runs] for of_a, of_b in family]).T
+    is_of_b = np.repeat([0.0, 1.0], [len(a.runs), len(b.runs)])
+    if not a.places or not b.places:
+        return values, is_of_b
+    order = np.argsort([*a.places, *b.places], kind="stable")
+    return values[order], is_of_b[order]
 
 
 def _sizes(splits: Floats, beside: Floats, figures: Floats) -> Floats:
@@ -85,15 +95,18 @@ def _stepped_down(actual: Floats, others: Floats, is_drawn: bool) -> list[float]
     p_values = np.ones(len(actual))
     largest = np.zeros(len(others))
     extra = int(is_drawn)  # the actual split is not among those that are drawn
-    for at in np.argsort(actual, kind="stable").tolist():
-        largest = np.maximum(largest, others[:, at])
-        as_far = int((largest >= actual[at] * (1 - _EQUAL_SHARE)).sum())
-        p_values[at] = (as_far + extra) / (len(others) + extra)
+    ascending = np.argsort(actual, kind="stable").tolist()
+    for figure in ascending:
+        largest = np.maximum(largest, others[:, figure])
+        is_as_far = largest >= actual[figure] * (1 - _EQUAL_SHARE)
+        as_far = int(is_as_far.sum()) + extra
+        p_values[figure] = as_far / (len(others) + extra)
     # A figure is no clearer than one that differs more.
     highest = 0.0
-    for at in np.argsort(-actual, kind="stable").tolist():
-        highest = max(highest, float(p_values[at]))
-        p_values[at] = highest
+    descending = np.argsort(-actual, kind="stable").tolist()
+    for figure in descending:
+        highest = max(highest, float(p_values[figure]))
+        p_values[figure] = highest
     return [float(p) for p in p_values]
 
 

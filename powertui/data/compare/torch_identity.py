@@ -71,56 +71,62 @@ class _Reader:
         device = self._links.device
         operators = self._links.operator
         is_copy = device.of_kind(COPIES | SETS)
-        rows = np.flatnonzero((operators >= 0) & ~is_copy & np.isin(device.name, names))
-        rows = rows[self._inside(stats, device, rows)]
-        rows = _first_of_each(device.name[rows], rows)
-        for row, (path, shape) in zip(rows.tolist(), self._places(operators[rows]), strict=True):
-            number, _, _ = self._lines[int(device.line[row])]
-            yield self._context(number, int(device.name[row]), path, shape)
+        is_asked = (operators >= 0) & ~is_copy & np.isin(device.name, names)
+        rows = self._first_inside(stats, device, np.flatnonzero(is_asked))
+        return self._contexts(device, rows, operators[rows])
 
     def of_operators(self, stats: OpStats, names: Int64s) -> Iterator[TorchContext]:
         host = self._links.host
-        rows = np.flatnonzero(host.operator & np.isin(host.name, names))
-        rows = rows[self._inside(stats, host, rows)]
-        rows = _first_of_each(host.name[rows], rows)
-        for row, (path, shape) in zip(rows.tolist(), self._places(rows), strict=True):
-            number, _, _ = self._lines[int(host.line[row])]
-            yield self._context(number, int(host.name[row]), path, shape)
+        is_asked = host.operator & np.isin(host.name, names)
+        rows = self._first_inside(stats, host, np.flatnonzero(is_asked))
+        return self._contexts(host, rows, rows)
 
-    def _context(self, process: int, name: int, path: str, shape: str) -> TorchContext:
-        is_compiled = self._links.trace.names.display(name).startswith(_COMPILED)
-        return TorchContext(process, name, path, shape, is_compiled)
+    def _contexts(
+        self, events: HostCalls | DeviceStreams, rows: Int64s, operators: Int64s
+    ) -> Iterator[TorchContext]:
+        """The places of events, by the operators that they are of."""
+        names = self._links.trace.names
+        for row, (path, shape) in zip(rows.tolist(), self._places(operators), strict=True):
+            process, _, _ = self._lines[int(events.line[row])]
+            name = int(events.name[row])
+            is_compiled = names.display(name).startswith(_COMPILED)
+            yield TorchContext(process, name, path, shape, is_compiled)
 
-    def _inside(self, stats: OpStats, events: HostCalls | DeviceStreams, rows: Int64s) -> Int64s:
-        """Which of these events touch the window."""
+    def _first_inside(
+        self, stats: OpStats, events: HostCalls | DeviceStreams, rows: Int64s
+    ) -> Int64s:
+        """The first of these events of each name, of those that touch the window."""
         is_inside = np.zeros(len(rows), np.bool_)
-        lines = events.line[rows]
-        for line in np.unique(lines).tolist():
-            at = np.flatnonzero(lines == line)
+        line_of_row = events.line[rows]
+        for line in np.unique(line_of_row).tolist():
+            at = np.flatnonzero(line_of_row == line)
             columns = self._lines[line][2].events
             place = events.row[rows[at]]
             start = columns.start[place]
             is_inside[at] = touches(start, start + columns.duration[place], stats.lo, stats.hi)
-        return np.flatnonzero(is_inside)
+        rows = rows[is_inside]
+        return _first_of_each(events.name[rows], rows)
 
     def _places(self, operators: Int64s) -> list[tuple[str, str]]:
         """(path, shapes) of operators, given as rows of the host's calls."""
         host = self._links.host
         names = self._links.trace.names
         places = [("", "")] * len(operators)
-        for line in np.unique(host.line[operators]).tolist():
-            at = np.flatnonzero(host.line[operators] == line)
+        line_of_operator = host.line[operators]
+        for line in np.unique(line_of_operator).tolist():
+            at = np.flatnonzero(line_of_operator == line)
             _, process, track = self._lines[line]
-            positions = track.events.positions(host.row[operators[at]])
-            shapes = process.source.columns(positions, ("Input Dims",))["Input Dims"]
+            rows = host.row[operators[at]]
+            columns = process.source.columns(track.events.positions(rows), ("Input Dims",))
+            shapes = columns["Input Dims"]
+            starts = track.events.start[rows].tolist()
             modules = self._modules.get(line)
             if modules is None:
                 modules = self._modules[line] = _Modules(self._links, process, track)
             for order, place in enumerate(at.tolist()):
                 operator = int(operators[place])
-                start = int(track.events.start[host.row[operator]])
                 name = _INSTANCE.sub("", names.full(int(host.name[operator])))
-                path = "/".join([*modules.around(start), name])
+                path = "/".join([*modules.around(starts[order]), name])
                 places[place] = path, shapes.text(order) or ""
         return places
 
@@ -161,4 +167,6 @@ def _first_of_each(names: Int64s, rows: Int64s) -> Int64s:
     order = np.argsort(names, kind="stable")
     ordered = names[order]
     begins = np.searchsorted(ordered, ordered, side="left")
-    return rows[np.sort(order[np.arange(len(ordered)) - begins < _LAUNCHES])]
+    number_in_name = np.arange(len(ordered)) - begins
+    first = order[number_in_name < _LAUNCHES]
+    return rows[np.sort(first)]

@@ -73,27 +73,31 @@ def welch_and_drift(a: FigureSamples, b: FigureSamples) -> Scatter:
 
 def welch_in_turns(a: FigureSamples, b: FigureSamples) -> Scatter:
     """B less A beside a straight line in the order of the runs."""
-    order, of_b = _sides_in_order(a.places, b.places)
+    order, is_of_b = _sides_in_order(a.places, b.places)
     values = np.array([*a.runs, *b.runs])[order]
-    at = np.linspace(-0.5, 0.5, len(values))
-    model = np.column_stack([np.ones(len(values)), of_b, at])
+    line = np.linspace(-0.5, 0.5, len(values))
+    model = np.column_stack([np.ones(len(values)), is_of_b, line])
     solve = np.linalg.pinv(model)
-    _, difference, slope = (solve @ values).tolist()
-    residuals = values - model @ (solve @ values)
+    fit = solve @ values
+    _, difference, slope = fit.tolist()
+    residuals = values - model @ fit
     free = 1 - np.einsum("ij,ji->i", model, solve)  # degrees of freedom that each run has left
-    errors, degrees = [], []
-    for side in (~of_b, of_b):
-        left = float(free[side].sum())
-        variance = float(residuals[side] @ residuals[side]) / left
-        errors.append(variance * float(solve[1, side] @ solve[1, side]))
-        degrees.append(left)
+    errors: list[float] = []
+    degrees: list[float] = []
+    for side in (~is_of_b, is_of_b):
+        degrees_left = float(free[side].sum())
+        variance = float(residuals[side] @ residuals[side]) / degrees_left
+        weights = solve[1, side]
+        errors.append(variance * float(weights @ weights))
+        degrees.append(degrees_left)
+    error = sum(errors)
     plain = welch(a.runs, b.runs)
-    if plain.half == 0 or sum(errors) <= 0:  # counts that never vary
+    if plain.half == 0 or error <= 0:  # counts that never vary
         return plain
     # Welch–Satterthwaite, as without the line.
-    spread = sum(error**2 / left for error, left in zip(errors, degrees, strict=True))
-    df = sum(errors) ** 2 / spread
-    sigma = math.sqrt(sum(errors))
+    terms = (part**2 / left for part, left in zip(errors, degrees, strict=True))
+    df = error**2 / sum(terms)
+    sigma = math.sqrt(error)
     residual = float(residuals @ residuals) / (len(values) - _LINE_PARAMETERS)
     return Scatter(
         difference,

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from powertui.data import wire
 from powertui.data.formats import stat_columns
 from powertui.data.formats.json_stats import as_text, clean
 from powertui.data.model import Int64s, Stat, StatColumn, UInt64s
@@ -21,7 +20,6 @@ from powertui.data.wire.stored import Stored
 
 _LENGTH_SHIFT, _UNPACKED_BIT = 40, 63
 _MAX_EVENT_BYTES = (1 << _UNPACKED_BIT - _LENGTH_SHIFT) - 1  # a longer event loses its last ones
-_ANNOTATIONS = wire.tag(4, wire.LEN)
 _MAX_DEPTH = 20  # of dictionaries and lists in each other; chosen, not measured
 
 Meaning = Callable[[int, str, int], str]
