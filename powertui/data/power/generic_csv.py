@@ -9,6 +9,7 @@ or without a header. A column of joules is a counter when it only grows, else jo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -57,6 +58,8 @@ _MAX_NAMED_COLUMNS = 4  # in the words on how a log was read: they are one line
 _MIN_TABLE_ROWS = 3  # fewer may be anything; chosen, not measured
 _MAX_PROBED_ROWS = 20  # below a header, in which a reading is looked for; chosen, not measured
 
+# Where decimals have a comma, and fields a semicolon for that, dates are written day first.
+_DECIMAL_COMMA = re.compile(r"[;\t]\s{0,9}\"?-?\d{1,9},\d{1,9}\"?\s{0,9}(?:[;\t\r\n]|$)")
 # How sure the guess is. A dialect's own reader is always surer.
 _BY_NAME = 55  # time and power are both named
 _BY_ONE_NAME = 20  # one of them is
@@ -135,7 +138,12 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         )
     named, labels = with_metric_names(layout)
     rows = table.read(source, layout, notes, names=named.names if labels else None)
-    form = TableForm(named=layout.named, above=titles.read_titles(layout.above), labels=labels)
+    form = TableForm(
+        named=layout.named,
+        day_first=_DECIMAL_COMMA.search(source.head_text) is not None,
+        above=titles.read_titles(layout.above),
+        labels=labels,
+    )
     return from_table(source.path, rows, options, notes, form)
 
 

@@ -102,7 +102,8 @@ NO_POWER = re.compile(
     r"(?:on|off|cycles?|modes?|sav(?:e|ing)|profile|level)\b|"
     r"memory (?:consumption|usage)|"
     r"\bpeak|\bpk\b|\b(?:[kmg]i?b|bytes|k?va|kvar)\b|capacit|available|allocated|requested|\brated|"
-    r"(?<![a-z])temp|temp\b|temperature|freq|clock|util|percent|%|emission|cost|price|"
+    r"(?<![a-z])temp|temp\b|temperature|freq|clock|util|per ?cent|prozent|pourcent|porcent|"
+    r"(?<![a-z])(?:pct|perc|ratio)(?![a-z])|%|emission|cost|price|"
     r"set ?point|\btarget|\breserved?\b|\bstd(?:dev)?\b|deviation|variance|power ?good|"
     r"rate\b|state|factor|rating|nominal|reactive|apparent|voltage|"
     r"current\b(?!.*(?:socket|power|consumption|watt))|\bvar\b|\bva\b",

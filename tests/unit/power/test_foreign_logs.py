@@ -97,3 +97,23 @@ def test_snmp_asks_for_the_unit_of_an_object_whose_index_is_a_word(tmp_path: Pat
         read(tmp_path, "pdu.log", text)
     (series,) = read(tmp_path, "pdu.log", text, unit="W").series
     assert np.mean(series.watts) == pytest.approx(MEAN)
+
+
+@pytest.mark.parametrize("name", ["power_pct", "gpu_power_percent", "Leistung (Prozent)"])
+def test_a_share_of_the_power_is_no_power(tmp_path: Path, name: str) -> None:
+    text = f"time,{name}\n" + rows(lambda s, w: f"{START + s},{w / 4}\n")
+    with pytest.raises(UnreadableFile):
+        read(tmp_path, "share.csv", text)
+
+
+@pytest.mark.parametrize(("comma", "month"), [(",25", 5), (".25", 1)])
+def test_where_decimals_have_a_comma_dates_are_day_first(
+    tmp_path: Path, comma: str, month: int
+) -> None:
+    stamp = "%d/%m/%Y %H:%M:%S"
+    text = "Horaire;Puissance (W)\n" + rows(lambda s, w: f"{utc(s, stamp)};{w}{comma}\n")
+    log = read(tmp_path, "puissance.csv", text, tz="UTC")
+    begin = log.series[0].clock.lo_ns
+    assert begin is not None
+    assert time.gmtime(begin // 10**9).tm_mon == month
+    assert any("nothing in the log shows which" in str(warning) for warning in log.warnings)
