@@ -33,7 +33,7 @@ __all__ = [
 
 MIN_STEP_S = 0.02  # a difference over less than this is mostly the counter's own step
 STANDSTILL_S = 2.0  # a counter that did not move for so long is reported as standing still
-STANDSTILL = "the counter stands still"
+STANDSTILL = "the counter does not change"
 _MAX_POWER_W = 3000.0  # no socket, and no machine whose counter wraps, draws more
 _STANDSTILL_LOOKS = 10  # in the time in which a counter that works must have moved
 _Name = TypeVar("_Name", bound=Hashable)

@@ -1,7 +1,7 @@
 """Power of NVIDIA GPUs through the driver's library (package nvidia-ml-py).
 
 From Volta on the driver counts energy, in mJ: where it does, watts are the mean since the previous
-reading. Else, and where the counter stands still, the sampled power is taken, which newer boards
+reading. Else, and where the counter does not change, the sampled power is taken, which newer boards
 average over a second.
 """
 

@@ -163,7 +163,7 @@ class PrometheusSource:
             )
         if self._server.missing:
             notes.append(
-                f"{self.name} says that its answer is not whole: {self._server.missing}. "
+                f"{self.name} reports an incomplete answer: {self._server.missing}. "
                 "Hosts may be missing."
             )
         return tuple(notes)

@@ -145,7 +145,7 @@ class _Fetch:
         data = self._server.ask(path, patient=True, **parameters)
         if self._server.missing:
             raise SensorError(
-                f"{self._server.name} says that its answer is not whole: {self._server.missing}.",
+                f"{self._server.name} reports an incomplete answer: {self._server.missing}.",
                 hint="Joules of it would be too low. Ask again when all of it is there.",
             )
         return data

@@ -99,7 +99,7 @@ def _looked_at(inquiry: Inquiry) -> str:
     """What was looked at, for a run of which there is nothing to say."""
     parts = ["what a step's time is made of", "slow steps"] if len(inquiry.steps) else ["ops"]
     if len(inquiry.profiles) > 1:
-        parts.append("hosts that hold others up")
+        parts.append("hosts that make others wait")
     every = (account.findings(profile, inquiry.question.aligning) for profile in inquiry.profiles)
     if inquiry.opened.run.power and any(findings.against is not None for findings in every):
         parts.append("power that nothing explains")

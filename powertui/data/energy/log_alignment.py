@@ -373,10 +373,10 @@ def clock_words(alignment: Alignment, file: str = "the log") -> ClockWords:
     if alignment.status == "aligned" and alignment.confirmed:
         return ClockWords(subject, "", f"agrees with the edges of the training, {half}")
     if alignment.status == "aligned":
-        return ClockWords(subject, "is", f"believed to {half}")
+        return ClockWords(subject, "is", f"assumed to be right, {half}")
     if alignment.status == "ambiguous":
         return ClockWords(subject, "", f"does not decide between {places} that its readings fit")
-    return ClockWords(subject, "is", f"believed to {half}: whether it is right cannot be told")
+    return ClockWords(subject, "is", f"assumed to be right, {half}: nothing confirms it")
 
 
 def _by(source: str) -> str:

@@ -81,12 +81,12 @@ def late_cause(opened: Opened, lateness: Lateness, late: LateRank) -> LateCause:
     matched = lateness.matched
     hosts = [rank.host for rank in matched.ranks]
     if len(set(hosts)) < len(hosts):
-        why = "the cause cannot be told: several ranks share one profile"
+        why = "the cause is unknown: several ranks share one profile"
         return LateCause((), why)
     before = _calls_before(matched.is_in)
     calls = np.flatnonzero(late_in(lateness, late) & (before >= 0))
     if not len(calls):
-        return LateCause((), "the cause cannot be told: no collective came before")
+        return LateCause((), "the cause is unknown: no collective came before")
     parts = np.full((len(calls), len(hosts), len(_KINDS)), np.nan)
     for number, rank in enumerate(matched.ranks):
         rows = matched.rows[calls, number]

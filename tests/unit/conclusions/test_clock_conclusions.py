@@ -86,7 +86,7 @@ def test_a_log_without_a_clock_is_mentioned_only_where_joules_depend_on_its_plac
 def test_a_clock_that_cannot_be_checked_is_no_wrong_clock(tmp_path: Path) -> None:
     (clock,) = _clocks(_profiled(tmp_path, 7, "mean 10 s (PDU)", 30.0))
     assert re.match(
-        r"The clock of power\.csv is believed to ± \d.*: whether it is right cannot be told\.",
+        r"The clock of power\.csv is assumed to be right, ± \d.*: nothing confirms it\.",
         clock.sentence,
     )
     assert clock.confidence is Confidence.UNSURE

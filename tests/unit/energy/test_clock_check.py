@@ -136,7 +136,7 @@ def test_where_no_reading_speaks_the_clock_is_believed_as_its_kind_is() -> None:
     assert sum(place.weight for place in foreign.places) == pytest.approx(1.0)
     own = clock_check.judge(ClockOffset(0.0, 0.0, SAME_MACHINE), None, LOG)
     assert (own.status, own.lo_s, own.hi_s) == ("aligned", -0.5, 0.5), "it may be written late"
-    assert "believed to ± 2 s" in said(FOREIGN_CLOCK, foreign)
+    assert "assumed to be right, ± 2 s" in said(FOREIGN_CLOCK, foreign)
 
 
 def test_readings_that_like_all_offsets_alike_leave_the_clock_as_it_is() -> None:

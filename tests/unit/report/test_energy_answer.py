@@ -50,7 +50,7 @@ def test_the_first_three_lines_are_the_answer(logdir, capsys) -> None:
     assert re.fullmatch(figures, lines[0])
     assert lines[1].startswith("epoch 1, steps ")
     assert re.match(
-        r"clock: (agrees with the edges of the training|believed to)\W* ± \d+ ms ", lines[2]
+        r"clock: (agrees with the edges of the training|assumed to be right)\W* ± \d+ ms ", lines[2]
     )
     assert "sensor: " in lines[2]
     assert "Sensors" not in lines

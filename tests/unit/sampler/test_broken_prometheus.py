@@ -54,7 +54,7 @@ def test_a_part_of_an_answer_makes_no_joules():
     partial = {"status": "success", "data": [], "warnings": ["store node7 is down"]}
     with pytest.raises(SensorError) as raised:
         fetch(200, json.dumps(partial).encode())
-    assert raised.value.message == "server says that its answer is not whole: store node7 is down."
+    assert raised.value.message == "server reports an incomplete answer: store node7 is down."
 
 
 def test_an_answer_that_was_cut_is_no_answer():

@@ -78,7 +78,7 @@ def test_a_slow_sensor_that_shows_nothing_leaves_the_clock_to_two_seconds(tmp_pa
     found, _, _ = placed(tmp_path, 22, "mean 10 s (PDU)", False, 0.0)
     assert found.status == "cannot tell"
     assert (found.lo_s, found.hi_s) == (-2.0, 2.0)
-    assert "believed to ± 2 s" in clock_words(found).clause
+    assert "assumed to be right, ± 2 s" in clock_words(found).clause
 
 
 @pytest.mark.parametrize("off_s", [3600.0, -5400.0])
