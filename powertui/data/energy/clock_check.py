@@ -146,11 +146,6 @@ class _Posterior:
         """The part that belongs to one place."""
         return self.between(offset_s - reach_s, offset_s + reach_s)
 
-    def or_anywhere(self, width_s: Floats) -> _Posterior:
-        """The same where what places it is as likely to be of something else."""
-        anywhere = width_s / width_s.sum()
-        return replace(self, weight=(self.weight + anywhere) / 2)
-
     def share_of(self, part: _Posterior) -> float:
         return self.share(float(part.offset_s[0]), float(part.offset_s[-1]))
 
@@ -178,6 +173,8 @@ class _Posterior:
 
 def judge(clock: ClockOffset | None, readings: OffsetWeights | None, data: Samples) -> Verdict:
     """The answer of clock and readings, of which there is at least one."""
+    if readings is not None and not readings.is_confirmed:
+        readings = readings.or_anywhere()
     posterior = _posterior(clock, readings, data)
     sure_s = max(SURE_S, _RULES.sure_refreshes * data.refresh)
     if clock is None:
@@ -218,6 +215,8 @@ def _is_doubted(
     after = posterior.share(lo, hi)
     if not _RULES.min_believed_weight <= after < _RULES.min_sure_weight:
         return after < _RULES.min_believed_weight
+    if not readings.is_confirmed:
+        return False  # that one edge is likelier elsewhere is little: it may be anything's
     return after * (1 - before) < _RULES.min_odds_left * before * (1 - after)
 
 
@@ -276,7 +275,7 @@ def _with_clock_on_grid(readings: OffsetWeights, clock: ClockOffset | None) -> O
 
 def _without_clock(readings: OffsetWeights, posterior: _Posterior, sure_s: float) -> Verdict:
     if not readings.is_confirmed:
-        return _ambiguous(posterior.or_anywhere(readings.width_s), sure_s)
+        return _ambiguous(posterior, sure_s)
     lo, hi = posterior.interval(TAILS)
     if hi - lo - posterior.newer_s - posterior.older_s <= 2 * sure_s:
         return Verdict("aligned", posterior.densest, lo, hi)

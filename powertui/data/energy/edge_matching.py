@@ -113,6 +113,14 @@ class OffsetWeights(NamedTuple):
     # Whether they are more than one figure, the offset, fits by chance.
     is_confirmed: bool = True
 
+    def or_anywhere(self) -> OffsetWeights:
+        """The same where what places the log is as likely to be of something else."""
+        weight = np.exp(self.log_weight)
+        weight /= float((weight * self.width_s).sum())
+        anywhere = 1 / float(self.width_s.sum())
+        log_weight = np.log((weight + anywhere) / 2)
+        return self._replace(log_weight=log_weight - log_weight.max())
+
 
 def sorted_edges(moments: Sequence[tuple[float, float, float, int]]) -> ExpectedEdges:
     """From (moment, ±, sign, kind) in any order."""

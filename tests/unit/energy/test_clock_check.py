@@ -113,8 +113,20 @@ def test_one_edge_within_a_log_does_not_confirm_its_place() -> None:
 
 
 def test_a_place_that_one_edge_gives_does_not_overrule_a_clock() -> None:
-    unconfirmed = weights([(-14.0, 0.0)])._replace(is_confirmed=False)
-    assert clock_check.judge(FOREIGN_CLOCK, unconfirmed, LOG).status == "ambiguous"
+    seen = weights([(-14.0, 0.0)])
+    verdict = clock_check.judge(FOREIGN_CLOCK, seen._replace(is_confirmed=False), LOG)
+    assert verdict.status != "clock corrected"
+    assert verdict.lo_s <= 0 <= verdict.hi_s
+
+
+def test_one_edge_that_fits_better_elsewhere_does_not_make_a_clock_doubtful() -> None:
+    """Of 20 right clocks three were doubted by logs that showed one edge of the training."""
+    beside = weights([(0.0, 0.0), (40.0, 5.5)], spread_s=0.5, floor=-12.0)
+    assert clock_check.judge(FOREIGN_CLOCK, beside, LOG).status == "ambiguous"
+    unconfirmed = beside._replace(is_confirmed=False)
+    verdict = clock_check.judge(FOREIGN_CLOCK, unconfirmed, LOG)
+    assert verdict.status == "cannot tell"
+    assert (verdict.lo_s, verdict.hi_s) == (-2.0, 2.0)
 
 
 def test_a_dip_of_two_readings_among_noise_is_two_jumps() -> None:
