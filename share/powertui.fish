@@ -382,3 +382,8 @@ complete -c powertui -n '__fish_seen_subcommand_from demo' -l theme -x -a 'dark 
 complete -c powertui -n '__fish_seen_subcommand_from demo' -l no-mouse -d 'leave the mouse to the terminal'
 complete -c powertui -n '__fish_seen_subcommand_from demo' -l no-motion -d 'do not outline where a jump has led'
 complete -c powertui -n '__fish_seen_subcommand_from demo' -l fps -x -d 'at most N frames a second'
+complete -c powertui -n '__fish_seen_subcommand_from demo' -l svg -r -d 'draw one page as SVG and end'
+complete -c powertui -n '__fish_seen_subcommand_from demo' -l force -d 'with --svg: replace the file'
+complete -c powertui -n '__fish_seen_subcommand_from demo' -l page -x -a 'runs overview timeline findings alignment ops steps tools live' -d 'this page, by its key or name, or a tool'\''s (default: the first one)'
+complete -c powertui -n '__fish_seen_subcommand_from demo' -l at -x -d 'there: 12.5s, epoch 1 step 45-71, a line that y copied, a command (as after :)'
+complete -c powertui -n '__fish_seen_subcommand_from demo' -l size -x -d 'how large (default: 120x36)'

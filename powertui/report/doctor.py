@@ -56,7 +56,7 @@ def tell(path: str | None, reading: ReadOptions, form: str) -> int:
     elif form == "markdown":
         text.out(write(_as_result(scan, runs, path_checks), form))
     else:
-        text.out("\n".join(_text(scan, runs, path_checks)))
+        text.out("\n".join(text.fitted(_text(scan, runs, path_checks))))
     if any(run.facts.readable for run in runs):
         return 0
     return 3

@@ -79,7 +79,7 @@ def tell(
         if runs or not has_training_alone:
             lines += _text(scan, runs)
         lines += training_page.summaries(described)
-        text.out("\n".join(lines))
+        text.out("\n".join(text.fitted(lines)))
     is_any_readable = any(answer.readable for answer in answers)
     return 0 if is_any_readable or has_training_alone else 3
 

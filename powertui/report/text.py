@@ -143,6 +143,7 @@ def fenced_text(text: str, limit: int | None = None) -> str:
 
 # In less room than this, text is not wrapped: a word a line reads worse. Chosen, not measured.
 _MIN_WRAPPED_CELLS = 30
+_HANGING = 2  # cells that the rest of a sentence is set in
 
 
 def labelled(rows: Iterable[tuple[str, str]], columns: int | None = None) -> list[str]:
@@ -180,6 +181,26 @@ def wrapped(text: str, room: int) -> list[str]:
         else:
             lines.append(word)
     return lines
+
+
+def fitted(lines: Iterable[str], columns: int | None = None) -> list[str]:
+    """Lines of a page, with sentences that are wider than the terminal broken at blanks.
+
+    Rows of tables, which have two blanks somewhere, and commands to copy stay as they are.
+    """
+    if columns is None:
+        columns = terminal_columns()
+    kept: list[str] = []
+    for line in "\n".join(lines).split("\n"):
+        sentence = line.lstrip(" ")
+        indent = len(line) - len(sentence)
+        if width(line) <= columns or "  " in sentence or sentence.startswith("powertui "):
+            kept.append(line)
+            continue
+        first, *rest = wrapped(sentence, columns - indent - _HANGING)
+        kept.append(" " * indent + first)
+        kept += [" " * (indent + _HANGING) + part for part in rest]
+    return kept
 
 
 def first_of(lines: Sequence[str], count: int) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from powertui.verbs import common
+from powertui.verbs import common, open
 
 HELP = "open the recorded run that ships with powertui"
 USAGE = "[OPTIONS]"
@@ -13,6 +13,7 @@ Two epochs of a small training with power beside them and a foreign load in the 
 EXAMPLES = (
     ("powertui demo", "a recorded run; nothing to download"),
     ("powertui demo --report", "the same run as text"),
+    ("powertui demo --svg demo.svg --page findings", "a page of it as a picture"),
 )
 
 
@@ -23,6 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="with --report: machine-readable")
     common.screen(parser)
+    open.picture_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -37,8 +39,6 @@ def run(args: argparse.Namespace) -> int:
         if not args.json:
             text.out(demo.NOTE + "\n")
         return summary.tell(path, None, ReadOptions(), Aligning(), common.form_of(args))
-    from powertui.verbs import open
-
     parser = argparse.ArgumentParser(add_help=False)
     open.arguments(parser)
     return open.run(

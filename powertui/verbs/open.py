@@ -37,6 +37,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     common.more_paths(parser, "more logdirs, runs or profiles, to open together; or power logs")
     common.reading(parser)
     common.screen(parser)
+    picture_arguments(parser)
+
+
+def picture_arguments(parser: argparse.ArgumentParser) -> None:
+    """What draws one page instead of opening the screens, and which page is in front."""
     picture = common.group(parser, "a picture instead of screens")
     picture.add_argument("--svg", metavar="FILE", help="draw one page as SVG and end")
     picture.add_argument("--force", action="store_true", help="with --svg: replace the file")

@@ -42,7 +42,9 @@ def run(args: argparse.Namespace) -> int:
         # A sensor's name may hold letters that this terminal has not.
         if hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(errors="backslashreplace")
-        for line in as_lines(sources):
+        from powertui.report import text
+
+        for line in text.fitted(as_lines(sources)):
             print(line)
     if any(source.ok for source in sources):
         return 0

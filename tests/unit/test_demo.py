@@ -177,3 +177,15 @@ def test_a_clock_is_held_against_the_epochs_once(
     assert main(["demo", "--report"]) == 0
     assert "power" in capsys.readouterr().out
     assert len(weighed) == 1
+
+
+def test_a_page_of_the_demo_is_drawn_as_a_picture(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    picture = tmp_path / "steps.svg"
+    command = ["demo", "--svg", str(picture), "--page", "steps", "--size", "80x24"]
+    assert main(command) == 0
+    assert "80x24 cells" in capsys.readouterr().err
+    assert "Profiled batch with a step_num" in picture.read_text()
+    assert main(command) != 0  # what is there is not replaced
+    assert main([*command, "--force"]) == 0

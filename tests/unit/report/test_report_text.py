@@ -111,3 +111,18 @@ def test_sizes(count: int, shown: str) -> None:
 )
 def test_plurals(count: int, shown: str) -> None:
     assert text.plural(count, "step") == shown
+
+
+def test_sentences_wider_than_the_terminal_are_broken_at_blanks_and_tables_are_not() -> None:
+    sentence = "  → profile a few steps: call the profiler for some of them, and open the run again"
+    row = "  name      total  " + "x" * 60
+    command = "  powertui report /a/long/path/to/the/runs --tool framework_op_stats --json"
+    assert text.fitted([sentence, row, command], 40) == [
+        "  → profile a few steps: call the",
+        "    profiler for some of them, and open",
+        "    the run again",
+        row,
+        command,
+    ]
+    assert text.fitted([sentence], 0) == [sentence]  # a pipe
+    assert all(text.width(line) <= 40 for line in text.fitted([sentence], 40))
