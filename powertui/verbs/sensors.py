@@ -42,9 +42,7 @@ def run(args: argparse.Namespace) -> int:
         # A sensor's name may hold letters that this terminal has not.
         if hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(errors="backslashreplace")
-        from powertui.report import text
-
-        for line in text.fitted(as_lines(sources)):
+        for line in as_lines(sources):
             print(line)
     if any(source.ok for source in sources):
         return 0
