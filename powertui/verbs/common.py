@@ -453,6 +453,27 @@ def screen(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--fps", type=int, metavar="N", help="at most N frames a second")
 
 
+def picture(parser: argparse.ArgumentParser) -> None:
+    """What draws one page instead of opening the screens, and which page is in front."""
+    drawing = group(parser, "a picture instead of screens")
+    drawing.add_argument("--svg", metavar="FILE", help="draw one page as SVG and end")
+    drawing.add_argument("--force", action="store_true", help="with --svg: replace the file")
+    place = group(parser, "a place")
+    place.add_argument(
+        "--page",
+        metavar="PAGE",
+        help="this page, by its key or name, or a tool's (default: the first one)",
+    )
+    place.add_argument(
+        "--at",
+        metavar="PLACE",
+        help="there: 12.5s, epoch 1 step 45-71, a line that y copied, a command (as after :)",
+    )
+    drawing.add_argument(
+        "--size", metavar="COLSxROWS", default="120x36", help="how large (default: 120x36)"
+    )
+
+
 def display_of(args: argparse.Namespace, instead: str) -> Display:
     """A screen to draw on.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from powertui.verbs import common, open
+from powertui.verbs import common
 
 HELP = "open the recorded run that ships with powertui"
 USAGE = "[OPTIONS]"
@@ -24,7 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="with --report: machine-readable")
     common.screen(parser)
-    open.picture_arguments(parser)
+    common.picture(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -39,6 +39,8 @@ def run(args: argparse.Namespace) -> int:
         if not args.json:
             text.out(demo.NOTE + "\n")
         return summary.tell(path, None, ReadOptions(), Aligning(), common.form_of(args))
+    from powertui.verbs import open
+
     parser = argparse.ArgumentParser(add_help=False)
     open.arguments(parser)
     return open.run(

@@ -37,28 +37,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     common.more_paths(parser, "more logdirs, runs or profiles, to open together; or power logs")
     common.reading(parser)
     common.screen(parser)
-    picture_arguments(parser)
-
-
-def picture_arguments(parser: argparse.ArgumentParser) -> None:
-    """What draws one page instead of opening the screens, and which page is in front."""
-    picture = common.group(parser, "a picture instead of screens")
-    picture.add_argument("--svg", metavar="FILE", help="draw one page as SVG and end")
-    picture.add_argument("--force", action="store_true", help="with --svg: replace the file")
-    place = common.group(parser, "a place")
-    place.add_argument(
-        "--page",
-        metavar="PAGE",
-        help="this page, by its key or name, or a tool's (default: the first one)",
-    )
-    place.add_argument(
-        "--at",
-        metavar="PLACE",
-        help="there: 12.5s, epoch 1 step 45-71, a line that y copied, a command (as after :)",
-    )
-    picture.add_argument(
-        "--size", metavar="COLSxROWS", default="120x36", help="how large (default: 120x36)"
-    )
+    common.picture(parser)
 
 
 def run(args: argparse.Namespace, notice: str = "") -> int:
