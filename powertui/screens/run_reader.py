@@ -149,8 +149,10 @@ class RunReader:
         """Read the runs in a thread, one after another, while the list is in front."""
         session = self._page.session
         folder = session.logdir
-        if folder is None or not folder.complete or len(folder.runs) < 2:
+        if folder is None or not folder.complete:
             return
+        if len(folder.runs) == 1 and session.entry is None:
+            return  # it is about to be opened: its picture waits for no second reading
         if self._page.shell.current() is not self._page:
             return
         if not self.is_done and not self.stop.is_set():

@@ -5,7 +5,6 @@ time.
 from __future__ import annotations
 
 import statistics
-from dataclasses import replace
 
 import numpy as np
 
@@ -76,7 +75,7 @@ def _bars(chart: Chart, hosts: list[str], cells: int, glyphs: Glyphs) -> list[tu
         filler = " " * (_NAME_CELLS - width(name))
         line: list[RoleText] = [(f" {name}{filler} ", "text")]
         length = max(1, round(room * total_s / longest_s))
-        bar = one_bar(_of_one(chart, number), length, letters=letters)
+        bar = one_bar(chart, length, place=number, letters=letters)
         for piece in bar:
             line.append((piece.text, _ink(chart, piece.part)))
         line.append((f" {_time(total_s)}", "dim"))
@@ -86,15 +85,6 @@ def _bars(chart: Chart, hosts: list[str], cells: int, glyphs: Glyphs) -> list[tu
 
 def _time(seconds: float, digits: int = 4) -> str:
     return units.duration(round(seconds * PS_PER_S), digits)
-
-
-def _of_one(chart: Chart, number: int) -> Chart:
-    """The chart of a single host."""
-    series = tuple(
-        replace(part, x=part.x[number : number + 1], y=part.y[number : number + 1])
-        for part in chart.series
-    )
-    return replace(chart, series=series)
 
 
 def _letters(chart: Chart, glyphs: Glyphs) -> str:

@@ -50,8 +50,8 @@ _LIST_GAP_CELLS = 3
 _MIN_LIST_ROWS = 3  # with fewer rows each list is one line
 _MIN_STACKED_ROWS = 2  # a title and a line below it
 _KIND_GAP_CELLS = 2
-# The legend names kinds in words only where at least so many fit; else it has letters alone.
-_MIN_NAMED_KINDS = 3
+# Where devices and host share a line, the host has at least this share of it (chosen by eye).
+_MIN_SECOND_SHARE = 0.4
 # On a host a smaller share of unknown names may be hidden among "4 more"; of kernels none is.
 # Chosen, not measured: at 0 the words of the other kinds gave way to it in 120 columns.
 _MIN_UNKNOWN_HOST_SHARE = 0.05
@@ -79,21 +79,25 @@ def legend(content: VisibleContent, width: int, lines: int = 1) -> list[Pieces]:
         return []
     if len(sides) == 1 or lines >= len(sides):
         return [tuple(_side(side, width, named=len(sides) > 1)) for side in sides]
-    half = width // 2
     first, second = sides
     gap = " " * _KIND_GAP_CELLS
-    left = _side(first, width - half - len(gap), named=True)
-    return [(*left, (gap, "label"), *_side(second, half, named=True))]
+    second_room = min(width // 2, width - len(gap) - _side_cells(first))
+    second_room = max(second_room, int(width * _MIN_SECOND_SHARE))
+    left = _side(first, width - second_room - len(gap), named=True)
+    return [(*left, (gap, "label"), *_side(second, second_room, named=True))]
+
+
+def _side_cells(side: Side) -> int:
+    """How many cells a side takes with its largest kind in words and the others as letters."""
+    return len(f"{side.name}: ") + _cells(_pieces(side, len(side.kinds), 1))
 
 
 def _side(side: Side, room: int, *, named: bool) -> list[tuple[str, str]]:
-    """The kinds of devices or host in `room` cells: in words where three fit, else as letters."""
+    """The kinds of devices or host in `room` cells."""
     head = f"{side.name}: " if named else ""
     kinds_room = room - len(head)
-    pieces, count = _kinds(side, kinds_room, words=True)
-    if count < min(_MIN_NAMED_KINDS, len(side.kinds)):
-        pieces, _ = _kinds(side, kinds_room, words=False)
-    used = sum(len(text) for text, _ in pieces)
+    pieces = _kinds(side, kinds_room)
+    used = _cells(pieces)
     if used > kinds_room:
         return [(" " * room, "label")]
     if head:
@@ -102,26 +106,50 @@ def _side(side: Side, room: int, *, named: bool) -> list[tuple[str, str]]:
     return pieces
 
 
-def _kinds(side: Side, room: int, *, words: bool) -> tuple[list[tuple[str, str]], int]:
-    """As many kinds as fit, the rest as a count: the pieces, and how many kinds they name."""
-    entries = [_kind(kind, share, words=words) for kind, share in side.kinds]
-    ends = [0]  # cells that the first n entries take
-    for letter, label in entries:
-        gap = _KIND_GAP_CELLS if ends[-1] else 0
-        ends.append(ends[-1] + gap + len(letter[0]) + len(label[0]))
-    for count in range(len(entries), -1, -1):
-        rest = _rest(side, count, words=words)
-        gap = _KIND_GAP_CELLS if rest and count else 0
-        if ends[count] + gap + len(rest) <= room:
-            break
-    else:
-        return [], 0
+def _kinds(side: Side, room: int) -> list[tuple[str, str]]:
+    """The kinds in so many cells: all of them, as many as possible in words and the rest as
+    letters; where that has no room, some of them in words, or as letters, and a count.
+    """
+    all_kinds = len(side.kinds)
+    for words in range(all_kinds, 0, -1):
+        pieces = _pieces(side, all_kinds, words)
+        if _cells(pieces) <= room:
+            return pieces
+    for words, min_named in ((all_kinds, 3), (2, 3), (1, 2)):
+        pieces = _most(side, room, words=words)
+        if _named_count(pieces) >= min_named:
+            return pieces
+    return _most(side, room, words=0)
+
+
+def _most(side: Side, room: int, *, words: int) -> list[tuple[str, str]]:
+    """As many kinds as fit, the first `words` of them in words, and the rest as a count."""
+    for shown in range(len(side.kinds), -1, -1):
+        pieces = _pieces(side, shown, words)
+        if _cells(pieces) <= room:
+            return pieces
+    return []
+
+
+def _pieces(side: Side, shown: int, words: int) -> list[tuple[str, str]]:
+    """The first kinds, the first of these in words, and how many others there are."""
+    gap = (" " * _KIND_GAP_CELLS, "label")
     pieces: list[tuple[str, str]] = []
-    for letter, label in entries[:count]:
-        pieces += [letter, label, (" " * _KIND_GAP_CELLS, "label")]
+    for place, (kind, share) in enumerate(side.kinds[:shown]):
+        pieces += [*_kind(kind, share, words=place < words), gap]
+    rest = _rest(side, shown, words=words > 0)
     if rest:
-        return [*pieces, (rest, "dim")], count
-    return pieces[:-1], count  # without the gap behind the last
+        return [*pieces, (rest, "dim")]
+    return pieces[:-1]
+
+
+def _cells(pieces: Sequence[tuple[str, str]]) -> int:
+    return sum(len(text) for text, _ in pieces)
+
+
+def _named_count(pieces: Sequence[tuple[str, str]]) -> int:
+    """How many kinds these pieces name: each has one letter in a color."""
+    return sum(role.startswith("category:") or text == "?" for text, role in pieces)
 
 
 def _rest(side: Side, shown: int, *, words: bool) -> str:

@@ -9,12 +9,15 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable
 
+import numpy as np
+
 from powertui import units
 from powertui.data.columns import shown
 from powertui.data.model import PS_PER_S, Badge
 from powertui.data.table import Chart, Fact, Result
 from powertui.plain import plain
 from powertui.view import stacked_bars
+from powertui.view.truncation import middle
 
 # (text, role of the theme); the role "category:NAME" is the ink of a category.
 LinePieces = tuple[tuple[str, str], ...]
@@ -49,6 +52,8 @@ _GRAPH_INDENT = (" " * (_LABEL_CELLS - 1), "text")
 _CONCLUSIONS = ("finding_", "straggler_", "conclusion_")
 # Of more epochs only the joules of the first and the last are shown: the table has them all.
 _MAX_EPOCHS = 4
+# So many steps lie below each other; of more the standing bars are wide enough (chosen by eye).
+_MAX_LYING_STEPS = 6
 
 
 def lines(result: Result, width: int, height: int, *, glyphs: str = "unicode") -> list[LinePieces]:
@@ -211,8 +216,11 @@ def step_graph(chart: Chart, width: int, height: int, glyphs: str) -> list[LineP
     if glyphs == "ascii":
         letters = "".join(_LETTERS.get(series.label, "?") for series in chart.series)
     bar_cells = width - _LABEL_CELLS
-    if chart.series and len(chart.series[0].y) == 1:
+    steps = len(chart.series[0].y) if chart.series else 0
+    if steps == 1:
         return _one_step(chart, bar_cells, letters)
+    if 1 < steps <= min(_MAX_LYING_STEPS, height):
+        return _few_steps(chart, bar_cells, height, letters)
     has_eighths = glyphs == "unicode"
     bars = stacked_bars.draw(chart, bar_cells, height, letters=letters, eighths=has_eighths)
     if not bars.rows:
@@ -253,6 +261,36 @@ def _one_step(chart: Chart, width: int, letters: str) -> list[LinePieces]:
         return []
     line = tuple(bar)
     return [line, line, (_GRAPH_INDENT, *_legend(chart, letters))]
+
+
+def _few_steps(chart: Chart, width: int, height: int, letters: str) -> list[LinePieces]:
+    """Each step as a bar from left to right, as long as its time: standing they would be few
+    columns of a wide window.
+    """
+    totals_s = np.sum([series.y for series in chart.series], axis=0).tolist()
+    longest_s = max(totals_s)
+    if longest_s <= 0:
+        return []
+    times = [units.duration(round(total_s * PS_PER_S), 4) for total_s in totals_s]
+    longest_bar = width - max(len(time) for time in times) - 1
+    has_gaps = 2 * len(totals_s) - 1 <= height
+    lines: list[LinePieces] = []
+    for place, (total_s, time) in enumerate(zip(totals_s, times, strict=True)):
+        if lines and has_gaps:
+            lines.append(())
+        label = middle(_step_name(str(chart.series[0].x[place])), _LABEL_CELLS - 2)
+        pieces = [(f"{label:>{_LABEL_CELLS - 2}} ", "axis")]
+        length = max(1, round(longest_bar * total_s / longest_s))
+        for piece in stacked_bars.one_bar(chart, length, place=place, letters=letters):
+            pieces.append((piece.text, _ink(chart, piece.part)))
+        lines.append((*pieces, (f" {time}", "text")))
+    return [*lines, (_GRAPH_INDENT, *_legend(chart, letters))]
+
+
+def _step_name(name: str) -> str:
+    """ "551" and "ProfilerStep#551" as "step 551", other names as they are."""
+    number = name.rpartition("#")[2]
+    return f"step {number}" if number.isdecimal() else plain(name)
 
 
 def _ink(chart: Chart, part: int) -> str:

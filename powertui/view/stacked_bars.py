@@ -75,9 +75,9 @@ def draw(
     return StackedBars(rows, top, each, int(is_cut.sum()))
 
 
-def one_bar(chart: Chart, width: int, *, letters: str = "") -> list[BarPiece]:
-    """The parts of the only bar from left to right, each in as many cells as its share has."""
-    lengths = [float(np.asarray(series.y)[0]) for series in chart.series]
+def one_bar(chart: Chart, width: int, *, place: int = 0, letters: str = "") -> list[BarPiece]:
+    """The parts of one bar from left to right, each in as many cells as its share has."""
+    lengths = [float(np.asarray(series.y)[place]) for series in chart.series]
     parts = np.nan_to_num(lengths)
     total = float(parts.sum())
     if total <= 0 or width < 1:

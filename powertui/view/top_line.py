@@ -1,8 +1,8 @@
 """The first line of every page: what is open, and the pages with their keys.
 
 In a narrow window the names of pages without content go first, then the facts of the run, then the
-ends of the pages' names, then the middle of the run's name. The page in front and pages with news
-always have their names.
+ends of the pages' names, then the middle of the run's name. Where most pages have no content, the
+ends of all names go first. The page in front and pages with news always have their names.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from powertui.plain import width
 from powertui.value_types import dataclass
 from powertui.view import truncation
 
-_Form: TypeAlias = Literal["full", "filled", "short", "keys"]
+_Form: TypeAlias = Literal["full", "all short", "filled", "short", "keys"]
 
 _MIN_NAME_CELLS = 8  # cells of the run's name, however narrow
 _GOOD_NAME_CELLS = 16  # as many as tell one run from another
@@ -65,10 +65,10 @@ def top_line_pieces(head: Head, tabs: Sequence[Tab], room: int) -> list[Piece]:
     pages: list[Piece] = []
     facts = ""
     name_room = 0
-    for form, facts in _forms(head):
+    for form, facts in _forms(head, mostly_empty=_mostly_empty(tabs)):
         pages = list(_pages(tabs, form))
         name_room = room - 1 - _cells(pages) - _PAGES_GAP_CELLS - width(facts)
-        enough = _FEWEST_NAME_CELLS if form == "short" else _GOOD_NAME_CELLS
+        enough = _GOOD_NAME_CELLS if form in ("full", "filled") else _FEWEST_NAME_CELLS
         if name_room >= min(width(head.name), enough):
             break
     name = truncation.middle(head.name, max(_MIN_NAME_CELLS, name_room))
@@ -87,7 +87,12 @@ def page_at(pieces: Sequence[Piece], x: int) -> str:
     return ""
 
 
-def _forms(head: Head) -> Iterator[tuple[_Form, str]]:
+def _mostly_empty(tabs: Sequence[Tab]) -> bool:
+    """Whether most pages can have no content: a row of keys alone would say nothing."""
+    return 2 * sum(tab.dim for tab in tabs) > len(tabs)
+
+
+def _forms(head: Head, *, mostly_empty: bool) -> Iterator[tuple[_Form, str]]:
     """How the pages are named, and the facts: each time shorter."""
     power = head.power or ("",)
     long_facts = [_joined(head.host, head.took, power[0])]
@@ -99,6 +104,8 @@ def _forms(head: Head) -> Iterator[tuple[_Form, str]]:
         ("short", all_facts),
         ("keys", all_facts),
     )
+    if mostly_empty:
+        forms = (forms[0], ("all short", all_facts), *forms[1:])
     for form, each in forms:
         for facts in each:
             yield form, facts
@@ -115,11 +122,13 @@ def _pages(tabs: Sequence[Tab], form: _Form) -> Iterator[Piece]:
     for tab in tabs:
         has_name = {
             "full": True,
+            "all short": True,
             "filled": not tab.dim,
             "short": not tab.dim,
             "keys": False,
         }[form]
-        title = _SHORT_TITLES.get(tab.title, tab.title) if form == "short" else tab.title
+        has_short_name = form in ("all short", "short")
+        title = _SHORT_TITLES.get(tab.title, tab.title) if has_short_name else tab.title
         news = f"·{tab.news}" if tab.news else ""
         is_named = has_name or tab.present or tab.news
         words = f"{tab.key} {title}{news}" if is_named else tab.key

@@ -175,8 +175,8 @@ class FindingsLane(TimeLane):
     """The findings: power that nothing explains."""
 
     def label(self, y: int) -> list[Segment]:
-        surroundings = self.model.surroundings if self.model else None
-        return self.name_label("found", str(len(surroundings.findings)) if surroundings else "")
+        # Without their count: the page of findings counts other conclusions, too.
+        return self.name_label("findings")
 
     def cells(self, y: int) -> list[Segment]:
         assert self.model is not None
