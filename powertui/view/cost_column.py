@@ -55,9 +55,13 @@ def _figure(cost: Cost, share: float | None, part: str) -> str:
 
 
 def _largest(cost: Cost) -> tuple[float | None, str]:
-    """The larger of the shares of time and energy, and which of them it is."""
+    """The larger of the shares of time and energy, and which of them it is; the share of a step
+    where the sentence says that.
+    """
     time = abs(cost.share) if cost.share is not None else None
     energy = abs(cost.joules_share) if cost.joules_share is not None else None
+    if cost.step_share is not None and energy is None:
+        return cost.step_share, "step"
     if energy is not None and (time is None or energy > time):
         return energy, "energy"
     if time is None and cost.joules is not None:

@@ -66,6 +66,20 @@ _TYPES = (
 )
 
 
+# AMD's matrix products: "Cijk_Ailk_Bljk_BBS_BH_MT128x128x64_…". Behind the order of the indices
+# stands the type of the elements, behind MT the tile that a work group computes.
+_TENSILE = re.compile(r"Cijk_A[ilk]+_B[jlk]+_(I8|F8|B8|[HBSDCZ]).*?_MT(\d+x\d+x\d+)_")
+_TENSILE_TYPES = {
+    "H": "fp16",
+    "B": "bf16",
+    "S": "fp32",
+    "D": "fp64",
+    "I8": "int8",
+    "F8": "fp8",
+    "B8": "bf8",
+    "C": "complex64",
+    "Z": "complex128",
+}
 # Ops of TensorFlow and of its libraries are one word of many parts.
 _OP = re.compile(r"_?[A-Z][A-Za-z0-9]*")
 _MIN_LONG_OP = 16
@@ -120,6 +134,9 @@ def in_words(name: str) -> str:
     In front of an op may be its layer.
     """
     name = readable(name)
+    product = _TENSILE.match(name)
+    if product is not None:
+        return f"product {_TENSILE_TYPES[product[1]]} tile {product[2]}"
     layer, dot, op = name.rpartition(" · ")
     if len(op) < _MIN_LONG_OP or not _OP.fullmatch(op):
         return name

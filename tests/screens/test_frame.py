@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -158,6 +159,12 @@ def test_the_line_keeps_the_page_in_front_and_what_is_new(room: int) -> None:
     assert room < 80 or "1 Over" in text, "pages have names in the narrowest usual window"
     assert "…" in text or HEAD.name in text
     assert {top_line.page_at(line, x) for x in range(room)} >= {tab.name for tab in TABS}
+
+
+def test_pages_without_content_have_names_where_most_pages_are_such() -> None:
+    tabs = [replace(tab, news=0, dim=not tab.present) for tab in TABS]
+    line = top_line.top_line_pieces(Head("live power"), tabs, 80)
+    assert "1 Over 2 Time 3 Find 4 Align 5 Ops [6 Steps]" in "".join(piece.text for piece in line)
 
 
 def test_words_are_cut_with_a_sign() -> None:

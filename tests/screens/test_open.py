@@ -318,6 +318,16 @@ async def test_the_only_run_of_a_large_tree_is_opened_when_all_is_looked_through
         assert isinstance(shell.screen, TimelineScreen)
 
 
+async def test_the_only_run_is_described_in_the_list_once_it_is_open(make: Maker) -> None:
+    shell = make("logdirs/jax_cpu/plugins/profile/2026_11_21_00_50_50")
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        await pilot.press("8")
+        table = await concluded(shell, 1)
+        assert table.table is not None
+        assert table.table["health"].text(0) in set("▲◆●")
+
+
 async def test_a_run_that_was_open_before_is_not_read_again(
     make: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -122,3 +124,29 @@ def test_the_only_step_is_a_bar_from_left_to_right(cells: int) -> None:
     assert len(text) == cells
     assert text == "H" * round(0.75 * cells) + "I" * (cells - round(0.75 * cells))
     assert stacked_bars.one_bar(_chart([0], [0]), cells) == []
+
+
+def test_few_steps_lie_below_each_other_with_their_times() -> None:
+    chart = _chart([0.3, 0.6], [0.1, 0.2])
+    names = ["ProfilerStep#7", "warm up"]
+    chart = replace(chart, series=tuple(replace(part, x=names) for part in chart.series))
+    lines = overview_lines.step_graph(chart, 60, 8, "ascii")
+    texts = ["".join(text for text, _ in line) for line in lines]
+    first, gap, second, legend = texts
+    assert first.split()[:2] == ["step", "7"]
+    assert first.endswith(" 400 ms")
+    assert second.strip().startswith("warm up")
+    assert second.endswith(" 800 ms")
+    assert not gap
+    assert all(width(text) <= 60 for text in (first, second))
+    bars = [text.count("H") + text.count("I") for text in (first, second)]
+    assert bars[1] == pytest.approx(2 * bars[0], abs=1)
+    assert "input" in legend.lower()
+
+
+def test_few_steps_without_room_stand_as_all_others_do() -> None:
+    chart = _chart([0.3] * 6, [0.1] * 6)
+    lying = overview_lines.step_graph(chart, 60, 6, "unicode")
+    standing = overview_lines.step_graph(chart, 60, 5, "unicode")
+    assert len(lying) == 7  # without lines between them
+    assert not any("step" in text for text, _ in standing[0])

@@ -59,6 +59,9 @@ class Cost:
     share: float | None = None  # of the run's time
     joules: float | None = None
     joules_share: float | None = None  # of the run's energy
+    # Of a step, where that is what the sentence says. What lies between the steps is no part of
+    # one, so that it is a little more than the share of the run.
+    step_share: float | None = None
 
     @property
     def largest_share(self) -> float:

@@ -93,9 +93,9 @@ class Inquiry:
         total = host_energy.of_accounts(accounts, idle=False).total
         return None if total is None else total.joules
 
-    def cost_of_time(self, ps: float) -> Cost:
+    def cost_of_time(self, ps: float, *, step_share: float | None = None) -> Cost:
         """What so much of the run's time costs."""
-        return Cost(seconds=ps / PS_PER_S, share=ps / self.length_ps)
+        return Cost(seconds=ps / PS_PER_S, share=ps / self.length_ps, step_share=step_share)
 
     def cost(self, seconds: float | None, joules: float | None) -> Cost:
         """What time and energy cost, beside those of the run."""

@@ -144,3 +144,9 @@ def test_the_larger_share_is_shown_and_joules_where_there_is_no_share() -> None:
     assert words(Cost(share=0.4, joules_share=0.02)) == "40 % time"
     assert words(Cost(joules=825.0)) == "825 J energy"
     assert words(Cost(seconds=12.25)) == "12 s time"
+
+
+def test_a_share_of_a_step_is_the_one_that_the_sentence_tells() -> None:
+    cost = Cost(share=0.9035, step_share=0.906)
+    lines = cost_column.cost_column(cost, 80, glyph_sets.get("ascii"))
+    assert ["".join(text for text, _ in line).strip() for line in lines] == ["91 %", "step"]

@@ -146,6 +146,18 @@ def test_a_legend_names_letter_and_share_of_every_kind_or_says_how_many_it_leave
         assert "T" in host
 
 
+def test_the_largest_kind_is_named_in_words_and_no_letter_is_lost_where_all_have_room() -> None:
+    kinds = ((Category.COMMUNICATION, 0.65), (Category.MATMUL, 0.3), (Category.MEMORY, 0.05))
+    seen = VisibleContent(0, 40 * MS, (Side("devices", kinds),))
+    words = {
+        width: "".join(text for text, _ in legend(seen, width)[0]).rstrip()
+        for width in (30, 40, 60, 100)
+    }
+    assert words[40] == "X collectives 65 %  M 30 %  Y 5 %"
+    assert words[100] == "X collectives 65 %  M matrix products 30 %  Y copies 5 %"
+    assert words[30] == "X 65 %  M 30 %  Y 5 %" or words[30].startswith("X collectives 65 %")
+
+
 @pytest.mark.parametrize("width", range(40, 170, 3))
 def test_what_devices_and_host_spend_stays_apart_on_one_line(width: int) -> None:
     (line,) = legend(SEEN, width, 1)

@@ -88,6 +88,12 @@ def test_an_address_that_changes_with_each_run_goes() -> None:
         ("SparseSoftmaxCrossEntropyWithLogits", "sparse cross-entropy"),
         ("ResourceApplyAdam", "apply Adam"),
         ("MaxPool", "MaxPool"),
+        (
+            "Cijk_Alik_Bljk_B_BS_BH_Bias_HA_S_SAV_UserArgs_MT256x128x64_MI16x16x1_SN",
+            "product bf16 tile 256x128x64",
+        ),
+        ("Cijk_Ailk_Bjlk_SB_MT64x16x16_MI16x16x1_SN_LDSB0", "product fp32 tile 64x16x16"),
+        ("Cijk_Ailk_Bjlk_I8II_BH_MT64x16x16_MI16x16x1", "product int8 tile 64x16x16"),
         ("ExecutorState::ProcessAsync::Done", "ExecutorState::ProcessAsync::Done"),
         ("StatefulPartitionedCall/adam/Mul_19", "StatefulPartitionedCall/adam/Mul_19"),
     ],

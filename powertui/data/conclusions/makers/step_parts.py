@@ -198,7 +198,7 @@ def _of_part(inquiry: Inquiry, part: _Part, share: float) -> Conclusion:
         short=f"{part.short} {whole_percent(share)}",
         confidence=_confidence(inquiry) if is_known else Confidence.UNSURE,
         evidence=Evidence(part.tool),
-        cost=inquiry.cost_of_time(ps),
+        cost=inquiry.cost_of_time(ps, step_share=share),
         next=next_step,
         doubt="" if is_known else "Nothing was recorded then: what it was is a guess.",
     )
@@ -255,7 +255,7 @@ def _idle_devices(inquiry: Inquiry, shares: Shares, memory_share: float) -> Conc
         short=f"idle {whole_percent(shares.idle)}",
         confidence=_confidence(inquiry),
         evidence=Evidence("timeline"),
-        cost=inquiry.cost_of_time(shares.idle * all_steps_ps(inquiry)),
+        cost=inquiry.cost_of_time(shares.idle * all_steps_ps(inquiry), step_share=shares.idle),
         next=notable[0][2] if notable else look,
     )
 
@@ -285,7 +285,7 @@ def _computing(inquiry: Inquiry, shares: Shares) -> Conclusion:
         short=f"compute {whole_percent(share)}",
         confidence=_confidence(inquiry),
         evidence=Evidence("framework_op_stats", rows=() if op is None else (op.name,)),
-        cost=inquiry.cost_of_time(computing_ps),
+        cost=inquiry.cost_of_time(computing_ps, step_share=share),
         next="Start with the ops that take most of it.",
     )
 
