@@ -191,14 +191,14 @@ class LiveScreen(BaseScreen):
             self.view = LiveSpan(span_s)
         epoch_count = len(self.epochs) if self._watch is not None else None
         space = live_rows.page_rows(height, len(keys), len(feed.away), epoch_count)
-        if not self.map.draw(feed, len(keys), columns, space):
-            self._draw_channel(feed, keys, columns, space["chart"])
-            self._draw_table(feed, keys, columns, space)
         epochs: list[RoleLine] = []
         if self._watch is not None and space["run"]:
             epochs = live_rows.run_rows(self.epochs, space["run"])
         self.fill("run", epochs)
         self.fill("log", live_rows.log_rows(self.log_lines, space["log"]))
+        if not self.map.draw(feed, len(keys), columns, space):
+            self._draw_table(feed, keys, columns, space)
+            self._draw_channel(feed, keys, columns, space["chart"])
 
     def sideways(self, by: int) -> None:
         """The host beside the chosen one; without a map a part of the history."""
@@ -235,7 +235,12 @@ class LiveScreen(BaseScreen):
         first, last, _ = self.view.bounds(feed.now_ns(), max(8, columns - AXIS_WIDTH))
         summary = live_summary.summary(feed, history, total, (first, last), columns, glyphs)
         self.fill("summary", summary)
-        size = columns, self.query_one("#chart", LivePane).size.height or chart_rows
+        rows = self.query_one("#chart", LivePane).size.height
+        if rows:
+            # A pane below that has just grown takes its rows from the chart at the next layout.
+            below = [self.query_one(f"#{name}", LivePane) for name in ("table", "run", "log")]
+            rows -= sum(len(pane.lines) - pane.size.height for pane in below)
+        size = columns, max(1, rows or chart_rows)
         self.fill("chart", self.chart_lines(feed, history, size))
 
     def chart_lines(self, feed: Feed, history: History, size: tuple[int, int]) -> list[RoleLine]:

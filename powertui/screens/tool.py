@@ -254,7 +254,7 @@ class ToolScreen(BaseScreen):
             return title
         number = self._table % count
         table_title = plain(result.tables[number].title, 60)
-        table_title += f" ({number + 1} of {count})"
+        table_title += f" (table {number + 1} of {count})"
         titles = f"{title} · {table_title}"
         if width(titles) <= max_cells:
             return titles

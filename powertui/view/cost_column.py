@@ -8,7 +8,7 @@ from powertui.data.model import PS_PER_S
 from powertui.terminal.glyphs import Glyphs
 from powertui.view.overview_lines import LinePieces
 
-_FIGURE_CELLS = 6  # "100 %", and a blank
+_FIGURE_CELLS = 9  # "of energy", "100 %"
 _GAP_CELLS = 2  # between the figure and what is right of it
 _BAR_CELLS = 8
 _MIN_BAR_SHARE = 0.5 / _BAR_CELLS
@@ -24,7 +24,10 @@ def cost_column(cost: Cost, page_cells: int, glyphs: Glyphs) -> tuple[LinePieces
     ink = "power" if part == "energy" else "overview"
     figure = _figure(cost, share, part)
     first: LinePieces = ((f"{figure:>{_FIGURE_CELLS}}" + " " * _GAP_CELLS, ink),)
-    below = f"{part if figure else '':>{_FIGURE_CELLS}}" + " " * _GAP_CELLS
+    words = ""
+    if figure:
+        words = part if share is None else f"of {part}"
+    below = f"{words:>{_FIGURE_CELLS}}" + " " * _GAP_CELLS
     if has_bar:
         bar = ""
         if share is not None:
@@ -61,7 +64,7 @@ def _largest(cost: Cost) -> tuple[float | None, str]:
     time = abs(cost.share) if cost.share is not None else None
     energy = abs(cost.joules_share) if cost.joules_share is not None else None
     if cost.step_share is not None and energy is None:
-        return cost.step_share, "step"
+        return cost.step_share, "a step"
     if energy is not None and (time is None or energy > time):
         return energy, "energy"
     if time is None and cost.joules is not None:

@@ -377,4 +377,4 @@ def _wrapped_in(texts: Sequence[str], width: int, rows: int) -> list[str]:
         wrapped = textwrap.wrap(text, width)
         if len(wrapped) <= rows:
             return wrapped
-    return wrapped[:1]
+    return [f"{wrapped[0].rstrip(' ,;:')[: width - 1]}…"]

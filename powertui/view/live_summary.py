@@ -274,7 +274,9 @@ def energy_line(healths: Sequence[Health], feed: Feed, room: int) -> RoleLine:
     short_sum = quantity(joules, "J")
     so_far = f"{short_sum} in {length_text(round(length_s))}"
     quality = f" {role}"
-    latest = _recent_energy(healths, feed.mono())
+    latest = ""
+    if length_s > _RECENT_ENERGY_S:  # before that it is the same as the sum
+        latest = _recent_energy(healths, feed.mono())
     # What a narrow window can do without goes first.
     if width(so_far + quality + partly + latest) > room:
         so_far = short_sum

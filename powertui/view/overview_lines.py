@@ -246,9 +246,9 @@ def _bar_notes(bars: stacked_bars.StackedBars) -> str:
     """What the bars do not show: steps that share a column, and heights that were cut."""
     notes = []
     if bars.each > 1:
-        notes.append(f"each column is the longest of {bars.each} steps")
+        notes.append(f"longest of {bars.each} in a column")
     if bars.cut:
-        notes.append(f"{bars.cut} longer than shown")
+        notes.append(f"{bars.cut} are longer")
     return ", ".join(notes)
 
 

@@ -33,9 +33,9 @@ _DIFFERENCE_SHARE = 0.3  # of the rows of both charts
 # Of many values the largest hundredth is cut: a tracing step of seconds would flatten the rest.
 _SHOWN_PERCENTILE = 99.0
 _MIN_CUT_VALUES = 50  # of fewer values each one counts
-# The dashed line stays in its row while it is no further from the row's middle, in rows: one that
-# hops between two rows is hard to compare with (looked at).
-_MAX_DASH_OFFSET_ROWS = 0.9
+# How far from a row's edge, in rows, the dashed line is drawn on that edge and not in the middle:
+# drawn in the middle alone it lay visibly beside an area that is as high (looked at).
+_DASH_EDGE_ROWS = 1 / 3
 # Times a power of ten: what an axis may end at, and what its marks may be apart.
 _FINE_FACTORS = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
 _STEP_FACTORS = (1, 2, 5)
@@ -225,18 +225,30 @@ class AreaChart:
         linear_rows = scale.linear_rows(self._area_rows)
         height = (line - scale.lo) / (scale.hi - scale.lo) * linear_rows
         on_page = self.theme.style("text")
-        level = -1  # the row from below that the line is in
         for cell in np.flatnonzero(np.isfinite(height) & (height >= 0)).tolist():
-            if abs(height[cell] - level - 0.5) > _MAX_DASH_OFFSET_ROWS:
-                level = int(height[cell])
-            row = max(0, linear_rows - 1 - level)
+            level = min(int(height[cell]), linear_rows - 1)  # the row from below
+            dash = self._dash(float(height[cell]) - level, cell)
+            if not dash:
+                continue
+            row = linear_rows - 1 - level
             style = on_page
             if chars[row][cell] == self.glyphs.area:
                 style = self._text_on(roles[row])
             elif styles[row][cell].bgcolor is not None:
                 style = on_page + Style(bgcolor=styles[row][cell].bgcolor)
-            chars[row][cell] = self.glyphs.dashed
+            chars[row][cell] = dash
             styles[row][cell] = style
+
+    def _dash(self, part: float, cell: int) -> str:
+        """The line in a cell, `part` of a row above its lower edge; "" in the gaps between dashes.
+
+        A character in the middle has gaps of its own, the edges of a cell have not.
+        """
+        if not self.glyphs.upper_half or _DASH_EDGE_ROWS <= part <= 1 - _DASH_EDGE_ROWS:
+            return self.glyphs.dashed
+        if cell % 2:
+            return ""
+        return "▁" if part < _DASH_EDGE_ROWS else "▔"
 
     def _text_on(self, role: str) -> Style:
         """Text that is read on a full cell of this role."""

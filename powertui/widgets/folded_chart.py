@@ -176,8 +176,15 @@ def _step_cells(view: FoldedView, finding: Finding, cells: int) -> Band | None:
     folded = view.folded
     if finding.epoch not in folded.epochs:
         return None
-    start = folded.start[folded.epochs.index(finding.epoch)]
-    inside = np.flatnonzero((start >= finding.start_ps) & (start < finding.end_ps))
+    line = folded.epochs.index(finding.epoch)
+    if finding.step_lo is not None and finding.step_hi is not None:
+        # The steps that the sentence names: they are whole ones, and the stretch is not.
+        numbers = folded.numbers[line]
+        is_inside = (numbers >= finding.step_lo) & (numbers <= finding.step_hi)
+    else:
+        start = folded.start[line]
+        is_inside = (start >= finding.start_ps) & (start < finding.end_ps)
+    inside = np.flatnonzero(is_inside)
     if not len(inside):
         return None
     first_step = int(inside[0])

@@ -29,10 +29,10 @@ async def test_r_leads_from_ours_to_the_recorded_page_and_its_differences(
         await loaded(pilot)
         shell.show_tool("framework_op_stats")
         for key, title, rows in (
-            ("", "Ops, with idle time (1 of 2)", 186),
-            ("r", "With idle time (recorded) (1 of 2)", 185),
-            ("r", "Cells that differ (1 of 2)", 97),
-            ("r", "Ops, with idle time (1 of 2)", 186),
+            ("", "Ops, with idle time (table 1 of 2)", 186),
+            ("r", "With idle time (recorded) (table 1 of 2)", 185),
+            ("r", "Cells that differ (table 1 of 2)", 97),
+            ("r", "Ops, with idle time (table 1 of 2)", 186),
         ):
             if key:
                 await pilot.press(key)

@@ -41,17 +41,36 @@ def test_every_row_fills_its_width_whatever_the_values(
     assert {len(text) for text in text_of(rows)} == {width}
 
 
+def height_of_line(rows: list[str]) -> float:
+    """Of the dashed line, from below, in thirds of a row."""
+    places = {}
+    for number, text in enumerate(rows):
+        for third, mark in enumerate("▁╌▔"):
+            if text[9:].count(mark) >= (len(text) - 9) // 2:
+                places[mark] = 3 * (len(rows) - number) + third
+    (height,) = places.values()
+    return height
+
+
 def test_what_was_expected_is_a_dashed_line_at_its_height() -> None:
     chart = chart_of(60, 12)
-    rows = text_of(chart.area(np.full(100, 300.0), np.full(100, 240.0), None))
-    dashed = [number for number, text in enumerate(rows) if "╌" in text]
-    assert len(dashed) == 1
-    assert rows[dashed[0]].count("╌") == chart.cells
-    labels = [text[:9].split() for text in rows]
-    assert float(labels[0][0]) >= 300
-    above = chart.area(np.full(100, 300.0), np.full(100, 290.0), None)
-    higher = [number for number, text in enumerate(text_of(above)) if "╌" in text]
-    assert higher < dashed
+    heights = []
+    for watts in range(190, 300, 2):
+        drawn = chart.area(np.array([150.0, *[300.0] * 99]), np.full(100, float(watts)), None)
+        heights.append(height_of_line(text_of(drawn)))
+    assert heights == sorted(heights)
+    assert len(set(heights)) >= 10, "it moves by thirds of a row"
+
+
+def test_where_nothing_differs_the_line_lies_on_the_area() -> None:
+    for watts in range(200, 290, 7):
+        values = np.full(100, float(watts))
+        values[:20] = 150.0
+        values[-5:] = 300.0
+        rows = text_of(chart_of(109, 14).area(values, np.full(100, float(watts)), None))
+        top = next(number for number, text in enumerate(rows) if text[59] in "▁▂▃▄▅▆▇█╌▔")
+        line = next(n for n, text in enumerate(rows) if any(mark in text[49:69] for mark in "▁╌▔"))
+        assert abs(top - line) <= 1
 
 
 def test_one_high_reading_among_thousands_is_seen() -> None:
@@ -140,8 +159,8 @@ def test_the_larger_share_is_shown_and_joules_where_there_is_no_share() -> None:
         lines = cost_column.cost_column(cost, 80, glyphs)
         return " ".join("".join(text for text, _ in line).strip() for line in lines)
 
-    assert words(Cost(share=0.02, joules_share=0.4)) == "40 % energy"
-    assert words(Cost(share=0.4, joules_share=0.02)) == "40 % time"
+    assert words(Cost(share=0.02, joules_share=0.4)) == "40 % of energy"
+    assert words(Cost(share=0.4, joules_share=0.02)) == "40 % of time"
     assert words(Cost(joules=825.0)) == "825 J energy"
     assert words(Cost(seconds=12.25)) == "12 s time"
 
@@ -149,4 +168,4 @@ def test_the_larger_share_is_shown_and_joules_where_there_is_no_share() -> None:
 def test_a_share_of_a_step_is_the_one_that_the_sentence_tells() -> None:
     cost = Cost(share=0.9035, step_share=0.906)
     lines = cost_column.cost_column(cost, 80, glyph_sets.get("ascii"))
-    assert ["".join(text for text, _ in line).strip() for line in lines] == ["91 %", "step"]
+    assert ["".join(text for text, _ in line).strip() for line in lines] == ["91 %", "of a step"]
