@@ -420,7 +420,7 @@ async def test_what_is_found_is_read_in_full_at_80_columns(make: Maker) -> None:
             for strip in shell.screen._compositor.render_strips()
         ]
         first = next(y for y, line in enumerate(lines) if line.startswith(" > "))
-        below = [line[11:] for line in lines[first:-1]]  # without what each costs
+        below = [line[14:] for line in lines[first:-1]]  # without what each costs
         text = " ".join(" ".join(below).split())
         assert "+149 J that nothing in the profile explains" in text
         assert "sure · 15.77 … 18.29 s" in text

@@ -51,7 +51,7 @@ async def test_symmetry_finds_the_burst_and_goes_there(make: Maker) -> None:
         assert isinstance(shell.screen, SymmetryScreen)
         text = words(shell, "#findings")
         assert text.count("+149 J") == 1
-        assert text.startswith(" >  2.9 %  ╸───────  Epoch 1, steps 46-71: +59 W for 2.52 s")
+        assert text.startswith(" >     2.9 %  ╸───────  Epoch 1, steps 46-71: +59 W for 2.52 s")
         assert "Computing on the host takes" in text
         assert "smaller differences: Enter" in text
         assert "would have been found" in text
