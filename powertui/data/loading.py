@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 LOADING = "still loading"
 
 
-# Of fewer hosts all is kept: what one of them holds is no part of the whole to save. Chosen.
-_MIN_HOSTS = 8
 _NO_POWER_UNITS = ("", "bytes")  # of counters, which nearly all have: no need to look closer
 
 
@@ -343,10 +341,10 @@ class _Loader:
         """Whether their events are let go of, and read again when asked for: not those of files
         that are still on another machine, or of a pipe.
         """
-        files = (*self.entry.profiles, *self.entry.alternates)
-        if len(self.entry.profiles) < _MIN_HOSTS or any(file.path == "-" for file in files):
+        if not self.entry.has_many_hosts:
             return False
-        return not any(elsewhere.away(file.path) for file in files)
+        files = (*self.entry.profiles, *self.entry.alternates)
+        return not any(file.path == "-" or elsewhere.away(file.path) for file in files)
 
     def _read_hosts(self, reader: HostReader, *, partial: bool) -> Iterator[Run]:
         """The first host here, so that it is seen at once, and the others by whoever reads them."""

@@ -118,16 +118,21 @@ def _process_count(items: int, largest: int, min_items: int = MIN_RUNS) -> int:
     return min(count, usable_cores())
 
 
-def process_pool(count: int, function: Callable[[Any], Any] | None = None) -> ProcessPoolExecutor:
+def process_pool(
+    count: int,
+    function: Callable[[Any], Any] | None = None,
+    *,
+    prepare: Callable[[], None] | None = None,
+) -> ProcessPoolExecutor:
     """So many copies of this process at work; they end with it, whatever becomes of it.
 
-    `function` is there in each of them without being sent. All are made now: later there may be
-    other threads.
+    `function` is there in each of them without being sent; `prepare` is called in each first. All
+    are made now: later there may be other threads.
     """
     from multiprocessing import get_context
 
     pool = ProcessPoolExecutor(
-        count, mp_context=get_context("fork"), initializer=_begin, initargs=(function,)
+        count, mp_context=get_context("fork"), initializer=_begin, initargs=(function, prepare)
     )
     with warnings.catch_warnings():
         # Newer Pythons warn of threads that a copy does not have: those of the linear algebra,
@@ -142,10 +147,12 @@ def _nothing() -> None:
     """A question without an answer."""
 
 
-def _begin(function: Callable[[Any], Any] | None) -> None:
+def _begin(function: Callable[[Any], Any] | None, prepare: Callable[[], None] | None) -> None:
     """In a new process of a pool."""
     global _inherited
     _inherited = function
+    if prepare is not None:
+        prepare()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its children
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from powertui.errors import UsageError
 from powertui.verbs import common
 
 if TYPE_CHECKING:
+    from powertui.data.host_parts import HostReader
     from powertui.data.logdir.folder import Logdir
     from powertui.screens.session import Session
 
@@ -70,9 +72,23 @@ def run(args: argparse.Namespace, notice: str = "") -> int:
     session = Session(reading, common.aligning_of(args), logdir=scanned, rest=rest, notice=notice)
     if args.svg is not None:
         return _draw(args, session, columns, rows)
-    from powertui.screens.shell import Shell
+    with _reading_beside(args, scanned) as reader:
+        if reader is not None:
+            session.reading = replace(session.reading, hosts=reader)
+        from powertui.screens.shell import Shell
 
-    return Shell(session, display, place=place).run_to_exit()
+        return Shell(session, display, place=place).run_to_exit()
+
+
+def _reading_beside(
+    args: argparse.Namespace, scanned: Logdir
+) -> AbstractContextManager[HostReader | None]:
+    """Who reads hosts while there are screens: processes, where a run of many is already known."""
+    if args.on is not None or not any(run.has_many_hosts for run in scanned.runs):
+        return nullcontext()
+    from powertui.data import host_workers
+
+    return host_workers.reading_beside_screens()
 
 
 def _place(args: argparse.Namespace) -> str:

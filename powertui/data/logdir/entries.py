@@ -8,6 +8,8 @@ from powertui.data.formats.filenames import CERTAIN_RESULTS, MARKERS_FOLDER
 from powertui.data.model import Warn
 from powertui.value_types import dataclass
 
+# Of fewer hosts all is kept: what one of them holds is no part of the whole to save. Chosen.
+_MIN_MANY_HOSTS = 8
 
 class ProfileFile(NamedTuple):
     """A file that a reader takes.
@@ -87,6 +89,11 @@ class RunEntry:
                 {f.host for f in self.profiles} | {f.host for f in (*self.results, *self.unread)}
             )
         )
+
+    @property
+    def has_many_hosts(self) -> bool:
+        """Whether so many that the events of all of them are not kept at once."""
+        return len(self.profiles) >= _MIN_MANY_HOSTS
 
     @property
     def of_neuron(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from powertui.data import elsewhere
@@ -16,6 +16,9 @@ from powertui.opening import open_regular
 # Two captures are told apart by five stretches of so many bytes. Chosen, not measured.
 _SAMPLE_BYTES = 1 << 16
 _SAMPLE_COUNT = 5
+# Files of one size are compared by so many last bytes before they are sampled: 320 KiB of each of
+# 512 hosts took 0.36 s of the list.
+_ENDING_BYTES = 1 << 12
 _CHROME_BEGINS = (b'[{"ph"', b'[\n{"ph"', b'[\n  {\n    "ph"', b'[ {"ph"')
 
 
@@ -118,24 +121,59 @@ def without_twins(profiles: tuple[ProfileFile, ...]) -> tuple[tuple[ProfileFile,
 
     The same bytes under two names are one host's profile.
     """
-    if len(profiles) < 2:
-        return profiles, []
-    firsts: dict[tuple[int, bytes], ProfileFile] = {}
-    unique: list[ProfileFile] = []
-    problems: list[Warn] = []
+    first_of: dict[str, ProfileFile] = {}  # by the path of each of its twins
+    for first, *twins in _groups_alike(profiles):
+        first_of.update((twin.path, first) for twin in twins)
+    problems = []
     for profile in profiles:
-        first = profile
-        if profile.size:
-            first = firsts.setdefault((profile.size, _samples(profile)), profile)
+        first = first_of.get(profile.path, profile)
         if first is profile:
-            unique.append(profile)
             continue
         cause = (
             f"has the same bytes as {Path(first.path).name}: one host's profile under "
             "two names, counted once"
         )
         problems.append(Warn(profile.path, "", cause))
-    return tuple(unique), problems
+    return tuple(profile for profile in profiles if profile.path not in first_of), problems
+
+
+def _groups_alike(profiles: tuple[ProfileFile, ...]) -> list[list[ProfileFile]]:
+    """The profiles with the same bytes, two and more together.
+
+    What is cheap to know is compared first: most hosts of a run already differ in size, and those
+    that do not, at their end.
+    """
+    groups = [[profile for profile in profiles if profile.size]]
+    traits: tuple[Callable[[ProfileFile], int | bytes], ...] = (_size, _ending, _samples)
+    for trait in traits:
+        groups = [alike for group in groups for alike in _split(group, trait) if len(alike) > 1]
+    return groups
+
+
+def _split(
+    profiles: list[ProfileFile], trait: Callable[[ProfileFile], int | bytes]
+) -> Iterable[list[ProfileFile]]:
+    """The profiles by a trait; each group is in the order of the profiles."""
+    groups: dict[int | bytes, list[ProfileFile]] = {}
+    for profile in profiles:
+        groups.setdefault(trait(profile), []).append(profile)
+    return groups.values()
+
+
+def _size(profile: ProfileFile) -> int:
+    return profile.size
+
+
+def _ending(profile: ProfileFile) -> bytes:
+    """The last bytes of the file; nothing of one on another machine, which has a checksum."""
+    if elsewhere.away(profile.path):
+        return b""
+    try:
+        with open_regular(profile.path) as stream:
+            stream.seek(max(0, profile.size - _ENDING_BYTES))
+            return stream.read(_ENDING_BYTES)
+    except OSError:
+        return os.fsencode(profile.path)
 
 
 def _samples(profile: ProfileFile) -> bytes:
