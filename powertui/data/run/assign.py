@@ -163,12 +163,22 @@ def _by_majority(marks: Marks, device: Sequence[str], work: DeviceWork, row: Int
     lines = DrawnSteps(list(device), marks.start, marks.duration, np.arange(count))
     line = _in_lines(work, lines)
     has_both = (line >= 0) & (row >= 0)
-    line_and_row = np.stack([line[has_both], row[has_both]])
-    pairs, counts = np.unique(line_and_row, axis=1, return_counts=True)
-    most_frequent_last = np.argsort(counts, kind="stable")
+    width = int(row.max(initial=0)) + 1
+    pairs, counts = _counted(line[has_both] * width + row[has_both], count * width)
+    most_frequent_last = pairs[np.argsort(counts, kind="stable")]
     out = np.full(count, -1, np.int64)
-    out[pairs[0, most_frequent_last]] = pairs[1, most_frequent_last]
+    out[most_frequent_last // width] = most_frequent_last % width
     return out
+
+
+def _counted(keys: Int64s, limit: int) -> tuple[Int64s, Int64s]:
+    """(the keys that there are, in order; how often each is there). All are below the limit."""
+    if limit > len(keys):  # a count of each would take longer than to sort them
+        keys, counts = np.unique(keys, return_counts=True)
+        return keys, counts
+    counts = np.bincount(keys, minlength=limit)
+    keys = np.flatnonzero(counts)
+    return keys, counts[keys]
 
 
 def with_cut_steps(
