@@ -365,16 +365,16 @@ def _open_at(moment: Int64s, line_of: Int32s, asked: Bools, rows: StepRows) -> I
     opened = np.full(len(moment), np.iinfo(np.int64).min)
     for line in np.unique(marks.lines).tolist():
         mine = np.flatnonzero(marks.lines == line)  # on one line marks do not overlap
-        place = marks.start[mine].searchsorted(moment, side="right") - 1
-        at = mine[np.maximum(place, 0)]
-        start = marks.start[at]
-        end = marks.start[at] + marks.duration[at]
-        is_open = asked & (place >= 0) & (moment < end)
+        starts = marks.start[mine]
+        ends = starts + marks.duration[mine]
+        place = starts.searchsorted(moment, side="right") - 1
+        is_open = np.flatnonzero(asked & (place >= 0) & (moment < ends[place]))
+        place = place[is_open]
         # The mark of the call's own line knows best; of other lines' the one that was opened last.
-        on_own_line = line_of == line
-        better = is_open & (on_own_line | (start > opened))
-        out[better] = rows.row_of[at[better]]
-        opened[better] = np.where(on_own_line[better], np.iinfo(np.int64).max, start[better])
+        rank = np.where(line_of[is_open] == line, np.iinfo(np.int64).max, starts[place])
+        better = (rank > opened[is_open]) | (line_of[is_open] == line)
+        out[is_open[better]] = rows.row_of[mine[place[better]]]
+        opened[is_open[better]] = rank[better]
     return out
 
 

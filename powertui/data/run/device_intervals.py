@@ -232,6 +232,8 @@ def _calls(trace: Trace, stat: str) -> _Calls:
     start = np.concatenate(starts)
     if not len(every_id):
         return _Calls(every_id, start, line_numbers[0])
+    if (every_id[1:] > every_id[:-1]).all():  # each once, as on a thread that alone launches
+        return _Calls(every_id, start, np.concatenate(line_numbers))
     # A run is enqueued once and its completion reported later: the first call counts. A launch's id
     # is used anew: the last.
     order = np.lexsort((start if stat == "correlation_id" else -start, every_id))

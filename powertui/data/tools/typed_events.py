@@ -38,6 +38,9 @@ from powertui.data.tools.sorted_columns import begins_run, ends_run
 _WORKING_ANNOTATIONS = ("Optimizer.", "enumerate(DataLoader)")
 _STATS = ("correlation_id", "step_name", "step_num", "shape", "_ipl_stage_id")
 _NONE = np.empty(0, np.int64)
+# From every fourth event of a line on, the types of all are worked out: that is sooner done than to
+# look each up (4 against 9 ms of 100,000 events).
+_MIN_LOOKED_UP = 4
 
 
 class Typed(NamedTuple):
@@ -59,6 +62,8 @@ class Typed(NamedTuple):
 
     def types_for(self, rows: Int64s | Int32s) -> UInt8s:
         """The types of these events."""
+        if _MIN_LOOKED_UP * len(rows) > len(self.track.events):
+            return self.types[rows]
         kind = self.by_name[self.track.events.name[rows]]
         if not len(self.rows):
             return kind
