@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 _MAX_WORKERS = 8
 # By so much they stand back for the screens: a key is answered before a host is read.
 _NICE_STEPS = 10
-# What a system raises that allows no more processes, has no semaphores or cannot copy a process.
-_CANNOT_FORK = (OSError, ImportError, ValueError, RuntimeError)
 
 
 class _Workers:
@@ -66,14 +64,12 @@ def reading_beside_screens() -> Iterator[HostReading]:
 
 def _made() -> _Workers | None:
     """New processes; None where none can be made."""
-    before = active_children()
     if threading.active_count() > 1:
         return None
+    before = active_children()
     count = min(usable_cores(), _MAX_WORKERS)
-    try:
-        pool = processes.process_pool(count, prepare=_leave_screens)
-    except _CANNOT_FORK:
-        _end([child for child in active_children() if child not in before])
+    pool = processes.allowed_pool(count, prepare=_leave_screens)
+    if pool is None:
         return None
     return _Workers(pool, [child for child in active_children() if child not in before])
 

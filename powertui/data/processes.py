@@ -29,6 +29,9 @@ _MAX_BYTES = 1 << 28
 # Chosen: a person who stops the reading waits no longer than that for it to notice.
 _WAIT_S = 0.1
 
+# What a system raises that allows no more processes, has no semaphores or cannot copy a process.
+_CANNOT_FORK = (OSError, ImportError, ValueError)
+
 # In a process of a pool: the function, which came with the copy and was not sent.
 _inherited: Callable[[Any], Any] | None = None
 
@@ -52,7 +55,10 @@ def each(
         yield from map(function, items)
         return
     yield function(items[0])  # what is imported for it is there for all copies
-    pool = process_pool(count, function)
+    pool = allowed_pool(count, function)
+    if pool is None:
+        yield from map(function, items[1:])
+        return
     try:
         yield from answers(pool, _call_inherited, items[1:], here=function)
     finally:
@@ -116,6 +122,25 @@ def _process_count(items: int, largest: int, min_items: int = MIN_RUNS) -> int:
     from powertui.cores import usable_cores  # only for many
 
     return min(count, usable_cores())
+
+
+def allowed_pool(
+    count: int,
+    function: Callable[[Any], Any] | None = None,
+    *,
+    prepare: Callable[[], None] | None = None,
+) -> ProcessPoolExecutor | None:
+    """As `process_pool`; None, and no process, where the system allows fewer than asked for."""
+    from multiprocessing import active_children
+
+    before = active_children()
+    try:
+        return process_pool(count, function, prepare=prepare)
+    except _CANNOT_FORK:
+        for child in active_children():
+            if child not in before:
+                child.kill()
+        return None
 
 
 def process_pool(

@@ -11,6 +11,7 @@ from powertui.value_types import dataclass
 # Of fewer hosts all is kept: what one of them holds is no part of the whole to save. Chosen.
 _MIN_MANY_HOSTS = 8
 
+
 class ProfileFile(NamedTuple):
     """A file that a reader takes.
 

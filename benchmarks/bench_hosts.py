@@ -1,0 +1,146 @@
+"""Runs of many hosts: how soon they are listed and the first is seen, what all of them cost beside
+the C scan, and whether everyone who may read them gives the same answer.
+
+    python -m benchmarks.bench_hosts [HOSTS] [EVENTS]     (64 50,000; 256 and 512 take minutes)
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+from benchmarks.harness import ROOT, Table, least_cpu_s, python, run_process
+from benchmarks.make_hosts import make
+
+_HOSTS, _EVENTS = 64, 50_000
+_SCANNED_HOSTS = 8  # of which the C scan is measured, and taken as so many of all
+_SIZE = (120, 36)
+_KEYS = ("d", "a", "w", "s", "Right", "Left")
+_KEY_COUNT = 60
+_BETWEEN_KEYS_S = 0.1
+_POWERTUI = [sys.executable, "-m", "powertui"]
+
+
+def list_cpu_s(folder: Path) -> float:
+    """To list the run, beyond importing what lists."""
+    code = (
+        "import time; from powertui.data import logdir; begin = time.process_time();"
+        f"logdir.scan({str(folder)!r}); print(time.process_time() - begin)"
+    )
+    return min(float(python(code).stdout) for _ in range(3))
+
+
+def scan_cpu_s(profiles: list[Path]) -> float:
+    """To read the columns of all events of these files, and nothing else."""
+    from powertui.data.formats import registry
+
+    def scan() -> None:
+        for path in profiles:
+            *_, trace = registry.load(str(path))
+            for _, track in trace.tracks():
+                assert len(track.events.start) == len(track.events)
+
+    return least_cpu_s(3, scan)
+
+
+def seen(folder: Path) -> tuple[float, float, list[float], int]:
+    """(s to the first host on the screen, CPU s of it, s from each key to its first bytes while
+    hosts are read, bytes of the largest process).
+    """
+    from tests.e2e.processes import family
+    from tests.e2e.terminal import Terminal, environment
+
+    latencies: list[float] = []
+    largest = 0
+    env = environment(extra={"PYTHONPATH": str(ROOT)})
+    with Terminal([*_POWERTUI, str(folder)], size=_SIZE, env=env) as terminal:
+        terminal.wait_for(r"/device:GPU:0")
+        first_s, first_cpu_s = time.monotonic() - terminal.started, _cpu_s(terminal.pid)
+        for number in range(_KEY_COUNT):
+            if "reading" not in terminal.text():
+                break
+            before, begin = terminal.total, time.monotonic()
+            terminal.press(_KEYS[number % len(_KEYS)])
+            while terminal.total == before and time.monotonic() - begin < 5:
+                terminal.read(0.002)
+            latencies.append(time.monotonic() - begin)
+            terminal.run(_BETWEEN_KEYS_S)
+            largest = max(largest, *map(_resident_bytes, family([terminal.pid])))
+        terminal.press("q")
+        terminal.wait_exit()
+    return first_s, first_cpu_s, latencies, largest
+
+
+def _cpu_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _resident_bytes(pid: int) -> int:
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    except OSError:
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def answer(folder: Path, executor: Executor | None) -> str:
+    """What the hosts' page and the table of steps say."""
+    import powertui
+
+    run = powertui.open(folder, executor=executor)[0]
+    tables = (run.tool("hosts").frame, run.tool("late_ranks").frame, run.steps)
+    return "".join(table.to_json() for table in tables)
+
+
+def equal_answers(folder: Path) -> dict[str, bool]:
+    """Whether each of those who can read hosts gives the answer that copies of this process do."""
+    expected = answer(folder, None)
+    makers: dict[str, Callable[[], Executor]] = {
+        "threads": partial(ThreadPoolExecutor, 2),
+        "another executor": partial(ProcessPoolExecutor, 2),
+    }
+    equal = {}
+    for name, make_executor in makers.items():
+        with make_executor() as executor:
+            equal[name] = answer(folder, executor) == expected
+    return equal
+
+
+def main() -> None:
+    """Print the table."""
+    is_own = __name__ == "__main__" or sys.argv[0].endswith("bench_hosts.py")
+    numbers = [int(word.replace(",", "")) for word in sys.argv[1:]] if is_own else []
+    hosts, events = (*numbers, *(_HOSTS, _EVENTS)[len(numbers) :])
+    folder = make(hosts, events)
+    profiles = sorted(folder.rglob("*.xplane.pb"))[:_SCANNED_HOSTS]
+    scan_s = scan_cpu_s(profiles) * hosts / len(profiles)
+    first_s, first_cpu_s, latencies, screen_bytes = seen(folder)
+    tool = run_process([*_POWERTUI, "report", str(folder), "--tool", "hosts", "--json"])
+    assert tool.code == 0
+    table = Table(f"{hosts} hosts of {events:,} events", ("what", "measured"))
+    table.row("listed", f"{list_cpu_s(folder):.2f} CPU s")
+    table.row("first host on the screen", f"{first_s:.2f} s, {first_cpu_s:.2f} CPU s")
+    if latencies:
+        median_ms, worst_ms = 1000 * statistics.median(latencies), 1000 * max(latencies)
+        count = len(latencies)
+        table.row(
+            f"{count} keys while reading: median, worst", f"{median_ms:.0f}, {worst_ms:.0f} ms"
+        )
+    table.row("largest process with a screen", f"{screen_bytes >> 20} MB")
+    table.row("report --tool hosts", f"{tool.cpu_s:.1f} CPU s, {tool.wall_s:.1f} s")
+    table.row("of the C scan", f"{tool.cpu_s / scan_s:.1f} × ({scan_s:.2f} CPU s)")
+    table.row("largest process", f"{tool.peak_bytes >> 20} MB")
+    for name, is_equal in equal_answers(folder).items():
+        table.row(f"same answer from {name}", "yes" if is_equal else "**no**")
+    table.print()
+
+
+if __name__ == "__main__":
+    main()

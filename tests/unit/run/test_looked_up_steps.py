@@ -1,0 +1,88 @@
+"""Look-ups that take a short way where that is quicker: both ways give the same."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from powertui.data.model import Int64s
+from powertui.data.run import assign
+from powertui.data.tools import typed_events
+from powertui.data.tools.typed_events import Typed
+
+
+@pytest.mark.parametrize("limit", [12, 5_000], ids=["counted", "sorted"])
+def test_keys_are_counted_alike_whether_they_are_few_or_many(limit: int) -> None:
+    keys: Int64s = np.random.default_rng(3).integers(0, 12, 900)
+    found, counts = assign._counted(keys, limit)
+    expected, expected_counts = np.unique(keys, return_counts=True)
+    assert found.tolist() == expected.tolist()
+    assert counts.tolist() == expected_counts.tolist()
+
+
+def opened_by_hand(moment: int, line: int, marks: list[tuple[int, int, int]]) -> int:
+    """The row of the mark that is open: that of the own line, else the one opened last."""
+    open_marks = [
+        (mark_line == line, start, row)
+        for row, (mark_line, start, length) in enumerate(marks)
+        if start <= moment < start + length
+    ]
+    return max(open_marks)[2] if open_marks else -1
+
+
+def test_the_mark_of_the_calls_own_line_counts_and_then_the_one_opened_last() -> None:
+    chance = np.random.default_rng(8)
+    marks: list[tuple[int, int, int]] = []
+    for line in range(3):
+        moment = line * 3
+        for _ in range(40):
+            length = int(chance.integers(1, 30))
+            marks.append((line, moment, length))
+            moment += length + int(chance.integers(0, 12))
+    starts = np.array([start for _, start, _ in marks])
+    columns = SimpleNamespace(
+        lines=np.array([line for line, _, _ in marks], np.int32),
+        start=starts,
+        duration=np.array([length for _, _, length in marks]),
+    )
+    rows = SimpleNamespace(marks=columns, row_of=np.arange(len(marks)))
+    moments = chance.permutation(np.arange(0, 700))
+    lines = chance.integers(0, 5, len(moments)).astype(np.int32)
+    asked = chance.random(len(moments)) < 0.8
+    found = assign._open_at(moments, lines, asked, rows)  # type: ignore[arg-type]
+    for at, moment in enumerate(moments.tolist()):
+        open_marks = [start for _, start, length in marks if start <= moment < start + length]
+        if asked[at] and len(open_marks) != len(set(open_marks)):
+            continue  # two that were opened at once: either is right
+        expected = opened_by_hand(moment, int(lines[at]), marks) if asked[at] else -1
+        assert found[at] == expected
+
+
+@pytest.mark.parametrize("count", [3, 90], ids=["few", "most"])
+def test_types_are_the_same_for_few_and_for_most_events(count: int) -> None:
+    chance = np.random.default_rng(5)
+    names = chance.integers(0, 6, 100).astype(np.uint32)
+    own_rows = np.sort(chance.choice(100, 30, replace=False))
+    line = Typed(
+        number=0,
+        process=None,  # type: ignore[arg-type]
+        track=SimpleNamespace(events=_Events(names)),  # type: ignore[arg-type]
+        by_name=np.arange(6, dtype=np.uint8),
+        rows=own_rows,
+        kinds=chance.integers(6, 9, 30).astype(np.uint8),
+    )
+    rows = np.sort(chance.choice(100, count, replace=False))
+    assert (typed_events._MIN_LOOKED_UP * count > 100) == (count == 90)
+    assert line.types_for(rows).tolist() == line.types[rows].tolist()
+
+
+class _Events:
+    """Events of which only names are asked."""
+
+    def __init__(self, name: object) -> None:
+        self.name = name
+
+    def __len__(self) -> int:
+        return 100
