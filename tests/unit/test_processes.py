@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import shutil
 import threading
@@ -24,10 +25,20 @@ def children() -> set[str]:
 
 def test_answers_come_in_order_from_processes_of_their_own() -> None:
     before = children()
-    answers = list(processes.each(lambda item: (item * item, os.getpid()), range(100), processes=3))
+    here = os.getpid()
+    at_work = multiprocessing.get_context("fork").Barrier(3)
+    has_met = []  # of each process: forked with the others still to come
+
+    def work(item: int) -> tuple[int, int]:
+        # A quick process could work all items off before the others have begun.
+        if os.getpid() != here and not has_met:
+            has_met.append(at_work.wait(timeout=60))
+        return item * item, os.getpid()
+
+    answers = list(processes.each(work, range(100), processes=3))
     assert [square for square, _ in answers] == [item * item for item in range(100)]
-    here, *others = [pid for _, pid in answers]
-    assert here == os.getpid(), "the first is worked out before there are copies"
+    first, *others = [pid for _, pid in answers]
+    assert first == here, "the first is worked out before there are copies"
     assert len(set(others)) == 3
     assert here not in others
     assert children() == before
