@@ -7,6 +7,7 @@ from __future__ import annotations
 import io
 import os
 import signal
+import threading
 from collections.abc import Callable
 from multiprocessing import active_children
 from pathlib import Path
@@ -21,6 +22,15 @@ from powertui.data.model import Run
 
 from ..waiting import until
 from .many_hosts import write_hosts
+
+
+@pytest.fixture(autouse=True)
+def _alone() -> None:
+    """Processes are made where there is no other thread: those of tests before this one end."""
+    until(
+        lambda: threading.active_count() == 1 and not active_children(),
+        lambda: f"left over: {threading.enumerate()}, {active_children()}",
+    )
 
 
 @pytest.fixture

@@ -274,10 +274,21 @@ def test_steps_dispatched_ahead_are_told_by_how_much_computes(shared_data: Path)
     assert "a step with its work takes 3.62 ms" in limit
 
 
-def test_without_a_step_the_busiest_line_is_told(shared_data: Path) -> None:
+def test_without_a_step_a_profile_of_microseconds_is_too_short(shared_data: Path) -> None:
     result = _ask(shared_data / "public" / "tb_profile_demo")
-    assert "works 63 % of the time" in str(_fact(result, "limit").value)
+    assert "too short to show what takes time: 62 µs" in str(_fact(result, "limit").value)
     assert _fact(result, "devices").text() == "the trace names none"
+
+
+def test_without_a_step_the_busiest_line_is_told(tmp_path: Path) -> None:
+    events: list[dict[str, object]] = [
+        {"ph": "M", "pid": 1, "tid": 2, "name": "thread_name", "args": {"name": "worker"}}
+    ]
+    for start_us, length_us in ((0, 100_000), (400_000, 530_000), (999_000, 1_000)):
+        event = {"ph": "X", "pid": 1, "tid": 2, "name": "work", "ts": start_us, "dur": length_us}
+        events.append(event)
+    (tmp_path / "host.trace.json").write_text(json.dumps({"traceEvents": events}))
+    assert "works 63 % of the time" in str(_fact(_ask(tmp_path), "limit").value)
 
 
 def test_a_device_that_does_one_thing_alone_is_told_so(tmp_path: Path) -> None:
