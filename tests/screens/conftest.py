@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,8 @@ import pytest
 import pytest_textual_snapshot
 from textual import events
 from textual.app import App
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
 from textual.strip import Strip
 from textual.worker import WorkerCancelled
@@ -46,6 +48,26 @@ class TopLevelSnapshots(pytest_textual_snapshot.SVGImageExtension):
 
 
 pytest_textual_snapshot.SVGImageExtension = TopLevelSnapshots  # type: ignore[misc]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _styles_parsed_once() -> Iterator[None]:
+    """Hundreds of tests start the same application: Textual parses the styles of its widgets once
+    for each set of colors, and not for each application.
+    """
+    parse_rules = Stylesheet._parse_rules
+    parsed: dict[object, list[RuleSet]] = {}
+
+    def parse_once(styles: Stylesheet, *source: Any, **options: Any) -> list[RuleSet]:
+        colors = tuple(styles._variables.items())
+        key = (colors, source, tuple(options.items()))
+        if key not in parsed:
+            parsed[key] = parse_rules(styles, *source, **options)
+        return parsed[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Stylesheet, "_parse_rules", parse_once)
+        yield
 
 
 @pytest.fixture(autouse=True)
