@@ -2,9 +2,9 @@
 
     python3 scripts/release.py --out dist
 
-In dist/ end up the sdist, a wheel for this machine, one for every machine (decoded in Python), a
-bill of materials of each, SHA256SUMS and NOTES.md. Every archive is built twice, in two folders,
-and has to come out with equal bytes. RELEASING.md says what the owner does with them.
+In dist/ end up the sdist, wheels for x86-64, aarch64 and ppc64le, one for every machine (decoded in
+Python), a bill of materials of each, SHA256SUMS and NOTES.md. Every archive is built twice, in two
+folders, and has to come out with equal bytes. RELEASING.md says what the owner does with them.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
 import archives  # noqa: E402
+import cross_wheels  # noqa: E402
 
 # Where the version is written by hand, and how.
 VERSIONS = (
@@ -61,7 +62,11 @@ def release(out: Path) -> None:
     run(sys.executable, "-m", "twine", "check", "--strict", *archives)
     for archive in archives:
         if archive.suffix == ".whl":
-            step(f"an empty environment with {archive.name}", lambda a=archive: try_out(a))
+            if is_for_this_machine(archive):
+                step(f"an empty environment with {archive.name}", lambda a=archive: try_out(a))
+            if "-none-any" not in archive.name:
+                run(sys.executable, "-m", "auditwheel", "show", archive)
+                cross_wheels.check_binaries(archive)
             bill = subprocess.check_output([sys.executable, ROOT / "scripts" / "sbom.py", archive])
             archive.with_suffix(".spdx.json").write_bytes(bill)
     (out / "NOTES.md").write_text(notes(version), encoding="utf-8")
@@ -102,29 +107,31 @@ def export_tree(target: Path, commit: str) -> None:
 
 
 def build(source: Path, made: Path) -> None:
-    """An sdist, the wheel of this machine, and the wheel of every machine."""
+    """An sdist, the wheels of three machines, and the wheel of every machine."""
     builder = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(made)]
-    without_compiler = {**os.environ, "CC": "/bin/false"}
-    wheel_builder = [*builder, "--wheel", str(source)]
     quietly([*builder, "--sdist", str(source)])
-    quietly(wheel_builder, env=without_compiler)
+    build_wheel(source, made, {"CC": "/bin/false"})
+    build_wheel(source, made, {})
+    foreign = sorted(cross_wheels.TARGETS.keys() - {platform.machine()})
+    for machine in foreign:
+        headers = made.parent / f"zig-{machine}"
+        build_wheel(source, made, cross_wheels.compiler_environment(machine, headers))
+    # The scanners are optional to setuptools: what does not compile is left out of the wheel.
+    for machine in [platform.machine(), *foreign]:
+        if not list(made.glob(f"*_{machine}.whl")):
+            raise ValueError(f"the scanners could not be compiled for {machine}")
+
+
+def build_wheel(source: Path, made: Path, environment: dict[str, str]) -> None:
+    """One wheel, compiled anew, named after the C library that it needs."""
     shutil.rmtree(source / "build", ignore_errors=True)
-    quietly(wheel_builder)
+    command = [sys.executable, "-m", "build", "--no-isolation", "--wheel"]
+    quietly([*command, "--outdir", str(made), str(source)], env={**os.environ, **environment})
     for wheel in made.glob("*-linux_*.whl"):
         # An index takes no wheel that does not say which C library it needs.
-        repairing = [
-            sys.executable,
-            "-m",
-            "auditwheel",
-            "repair",
-            "--wheel-dir",
-            str(made),
-            str(wheel),
-        ]
-        quietly(repairing)
+        repairing = [sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", str(made)]
+        quietly([*repairing, str(wheel)])
         wheel.unlink()
-    if not list(made.glob(f"*_{platform.machine()}.whl")):
-        raise ValueError("the scanners could not be compiled here: a C compiler is needed")
 
 
 # ── what is checked ──────────────────────────────────────────────────────────────────────────────
@@ -159,8 +166,11 @@ def try_out(wheel: Path) -> None:
         is_compiled = subprocess.check_output([python, "-c", compiled], text=True, cwd=folder)
         if (is_compiled.strip() == "True") == ("-none-any" in wheel.name):
             raise ValueError(f"{wheel.name} has another decoder than its name says")
-    if "-none-any" not in wheel.name:
-        run(sys.executable, "-m", "auditwheel", "show", wheel)
+
+
+def is_for_this_machine(wheel: Path) -> bool:
+    """Whether it can be installed and run here."""
+    return wheel.stem.endswith(("-none-any", platform.machine()))
 
 
 def notes(version: str) -> str:

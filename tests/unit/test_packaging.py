@@ -212,3 +212,52 @@ def test_the_bill_of_what_is_installed_follows_what_is_asked_for(tmp_path: Path)
     assert "Pygments" in names  # what rich needs
     assert "cryptography" in names  # what python-ipmi needs with that extra
     assert "nothing-like-this" not in names
+
+
+def wheel_of_binaries(folder: Path, machine: str, binaries: dict[str, bytes]) -> Path:
+    path = folder / f"powertui-1.0-cp311-abi3-manylinux_2_17_{machine}.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, head in binaries.items():
+            archive.writestr(f"powertui/{name}.abi3.so", head)
+    return path
+
+
+def binary(*, order: int = 1, machine: int = 21) -> bytes:
+    """The first bytes of an ELF file with 64 bits: POWER's, little-endian."""
+    word = machine.to_bytes(2, "little" if order == 1 else "big")
+    return b"\x7fELF" + bytes([2, order]) + bytes(12) + word
+
+
+def test_a_wheel_of_another_machine_holds_both_scanners_compiled_for_it(tmp_path: Path) -> None:
+    both = {"data/wire/_scan": binary(), "data/formats/_json_scan": binary()}
+    script("cross_wheels").check_binaries(wheel_of_binaries(tmp_path, "ppc64le", both))
+
+
+@pytest.mark.parametrize(
+    ("second", "trouble"),
+    [
+        (None, "lacks _json_scan"),
+        (binary(machine=62), "_json_scan.abi3.so is of another machine"),
+        (binary(order=2), "_json_scan.abi3.so is of another machine"),
+    ],
+)
+def test_a_wheel_with_a_binary_missing_or_of_another_machine_is_refused(
+    tmp_path: Path, second: bytes | None, trouble: str
+) -> None:
+    binaries = {"data/wire/_scan": binary()}
+    if second is not None:
+        binaries["data/formats/_json_scan"] = second
+    with pytest.raises(ValueError, match=trouble):
+        script("cross_wheels").check_binaries(wheel_of_binaries(tmp_path, "ppc64le", binaries))
+
+
+def test_a_compiler_for_another_machine_finds_debians_header_of_that_machine(
+    tmp_path: Path,
+) -> None:
+    cross_wheels = script("cross_wheels")
+    for machine, target in cross_wheels.TARGETS.items():
+        environment = cross_wheels.compiler_environment(machine, tmp_path / "with blank")
+        words = shlex.split(environment["CC"])
+        assert words[1:6] == ["-m", "ziglang", "cc", "-target", target]
+        headers = Path(words[-1]) / target.rpartition(".2.")[0]
+        assert headers.is_dir()
