@@ -14,7 +14,7 @@ import numpy as np
 
 from powertui import units
 from powertui.data.model import PS_PER_S, Floats, Int64s
-from powertui.report import braille_plot, text
+from powertui.report import braille_plot, wrapping
 from powertui.terminal import capabilities
 
 # Chosen by looking at charts, not measured.
@@ -26,7 +26,7 @@ _MAX_COLUMNS = 120  # wider shows no more
 
 def room() -> int:
     """How many columns a chart may take: 0 without a terminal, or where it has no braille."""
-    columns = text.terminal_columns()
+    columns = wrapping.terminal_columns()
     if not columns:
         return 0
     wishes = capabilities.wishes_from_env(os.environ)

@@ -16,7 +16,7 @@ from powertui.data.opened import Opened
 from powertui.data.table import Result, Table
 from powertui.data.training.training import Training, Trainings
 from powertui.plain import plain
-from powertui.report import checks, facts, run_checks, run_table, text
+from powertui.report import checks, facts, run_checks, run_table, text, wrapping
 from powertui.report import runs as listing
 from powertui.report.checks import Check, CheckState
 from powertui.report.runs import KnownRun
@@ -56,7 +56,7 @@ def tell(path: str | None, reading: ReadOptions, form: str) -> int:
     elif form == "markdown":
         text.out(write(_as_result(scan, runs, path_checks), form))
     else:
-        text.out("\n".join(text.fitted(_text(scan, runs, path_checks))))
+        text.out("\n".join(wrapping.fitted(_text(scan, runs, path_checks))))
     if any(run.facts.readable for run in runs):
         return 0
     return 3

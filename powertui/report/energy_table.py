@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from powertui.plain import plain, width
-from powertui.report import text
+from powertui.report import wrapping
 from powertui.report.energy_words import EnergyWords, is_plainly_measured
 from powertui.report.page_style import Style
 from powertui.value_types import dataclass
@@ -28,7 +28,7 @@ class PageWriter:
         table = _Columns(list(headers), [list(row) for row in rows])
         # A document is read in any width, and `--verbose` asks for everything.
         if not self.is_verbose and not self.style.is_document:
-            table.fit(text.terminal_columns() or _COLUMNS)
+            table.fit(wrapping.terminal_columns() or _COLUMNS)
         numbers = range(1, len(table.headers))
         return self.style.table(table.headers, table.rows, numbers)
 
@@ -36,7 +36,7 @@ class PageWriter:
         """A line of the answer, which begins where the terminal does."""
         if self.style.is_document:
             return self.style.line(words)
-        parts = text.wrapped(plain(words), text.terminal_columns())
+        parts = wrapping.wrapped(plain(words), wrapping.terminal_columns())
         return "\n".join(parts)
 
     def line(self, words: str) -> str:
@@ -45,8 +45,8 @@ class PageWriter:
         if self.style.is_document:
             return line
         indent = line[: len(line) - len(line.lstrip())]
-        room = text.terminal_columns() - len(indent)
-        parts = text.wrapped(line.strip(), room)
+        room = wrapping.terminal_columns() - len(indent)
+        parts = wrapping.wrapped(line.strip(), room)
         return "\n".join(indent + part for part in parts)
 
     def lines(self, sentences: Iterable[str]) -> list[str]:

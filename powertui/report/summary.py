@@ -16,7 +16,7 @@ from powertui.data.model import NS_PER_S, PS_PER_S, Run
 from powertui.data.opened import Opened
 from powertui.data.training.training import Training, Trainings
 from powertui.plain import plain
-from powertui.report import chart, facts, run_page, step_facts, text
+from powertui.report import chart, facts, run_page, step_facts, text, wrapping
 from powertui.report.conclusions import json_conclusions
 from powertui.report.facts import Facts
 from powertui.report.writers.as_csv import ExactNumber
@@ -79,7 +79,7 @@ def tell(
         if runs or not has_training_alone:
             lines += _text(scan, runs)
         lines += training_page.summaries(described)
-        text.out("\n".join(text.fitted(lines)))
+        text.out("\n".join(wrapping.fitted(lines)))
     is_any_readable = any(answer.readable for answer in answers)
     return 0 if is_any_readable or has_training_alone else 3
 

@@ -11,7 +11,6 @@ import io
 import json
 import math
 import re
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta, timezone
@@ -21,6 +20,7 @@ from typing import Any
 from powertui import units
 from powertui.data.model import NS_PER_S, PS_PER_S
 from powertui.plain import cell, plain, width
+from powertui.report.wrapping import terminal_columns, wrapped
 
 # What a terminal or pipe without UTF-8 gets instead of the characters that we write ourselves.
 _ASCII = str.maketrans(
@@ -141,11 +141,6 @@ def fenced_text(text: str, limit: int | None = None) -> str:
     return in_ascii(plain(text, limit)).translate(_FENCE_ESCAPES)
 
 
-# In less room than this, text is not wrapped: a word a line reads worse. Chosen, not measured.
-_MIN_WRAPPED_CELLS = 30
-_HANGING = 2  # cells that the rest of a sentence is set in
-
-
 def labelled(rows: Iterable[tuple[str, str]], columns: int | None = None) -> list[str]:
     """`label   text` lines; a label that repeats is written once.
 
@@ -167,42 +162,6 @@ def labelled(rows: Iterable[tuple[str, str]], columns: int | None = None) -> lis
     return lines
 
 
-def wrapped(text: str, room: int) -> list[str]:
-    """Text in lines of at most so many cells, broken at blanks.
-
-    Paths longer than a line stay whole, to be copied. In no room at all it is one line: a pipe.
-    """
-    if room < _MIN_WRAPPED_CELLS:
-        return [text]
-    lines: list[str] = []
-    for word in text.split(" "):
-        if lines and width(lines[-1]) + 1 + width(word) <= room:
-            lines[-1] += " " + word
-        else:
-            lines.append(word)
-    return lines
-
-
-def fitted(lines: Iterable[str], columns: int | None = None) -> list[str]:
-    """Lines of a page, with sentences that are wider than the terminal broken at blanks.
-
-    Rows of tables, which have two blanks somewhere, and commands to copy stay as they are.
-    """
-    if columns is None:
-        columns = terminal_columns()
-    kept: list[str] = []
-    for line in "\n".join(lines).split("\n"):
-        sentence = line.lstrip(" ")
-        indent = len(line) - len(sentence)
-        if width(line) <= columns or "  " in sentence or sentence.startswith("powertui "):
-            kept.append(line)
-            continue
-        first, *rest = wrapped(sentence, columns - indent - _HANGING)
-        kept.append(" " * indent + first)
-        kept += [" " * (indent + _HANGING) + part for part in rest]
-    return kept
-
-
 def first_of(lines: Sequence[str], count: int) -> list[str]:
     """The first lines, and how many more there are: only of what JSON lists in full."""
     if len(lines) <= count:
@@ -212,16 +171,6 @@ def first_of(lines: Sequence[str], count: int) -> list[str]:
 
 def _markdown_row(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cells) + " |"
-
-
-def terminal_columns() -> int:
-    """The terminal's width; 0 when output goes elsewhere."""
-    try:
-        if sys.stdout.isatty():
-            return shutil.get_terminal_size((80, 24)).columns
-    except (AttributeError, ValueError):  # standard output is closed, or no file at all
-        return 0
-    return 0
 
 
 # ── machines ─────────────────────────────────────────────────────────────────────────────────────

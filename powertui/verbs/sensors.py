@@ -31,6 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """0 when anything can be read."""
     from powertui.errors import SensorError
+    from powertui.report.wrapping import fitted
     from powertui.sampler.inventory import as_lines, look_here, look_there
 
     sources = (
@@ -42,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         # A sensor's name may hold letters that this terminal has not.
         if hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(errors="backslashreplace")
-        for line in as_lines(sources):
+        for line in fitted(as_lines(sources)):
             print(line)
     if any(source.ok for source in sources):
         return 0

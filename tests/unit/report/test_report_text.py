@@ -3,13 +3,17 @@ from __future__ import annotations
 import csv
 import io
 import json
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from powertui import units
-from powertui.report import text
+from powertui.cli import main
+from powertui.report import text, wrapping
+from powertui.sampler import inventory
 
 
 def test_columns_line_up_and_empty_ones_go() -> None:
@@ -117,12 +121,30 @@ def test_sentences_wider_than_the_terminal_are_broken_at_blanks_and_tables_are_n
     sentence = "  → profile a few steps: call the profiler for some of them, and open the run again"
     row = "  name      total  " + "x" * 60
     command = "  powertui report /a/long/path/to/the/runs --tool framework_op_stats --json"
-    assert text.fitted([sentence, row, command], 40) == [
+    assert wrapping.fitted([sentence, row, command], 40) == [
         "  → profile a few steps: call the",
         "    profiler for some of them, and open",
         "    the run again",
         row,
         command,
     ]
-    assert text.fitted([sentence], 0) == [sentence]  # a pipe
-    assert all(text.width(line) <= 40 for line in text.fitted([sentence], 40))
+    assert wrapping.fitted([sentence], 0) == [sentence]  # a pipe
+    assert all(text.width(line) <= 40 for line in wrapping.fitted([sentence], 40))
+
+
+def test_sensors_breaks_its_sentences_where_the_terminal_ends(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(wrapping, "terminal_columns", lambda: 40)
+    hint = "On POWER: modprobe ibmpowernv. Virtual machines have none of them."
+    source = inventory.FoundSource(url="hwmon:", source="hwmon", ok=False, hint=hint)
+    monkeypatch.setattr(inventory, "look_here", lambda: [source])
+    assert main(["sensors"]) == 1
+    shown = capsys.readouterr().out
+    assert "\n     try: On POWER: modprobe\n       ibmpowernv. Virtual machines have\n" in shown
+    assert max(map(len, shown.splitlines())) <= 40
+
+
+def test_sentences_are_broken_without_numpy() -> None:
+    program = "import sys, powertui.report.wrapping; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
