@@ -43,6 +43,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 demo: $(PROGRAM)
 	$(BIN)/powertui demo
+	@echo "Your own runs: $(BIN)/powertui LOGDIR. After \". $(BIN)/activate\" the command is powertui."
 
 QUICK := $(shell grep -v '^\#' tests/quick.txt)
 SLOW  := $(shell grep -v '^\#' tests/slow.txt)

@@ -175,16 +175,16 @@ def test_garbage_is_collected_again_once_there_is_a_picture() -> None:
 # or two more of giving the arguments about windows and about sensors a file each (2026-11-28).
 COMMANDS = {
     "--help": (26, 1),
-    "sensors": (44, 1),
+    "sensors": (46, 1),  # with report, where lines end
     "doctor RUN": (144, 20),
     "report RUN --tool kernel_stats": (178, 22),
     # The power beside a training, the start of a session, and the account of a trace apart from how
     # it is made; the fit of short pauses; and what parts of a program are for, which two findings
     # ask.
-    "report RUN --json": (334, 131),
+    "report RUN --json": (335, 131),  # and where lines end
     "energy DEMO": (315, 187),  # those three, and what a server of power is asked
     # one more, which tells what ops of XLA cost
-    "demo --report": (379, 177),
+    "demo --report": (380, 177),
 }
 
 
