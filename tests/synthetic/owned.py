@@ -15,6 +15,8 @@ from .xplane import Event, Line, Plane, encode
 
 BEGIN = 1_763_726_400.0  # Unix time at which training began: 2025-11-21 12:00:00 UTC
 EPOCHS, EPOCH_S = 3, 12.0
+EPOCH_RECORDS = 4  # of a loss, in each epoch: the watts of an answer are asked, not its rows
+STEP_S = 1.25  # of the profile
 PROFILE_S = (12.0, 22.0)  # since BEGIN
 LEAD_S = 8  # of power before and after
 MS = 1_000_000_000
@@ -49,9 +51,10 @@ def write(folder: Path, ranks: Sequence[Rank]) -> Path:
     logs = folder / "logs"
     rows = []
     for epoch in range(EPOCHS):
-        for step in range(10):
-            at = BEGIN + epoch * EPOCH_S + (step + 1) * EPOCH_S / 10
-            rows.append((at, epoch * 10 + step + 1, "batch_loss", 2.0 / (1 + step + epoch)))
+        for step in range(EPOCH_RECORDS):
+            at = BEGIN + epoch * EPOCH_S + (step + 1) * EPOCH_S / EPOCH_RECORDS
+            number = epoch * EPOCH_RECORDS + step + 1
+            rows.append((at, number, "batch_loss", 2.0 / (1 + step + epoch)))
         rows.append((BEGIN + (epoch + 1) * EPOCH_S, epoch, "epoch_loss", 2.0 / (2 + epoch)))
     write_scalars(logs / "train" / "events.out.tfevents.1763726400.vm.77.0.v2", rows, BEGIN)
     for rank in ranks:
@@ -66,12 +69,13 @@ def write(folder: Path, ranks: Sequence[Rank]) -> Path:
 
 def _xplane(rank: Rank) -> bytes:
     length = PROFILE_S[1] - PROFILE_S[0]
-    count = round(length / 0.5)
+    count = round(length / STEP_S)
+    step_ps = round(STEP_S * 1e12)
     steps = [
-        Event("train", i * 500 * MS, 480 * MS, {"step_num": i, "group_id": i, "_r": 1})
+        Event("train", i * step_ps, step_ps - 20 * MS, {"step_num": i, "group_id": i, "_r": 1})
         for i in range(count)
     ]
-    work = [Event("sgemm", i * 500 * MS + 20 * MS, 430 * MS, {}) for i in range(count)]
+    work = [Event("sgemm", i * step_ps + 20 * MS, step_ps - 70 * MS, {}) for i in range(count)]
     devices = [
         Plane(f"/device:GPU:{gpu.number}", [Line("Stream #13(Compute)", work, 13)], dict(gpu.stats))
         for gpu in rank.gpus
@@ -91,20 +95,29 @@ def _kineto(rank: Rank) -> str:
     start_us = (BEGIN + PROFILE_S[0]) * 1e6
     base_ns = 1_759_247_974 * 10**9
     events: list[dict[str, Any]] = []
-    for i in range(20):
-        at = start_us - base_ns / 1000 + i * 500_000
+    step_us = round(STEP_S * 1e6)
+    for i in range(round((PROFILE_S[1] - PROFILE_S[0]) / STEP_S)):
+        at = start_us - base_ns / 1000 + i * step_us
         head = {"ph": "X", "pid": pid, "tid": pid, "ts": at}
         events.append(
-            head | {"cat": "user_annotation", "name": f"ProfilerStep#{i}", "dur": 480_000}
+            head | {"cat": "user_annotation", "name": f"ProfilerStep#{i}", "dur": step_us - 20_000}
         )
         events.append(
             head
-            | {"cat": "cpu_op", "name": "aten::mm", "ts": at + 10_000, "dur": 440_000, "args": {}}
+            | {
+                "cat": "cpu_op",
+                "name": "aten::mm",
+                "ts": at + 10_000,
+                "dur": step_us - 60_000,
+                "args": {},
+            }
         )
         for gpu in rank.gpus:
             kernel = {"cat": "kernel", "name": "sgemm", "pid": gpu.number, "tid": 7}
             args = {"device": gpu.number, "stream": 7, "correlation": i + 1}
-            events.append(head | kernel | {"ts": at + 20_000, "dur": 430_000, "args": args})
+            events.append(
+                head | kernel | {"ts": at + 20_000, "dur": step_us - 70_000, "args": args}
+            )
     about: dict[str, Any] = {
         "schemaVersion": 1,
         "deviceProperties": [

@@ -138,7 +138,7 @@ print([name for name in heavy if name in sys.modules] + sampler, file=sys.stderr
 # ── exit codes ───────────────────────────────────────────────────────────────────────────────────
 
 
-def test_exit_codes(profile: Path, tmp_path: Path) -> None:
+def test_exit_codes(profile: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     empty = tmp_path / "empty.xplane.pb"
     empty.write_bytes(b"")
     for code, args in (
@@ -155,6 +155,21 @@ def test_exit_codes(profile: Path, tmp_path: Path) -> None:
         (3, ["doctor", str(empty)]),
         (3, ["report", str(profile), "--power", str(tmp_path / "nowhere.csv")]),
         (3, ["report", "-"]),
+    ):
+        try:
+            answered = main(args)
+        except SystemExit as end:  # of the parser
+            answered = int(end.code or 0)
+        written = capsys.readouterr()
+        assert answered == code, (args, written)
+        assert "Traceback" not in written.err
+
+
+def test_a_process_ends_with_the_code_of_its_answer(profile: Path, tmp_path: Path) -> None:
+    for code, args in (
+        (0, ["report", str(profile)]),
+        (2, ["report"]),
+        (3, ["report", str(tmp_path / "nowhere")]),
     ):
         done = powertui(*args)
         assert done.returncode == code, (args, done.stdout, done.stderr)
