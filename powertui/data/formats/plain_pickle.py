@@ -15,110 +15,45 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from itertools import chain
+from typing import Any
 
-from powertui.data.formats import pickle_calls
+from powertui.data.formats import pickle_calls, pickle_runs
+from powertui.data.formats.pickle_containers import FoldedAway, Folding, ItemList, OpenDict
+from powertui.data.formats.pickle_runs import DictRun, DictRuns
+from powertui.data.formats.pickle_stack import MAX_MARKS, MAX_STACK, UINT4, PickleStack
 from powertui.errors import UnreadableFile
 
 _PROTOCOLS = (2, 3, 4, 5)
-_MAX_STACK = 1 << 20  # values at once: picklers close a container after 1000 of them
-_MAX_MARKS = 1000  # containers within each other
-_MAX_INTEGER_BYTES = 64  # of a whole number; nothing in a profile has more than 8
 _MAX_TEXT_BYTES = 1 << 20  # of one text
 _FREE_BYTES = 64 << 20  # of memory that any file may take
 _BUDGET = 3  # bytes of memory for each byte of the file, beside what was folded away
 _CONTAINER_COST, _ITEM_COST, _PAIR_COST = 120, 40, 130  # bytes of memory, about
 _MEMO_COST = 8
-_LOOK = 1 << 16  # opcodes between two looks at the budget
+_LOOK_BYTES = 1 << 16  # read between two looks at the budget
+_MAX_COMMON_BYTES = 10  # of an opcode with its operand: a number of eight bytes has two before it
 
-_GONE = object()  # what the memo has in the place of something that was folded away
-
-
-class Folding(Protocol):
-    """What becomes of containers as they close. Both give back what stands for the container: the
-    container itself, or something smaller.
-    """
-
-    def dict_closed(self, items: dict[Any, Any], /) -> Any: ...
-
-    def items_closed(self, items: list[Any], /) -> list[Any]:
-        """Items that a list takes, perhaps fewer."""
-        ...
+_KEY_TYPES = frozenset((str, int, bool))
 
 
-class FoldedAway:
-    """What stands for a folded container. `shared`: others may refer to it, too."""
-
-    __slots__ = ("shared",)
-
-    def __init__(self, *, shared: bool) -> None:
-        self.shared = shared
+class _Gone:
+    """What the memo has in the place of something that was folded away."""
 
 
-class ItemList:
-    """A list as it is read: what `Folding` makes of its items."""
-
-    __slots__ = ("items", "place")
-
-    def __init__(self) -> None:
-        self.items: list[Any] = []
-        self.place = -1  # in the memo
+_GONE = _Gone()
+_CHANGING = frozenset((_Gone, ItemList, OpenDict))
 
 
-class PlainPickle:
+class PlainPickle(PickleStack):
     """The machine. `load` runs it over the bytes of a file, chunk by chunk."""
 
     def __init__(self, path: str, folding: Folding) -> None:
-        self._path = path
+        super().__init__(path)
         self._folding = folding
-        self._stack: list[Any] = []
-        self._marks: list[int] = []
         self._memo: list[Any] = []
+        self._runs = DictRuns()
         self._cost = 0
-        self._read = 0  # bytes before the window
-        self._window = b""
-        self._at = 0
-        self._chunks: Iterator[bytes] = iter(())
         self.progress: Callable[[], None] = lambda: None
-
-    # ── bytes ──
-
-    def _more(self, count: int) -> bool:
-        """Have `count` bytes in the window; False where the file ends before."""
-        while len(self._window) - self._at < count:
-            piece = next(self._chunks, b"")
-            if not piece:
-                return False
-            self._read += self._at
-            self._window = self._window[self._at :] + piece
-            self._at = 0
-        return True
-
-    def _take(self, count: int) -> bytes:
-        """The next bytes."""
-        if len(self._window) - self._at < count and not self._more(count):
-            raise self._cut()
-        at = self._at
-        self._at = at + count
-        return self._window[at : at + count]
-
-    @property
-    def _position(self) -> int:
-        return self._read + self._at
-
-    def _cut(self) -> UnreadableFile:
-        return UnreadableFile(
-            self._path,
-            f"is a pickle that ends in its middle, at byte {self._position:,}",
-            hint="Copy it again and compare the sizes; if they agree, write the snapshot again.",
-        )
-
-    def _damaged(self, what: str) -> UnreadableFile:
-        return UnreadableFile(
-            self._path,
-            f"is a damaged pickle: {what} at byte {self._position:,}",
-            hint="Copy it again and compare the sizes; if they agree, write the snapshot again.",
-        )
 
     # ── the machine ──
 
@@ -126,8 +61,9 @@ class PlainPickle:
         """What the pickle holds. Raises `UnreadableFile` for what is not plain data."""
         self._chunks = chunks
         actions = _ACTIONS
-        count = 0
+        next_look = _LOOK_BYTES
         while True:
+            self._common()
             if self._at >= len(self._window) and not self._more(1):
                 raise self._cut()
             opcode = self._window[self._at]
@@ -138,14 +74,75 @@ class PlainPickle:
             if action is None:
                 raise self._refused(opcode)
             action(self)
-            count += 1
-            if not count % _LOOK:
+            if self._position >= next_look:
                 self._look()
+                next_look = self._position + _LOOK_BYTES
         self._look()
         if len(self._stack) != 1 or self._marks:
             raise self._damaged("it does not end with one value")
         self._memo = []  # nothing refers to it any more
         return self._stack[0]
+
+    def _common(self) -> None:
+        """Run the opcodes that records are made of for as long as nothing else comes. They do what
+        their methods do, without the calls, and leave to those whatever is wrong.
+        """
+        window, at = self._window, self._at
+        stack, marks, memo = self._stack, self._marks, self._memo
+        last = min(len(window) - _MAX_COMMON_BYTES, at + _LOOK_BYTES)
+        while at <= last:
+            opcode = window[at]
+            size = 1
+            value: Any
+            if opcode == _GET1:
+                place = window[at + 1]
+                size = 2
+                if place >= len(memo) or memo[place] is _GONE:
+                    break
+                value = memo[place]
+            elif opcode == _MEMOIZE:
+                if len(stack) <= (marks[-1] if marks else 0):
+                    break
+                value = stack[-1]
+                if type(value) is OpenDict or type(value) is ItemList:
+                    value.place = len(memo)
+                memo.append(value)
+                at += 1
+                continue
+            elif opcode == _LONG1:
+                size = 2 + window[at + 1]
+                if size > _MAX_COMMON_BYTES:
+                    break
+                value = int.from_bytes(window[at + 2 : at + size], "little", signed=True)
+            elif opcode == _INTEGER4:
+                size = 5
+                value = int.from_bytes(window[at + 1 : at + 5], "little", signed=True)
+            elif opcode == _MARK and len(marks) < MAX_MARKS:
+                marks.append(len(stack))
+                at += 1
+                continue
+            elif opcode == _EMPTY_LIST:
+                self._cost += _CONTAINER_COST
+                value = ItemList()
+            elif opcode == _GET4:
+                place = int.from_bytes(window[at + 1 : at + 5], "little")
+                size = 5
+                if window[at + 5] == _GET4 or place >= len(memo) or memo[place] is _GONE:
+                    break
+                value = memo[place]
+            elif opcode == _INTEGER1:
+                size = 2
+                value = window[at + 1]
+            elif opcode == _INTEGER2:
+                size = 3
+                value = window[at + 1] | window[at + 2] << 8
+            elif opcode == _NONE:
+                value = None
+            else:
+                break
+            stack.append(value)
+            at += size
+        self._at = at
 
     def _look(self) -> None:
         """Hold what is kept against the budget."""
@@ -157,7 +154,7 @@ class PlainPickle:
                 "is a pickle that takes many times its size of memory",
                 hint=pickle_calls.HINT,
             )
-        if len(self._stack) > _MAX_STACK:
+        if len(self._stack) > MAX_STACK:
             raise self._damaged("there are more values in one container than any pickler writes")
 
     def _refused(self, opcode: int) -> UnreadableFile:
@@ -168,10 +165,6 @@ class PlainPickle:
             return self._damaged(f"the unknown opcode {opcode:#04x}")
         return UnreadableFile(self._path, problem, hint=pickle_calls.HINT)
 
-    def _peek(self, count: int) -> bytes:
-        self._more(count)
-        return self._window[self._at : self._at + count]
-
     # ── opcodes ──
 
     def _protocol(self) -> None:
@@ -181,71 +174,11 @@ class PlainPickle:
     def _frame(self) -> None:
         self._take(8)
 
-    def _mark(self) -> None:
-        if len(self._marks) >= _MAX_MARKS:
-            raise self._damaged("containers lie too deep in each other")
-        self._marks.append(len(self._stack))
-
-    def _pop(self) -> Any:
-        floor = self._marks[-1] if self._marks else 0
-        if len(self._stack) <= floor:
-            raise self._damaged("a value is missing")
-        return self._stack.pop()
-
-    def _pop_mark(self) -> list[Any]:
-        if not self._marks:
-            raise self._damaged("a mark is missing")
-        start = self._marks.pop()
-        if len(self._stack) - start > _MAX_STACK:
-            raise self._damaged("there are more values in one container than any pickler writes")
-        values = self._stack[start:]
-        del self._stack[start:]
-        return values
-
-    def _top(self) -> Any:
-        floor = self._marks[-1] if self._marks else 0
-        if len(self._stack) <= floor:
-            raise self._damaged("a container is missing")
-        return self._stack[-1]
-
-    def _none(self) -> None:
-        self._stack.append(None)
-
-    def _true(self) -> None:
-        self._stack.append(True)
-
-    def _false(self) -> None:
-        self._stack.append(False)
-
-    def _integer1(self) -> None:
-        self._stack.append(self._take(1)[0])
-
-    def _integer2(self) -> None:
-        data = self._take(2)
-        self._stack.append(data[0] | data[1] << 8)
-
-    def _integer4(self) -> None:
-        self._stack.append(_INT4(self._take(4))[0])
-
-    def _long1(self) -> None:
-        self._long(self._take(1)[0])
-
-    def _long4(self) -> None:
-        self._long(_UINT4(self._take(4))[0])
-
-    def _long(self, size: int) -> None:
-        if size > _MAX_INTEGER_BYTES:
-            raise self._damaged("a number of many digits")
-        self._stack.append(int.from_bytes(self._take(size), "little", signed=True))
-
-    def _float(self) -> None:
-        self._stack.append(_FLOAT(self._take(8))[0])
-
     def _text1(self) -> None:
         self._text(self._take(1)[0])
 
     def _text4(self) -> None:
-        self._text(_UINT4(self._take(4))[0])
+        self._text(UINT4(self._take(4))[0])
 
     def _text8(self) -> None:
         self._text(_UINT8(self._take(8))[0])
@@ -260,11 +193,62 @@ class PlainPickle:
         self._text(self._take(1)[0])
 
     def _bytes4(self) -> None:
-        self._text(_UINT4(self._take(4))[0])
+        self._text(UINT4(self._take(4))[0])
 
     def _empty_dict(self) -> None:
+        start = self._at - 1
+        if self._window.startswith(pickle_runs.BEGINNING, start) and len(self._marks) < MAX_MARKS:
+            run = self._runs.run_at(self._window, start)
+            if run is not None and self._take_run(run):
+                return
         self._cost += _CONTAINER_COST
-        self._stack.append(_OpenDict())
+        self._stack.append(OpenDict())
+
+    def _take_run(self, run: DictRun) -> bool:
+        """Close the dicts of a run one after the other, as their opcodes would; False, with nothing
+        done, where something is wrong that these opcodes say better.
+        """
+        keys = [self._operand(key) for key in run.keys]
+        if _GONE in keys or not _KEY_TYPES.issuperset(map(type, keys)):
+            return False
+        distinct = set(chain.from_iterable(run.rows))
+        values = {data: self._operand(data) for data in distinct}
+        # What a container stands for may change with each dict that refers to it.
+        if not _CHANGING.isdisjoint(map(type, values.values())):
+            return False
+        for row in run.rows:
+            target = OpenDict()
+            self._cost += _CONTAINER_COST
+            self._stack.append(target)
+            self._memoize()
+            row_values = [values[data] for data in row]
+            for place, data in enumerate(row):
+                if data == pickle_runs.EMPTY_LIST:
+                    row_values[place] = self._memoized_list()
+            self._close_dict(target, keys, row_values)
+        self._at = run.end
+        return True
+
+    def _memoized_list(self) -> ItemList:
+        self._cost += _CONTAINER_COST
+        empty = ItemList()
+        empty.place = len(self._memo)
+        self._memo.append(empty)
+        return empty
+
+    def _operand(self, data: bytes) -> Any:
+        """The value of an opcode of `pickle_runs` with its operand; `_GONE` for a reference to
+        nothing.
+        """
+        opcode = data[0]
+        if opcode in (_GET1, _GET4):
+            place = int.from_bytes(data[1:], "little")
+            return self._memo[place] if place < len(self._memo) else _GONE
+        if opcode in (_NONE, _EMPTY_LIST):
+            return None
+        operand = data[2:] if opcode == _LONG1 else data[1:]
+        is_signed = opcode in (_LONG1, _INTEGER4)
+        return int.from_bytes(operand, "little", signed=is_signed)
 
     def _empty_list(self) -> None:
         self._cost += _CONTAINER_COST
@@ -314,13 +298,17 @@ class PlainPickle:
 
     def _set(self, values: list[Any]) -> None:
         target = self._top()
-        if not isinstance(target, _OpenDict) or len(values) % 2:
+        if not isinstance(target, OpenDict) or len(values) % 2:
             raise self._damaged("a dict is missing")
+        keys = values[::2]
+        if not _KEY_TYPES.issuperset(map(type, keys)):
+            raise self._damaged("a key that is neither text nor number")
+        self._close_dict(target, keys, values[1::2])
+
+    def _close_dict(self, target: OpenDict, keys: list[Any], values: list[Any]) -> None:
+        """Set items of the dict on top of the stack, and let it be folded away."""
         items, place = target.items, target.place
-        for key, value in zip(values[::2], values[1::2], strict=True):
-            if not isinstance(key, (str, int)):
-                raise self._damaged("a key that is neither text nor number")
-            items[key] = value
+        items.update(zip(keys, values, strict=True))
         standing = self._folding.dict_closed(items)
         if isinstance(standing, FoldedAway):
             self._cost -= _CONTAINER_COST
@@ -328,13 +316,13 @@ class PlainPickle:
             if place >= 0:
                 self._memo[place] = standing if standing.shared else _GONE
         else:
-            self._cost += _PAIR_COST * (len(values) // 2)
+            self._cost += _PAIR_COST * len(values)
 
     # ── the memo ──
 
     def _memoize(self) -> None:
         value = self._top()
-        if type(value) is _OpenDict or type(value) is ItemList:
+        if type(value) is OpenDict or type(value) is ItemList:
             value.place = len(self._memo)
         self._memo.append(value)
 
@@ -342,7 +330,7 @@ class PlainPickle:
         self._put(self._take(1)[0])
 
     def _put4(self) -> None:
-        self._put(_UINT4(self._take(4))[0])
+        self._put(UINT4(self._take(4))[0])
 
     def _put(self, place: int) -> None:
         if place != len(self._memo):
@@ -382,26 +370,11 @@ class PlainPickle:
             self._memo[container.place] = standing
 
 
-class _OpenDict:
-    """A dict that may still be filled."""
-
-    __slots__ = ("items", "place")
-
-    def __init__(self) -> None:
-        self.items: dict[Any, Any] = {}
-        self.place = -1  # in the memo
-
-
-def items_of(value: Any) -> dict[Any, Any]:
-    """The items of a dict of a pickle; none of anything else."""
-    return value.items if isinstance(value, _OpenDict) else {}
-
-
-_INT4 = struct.Struct("<i").unpack
-_UINT4 = struct.Struct("<I").unpack
 _UINT8 = struct.Struct("<Q").unpack
-_FLOAT = struct.Struct(">d").unpack
 _STOP = ord(".")
+_GET1, _GET4, _MEMOIZE, _MARK = ord("h"), ord("j"), 0x94, ord("(")
+_NONE, _INTEGER1, _INTEGER2, _INTEGER4, _LONG1 = ord("N"), ord("K"), ord("M"), ord("J"), 0x8A
+_EMPTY_LIST = ord("]")
 _RUN_OF_GET1 = re.compile(rb"(?:h.)+", re.DOTALL)
 _RUN_OF_GET4 = re.compile(rb"(?:j.{4})+", re.DOTALL)
 _PLACE1, _PLACE4 = struct.Struct("<xB"), struct.Struct("<xI")

@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from powertui.data.formats.plain_pickle import FoldedAway, ItemList, PlainPickle, items_of
+from powertui.data.formats.pickle_containers import FoldedAway, ItemList, items_of
+from powertui.data.formats.plain_pickle import PlainPickle
 from powertui.data.formats.stat_columns import wrap
 from powertui.data.model import Floats, Int32s, Int64s
 
@@ -70,11 +71,15 @@ class Segment(NamedTuple):
 class _Rows(FoldedAway):
     """Records in a list, row by row."""
 
-    __slots__ = ("rows",)
+    __slots__ = ("start", "stop")
 
-    def __init__(self, rows: range) -> None:
-        super().__init__(shared=False)
-        self.rows = rows
+    def __init__(self, row: int) -> None:
+        self.start = row
+        self.stop = row + 1
+
+    @property
+    def rows(self) -> range:
+        return range(self.start, self.stop)
 
 
 class _Event(_Rows):
@@ -99,9 +104,9 @@ class _Reference(FoldedAway):
     """A frame or a stack, by its number; many records refer to the same."""
 
     __slots__ = ("number",)
+    shared = True
 
     def __init__(self, number: int) -> None:
-        super().__init__(shared=True)
         self.number = number
 
 
@@ -156,17 +161,13 @@ class SnapshotRecords:
         if not isinstance(items[0] if items else None, _Rows):
             return items
         kept: list[Any] = []
+        last: Any = None
         for item in items:
-            last = kept[-1] if kept else None
-            if (
-                isinstance(item, _Rows)
-                and isinstance(last, _Rows)
-                and type(item) is type(last)
-                and item.rows.start == last.rows.stop
-            ):
-                last.rows = range(last.rows.start, item.rows.stop)
+            if isinstance(item, _Rows) and type(item) is type(last) and item.start == last.stop:
+                last.stop = item.stop
                 continue
             kept.append(item)
+            last = item
         return kept
 
     def _event(self, items: dict[Any, Any]) -> FoldedAway:
@@ -183,7 +184,7 @@ class SnapshotRecords:
         if "device_free" in items:
             self.free[row] = _bytes(items["device_free"])
         self.stack.append(self._stack(items.get("frames")))
-        return _Event(range(row, row + 1))
+        return _Event(row)
 
     def _block(self, items: dict[Any, Any]) -> FoldedAway:
         row = len(self.block_size)
@@ -200,7 +201,7 @@ class SnapshotRecords:
         if frames is None and isinstance(history, ItemList) and history.items:
             frames = items_of(history.items[0]).get("frames")
         self.block_stack.append(self._stack(frames))
-        return _Block(range(row, row + 1))
+        return _Block(row)
 
     def _segment(self, items: dict[Any, Any]) -> FoldedAway:
         row = len(self.segments)
@@ -221,7 +222,7 @@ class SnapshotRecords:
                 stack=self._stack(items.get("frames")),
             )
         )
-        return _SegmentRow(range(row, row + 1))
+        return _SegmentRow(row)
 
     def _frame(self, items: dict[Any, Any]) -> FoldedAway:
         file = _text(items["filename"])
@@ -324,8 +325,9 @@ def _integer(value: Any) -> int:
 
 def _bytes(value: Any) -> int:
     """A number of bytes; -1 for what cannot be one."""
-    number = _integer(value)
-    return number if 0 <= number < _MAX_BYTES else _NOTHING
+    if isinstance(value, int) and 0 <= value < _MAX_BYTES:
+        return value
+    return _NOTHING
 
 
 def _address(value: Any) -> int:

@@ -4,6 +4,7 @@ the allocator did.
 
 from __future__ import annotations
 
+import itertools
 import os
 import pickle
 import tracemalloc
@@ -15,7 +16,11 @@ import pytest
 
 import powertui
 from powertui import cli
+from powertui.data.formats import plain_pickle
 from powertui.data.formats import registry as formats
+from powertui.data.formats.pickle_runs import DictRuns
+from powertui.data.formats.plain_pickle import PlainPickle
+from powertui.data.formats.snapshot_records import SnapshotRecords
 from powertui.data.formats.source import CHUNK
 from powertui.data.tools import registry
 from powertui.data.tools.registry import Question
@@ -194,3 +199,57 @@ def test_an_event_has_its_bytes_and_address(tmp_path: Path) -> None:
                 assert stats["address"] == hex(event["addr"])
                 checked += 1
     assert checked > 60
+
+
+def _columns(data: bytes, chunk: int) -> list[Any]:
+    """What is known of a snapshot that comes in chunks of so many bytes."""
+    records = SnapshotRecords("snapshot")
+    chunks = (data[at : at + chunk] for at in range(0, len(data), chunk))
+    top = records.machine.load(chunks)
+    known = vars(records).copy()
+    for unlike in ("machine", "_no_stack", "_frame_numbers", "_stack_numbers"):
+        known.pop(unlike)
+    return [
+        known,
+        list(records.segment_rows(top)),
+        [rows.tolist() for rows in records.event_rows(top)],
+    ]
+
+
+def _without_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DictRuns, "run_at", lambda *_: None)
+
+
+@pytest.mark.parametrize("stacks", [True, False])
+def test_records_read_at_once_are_what_their_opcodes_give(
+    monkeypatch: pytest.MonkeyPatch, *, stacks: bool
+) -> None:
+    content = snapshot(_allocator(), _allocator(device=1))
+    if not stacks:
+        for event in itertools.chain.from_iterable(content["device_traces"]):
+            event["frames"] = []
+    data = pickle.dumps(content, 4)
+    at_once = {chunk: _columns(data, chunk) for chunk in (11, 1000, len(data))}
+    _without_runs(monkeypatch)
+    one_by_one = _columns(data, len(data))
+    assert len(one_by_one[0]["action"]) > 500
+    assert all(columns == one_by_one for columns in at_once.values())
+
+
+def test_records_without_stacks_take_few_opcodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = snapshot(_allocator(2000))
+    for event in content["device_traces"][0]:
+        event["frames"] = []
+    data = pickle.dumps(content, 4)
+    closed = []
+    set_items = PlainPickle._set_items
+    counted = [
+        (lambda machine: (closed.append(1), set_items(machine))[1])
+        if action is set_items
+        else action
+        for action in plain_pickle._ACTIONS
+    ]
+    monkeypatch.setattr(plain_pickle, "_ACTIONS", counted)
+    events = len(_columns(data, CHUNK)[0]["action"])
+    assert events > 2000
+    assert len(closed) < events // 4
