@@ -205,8 +205,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             return run(args)
     except PowertuiError as error:
         from powertui.plain import plain  # a path in a message can hold anything
+        from powertui.wrapping import fitted, terminal_columns
 
-        print("\n".join(plain(line) for line in f"powertui: {error}".split("\n")), file=sys.stderr)
+        lines = (plain(line) for line in f"powertui: {error}".split("\n"))
+        print("\n".join(fitted(lines, terminal_columns(sys.stderr))), file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         return 130

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from powertui import units
+from powertui import units, wrapping
 from powertui.data.model import PS_PER_S, Floats, Int64s
-from powertui.report import braille_plot, wrapping
+from powertui.report import braille_plot
 from powertui.terminal import capabilities
 
 # Chosen by looking at charts, not measured.

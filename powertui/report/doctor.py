@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from powertui import __version__, units
+from powertui import __version__, units, wrapping
 from powertui.data import logdir, processes
 from powertui.data.asked import ReadOptions
 from powertui.data.columns import text_column
@@ -16,7 +16,7 @@ from powertui.data.opened import Opened
 from powertui.data.table import Result, Table
 from powertui.data.training.training import Training, Trainings
 from powertui.plain import plain
-from powertui.report import checks, facts, run_checks, run_table, text, wrapping
+from powertui.report import checks, facts, run_checks, run_table, text
 from powertui.report import runs as listing
 from powertui.report.checks import Check, CheckState
 from powertui.report.runs import KnownRun

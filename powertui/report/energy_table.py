@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from powertui import wrapping
 from powertui.plain import plain, width
-from powertui.report import wrapping
 from powertui.report.energy_words import EnergyWords, is_plainly_measured
 from powertui.report.page_style import Style
 from powertui.value_types import dataclass

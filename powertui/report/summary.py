@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from powertui import __version__, units
+from powertui import __version__, units, wrapping
 from powertui.data import logdir, processes
 from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.logdir import Logdir, RunEntry
@@ -16,7 +16,7 @@ from powertui.data.model import NS_PER_S, PS_PER_S, Run
 from powertui.data.opened import Opened
 from powertui.data.training.training import Training, Trainings
 from powertui.plain import plain
-from powertui.report import chart, facts, run_page, step_facts, text, wrapping
+from powertui.report import chart, facts, run_page, step_facts, text
 from powertui.report.conclusions import json_conclusions
 from powertui.report.facts import Facts
 from powertui.report.writers.as_csv import ExactNumber

@@ -20,7 +20,7 @@ from typing import Any
 from powertui import units
 from powertui.data.model import NS_PER_S, PS_PER_S
 from powertui.plain import cell, plain, width
-from powertui.report.wrapping import terminal_columns, wrapped
+from powertui.wrapping import terminal_columns, wrapped
 
 # What a terminal or pipe without UTF-8 gets instead of the characters that we write ourselves.
 _ASCII = str.maketrans(

@@ -23,11 +23,14 @@ from powertui.sampler.recorder_events import Event
 from powertui.sampler.source import Info, Stamp
 from powertui.sampler.targets import Target
 from powertui.units import percent, quantity
+from powertui.wrapping import fitted, terminal_columns
 
 if TYPE_CHECKING:
     from powertui.sampler.exporter import ExporterAddress
 
 __all__ = ["RecordingPlan", "add_energies", "channel_lines", "complete", "rows_in", "run"]
+
+_SPEAKER = "powertui: "  # before what a recording says
 
 
 # What ends a recording that has no command.
@@ -277,7 +280,9 @@ class _Talker:
             if self._dirty:
                 sys.stderr.write("\r\x1b[K")
                 self._dirty = False
-            sys.stderr.write(f"powertui: {plain(text)}\n")
+            room = terminal_columns(sys.stderr) - len(_SPEAKER)
+            first, *rest = fitted([plain(text)], room)
+            sys.stderr.write("\n".join([_SPEAKER + first, *rest]) + "\n")
             sys.stderr.flush()
 
     def event(self, event: Event) -> None:

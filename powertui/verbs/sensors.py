@@ -31,8 +31,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """0 when anything can be read."""
     from powertui.errors import SensorError
-    from powertui.report.wrapping import fitted
     from powertui.sampler.inventory import as_lines, look_here, look_there
+    from powertui.wrapping import fitted
 
     sources = (
         look_there(sampling_arguments.targets_of(args)) if args.host or args.source else look_here()

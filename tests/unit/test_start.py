@@ -175,7 +175,7 @@ def test_garbage_is_collected_again_once_there_is_a_picture() -> None:
 # or two more of giving the arguments about windows and about sensors a file each (2026-11-28).
 COMMANDS = {
     "--help": (26, 1),
-    "sensors": (46, 1),  # with report, where lines end
+    "sensors": (45, 1),  # and where lines end
     "doctor RUN": (144, 20),
     "report RUN --tool kernel_stats": (178, 22),
     # The power beside a training, the start of a session, and the account of a trace apart from how

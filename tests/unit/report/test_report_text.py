@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from powertui import units
+from powertui import units, wrapping
 from powertui.cli import main
-from powertui.report import text, wrapping
+from powertui.report import text
 from powertui.sampler import inventory
 
 
@@ -146,5 +146,5 @@ def test_sensors_breaks_its_sentences_where_the_terminal_ends(
 
 
 def test_sentences_are_broken_without_numpy() -> None:
-    program = "import sys, powertui.report.wrapping; sys.exit('numpy' in sys.modules)"
+    program = "import sys, powertui.wrapping; sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Iterable
+from typing import TextIO
 
 from powertui.plain import width
 
@@ -52,11 +54,18 @@ def fitted(lines: Iterable[str], columns: int | None = None) -> list[str]:
     return kept
 
 
-def terminal_columns() -> int:
-    """The terminal's width; 0 when output goes elsewhere."""
+def terminal_columns(stream: TextIO | None = None) -> int:
+    """The width of the terminal that standard output, or another stream, writes to.
+
+    0 when output goes elsewhere.
+    """
+    stream = sys.stdout if stream is None else stream
     try:
-        if sys.stdout.isatty():
-            return shutil.get_terminal_size((80, 24)).columns
-    except (AttributeError, ValueError):  # standard output is closed, or no file at all
+        if stream.isatty():
+            # Where standard output is a file, standard error may still be a terminal.
+            return shutil.get_terminal_size(os.get_terminal_size(stream.fileno())).columns
+    except (AttributeError, ValueError):  # the stream is closed, or no file at all
         return 0
+    except OSError:  # a terminal that does not tell its size
+        return shutil.get_terminal_size((80, 24)).columns
     return 0
