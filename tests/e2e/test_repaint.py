@@ -20,6 +20,7 @@ ROUNDS, KEYS = 12, 50
 # At the foot: the run is read, and what it says is known.
 READY = r"3: (all \d+|more)"
 UNFILLED = re.compile(r"^\s*1 run( +1 still to be read)?$", re.MULTILINE)
+LISTED = re.compile(r"^\s*1 run\b", re.MULTILINE)
 REDRAW = "C-l"
 
 # Of every page: mostly what moves things, some of what opens and closes them. None that leaves,
@@ -81,6 +82,11 @@ def test_what_changes_left_is_what_a_repaint_shows(
     rng = random.Random(f"{term}{size}")
     # Without the outline of a jump's target: it goes by itself while the two are compared.
     terminal = start("demo", term=term, env={**env, "POWERTUI_MOTION": "0"}, size=size)
+    terminal.wait_for(READY)
+    # The list of runs is filled while it is in front: nothing is left to come in between two looks.
+    terminal.press("8")
+    terminal.wait_for(lambda text: bool(LISTED.search(text)) and not UNFILLED.search(text))
+    terminal.press("2")
     terminal.wait_for(READY)
     terminal.settle()
     moved = 0
