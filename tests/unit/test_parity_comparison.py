@@ -160,3 +160,22 @@ def test_every_difference_from_the_real_converter_has_a_reason() -> None:
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert ended.stdout.count(" cells") == 2
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "op", "reason"),
+    [
+        (900.0, 0.0, "custom-call.1", "products of libraries"),
+        (900.0, 0.0, "fusion.1", UNKNOWN),
+        (900.0, 800.0, "custom-call.1", UNKNOWN),
+        (3502.3, 42.6, "cudnn-conv.1.0", "bytes of a convolution"),
+        (3502.3, 42.6, "fusion.1", UNKNOWN),
+    ],
+)
+def test_only_calls_of_libraries_may_have_other_rates(
+    ours: float, theirs: float, op: str, reason: str
+) -> None:
+    table = next(table for table in TABLES if table.id == "hlo_stats/hlo_stats")
+    row: Row = dict.fromkeys(table.key, "49") | {table.key[-1]: op}
+    agreement = comparison.compare(table, [{**row, "hbm_bw": ours}], [{**row, "hbm_bw": theirs}])
+    assert [reason_of(cell) for cell in agreement.differences] == [reason]
