@@ -119,12 +119,18 @@ def _peaks(devices: Iterable[DeviceFacts]) -> _Peaks:
 
 def _xla_rows(question: Question) -> Iterable[_Row]:
     ran = xla_ops.xla_ops(question.profile, *question.window, question.compat)
+    programs_of: dict[str, set[str]] = {}
+    for op in ran.ops:
+        programs_of.setdefault(op.name, set()).add(op.program)
     for op in ran.ops:
         # Loops and branches: the ops inside them are listed themselves.
         if not op.hlo_op or op.name.startswith("region") or op.category in ("while", "conditional"):
             continue
+        name = op.name
+        if len(programs_of[name]) > 1 and op.program:
+            name = f"{name} ({op.program})"
         yield _Row(
-            name=op.name,
+            name=name,
             kind=op.category,
             shapes="",
             time=op.self_time,
@@ -192,9 +198,10 @@ def _shapes(profile: Profile, line: int, row: int) -> tuple[str, ...]:
 
 def _table(rows: Sequence[_Row], peaks: _Peaks, question: Question) -> Table:
     whole = max(1, sum(row.time for row in rows))
+    has_shapes = any(row.shapes for row in rows)
     fields: tuple[Field[_Row], ...] = (
         Field("name", "op", "text", lambda row: row.name, weight=9),
-        Field("shapes", "input shapes", "text", lambda row: row.shapes, weight=8),
+        Field("shapes", "input shapes", "text", lambda row: row.shapes, weight=8 * has_shapes),
         Field("category", "category", "text", lambda row: row.kind, weight=3),
         Field("time_s", "time", "duration", lambda row: row.time, weight=9, always=True),
         Field("share", "share", "share", lambda row: row.time / whole, weight=7),

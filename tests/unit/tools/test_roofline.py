@@ -121,3 +121,10 @@ def test_operators_of_a_trace_have_costs(shared_data: Path) -> None:
     assert conv["shapes"].startswith("128×3×224×224 · 768×3×16×16")
     assert {row["category"] for row in known} == {"GEMM", "CONV_fwd"}
     assert len(known) == sum(row["category"] in ("GEMM", "CONV_fwd") for row in rows)
+
+
+def test_ops_of_one_name_in_several_programs_are_told_apart(shared_data: Path) -> None:
+    rows = answers.rows(ask(shared_data / "public/jax_rocm_mi300_gemm")["roofline"])
+    names = [row["name"] for row in rows]
+    assert "custom-call.1 (jit_dot(49))" in names
+    assert len(set(names)) == len(names)
