@@ -28,9 +28,9 @@ NAVIGATION = {
     "Your machine": ("machines/",),
     "Use it": (
         "timeline", "runs", "training", "tools", "terminals", "export", "report", "compare", "gate",
-        "agents", "library", "interop",
+        "agents", "library",
     ),
-    "Measure": ("measuring", "live", "capture", "recipes"),
+    "Measure": ("measuring", "live", "fleets", "capture", "recipes"),
     "Trust it": (
         "energy", "energy-evidence", "steps", "formats", "power-logs", "parity", "benchmarks",
         "glossary",
