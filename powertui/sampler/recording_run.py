@@ -248,7 +248,7 @@ def _blocked(signals: Set[signal.Signals]) -> Iterator[None]:
 
 def _finish(talker: _Talker, summary: dict[str, Any] | None, code: int, seconds: float) -> int:
     if summary is None:
-        talker.problem("The recorder died. What it had written is in the file.")
+        talker.problem("The recorder ended unexpectedly. What it had written is in the file.")
         return code or 1
     talker.summary(summary, seconds)
     return code or int(not complete(summary) or not summary["rows"])

@@ -178,7 +178,9 @@ def targets(
     """
     timeout = arguments.timeout
     if timeout is not None and not 0.05 <= timeout <= 3600:
-        raise UsageError(f"A timeout of {timeout:g} s is not possible.")
+        raise UsageError(
+            f"A timeout of {timeout:g} s is not possible: it must be between 0.05 s and 3600 s."
+        )
     places = [_named(text, config or {}) for text in arguments.hosts]
     places += [_named_source(text) for text in arguments.sources]
     machines = _machines([*places, *_config_places(config or {})])

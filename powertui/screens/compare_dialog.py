@@ -47,7 +47,9 @@ class CompareDialog(ChoosingDialog):
         listed = self.query_one(OptionList)
         listed.clear_options()
         if not options:
-            sentence = Text("Nothing to compare with has these letters.", self._look.style("warn"))
+            sentence = Text(
+                "Nothing to compare with matches these letters.", self._look.style("warn")
+            )
             options = [Option(sentence, disabled=True)]
         listed.add_options(options)
         listed.highlighted = 0 if ranks else None

@@ -182,7 +182,7 @@ class RunPartsDialog(ChoosingDialog):
         name_cells = max((width(part.name) for part in self._parts), default=0)
         options = [Option(self._line(part, name_cells), id=part.command) for part in fitting]
         if not options:
-            sentence = "No host and no device has these letters."
+            sentence = "No host or device matches these letters."
             options = [Option(Text(sentence, self._look.style("warn")), disabled=True)]
         listed = self.query_one(OptionList)
         listed.clear_options()

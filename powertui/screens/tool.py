@@ -169,7 +169,7 @@ class ToolScreen(BaseScreen):
         self._is_asking = False
         if isinstance(answer, str):
             self._show(None, answer)
-            self.shell.drop_keys("There is no table for the keys you typed: they were dropped.")
+            self.shell.drop_keys("This page has no table, so the keys you typed were dropped.")
         else:
             self._show(answer)
 

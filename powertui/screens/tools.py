@@ -107,7 +107,9 @@ class ToolsScreen(BaseScreen):
         empty = sum(bool(reason) for reason in self._reasons.values())
         words = f" Tools · {len(registry.TOOLS) - empty} of {len(registry.TOOLS)}"
         said = f"{words} have data in this profile" if self._reasons else " Tools"
-        self.query_one("#title", Static).update(said if names else " No tool fits these letters.")
+        self.query_one("#title", Static).update(
+            said if names else " No tool matches these letters."
+        )
 
     def _line(self, tool: Tool) -> Text:
         style = self.shell.look.style

@@ -70,7 +70,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--delay", metavar="TIME", default="0s", help="wait this long first")
     parser.add_argument(
-        "--every", metavar="TIME", help="again and again, e.g. 10m, until Ctrl+C; opens nothing"
+        "--every",
+        metavar="TIME",
+        help="repeat after this time, e.g. 10m, until Ctrl+C; opens no screen",
     )
     parser.add_argument("--keep", type=int, metavar="N", help="of those, keep the last N")
     parser.add_argument(
@@ -86,11 +88,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="USER@HOST",
         help="fetch the profile from there with ssh (repeatable: one for each address)",
     )
-    parser.add_argument("--no-open", action="store_true", help="print the summary and stop there")
+    parser.add_argument(
+        "--no-open", action="store_true", help="print the summary and open no screen"
+    )
     parser.add_argument(
         "--other",
         choices=("pytorch", "neuron", "amd", "nvidia"),
-        help="say how to profile these, and stop",
+        help="explain how to profile such programs, and capture nothing",
     )
     group = parser.add_argument_group("power")
     group.add_argument("--no-power", action="store_true", help="record no power")
@@ -294,7 +298,10 @@ def _check_target(args: argparse.Namespace) -> None:
 
 def _check_numbers(args: argparse.Namespace) -> None:
     if not _MIN_INTERVAL_S <= args.interval <= _MAX_INTERVAL_S:
-        raise UsageError(f"An interval of {args.interval:g} s is not possible.")
+        raise UsageError(
+            f"An interval of {args.interval:g} s is not possible: it must be between "
+            f"{_MIN_INTERVAL_S:g} s and {_MAX_INTERVAL_S:g} s."
+        )
     if args.keep is not None and args.keep < 1:
         raise UsageError("--keep must be 1 or more.")
 

@@ -35,14 +35,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="QUANTITY=NUMBER",
-        help="at most so much: J/step=24, step_s=50ms, op:MatMul=0.01 (repeatable)",
+        help="upper limit, such as J/step=24, step_s=50ms, op:MatMul=0.01 (repeatable)",
     )
     limits.add_argument(
         "--min",
         action="append",
         default=[],
         metavar="QUANTITY=NUMBER",
-        help="at least so much: steps/s=20 (repeatable)",
+        help="lower limit, such as steps/s=20 (repeatable)",
     )
     sampling_arguments.budget(limits)
     limits.add_argument(
@@ -60,7 +60,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     limits.add_argument(
         "--allow-unresolved",
         action="store_true",
-        help="exit code 0, and a sentence, where nobody can say",
+        help="exit code 0 instead of 3 where the answer is: cannot say",
     )
     common.baselines(limits)
     window_arguments.one_part(parser)

@@ -467,7 +467,7 @@ def picture(parser: argparse.ArgumentParser) -> None:
     place.add_argument(
         "--at",
         metavar="PLACE",
-        help="there: 12.5s, epoch 1 step 45-71, a line that y copied, a command (as after :)",
+        help="open at this place: 12.5s, epoch 1 step 45-71, what y copied, or a command",
     )
     drawing.add_argument(
         "--size", metavar="COLSxROWS", default="120x36", help="how large (default: 120x36)"

@@ -20,7 +20,7 @@ ABOUT = """\
 Draws what `powertui record` records, with the epochs and losses of --logdir below it."""
 EXAMPLES = (
     ("powertui live --host bmc", "watch the power while a run trains"),
-    ("powertui live --host bmc --budget 4kWh", "and when this energy will be gone"),
+    ("powertui live --host bmc --budget 4kWh", "and when this much energy will be used up"),
     ("powertui live --replay power.csv", "a recording, played again"),
 )
 
@@ -135,7 +135,9 @@ def _replay(args: argparse.Namespace) -> Feed:
     from powertui.feed import ReplayFeed
 
     if not 0 < args.speed <= 1_000_000:
-        raise UsageError(f"A speed of {args.speed:g} is not possible.")
+        raise UsageError(
+            f"A speed of {args.speed:g} is not possible: it must be above 0 and at most 1000000."
+        )
     if args.demo:
         from powertui.demo import power_file
 
@@ -170,7 +172,7 @@ def _tell(feed: Feed, *, silent: bool) -> bool:
         return True
     summary = getattr(getattr(feed, "recorder", None), "summary", None)
     if summary is None:
-        lines = [f"The recorder died. What it had written is in {feed.file}."]
+        lines = [f"The recorder ended unexpectedly. What it had written is in {feed.file}."]
     else:
         lines = _summary_lines(feed, summary, silent=silent)
     if not silent:

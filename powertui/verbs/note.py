@@ -17,7 +17,7 @@ Without TEXT the notes are listed."""
 EXAMPLES = (
     ("powertui note RUN TEXT --at 27.31s-28.78s", "a note at a place"),
     ("powertui note RUN", "the notes of a run"),
-    ("powertui note RUN --delete 3f2a", "take the note back whose id begins so"),
+    ("powertui note RUN --delete 3f2a", "delete the note whose id begins with this"),
 )
 
 

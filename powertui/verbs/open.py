@@ -24,7 +24,7 @@ run are found and aligned. Press ? on any page for its keys."""
 EXAMPLES = (
     ("powertui ~/logs", "browse the runs of a logdir"),
     ("powertui vm.xplane.pb power.csv", "one profile with its power log"),
-    ("powertui run_a run_b", "both, R goes from one to the other"),
+    ("powertui run_a run_b", "both; R switches between them"),
     ("powertui RUN --at 27.31s-28.78s", "this stretch, marked in the timeline"),
     ("powertui RUN --svg found.svg --page findings", "a page as a picture, without a terminal"),
 )

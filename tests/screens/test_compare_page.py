@@ -154,7 +154,7 @@ async def test_letters_that_nothing_has_choose_nothing(
         await pilot.press("equals_sign")
         await settled(pilot)
         await pilot.press("z", "q", "enter")
-        assert "Nothing to compare with has these letters." in shown(shell)
+        assert "Nothing to compare with matches these letters." in shown(shell)
         await pilot.press("escape")
         await settled(pilot)
         page = shell.current()

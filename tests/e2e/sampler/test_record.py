@@ -435,7 +435,7 @@ def test_killed_recorder_loses_at_most_the_row_in_flight(powertui, tmp_path):
     os.kill(child_of(process.pid, "powertui-recorder"), signal.SIGKILL)
     _, err = process.communicate(timeout=120)
     assert process.returncode == 1
-    assert "The recorder died" in err
+    assert "The recorder ended unexpectedly" in err
     whole, _, cut = path.read_text().rpartition("\n")
     assert "\n" not in cut
     values = [float(line.split(",")[4]) for line in whole.splitlines() if ",ok," in line]
