@@ -38,6 +38,10 @@ _LETTERS = {
     "All others": ".",
 }
 
+_SHORT_WORDS = {"Device collective communication": "device collectives"}
+_MIN_LEGEND_SHARE = 0.002  # of all time: less than half a cell of a bar of 200 cells
+_LEGEND_GAP_CELLS = 4  # the mark, a blank, and two blanks after the word
+
 RoleText = tuple[str, str]  # (text, role)
 
 
@@ -54,7 +58,7 @@ def member_lines(chart: Chart, cells: int, rows: int, glyphs: Glyphs) -> list[tu
     return [
         _title_line(chart.title),
         *_bars(chart, hosts, cells, glyphs),
-        _legend(chart, glyphs),
+        _legend(chart, cells, glyphs),
     ]
 
 
@@ -98,13 +102,34 @@ def _ink(chart: Chart, part: int) -> str:
     return f"category:{STEP_INKS.get(chart.series[part].label, 'other')}"
 
 
-def _legend(chart: Chart, glyphs: Glyphs) -> tuple[RoleText, ...]:
+def _legend(chart: Chart, cells: int, glyphs: Glyphs) -> tuple[RoleText, ...]:
+    """What the colors are, most time first: those that are drawn, as far as there is room."""
     letters = _letters(chart, glyphs)
-    pieces: list[RoleText] = [(" " * (_NAME_CELLS + 2), "text")]
-    for number, part in enumerate(chart.series):
+    seconds = [float(np.sum(part.y)) for part in chart.series]
+    min_s = _MIN_LEGEND_SHARE * sum(seconds)
+    drawn = [number for number, part_s in enumerate(seconds) if part_s > min_s]
+    drawn.sort(key=lambda number: -seconds[number])
+    words = [_word(chart.series[number].label) for number in drawn]
+    needed = sum(len(word) + _LEGEND_GAP_CELLS for word in words)
+    indent = max(1, min(_NAME_CELLS + 2, cells - needed))
+    room = cells - indent
+    pieces: list[RoleText] = [(" " * indent, "text")]
+    for place, number in enumerate(drawn):
+        left = len(drawn) - place
+        more = f"{left} more"
+        reserved = len(more) if left > 1 else 0
+        word_cells = len(words[place]) + _LEGEND_GAP_CELLS
+        if word_cells + reserved > room:
+            pieces.append((more, "dim"))
+            break
+        room -= word_cells
         pieces.append((letters[number] if letters else "■", _ink(chart, number)))
-        pieces.append((f" {part.label.lower()}  ", "dim"))
+        pieces.append((f" {words[place]}  ", "dim"))
     return tuple(pieces)
+
+
+def _word(label: str) -> str:
+    return _SHORT_WORDS.get(label, label.lower())
 
 
 def _totals(chart: Chart) -> Floats:

@@ -185,3 +185,22 @@ def test_few_hosts_are_bars_and_many_are_tiles() -> None:
     assert many[-1].endswith("slowest of 1000 hosts")
     assert max(map(len, many)) <= 80
     assert drawn(64, 30, 18) == []
+
+
+def test_the_legend_names_what_is_drawn_most_time_first_as_far_as_there_is_room() -> None:
+    hosts = ["node0", "node1"]
+    seconds = {
+        "Device compute": 0.2,
+        "Device to device": 0.0,
+        "Device collective communication": 0.3,
+        "Host compute": 0.1,
+    }
+    series = tuple(Series(label, hosts, np.full(2, each)) for label, each in seconds.items())
+    made = Chart("hosts", "Step 1 of each host by category", series, "members")
+
+    def legend(cells: int) -> str:
+        return "".join(text for text, _ in member_lines(made, cells, 10, UNICODE)[-1]).strip()
+
+    assert legend(80) == "■ device collectives  ■ device compute  ■ host compute"
+    assert legend(60) == "■ device collectives  ■ device compute  ■ host compute"
+    assert legend(50) == "■ device collectives  ■ device compute  1 more"
