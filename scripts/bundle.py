@@ -42,7 +42,10 @@ def main(arguments: list[str] | None = None) -> int:
         "--python", action="append", metavar="3.X", help="a version of Python there (repeatable)"
     )
     parser.add_argument(
-        "--wheel", type=Path, help="powertui's own wheel, where it is built already"
+        "--wheel",
+        type=Path,
+        action="append",
+        help="powertui's own wheel, where it is built already (repeatable)",
     )
     parser.add_argument("--out", type=Path, default=ROOT / "dist")
     asked = parser.parse_args(arguments)
@@ -54,9 +57,10 @@ def main(arguments: list[str] | None = None) -> int:
         name = f"powertui-{version()}-{asked.machine}"
         into = Path(folder) / name
         (into / "wheels").mkdir(parents=True)
-        own = asked.wheel or build(into.parent, pure=asked.machine != platform.machine())
-        shutil.copy(own, into / "wheels")
-        if not fetch(into / "wheels", asked.machine, pythons, own):
+        own = asked.wheel or [build(into.parent, pure=asked.machine != platform.machine())]
+        for wheel in own:
+            shutil.copy(wheel, into / "wheels")
+        if not fetch(into / "wheels", asked.machine, pythons, own[0]):
             return 1
         describe(into, asked.machine, pythons)
         asked.out.mkdir(exist_ok=True)
@@ -81,13 +85,13 @@ def version() -> str:
 def build(folder: Path, pure: bool) -> Path:
     """powertui's own wheel.
 
-    Another machine's binaries cannot be made here: it gets the wheel without them, and reads
-    slower.
+    Another machine gets the wheel without binaries, and reads slower: `make release` compiles for
+    it.
     """
     if pure:
         print(
-            "The scanner cannot be compiled for another machine: this bundle decodes with "
-            "numpy. Make it there for more speed."
+            "This bundle decodes with numpy. For more speed give it a wheel of that machine, which "
+            "`make release` builds: --wheel dist/powertui-….whl"
         )
     copy = folder / "source"
     unwanted = shutil.ignore_patterns(
