@@ -360,11 +360,10 @@ def _working_lines(item: FoundSource) -> Iterator[str]:
     # Some sources report their own "updated every": once is enough.
     if item.every_s and "updated every" not in facts:
         facts["every"] = f"{item.every_s:g} s"
-    first_line = f"yes  {plain(_shown_name(item))}  {plain(item.source)}"
+    yield f"yes  {plain(_shown_name(item))}  {plain(item.source)}"
     if facts:
         listed = ", ".join(f"{name} {value}" for name, value in facts.items())
-        first_line += f"  ({plain(listed)})"
-    yield first_line
+        yield f"     {plain(listed)}"
     for channel in item.channels:
         yield _channel_line(item, channel)
     for note in item.notes:

@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     """0 when anything can be read."""
     from powertui.errors import SensorError
     from powertui.sampler.inventory import as_lines, look_here, look_there
-    from powertui.wrapping import fitted
+    from powertui.wrapping import fitted, terminal_columns
 
     sources = (
         look_there(sampling_arguments.targets_of(args)) if args.host or args.source else look_here()
@@ -43,13 +43,22 @@ def run(args: argparse.Namespace) -> int:
         # A sensor's name may hold letters that this terminal has not.
         if hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(errors="backslashreplace")
-        for line in fitted(as_lines(sources)):
-            print(line)
+        columns = terminal_columns()
+        for line in as_lines(sources):
+            print("\n".join(fitted(_parts(line, columns), columns)))
     if any(source.ok for source in sources):
         return 0
     if args.host:
         raise SensorError("No power can be read there.", hint="The lines above say why.")
     return 1
+
+
+def _parts(line: str, columns: int) -> list[str]:
+    """A row that is wider than the terminal, with its last column below itself."""
+    row, _, remark = line.rpartition("  ")
+    if columns and len(line) > columns and row.strip():
+        return [row.rstrip(), f"       {remark}"]
+    return [line]
 
 
 def _print_json(sources: list[FoundSource]) -> None:

@@ -14,6 +14,7 @@ from powertui import units, wrapping
 from powertui.cli import main
 from powertui.report import text
 from powertui.sampler import inventory
+from powertui.sampler.source import Channel
 
 
 def test_columns_line_up_and_empty_ones_go() -> None:
@@ -143,6 +144,27 @@ def test_sensors_breaks_its_sentences_where_the_terminal_ends(
     shown = capsys.readouterr().out
     assert "\n     try: On POWER: modprobe\n       ibmpowernv. Virtual machines have\n" in shown
     assert max(map(len, shown.splitlines())) <= 40
+
+
+def test_a_sensors_remark_goes_below_it_where_the_terminal_is_narrow(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    power = Channel("power", "rack7", "node", note="DCMI power reading, whole watts")
+    source = inventory.FoundSource(
+        url="ipmi://rack7", source="ipmi DCMI", ok=True, channels=(power,), watts={"power": 245.0}
+    )
+    monkeypatch.setattr(inventory, "look_here", lambda: [source])
+    shown = []
+    for columns in (60, 0):
+        monkeypatch.setattr(wrapping, "terminal_columns", lambda columns=columns: columns)
+        assert main(["sensors"]) == 0
+        shown.append([line for line in capsys.readouterr().out.splitlines() if "no   " not in line])
+    narrow, piped = shown
+    assert narrow[1:3] == [
+        "     rack7 power                   245.0 W  node",
+        "       DCMI power reading, whole watts",
+    ]
+    assert piped[1] == narrow[1] + "  DCMI power reading, whole watts"
 
 
 def test_sentences_are_broken_without_numpy() -> None:
