@@ -47,7 +47,9 @@ def _power(session: Session) -> tuple[str, ...]:
     half = units.duration((first.offset_hi_ps - first.offset_lo_ps) // 2, 2)
     doubt = ", ambiguous" if first.status == "ambiguous" else ""
     method = aligned_by(first.source)
-    return (f"power ±{half} by {method}{doubt}", f"power ±{half}{doubt}", f"±{half}{doubt}")
+    # "power ±278 ms" was read as an error of the watts.
+    timed = f"power timed to ±{half}"
+    return (f"{timed} by {method}{doubt}", f"{timed}{doubt}", f"time ±{half}{doubt}")
 
 
 def tabs(session: Session, present: str) -> tuple[Tab, ...]:

@@ -74,7 +74,7 @@ class OverviewScreen(ToolScreen):
             lines = overview_lines.lines(result, self.size.width, height, glyphs=glyphs)
             lines += self._top_ops(result, len(lines))
             for pieces in lines:
-                made.append(tuple((text, self._style(role)) for text, role in pieces))
+                made.append(tuple((text, self.shell.look.ink(role)) for text, role in pieces))
         pane.display = bool(made)
         pane.styles.height = len(made)
         pane.set_lines(made)

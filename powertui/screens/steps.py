@@ -36,7 +36,7 @@ class StepsScreen(ToolScreen):
         if result is not None and overview is not None and self._is_large:
             glyphs = self.table.glyphs
             for pieces in step_panels.panel_lines(result, overview, self.size.width, glyphs):
-                lines.append(tuple((text, self._style(role)) for text, role in pieces))
+                lines.append(tuple((text, self.shell.look.ink(role)) for text, role in pieces))
         if not lines:
             super().show_facts(result)
             return

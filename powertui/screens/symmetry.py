@@ -14,21 +14,20 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.events import Click, Resize
 
-from powertui import units
 from powertui.data.asked import Aligning
-from powertui.data.conclusions.conclusion import Conclusion, Conclusions, Confidence
+from powertui.data.conclusions.conclusion import Conclusion, Conclusions
 from powertui.data.conclusions.run_conclusions import run_conclusions, smaller_conclusions
 from powertui.data.energy import account
 from powertui.data.energy.findings import finding_texts
 from powertui.data.energy.findings.finding import Against, Finding, Findings, Unopened
-from powertui.data.model import PS_PER_S
 from powertui.data.opened import Opened
+from powertui.data.table import Chart
 from powertui.plain import plain
 from powertui.screens import frame
 from powertui.screens.base import BaseScreen, bindings_for
 from powertui.terminal import glyphs as glyph_sets
 from powertui.value_types import dataclass
-from powertui.view import cost_column
+from powertui.view import cost_column, finding_lines
 from powertui.view.overview_lines import sentence
 from powertui.widgets.folded_chart import AgainstView, FoldedChart, FoldedView
 from powertui.widgets.lines import LinesPane, StyledLine, wrapped
@@ -43,6 +42,7 @@ class _Answer:
 
     conclusions: Conclusions
     findings: tuple[Findings, ...]  # of each host
+    steps: Chart | None  # their times, by kinds of work
 
     @property
     def smaller_count(self) -> int:
@@ -51,9 +51,15 @@ class _Answer:
 
 
 def _answer(opened: Opened, aligning: Aligning) -> _Answer:
+    from powertui.data.overview.run_steps import step_time_chart
+
     conclusions = run_conclusions(opened, aligning)
     findings = tuple(account.findings(profile, aligning) for profile in opened.profiles)
-    return _Answer(conclusions, findings or _of_training(opened, aligning))
+    return _Answer(
+        conclusions,
+        findings or _of_training(opened, aligning),
+        step_time_chart(opened, aligning),
+    )
 
 
 def _of_training(opened: Opened, aligning: Aligning) -> tuple[Findings, ...]:
@@ -238,7 +244,18 @@ class SymmetryScreen(BaseScreen):
             pane.styles.height = min(len(lines) + 1, room)
         else:
             pane.styles.height = "1fr"
+            lines += self._steps_below(answer.steps, height - len(lines))
         pane.set_lines(lines)
+
+    def _steps_below(self, steps: Chart | None, rows: int) -> list[StyledLine]:
+        """The steps' times in rows that nothing else needs: most conclusions are about them."""
+        if steps is None:
+            return []
+        glyphs = self.shell.capabilities.glyphs
+        lines: list[StyledLine] = []
+        for pieces in finding_lines.steps_below(steps, self.size.width, rows, glyphs):
+            lines.append(tuple((text, self.shell.look.ink(role)) for text, role in pieces))
+        return lines
 
     def _show_chart(self, chart: FoldedChart, findings: Findings | None) -> bool:
         """Draw the power, or the lengths of steps, around the chosen one; False without any."""
@@ -305,7 +322,7 @@ class SymmetryScreen(BaseScreen):
             text = f"{finding_texts.folded(answer.smaller_count)}: Enter"
             blank = " " * cost_column.column_cells(self.size.width)
             lines.append(((mark + blank, style("title")), (text, ink)))
-        for note in _notes(findings):
+        for note in finding_lines.notes(findings):
             add(("   " + sentence(plain(note, 300)), style("dim")))
         return lines
 
@@ -317,7 +334,7 @@ class SymmetryScreen(BaseScreen):
         ink, mark = self._ink(number)
         cells = self.size.width - len(mark) - cost_column.column_cells(self.size.width)
         text = wrapped(((plain(conclusion.sentence, 600), ink),), cells, 0)
-        text += wrapped(((_details(conclusion), style("dim")),), cells, _INDENT)
+        text += wrapped(((finding_lines.details(conclusion), style("dim")),), cells, _INDENT)
         if shows_next and conclusion.next:
             to_do = f"To do: {plain(conclusion.next, 300)}"
             text += wrapped(((to_do, style("text")),), cells, _INDENT)
@@ -427,36 +444,3 @@ class SymmetryScreen(BaseScreen):
             self.shell.show("timeline", how="into")
         else:
             self.shell.show_tool(conclusion.evidence.tool, how="into")
-
-
-def _notes(findings: Findings | None) -> list[str]:
-    """What could have been found, and what was left out."""
-    if findings is None:
-        return []
-    notes = [findings.could, *findings.notes]
-    if findings.folded is None and findings.reason:
-        notes.append(f"Epochs were not compared: {findings.reason}")
-    return [note for note in notes if note]
-
-
-_CONFIDENCE_WORDS = {
-    Confidence.SURE: "sure",
-    Confidence.LIKELY: "likely",
-    Confidence.UNSURE: "not sure",
-}
-
-
-def _details(conclusion: Conclusion) -> str:
-    """How sure, where, and why it might be wrong."""
-    parts = [_CONFIDENCE_WORDS[conclusion.confidence]]
-    if conclusion.stretch is not None:
-        start_ps, end_ps = conclusion.stretch.span
-        parts.append(f"{start_ps / PS_PER_S:.2f} … {end_ps / PS_PER_S:.2f} s")
-    finding = conclusion.finding
-    if finding is not None and finding.lo_watts is not None and finding.hi_watts is not None:
-        lo = units.difference(finding.lo_watts, "W")
-        hi = units.difference(finding.hi_watts, "W")
-        parts.append(f"95 %: {lo} … {hi}")
-    if conclusion.doubt:
-        parts.append(plain(conclusion.doubt, 200))
-    return " · ".join(parts)

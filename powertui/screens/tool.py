@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import ClassVar
 
-from rich.style import Style
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.events import Resize
@@ -206,7 +205,10 @@ class ToolScreen(BaseScreen):
                 rows = min(_MAX_MEMBER_ROWS, self.size.height // 2)
             lines = result_chart.chart_lines(chart, self.size.width - 2, rows, self.table.glyphs)
             if lines:
-                return [tuple((words, self._style(role)) for words, role in line) for line in lines]
+                return [
+                    tuple((words, self.shell.look.ink(role)) for words, role in line)
+                    for line in lines
+                ]
         return []
 
     def _fill(self, name: str, lines: list[StyledLine], most: int) -> None:
@@ -295,13 +297,6 @@ class ToolScreen(BaseScreen):
         if self.leads.is_way_back:
             return "this choice"
         return ""
-
-    def _style(self, role: str) -> Style:
-        look = self.shell.look
-        kind, _, name = role.partition(":")
-        if kind == "category":
-            return look.category_ink(name)
-        return look.style(role)
 
     def _fact(self, fact: Fact) -> StyledLine:
         style = self.shell.look.style

@@ -238,6 +238,11 @@ class Theme:
         """The style of a role of `_ROLES`."""
         return _role_style(self, role)
 
+    def ink(self, role: str) -> Style:
+        """The style of a role, or of "category:NAME" as the ink of that kind of work."""
+        kind, _, name = role.partition(":")
+        return self.category_ink(name) if kind == "category" else self.style(role)
+
     def category(self, category: str, variant: int = 0) -> Style:
         """A full cell of this category: its colour as background, readable text on it."""
         return _category_style(self, category, variant % 4, False)

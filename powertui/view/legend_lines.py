@@ -41,9 +41,8 @@ _KIND_NAMES = {
     Category.OTHER: "other",
 }
 # Widths of the lists below the tracks, in cells (chosen by eye, not measured): below 38 an op's
-# name
-# is cut to nothing beside its figures, above 64 the figures are too far from their names to be read
-# across.
+# name is cut to nothing beside its figures, above 64 the figures are too far from their names to be
+# read across.
 _MIN_LIST_CELLS = 38
 _MAX_LIST_CELLS = 64
 _LIST_GAP_CELLS = 3
@@ -218,8 +217,8 @@ def panel(content: VisibleContent, width: int, height: int) -> list[Pieces]:
     columns = [_column(part, column_width, height) for part in lists]
     if len(columns) > max_columns and findings is not None:
         # Findings are few lines: the steps go below them rather than out of sight.
-        above = columns.pop(0)[: max(2, height - _MIN_LIST_ROWS)]
-        columns[0] = above + columns[0][: height - len(above)]
+        above = _column(findings, column_width, max(2, height - _MIN_LIST_ROWS))
+        columns[:2] = [above + columns[1][: height - len(above)]]
     return _side_by_side(columns[:max_columns], column_width, height)
 
 

@@ -171,7 +171,8 @@ def _joules(facts: dict[str, Fact], width: int) -> list[LinePieces]:
         name = energy.label.removeprefix("energy ")
         # In a unit that nobody documents, as the AIU's: its interval does not say that.
         assumed = " (assumed)" if energy.badge is Badge.ASSUMED else ""
-        figures.append(f"{name} {with_interval(energy)}{assumed}")
+        remark = f" ({energy.why})" if energy.why and energy.value is not None else ""
+        figures.append(f"{name} {with_interval(energy)}{assumed}{remark}")
     for id, name in (("step_joules", "a step"), ("sample_joules", "a sample")):
         if id in facts:
             figures.append(f"{name} {with_interval(facts[id])}")
@@ -235,20 +236,26 @@ def step_graph(chart: Chart, width: int, height: int, glyphs: str) -> list[LineP
         for piece in row:
             pieces.append((piece.text, _ink(chart, piece.part)))
         lines.append(tuple(pieces))
-    legend = [_GRAPH_INDENT, *_legend(chart, letters)]
-    notes = _bar_notes(bars)
+    legend = [_GRAPH_INDENT, *_legend(chart, letters, bar_cells)]
+    room = width - sum(len(text) for text, _ in legend)
+    notes = _bar_notes(bars, room)
     if notes:
-        legend.append((f"  {notes}", "dim"))
+        legend.append((notes, "dim"))
     return [*lines, tuple(legend)]
 
 
-def _bar_notes(bars: stacked_bars.StackedBars) -> str:
-    """What the bars do not show: steps that share a column, and heights that were cut."""
+def _bar_notes(bars: stacked_bars.StackedBars, room: int) -> str:
+    """What the bars do not show, as far as there is room: heights that were cut, and steps that
+    share a column.
+    """
     notes = []
+    if bars.cut:
+        longest = units.duration(round(bars.longest * PS_PER_S), 3)
+        notes.append(f"{bars.cut} longer: {'up to ' if bars.cut > 1 else ''}{longest}")
     if bars.each > 1:
         notes.append(f"longest of {bars.each} in a column")
-    if bars.cut:
-        notes.append(f"{bars.cut} are longer")
+    while notes and len(", ".join(notes)) > room:
+        notes.pop()
     return ", ".join(notes)
 
 
@@ -260,7 +267,7 @@ def _one_step(chart: Chart, width: int, letters: str) -> list[LinePieces]:
     if len(bar) == 1:
         return []
     line = tuple(bar)
-    return [line, line, (_GRAPH_INDENT, *_legend(chart, letters))]
+    return [line, line, (_GRAPH_INDENT, *_legend(chart, letters, width))]
 
 
 def _few_steps(chart: Chart, width: int, height: int, letters: str) -> list[LinePieces]:
@@ -284,7 +291,7 @@ def _few_steps(chart: Chart, width: int, height: int, letters: str) -> list[Line
         for piece in stacked_bars.one_bar(chart, length, place=place, letters=letters):
             pieces.append((piece.text, _ink(chart, piece.part)))
         lines.append((*pieces, (f" {time}", "text")))
-    return [*lines, (_GRAPH_INDENT, *_legend(chart, letters))]
+    return [*lines, (_GRAPH_INDENT, *_legend(chart, letters, width))]
 
 
 def _step_name(name: str) -> str:
@@ -302,8 +309,10 @@ def _ink(chart: Chart, part: int) -> str:
     return f"category:{STEP_INKS.get(label, 'other')}"
 
 
-def _legend(chart: Chart, letters: str) -> list[tuple[str, str]]:
-    """The parts of the bars, each with its share of all time, the largest first."""
+def _legend(chart: Chart, letters: str, cells: int) -> list[tuple[str, str]]:
+    """The parts of the bars in so many cells, each with its share of all time, the largest first;
+    of those that have no room the count.
+    """
     sums = [float(series.y.sum()) for series in chart.series]
     total = sum(sums) or 1.0
 
@@ -312,7 +321,9 @@ def _legend(chart: Chart, letters: str) -> list[tuple[str, str]]:
 
     # Of equal parts the later one comes first.
     largest_first = sorted(range(len(sums)), key=size_and_place, reverse=True)
-    pieces: list[tuple[str, str]] = []
+    # The sentence above may be about all the time, between the steps too.
+    whole = "of the step" if len(chart.series[0].y) == 1 else "of the steps"
+    entries: list[tuple[tuple[str, str], tuple[str, str]]] = []
     for number in largest_first:
         label = chart.series[number].label.lower()
         if label.startswith("device coll"):
@@ -321,6 +332,13 @@ def _legend(chart: Chart, letters: str) -> list[tuple[str, str]]:
         # A part that is there must not be shown as none.
         percent = f"{100 * share:.0f} %" if share >= 0.005 else "<1 %"
         mark = letters[number] if letters else "■"
-        pieces.append((mark, _ink(chart, number)))
-        pieces.append((f" {label} {percent}  ", "label"))
-    return pieces
+        entries.append(((mark, _ink(chart, number)), (f" {label} {percent}  ", "label")))
+    for count in range(len(entries), 0, -1):
+        pieces = [(f"{whole}  ", "dim")]
+        for entry in entries[:count]:
+            pieces += entry
+        if count < len(entries):
+            pieces.append((f"{len(entries) - count} more", "dim"))
+        if len("".join(text for text, _ in pieces).rstrip()) <= cells:
+            return pieces
+    return [piece for entry in entries[:1] for piece in entry]

@@ -18,6 +18,7 @@ from powertui.data.table import Chart
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _MAX_HEIGHT_RATIO = 2.5  # times the 95th percentile: a bar beyond is cut there
+_MAX_FEW_BARS = 4  # of so few none is cut: no percentile tells which is the unusual one
 _MAX_BAR_CELLS = 8  # of a few bars
 _MIN_FILLED_SHARE = 1 / 16  # of a cell: less is nearer to nothing than to an eighth
 CUT = -2
@@ -40,6 +41,7 @@ class StackedBars(NamedTuple):
     top: float  # what the full height stands for
     each: int  # bars in a cell, at most
     cut: int  # bars that go on beyond the top
+    longest: float = 0.0  # of all bars
 
 
 def draw(
@@ -72,7 +74,7 @@ def draw(
         for bar, is_cut_bar in zip(edges.T, cut_here.tolist(), strict=True):
             pieces.append(blocks.piece(bar, level, height, is_cut_bar))
         rows.append(_joined(pieces))
-    return StackedBars(rows, top, each, int(is_cut.sum()))
+    return StackedBars(rows, top, each, int(is_cut.sum()), float(totals.max()))
 
 
 def one_bar(chart: Chart, width: int, *, place: int = 0, letters: str = "") -> list[BarPiece]:
@@ -113,9 +115,9 @@ def longest_bars(totals: Floats, width: int) -> tuple[Int64s, int]:
 def full_height(totals: Floats) -> float:
     """What the full height stands for."""
     longest = float(totals.max())
-    typical = float(np.percentile(totals, 95))
-    if len(totals) > 4 and longest > _MAX_HEIGHT_RATIO * typical > 0:
-        return typical * 1.1
+    limit = _MAX_HEIGHT_RATIO * float(np.percentile(totals, 95))
+    if len(totals) > _MAX_FEW_BARS and longest > limit > 0:
+        return float(totals[totals <= limit].max())
     return longest
 
 

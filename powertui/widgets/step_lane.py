@@ -174,7 +174,7 @@ def _step_texts(step: Step) -> tuple[str, ...]:
     with_time = f"{numbers[0]}: {units.duration(step.step)}"
     if step.device is None:
         return (with_time, *numbers)
-    times = f"device {units.duration(step.device)}"
+    times = f"its device work {units.duration(step.device)}"
     if step.host is not None:
         times = f"host {units.duration(step.host)}, {times}"
     return (f"{with_time} ({times})", with_time, *numbers)

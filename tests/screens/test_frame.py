@@ -53,10 +53,10 @@ async def test_the_top_line_names_the_run_its_clock_and_the_pages(make: Maker) -
         await loaded(pilot)
         text = top(shell).text
         for words in (
-            "01_34_05",
+            "1_34_05",
             "vm",
             "20.96 s",
-            "power ±278 ms by clock",
+            "power timed to ±278 ms",
             "2 Timeline",
             "3 Findings",
             "6 Steps",

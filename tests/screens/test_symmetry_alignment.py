@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -241,6 +242,26 @@ async def test_the_timelines_keys_shift_and_pin_and_keep_it_in_the_file(
         await pilot.press("u")
         await settled(pilot)
         assert "nothing to undo" in next(iter(shell.messages)).text
+
+
+async def test_where_no_epochs_can_be_compared_the_steps_stand_below_the_findings(
+    make: Maker, tmp_path: Path
+) -> None:
+    events = []
+    for step in range(9):
+        begin_us = 1e6 + 1000 * step
+        for name, length_us in ((f"ProfilerStep#{step}", 900), ("aten::mm", 700)):
+            event = {"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1}
+            events.append({**event, "ts": begin_us, "dur": length_us})
+    (tmp_path / "torch.pt.trace.json").write_text(json.dumps({"traceEvents": events}))
+    shell = make(tmp_path / "torch.pt.trace.json", "--no-power")
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        await pilot.press("3")
+        await settled(pilot)
+        assert not shell.screen.query_one("#folded", FoldedChart).display
+        assert "Time of each step by kind of work" in words(shell, "#findings")
+        assert "of the steps  " in words(shell, "#findings")
 
 
 async def test_without_power_both_pages_say_so(make: Maker, tmp_path: Path) -> None:

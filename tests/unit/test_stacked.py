@@ -50,7 +50,28 @@ def test_a_bar_far_beyond_the_others_is_cut_and_counted() -> None:
     drawn = stacked_bars.draw(_chart([100.0, *[1.0] * 39]), 40, 3, letters="H")
     assert drawn.cut == 1
     assert _text(drawn)[0].startswith("^")
-    assert drawn.top < 2
+    assert drawn.longest == 100
+
+
+def test_the_graph_is_as_high_as_the_longest_step_that_is_not_cut() -> None:
+    drawn = stacked_bars.draw(_chart([100.0, 1.4, *[1.0] * 38]), 40, 3, letters="H")
+    assert (drawn.top, drawn.cut) == (1.4, 1)
+
+
+def test_the_legend_says_whose_shares_it_tells_and_how_long_a_cut_step_is() -> None:
+    chart = _chart([1.5, *[0.1] * 59], [0.1] * 60)
+    (*_, legend) = overview_lines.step_graph(chart, 120, 6, "unicode")
+    text = "".join(text for text, _ in legend)
+    assert text.strip().startswith("of the steps  ")
+    assert text.endswith("1 longer: 1.6 s")
+
+
+def test_notes_that_have_no_room_beside_the_legend_are_left_out_whole() -> None:
+    chart = _chart([1.5, *[0.1] * 399], [0.1] * 400)
+    for cells in range(60, 130):
+        (*_, legend) = overview_lines.step_graph(chart, cells, 6, "unicode")
+        text = "".join(text for text, _ in legend)
+        assert text.rstrip().endswith((" %", " more", "1 longer: 1.6 s", "in a column"))
 
 
 @pytest.mark.parametrize("values", [[], [0.0, 0.0], [float("nan"), 0.0]])

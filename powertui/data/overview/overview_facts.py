@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from powertui.data.conclusions.makers import step_parts
@@ -103,7 +105,10 @@ def _energy_of_host(question: Question, host_account: Account) -> list[Fact]:
         facts = [_energy("energy", "energy of the window", measured)]
     else:
         measured = host_account.energy(*host_account.trace.span)
-        facts = [_energy("energy", "energy of the profile", measured)]
+        of_profile = _energy("energy", "energy of the profile", measured)
+        if _epochs_reach_beyond(host_account, of_profile):
+            of_profile = replace(of_profile, why="the epochs reach beyond it")
+        facts = [of_profile]
     # Energy of the whole stretch by the count of steps: edges do not add up.
     per_step = host_account.per_step(None)
     facts.append(_energy("step_joules", "energy of a step", per_step))
@@ -111,6 +116,17 @@ def _energy_of_host(question: Question, host_account: Account) -> list[Fact]:
     if batch and per_step is not None and per_step.resolved:
         facts.append(_energy("sample_joules", "energy of a sample", per_step, batch))
     return facts
+
+
+def _epochs_reach_beyond(host_account: Account, of_profile: Fact) -> bool:
+    """Whether the epochs drew more than the profile's whole time did: their ends lie outside it."""
+    if of_profile.hi is None:
+        return False
+    joules = 0.0
+    for epoch in host_account.epoch_energies:
+        if epoch.energy is not None and epoch.energy.joules is not None:
+            joules += epoch.energy.joules
+    return joules > of_profile.hi
 
 
 def _energy_of_all_hosts(question: Question) -> list[Fact]:

@@ -297,7 +297,9 @@ def test_nothing_is_promised_of_what_other_work_drew_and_the_rest_is_not_told_wo
     blunt = could_find.limits(other, noise, (0.0, 60.0), mattering)
     assert told.findings[0].seconds == pytest.approx(usual.findings[0].seconds, rel=0.15)
     assert told.findings[0].seconds < 0.7 * blunt.findings[0].seconds
-    assert could_find.sentence(told, (0.0, 60.0)).endswith(" (in 72 % of the time)")
+    assert could_find.sentence(told, (0.0, 60.0)).endswith(
+        " (in 72 % of the time); a smaller one can hide"
+    )
     # Where most of a run is like that it is what is usual, and no exception.
     assert (
         could_find.doubtful(
@@ -389,7 +391,7 @@ def test_two_limits_are_told_and_the_smaller_is_no_finding() -> None:
     assert could_find.sentence(told, (0.0, 60.0)).startswith("a load of +15 W for ")
     only_smaller = told._replace(findings=())
     text = could_find.sentence(only_smaller, (0.0, 60.0))
-    assert text.endswith(", as a smaller difference only")
+    assert text.endswith(", as a smaller difference only; a smaller one can hide")
 
 
 def test_a_load_beside_another_is_no_level_beside_it() -> None:

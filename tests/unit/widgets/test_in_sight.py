@@ -206,3 +206,17 @@ def test_lists_below_each_other_share_the_lines_there_are(height: int) -> None:
         text = "\n".join("".join(words for words, _ in line) for line in lines)
         for title in ("Findings here", "Longest steps here", "Top ops here"):
             assert title in text
+
+
+def test_a_finding_above_the_steps_is_told_in_the_words_that_have_room() -> None:
+    content = VisibleContent(
+        lo=0,
+        hi=90 * MS,
+        findings=(("epoch 1, steps 46-71: +59 W, +149 J, +0.20 s of time", "steps 46-71: +59 W"),),
+        steps=(LongStep("step 74", 30 * MS, 10 * MS), LongStep("step 75", 20 * MS, 10 * MS)),
+        step_count=9,
+        ops=(TopOp("Conv2D", "Conv2D", Category.CONVOLUTION, 9 * MS, 0.9),),
+    )
+    lines = ["".join(text for text, _ in line) for line in panel(content, 84, 4)]
+    assert any("steps 46-71: +59 W " in line for line in lines)
+    assert not any(line.rstrip().endswith(",") for line in lines)

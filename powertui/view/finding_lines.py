@@ -1,0 +1,62 @@
+"""What stands below the conclusions of a run: how sure one is, what could not be looked at, and
+the steps that a conclusion about time is drawn from.
+"""
+
+from __future__ import annotations
+
+from powertui import units
+from powertui.data.conclusions.conclusion import Conclusion, Confidence
+from powertui.data.energy.findings.finding import Findings
+from powertui.data.model import PS_PER_S
+from powertui.data.table import Chart
+from powertui.plain import plain
+from powertui.view.overview_lines import LinePieces, step_graph
+
+_CONFIDENCE_WORDS = {
+    Confidence.SURE: "sure",
+    Confidence.LIKELY: "likely",
+    Confidence.UNSURE: "not sure",
+}
+# Rows of the graph (chosen by eye): in fewer steps look alike, more say nothing more.
+_MIN_GRAPH_ROWS = 3
+_MAX_GRAPH_ROWS = 12
+_GRAPH_FRAME_ROWS = 3  # a blank line, the title, the legend
+
+
+def details(conclusion: Conclusion) -> str:
+    """How sure, where, and why it might be wrong."""
+    parts = [_CONFIDENCE_WORDS[conclusion.confidence]]
+    if conclusion.stretch is not None:
+        start_ps, end_ps = conclusion.stretch.span
+        parts.append(f"{start_ps / PS_PER_S:.2f} … {end_ps / PS_PER_S:.2f} s")
+    finding = conclusion.finding
+    if finding is not None and finding.lo_watts is not None and finding.hi_watts is not None:
+        lo = units.difference(finding.lo_watts, "W")
+        hi = units.difference(finding.hi_watts, "W")
+        parts.append(f"95 %: {lo} … {hi}")
+    if conclusion.doubt:
+        parts.append(plain(conclusion.doubt, 200))
+    return " · ".join(parts)
+
+
+def notes(findings: Findings | None) -> list[str]:
+    """What could have been found, and what was left out."""
+    if findings is None:
+        return []
+    texts = [findings.could, *findings.notes]
+    if findings.folded is None and findings.reason:
+        texts.append(f"Epochs were not compared: {findings.reason}")
+    return [text for text in texts if text]
+
+
+def steps_below(chart: Chart, width: int, rows: int, glyphs: str) -> list[LinePieces]:
+    """The steps by kinds of work in at most so many rows; nothing where they have no room."""
+    graph_rows = min(_MAX_GRAPH_ROWS, rows - _GRAPH_FRAME_ROWS)
+    if graph_rows < _MIN_GRAPH_ROWS:
+        return []
+    graph = step_graph(chart, width, graph_rows, glyphs)
+    if not graph:
+        return []
+    several = len(chart.series[0].y) > 1
+    title = "Time of each step" if several else "Time of the step"
+    return [(), ((f" {title}", "title"), (" by kind of work", "dim")), *graph]
