@@ -168,6 +168,7 @@ class Call:
 
     def receive(self) -> None:
         """Take what has come. Never raises for what the server does: that is `failure`."""
+        from h2.connection import ConnectionState
         from h2.exceptions import ProtocolError
 
         if self.socket is None or self.done:
@@ -181,9 +182,10 @@ class Call:
                 self._take(event)
             self._flush()
         except ProtocolError as error:
-            self.failure = self.failure or problems.closed(
-                str(self.address), f"its answer is not HTTP/2: {error}"
-            )
+            # A server that ends says so, and may send more after it, which h2 refuses.
+            is_ending = self._h2.state_machine.state is ConnectionState.CLOSED
+            why = "" if is_ending else f"its answer is not HTTP/2: {error}"
+            self.failure = self.failure or problems.closed(str(self.address), why)
         except (OSError, UnicodeDecodeError) as error:
             self.failure = self.failure or problems.closed(
                 str(self.address), getattr(error, "strerror", "") or ""

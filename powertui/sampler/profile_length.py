@@ -35,8 +35,8 @@ class ProfileLength(NamedTuple):
         if not self.source:
             return ""
         return (
-            f"The profile takes {self.seconds:g} s, because {self.source} has a new reading every "
-            f"{self.news_s:g} s."
+            f"The profile takes {self.seconds:g} s, because {self._sensor} may have a new reading "
+            f"only every {self.news_s:g} s."
         )
 
     def warning(self, seconds: float) -> str:
@@ -44,9 +44,14 @@ class ProfileLength(NamedTuple):
         if not self.source or seconds >= self.seconds:
             return ""
         return (
-            f"{seconds:g} s are too short for joules: {self.source} has a new reading every "
-            f"{self.news_s:g} s. {self.seconds:g} s are enough."
+            f"{seconds:g} s are too short for joules: {self._sensor} may have a new reading only "
+            f"every {self.news_s:g} s. {self.seconds:g} s are enough."
         )
+
+    @property
+    def _sensor(self) -> str:
+        """As a person calls it: `auto` is how a BMC is asked where no protocol is named."""
+        return "the BMC" if self.source == "auto" else self.source
 
 
 def profile_length(urls: Iterable[str], interval_s: float) -> ProfileLength:

@@ -19,7 +19,7 @@ from powertui.capture import address, call, servers
 from powertui.capture.messages import ProfileRequest
 from powertui.errors import CaptureError
 
-SETTINGS, HEADERS, DATA, RESET, PUSH, PING, GOAWAY, CONTINUATION = 4, 1, 0, 3, 5, 6, 7, 9
+SETTINGS, HEADERS, DATA, RESET, PUSH, PING, GOAWAY, WINDOW, CONTINUATION = 4, 1, 0, 3, 5, 6, 7, 8, 9
 END_HEADERS, END_STREAM = 4, 1
 LIMIT_S = 60.0
 
@@ -112,6 +112,15 @@ def test_one_that_takes_no_request(hello: bytes, words: str, tmp_path: Path) -> 
         problem = said(where, tmp_path)
     assert words in problem.message
     assert problem.hint
+
+
+def test_one_that_ends_is_not_called_a_stranger_to_http2(tmp_path: Path) -> None:
+    """As JAX's server does when its program ends: it says goodbye, and sends on in the same piece."""
+    goodbye = frame(GOAWAY, 0, 0, struct.pack(">II", 0, 0))
+    more_room = frame(WINDOW, 0, 0, struct.pack(">I", 1000))
+    with server(HELLO, lambda: iter([goodbye + more_room])) as where:
+        problem = said(where, tmp_path)
+    assert problem.message == f"{where} closed the connection before the profile was written."
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def test_the_slowest_source_sets_the_length(urls, interval, seconds) -> None:
 def test_it_is_said_before() -> None:
     needed = profile_length(["redfish://admin:secret@bmc"], 0.25)
     assert needed.reason() == (
-        "The profile takes 15 s, because redfish has a new reading every 5 s."
+        "The profile takes 15 s, because redfish may have a new reading only every 5 s."
     )
     assert "2 s are too short for joules" in needed.warning(2.0)
     assert not needed.warning(20.0)
