@@ -26,6 +26,8 @@ from powertui.value_types import dataclass
 
 __all__ = ["RequestedProfile", "WhileRecording", "steps_of"]
 
+# A program that ends closes its server first. Chosen: longer than Python takes to end.
+_END_LAG_S = 2.0
 _LOOK_PERIOD_S = 0.5  # between two looks for the server, and at the logdir
 # without any step logged it is captured by time instead: TensorFlow's writer keeps them for 120
 _NO_STEPS_S = 150.0
@@ -114,6 +116,10 @@ class WhileRecording:
             return
         for problem in self.capture.problems:
             self._say(problem.message)
+        if not self.capture.files and self._over.wait(_END_LAG_S):
+            self._say(
+                "The command ended while it was profiled. --profile-time sets another length."
+            )
         for path in self.capture.files:
             self._say(f"profile: {path}")
         for line in self.capture.elsewhere:

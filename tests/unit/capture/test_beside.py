@@ -20,6 +20,7 @@ from powertui.capture.step_clock import StepClock
 from powertui.errors import UsageError
 from tests.profiler_server import ProfilerServer
 from tests.synthetic.tfevents import frame, scalar, write_scalars
+from tests.waiting import until
 
 LIMIT_S = 180.0
 
@@ -199,6 +200,18 @@ def test_a_command_that_ends_first_is_said(tmp_path: Path) -> None:
         pass
     assert "the command ended before" in said[0] or "nothing had listened" in said[0]
     assert "nothing had listened" in said[1]
+
+
+def test_a_command_that_ends_while_it_is_profiled_is_said(tmp_path: Path) -> None:
+    said: list[str] = []
+    with (
+        ProfilerServer(dies=True) as server,
+        WhileRecording(wanted(server, tmp_path, after_s=0.0), said.append),
+    ):
+        until(lambda: any("closed the connection" in line for line in said))
+    assert said[-1] == (
+        "The command ended while it was profiled. --profile-time sets another length."
+    )
 
 
 def test_it_waits_for_a_server_that_comes_later(tmp_path: Path) -> None:
