@@ -88,7 +88,7 @@ def test_a_program_is_recorded_its_steps_found_and_its_joules_told(
     assert told.returncode == 0, told.stderr
     assert re.search(r"steps\s+[1-9][\d,]*: ", told.stdout), told.stdout
     assert "power " in told.stdout
-    assert re.search(r"windows\s.* J \(95 %", told.stdout), (
+    assert re.search(r"windows\s.* k?J \(95 %", told.stdout), (
         "the whole command, also where the profile is too short for joules"
     )
 
