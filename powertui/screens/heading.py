@@ -36,6 +36,9 @@ def _forms(profile: Profile, window: tuple[int, int] | None) -> list[str]:
     length = units.duration(hi - lo)
     steps = _step_count(profile, window)
     host = _host(profile)
+    # Beside sentences about all hosts a table of one of them must say so, however narrow it is.
+    host_count = len(profile.opened.profiles)
+    which_host = f"host {profile.index + 1} of {host_count}" if host_count > 1 else ""
     devices = ""
     if trace.devices:
         count = len(trace.devices)
@@ -56,11 +59,11 @@ def _forms(profile: Profile, window: tuple[int, int] | None) -> list[str]:
         form(length, steps, host, devices, remark=long),
         form(length, steps, host, devices, remark=short),
         form(length, steps, host, remark=short),
-        form(length, steps, remark=short),
+        form(length, steps, which_host, remark=short),
         form(length, steps, host),
-        form(length, steps),
-        form(length, remark=short),
-        form(length),
+        form(length, steps, which_host),
+        form(length, which_host, remark=short),
+        form(length, which_host),
         name,
     ]
 

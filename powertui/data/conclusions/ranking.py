@@ -32,6 +32,8 @@ _LOSSES = frozenset(
         Kind.THROTTLING,  # the time that its steps took longer
     )
 )
+# Of a stretch that drew more, the part that its cause must cover. Chosen, not measured.
+_MIN_EXPLAINED_PART = 0.5
 # Several hosts may hold the others up, and several clocks be wrong: each has its own sentence.
 _SEVERAL = frozenset((Kind.STRAGGLER, Kind.CLOCK))
 # What the host does while devices are idle: their own sentence says it already.
@@ -143,7 +145,21 @@ def _says_the_same(first: Conclusion, second: Conclusion) -> bool:
         return False
     if Kind.LONG_EPOCH in (first.kind, second.kind):
         return _explains_epoch(first, second) or _explains_epoch(second, first)
-    return _is_same(first.stretch, second.stretch)
+    if not _is_same(first.stretch, second.stretch):
+        return False
+    return _covers_power(first, second.stretch) and _covers_power(second, first.stretch)
+
+
+def _covers_power(conclusion: Conclusion, cause: Stretch) -> bool:
+    """Whether a cause may be what drew more: it covers the larger part of such a stretch.
+
+    A burst of 3 s whose last second reaches into validation is not explained by validation.
+    """
+    if conclusion.kind is not Kind.POWER or conclusion.stretch is None:
+        return True
+    start, end = conclusion.stretch.span
+    lo, hi = cause.span
+    return min(hi, end) - max(lo, start) >= _MIN_EXPLAINED_PART * (end - start)
 
 
 def _say_the_same_of_all(first: Conclusion, second: Conclusion) -> bool:

@@ -175,3 +175,15 @@ def test_many_small_operations_come_before_a_loss_that_takes_less() -> None:
     compute = _conclusion(Kind.COMPUTE, 0.33)
     assert _kinds(compute, copies, launch) == [Kind.LAUNCH, Kind.COPIES, Kind.COMPUTE]
     assert _kinds(compute, _conclusion(Kind.COPIES, 0.45), launch)[0] is Kind.COPIES
+
+
+def test_power_that_only_reaches_into_validation_is_told_too() -> None:
+    burst = _conclusion(Kind.POWER, joules_share=0.04, stretch=(145, 176))
+    validation = _conclusion(Kind.VALIDATION, 0.19, stretch=(166, 188))
+    assert set(_kinds(burst, validation)) == {Kind.POWER, Kind.VALIDATION}
+
+
+def test_power_of_which_validation_covers_the_larger_part_is_told_by_it() -> None:
+    burst = _conclusion(Kind.POWER, joules_share=0.04, stretch=(164, 176))
+    validation = _conclusion(Kind.VALIDATION, 0.19, stretch=(166, 188))
+    assert _kinds(burst, validation) == [Kind.VALIDATION]
