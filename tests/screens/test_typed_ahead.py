@@ -311,7 +311,7 @@ async def test_an_answer_that_fails_drops_the_keys_and_says_so(make: Maker, gate
         await until_then(lambda: not shell.holds_keys)
         await done(pilot)
         assert shell.current() is page, "the 2 behind them is dropped too"
-        assert "they were dropped" in page.query_one("#status", StatusLine).message
+        assert "the keys you typed were dropped" in page.query_one("#status", StatusLine).message
         assert "could not be counted" in page.table.waiting
 
 
