@@ -75,7 +75,11 @@ def quick(shell: Shell) -> None:
     shell.gate.rtt = 0.001
 
 
-async def test_the_outline_of_a_finding_comes_and_goes(make: Maker) -> None:
+async def test_the_outline_of_a_finding_comes_and_goes(
+    make: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Long enough to be seen by a busy machine, too.
+    monkeypatch.setattr("powertui.widgets.outline.SHOWN_S", 2.0)
     shell = make()
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
