@@ -56,6 +56,7 @@ class ReadOptions:
     limit: MemoryLimit = MACHINE  # of the memory that one file may take
     # Who reads the hosts of a run of many; None: this process, one after the other.
     hosts: HostReader | None = None
+    compat: Compat = "corrected"  # what whoever reads a host works out of it, too
     match_clocks: bool = False  # hosts' clocks are corrected by the collectives that they share
     power_hosts: tuple[
         tuple[str, str], ...

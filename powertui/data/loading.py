@@ -385,7 +385,10 @@ class _Loader:
             self.entry, profiles=(file,), alternates=seconds, power=(), above=(), problems=()
         )
         options = ReadOptions(
-            step_marker=self.options.step_marker, tz=self.options.tz, limit=self.options.limit
+            step_marker=self.options.step_marker,
+            tz=self.options.tz,
+            limit=self.options.limit,
+            compat=self.options.compat,
         )
         stamps = []
         for candidate in (file, *seconds):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
 from powertui.errors import UsageError
 from powertui.verbs import common, window_arguments
@@ -139,6 +140,8 @@ def run(args: argparse.Namespace) -> int:
             window=window,
             results=args.results,
         )
+        # So that hosts are broken down by its rules where they are read, many at once.
+        reading = replace(reading, compat=args.compat)
         return tool.tell(args.path, args.run, reading, request, form)
     charts = None
     if form == "markdown":

@@ -15,11 +15,11 @@ import pytest
 import powertui
 from powertui.api import RunView
 from powertui.data import host_trace, logdir, processes
-from powertui.data.asked import Aligning, ReadOptions
+from powertui.data.asked import COMPAT, Aligning, Compat, ReadOptions
 from powertui.data.host_parts import HostQuestion
 from powertui.data.host_readers import HostReading
 from powertui.data.opened import Opened
-from powertui.data.tools import host_reading
+from powertui.data.tools import breakdown, host_reading
 from powertui.data.tools.activity import activity_timeline
 from powertui.errors import FileChanged
 from powertui.report import summary
@@ -188,6 +188,22 @@ def test_planes_lines_and_counts_of_all_hosts_are_known_without_reading_any(logs
             (p.name, t.name, t.event_count) for p, t in whole.tracks()
         ]
     assert run.traces[0].file.held.reads == 0  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("compat", COMPAT)
+def test_steps_by_the_rules_that_are_asked_for_come_with_the_hosts(
+    logs: Path, compat: Compat
+) -> None:
+    (entry,) = logdir.scan(str(logs)).runs
+    parts = Opened(entry, ReadOptions(hosts=HostReading(), compat=compat))
+    whole = Opened(entry)
+    for one, other in zip(parts.profiles, whole.profiles, strict=True):
+        for broken_down in (breakdown.step_breakdown, breakdown.uncut_breakdown):
+            measured, expected = broken_down(one, compat), broken_down(other, compat)
+            assert measured.length.tolist() == expected.length.tolist()
+            assert measured.parts.tolist() == expected.parts.tolist()
+    # The first host is read here, the others are not read again.
+    assert parts.run.traces[0].file.held.reads <= 1  # type: ignore[attr-defined]
 
 
 def test_what_was_worked_out_of_events_goes_with_them(logs: Path) -> None:

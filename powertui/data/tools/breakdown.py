@@ -37,6 +37,7 @@ _MIN_GROUPED_SHARE = 0.5
 # A step that compiles for this share of its time is not a usual one. Chosen, not measured.
 _MIN_COMPILING_SHARE = 0.1
 _MAX_WHOLE_STEPS = 5  # of more steps, today's converter (xprof) leaves out the first and the last
+UNCUT = "uncut breakdown"  # under which the steps of `uncut_breakdown` are kept
 
 # The categories of the page: (id, label, TensorBoard's id of the same, its types).
 CATEGORIES: tuple[tuple[str, str, str, tuple[EventType, ...]], ...] = (
@@ -140,11 +141,12 @@ def uncut_breakdown(profile: Profile, compat: Compat) -> Breakdown:
     """
     if compat != "xprof":
         return step_breakdown(profile, compat)
+    return profile.cached(UNCUT, lambda: _make_uncut(profile, compat))
+
+
+def _make_uncut(profile: Profile, compat: Compat) -> Breakdown:
     has_device = typed_events.has_device(profile.trace, compat)
-    return profile.cached(
-        "uncut breakdown",
-        lambda: _as_profilers_do(profile.trace, compat, has_device=has_device, is_cut=False),
-    )
+    return _as_profilers_do(profile.trace, compat, has_device=has_device, is_cut=False)
 
 
 def _make_breakdown(profile: Profile, compat: Compat) -> Breakdown:

@@ -55,6 +55,12 @@ def _answers(question: HostQuestion, run: Run, trace: Trace) -> Iterator[tuple[H
     profile = Opened(question.entry, question.options, run).profiles[0]
     with suppress(PowertuiError):
         yield ("breakdown", "corrected"), breakdown.step_breakdown(profile, "corrected")
+    compat = question.options.compat
+    if compat != "corrected":
+        with suppress(PowertuiError):
+            yield ("breakdown", compat), breakdown.step_breakdown(profile, compat)
+            if compat == "xprof":
+                yield breakdown.UNCUT, breakdown.uncut_breakdown(profile, compat)
     with suppress(PowertuiError):
         yield HOST_CALLS, host_calls(trace)
 
