@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 
 from powertui.errors import UsageError
 from powertui.verbs import common, window_arguments
@@ -128,6 +127,8 @@ def run(args: argparse.Namespace) -> int:
             )
         return dot.tell(args.path, args.run, reading, args.choice, args.host)
     if args.tool is not None:
+        from dataclasses import replace
+
         request = tool.ToolRequest(
             args.tool,
             aligning=aligning,
