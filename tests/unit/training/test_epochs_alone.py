@@ -133,7 +133,7 @@ def test_a_pause_that_the_records_tell_is_no_finding(tmp_path: Path) -> None:
     assert at == []
     begins = found.apart[0]  # until the first ten steps are done nothing tells how it started
     assert begins[1] - begins[0] == pytest.approx(10, abs=1)
-    assert found.could.endswith("% of the time)")
+    assert found.could.endswith("% of the time); a smaller one can hide")
 
 
 def test_a_log_that_nothing_places_says_why_and_what_would(
