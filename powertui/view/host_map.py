@@ -6,6 +6,7 @@ What differs from the others has a mark, too: color alone says nothing.
 
 from __future__ import annotations
 
+import functools
 import math
 import statistics
 from collections.abc import Sequence
@@ -153,6 +154,7 @@ def map_lines(
 ) -> list[RoleLine]:
     """The tiles in sight, row by row."""
     scale = _scale(tiles)
+    whole_cells = _distinct_end(tuple(tile.name for tile in tiles))
     lines: list[RoleLine] = []
     for start in range(0, grid.columns * grid.rows, grid.columns):
         first = _first_in_sight(tiles, selected, grid) + start
@@ -160,7 +162,8 @@ def map_lines(
         if not shown:
             break
         drawn = [
-            _tile(feed, tile, tile.host == selected, scale, view, grid, glyphs) for tile in shown
+            _tile(feed, tile, tile.host == selected, scale, view, grid, glyphs, whole_cells)
+            for tile in shown
         ]
         for part in range(grid.height):
             line: list[tuple[str, str]] = []
@@ -209,8 +212,12 @@ def _tile(
     view: LiveSpan,
     grid: MapGrid,
     glyphs: Glyphs,
+    whole_cells: int,
 ) -> list[RoleLine]:
-    """A tile's rows: name and watts, then its last readings."""
+    """A tile's rows: name and watts, then its last readings.
+
+    `whole_cells`: so many at the end of its name tell it from all others.
+    """
     role = "tile_none"
     if tile.watts is not None:
         role = f"tile_{scale.shade(tile.watts)}"
@@ -218,7 +225,7 @@ def _tile(
     end = " " if grid.cells > _MIN_CURVE_CELLS else ""
     watts = _mark(tile, glyphs) + watts_text(tile.watts) + end
     room = grid.cells - 1 - width(watts)
-    name = plain(tile.name, room - 1) if room > 1 else ""
+    name = _fitting_name(tile.name, room - 1, whole_cells, glyphs.ellipsis)
     gap = " " * (room - width(name))
     name_role = f"{role}_chosen" if is_selected else role
     rows: list[RoleLine] = [[(f"{lead}{name}{gap}{watts}", name_role)]]
@@ -226,6 +233,34 @@ def _tile(
         for text in _bars(feed, tile, scale, view, grid, glyphs):
             rows.append([(f" {text} ", f"{role}_curve")])
     return rows
+
+
+def _fitting_name(name: str, cells: int, whole_cells: int, ellipsis: str) -> str:
+    """A name in so many cells. Its end is kept: "node0617" is told from its like by "617"."""
+    if cells < 1 or width(name) <= cells:
+        return name if cells > 0 else ""
+    if cells >= whole_cells:
+        return _end_of(name, cells)
+    # An end that others share, too, must not look like a name.
+    end = _end_of(name, cells - width(ellipsis))
+    return f"{ellipsis}{end}" if end else ""
+
+
+def _end_of(name: str, cells: int) -> str:
+    """As much of the end of a name as fits."""
+    while width(name) > max(0, cells):
+        name = name[1:]
+    return name
+
+
+@functools.lru_cache(maxsize=1)
+def _distinct_end(names: tuple[str, ...]) -> int:
+    """So many characters at the end of these names tell each from all others."""
+    longest = max(map(len, names), default=0)
+    for count in range(1, longest):
+        if len({name[-count:] for name in names}) == len(names):
+            return count
+    return longest
 
 
 def _mark(tile: HostTile, glyphs: Glyphs) -> str:

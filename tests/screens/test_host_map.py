@@ -72,6 +72,24 @@ async def test_a_host_without_a_value_says_so_and_has_no_color_of_watts() -> Non
 
 
 @pytest.mark.parametrize(
+    ("count", "shown", "not_shown"),
+    [(130, "004 204", "n0…"), (1000, "▶  204", "▶4"), (64, "0004 204", "n00…")],
+)
+async def test_names_that_have_no_room_keep_the_end_that_tells_them_apart(
+    count: int, shown: str, not_shown: str
+) -> None:
+    def host(number: int) -> PowerSeries:
+        return series(f"node{number:04}.rack1.example", lambda _: 200.0 + number % 5)
+
+    stage = Stage(*[host(number) for number in range(1, count + 1)])
+    async with stage.shell.run_test(size=(80, 24)) as pilot:
+        await stage.play(pilot, 30)
+        tiles = stage.text("chart")
+        assert not_shown not in tiles
+        assert shown in tiles
+
+
+@pytest.mark.parametrize(
     ("count", "size"),
     [(9, (60, 8)), (64, (80, 16)), (64, (120, 28)), (256, (80, 16)), (16, (200, 40))],
 )
