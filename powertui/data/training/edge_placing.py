@@ -24,6 +24,7 @@ from powertui.data.model import NS_PER_S, Clock, PowerSeries
 from powertui.data.training import expected_edges
 from powertui.data.training.stretches import KINDS, TRAINING
 from powertui.data.training.training_records import TrainingRecords
+from powertui.data.training.training_start import stretches_from_start
 
 # Bins of the training's course. Chosen, not measured.
 _GRID_BINS = 1 << 16
@@ -164,7 +165,7 @@ def _shares_of(training: TrainingRecords, base: int) -> WindowShares | None:
 
     Seconds from `base`.
     """
-    stretches = training.stretches
+    stretches = stretches_from_start(training)
     if not len(stretches) or not stretches.seconds(TRAINING):
         return None
     lo = int(stretches.start[0])

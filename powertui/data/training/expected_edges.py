@@ -16,6 +16,7 @@ from powertui.data.energy.edge_matching import (
 from powertui.data.model import NS_PER_S
 from powertui.data.training.stretches import KINDS, TRAINING, Stretches
 from powertui.data.training.training_records import TrainingRecords
+from powertui.data.training.training_start import stretches_from_start, training_start
 
 # Power rises and falls as steps begin and end; what else changes may do either.
 # Of what lies between the first and last record: so long before and after them it may have run.
@@ -27,7 +28,7 @@ _RISES, _FALLS, _EITHER = 1.0, -1.0, 0.0
 def expected_edges(training: TrainingRecords, base_ns: int) -> ExpectedEdges | None:
     """The edges of a training in s from `base_ns`; None where fewer than two are known."""
     if len(training.records) > 2:
-        moments = _of_stretches(training.stretches, begun=bool(training.epochs))
+        moments = _of_stretches(stretches_from_start(training), begun=bool(training.epochs))
     else:
         moments = _of_epochs(training)
     if len(moments) < 2:
@@ -48,7 +49,14 @@ def _of_epochs(training: TrainingRecords) -> list[tuple[int, int, float, int]]:
     last = epochs[-1].end
     assert first is not None
     assert last is not None
-    moments = [(first.ns, first.half_ns, _RISES, START), (last.ns, last.half_ns, _FALLS, END)]
+    moments = [(last.ns, last.half_ns, _FALLS, END)]
+    start = training_start(training)
+    if start is None:
+        moments.append((first.ns, first.half_ns, _RISES, START))
+    else:
+        # The first record came at the end of an epoch, which is a border like the others.
+        moments.append((start.ns, start.half_ns, _RISES, START))
+        moments.append((first.ns, first.half_ns, _EITHER, BORDER))
     for epoch in epochs[:-1]:
         if epoch.end is not None:
             moments.append((epoch.end.ns, epoch.end.half_ns, _EITHER, BORDER))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from powertui.data.model import NS_PER_S
-from powertui.data.training.placed_training import PlacedTraining
+from powertui.data.training.stretches import KINDS, TRAINING, Stretches
 from powertui.data.training.training_parts import Moment, bounded_epochs
+from powertui.data.training.training_records import TrainingRecords
 
 # A first epoch compiles and fills caches. One that seems to have taken more than so many of the
 # others waited for something before it. Chosen, not measured.
@@ -16,14 +17,39 @@ _FIRST_STRETCH_ERROR = 0.25
 _MIN_RECORDS = 3  # that show how long it usually takes from one to the next; chosen, not measured
 
 
-def training_start(training: PlacedTraining) -> Moment | None:
+def training_start(training: TrainingRecords) -> Moment | None:
     """When the training began, where its first record came at the end of something: of its first
     epoch, or of its first steps. None where that is known, or nothing shows it.
 
     The log file was opened shortly before; without that, or where it was opened long before, the
     first stretch took about as long as the others.
     """
-    first_end_ns, usual_ns = _first_record(training)
+    return _start_before(training, *_first_record(training))
+
+
+def stretches_from_start(training: TrainingRecords) -> Stretches:
+    """What a training did, with the work that came before its first record.
+
+    Without it power rises one epoch (or one interval of records) before anything is expected, and a
+    log whose clock says nothing was placed that much too late.
+    """
+    stretches = training.stretches
+    start = training_start(training) or _start_before(training, *_first_steps(training))
+    if start is None or not len(stretches) or start.ns >= int(stretches.start[0]):
+        return stretches
+    first_end = int(stretches.start[0])
+    return Stretches(
+        start=np.concatenate([[start.ns], stretches.start]),
+        end=np.concatenate([[first_end], stretches.end]),
+        kind=np.concatenate([[KINDS.index(TRAINING)], stretches.kind]),
+        half=np.concatenate([[start.half_ns], stretches.half]),
+    )
+
+
+def _start_before(
+    training: TrainingRecords, first_end_ns: int | None, usual_ns: int
+) -> Moment | None:
+    """When what ended with the first record began."""
     if first_end_ns is None or not usual_ns:
         return None
     opened_ns = _last_opened_before(training, first_end_ns)
@@ -32,7 +58,7 @@ def training_start(training: PlacedTraining) -> Moment | None:
     return Moment(first_end_ns - usual_ns, round(_FIRST_STRETCH_ERROR * usual_ns))
 
 
-def _last_opened_before(training: PlacedTraining, ns: int) -> int | None:
+def _last_opened_before(training: TrainingRecords, ns: int) -> int | None:
     """When a log file of the training was opened last before a moment (Unix ns)."""
     latest = None
     for log in training.logs.events:
@@ -43,7 +69,7 @@ def _last_opened_before(training: PlacedTraining, ns: int) -> int | None:
     return latest
 
 
-def _first_record(training: PlacedTraining) -> tuple[int | None, int]:
+def _first_record(training: TrainingRecords) -> tuple[int | None, int]:
     """When the first record came, and how long it usually takes from one to the next (ns)."""
     epochs = training.epochs
     rate = training.rate
@@ -58,3 +84,16 @@ def _first_record(training: PlacedTraining) -> tuple[int | None, int]:
     gaps = np.diff(rate.at_ns)[rate.goes_on[1:]]
     usual_ns = int(np.median(gaps)) if len(gaps) else 0
     return int(rate.at_ns[0]), usual_ns
+
+
+def _first_steps(training: TrainingRecords) -> tuple[int | None, int]:
+    """The same where the first epoch seems to begin with a record: that is of steps which ran."""
+    rate = training.rate
+    epochs = training.epochs
+    if len(rate) < _MIN_RECORDS or rate.within or not epochs or epochs[0].start is None:
+        return None, 0
+    first_ns = int(rate.at_ns[0])
+    if epochs[0].start.ns != first_ns:
+        return None, 0
+    gaps = np.diff(rate.at_ns)[rate.goes_on[1:]]
+    return first_ns, int(np.median(gaps)) if len(gaps) else 0
