@@ -32,6 +32,7 @@ def _written(
     records: Sequence[tuple[float, int]] = (),
     pace: float = 1.0,
     hole: tuple[float, float] = (0.0, 0.0),
+    graph: float | None = BEGIN,
 ) -> Training:
     """A training whose epochs ended then, its scalars and its power: means over `pace` in steps of
     1 W.
@@ -42,7 +43,7 @@ def _written(
         folder / "train" / "events.out.tfevents.1700000000.vm.77.0.v2",
         sorted(rows),
         BEGIN,
-        graph=BEGIN,
+        graph=graph,
     )
     rng = np.random.default_rng(5)
     at = np.arange(-20.0, ends[-1] + 20.0, 0.05)
@@ -134,6 +135,41 @@ def test_a_pause_that_the_records_tell_is_no_finding(tmp_path: Path) -> None:
     begins = found.apart[0]  # until the first ten steps are done nothing tells how it started
     assert begins[1] - begins[0] == pytest.approx(10, abs=1)
     assert found.could.endswith("% of the time); a smaller one can hide")
+
+
+@pytest.mark.parametrize("ends", [[19.8, 39.9, 59.2, 77.6, 96.9], [14.8, 25.3, 36.6, 47.1, 57.4]])
+def test_a_log_without_a_clock_is_not_laid_one_epoch_late_where_only_ends_of_epochs_are_logged(
+    tmp_path: Path, ends: list[float]
+) -> None:
+    loads = [(0.0, ends[-1], 90.0), (55.0, 60.0, 60.0)]
+    _written(tmp_path, ends, loads, pace=0.1, graph=None)
+    log = tmp_path / "power.csv"
+    header, *lines = log.read_text().splitlines()
+    first = float(lines[0].partition(",")[0])
+    rows = [line.partition(",") for line in lines]
+    relative = [f"{float(time) - first:.2f},{watts}" for time, _, watts in rows]
+    log.write_text("\n".join([header.replace("time_unix_s", "elapsed_s"), *relative]) + "\n")
+
+    (entry,) = logdir.scan(tmp_path).trainings
+    (channel,) = Training(entry, ReadOptions()).power
+
+    zero = channel.zero
+    assert zero is not None
+    assert abs(zero.ns / 1e9 - first) < 2.0
+    alignment = channel.alignment
+    assert alignment.lo_s is not None
+    assert alignment.hi_s is not None
+    base_s = channel.base_ns / 1e9
+    assert base_s + alignment.lo_s <= first <= base_s + alignment.hi_s
+    energies = training_energy(Training(entry, ReadOptions()).seen_from()).epochs()
+    for window, (begin, end) in zip(energies, pairwise([0.0, *ends]), strict=True):
+        true_j = 240 * (end - begin)
+        true_j += 60 * max(0.0, min(end, 60.0) - max(begin, 55.0))
+        measured = window.energy
+        assert measured is not None
+        assert measured.lo is not None
+        assert measured.hi is not None
+        assert measured.lo <= true_j <= measured.hi
 
 
 def test_a_log_that_nothing_places_says_why_and_what_would(
