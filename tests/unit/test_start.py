@@ -181,10 +181,10 @@ COMMANDS = {
     # The power beside a training, the start of a session, and the account of a trace apart from how
     # it is made; the fit of short pauses; and what parts of a program are for, which two findings
     # ask.
-    "report RUN --json": (335, 131),  # and where lines end
-    "energy DEMO": (315, 187),  # those three, and what a server of power is asked
+    "report RUN --json": (336, 132),  # where lines end, and when a training began
+    "energy DEMO": (316, 188),  # those, and what a server of power is asked
     # one more, which tells what ops of XLA cost
-    "demo --report": (380, 177),
+    "demo --report": (381, 178),
 }
 
 
