@@ -40,6 +40,9 @@ _MIN_REMAINING_S = (
 _MIN_TOLD_LEFT_S = 2.0
 _MIN_PACED_S = 1.0
 _PART_EVERY_S = 1.0  # indexing a part costs time that the rest of the reading needs
+# Power is placed once the tracks are drawn: both would share the processor, and the picture would
+# be late. Where a line is slow, or another page in front, nobody waits longer (chosen).
+_MAX_DRAWING_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,7 @@ class Loader:
         self._whole_first = whole_first
         self._island = island  # another profile is shown until this one is there
         self._cancelled = threading.Event()
+        self._drawn = threading.Event()
         self._told = self._parted = 0.0
         self._pace = _Pace()
         self._thread = threading.Thread(target=self._read, name="powertui-reading", daemon=True)
@@ -146,6 +150,11 @@ class Loader:
     def cancel(self) -> None:
         """Stop soon. What was read stays with whoever has it."""
         self._cancelled.set()
+        self._drawn.set()
+
+    def was_drawn(self) -> None:
+        """The part that was handed over is on the screen."""
+        self._drawn.set()
 
     @property
     def running(self) -> bool:
@@ -201,7 +210,7 @@ class Loader:
                 opened = Opened(self.entry, self._options, latest, around=training)
                 if training is not None:
                     training.take(opened)
-                self._give(latest, opened)
+                self._give(latest, opened, tracks_first=parts)
         except Cancelled:
             pass
         except Exception as error:
@@ -216,7 +225,7 @@ class Loader:
             return False
         return self._pace.remaining_s(now) > _MIN_REMAINING_S
 
-    def _give(self, run: Run, opened: Opened | None) -> None:
+    def _give(self, run: Run, opened: Opened | None, *, tracks_first: bool = False) -> None:
         """Hand a part of the run over; all of it where it was opened."""
         index = min(self._index, max(0, len(run.traces) - 1))
         model = None
@@ -225,6 +234,12 @@ class Loader:
         if opened is None:
             part = LoadedPart(run, model)
         else:
+            if tracks_first and model is not None and run.power:
+                around = opened.around is not None
+                waiting = model.before_power(len(run.power), in_training=around)
+                self._on_part(LoadedPart(run, waiting))
+                self._drawn.wait(_MAX_DRAWING_S)
+                self._stop_if_cancelled(0)
             part = training_model(opened, index, model, self._aligning)
             part = replace(part, changed=watch.changed(run))
         if opened is not None and sum(len(series) for series in run.power) > _LARGE_READINGS:

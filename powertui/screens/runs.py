@@ -350,6 +350,8 @@ class OpenRuns:
             self.shell.say(notice)
         if part.changed:
             self._change_watch().say_changed()
+        if not part.complete:
+            self.shell.call_after_refresh(loader.was_drawn)
         if part.complete:
             self._read_beside()
             self.awaits_news = True

@@ -194,7 +194,8 @@ class TimelineScreen(Moving):
             self.surrounding.show_values()
             self.surrounding.accompany()
             self.surrounding.reach_soon()
-            self.sight.soon()
+            if not model.unplaced:  # else it is counted twice, beside the search for the place
+                self.sight.soon()
             self.below.show_details()
         if session.view is not None:
             (lo, hi), session.view = session.view, None

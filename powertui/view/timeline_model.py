@@ -88,6 +88,7 @@ class TimelineModel:
         None  # the training that the profile is a part of, on the profile's own axis
     )
     power_note: str = ""  # why there is power and none of it is drawn
+    unplaced: int = 0  # channels of power whose place is still looked for: they have rows already
 
     @classmethod
     def from_run(
@@ -141,6 +142,16 @@ class TimelineModel:
             span = (min(lo, span[0]), max(hi, span[1] + 1))
         epochs = surroundings.epochs_with(self._own_epochs())
         return replace(self, span=span, surroundings=surroundings, epochs=epochs)
+
+    def before_power(self, channels: int, *, in_training: bool) -> TimelineModel:
+        """The same while so many channels of power have no place yet.
+
+        Rows are kept for them, and room around the profile for its training: nothing that is
+        drawn moves when both come.
+        """
+        lo, hi = self.profiled
+        room = hi - lo if in_training else 0
+        return replace(self, unplaced=channels, span=(lo - room, hi + room))
 
     @cached_property
     def strips(self) -> tuple[Strip, ...]:

@@ -116,7 +116,7 @@ class PowerStrip(TimeLane):
     def label(self, y: int) -> list[Segment]:
         assert self.state is not None
         if self.curve is None:
-            return self.name_label("")
+            return self.name_label("power" if y == 0 and self._is_awaited else "")
         height = self.size.height
         watts = self.curve.value(self.state.cursor_ps)
         value = "no value" if math.isnan(watts) else units.quantity(watts, "W")
@@ -199,6 +199,11 @@ class PowerStrip(TimeLane):
             self._lines = (key, self._draw(view, max(1, self.size.height)))
         return self._lines[1][y]
 
+    @property
+    def _is_awaited(self) -> bool:
+        """Whether its place on the profile is still looked for."""
+        return self.curve is None and self.model is not None and self.model.unplaced > 0
+
     def _draw(self, view: Viewport, height: int) -> list[list[Segment]]:
         theme = self.theme_colors
         glyphs = self.glyphs
@@ -222,7 +227,11 @@ class PowerStrip(TimeLane):
     def _without_values(self, view: Viewport, height: int) -> list[list[Segment]]:
         """A sentence in the first row."""
         style = self.theme_colors.style("dim")
-        why = "no power was read" if self.curve is None else "this series holds no values"
+        why = "this series holds no values"
+        if self._is_awaited:
+            why = f"looking for the place of the power {self.glyphs.ellipsis}"
+        elif self.curve is None:
+            why = "no power was read"
         rows = [[Segment(fit_text(" " + why, view.width), style)]]
         for _ in range(height - 1):
             rows.append([Segment(fit_text("", view.width), style)])

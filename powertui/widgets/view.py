@@ -108,6 +108,12 @@ class TimelineView(Vertical):
         return self._power
 
     @property
+    def _power_count(self) -> int:
+        """How many channels have a strip, or will have one."""
+        model = self.timeline.model
+        return len(self._power) or (0 if model is None else model.unplaced)
+
+    @property
     def lanes(self) -> tuple[TimeLane, ...]:
         return (
             *self.strips,
@@ -322,7 +328,7 @@ class TimelineView(Vertical):
 
         Power is the picture there, so that those that nobody picked share one strip.
         """
-        if self._power and not self._picked:
+        if self._power_count and not self._picked:
             return min(1, len(self._chosen))
         return len(self._chosen)
 
@@ -362,7 +368,7 @@ class TimelineView(Vertical):
     def _near_heights(self, lane_rows: int) -> tuple[list[int], list[int]]:
         """Rows of the power strips and of the other strips beside the tracks of a profile."""
         height = self.size.height
-        heights = strip_heights(height, len(self._power), lane_rows)
+        heights = strip_heights(height, self._power_count, lane_rows)
         if heights and not self._has_panel and height >= _MIN_ROWS_FOR_HIGH_POWER:
             heights[0] += _HIGH_POWER_ROWS
         if self.found.display and heights and heights[0] > 4:
@@ -381,7 +387,7 @@ class TimelineView(Vertical):
         room = height * 2 // 3 if self._partly_inside else height
         if not self._has_tracks:
             room += MIN_TRACK_ROWS - 1
-        heights, values = far_heights(room, len(self._power), self._strips_shown, lane_rows)
+        heights, values = far_heights(room, self._power_count, self._strips_shown, lane_rows)
         if heights and self._has_tracks:
             free = height - sum(heights) - sum(values) - 2 - lane_rows - MIN_TIMELINE_ROWS
             preferred = round(height * FIRST_STRIP_SHARE)
