@@ -39,6 +39,8 @@ class SightCounting:
         now = self._now()
         if now is None or not self.page.view.sight.display or now in (self._of, self._asked):
             return
+        if self.page.timeline.model is not None and self.page.timeline.model.unplaced:
+            return  # the model with power follows: all would be counted, and drawn, twice
         self._asked = now
         background.cancel(self.page, "sight")
         if self._timer is not None:

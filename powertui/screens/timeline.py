@@ -194,8 +194,7 @@ class TimelineScreen(Moving):
             self.surrounding.show_values()
             self.surrounding.accompany()
             self.surrounding.reach_soon()
-            if not model.unplaced:  # else it is counted twice, beside the search for the place
-                self.sight.soon()
+            self.sight.soon()
             self.below.show_details()
         if session.view is not None:
             (lo, hi), session.view = session.view, None
