@@ -82,8 +82,9 @@ LATER = (
 # (2026-11-24).
 # 343 with Textual's private names in one file and plus-minus in ASCII; two came before these.
 # 345 with power that is asked of a server (power_server) and the logs of a training in a file of
-# their own (training_logs), 346 with how power was aligned in words (aligned_by).
-MAX_MODULES = 347
+# their own (training_logs), 346 with how power was aligned in words (aligned_by), 348 with when a
+# training began (training_start).
+MAX_MODULES = 348
 
 
 def test_the_first_picture_needs_little(tmp_path: Path) -> None:
