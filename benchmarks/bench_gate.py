@@ -15,15 +15,18 @@ from collections import Counter
 
 import numpy as np
 
+from benchmarks.bench_compare_held_out import LEVEL, sides_in_order
 from benchmarks.harness import GENERATED, Table
 from powertui import cli
 from powertui.data.gate.baseline_file import baseline_text
 from powertui.data.gate.gate import held_against
 from powertui.data.gate.limits_asked import tolerances
 from powertui.data.gate.run_values import BaselineRuns, GatedRun, GateValue
+from tests.synthetic.held_out_runs import HELD_OUT_KINDS, ORDERS, held_out_values
 from tests.synthetic.step_world import KINDS, LOG_START_S, step_series, write_run
 
 JOBS = 100
+OLDER_JOBS = 200
 WHOLE_JOBS = 100  # that write and read files: 1 to 2 s each
 RUNS = 5  # of a baseline
 STEPS = 200
@@ -38,6 +41,7 @@ def main() -> None:
     """The tables."""
     _by_kind()
     _by_count()
+    _older_baseline()
     _whole_jobs()
     _sizes()
 
@@ -118,6 +122,39 @@ def _by_count() -> None:
             cells.append(" / ".join(f"{share:.1%}" for share in shares))
         table.row(f"{count}, {to_check}", *cells)
     table.print()
+
+
+def _older_baseline() -> None:
+    """By when the runs of both sides were recorded, on machines that nobody tuned for."""
+    groups = ((3, 3), (5, 5), (10, 10), (10, 1))
+    for change, target in ((0.0, "red ≤ 5"), (5.0, "green ≤ 10")):
+        table = Table(
+            f"Of {OLDER_JOBS} jobs {change:g} % slower: red / green / cannot say, in % (target: "
+            f"{target})",
+            ["what runs do, order", *(f"{base}, {new}" for base, new in groups)],
+        )
+        for kind in HELD_OUT_KINDS:
+            for order in ORDERS:
+                cells = [_order_cell(kind, order, sides, change) for sides in groups]
+                table.row(f"{kind}, {order}", *cells)
+        table.print()
+
+
+def _order_cell(kind: str, order: str, sides: tuple[int, int], change: float) -> str:
+    rng = np.random.default_rng([HELD_OUT_KINDS.index(kind), *sides, 12])
+    asked = tolerances([f"step_s={TOLERANCE}"], USUAL)
+    codes: Counter[int] = Counter()
+    for _ in range(OLDER_JOBS):
+        of_new = sides_in_order(order, *sides, rng)
+        seconds = LEVEL + held_out_values(kind, of_new, 1, rng)[:, 0] + change * of_new
+        groups: tuple[list[GatedRun], list[GatedRun]] = ([], [])
+        for place, (side, value) in enumerate(zip(of_new.tolist(), seconds.tolist(), strict=True)):
+            start = None if order == "unknown" else place
+            run = GatedRun("run", STEPS, {"step_s": GateValue(value)}, start_ns=start)
+            groups[int(side)].append(run)
+        base, new = groups
+        codes[held_against(new, [], asked, BaselineRuns("main", tuple(base))).exit_code] += 1
+    return " / ".join(f"{codes[code] / OLDER_JOBS:.1%}" for code in (1, 0, 3))
 
 
 def _whole_jobs() -> None:

@@ -29,12 +29,6 @@ _LEVELS = {
     step_figures.STEP.name: 0.01,
 }
 _ERROR_SHARE = 0.05  # of comparisons without a difference that may call a family different
-# The same of Welch's interval where a side has three or four runs. Of three and three, 2 of 20
-# splits differ as much as the clearest difference, so no split can show 5 %; both rules together
-# called 1 to 4 % of pairs without a difference different, whatever the scatter (eight kinds,
-# uniform to two speeds). Of few that vary five times as much as the more it was 7 to 8 % without.
-_ERROR_SHARE_OF_FEW = 0.03
-_FEW_RUNS = 4
 _THREE_RUNS = f"{run_scatter.MIN_RUNS} runs a side"
 # Five trainings of one network on one quiet machine had median steps of 42.6 to 52.2 ms; ten on a
 # busy one 17 to 50 ms. No size of a difference between two recordings is beyond that for certain.
@@ -130,14 +124,7 @@ def _p_in_order(figure: ComparedFigure) -> float:
 
 
 def _p_of_interval(figure: ComparedFigure) -> float:
-    """Welch's p; of a side of few runs scaled, so that it has to be smaller."""
-    p = figure.judgement.p or 0.0
-    return p * _ERROR_SHARE / _ERROR_SHARE_OF_FEW if _is_few(figure) else p
-
-
-def _is_few(figure: ComparedFigure) -> bool:
-    """Whether a side has hardly more runs than can be judged at all."""
-    return min(_run_counts(figure)) <= _FEW_RUNS
+    return run_scatter.p_to_believe(figure.judgement.p or 0.0, *_run_counts(figure))
 
 
 def _run_counts(figure: ComparedFigure) -> tuple[int, int]:
@@ -233,14 +220,13 @@ def _by_runs(a: FigureSamples, b: FigureSamples, level: float) -> Judgement:
 def _scatter(a: FigureSamples, b: FigureSamples) -> tuple[run_scatter.Scatter, str, str]:
     """How runs of one side differ, what that is made of, and how further runs are recorded best."""
     why = f"the scatter of {len(a.runs)} and {len(b.runs)} runs"
+    scatter = turns.scatter_as_recorded(a, b)
     if not a.places or not b.places:
-        return run_scatter.welch(a.runs, b.runs), why, ""
+        return scatter, why, ""
     if not turns.are_in_turns(a.places, b.places):
-        scatter = turns.welch_and_drift(a, b)
         if scatter.drift:
             why += " and their drift, as A and B were not recorded in turns"
         return scatter, why, " in turns"
-    scatter = turns.welch_in_turns(a, b)
     if scatter.drift:
         drifted = _percent(scatter.drift, a.mean)
         why += f" beside a drift of {drifted} from the first to the last"

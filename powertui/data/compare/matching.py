@@ -8,9 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-import numpy as np
-
-from powertui.data.compare import drift
+from powertui.data.compare import drift, turns
 from powertui.data.compare.figure import (
     ComparedFigure,
     Family,
@@ -141,8 +139,8 @@ def _one_sided(key: ValueKey, a: FigureSamples, b: FigureSamples, sides: _Places
     side, samples = ("a", a) if a.runs else ("b", b)
     judgement = None
     if key.family in _PARTS_OF_A_STEP and min(sides.runs) >= MIN_RUNS:
-        zeros_a = FigureSamples(a.runs or (0.0,) * sides.runs[0], places=tuple(sides.of_a))
-        zeros_b = FigureSamples(b.runs or (0.0,) * sides.runs[1], places=tuple(sides.of_b))
+        zeros_a = FigureSamples(a.runs or (0.0,) * sides.runs[0], places=sides.of_a)
+        zeros_b = FigureSamples(b.runs or (0.0,) * sides.runs[1], places=sides.of_b)
         judgement = judge(zeros_a, zeros_b, name=key.name)
     return Unmatched(
         side, key.family, key.name, key.unit, samples.mean, key.within, judgement=judgement
@@ -163,17 +161,13 @@ class _Places(NamedTuple):
     """How many runs the sides have, and where each lies by when it was recorded."""
 
     runs: tuple[int, int]
-    of_a: Sequence[int]  # empty where that is not known
-    of_b: Sequence[int]
+    of_a: tuple[int, ...]  # empty where that is not known
+    of_b: tuple[int, ...]
 
 
 def _places(a: Sequence[Measured], b: Sequence[Measured]) -> _Places:
-    runs = (len(a), len(b))
-    starts = [run.start_ns for run in (*a, *b) if run.start_ns is not None]
-    if len(set(starts)) < sum(runs):
-        return _Places(runs, (), ())
-    places = np.argsort(np.argsort(starts)).tolist()
-    return _Places(runs, places[: len(a)], places[len(a) :])
+    of_a, of_b = turns.places_by_start([run.start_ns for run in a], [run.start_ns for run in b])
+    return _Places((len(a), len(b)), of_a, of_b)
 
 
 def _samples(runs: Sequence[Measured], key: ValueKey, places: Sequence[int]) -> FigureSamples:

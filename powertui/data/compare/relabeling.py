@@ -39,10 +39,10 @@ def least_p(a_runs: int, b_runs: int) -> float:
     return as_clear / splits
 
 
-def is_rare(a: Sequence[float], b: Sequence[float]) -> bool:
+def is_rare(a: FigureSamples, b: FigureSamples) -> bool:
     """Whether at most 5 % of the splits differ as much, or as few as there can be."""
-    (p,) = family_p_values([(FigureSamples(tuple(a)), FigureSamples(tuple(b)))])
-    return is_low(p, len(a), len(b))
+    (p,) = family_p_values([(a, b)])
+    return is_low(p, len(a.runs), len(b.runs))
 
 
 def is_low(p: float, a_runs: int, b_runs: int) -> bool:

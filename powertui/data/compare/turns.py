@@ -30,7 +30,28 @@ from powertui.data.model import Bools, Floats
 
 # More runs of one side after each other may look like the drift, or hide it.
 _MAX_IN_A_ROW = 2
+_EQUAL_SHARE = 1e-9  # differences of so many digits are rounding
 _LINE_PARAMETERS = 3  # a mean, the difference and a slope
+
+
+def scatter_as_recorded(a: FigureSamples, b: FigureSamples) -> Scatter:
+    """B less A by what the order of the runs allows to say; Welch's where nobody knows it."""
+    if not a.places or not b.places:
+        return welch(a.runs, b.runs)
+    if are_in_turns(a.places, b.places):
+        return welch_in_turns(a, b)
+    return _welch_and_drift(a, b)
+
+
+def places_by_start(
+    a: Sequence[int | None], b: Sequence[int | None]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The places of the runs of either side among all of them; empty where a start is unknown."""
+    starts = [start for start in (*a, *b) if start is not None]
+    if len(set(starts)) < len(a) + len(b):
+        return (), ()
+    places = np.argsort(np.argsort(starts)).tolist()
+    return tuple(places[: len(a)]), tuple(places[len(a) :])
 
 
 def are_in_turns(a: Sequence[int], b: Sequence[int]) -> bool:
@@ -52,12 +73,53 @@ def _sides_in_order(a: Sequence[int], b: Sequence[int]) -> tuple[Floats, Bools]:
     return np.asarray(order), np.asarray(order >= len(a))
 
 
-def welch_and_drift(a: FigureSamples, b: FigureSamples) -> Scatter:
+def _welch_and_drift(a: FigureSamples, b: FigureSamples) -> Scatter:
     """B less A of runs not in turns: what the scatter allows, and what a drift allows, together."""
     plain = welch(a.runs, b.runs)
-    beside = welch_in_turns(a, b)
     if plain.half == 0:
         return plain
+    return _together(plain, welch_in_turns(a, b))
+
+
+def few_beside_several(several: FigureSamples, few: FigureSamples) -> Scatter:
+    """Few less several, where the few are taken to vary as the several do, and to drift as they do.
+
+    The line through the several is drawn on to where the few were recorded.
+    """
+    values = np.array(several.runs)
+    plain = _distance(values, np.ones((len(values), 1)), np.ones(1), few)
+    if plain.half == 0 or not several.places or not few.places:
+        return plain
+    places = np.array(several.places, dtype=float)
+    line = np.column_stack([np.ones(len(values)), places])
+    beside = _distance(values, line, np.array([1.0, float(np.mean(few.places))]), few)
+    return _together(plain, beside)
+
+
+def _distance(values: Floats, model: Floats, where: Floats, few: FigureSamples) -> Scatter:
+    """How far the few lie from what a model of the several says of their place."""
+    solve = np.linalg.pinv(model)
+    fit = solve @ values
+    residuals = values - model @ fit
+    df = len(values) - model.shape[1]
+    variance = float(residuals @ residuals) / df
+    weights = where @ solve
+    error = math.sqrt(variance * (float(weights @ weights) + 1 / len(few.runs)))
+    difference = few.mean - float(where @ fit)
+    # Values that are equal to nine digits are counts, which do not vary.
+    rounding = _EQUAL_SHARE * max(map(abs, (*values.tolist(), *few.runs)))
+    if error <= rounding:
+        return Scatter(difference, half=0.0, p=1.0 if abs(difference) <= rounding else 0.0)
+    return Scatter(
+        difference,
+        half=student.quantile_95(df) * error,
+        p=student.two_sided_p(difference / error, df),
+        run_sigma=math.sqrt(variance),
+    )
+
+
+def _together(plain: Scatter, beside: Scatter) -> Scatter:
+    """What the scatter alone allows, and what it allows beside a drift: both."""
     lo = min(plain.difference - plain.half, beside.difference - beside.half)
     hi = max(plain.difference + plain.half, beside.difference + beside.half)
     # A side that is higher beside the drift, and lower without it, is neither.

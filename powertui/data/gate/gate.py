@@ -18,6 +18,7 @@ from powertui.data.gate.samples import (
     GateInterval,
     GateSamples,
     difference_interval,
+    may_hide_drift,
     mean_interval,
     runs_for_difference,
     runs_for_limit,
@@ -238,17 +239,20 @@ def _judged_row(row: GateRow, base: GateSamples, new: GateSamples, level: float)
         return replace(row, verdict=broken)
     return replace(
         row,
-        why=_why_open(interval, difference, allowed),
+        why=_why_open(interval, difference > allowed, may_hide_drift(base, new)),
         needs=_needs_against(base, new, allowed),
     )
 
 
-def _why_open(interval: GateInterval, difference: float, allowed: float) -> str:
+def _why_open(interval: GateInterval, is_larger: bool, is_one_after_other: bool) -> str:
     if interval.basis is Basis.WITHIN_RUN:
         return "two runs of one program may differ by 30 % and more, and there are too few to know"
-    if difference > allowed:
-        return "the difference is larger than the tolerance, but chance may make as much"
-    return "a difference larger than the tolerance is inside its interval"
+    if not is_larger:
+        return "a difference larger than the tolerance is inside its interval"
+    by_what = "chance"
+    if is_one_after_other:
+        by_what += ", or a drift of the machine since the baseline,"
+    return f"the difference is larger than the tolerance, but {by_what} may make as much"
 
 
 def _needs_against(base: GateSamples, new: GateSamples, allowed: float) -> str:

@@ -14,8 +14,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from powertui.data.compare import drift, relabeling, run_scatter, student
-from powertui.data.compare.figure import Basis
+from powertui.data.compare import drift, relabeling, run_scatter, student, turns
+from powertui.data.compare.figure import Basis, FigureSamples
 from powertui.data.gate import quantities
 from powertui.data.gate.run_values import GatedRun, GateValue
 from powertui.value_types import dataclass
@@ -26,6 +26,7 @@ _ZERO_WHERE_MISSING = (quantities.DEVICE, quantities.INPUT_SHARE)
 # 52.2 ms: a standard deviation of 7.6 %, so 95 % of pairs of such runs lie within 30 %
 # (t with 4 degrees of freedom, √2). Busy machines differ by more, so it makes no job red.
 _RUN_TO_RUN_SHARE = 0.30
+_ERROR_SHARE = 0.05
 _MAX_RUNS_NAMED = 100  # more than nobody records
 _POWER_80_SIGMA = 0.84  # standard errors on top: so many runs decide in 80 of 100 cases
 
@@ -47,6 +48,7 @@ class GateSamples:
     """The runs of one side that have the quantity."""
 
     values: tuple[GateValue, ...]
+    starts: tuple[int | None, ...] = ()  # when each run was recorded, where that is known
 
     @property
     def numbers(self) -> list[float]:
@@ -75,11 +77,14 @@ class GateSamples:
 
 def samples_of_runs(runs: Sequence[GatedRun], name: str) -> GateSamples:
     """The values of one quantity, run by run."""
-    values = [run.values[name] for run in runs if name in run.values]
-    if values and (quantities.prefix_of(name) or name in _ZERO_WHERE_MISSING):
+    is_zero_where_missing = bool(quantities.prefix_of(name)) or name in _ZERO_WHERE_MISSING
+    having = [run for run in runs if name in run.values]
+    values = [run.values[name] for run in having]
+    if values and is_zero_where_missing:
         absent = [run for run in runs if name not in run.values and run.steps]
+        having += absent
         values += [GateValue(0.0)] * len(absent)
-    return GateSamples(tuple(values))
+    return GateSamples(tuple(values), tuple(run.start_ns for run in having))
 
 
 def mean_interval(samples: GateSamples) -> GateInterval:
@@ -123,13 +128,8 @@ def difference_interval(
     base: GateSamples, new: GateSamples, *, with_margins: bool = False
 ) -> GateInterval:
     """New less base. `with_margins`: the sensors differ, so their gains do not cancel."""
-    if base.decides_by_runs and new.decides_by_runs:
-        scatter = run_scatter.welch(base.numbers, new.numbers)
-        interval = _by_scatter(scatter.difference, scatter.half, scatter.p)
-        if not relabeling.is_rare(base.numbers, new.numbers):
-            interval = replace(interval, is_different=False)
-    elif base.decides_by_runs or new.decides_by_runs:
-        interval = _by_one_side(base, new)
+    if base.decides_by_runs or new.decides_by_runs:
+        interval = _by_runs(base, new)
     else:
         interval = _by_drift(base, new)
     if not with_margins or interval.lo is None or interval.hi is None:
@@ -146,28 +146,40 @@ def difference_interval(
     )
 
 
-def _by_scatter(difference: float, half: float, p: float) -> GateInterval:
-    return GateInterval(
-        value=difference,
-        lo=difference - half,
-        hi=difference + half,
-        basis=Basis.RUN_TO_RUN,
-        p=p,
-        is_different=p <= 0.05,
+def _as_recorded(base: GateSamples, new: GateSamples) -> tuple[FigureSamples, FigureSamples]:
+    """Both sides as `compare` judges them: the values, and in which order they were recorded."""
+    places_base, places_new = turns.places_by_start(base.starts, new.starts)
+    return (
+        FigureSamples(tuple(base.numbers), places=places_base),
+        FigureSamples(tuple(new.numbers), places=places_new),
     )
 
 
-def _by_one_side(base: GateSamples, new: GateSamples) -> GateInterval:
-    """One or two runs against several: they are taken to vary as much as those do."""
-    several = base if base.decides_by_runs else new
+def _by_runs(base: GateSamples, new: GateSamples) -> GateInterval:
+    """By the rule of `compare`; where one side has few runs, by the scatter of the other."""
+    of_base, of_new = _as_recorded(base, new)
+    if base.decides_by_runs and new.decides_by_runs:
+        scatter = turns.scatter_as_recorded(of_base, of_new)
+        p = run_scatter.p_to_believe(scatter.p, len(of_base.runs), len(of_new.runs))
+        p = p if relabeling.is_rare(of_base, of_new) else 1.0
+    elif base.decides_by_runs:
+        scatter = turns.few_beside_several(of_base, of_new)
+        p = scatter.p
+    else:
+        back = turns.few_beside_several(of_new, of_base)
+        scatter = replace(back, difference=-back.difference)
+        p = scatter.p
     difference = new.mean - base.mean
-    df = len(several.values) - 1
-    error = several.deviation * math.sqrt(1 / len(base.values) + 1 / len(new.values))
-    # Values that are equal to nine digits are counts, which do not vary.
-    if error <= 1e-9 * max(abs(base.mean), abs(new.mean)):
-        return _by_scatter(difference, 0.0, 1.0 if abs(difference) <= error else 0.0)
-    half = student.quantile_95(df) * error
-    return _by_scatter(difference, half, student.two_sided_p(difference / error, df))
+    # What is slower beside a drift alone, or without it alone, is neither.
+    is_same_way = scatter.difference * difference > 0
+    return GateInterval(
+        value=difference,
+        lo=scatter.difference - scatter.half,
+        hi=scatter.difference + scatter.half,
+        basis=Basis.RUN_TO_RUN,
+        p=p,
+        is_different=is_same_way and p <= _ERROR_SHARE,
+    )
 
 
 def _by_drift(base: GateSamples, new: GateSamples) -> GateInterval:
@@ -211,11 +223,21 @@ def runs_for_difference(base: GateSamples, new: GateSamples, difference: float) 
             return f"about {count} runs to check"
     deviations = [side.deviation for side in (base, new) if side.decides_by_runs]
     sigma = math.sqrt(sum(deviation**2 for deviation in deviations) / len(deviations))
-    most_runs = min(len(base.values), len(new.values))
+    is_one_after_other = may_hide_drift(base, new)
+    # In turns as many runs may do as did not one side after the other.
+    most_runs = min(len(base.values), len(new.values)) - is_one_after_other
     count_a_side = run_scatter.runs_to_find(difference, sigma, more_than=most_runs)
     if count_a_side is None:
         return ""
-    return f"about {count_a_side} runs to check and as many in the baseline"
+    words = f"about {count_a_side} runs to check and as many in the baseline"
+    return f"{words}, recorded in turns with them" if is_one_after_other else words
+
+
+def may_hide_drift(base: GateSamples, new: GateSamples) -> bool:
+    """Whether the runs of both sides are known not to have been recorded in turns."""
+    of_base, of_new = _as_recorded(base, new)
+    is_judged = base.decides_by_runs and new.decides_by_runs and bool(of_base.places)
+    return is_judged and not turns.are_in_turns(of_base.places, of_new.places)
 
 
 def _runs_beside(base: GateSamples, checked_runs: int, difference: float) -> int | None:

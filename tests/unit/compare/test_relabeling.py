@@ -50,8 +50,10 @@ def test_three_and_three_runs_cannot_be_rarer_than_two_of_twenty_splits() -> Non
     assert relabeling.least_p(3, 3) == pytest.approx(0.1)
     assert relabeling.least_p(3, 4) == pytest.approx(1 / 35)
     assert relabeling.least_p(5, 5) == pytest.approx(2 / 252)
-    assert relabeling.is_rare([1.0, 1.1, 1.2], [2.0, 2.1, 2.2])
-    assert not relabeling.is_rare([1.0, 1.1, 2.1], [2.0, 2.2, 2.3])
+    apart = FigureSamples((1.0, 1.1, 1.2)), FigureSamples((2.0, 2.1, 2.2))
+    overlapping = FigureSamples((1.0, 1.1, 2.1)), FigureSamples((2.0, 2.2, 2.3))
+    assert relabeling.is_rare(*apart)
+    assert not relabeling.is_rare(*overlapping)
 
 
 @pytest.mark.parametrize("kind", HELD_OUT_KINDS)

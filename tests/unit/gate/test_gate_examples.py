@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -29,6 +30,20 @@ folder = Path(sys.argv[sys.argv.index("--profile") + 1])
 rng = np.random.default_rng([int(folder.name), int(float(os.environ["SLOWER"]) * 100)])
 steps = 0.05 * float(os.environ["SLOWER"]) * rng.normal(1, 0.002) * step_series("white", 60, rng)
 write_run(folder, steps, {"aten::mm": 0.9})
+"""
+
+# The same, a minute and 1 % after the run before it. FACTOR is what the program changes.
+TRAIN_LATER = """
+import sys
+from pathlib import Path
+import numpy as np
+from tests.synthetic.step_world import UNIX_S, step_series, write_run
+folder = Path(sys.argv[sys.argv.index("--profile") + 1])
+place = 2 * int(folder.name) + (folder.parent.name == "new")
+rng = np.random.default_rng(place)
+slower = FACTOR * (1 + 0.01 * place) * rng.normal(1, 0.002)
+steps = 0.05 * slower * step_series("white", 60, rng)
+write_run(folder, steps, {"aten::mm": 0.9}, unix_s=UNIX_S + 60 * place)
 """
 
 
@@ -69,9 +84,9 @@ def ran(checkout: Path, script: str, slower: float, **variables: str) -> int:
     return done.returncode
 
 
-def github_steps(event: str) -> str:
+def github_steps(event: str, name: str = "github-actions.yml") -> str:
     """The shell of the steps that run on this event."""
-    page = (EXAMPLES / "github-actions.yml").read_text("utf-8")
+    page = (EXAMPLES / name).read_text("utf-8")
     scripts = []
     for step in re.split(r"^      - ", page, flags=re.MULTILINE)[1:]:
         condition = re.search(r"^        if: .*github\.event_name == '(\w+)'", step, re.MULTILINE)
@@ -109,6 +124,26 @@ def test_github(checkout: Path) -> None:
     assert ran(checkout, check, 1.1, **variables) == 1
     assert "**Above: step\\_median\\_s is " in (checkout / "summary.md").read_text()
     assert ElementTree.parse(checkout / "check.xml").getroot()[0].get("failures") == "2"
+
+
+def test_github_with_both_programs_in_turns(checkout: Path) -> None:
+    script = github_steps("pull_request", "github-in-turns.yml")
+    assert re.findall(r"powertui (?:check|baseline)", script) == [
+        "powertui baseline",
+        "powertui check",
+    ]
+    variables = {"POWERTUI_BASELINES": ".baselines"}
+    # The machine slows down by 1 % with each run; the pull request changes nothing, then 10 %.
+    for slower, expected in ((1.0, 0), (1.1, 1)):
+        for side, factor in (("old", 1.0), ("new", slower)):
+            (checkout / side).mkdir(exist_ok=True)
+            program = TRAIN_LATER.replace("FACTOR", str(factor))
+            (checkout / side / "train.py").write_text(program)
+        shutil.rmtree(checkout / "runs", ignore_errors=True)
+        assert ran(checkout, script, 1.0, **variables) == expected
+    words = (checkout / "summary.md").read_text()
+    assert "**Within" in words
+    assert "**Above: step\\_median\\_s is " in words
 
 
 def test_gitlab(checkout: Path) -> None:

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
+from powertui.data.compare.figure import (
+    ComparedFigure,
+    Family,
+    FigureSamples,
+    FigureVerdict,
+)
+from powertui.data.compare.judging import judge, judge_family
 from powertui.data.gate.gate import Gate, GateRow, GateVerdict, held_against
 from powertui.data.gate.limits_asked import fixed_limit, tolerances
 from powertui.data.gate.run_values import BaselineRuns, GatedRun, GateValue
+from powertui.data.model import Floats
+from tests.synthetic.held_out_runs import HELD_OUT_KINDS, held_out_values
 
 WITHIN, ABOVE, BELOW, CANNOT_SAY = GateVerdict
 
@@ -252,3 +262,73 @@ def test_a_difference_that_other_splits_of_the_runs_show_as_well_is_not_red() ->
     base, new = runs([1.51, 1.50, 1.50, 1.51]), runs([1.52, 1.52, 1.52, 1.51])
     gate = against(base, new, "step_s=0.3%")
     assert gate.verdict is CANNOT_SAY
+
+
+def recorded_at(values: Sequence[float], places: Sequence[int]) -> list[GatedRun]:
+    return [
+        GatedRun(f"run{place}", 9, {"step_s": GateValue(value)}, start_ns=place)
+        for value, place in zip(values, places, strict=True)
+    ]
+
+
+def comparison_verdict(base: Sequence[GatedRun], new: Sequence[GatedRun]) -> FigureVerdict:
+    """What `compare` says of the same runs."""
+    sides = []
+    for side in (base, new):
+        values = tuple(run.values["step_s"].value for run in side)
+        sides.append(FigureSamples(values, places=tuple(run.start_ns or 0 for run in side)))
+    a, b = sides
+    figure = ComparedFigure(Family.OP, "step", "s", a.mean, b.mean, judge(a, b))
+    return judge_family([figure])[0].verdict
+
+
+@pytest.mark.parametrize("kind", HELD_OUT_KINDS)
+@pytest.mark.parametrize("counts", [(3, 3), (5, 5), (4, 8)])
+@pytest.mark.parametrize("is_in_turns", [False, True])
+def test_it_is_never_above_where_the_comparison_cannot_tell(
+    kind: str, counts: tuple[int, int], is_in_turns: bool
+) -> None:
+    rng = np.random.default_rng([33, HELD_OUT_KINDS.index(kind), *counts, is_in_turns])
+    of_new: Floats = np.repeat([0.0, 1.0], counts)
+    if is_in_turns and counts[0] == counts[1]:
+        of_new = np.tile([0.0, 1.0], counts[0])
+    for change in (0.0, 2.0, 4.0, 8.0):
+        for _ in range(10):
+            values = 100 + held_out_values(kind, of_new, 1, rng)[:, 0] + change * of_new
+            base, new = (
+                recorded_at(
+                    values[of_new == side].tolist(), np.flatnonzero(of_new == side).tolist()
+                )
+                for side in (0.0, 1.0)
+            )
+            gate = against(base, new, "step_s=1%")
+            if gate.verdict is ABOVE:
+                assert comparison_verdict(base, new) is FigureVerdict.DIFFERS
+
+
+DRIFTING = [100.0, 101.1, 101.9, 103.2, 104.0]
+
+
+def test_a_drift_since_the_baseline_is_not_red_and_the_way_to_know_is_named() -> None:
+    later = [value + 5 for value in DRIFTING]
+    unknown = against(runs(DRIFTING), runs(later), "step_s=3%")
+    assert unknown.verdict is ABOVE
+    (row,) = against(
+        recorded_at(DRIFTING, range(5)), recorded_at(later, range(5, 10)), "step_s=3%"
+    ).rows
+    assert row.verdict is CANNOT_SAY
+    assert "or a drift of the machine since the baseline, may make as much" in row.why
+    assert row.needs.endswith("in the baseline, recorded in turns with them")
+    # What was recorded in turns keeps its drift out of the difference.
+    slower = [value + 5 for value in DRIFTING]
+    base, new = recorded_at(DRIFTING, range(0, 10, 2)), recorded_at(slower, range(1, 10, 2))
+    assert against(base, new, "step_s=3%").verdict is ABOVE
+
+
+def test_the_drift_of_the_baseline_goes_on_to_a_single_run() -> None:
+    base = recorded_at(DRIFTING, range(5))
+    as_expected, slower = recorded_at([105.0], [5]), recorded_at([120.0], [5])
+    assert against(runs(DRIFTING), runs([108.0]), "step_s=3%").verdict is ABOVE
+    assert against(base, recorded_at([105.0], [5]), "step_s=1%").verdict is CANNOT_SAY
+    assert against(base, as_expected, "step_s=3%").verdict is CANNOT_SAY
+    assert against(base, slower, "step_s=3%").verdict is ABOVE
