@@ -80,6 +80,7 @@ class History:
         self.kind = kind
         self.dropped = 0  # readings that came out of order: counted, left out
         self.first_ns = self.last_ns = 0  # Unix ns of the first and the last reading
+        self.now: float | None = None  # watts of the last reading; None when it had none
         self.limits: list[PowerCap] = []  # what it is held to, by Unix ns
         self._pyramid = Pyramid()
 
@@ -96,15 +97,6 @@ class History:
     def watts(self) -> Floats:
         """Watts of each of these, NaN where there was none (a view)."""
         return self._pyramid.watts
-
-    @property
-    def now(self) -> float | None:
-        """The value of the last reading; None when it had none."""
-        watts = self._pyramid.watts
-        if not len(watts):
-            return None
-        latest = float(watts[-1])
-        return None if math.isnan(latest) else latest
 
     @property
     def raw_ns(self) -> int:
@@ -124,6 +116,7 @@ class History:
             self.dropped += 1
             return
         self.last_ns = at_ns
+        self.now = None if watts is None or math.isnan(watts) else watts
         self._pyramid.append(at_ns, math.nan if watts is None else watts)
 
     def limit(self, at_ns: int, watts: float | None) -> None:
@@ -251,19 +244,20 @@ class Board:
         keys, _ = self.addable()
         rows = [self.histories[key] for key in keys]
         for scope in {history.scope for history in rows}:
-            present = {}
-            for history in rows:
-                if history.scope is scope and history.now is not None:
-                    present[history.key] = history.now
+            present = {
+                history.key: history.now
+                for history in rows
+                if history.scope is scope and history.now is not None
+            }
             if len(present) < _OUTLIER_ROWS:
                 continue
             values = np.array(list(present.values()))
             middle = float(np.median(values))
             spread = _DEVIATION_PER_MEDIAN * float(np.median(np.abs(values - middle)))
             limit = max(_OUTLIER_DEVIATIONS * spread, _OUTLIER_FRACTION * abs(middle))
-            for key, watts in present.items():
-                if abs(watts - middle) > limit:
-                    outliers[key] = watts - middle
+            keys_in_order = list(present)
+            for row in np.flatnonzero(np.abs(values - middle) > limit).tolist():
+                outliers[keys_in_order[row]] = float(values[row]) - middle
         return outliers
 
     def energy(self, lo_ns: int, hi_ns: int) -> WindowEnergy:

@@ -157,7 +157,7 @@ class Health:
     def _integrate(self, before: Reading, watts_before: float, now: Reading, watts: float) -> None:
         span = now.mono - before.mono
         self._spans.append(span)
-        if span <= 0 or span > self.longest_bridge:
+        if span <= 0 or (span > self.shortest_bridge and span > self.longest_bridge):
             return
         if self.channel.kind != "interval":
             self.joules += (watts_before + watts) / 2 * span
@@ -175,7 +175,12 @@ class Health:
         """
         recent = list(self._spans)
         median = statistics.median(recent) if len(recent) >= 3 else 0.0
-        rhythm = max(self.interval, self.channel.period_s or 0.0, median)
+        return max(_BRIDGED_INTERVALS * median, self.shortest_bridge)
+
+    @property
+    def shortest_bridge(self) -> float:
+        """The same before anything is known of the rhythm of its values, which may only add."""
+        rhythm = max(self.interval, self.channel.period_s or 0.0)
         return max(_BRIDGED_INTERVALS * rhythm, _MIN_BRIDGE_S)
 
     def total(self) -> Joules:

@@ -77,6 +77,8 @@ class Judge:
 
     def _is_suspect(self, reading: Reading) -> bool:
         assert reading.watts is not None
+        if not self._away and self._last is not None and reading.mono - self._last <= self._bridge:
+            return False  # no outage: what is usual need not be sorted
         if (
             self._last is None
             or self._typical() < _MIN_TYPICAL_W

@@ -40,9 +40,8 @@ _STALE_SPACINGS = 3.5  # without a sample a series has no value: three scrapes m
 _SHORT_LOOKBACK_S = 60.0
 _SHORTEST_LOOKBACK_S = 15.0
 # From so many channels on, a question has its price: 1,000 hosts × 3 series take 60 ms of a core,
-# also where none has news (2026-11-28).
+# also where none has news (2026-11-28). They are asked once between two scrapes.
 _FLEET_CHANNELS = 200
-_FLEET_ASKS = 2.0  # between two scrapes
 _OPENING_TIMEOUT_FACTOR = 5  # an answer about minutes takes longer than one about seconds
 _MAX_CHANNELS = 10_000  # chosen, far above any cluster that one recording is for
 _MIN_TIMEOUT_S = 0.5  # a query is computed before it is answered
@@ -64,6 +63,7 @@ class PrometheusSource:
         self.spacing = _DEFAULT_SPACING_S
         self._series_count = 0.0  # as the server counts them; 0 until it was asked
         self._channel_names: dict[tuple[tuple[str, str], ...], str] = {}  # by labels
+        self._used_names: set[str] = set()
         self._last: dict[str, float] = {}  # channel → time of the last sample that was yielded
         self._down = False
 
@@ -114,7 +114,7 @@ class PrometheusSource:
         self._learn(recent)
         if len(self.channels) > _FLEET_CHANNELS:
             # Each question costs the labels of all series, also where none of them has news.
-            self.min_period = max(self.min_period, self.spacing / _FLEET_ASKS)
+            self.min_period = max(self.min_period, self.spacing)
         for series in recent:
             newest = series.samples[-1][0] if series.samples else 0.0
             if self._server_time(time.time()) - newest <= _STALE_SPACINGS * self.spacing:
@@ -193,10 +193,10 @@ class PrometheusSource:
         parts += [value for label, value in sorted(labels.items()) if label in shown]
         name = _clean(" ".join(part for part in parts if part))
         name = name or f"series {len(self._channel_names) + 1}"
-        used_names = set(self._channel_names.values())
         unique, number_ = name, 2
-        while unique in used_names:
+        while unique in self._used_names:
             unique, number_ = f"{name} #{number_}", number_ + 1
+        self._used_names.add(unique)
         return unique
 
     def _new_channel(self, name: str, labels: dict[str, str]) -> Channel:

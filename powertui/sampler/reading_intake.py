@@ -53,6 +53,9 @@ class ReadingIntake:
         if asked is None or asked is state.silent or not state.channels:
             return
         waited = clocks.steady_s() - max(asked.mono, self.resumed_at)
+        first_channel = next(iter(state.channels.values()))
+        if waited <= first_channel.shortest_bridge:
+            return  # surely too early, without a look at each of a thousand channels
         if waited <= max(health.longest_bridge for health in state.channels.values()):
             return
         state.silent = asked

@@ -269,11 +269,13 @@ class Recorder:
         """Ask one source at the moments `base` + n periods until the recording ends."""
         source, tick = state.source, 0
         readings: list[Reading] = []
-        period = max(self.interval, source.min_period)
-        period = min(period, getattr(source, "max_period", period))  # of counters that wrap
+        period = self._period_s(source)
         while not self._halt.is_set():
             if state.info is None:
                 self._try_to_open(state)
+                if self._period_s(source) != period:  # as it turned out when it was opened
+                    period = self._period_s(source)
+                    base, tick = clocks.steady_s(), 0
             if state.info is not None:
                 state.asked = Stamp.now()
                 readings = self._read(source)
@@ -297,6 +299,11 @@ class Recorder:
             # One more reading, out of rhythm, so that the energy is known up to the end.
             self._put(("readings", (state, self._read(source))))
         source.close()
+
+    def _period_s(self, source: Source) -> float:
+        """The time between two questions to a source."""
+        period = max(self.interval, source.min_period)
+        return min(period, getattr(source, "max_period", period))  # of counters that wrap
 
     def _try_to_open(self, state: SourceState) -> None:
         """Open a source that is away, if it is time for another try."""

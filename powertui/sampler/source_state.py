@@ -39,6 +39,8 @@ class SourceState:
     limits_due: float = 0.0  # monotonic
     implausible: set[str] = field(default_factory=set)  # channels with an impossible value so far
 
+    _by_name: dict[str, Channel] = field(default_factory=dict)
+
     @property
     def name(self) -> str:
         return self.source.name
@@ -49,7 +51,7 @@ class SourceState:
 
     def channel(self, name: str) -> Channel:
         """What the source says of a channel; a bare one where it says nothing."""
-        for channel in self.source.channels:
-            if channel.name == name:
-                return channel
-        return Channel(name)
+        if name not in self._by_name:  # first asked for, or found by the source since then
+            for channel in reversed(self.source.channels):
+                self._by_name[channel.name] = channel
+        return self._by_name.get(name) or Channel(name)

@@ -34,6 +34,7 @@ from powertui.view.live_texts import RoleLine
 from powertui.widgets.live_pane import LivePane
 
 _TICK_S = 0.5  # a person reads no faster, and a slow line carries no more
+_STILL_TICKS = 10  # after so many without news a map is drawn again, as its bars move on
 _WATCH_S = 2.0  # between two looks at the logdir
 _SUM = ChannelKey("", "sum")
 _MAX_GROWN_S = 600  # the chart grows with the history up to here; a person zooms out further
@@ -77,6 +78,7 @@ class LiveScreen(BaseScreen):
         self._marked = 0
         self._asked_to_leave = False
         self._over = False
+        self._still_ticks = 0  # without any news, since the map was drawn
         self._first_row = 0
         self.capture = LiveCapture(self)
         self.map = LiveMap(self)
@@ -121,7 +123,8 @@ class LiveScreen(BaseScreen):
         if feed is None:
             return
         came = feed.drain()
-        for event in feed.events():
+        news = feed.events()
+        for event in news:
             self.log_event(event)
         if came:
             self._add_sum(feed)
@@ -136,7 +139,9 @@ class LiveScreen(BaseScreen):
                     "in the file."
                 )
                 self.say(sentence, warn=True)
-        if self.is_current:
+        # A map of many hosts costs more than a page of rows, and shows no age that counts up.
+        self._still_ticks = 0 if came or news or not self.map.is_shown else self._still_ticks + 1
+        if self.is_current and self._still_ticks % _STILL_TICKS == 0:
             self.draw()
 
     def _add_sum(self, feed: Feed) -> None:
@@ -162,7 +167,7 @@ class LiveScreen(BaseScreen):
         outliers = feed.board.outliers()
         names = live_rows.channel_names(feed.board.histories)
 
-        def position(key: ChannelKey) -> tuple[float, list[tuple[int, str]]]:
+        def position(key: ChannelKey) -> tuple[float, tuple[tuple[int, str], ...]]:
             return -abs(outliers.get(key, 0.0)), live_rows.natural_sort_key(names[key])
 
         return sorted(names, key=position)
@@ -179,8 +184,8 @@ class LiveScreen(BaseScreen):
             return
         columns, height = self.size.width, self.size.height - 2  # the top line, and the bottom line
         self.fill("head", [live_summary.head(feed, columns)])
-        keys = self.order(feed)
-        if not keys:
+        channels = len(feed.board)
+        if not channels:
             waiting_rows = max(1, height - 2 * live_rows.MAX_LOG_ROWS)
             self.fill("summary", [[], [("  waiting for the first reading …", "dim")], []])
             self.fill("table", live_rows.waiting(feed.away, waiting_rows, columns))
@@ -190,13 +195,15 @@ class LiveScreen(BaseScreen):
             span_s = fitting_span_s(self._history_s(feed), longest=_MAX_GROWN_S)
             self.view = LiveSpan(span_s)
         epoch_count = len(self.epochs) if self._watch is not None else None
-        space = live_rows.page_rows(height, len(keys), len(feed.away), epoch_count)
+        space = live_rows.page_rows(height, channels, len(feed.away), epoch_count)
         epochs: list[RoleLine] = []
         if self._watch is not None and space["run"]:
             epochs = live_rows.run_rows(self.epochs, space["run"])
         self.fill("run", epochs)
+        is_map = self.map.draw(feed, channels, columns, space)  # which leaves the log one row
         self.fill("log", live_rows.log_rows(self.log_lines, space["log"]))
-        if not self.map.draw(feed, len(keys), columns, space):
+        if not is_map:
+            keys = self.order(feed)
             self._draw_table(feed, keys, columns, space)
             self._draw_channel(feed, keys, columns, space["chart"])
 

@@ -5,6 +5,7 @@ Text with roles, cut to the width at hand: no widget, no clock of its own.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -36,6 +37,7 @@ MAX_LOG_ROWS = 4  # of events below the tables, where the page is high
 # is late then makes no hole in the curve (chosen, not measured).
 _HELD_INTERVALS = 3
 _MIN_HELD_S = 1.0
+_MAX_SORT_KEYS = 20_000  # of names: hosts and channels of the largest fleet, which stay the same
 
 
 def channel_names(histories: Mapping[ChannelKey, History]) -> dict[ChannelKey, str]:
@@ -55,15 +57,16 @@ def channel_names(histories: Mapping[ChannelKey, History]) -> dict[ChannelKey, s
     return names
 
 
-def natural_sort_key(name: str) -> list[tuple[int, str]]:
+@functools.lru_cache(maxsize=_MAX_SORT_KEYS)
+def natural_sort_key(name: str) -> tuple[tuple[int, str], ...]:
     """A key that puts node9 before node10."""
-    key = []
+    key: list[tuple[int, str]] = []
     for part in re.split(r"(\d+)", name):
         if part.isdigit():
             key.append((int(part), ""))
         elif part:
             key.append((-1, part))
-    return key
+    return tuple(key)
 
 
 class _TableLayout:

@@ -114,3 +114,35 @@ def test_text_on_every_tile_is_readable(look: Any) -> None:
         style = theme.get(look, "true").style(role)
         dark, light = sorted((luminance(style.color), luminance(style.bgcolor)))
         assert (light + 0.05) / (dark + 0.05) >= 4.5, role
+
+
+async def test_events_take_no_row_from_the_map_and_the_chosen_host_stays_in_sight() -> None:
+    stage = Stage(*rack())
+    async with stage.shell.run_test(size=(80, 24)) as pilot:
+        for number in range(4):
+            stage.feed._say(f"event {number}")
+        await stage.play(pilot, 200)
+        await stage.play(pilot, 201)
+        rows = stage.text("chart").splitlines()
+        assert "above the median" in rows[-1]
+        assert stage.page.query_one("#chart").size.height >= len(rows), "nothing is cut off"
+
+
+async def test_a_map_without_news_is_not_worked_out_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = Stage(*rack())
+    async with stage.shell.run_test(size=(80, 24)) as pilot:
+        await stage.play(pilot, 20)
+        drawn = 0
+        draw = stage.page.map.draw
+
+        def counting(*arguments: Any) -> bool:
+            nonlocal drawn
+            drawn += 1
+            return draw(*arguments)
+
+        monkeypatch.setattr(stage.page.map, "draw", counting)
+        for _ in range(9):
+            stage.page.tick()
+        assert drawn == 0
+        await stage.play(pilot, 21)
+        assert drawn == 1

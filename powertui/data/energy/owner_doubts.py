@@ -140,7 +140,7 @@ class _ChannelsOfFile:
             and (owner.how is HostEvidence.ALONE or owner.why == OTHERS_COLUMN)
         )
         names_hosts = any(map(self._names_a_host, self.power, self.owners))
-        outlets = supplies.outlets(self.power)
+        outlets = supplies.outlets(self.power, range(len(self.power)))
         return [
             self._undoubted(series, owner, names_hosts, len(outlets) > 1)
             for series, owner in zip(self.power, self.owners, strict=True)

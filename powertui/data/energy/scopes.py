@@ -180,7 +180,7 @@ class _Machine:
         """What all of the machine's power goes through: its node, plug or supplies; None where no
         channel is of that.
         """
-        outlets = set(supplies.outlets(self.series))
+        outlets = set(supplies.outlets(self.series, self.rows))
         for scope in _WHOLE_SCOPES:
             of_machine = [
                 row

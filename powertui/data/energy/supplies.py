@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from powertui.data.model import PowerSeries
 
@@ -17,9 +17,9 @@ _INPUT = re.compile(r"(?<![a-z])(?:in|input|pin)(?![a-z])", re.IGNORECASE)
 _OUTLET = re.compile(r"(?<![a-z])(?:outlet|socket outlet)s?(?![a-z])", re.IGNORECASE)
 
 
-def outlets(series: Sequence[PowerSeries]) -> list[int]:
+def outlets(series: Sequence[PowerSeries], rows: Iterable[int]) -> list[int]:
     """The outlets of a PDU or a power strip among some channels: each may feed another machine."""
-    return [row for row, channel in enumerate(series) if _OUTLET.search(channel.sensor.name)]
+    return [row for row in rows if _OUTLET.search(series[row].sensor.name)]
 
 
 def outputs(series: Sequence[PowerSeries], rows: Sequence[int]) -> list[int]:

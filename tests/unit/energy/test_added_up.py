@@ -7,7 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from powertui.data.energy import curve_building, integrate, placing, summed_channels
+from powertui.data.energy import (
+    curve_building,
+    integrate,
+    placing,
+    scopes,
+    summed_channels,
+    supplies,
+)
 from powertui.data.energy import sensor as sensors
 from powertui.data.model import (
     NS_PER_S,
@@ -119,3 +126,30 @@ def test_a_few_short_channels_are_worked_with_one_by_one() -> None:
     one = summed_channels.where_many(several)
     assert one is not None
     assert one.watts[0] == sum(channel.watts[0] for channel in several)
+
+
+def test_the_channels_of_a_thousand_hosts_are_told_apart_by_looking_at_each_a_few_times(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It was looked at once for each host, which was half of the live screen's first picture."""
+    looked_at = 0
+    pattern = supplies._OUTLET
+
+    class Counting:
+        def search(self, name: str) -> object:
+            nonlocal looked_at
+            looked_at += 1
+            return pattern.search(name)
+
+    monkeypatch.setattr(supplies, "_OUTLET", Counting())
+    hosts = [
+        PowerSeries(
+            Sensor(f"gpu {gpu}", "prometheus", Scope.GPU, f"node{host}"),
+            np.zeros(1, np.int64),
+            np.full(1, 100.0),
+        )
+        for host in range(1000)
+        for gpu in range(3)
+    ]
+    assert len(scopes.total(hosts).indices) == 3000
+    assert looked_at <= 2 * len(hosts)

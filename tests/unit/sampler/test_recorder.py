@@ -389,6 +389,21 @@ def test_a_source_is_not_asked_faster_than_it_can_answer():
     assert any("asked every 0.2 s" in event.text for event in recorder.events)
 
 
+def test_a_source_that_knows_its_pace_only_once_it_is_open_is_asked_at_that_pace():
+    source = Scripted()
+
+    def opening():
+        source.min_period = 0.2
+
+    source.opening = opening
+    recorder = Recorder([source], interval=0.01)
+    recorder.start()  # which opens it, as the live screen does
+    until(lambda: len(source.reads) >= 5)
+    recorder.stop()
+    paced = source.reads[:-1]  # the last one is out of rhythm, at the end
+    assert len(paced) <= (paced[-1] - paced[0]) / 0.2 + 2
+
+
 def test_a_reading_is_stamped_with_the_middle_of_its_request(monkeypatch):
     """Wall clock and monotonic clock alike: the value was taken within half a round trip of that
     moment.
