@@ -126,7 +126,7 @@ def _by_count() -> None:
 
 def _older_baseline() -> None:
     """By when the runs of both sides were recorded, on machines that nobody tuned for."""
-    groups = ((3, 3), (5, 5), (10, 10), (10, 1))
+    groups = ((3, 3), (5, 5), (10, 10), (5, 2), (10, 2), (10, 1))
     for change, target in ((0.0, "red ≤ 5"), (5.0, "green ≤ 10")):
         table = Table(
             f"Of {OLDER_JOBS} jobs {change:g} % slower: red / green / cannot say, in % (target: "

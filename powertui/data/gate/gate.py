@@ -239,17 +239,18 @@ def _judged_row(row: GateRow, base: GateSamples, new: GateSamples, level: float)
         return replace(row, verdict=broken)
     return replace(
         row,
-        why=_why_open(interval, difference > allowed, may_hide_drift(base, new)),
-        needs=_needs_against(base, new, allowed),
+        why=_why_open(row, difference > allowed, may_hide_drift(base, new)),
+        needs=_needs_against(base, new, max(allowed, difference)),
     )
 
 
-def _why_open(interval: GateInterval, is_larger: bool, is_one_after_other: bool) -> str:
-    if interval.basis is Basis.WITHIN_RUN:
+def _why_open(row: GateRow, is_larger: bool, is_one_after_other: bool) -> str:
+    assert row.interval is not None
+    if row.interval.basis is Basis.WITHIN_RUN:
         return "two runs of one program may differ by 30 % and more, and there are too few to know"
     if not is_larger:
         return "a difference larger than the tolerance is inside its interval"
-    by_what = "chance"
+    by_what = "one bad run" if min(row.runs, row.baseline_runs) == 1 else "chance"
     if is_one_after_other:
         by_what += ", or a drift of the machine since the baseline,"
     return f"the difference is larger than the tolerance, but {by_what} may make as much"

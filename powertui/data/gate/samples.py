@@ -160,15 +160,15 @@ def _by_runs(base: GateSamples, new: GateSamples) -> GateInterval:
     of_base, of_new = _as_recorded(base, new)
     if base.decides_by_runs and new.decides_by_runs:
         scatter = turns.scatter_as_recorded(of_base, of_new)
-        p = run_scatter.p_to_believe(scatter.p, len(of_base.runs), len(of_new.runs))
-        p = p if relabeling.is_rare(of_base, of_new) else 1.0
     elif base.decides_by_runs:
         scatter = turns.few_beside_several(of_base, of_new)
-        p = scatter.p
     else:
         back = turns.few_beside_several(of_new, of_base)
         scatter = replace(back, difference=-back.difference)
-        p = scatter.p
+    p = run_scatter.p_to_believe(scatter.p, len(of_base.runs), len(of_new.runs))
+    is_count = scatter.half == 0  # which never varies, so one run is enough
+    if not is_count and not relabeling.is_rare(of_base, of_new):
+        p = 1.0
     difference = new.mean - base.mean
     # What is slower beside a drift alone, or without it alone, is neither.
     is_same_way = scatter.difference * difference > 0
@@ -244,6 +244,8 @@ def _runs_beside(base: GateSamples, checked_runs: int, difference: float) -> int
     """How many runs would do beside a baseline that shows how runs vary; None for too many."""
     reach = student.quantile_95(len(base.values) - 1) + _POWER_80_SIGMA
     for count in range(checked_runs + 1, _MAX_RUNS_NAMED + 1):
+        if not relabeling.can_show(len(base.values), count):
+            continue
         error = base.deviation * math.sqrt(1 / len(base.values) + 1 / count)
         if reach * error <= difference:
             return count
