@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 # After a run was read, conclusions are drawn with this delay: the first keys come before that.
 LOOK_FOR_NEWS_S = 1.5
+# Of power whose place was still looked for when a person stopped the reading.
+_STOPPED_BEFORE = "not placed: reading was stopped; r reads the run again"
 
 
 class OpenRuns:
@@ -406,8 +408,8 @@ class OpenRuns:
 
     @property
     def is_loading(self) -> bool:
-        """Whether a run is being read."""
-        return self._loader is not None and self._loader.running and not self.session.complete
+        """Whether a run is being read, or what was read of it last is on its way to the screen."""
+        return self._loader is not None and not self.session.complete
 
     @property
     def awaited(self) -> str:
@@ -422,6 +424,9 @@ class OpenRuns:
     def stop(self) -> None:
         """Stop reading; what was read stays."""
         self.profiles.stop()
+        model = self.session.model
+        if model is not None and model.unplaced:
+            self.session.model = model.without_power(_STOPPED_BEFORE)
         if self._loader is not None:
             self._loader.cancel()
             if self._loader.again and self.session.opened is not None:

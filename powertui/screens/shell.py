@@ -316,6 +316,8 @@ class Shell(TypeAhead[int]):
             if self.session.run is None:
                 self.session.close()
                 self.show("open")
+            else:
+                self.tell()  # what is waited for no longer goes
             self.say(
                 "Reading was stopped."
                 + (" What was read so far is shown." if self.session.run else "")

@@ -153,6 +153,10 @@ class TimelineModel:
         room = hi - lo if in_training else 0
         return replace(self, unplaced=channels, span=(lo - room, hi + room))
 
+    def without_power(self, note: str) -> TimelineModel:
+        """The same once nobody looks for that place any more, with the reason."""
+        return replace(self, unplaced=0, span=self.profiled, power_note=note)
+
     @cached_property
     def strips(self) -> tuple[Strip, ...]:
         """What can be drawn above the timeline beside power: rate and scalars of the training, then
