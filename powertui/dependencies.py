@@ -13,7 +13,9 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.machinery import PathFinder
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from powertui.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from email.message import Message

@@ -15,9 +15,10 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from powertui import dependencies
+from powertui.named_tuples import NamedTuple
 from powertui.plain import plain
 
 FORMATS, POWER, SOURCES = "powertui.formats", "powertui.power", "powertui.sources"

@@ -7,7 +7,9 @@ what is here, with the standard library alone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+from powertui.named_tuples import NamedTuple
 
 SCHEMES = ("prometheus",)  # of addresses that `--power` takes beside paths
 # Labels that name the machine, before those of the exporter, which may run elsewhere.

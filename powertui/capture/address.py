@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import socket
-from typing import NamedTuple
 
 from powertui.errors import UsageError
+from powertui.named_tuples import NamedTuple
 from powertui.plain import plain
 
 __all__ = ["ServerAddress", "parse"]

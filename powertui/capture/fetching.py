@@ -16,12 +16,13 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from powertui.capture.problems import ProfileLost
 from powertui.capture.servers import Server
 from powertui.capture.session_files import SessionPlace, command, complete_file
 from powertui.errors import CaptureError
+from powertui.named_tuples import NamedTuple
 from powertui.plain import plain
 from powertui.value_types import dataclass
 

@@ -7,12 +7,11 @@ Both are sent.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from powertui.data.wire import hop
 from powertui.data.wire.writing import flag, message, number, text
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 __all__ = [

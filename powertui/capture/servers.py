@@ -8,13 +8,13 @@ import re
 import select
 import time
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from powertui.capture import messages, problems
 from powertui.capture.address import ServerAddress
 from powertui.capture.call import CONNECT_TIMEOUT_S, Call
 from powertui.capture.messages import ProfileRequest, ServerAnswer
 from powertui.errors import CaptureError
+from powertui.named_tuples import NamedTuple
 
 __all__ = ["AnswerWait", "Outcome", "Server", "check", "empty", "named_servers", "take"]
 

@@ -11,12 +11,13 @@ import shlex
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from powertui.capture import profile_file
 from powertui.capture.profile_file import ProfileState
 from powertui.capture.servers import Server
 from powertui.errors import CaptureError, PowertuiError, UsageError
+from powertui.named_tuples import NamedTuple
 from powertui.plain import plain
 
 __all__ = ["SessionPlace", "command", "complete_file", "results", "state", "unwritable", "via"]

@@ -7,7 +7,7 @@ predicted, as long as the program goes on like that.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from powertui.named_tuples import NamedTuple
 
 __all__ = ["StepClock", "StepTime"]
 

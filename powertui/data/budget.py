@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 import re
 from collections import deque
-from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.model import Z95
 from powertui.errors import UsageError
+from powertui.named_tuples import NamedTuple
 from powertui.plain import plain
 
 _JOULES = {"J": 1.0, "kJ": 1e3, "MJ": 1e6, "GJ": 1e9, "Wh": 3.6e3, "kWh": 3.6e6, "MWh": 3.6e9}

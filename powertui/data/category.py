@@ -14,9 +14,9 @@ import enum
 import re
 import zlib
 from functools import lru_cache
-from typing import NamedTuple
 
 from powertui.data import kernel_names, torch_ops
+from powertui.named_tuples import NamedTuple
 
 
 class Category(str, enum.Enum):

@@ -8,7 +8,7 @@ kept in as few bytes as hold it exactly.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from powertui.data import packed
 from powertui.data.model import Floats, Int64s
 from powertui.data.packed import KeptColumn
+from powertui.named_tuples import NamedTuple
 
 BLOCK = 16
 MAX_SCANNED_ROWS = 1 << 17  # up to here a scan is faster than blocks; chosen, not measured

@@ -8,7 +8,6 @@ event inside it covers: only that adds up over names.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from powertui.data.model import Bools, Int64s, ProcessKind, Trace, Track
 from powertui.data.search import Hits
 from powertui.data.table import Place, Table, TablePart
 from powertui.data.texts import CancelCheck, unhindered
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 _WHERE = ("host", "device", "derived line")  # the last repeats what another line holds

@@ -5,8 +5,9 @@ to another process or machine.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 if TYPE_CHECKING:

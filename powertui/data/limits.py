@@ -19,10 +19,11 @@ import re
 import resource
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from powertui import units
 from powertui.errors import UnreadableFile, UsageError
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 _FREE_DIVISOR = 2  # half of the free memory

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from powertui.data.model import (
     worst_badge,
 )
 from powertui.data.pyramid import Pyramid, ReadingBlocks
+from powertui.named_tuples import NamedTuple
 
 # A row stands out when it lies this many robust standard deviations from the middle of all rows …
 _OUTLIER_DEVIATIONS = 4.0

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 from powertui.data import elsewhere
 from powertui.data.asked import LogColumns, ReadOptions
@@ -26,6 +26,7 @@ from powertui.data.run.steps import find_steps_and_others as find_steps
 from powertui.data.run.steps import no_steps as no_steps
 from powertui.data.wire.stored import FileState
 from powertui.errors import FileChanged, UnreadableFile
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 if TYPE_CHECKING:

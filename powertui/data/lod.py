@@ -22,12 +22,12 @@ loop over levels, which in numpy would be one round of calls for each.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data import wire
 from powertui.data.model import Int32s, Int64s, Trace, Track, UInt8s
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 # Events indexed in one call, so that no call holds the GIL for long.

@@ -4,10 +4,12 @@ the bit.
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+
+from powertui.named_tuples import NamedTuple
 
 # Chosen, not measured, where no other reason is given.
 _MAX_DECIMALS = 6  # decimals that are tried

@@ -10,11 +10,10 @@ or a maximum needs; every reading counts exactly once.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from powertui.data.model import Floats, Int64s
+from powertui.named_tuples import NamedTuple
 
 RAW = 4096  # readings that stay when there are twice as many
 BLOCKS = 512  # blocks of a level that stay when there are twice as many

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from powertui.data.category import CATEGORIES
 from powertui.data.model import Bools, Int64s, Trace, Track, UInt8s, UInt32s
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.errors import UsageError
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 _CHECK_NAMES = 4096  # names whose kind is asked for between two calls of `check`

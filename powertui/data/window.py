@@ -6,7 +6,6 @@ It is what a selection holds, and what is exported.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from powertui.data.model import (
     Trace,
     Track,
 )
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 

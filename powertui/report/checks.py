@@ -11,11 +11,12 @@ import os
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from powertui import plugins
 from powertui.data import elsewhere, wire
 from powertui.data.logdir import Logdir, RunEntry
+from powertui.named_tuples import NamedTuple
 from powertui.report import facts, runs, text, ways_on
 
 CheckState = Literal["ok", "note", "missing", "problem"]

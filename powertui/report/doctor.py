@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from powertui import __version__, units, wrapping
 from powertui.data import logdir, processes
@@ -15,6 +15,7 @@ from powertui.data.logdir import Logdir, PowerFile, RunEntry
 from powertui.data.opened import Opened
 from powertui.data.table import Result, Table
 from powertui.data.training.training import Training, Trainings
+from powertui.named_tuples import NamedTuple
 from powertui.plain import plain
 from powertui.report import checks, facts, run_checks, run_table, text
 from powertui.report import runs as listing

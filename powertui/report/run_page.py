@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from powertui import units
 from powertui.data.model import PS_PER_NS, PS_PER_S
+from powertui.named_tuples import NamedTuple
 from powertui.plain import plain
 from powertui.report import chart, run_sources, step_facts, text
 from powertui.report.facts import Facts

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, Clock, PowerOnTra
 from powertui.data.opened import Opened
 from powertui.data.run import clocks
 from powertui.data.run.steps import dispatched_step_ps
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 if TYPE_CHECKING:  # the list starts without it

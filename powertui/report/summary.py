@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from powertui import __version__, units, wrapping
 from powertui.data import logdir, processes
@@ -15,6 +15,7 @@ from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.model import NS_PER_S, PS_PER_S, Run
 from powertui.data.opened import Opened
 from powertui.data.training.training import Training, Trainings
+from powertui.named_tuples import NamedTuple
 from powertui.plain import plain
 from powertui.report import chart, facts, run_page, step_facts, text
 from powertui.report.conclusions import json_conclusions

@@ -14,9 +14,9 @@ import re
 import subprocess
 import threading
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from powertui.errors import NotSupported
+from powertui.named_tuples import NamedTuple
 from powertui.sampler import programs
 from powertui.sampler.source import OK, AnswerTime, Channel, Info, Options, Reading, Stamp, none
 from powertui.sampler.urls import Address

@@ -7,7 +7,8 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Set
-from typing import NamedTuple
+
+from powertui.named_tuples import NamedTuple
 
 __all__ = ["ArrivedSignal", "take"]
 

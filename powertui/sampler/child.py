@@ -29,10 +29,11 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any, NamedTuple
+from typing import Any
 
 from powertui import errors
 from powertui.errors import PowertuiError
+from powertui.named_tuples import NamedTuple
 from powertui.sampler import clocks
 from powertui.sampler.credentials import Secret
 from powertui.sampler.health import Health

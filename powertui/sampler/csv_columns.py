@@ -7,7 +7,8 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import NamedTuple
+
+from powertui.named_tuples import NamedTuple
 
 __all__ = ["PowerCell", "absolute_time", "cells", "power_columns", "values"]
 

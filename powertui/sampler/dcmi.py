@@ -8,7 +8,8 @@ any length, and its clock is often wrong: only the current value is used.
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple
+
+from powertui.named_tuples import NamedTuple
 
 __all__ = [
     "GROUP",

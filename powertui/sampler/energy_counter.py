@@ -16,8 +16,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable, Mapping
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
+from powertui.named_tuples import NamedTuple
 from powertui.sampler.source import OK, AnswerTime, Reading, Stamp, none
 from powertui.sampler.sysfs import GONE, read_number
 

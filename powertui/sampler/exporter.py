@@ -20,9 +20,9 @@ import socket
 import socketserver
 import threading
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 from powertui.errors import SensorError, UsageError
+from powertui.named_tuples import NamedTuple
 from powertui.plain import plain
 from powertui.sampler.health import Health
 from powertui.sampler.urls import host_port, join_host_port

@@ -14,9 +14,10 @@ import json
 import os
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from powertui.errors import NotSupported, SensorError
+from powertui.named_tuples import NamedTuple
 from powertui.sampler import programs
 from powertui.sampler.source import Channel, Info, Options, Reading, Stamp
 from powertui.sampler.urls import Address

@@ -12,8 +12,8 @@ import statistics
 import threading
 from collections import deque
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
+from powertui.named_tuples import NamedTuple
 from powertui.sampler.ledger import Ledger
 from powertui.sampler.source import OK, Channel, Reading, reason_of
 

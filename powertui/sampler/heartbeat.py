@@ -8,9 +8,9 @@ that comes much later than the one before it shows that nothing ran in between.
 from __future__ import annotations
 
 import threading
-from typing import NamedTuple
 
 from powertui import units
+from powertui.named_tuples import NamedTuple
 from powertui.sampler import clocks
 
 __all__ = ["BEAT_S", "Heartbeat", "Suspension"]

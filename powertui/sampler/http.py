@@ -18,9 +18,10 @@ import socket
 import ssl
 import time
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from powertui.errors import SensorError
+from powertui.named_tuples import NamedTuple
 from powertui.sampler.credentials import Secret
 from powertui.sampler.urls import join_host_port
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import NamedTuple
+
+from powertui.named_tuples import NamedTuple
 
 __all__ = ["AMD_CHIPS", "Chip", "Meter", "chips", "is_partition"]
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from powertui.errors import AuthenticationFailed, NotSupported, SensorError, UsageError
+from powertui.named_tuples import NamedTuple
 from powertui.sampler import clocks, crypto_probe, dcmi, limits
 from powertui.sampler.bmc_sensors import DCMI_CHANNEL, covers_machine, pick_sensors
 from powertui.sampler.ipmi_client import KNOWN_SUITES, LEVELS, Connection, Transient

@@ -17,7 +17,9 @@ import struct
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
+
+from powertui.named_tuples import NamedTuple
 
 __all__ = ["SUITE_REFUSED", "Keys", "Refused", "User", "Wire", "log_in"]
 

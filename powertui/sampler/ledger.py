@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from typing import NamedTuple
+
+from powertui.named_tuples import NamedTuple
 
 __all__ = ["Ledger", "Sums"]
 

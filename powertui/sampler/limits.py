@@ -13,8 +13,9 @@ import re
 import struct
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from powertui.named_tuples import NamedTuple
 from powertui.sampler.sysfs import read_number
 
 __all__ = [

@@ -18,9 +18,9 @@ import re
 import struct
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from powertui.errors import AuthenticationFailed, NotSupported
+from powertui.named_tuples import NamedTuple
 from powertui.sampler.energy_counter import CountedEnergy, motionless
 from powertui.sampler.source import Channel, Info, Options, Reading, Stamp
 from powertui.sampler.sysfs import FAULTS, read_number

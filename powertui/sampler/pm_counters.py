@@ -14,9 +14,9 @@ from __future__ import annotations
 import re
 import time
 from pathlib import Path
-from typing import NamedTuple
 
 from powertui.errors import AuthenticationFailed, NotSupported
+from powertui.named_tuples import NamedTuple
 from powertui.sampler.energy_counter import STANDSTILL_S
 from powertui.sampler.limits import PowerLimit
 from powertui.sampler.source import OK, STALE, Channel, Info, Options, Reading, Stamp, none

@@ -18,7 +18,8 @@ import struct
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+
+from powertui.named_tuples import NamedTuple
 
 __all__ = [
     "COLUMNS",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+
+from powertui.named_tuples import NamedTuple
 
 __all__ = ["DEFAULT_S", "ProfileLength", "profile_length"]
 

@@ -15,8 +15,9 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 
+from powertui.named_tuples import NamedTuple
 from powertui.sampler.credentials import scrub
 
 __all__ = ["Asker", "Done", "Program", "environment", "find", "run"]

@@ -11,10 +11,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlencode
 
 from powertui.errors import AuthenticationFailed, SensorError
+from powertui.named_tuples import NamedTuple
 from powertui.plain import plain
 from powertui.sampler.http import Http, number
 

@@ -12,9 +12,9 @@ import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 from powertui.errors import NotSupported, SensorError
+from powertui.named_tuples import NamedTuple
 from powertui.power_server import HOST_LABELS, FetchedPower, PowerQuestion, ServerSeries
 from powertui.sampler.http import TooLarge
 from powertui.sampler.prometheus_api import (

@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from powertui.errors import AuthenticationFailed, NotSupported
+from powertui.named_tuples import NamedTuple
 from powertui.sampler import limits
 from powertui.sampler.energy_counter import EnergyCounter, motionless
 from powertui.sampler.limits import PowerLimit

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple
 
+from powertui.named_tuples import NamedTuple
 from powertui.sampler.csv_format import NOTE, mark_row
 from powertui.sampler.recording_file import RecordingFile
 from powertui.sampler.source import Stamp

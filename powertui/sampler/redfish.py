@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from powertui.errors import AuthenticationFailed, NotSupported, SensorError, UsageError
+from powertui.named_tuples import NamedTuple
 from powertui.sampler import limits
 from powertui.sampler.http import Http, Reply, basic, link, number
 from powertui.sampler.limits import PowerLimit

@@ -12,7 +12,7 @@ where nothing was named. A module is imported when its source is opened.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from powertui.named_tuples import NamedTuple
 
 _PERF = "kernel.perf_event_paranoid=0"
 

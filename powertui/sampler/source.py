@@ -20,9 +20,10 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from powertui.errors import UsageError
+from powertui.named_tuples import NamedTuple
 from powertui.sampler import clocks
 from powertui.sampler.credentials import Secret
 from powertui.sampler.schemes import SCHEMES

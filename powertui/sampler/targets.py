@@ -7,10 +7,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from powertui.config import NamedHost
 from powertui.errors import UsageError
+from powertui.named_tuples import NamedTuple
 from powertui.sampler.credentials import KG_VARIABLES, Secret, find_password, read_secret_file
 from powertui.sampler.schemes import is_bmc
 from powertui.sampler.source import Options

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from textual.app import ComposeResult
@@ -19,6 +19,7 @@ from powertui.data.energy import align, expected_work, log_alignment, main_log, 
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.log_alignment import Placed
 from powertui.data.model import PS_PER_S, Floats, Int64s, Run
+from powertui.named_tuples import NamedTuple
 from powertui.plain import plain
 from powertui.screens import frame, nudging, owning
 from powertui.screens.base import BaseScreen, bindings_for

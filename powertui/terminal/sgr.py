@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from rich.color import Color, ColorSystem, ColorType
 from rich.color_triplet import ColorTriplet
 from rich.style import Style
+
+from powertui.named_tuples import NamedTuple
 
 # Attribute name → SGR parameter that turns it on. Bold and dim share one "off" (22), so removing
 # anything starts afresh.

@@ -9,11 +9,10 @@ most, with what its new columns cost, is what moved.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
+from powertui.named_tuples import NamedTuple
 from powertui.terminal.cells import UNKNOWN, CellCodes
 
 _MAX_SLIDE_CELLS = 64

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from powertui.named_tuples import NamedTuple
 from powertui.plain import width
 from powertui.terminal.glyphs import Glyphs
 from powertui.view import truncation

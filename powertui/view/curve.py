@@ -10,11 +10,11 @@ and one pass over the samples that are shown.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.model import Bools, Floats, Int64s
+from powertui.named_tuples import NamedTuple
 from powertui.terminal.glyphs import Glyphs
 
 # Bit of each dot in a braille cell: [row][column]

@@ -10,13 +10,13 @@ import functools
 import math
 import statistics
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.live import Board, ChannelKey
 from powertui.data.model import Floats
 from powertui.feed import Feed
+from powertui.named_tuples import NamedTuple
 from powertui.plain import plain, width
 from powertui.terminal.glyphs import Glyphs
 from powertui.view import live_summary

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
-from typing import NamedTuple
 
 from powertui.data.model import PS_PER_NS
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 from powertui.view.paint import Inks, Painted, paint
 from powertui.view.scene import Scene

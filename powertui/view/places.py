@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from powertui.data.model import Int64s
 from powertui.errors import UsageError
+from powertui.named_tuples import NamedTuple
 from powertui.place_words import PlaceWords, StretchWords, not_a_place, parse_stretch
 from powertui.units import duration
 

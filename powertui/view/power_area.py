@@ -9,11 +9,11 @@ style, so that a picture costs few bytes.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.model import Floats, Int64s
+from powertui.named_tuples import NamedTuple
 from powertui.terminal.glyphs import Glyphs
 from powertui.view.curve import Axis, Envelope
 

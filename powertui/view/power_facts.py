@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from powertui.data.energy import mixture, scopes, summed_channels
 from powertui.data.energy.counted_energy import combined
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import Badge, PowerOnTrace, Sensor
+from powertui.named_tuples import NamedTuple
 from powertui.plain import plain, width
 from powertui.view.power_curve import channel_curve
 from powertui.view.time_navigation import State

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from powertui import units
 from powertui.data.table import Chart, Series
+from powertui.named_tuples import NamedTuple
 from powertui.terminal.glyphs import Glyphs
 from powertui.view import host_bars, power_area
 from powertui.view.curve import spread

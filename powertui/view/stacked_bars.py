@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.model import Floats, Int64s
 from powertui.data.table import Chart
+from powertui.named_tuples import NamedTuple
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _MAX_HEIGHT_RATIO = 2.5  # times the 95th percentile: a bar beyond is cut there

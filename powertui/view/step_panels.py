@@ -5,13 +5,13 @@ the energy, side by side.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from powertui import units
 from powertui.data.columns import shown
 from powertui.data.table import Fact, Result, Table
+from powertui.named_tuples import NamedTuple
 from powertui.plain import plain, width
 from powertui.terminal.glyphs import Glyphs
 from powertui.view import bar_line, overview_lines, top_ops, truncation

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from powertui.data.model import (
 )
 from powertui.data.secret_values import shown_value
 from powertui.data.texts import CancelCheck, NoNames, unhindered
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 from powertui.view import places
 from powertui.view.labels import Labels

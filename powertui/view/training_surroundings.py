@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from powertui import units
 from powertui.data import packed
 from powertui.data.model import PS_PER_NS, PS_PER_S
+from powertui.named_tuples import NamedTuple
 from powertui.view.surroundings import (
     LabelledSpan,
     ProfiledStretch,

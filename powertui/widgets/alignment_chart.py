@@ -5,12 +5,11 @@ Edges that belong together are in the same column.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from rich.segment import Segment
 
 from powertui.data.model import PS_PER_S, Floats, Int64s
+from powertui.named_tuples import NamedTuple
 from powertui.terminal.glyphs import Glyphs
 from powertui.terminal.theme import Theme
 from powertui.view.curve import envelope

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from rich.segment import Segment
 from rich.style import Style
 
 from powertui.data.model import Floats
+from powertui.named_tuples import NamedTuple
 from powertui.terminal.glyphs import Glyphs
 from powertui.terminal.theme import Theme
 from powertui.view import power_area

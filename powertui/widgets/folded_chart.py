@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.energy.findings.finding import Against, Finding
 from powertui.data.energy.fold import Folded
 from powertui.data.model import PS_PER_S, Floats
+from powertui.named_tuples import NamedTuple
 from powertui.terminal.glyphs import Glyphs
 from powertui.terminal.theme import Theme
 from powertui.view.training_surroundings import finding_span

@@ -1,9 +1,10 @@
-"""Value types answer as data classes do, and are made with one compiled method each."""
+"""Value types answer as data classes do, and nothing is compiled for one of them alone."""
 
 from __future__ import annotations
 
 import copy
 import dataclasses
+import inspect
 import pickle
 import sys
 from dataclasses import field
@@ -138,9 +139,9 @@ def test_values_go_through_a_pipe() -> None:
     assert pickle.loads(pickle.dumps(Sent(3, "x"))) == Sent(3, "x")
 
 
-def test_one_method_is_compiled() -> None:
+def test_methods_are_compiled_once_for_a_number_of_fields() -> None:
     compiled: list[str] = []
-    listening = [True]
+    listening: list[bool] = []
 
     def hear(event: str, arguments: tuple[Any, ...]) -> None:
         if listening and event == "compile":
@@ -149,13 +150,48 @@ def test_one_method_is_compiled() -> None:
     sys.addaudithook(hear)
 
     @value_types.dataclass(frozen=True)
-    class Value:
+    class First:
         a: int
         b: str = ""
 
+    listening.append(True)
+
+    @value_types.dataclass(frozen=True)
+    class Second:
+        other: float
+        name: int = 3
+
     listening.clear()
-    assert Value(1) == Value(1)
-    assert len(compiled) == 1
+    assert (First(1).a, First(1).b) == (1, "")
+    assert (Second(2.0).other, Second(2.0).name) == (2.0, 3)
+    assert compiled == []
+
+
+def test_each_has_the_names_of_its_own_in_its_signature_and_messages(makers: Makers) -> None:
+    assert list(inspect.signature(makers.Point).parameters) == ["x", "y", "names", "hidden"]
+    assert inspect.signature(makers.Point).parameters["y"].default == 2.0
+    assert inspect.signature(makers.Open).parameters["a"].annotation == "int"
+    with pytest.raises(TypeError, match="unexpected keyword argument 'z'"):
+        makers.Point(1, z=2)
+    with pytest.raises(TypeError, match=r"Open\.__init__\(\) missing .* 'a'"):
+        makers.Open()
+
+
+def test_a_default_that_all_would_share_is_refused() -> None:
+    with pytest.raises(ValueError, match="mutable default"):
+
+        @value_types.dataclass
+        class Shared:
+            names: list[str] = []  # noqa: RUF012
+
+
+def test_a_field_without_default_behind_one_with_a_default_is_refused() -> None:
+    with pytest.raises(TypeError, match="non-default argument 'b' follows"):
+
+        @value_types.dataclass
+        class Backwards:
+            a: int = 1
+            b: int  # type: ignore[misc]
 
 
 def test_fields_with_further_options_are_refused() -> None:

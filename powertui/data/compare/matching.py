@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from powertui.data.compare import drift, turns
 from powertui.data.compare.figure import (
@@ -20,6 +19,7 @@ from powertui.data.compare.judging import WithinRun, judge
 from powertui.data.compare.measured import Measured
 from powertui.data.compare.run_scatter import MIN_RUNS
 from powertui.data.compare.values import ComparedValue, ValueKey
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 # Of these a run that lacks the name spent no time in it; of others it did not measure it.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from powertui.data.energy import account, integrate
 from powertui.data.energy.counted_energy import combined
 from powertui.data.energy.trace_account import Account
 from powertui.data.model import PS_PER_S, Bools, Floats, Int64s
+from powertui.named_tuples import NamedTuple
 
 JOULES = ValueKey(Family.ENERGY, "energy per step", "J")
 WATTS = ValueKey(Family.ENERGY, "power during steps", "W")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from powertui.data.compare.drift import block_edges
 from powertui.data.compare.part import ComparedPart, HostWindow
 from powertui.data.compare.values import ValueKey
 from powertui.data.model import Floats, Int64s
+from powertui.named_tuples import NamedTuple
 
 # Of a whole run: windows of a seventh of it, the longest that its pairs can judge, are 16 pieces.
 _MAX_PIECES = 112

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from powertui.data.tools.op_stats import OpStats
 from powertui.data.tools.thread_time import FRAME_LINE_SUFFIX
 from powertui.data.tools.torch_links import COPIES, SETS, DeviceStreams, HostCalls, Links
 from powertui.data.window import touches
+from powertui.named_tuples import NamedTuple
 
 # Launches of a kernel that are looked at: the first of a window, which are the same ones in every
 # run of a program. Chosen; an encoder of 24 layers launches a kernel 24 times in a step.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from powertui.data.compare import drift
 from powertui.data.compare.figure import Family
 from powertui.data.model import Floats, Int64s
+from powertui.named_tuples import NamedTuple
 
 
 class ValueKey(NamedTuple):

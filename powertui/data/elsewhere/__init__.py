@@ -15,12 +15,13 @@ import contextvars
 import functools
 import os
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from powertui.data.elsewhere import keeping
 from powertui.data.elsewhere.address import RemoteAddress, is_address, parse
 from powertui.data.elsewhere.keeping import HEAD_BYTES, cache
 from powertui.data.elsewhere.progress import TransferListener, TransferProgress, listening, report
+from powertui.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from powertui.data.elsewhere.mirror import BytesProgress, LocalCopy, Mirror

@@ -9,9 +9,9 @@ folder outside the cache.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from powertui.errors import UsageError
+from powertui.named_tuples import NamedTuple
 from powertui.plain import plain
 
 SSH = "ssh"

@@ -16,7 +16,8 @@ import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+
+from powertui.named_tuples import NamedTuple
 
 # Bytes by which a file's kind is told. PyTorch traces that begin with the settings of the program
 # have their first event behind 10 KB, packed (four public ones); at half of this they were no runs.

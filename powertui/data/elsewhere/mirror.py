@@ -22,7 +22,6 @@ import shutil
 import stat
 from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from powertui import units
 from powertui.data.elsewhere.address import SSH, RemoteAddress
@@ -46,6 +45,7 @@ from powertui.data.elsewhere.store import (
 )
 from powertui.data.model import Warn
 from powertui.errors import UnreadableFile
+from powertui.named_tuples import NamedTuple
 
 _MAX_TRIES = 3  # to bring one file: a live run may write to it while it is read
 _MAX_ROOT_LEVELS = 200  # of folders above it; the deepest that people have are a tenth of that

@@ -9,9 +9,9 @@ from __future__ import annotations
 import contextlib
 import contextvars
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from powertui import units
+from powertui.named_tuples import NamedTuple
 
 # Silence that is worth a word: a round trip to the far side of the world takes a tenth of that.
 _MIN_SHOWN_SILENCE_S = 3.0

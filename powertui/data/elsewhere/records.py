@@ -8,9 +8,9 @@ import os
 import re
 import zlib
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from powertui.data.elsewhere.store import RemoteState
+from powertui.named_tuples import NamedTuple
 
 # Bytes: the longest path that Linux knows (PATH_MAX), and what stands before it.
 _MAX_RECORD = 4096 + 64

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from powertui.errors import UnreadableFile
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 MAX_NAMES = 200_000  # names of one listing, as many as a scan of a folder of our own goes through

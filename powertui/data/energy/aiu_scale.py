@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import PurePath
-from typing import NamedTuple
 
 import numpy as np
 
@@ -28,6 +27,7 @@ from powertui.data.model import (
     PowerSeries,
     Scope,
 )
+from powertui.named_tuples import NamedTuple
 from powertui.plain import plain
 
 __all__ = ["SumScale", "found_scale", "settled"]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from powertui.data.model import Z95, Floats
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 MAX_PLACES = 32  # places that are listed; further ones have next to no weight

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from powertui import units
@@ -24,6 +22,7 @@ from powertui.data.energy.offset_search import MAX_BASINS, NEGLIGIBLE_COST, Sear
 from powertui.data.energy.robust_stats import TAILS
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats
+from powertui.named_tuples import NamedTuple
 
 # Costs are in units of the ordinary residual's (see placement_score), divided by how many
 # neighbouring residuals say the same. What half and twice of a value do to 27 logs stands in

@@ -9,7 +9,7 @@ falls on a step is between the levels before and after it, as often as w is long
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from powertui.data.energy.step_readings import (
 )
 from powertui.data.energy.step_rise import SHARP_SHARE, sharpest_rise
 from powertui.data.model import Floats
+from powertui.named_tuples import NamedTuple
 
 # Tuned on simulated trainings; what half and twice do is recorded for UNSEEN_S only.
 

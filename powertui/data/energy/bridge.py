@@ -10,12 +10,12 @@ of readings is told in the same way.
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from powertui.data.model import PS_PER_S, Bools, Floats, Int64s
+from powertui.named_tuples import NamedTuple
 
 _PS_PER_S_FLOAT = float(PS_PER_S)  # so that numpy need not convert it
 # ── shares that were tuned on simulated trainings; half and twice of them are not recorded ──

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
 from powertui.data.asked import Aligning
 from powertui.data.energy import (
@@ -34,6 +33,7 @@ from powertui.data.energy.log_alignment import (
 )
 from powertui.data.model import NS_PER_S, PS_PER_S, Clock, PowerSeries
 from powertui.data.power import times
+from powertui.named_tuples import NamedTuple
 
 BY_HAND = "give --offset, or --pins, to place it by hand"
 # Two programs on one machine read one clock, but not at the same moment.

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from statistics import NormalDist
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from powertui.data.energy.edge_matching import ROOT_2PI, OffsetWeights
 from powertui.data.energy.robust_stats import TAILS
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Z95, Floats
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 Status = Literal["aligned", "clock corrected", "ambiguous", "cannot tell", "none"]

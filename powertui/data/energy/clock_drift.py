@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from powertui.data.energy.offset_costs import OffsetChoices, OffsetCosts
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats
+from powertui.named_tuples import NamedTuple
 
 _MAX_DRIFT_PPM = 200.0  # chosen: quartz clocks are off by 20 to 100 ppm
 _MIN_SPAN_S = 600.0  # of readings in the profile: in that time 50 ppm are 30 ms

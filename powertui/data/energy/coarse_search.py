@@ -7,8 +7,6 @@ so that all sums come from sliding products: a day of log costs a second.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from powertui.data.energy import nnls
@@ -16,6 +14,7 @@ from powertui.data.energy.robust_stats import MIN_NOISE_OF_SWING
 from powertui.data.energy.samples import Samples
 from powertui.data.energy.window_shares import WindowShares
 from powertui.data.model import Bools, Floats
+from powertui.named_tuples import NamedTuple
 
 MAX_CANDIDATES = 24  # that the finer passes get
 

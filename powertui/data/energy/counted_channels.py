@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from powertui.data.energy.log_alignment import Placed
 from powertui.data.energy.owner_evidence import Owner
 from powertui.data.energy.profiled_machines import HostEvidence
 from powertui.data.model import Epochs, PowerOnTrace, Trace
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from powertui.data.energy.bridge import Bridges
 from powertui.data.energy.rounding import Steady
 from powertui.data.model import PS_PER_S, Bools, Floats, Int32s, Int64s, PowerKind, Sensor
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 BLOCK_ROWS = 256  # knots per block of the maxima

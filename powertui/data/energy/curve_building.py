@@ -6,7 +6,6 @@ import math
 import weakref
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from powertui.data.model import (
     PowerSeries,
     Sensor,
 )
+from powertui.named_tuples import NamedTuple
 
 # A window whose error is more than this share of it may be anything. Chosen: two sigmas of that are
 # more than the window.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from powertui.data.energy import bridge
 from powertui.data.energy.bridge import summed_up
 from powertui.data.energy.distances import Apart
 from powertui.data.model import PS_PER_S, Bools, Floats, Int64s, PowerKind
+from powertui.named_tuples import NamedTuple
 
 # Refreshes between two readings from which on the straight line between them is a pause. Chosen:
 # one reading that is late is none, one that is missing is.

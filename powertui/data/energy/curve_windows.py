@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from powertui.data.energy.edge_steps import moved_to_steps
 from powertui.data.energy.energy_budget import FAR_REFRESHES, NEAR_REFRESHES, CurveFigures
 from powertui.data.energy.rounding import Steady
 from powertui.data.model import PS_PER_S, Bools, Floats, Int32s, Int64s
+from powertui.named_tuples import NamedTuple
 
 _EDGE_ENTRIES = 10  # of each window in `_Windows.edges`
 _MAX_REACH_PS = 1 << 60  # from any moment, this far either way fits into 64 bits

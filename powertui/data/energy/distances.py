@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from powertui.data.model import PS_PER_S, Floats, Int64s
+from powertui.named_tuples import NamedTuple
 
 _MEDIAN_DIFFERENCES = 65_536  # the first ones, that stand for a whole log: a bound of time
 _MAX_SHIFTS = 4  # of one log's times that are kept: its channels differ by their sensors

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import comb
-from typing import NamedTuple
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from powertui.data.energy.power_jumps import PowerJumps
 from powertui.data.energy.samples import Samples
 from powertui.data.energy.window_shares import WindowShares
 from powertui.data.model import Z95, Floats, Int64s
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 BORDER, START, END = range(3)  # kinds of expected edges

@@ -8,12 +8,11 @@ energy of what lay before it and after it.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from powertui.data.energy.curve import CurveEntries
 from powertui.data.model import PS_PER_S, Floats
+from powertui.named_tuples import NamedTuple
 
 _EDGES = 2  # the beginning and the end of a window
 

@@ -21,7 +21,7 @@ gain           in the interval, and told apart from the rest: it does not averag
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from powertui.data.energy.measured_energy import (
     intervals_with_gain,
 )
 from powertui.data.model import PS_PER_S, Z95, Bools, Floats, Int64s, PowerKind, PowerOnTrace
+from powertui.named_tuples import NamedTuple
 
 # Share of a window's energy that may be off at 95 % by what was filled into holes. Chosen, not
 # measured.

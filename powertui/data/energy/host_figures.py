@@ -4,7 +4,7 @@ others, how long it waited in collectives, what it drew.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from powertui.data.opened import Opened
 from powertui.data.run.rank_collectives import RankCalls
 from powertui.data.tools import hosts
 from powertui.data.tools.rank_lateness import medians_of_others, run_lateness
+from powertui.named_tuples import NamedTuple
 
 HostOrder = Literal["behind", "waited", "joules"]
 

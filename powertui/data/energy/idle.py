@@ -10,7 +10,6 @@ the three agree.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -27,6 +26,7 @@ from powertui.data.model import (
     PowerOnTrace,
     worst_badge,
 )
+from powertui.named_tuples import NamedTuple
 
 # ── what is a level ──
 # A pause must be this many refreshes long: its first readings still hold the work before it.

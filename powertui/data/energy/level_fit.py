@@ -9,8 +9,6 @@ little: machines do things that no record shows.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from powertui.data.energy import nnls
@@ -18,6 +16,7 @@ from powertui.data.energy.robust_stats import MIN_NOISE_OF_SWING, median_deviati
 from powertui.data.energy.samples import Samples
 from powertui.data.energy.window_shares import WindowShares
 from powertui.data.model import Floats
+from powertui.named_tuples import NamedTuple
 
 # ── how much is tried: bounds of time ──
 _MAX_READINGS = 400  # neighbors of more are averaged

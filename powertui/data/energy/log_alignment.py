@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from powertui.data.model import (
     Steps,
     Trace,
 )
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 # What the timeline and the integrals ask: whether one place is as good as sure.

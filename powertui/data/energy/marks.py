@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from powertui.data.energy import placing
 from powertui.data.model import PS_PER_NS, Mark, PowerOnTrace
+from powertui.named_tuples import NamedTuple
 
 
 class MarkOnTrace(NamedTuple):

@@ -8,7 +8,6 @@ time away, robustly; the best of those to a fraction of the sensor's refresh.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from powertui.data.energy.offset_costs import (
 )
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats
+from powertui.named_tuples import NamedTuple
 
 NEGLIGIBLE_COST = 12.0  # above the best: such a place has no weight (e to the -12)
 MAX_BASINS = 24  # separate minima that are looked at closely

@@ -14,8 +14,6 @@ units of the ordinary residual:
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from powertui.data.energy import nnls
@@ -34,6 +32,7 @@ from powertui.data.energy.unprofiled_price import (
 )
 from powertui.data.energy.window_shares import WindowShares
 from powertui.data.model import Bools, Floats
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 # Prices are in units of the ordinary residual's, so 0.5 is what a residual of one scale costs.

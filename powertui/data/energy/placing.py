@@ -5,11 +5,12 @@ from __future__ import annotations
 import weakref
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
 from powertui.data.model import PS_PER_NS, Bools, Int64s, LogPlace, PowerOnTrace, PowerSeries
+from powertui.named_tuples import NamedTuple
 
 # ps on either side that int64 holds, with room for sums of two of them: farther than any trace.
 FARTHEST_PS = 1 << 62

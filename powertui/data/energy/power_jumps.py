@@ -8,13 +8,12 @@ that jumps do not count as noise themselves.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from powertui.data.energy.robust_stats import MEDIAN_TO_SIGMA, rounding_sigma
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats, Int64s
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 # ── how much is looked at: bounds of time ──

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from powertui.data.model import Bools, Floats, Int64s
+from powertui.named_tuples import NamedTuple
 
 MAX_READINGS = 4096  # the liveliest part of a longer log: a bound of time
 _PLENTY_READINGS = 128  # without a pause: then no pause needs to be bridged

@@ -9,12 +9,11 @@ change at a moment that it predicts is evidence for it, the more the less likely
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
 from powertui.data.model import Floats, Int64s
+from powertui.named_tuples import NamedTuple
 
 HOLE_REFRESHES = 3.0  # polls or refreshes: nothing is known across a longer pause
 # Polls per refresh, from which on a sensor is asked clearly more often than it publishes.

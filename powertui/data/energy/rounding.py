@@ -9,11 +9,12 @@ that is read for T seconds, only what its two neighbors are read less may be off
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from powertui.data.model import Floats, Int64s
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 # Steps from the lowest reading to the highest: of more, none is read for long.

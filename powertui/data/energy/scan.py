@@ -9,13 +9,13 @@ Neighbouring values may be alike; noise is learnt and resampled in blocks as lon
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data import wire
 from powertui.data.energy.robust_stats import INNER_TO_SIGMA, MEDIAN_TO_SIGMA
 from powertui.data.model import Bools, Floats
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 # ── when a stretch counts ──

@@ -7,12 +7,12 @@ gaps at 1/w, 2/w …, whatever the power did.
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from powertui.data.model import Bools, Floats, Int64s
+from powertui.named_tuples import NamedTuple
 
 # Tuned on simulated trainings (test_smear); what half and twice do is not recorded.
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.energy.reading_stretch import ReadingStretch
 from powertui.data.energy.step_rise import RISING_STEP_SHARE
 from powertui.data.model import Bools, Floats, Int64s
+from powertui.named_tuples import NamedTuple
 
 _LARGE_STEP_SHARE = 0.25  # of the range of all readings, from which on a step is looked at
 _QUIET_SHARE = 0.12  # of a step, that its neighbors may move

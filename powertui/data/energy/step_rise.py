@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from powertui.data.energy.reading_stretch import ReadingStretch
 from powertui.data.model import Floats
+from powertui.named_tuples import NamedTuple
 
 _STEP_RANK = 3  # of the sharpest steps: the first two may be chance
 SHARP_SHARE = 0.7  # of a step that one move must make to be called sharp

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from powertui.data.asked import Aligning
 from powertui.data.columns import Column, Field, columns_of, text_column
@@ -15,6 +14,7 @@ from powertui.data.energy.window_energy import MarkEnergy
 from powertui.data.model import PS_PER_NS, PS_PER_S, Mark
 from powertui.data.opened import Opened, Profile
 from powertui.data.table import Place, Table
+from powertui.named_tuples import NamedTuple
 
 NO_POWER = "no power log covers this profile"
 

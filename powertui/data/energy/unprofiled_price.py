@@ -8,13 +8,12 @@ docs/energy-evidence.md, summed up here as "lost" (no longer sure) and "won" (no
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
 from powertui.data.energy.window_shares import WindowShares
 from powertui.data.model import Floats
+from powertui.named_tuples import NamedTuple
 
 States = npt.NDArray[np.int8]
 

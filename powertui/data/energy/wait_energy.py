@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from powertui.data.model import PS_PER_S, Z95, Badge, Bools, Floats, Int64s, Pow
 from powertui.data.opened import Opened
 from powertui.data.tools.covered_time import CoveredTime, union
 from powertui.data.tools.rank_lateness import Lateness, t_quantile
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 _MIN_READINGS = 8  # fewer show no spread; chosen, not measured

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from powertui.data.energy import sensor as sensors
 from powertui.data.energy.counted_energy import combined
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import PS_PER_NS, Int64s, Mark, PowerOnTrace, PowerSeries
+from powertui.named_tuples import NamedTuple
 
 
 class MarkEnergy(NamedTuple):

@@ -9,7 +9,6 @@ without it Prometheus would show its last value for another five minutes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, Floats, Int64s, P
 from powertui.data.power.own_tables import OPENMETRICS_WATTS
 from powertui.data.window import Window
 from powertui.errors import UsageError
+from powertui.named_tuples import NamedTuple
 from powertui.plain import plain
 
 _MS_PER_S = 1000

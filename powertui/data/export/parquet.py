@@ -9,7 +9,7 @@ Python objects that refuse to be multiplied by a float.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from powertui.data.export.lines import Moments, Ticks
 from powertui.data.export.sheets import Batch, Cell, ExportColumn, PartialTicks, Shared, Sheet
 from powertui.data.model import UNKNOWN, Floats, Int64s
 from powertui.errors import UsageError
+from powertui.named_tuples import NamedTuple
 from powertui.plain import plain
 
 # Readers skip row groups by their smallest and largest value, and hold one group in memory.

@@ -13,7 +13,7 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from powertui.data.model import PS_PER_US, Epoch, ProcessKind, Step, Track
 from powertui.data.notes import Note
 from powertui.data.tools.sorted_columns import last_begun
 from powertui.data.window import Cut, Window
+from powertui.named_tuples import NamedTuple
 
 _TRAINING = 1  # process ids: the steps, the power, then the planes in their order
 _POWER = 2

@@ -7,7 +7,6 @@ that it is about, which is before the moment of its row by what its own sensor n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from powertui.data.energy import mixture
 from powertui.data.energy import sensor as sensors
 from powertui.data.model import PS_PER_S, Floats, Int64s, PowerKind, PowerOnTrace
 from powertui.data.tools.sorted_columns import begins_run
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -28,6 +27,7 @@ from powertui.data.export.sheets import (
 from powertui.data.model import Int64s, UInt32s
 from powertui.data.tools import op_stats
 from powertui.data.window import Cut, Window
+from powertui.named_tuples import NamedTuple
 
 
 def table(window: Window, what: str) -> Sheet:

@@ -6,13 +6,14 @@ Times are exact; what is unknown is None.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy.typing as npt
 
 from powertui.data.export.lines import Moments, Ticks
 from powertui.data.model import PS_PER_NS, PS_PER_S, UNKNOWN, Int64s, PowerOnTrace, Trace
 from powertui.data.window import Window
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 CHUNK_ROWS = 8192  # rows at a time: their columns stay in the cache

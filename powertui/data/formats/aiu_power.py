@@ -13,7 +13,6 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -35,6 +34,7 @@ from powertui.data.model import (
     UInt64s,
     Warn,
 )
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 __all__ = [

@@ -12,9 +12,9 @@ import functools
 import re
 from collections.abc import Mapping
 from pathlib import PurePath
-from typing import NamedTuple
 
 from powertui.data.formats import registry
+from powertui.named_tuples import NamedTuple
 
 RESULTS = {
     "overview_page.pb": "overview page",

@@ -16,7 +16,6 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -36,6 +35,7 @@ from powertui.data.model import (
     Track,
     TrackKind,
 )
+from powertui.named_tuples import NamedTuple
 
 _VALUE = "counter_value"
 

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from powertui.data.model import Bools, Int32s, Int64s, UInt8s
+from powertui.named_tuples import NamedTuple
 
 MORE, ODD, END, FULL = range(4)  # why a scan ended: json_scan.c says the same numbers
 NAME, CAT, PID, TID, DEVICE, STREAM, LONG_NAME = range(7)

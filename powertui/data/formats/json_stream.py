@@ -12,7 +12,9 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
+
+from powertui.named_tuples import NamedTuple
 
 # Larger than any sane item: Python would need ten times as much memory to hold it.
 MAX_ITEM = 8 << 20

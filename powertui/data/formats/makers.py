@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from powertui.data.model import Stat
+from powertui.named_tuples import NamedTuple
 
 _GPU = re.compile(r"(?:\d+ )?GPU ?(\d+)|Device (\d+)|(?:RANK \d+ )?DEVICE (\d+)(?:\.\d+)?<.*>")
 _HOST = re.compile(r"(?:\d+ )?CPU ((?:HIP|HSA|roctx|markers|functions).*)", re.IGNORECASE)

@@ -8,13 +8,14 @@ epochs, and counters of power.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
 from powertui.data.formats.json_stats import as_text, clean
 from powertui.data.formats.json_times import picoseconds
 from powertui.data.model import UNKNOWN, Clock, Epoch, Epochs, Int64s, Phase, Steps
+from powertui.named_tuples import NamedTuple
 
 # The processes that powertui writes: of steps and epochs, and of counters, windows and marks.
 PROCESSES = _TRAINING, _POWER = (1, 2)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from powertui.data.model import Bools, Int64s
+from powertui.named_tuples import NamedTuple
 
 
 class Slices(NamedTuple):

@@ -8,7 +8,8 @@ Only bytes are looked at here. What they mean is the machine's (`plain_pickle`).
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from powertui.named_tuples import NamedTuple
 
 _KEY = rb"h.|j.{4}"
 # By its first byte each value has one length only, so that no byte is looked at twice.

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from powertui.data.formats.pickle_containers import FoldedAway, ItemList, items_
 from powertui.data.formats.plain_pickle import PlainPickle
 from powertui.data.formats.stat_columns import wrap
 from powertui.data.model import Floats, Int32s, Int64s
+from powertui.named_tuples import NamedTuple
 
 # What events do, by the allocator's words. `free_requested` comes before `free_completed`, when no
 # stream uses the memory any more.

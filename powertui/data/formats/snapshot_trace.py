@@ -6,7 +6,6 @@ import math
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -47,6 +46,7 @@ from powertui.data.model import (
 )
 from powertui.data.model.allocations import AllocationTexts, AllocatorLog, MemorySegments
 from powertui.errors import UnreadableFile
+from powertui.named_tuples import NamedTuple
 
 _MAX_DEVICES = 1000  # no machine has more
 _MEMORY_TIMES = 4  # bytes of memory for each byte of a snapshot: 3.97 of the shortest records

@@ -19,7 +19,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import field
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from powertui.data.model import Floats, Int64s, ScalarSeries, Warn
 from powertui.data.packed import GrowingColumn
 from powertui.data.wire import schemas
 from powertui.errors import UnreadableFile
+from powertui.named_tuples import NamedTuple
 from powertui.opening import open_regular
 from powertui.value_types import dataclass
 

@@ -7,13 +7,13 @@ tensors of another form, malformed records) is reported by its row, for protobuf
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data import wire
 from powertui.data.model import NS_PER_S, Bools, Floats, Int64s
 from powertui.data.wire import FIXED32, FIXED64, LEN, VARINT
+from powertui.named_tuples import NamedTuple
 
 _SCALARS = b"scalars"
 _MAX_TAG_BYTES = 256  # chosen, not measured: a record with a longer tag goes through protobuf

@@ -8,7 +8,7 @@ import functools
 import os
 import struct
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from powertui.data.formats.filenames import split_events
 from powertui.data.formats.tfevents_records import wall_of
 from powertui.data.model import Int64s
 from powertui.data.wire.crc32c import crc32c, masked
+from powertui.named_tuples import NamedTuple
 from powertui.opening import open_regular
 
 _HEAD_BYTES = 1 << 14  # holds the header and the first records; a graph after them is not read

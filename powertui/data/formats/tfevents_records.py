@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from powertui.data import wire
 from powertui.data.model import NS_PER_S
 from powertui.data.wire.types import LEN
+from powertui.named_tuples import NamedTuple
 
 _GRAPHS = frozenset({0x22, 0x4A})  # fields graph_def and meta_graph_def: never parsed
 # numpy's form of TensorFlow's DataType numbers, for tensors that hold one number

@@ -12,7 +12,6 @@ relative to the session's start, except in lines that a collector forgot to shif
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
@@ -28,6 +27,7 @@ from powertui.data.model import PS_PER_NS, Aggregates, Clock, Events, ProcessKin
 from powertui.data.wire import windows
 from powertui.data.wire.stored import Stored
 from powertui.errors import FileChanged, UnreadableFile
+from powertui.named_tuples import NamedTuple
 
 NAME = "xplane"
 

@@ -8,13 +8,13 @@ counters of the bytes in use.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data import texts
 from powertui.data.model import Bools, Counter, Floats, Int64s, ProcessKind, StatColumn, Trace
 from powertui.data.model.allocations import AllocationTexts, AllocatorLog, TextPool
+from powertui.named_tuples import NamedTuple
 
 _TAKEN, _GIVEN_BACK = "MemoryAllocation", "MemoryDeallocation"
 _COUNTER_PROCESS = "memory"  # what counters of memory belong to

@@ -7,11 +7,11 @@ from __future__ import annotations
 import re
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import NamedTuple
 
 from powertui.data.formats import xplane_head
 from powertui.data.formats.filenames import split_events
 from powertui.data.logdir.entries import RunEntry
+from powertui.named_tuples import NamedTuple
 
 _S = 1_000_000_000
 _FOLDER = re.compile(r"^(\d{4})[_-](\d\d)[_-](\d\d)[_-](\d\d)[_-](\d\d)[_-](\d\d)$")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from powertui.data.formats.filenames import CERTAIN_RESULTS, MARKERS_FOLDER
 from powertui.data.model import Warn
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 # Of fewer hosts all is kept: what one of them holds is no part of the whole to save. Chosen.

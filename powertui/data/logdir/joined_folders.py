@@ -8,9 +8,9 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from powertui.data.logdir.programs import TrainedProgram, span_of
+from powertui.named_tuples import NamedTuple
 
 # Process ids are used again: the same one after more than a day is another program.
 _PROCESS_REUSE_NS = 86_400 * 1_000_000_000

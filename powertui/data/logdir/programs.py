@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from powertui.data.formats import filenames, tfevents_ends
 from powertui.data.formats.filenames import run_of
 from powertui.data.logdir.entries import EventFile
+from powertui.named_tuples import NamedTuple
 
 # A program that started later than this after another one is a training of its own, unless its
 # steps go on. Chosen, not measured.

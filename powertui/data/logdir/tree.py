@@ -15,12 +15,12 @@ from collections.abc import Iterator
 from dataclasses import field
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 from powertui.data import elsewhere
 from powertui.data.formats import filenames
 from powertui.data.gzip_stream import GZIP, GzipStream
 from powertui.data.model import Warn
+from powertui.named_tuples import NamedTuple
 from powertui.opening import open_for_reading
 from powertui.value_types import dataclass
 

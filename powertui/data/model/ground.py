@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from powertui.data.wire.types import Bools as Bools
 from powertui.data.wire.types import Floats as Floats
@@ -15,6 +14,7 @@ from powertui.data.wire.types import Int64s as Int64s
 from powertui.data.wire.types import UInt8s as UInt8s
 from powertui.data.wire.types import UInt32s as UInt32s
 from powertui.data.wire.types import UInt64s as UInt64s
+from powertui.named_tuples import NamedTuple
 from powertui.units import PS_PER_S as PS_PER_S
 from powertui.value_types import dataclass
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import field
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from powertui.data.model.ground import (
     Badge,
@@ -16,6 +16,7 @@ from powertui.data.model.ground import (
     worst_badge,
 )
 from powertui.data.packed import packs
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from powertui.data.model.arrows import Arrows
 from powertui.data.model.ground import Badge, Bools, Clock, Floats, Int64s, UInt32s, UInt64s, Warn
 from powertui.data.wire.stored import FileState
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 if TYPE_CHECKING:

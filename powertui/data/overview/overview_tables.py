@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -27,6 +26,7 @@ from powertui.data.tools.shares import Spread
 from powertui.data.tools.threads import Thread
 from powertui.data.tools.top_ops import Top
 from powertui.data.window import touches
+from powertui.named_tuples import NamedTuple
 
 _ALWAYS_LISTED = ("Input", "All others")  # categories that are listed even without any time
 

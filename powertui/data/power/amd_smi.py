@@ -6,7 +6,7 @@ Values stand with their unit; -w writes Unix seconds.
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Device, Scope, Sensor
@@ -16,6 +16,7 @@ from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
+from powertui.named_tuples import NamedTuple
 
 NAME = "amd-smi"
 UNITS_WRITTEN = True

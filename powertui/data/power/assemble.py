@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from powertui.data.model import (
 from powertui.data.power import column_times, shared_moments, steps_of_clock, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.steps_of_clock import Joined
+from powertui.named_tuples import NamedTuple
 
 _MAX_POWER_W = 1e9  # a gigawatt: beyond what one log can be of; chosen, not measured
 # A log whose first time is further from zero counts from something else than its own start. Chosen,

@@ -9,9 +9,9 @@ by `energy_tables`).
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from powertui.data.model import Badge, Scope
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 _JOULES_PER_KWH = 3.6e6

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from powertui.data.model import Bools, Device, Floats, Int64s, Scope
 from powertui.data.power import devices, long_tables, table, turns, units
 from powertui.data.power.cells import CodedTexts
 from powertui.data.power.naming_columns import MAX_NAMES, Key, naming_columns
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 MAX_CHANNELS = 4096  # more of them are no channels: a column that counts. Chosen, not measured

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from powertui.data.power import units
+from powertui.named_tuples import NamedTuple
 
 _CHECKED_ROWS = 10  # rows below a header that are looked at
 _MIN_DATA_SHARE = 0.8  # of them are data

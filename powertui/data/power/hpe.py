@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Scope, Sensor
@@ -18,6 +18,7 @@ from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
+from powertui.named_tuples import NamedTuple
 
 NAME = "hpe"
 UNITS_WRITTEN = True

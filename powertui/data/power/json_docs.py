@@ -7,10 +7,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from powertui.data.power import stamps
 from powertui.data.power.notes import Notes
+from powertui.named_tuples import NamedTuple
 
 # Documents that may be broken before reading ends: each costs a look at what follows, which may run
 # to the end; after fewer of them not every bracket is looked at. Chosen, not measured.

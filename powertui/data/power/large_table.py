@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from powertui.data.packed import GrowingColumn
 from powertui.data.power.cells import CodedTexts, FileCells, Shape, irregular, was_cut
 from powertui.data.power.notes import Notes
 from powertui.data.power.source import LogFile
+from powertui.named_tuples import NamedTuple
 
 PIECE = 1 << 20  # bytes that are parsed at once; chosen, not measured
 # Of many columns: pandas takes as long to begin each of them as for hundreds of its cells, but

@@ -12,7 +12,6 @@ What stands in parentheses are limits and means, not readings.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Scope, Sensor
@@ -22,6 +21,7 @@ from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
 from powertui.data.power.units import UNITS, Unit, scope_of, unit_of_symbol
+from powertui.named_tuples import NamedTuple
 
 NAME = "sensors"
 UNITS_WRITTEN = True

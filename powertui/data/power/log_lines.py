@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Sensor
@@ -21,6 +20,7 @@ from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
+from powertui.named_tuples import NamedTuple
 
 NAME = "log lines"
 UNITS_WRITTEN = True

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.model import Int64s
 from powertui.data.power import long_tables, table, units
 from powertui.data.power.cells import CodedTexts
+from powertui.named_tuples import NamedTuple
 
 # Names in one column of a table (half as many as it has rows, in a short one): more are no names.
 # A few more are let through where every row of a long table has its own. Chosen, not measured.

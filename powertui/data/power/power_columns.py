@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from powertui.data.power.picked_columns import PickedColumn, with_one_unit
 from powertui.data.power.time_signs import is_time
 from powertui.data.power.units import Unit
 from powertui.errors import UnreadableFile, UsageError
+from powertui.named_tuples import NamedTuple
 
 _NUMBERED_PART = re.compile(r"gpu|package|pkg|socket|node|psu|card", re.IGNORECASE)
 _MAX_PROBED_CELLS = 200  # of a column, that show its unit; chosen, not measured

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -38,6 +38,7 @@ from powertui.data.power.prometheus_labels import labeled_sensor, written_labels
 from powertui.data.power.source import LogFile
 from powertui.data.power.units import Unit
 from powertui.errors import UnreadableFile
+from powertui.named_tuples import NamedTuple
 
 NAME = "prometheus"
 # The exposition format: a name, labels, a value and perhaps a time; OpenMetrics adds exemplars

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -33,6 +32,7 @@ from powertui.data.power.source import LogFile
 from powertui.data.power.table_form import TableForm
 from powertui.data.power.units import UNITS, scope_of
 from powertui.errors import UnreadableFile
+from powertui.named_tuples import NamedTuple
 
 NAME = "rapl"
 # The CSV handler of pyJoules: one window a row, domains as columns.

@@ -11,7 +11,7 @@ import io
 import math
 import warnings
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from powertui.data.model import Bools, Floats, Int32s, Int64s
 from powertui.data.power import column_times, table, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.source import LogFile
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 if TYPE_CHECKING:

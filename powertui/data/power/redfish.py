@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import unquote
 
 from powertui.data.asked import LogColumns
@@ -19,6 +19,7 @@ from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
+from powertui.named_tuples import NamedTuple
 
 NAME = "redfish"
 UNITS_WRITTEN = True

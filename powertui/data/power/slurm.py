@@ -8,7 +8,6 @@ else the largest step's.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
 from powertui.errors import UnreadableFile
+from powertui.named_tuples import NamedTuple
 
 NAME = "slurm"
 # sacct rounds ConsumedEnergy for a person: 1.25M are joules.

@@ -12,7 +12,6 @@ tenths of watts or hundredths of kilowatts, and 43 may be any of them.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Scope, Sensor
@@ -22,6 +21,7 @@ from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
 from powertui.errors import UnreadableFile
+from powertui.named_tuples import NamedTuple
 
 NAME = "snmp"
 UNITS_WRITTEN = True

@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
 from powertui.data.power.time_signs import is_time
 from powertui.errors import UnreadableFile
+from powertui.named_tuples import NamedTuple
 
 NAME = "rows below times"
 TAKES_OPTIONS = True

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from powertui.data.power import written_times
+from powertui.named_tuples import NamedTuple
 
 _EPOCH = r"\d{9,10}(?:[.,]\d{1,9})?|\d{13}|\d{16}|\d{19}"
 _LEADING = re.compile(

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.model import NS_PER_S, Floats, Int32s, Int64s
 from powertui.data.power import column_times
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 # As the recorder notes it; less is how far apart two looks at two clocks can be.

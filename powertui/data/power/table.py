@@ -12,7 +12,7 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from powertui.data.power.cells import was_cut as was_cut
 from powertui.data.power.notes import Notes
 from powertui.data.power.source import LogFile
 from powertui.errors import UnreadableFile
+from powertui.named_tuples import NamedTuple
 
 DATE_TIME_READING = ("date", "time", "column 3")
 LARGE_TABLE_BYTES = 2 << 20  # bytes from which pandas is worth its import

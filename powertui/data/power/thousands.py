@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from powertui.data.power.cells import FileCells
 from powertui.data.power.notes import Notes
+from powertui.named_tuples import NamedTuple
 
 _CHECKED_CELLS = 2000  # cells of a column
 _POINTS = re.compile(r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+")

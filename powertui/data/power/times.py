@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
-from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from powertui.data.model import Clock, Int64s
 from powertui.data.power.column_times import TimeColumn
 from powertui.data.power.written_times import zone_offset
 from powertui.errors import UsageError
+from powertui.named_tuples import NamedTuple
 
 S = 1_000_000_000
 DAY = 86_400 * S

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
 from powertui.errors import UnreadableFile
+from powertui.named_tuples import NamedTuple
 
 NAME = "turbostat"
 PERIOD_S = 5  # turbostat's own default

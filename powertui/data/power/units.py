@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from powertui.data.model import Scope
+from powertui.named_tuples import NamedTuple
 
 Quantity = Literal["power", "energy"]
 

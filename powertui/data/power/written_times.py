@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import calendar
 import re
-from typing import NamedTuple
 
 from powertui.data.model import NS_PER_S
+from powertui.named_tuples import NamedTuple
 
 _MAX_TIME_CHARS = 80  # characters of a written time
 _ISO = re.compile(

@@ -15,12 +15,12 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.model import Int64s
 from powertui.data.run import zones
+from powertui.named_tuples import NamedTuple
 
 RUN_TIME = re.compile(r"^(\d{4})[_-](\d\d)[_-](\d\d)[_-](\d\d)[_-](\d\d)[_-](\d\d)(?:[_-](\d\d))?$")
 # A large capture takes longer to write: further than this from the folder's name an end is another

@@ -24,7 +24,6 @@ from collections.abc import Container, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -36,6 +35,7 @@ from powertui.data.logdir import RunEntry
 from powertui.data.model import NS_PER_S, PS_PER_NS, Clock, Steps, Trace
 from powertui.data.run import captures, zones
 from powertui.data.run.logged_epochs import from_logs
+from powertui.named_tuples import NamedTuple
 
 # Collecting, converting and writing a capture: seconds, more for large ones.
 _EXPORT_S = 5.0

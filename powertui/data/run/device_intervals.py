@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ from powertui.data.model import (
     TrackKind,
 )
 from powertui.data.run.stat_carriers import carried, stat_numbers, whole_numbers
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 _Time = TypeVar("_Time", np.int64, np.float64)

@@ -8,14 +8,13 @@ was handed over itself.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from powertui.data.by_number import places_among
 from powertui.data.model import Int32s, Int64s, Trace
 from powertui.data.run.device_intervals import host_lines
 from powertui.data.run.stat_carriers import carried, whole_numbers
+from powertui.named_tuples import NamedTuple
 
 _STATS = ("_pt", "_p", "_ct", "_c")
 # Consumers that began before a moment and may still hold it: they nest no deeper. Chosen, not

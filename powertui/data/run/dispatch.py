@@ -9,11 +9,11 @@ per process, and need not come out even.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.model import Events, Int32s, Int64s, ProcessKind, Steps, Trace
+from powertui.named_tuples import NamedTuple
 
 # A line that feeds the input pipeline is not the work of a step that runs on.
 _INPUT_LINE = re.compile(r"tf_data|iterator", re.IGNORECASE)

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import field
-from typing import NamedTuple, overload
+from typing import overload
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from powertui.data.run.grouping_events import (
 )
 from powertui.data.run.hand_overs import HandOver
 from powertui.data.run.stat_carriers import carried, stat_numbers
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 _NO_LABEL = np.iinfo(np.int32).max

@@ -10,7 +10,6 @@ hand-over each one answers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -38,6 +37,7 @@ from powertui.data.run.hand_overs import (
 )
 from powertui.data.run.row_numbers import KeyRows
 from powertui.data.run.stat_carriers import rows_named
+from powertui.named_tuples import NamedTuple
 
 _OF_NODES = ("_p", "_c", "_r", "_a", "step_num", "iter_num")  # what makes an event a node
 _MAKES = ("_pt", "_p", "_pid", "_r", "_a", "id", "iter_num", "step_num")

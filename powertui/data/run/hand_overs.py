@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.model import Bools, Int32s, Int64s
+from powertui.named_tuples import NamedTuple
 
 # A context with this many on both sides connects nothing with anything. Chosen, not measured.
 _CROWD_SIZE = 64

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.model import PS_PER_NS, Clock
+from powertui.named_tuples import NamedTuple
 
 _TRAIN = ("train", "training", "")
 # 52 days: their picoseconds fit an int64 many times over. Farther away it is another training.

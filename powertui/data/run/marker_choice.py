@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from powertui.data.run.candidates import AROUND, BESIDES, NONE, STEP_NAMES, Cand
 from powertui.data.run.device_intervals import DeviceWork, covered_ps
 from powertui.data.run.marks import EVALUATIONS, TRAINING, Marks
 from powertui.errors import UsageError
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 # What each property is worth in a score of at most 1. Chosen, not measured.

@@ -9,7 +9,6 @@ for findings, or for steps that took long.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from powertui.data.model import Bools, Clock, Epoch, Int32s, Int64s, Phase, Step
 from powertui.data.run.logged_epochs import LoggedEpoch, in_trace
 from powertui.data.run.marks import EVALUATIONS, PHASES, Marks
 from powertui.data.run.steps import StepsAndOthers
+from powertui.named_tuples import NamedTuple
 
 # A first step this many times the median is tracing and compiling. Chosen, not measured.
 _TRACING_TIMES_MEDIAN = 5

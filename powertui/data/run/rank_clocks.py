@@ -8,12 +8,11 @@ clocks is the one at which most ends meet.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from powertui.data.model import PS_PER_US, Z95, Int64s
 from powertui.data.run.rank_collectives import RankCalls
+from powertui.named_tuples import NamedTuple
 
 # Ends of one collective lie within this time of each other, while the clocks are compared.
 # In kineto_hta_ranks (128 ranks, all-to-all over InfiniBand) they were up to 0.33 ms apart.

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from powertui.data.model import (
     Trace,
     TrackKind,
 )
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 _OPERATIONS = (

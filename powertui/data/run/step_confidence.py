@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from powertui.data.run.candidates import NAMED, STEP_NAMES, in_marks
 from powertui.data.run.device_intervals import DeviceWork
 from powertui.data.run.marker_choice import MIN_COVERED, JudgedCandidate
 from powertui.data.run.step_rows import StepRows
+from powertui.named_tuples import NamedTuple
 
 # Scores nearer than this could go either way. Chosen, not measured.
 _CLOSE_SCORES = 0.1

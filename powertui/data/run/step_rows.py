@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from powertui.data.model import UNKNOWN, Bools, Int32s, Int64s
 from powertui.data.run import step_rounds
 from powertui.data.run.device_intervals import covered_ps, extents
 from powertui.data.run.marks import Marks
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 _DIGITS = re.compile(r"\d+")

@@ -9,14 +9,13 @@ draw it. What was given to steps by time alone draws no step.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from powertui.data.model import UNKNOWN, Bools, Int64s, StepsOn
 from powertui.data.run.assign import TIME, DrawnSteps, StepOfWork
 from powertui.data.run.device_intervals import DeviceWork, covered_ps, extents
 from powertui.data.run.step_rows import StepRows
+from powertui.named_tuples import NamedTuple
 
 # Of a step's stretch that its devices cover: with less they are apart. Chosen, not measured.
 _MIN_DEVICE_COVERAGE = 0.5

@@ -10,7 +10,7 @@ Callers want `epochs.mark`, which calls this and places the steps in epochs.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from powertui.data.run.marks import TRAINING, Marks
 from powertui.data.run.step_confidence import StepsEvidence
 from powertui.data.run.step_rows import StepRows
 from powertui.data.run.step_times import Times
+from powertui.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from powertui.data.run.device_work import HandOvers

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from powertui.data.model import NS_PER_S
 from powertui.errors import UsageError
+from powertui.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo

@@ -6,13 +6,12 @@ Each piece of advice names the page that shows more.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from powertui.data.tools import framework_advice
 from powertui.data.tools.breakdown import Breakdown
 from powertui.data.tools.framework import Framework
 from powertui.data.tools.shares import Shares
 from powertui.data.tools.top_ops import Sides
+from powertui.named_tuples import NamedTuple
 
 _INPUT_HIGH, INPUT_SOME = 0.20, 0.05
 _OUTPUT_HIGH, _OUTPUT_SOME = 0.20, 0.05

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from powertui.data.model import Int64s
 from powertui.data.model.allocations import AllocatorLog
+from powertui.named_tuples import NamedTuple
 
 
 class AllocationLives(NamedTuple):

@@ -7,12 +7,12 @@ allocates for another (`aten::empty` inside `aten::mul`) counts where nothing el
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.model import Bools, Int64s, Process, Trace, Track, UInt32s
 from powertui.data.model.allocations import AllocatorLog
+from powertui.named_tuples import NamedTuple
 
 _OPERATORS = frozenset(("cpu_op", "operator"))  # categories of operators, old and new
 _ALLOCATING = (

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from powertui.data.run.rank_collectives import (
 from powertui.data.table import Place, Result, Table
 from powertui.data.tools.registry import Question
 from powertui.data.window import touches
+from powertui.named_tuples import NamedTuple
 
 _ARGS = (*CALL_ARGS, "CollGroup", "Bytes")
 # IBM's AIU: "SenRdmaSend_82227 [sync=AllReduce_all_reduce_4_s0_r1_0] DmaO", "HCOLL…". Each is part

@@ -7,7 +7,6 @@ it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from powertui.data.columns import Column, int_column, text_column
 from powertui.data.model import Counter, Floats
 from powertui.data.table import Place, Result, Table
 from powertui.data.tools.registry import Question
+from powertui.named_tuples import NamedTuple
 from powertui.plain import plain
 
 _EMPTY = "This trace recorded no counters."

@@ -5,13 +5,13 @@ of them lies before a moment.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data import wire
 from powertui.data.model import Bools, Int64s
 from powertui.data.tools.sorted_columns import last_begun, rows_of_ranges
+from powertui.named_tuples import NamedTuple
 
 _NONE = np.empty(0, np.int64)
 _FIRST_MOMENT = np.iinfo(np.int64).min

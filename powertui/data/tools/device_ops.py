@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from powertui.data.tools import kernels, op_names, tensor_cores
 from powertui.data.tools.kernels import DeviceLine, KernelFacts
 from powertui.data.tools.sorted_columns import last_begun
 from powertui.data.window import touches
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 

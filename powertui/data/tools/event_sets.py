@@ -8,7 +8,6 @@ of how long such events are. (`op_stats` counts the parts inside, and self time.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from powertui.data.table import Fact, Place, Result, Table, if_missing
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.data.tools.registry import Question
 from powertui.data.window import lane_rows
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 PERCENTILES = (50, 90, 95, 99)

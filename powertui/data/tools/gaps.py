@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from powertui.data.model import Int64s, Trace
@@ -11,6 +9,7 @@ from powertui.data.tools import op_sums
 from powertui.data.tools.kernels import Kernels
 from powertui.data.tools.launches import Launches
 from powertui.data.window import lane_rows
+from powertui.named_tuples import NamedTuple
 
 # Between kernels that were queued one behind the other a device takes less than 30 µs
 # (docs/tools.md calls it the device's own pace; chosen, not measured).

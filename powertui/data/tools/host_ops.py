@@ -9,7 +9,6 @@ PyTorch says of each name what it is: TensorBoard's profiler sees neither, and s
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from powertui.data.tools.op_names import OpTable
 from powertui.data.tools.op_sums import exact
 from powertui.data.tools.sorted_columns import last_begun
 from powertui.data.window import touches
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 _EAGER_RUN = "EagerKernelExecute"

@@ -12,7 +12,6 @@ steps.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from powertui.data.opened import Opened, Profile
 from powertui.data.tools import breakdown
 from powertui.data.tools.breakdown import Breakdown
 from powertui.data.tools.registry import Question
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 # Of three or more members: TensorBoard's suggestions take a modified z score beyond 3.5 as an

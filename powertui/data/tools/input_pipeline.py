@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -27,6 +26,7 @@ from powertui.data.tools.event_types import EventType
 from powertui.data.tools.framework import Framework, framework_of
 from powertui.data.tools.registry import Question
 from powertui.data.window import touches
+from powertui.named_tuples import NamedTuple
 
 # Categories of ops, as TensorBoard's table names them.
 ENQUEUE = "Enqueue"

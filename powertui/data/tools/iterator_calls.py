@@ -9,13 +9,13 @@ child blocks its parent as far as their calls overlap.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data import wire
 from powertui.data.model import Bools, Int64s, ProcessKind, Trace
 from powertui.data.run.stat_carriers import whole_numbers
+from powertui.named_tuples import NamedTuple
 
 _MAX_DEPTH = 64  # of the iterators below a root; more than any pipeline has
 _HANDS = re.compile(r"^(\w+?)(Produce|Consume)$")

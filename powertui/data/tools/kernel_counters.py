@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from powertui.data.table import Place, Table
 from powertui.data.tools.registry import Question
 from powertui.data.tools.sorted_columns import ends_run, last_begun
 from powertui.data.window import touches
+from powertui.named_tuples import NamedTuple
 from powertui.plain import plain
 from powertui.value_types import dataclass
 

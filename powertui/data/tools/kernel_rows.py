@@ -9,7 +9,6 @@ whole nanoseconds, as the profiler's own table has them.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from powertui.data.model import PS_PER_NS, Int64s
 from powertui.data.opened import Profile
 from powertui.data.tools import device_ops, kernels, launches, op_names, tensor_cores
 from powertui.data.tools.kernels import KernelFacts
+from powertui.named_tuples import NamedTuple
 
 # Of one thread. Some collectors write what lay in memory instead of the figures.
 _MAX_REGISTERS = 1024

@@ -5,7 +5,6 @@ graphs that one call launched.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from powertui.data.tools.gaps import Gap, Idle
 from powertui.data.tools.kernels import DeviceLine, KernelFacts, Kernels
 from powertui.data.tools.launches import Launches, Queue
 from powertui.data.tools.registry import Question
+from powertui.named_tuples import NamedTuple
 
 _MAX_LISTED_GAPS = 100
 # A CUDA stream takes about 1,024 launches, then the call itself waits. The deepest queue of the

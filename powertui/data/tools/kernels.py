@@ -7,7 +7,7 @@ in every step. So each different set of facts is stored once, and an event holds
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from powertui.data.opened import Profile
 from powertui.data.run.device_intervals import work_tracks
 from powertui.data.tools import torch_links
 from powertui.data.window import touches
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 _CHUNK = 1 << 16  # events whose stats are read in one go; chosen, not measured

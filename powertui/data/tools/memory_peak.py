@@ -9,13 +9,13 @@ belongs to the step after the last that was named.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.asked import Compat
 from powertui.data.model import Bools, Int64s
 from powertui.data.model.allocations import AllocatorLog
+from powertui.named_tuples import NamedTuple
 
 # The converter's names for what came before the step: today, and in TensorFlow up to 2.x.
 BEFORE = "unused preallocated device memory"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from powertui.data.tools import allocation_steps, memory_peak, memory_tables
 from powertui.data.tools.allocation_views import AllocatorView, allocator_views
 from powertui.data.tools.memory_peak import Peak, PeakRow
 from powertui.data.tools.registry import Question
+from powertui.named_tuples import NamedTuple
 
 EMPTY = "This profile holds no events of an allocator."
 HOW = (

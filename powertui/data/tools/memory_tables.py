@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from powertui.data.tools import memory_peak
 from powertui.data.tools.allocation_views import AllocatorView
 from powertui.data.tools.memory_peak import PeakRow
 from powertui.data.tools.registry import Question
+from powertui.named_tuples import NamedTuple
 from powertui.plain import plain
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ of an operator timeline, and from how busy its overview says that the device was
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
@@ -27,6 +26,7 @@ from powertui.data.tools.recorded.neuron_tables import (
 )
 from powertui.data.tools.registry import Question
 from powertui.errors import UnreadableFile
+from powertui.named_tuples import NamedTuple
 
 _TITLE = "Neuron operators"
 _OVERVIEW = "Process Overview"  # how busy the device was

@@ -8,7 +8,6 @@ not wholly within known power has none.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from powertui.data.model import (
 from powertui.data.tools import op_sums
 from powertui.data.tools.op_stats import OpStats
 from powertui.data.window import touches
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 # Of an op's time that may be without power: ends of ops are rounded to the ns, stretches to the ps.

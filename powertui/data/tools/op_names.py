@@ -7,7 +7,6 @@ another form is a mark that a program or a runtime set, and no op.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from powertui.data import category, texts
 from powertui.data.asked import Compat
 from powertui.data.model import Bools, Int32s, Names
 from powertui.data.tools import launched_kinds
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 _DATASET = "Dataset"

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
-from typing import NamedTuple
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from powertui.data.tools.device_ops import DeviceOp
 from powertui.data.tools.op_costs import MIN_COSTED_SHARE
 from powertui.data.tools.registry import Question
 from powertui.data.tools.xla_ops import XlaOps
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 _MAX_CHILDREN = 100  # of one node, as TensorBoard keeps them

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -33,6 +32,7 @@ from powertui.data.tools.replicas import ReplicaRows
 from powertui.data.tools.sorted_columns import begins_run
 from powertui.data.tools.thread_time import EventTimes
 from powertui.data.window import lane_rows
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 _CHUNK_EVENTS = 1 << 16  # events summed together: their columns stay in the processor's cache

@@ -5,7 +5,6 @@ with it. Asked about the stretch of one event, it says what overlaps that event.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from powertui.data.model import Trace
 from powertui.data.table import Fact, Place, Result, Table
 from powertui.data.tools.registry import Question
 from powertui.data.window import Cut, window_summary
+from powertui.named_tuples import NamedTuple
 
 _MAX_ROWS = 10_000  # names on lines; those that share least are left out (chosen, not measured)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from powertui.data.tools.covered_time import NO_TIME, CoveredTime, union
 from powertui.data.tools.event_types import KINDS, MARK, NOTHING, EventType
 from powertui.data.tools.sorted_columns import among, begins_run, last_begun, rows_of_ranges
 from powertui.data.tools.typed_events import Typed
+from powertui.named_tuples import NamedTuple
 
 # Events that are swept in one go, where that many groups have so many. Chosen, not measured.
 _CHUNK_EVENTS = 1 << 17

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from powertui.data.opened import Profile
 from powertui.data.tools.covered_time import CoveredTime, joined, union
 from powertui.data.tools.op_stack import parents
 from powertui.data.tools.thread_time import FRAME_LINE_SUFFIX
+from powertui.named_tuples import NamedTuple
 
 _KINETO_FRAME = re.compile(r"^(?P<file>.+)\((?P<line>\d+)\): (?P<name>.+)$")
 _XPLANE_FRAME = re.compile(r"^\$(?P<file>.+):(?P<line>\d+) (?P<name>.+)$")

@@ -7,14 +7,13 @@ rank takes longer until the next is its lateness, and adds up over the kinds of 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from powertui.data.model import Floats, Int64s
 from powertui.data.opened import Opened
 from powertui.data.tools.activity import ActivityKind, activity_timeline
 from powertui.data.tools.rank_lateness import Lateness, LateRank, late_in, medians_of_others
+from powertui.named_tuples import NamedTuple
 
 # A kind of work is named as the cause where it explains so much of the wait.
 _MIN_CAUSE_SHARE = 0.8

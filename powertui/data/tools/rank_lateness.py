@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from powertui.data.model import PS_PER_US, Bools, Floats, Int64s
 from powertui.data.opened import Opened
 from powertui.data.run.rank_collectives import RankCalls, rank_calls
 from powertui.data.run.rank_matching import MatchedCollectives, match_ranks
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 # Neighbors share what made them late, so calls are judged by means of blocks of neighbors. Chosen:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from powertui.data.columns import Field, columns_of
 from powertui.data.model import Stat
@@ -16,6 +15,7 @@ from powertui.data.table import Fact, Result, Table
 from powertui.data.tools import environment
 from powertui.data.tools.framework import framework_of
 from powertui.data.tools.registry import Question
+from powertui.named_tuples import NamedTuple
 
 _MISSING = "not in this file"
 # What a reader of this page looks for, and what it is called where facts have it.

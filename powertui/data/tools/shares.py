@@ -5,7 +5,6 @@ that verdicts use.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from powertui.data.table import Place, Table
 from powertui.data.tools.breakdown import CATEGORIES, Breakdown
 from powertui.data.tools.event_types import EventType
 from powertui.data.tools.registry import Question
+from powertui.named_tuples import NamedTuple
 
 
 class Spread(NamedTuple):

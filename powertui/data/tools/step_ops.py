@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from powertui.data.tools import steps as step_tool
 from powertui.data.tools.op_stats import OpStats
 from powertui.data.tools.registry import Question
 from powertui.data.tools.replicas import without_replica
+from powertui.named_tuples import NamedTuple
 
 REFERENCES = 9  # steps that tell what is usual
 _LISTED = 500

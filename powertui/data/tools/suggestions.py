@@ -7,11 +7,11 @@ known.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from powertui.data.tools import framework_advice
 from powertui.data.tools.advice import Advice, percent
 from powertui.data.tools.framework import Framework
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 

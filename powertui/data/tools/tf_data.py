@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
@@ -28,6 +27,7 @@ from powertui.data.tools.tf_data_pipelines import (
     suggestion,
 )
 from powertui.data.window import touches
+from powertui.named_tuples import NamedTuple
 
 
 def answer(question: Question) -> Result:

@@ -6,12 +6,12 @@ Of each call of a root the blocking iterator with the most time of its own is th
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.model import PS_PER_US, Int64s, Trace
 from powertui.data.tools.iterator_calls import IteratorCalls
+from powertui.named_tuples import NamedTuple
 
 SLOW_CALL_PS = 50 * PS_PER_US  # a call of a root that takes longer holds the program up
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.model import Int64s, Process, ProcessKind, Trace, Track
 from powertui.data.window import touches
+from powertui.named_tuples import NamedTuple
 
 FRAME_LINE_SUFFIX = " Python"  # "thread 7 (python) Python" holds the frames of "thread 7 (python)"
 

@@ -4,8 +4,6 @@ device tells.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from powertui.data import category
@@ -14,6 +12,7 @@ from powertui.data.model import Bools, ProcessKind, Trace, Track
 from powertui.data.run.stat_carriers import rows_named
 from powertui.data.tools.covered_time import CoveredTime, joined
 from powertui.data.window import lane_rows
+from powertui.named_tuples import NamedTuple
 
 
 class Thread(NamedTuple):

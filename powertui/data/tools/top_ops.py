@@ -7,7 +7,6 @@ And what both sides come to: which part of the ops ran where, and how much of th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from powertui.data.tools import (
 from powertui.data.tools.device_ops import DeviceOps
 from powertui.data.tools.host_ops import HostOps
 from powertui.data.tools.replicas import without_replica
+from powertui.named_tuples import NamedTuple
 
 SHOWN = 10
 _LOOKED_AT = 400  # names, where nothing says which are ops

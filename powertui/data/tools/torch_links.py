@@ -9,7 +9,6 @@ are added as TraceLens adds them, whose tables these are held against: in double
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -32,6 +31,7 @@ from powertui.data.opened import Profile
 from powertui.data.run.device_intervals import furthest
 from powertui.data.run.stat_carriers import whole_numbers
 from powertui.data.tools.sorted_columns import among, begins_run
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 OPERATORS = frozenset(("cpu_op", "operator"))

@@ -7,8 +7,6 @@ operators it called, so those do not add up. Collectives are no operator's work.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from powertui.data.columns import Column, text_column
@@ -18,6 +16,7 @@ from powertui.data.tools import torch_links, torch_work
 from powertui.data.tools.registry import Question
 from powertui.data.tools.torch_categories import call_category, category_of
 from powertui.data.tools.torch_links import DeviceStreams, Links, covered_by
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 

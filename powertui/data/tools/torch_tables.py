@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from powertui.data.tools import launched_kinds, torch_links, torch_work
 from powertui.data.tools.registry import Question
 from powertui.data.tools.torch_categories import call_category, category_of
 from powertui.data.tools.torch_links import COPIES, SETS, Links, covered
+from powertui.named_tuples import NamedTuple
 
 
 def gpu_timeline(question: Question) -> Result:

@@ -10,7 +10,6 @@ computes as long as the fastest core needs, the rest is waiting for the others.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from powertui.data.tools.covered_time import CoveredTime, joined
 from powertui.data.tools.event_types import EventType
 from powertui.data.tools.kernels import DeviceLine, KernelFacts
 from powertui.data.tools.sorted_columns import last_begun
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 _CORE = re.compile(r"/device:TPU:(\d+)$")

@@ -4,8 +4,6 @@ more.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from powertui.data.asked import Compat
@@ -33,6 +31,7 @@ from powertui.data.tools.event_types import (
     tpu_kind,
 )
 from powertui.data.tools.sorted_columns import begins_run, ends_run
+from powertui.named_tuples import NamedTuple
 
 # Annotations that PyTorch sets itself: around code that works, and records no event of its own.
 _WORKING_ANNOTATIONS = ("Optimizer.", "enumerate(DataLoader)")

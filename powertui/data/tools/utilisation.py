@@ -9,7 +9,6 @@ bound, and is reported as one. Only ops without others inside count, so that not
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from powertui.data.tools.op_costs import MIN_COSTED_SHARE, missing_costs, missin
 from powertui.data.tools.registry import Question
 from powertui.data.tools.suggestions import Signals
 from powertui.data.tools.tpu_cores import TpuSteps
+from powertui.named_tuples import NamedTuple
 
 _ALLOCATORS = ("bytes_allocated", "bytes_reserved", "bytes_available")
 _COLLECTIVES = ("all-reduce", "all-gather", "reduce-gather")

@@ -11,9 +11,9 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from powertui.data.training.placed_training import PlacedTraining
+from powertui.named_tuples import NamedTuple
 
 _MARK = re.compile(r"check ?point|ckpt|\bsav(?:e|ed|ing)\b", re.IGNORECASE)
 _FILE = re.compile(

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from powertui.data.columns import Field, columns_of
 from powertui.data.energy.measured_energy import Energy
@@ -20,6 +19,7 @@ from powertui.data.training.estimator_spans import EstimatorSpan, estimator_span
 from powertui.data.training.stretches import KINDS, PAUSE, STARTING, TRAINING, VALIDATION
 from powertui.data.training.training import Training
 from powertui.data.training.training_energy import TrainingEnergy, training_energy
+from powertui.named_tuples import NamedTuple
 
 # What each kind of stretch is called here.
 _NAMES = {

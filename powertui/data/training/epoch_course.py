@@ -10,7 +10,6 @@ one of them changes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from powertui.data.energy.findings.noise import calm
 from powertui.data.energy.robust_stats import MEDIAN_ERROR, rounding_sigma, spread
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats, Int64s
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 # Cells of an epoch at least and at most. This and the others here are chosen, not measured.

@@ -7,7 +7,6 @@ others' power shows, where the number of steps is known.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from powertui.data.training.placed_training import PlacedTraining
 from powertui.data.training.stretches import KINDS, TRAINING
 from powertui.data.training.training_on_axis import TrainingOnAxis
 from powertui.data.training.training_parts import TrainedEpoch, bounded_epochs
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 # Of an epoch's steps: power alone tells batches no closer. This and the others here are chosen, not

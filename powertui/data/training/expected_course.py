@@ -9,8 +9,6 @@ how alike pauses are, where the log is placed.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from powertui.data.energy.findings.noise import calm
@@ -30,6 +28,7 @@ from powertui.data.training.epoch_course import epoch_course, usual_length
 from powertui.data.training.epoch_ends import EpochEnds, epoch_ends
 from powertui.data.training.kind_levels import MIN_READINGS, kind_levels
 from powertui.data.training.stretches import KINDS, PAUSE, STARTING, VALIDATION, Stretches
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 # This and the others here are chosen, not measured.

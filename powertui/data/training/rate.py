@@ -14,13 +14,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.formats.filenames import MARKERS_FOLDER
 from powertui.data.model import PS_PER_NS, UNKNOWN, Int64s, Mark, ScalarSeries, Steps
 from powertui.data.training.training_parts import NO_RATE, Rate, ScalarStrip
+from powertui.named_tuples import NamedTuple
 
 _MIN_RATE_RECORDS = 4  # records that tell a rate
 # Of the records of a tag: so many grow, or are on the main tag's line, but for a few restarts.

@@ -11,13 +11,13 @@ profiles number the steps, that holds within them; of the rest its epochs are al
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.model import NS_PER_S, Bools, Floats, Int64s
 from powertui.data.run.logged_epochs import LOGGED_NS
 from powertui.data.training.training_parts import Rate, TrainedEpoch, bounded_epochs
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 TRAINING, VALIDATION, PAUSE, STARTING = "training", "validation", "pause", "starting"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from powertui.data.model import PS_PER_S, Clock, PowerOnTrace, PowerSeries, Step
 from powertui.data.texts import NoNames
 from powertui.data.training.machines import TrainingPower
 from powertui.data.training.training_on_axis import TrainingOnAxis
+from powertui.named_tuples import NamedTuple
 
 _UNPLACED_RANK = 2  # of `main_log.placement_rank`: of no channel at all
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from powertui.data.model import NS_PER_S, Floats, Int64s
 from powertui.data.packed import packed_column, packs
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 if TYPE_CHECKING:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from powertui.data.energy import energy_rows
 from powertui.data.energy.energy_rows import EnergyRow
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import PS_PER_S
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 # Phases that are shorter get no row, and none in which they are named. Chosen, not measured.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,7 @@ from powertui.data.wire.types import (
     empty,
     places,
 )
+from powertui.named_tuples import NamedTuple
 
 INTERFACE = 4  # of scan/module.c; counted up with every change of what its functions take or give
 if (

@@ -12,12 +12,12 @@ import os
 import weakref
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.wire.types import Bytes
 from powertui.errors import FileChanged
+from powertui.named_tuples import NamedTuple
 
 _MAX_READ = 1 << 30  # Linux reads no more than 2 GiB at once
 

@@ -8,10 +8,12 @@ here: what was read before the trouble is given, and `bad` is the byte where it 
 from __future__ import annotations
 
 import mmap
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from powertui.named_tuples import NamedTuple
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]  # the file, or a part of it
 Int64s: TypeAlias = npt.NDArray[np.int64]

@@ -9,13 +9,13 @@ is jumped over and never read.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data import wire
 from powertui.data.wire.stored import Stored
 from powertui.data.wire.types import Bytes, Hop, Int64s, PickedFields, RawStat
+from powertui.named_tuples import NamedTuple
 
 WINDOW = 1 << 20
 _OUTLINE = 1 << 16  # of a message whose payloads are jumped over

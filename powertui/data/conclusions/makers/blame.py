@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from powertui.data.tools.name_classes import NameClass, name_classes
 from powertui.data.tools.python_frames import without_lightning
 from powertui.data.tools.thread_time import FRAME_LINE_SUFFIX
 from powertui.data.tools.wall_time import WallTime
+from powertui.named_tuples import NamedTuple
 from powertui.plain import plain
 from powertui.value_types import dataclass
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from powertui.data.tools import wall_time
@@ -12,6 +10,7 @@ from powertui.data.tools.breakdown import Breakdown
 from powertui.data.tools.event_types import EventType
 from powertui.data.tools.registry import Question
 from powertui.data.tools.shares import Shares
+from powertui.named_tuples import NamedTuple
 
 # What a breakdown counts as copies, or as waiting for input.
 _COUNTED = (

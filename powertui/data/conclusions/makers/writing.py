@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
@@ -13,6 +11,7 @@ from powertui.data.opened import Profile
 from powertui.data.tools.covered_time import CoveredTime, union
 from powertui.data.tools.name_classes import NameClass, name_classes
 from powertui.data.tools.wall_time import WallTime
+from powertui.named_tuples import NamedTuple
 
 # Compiled functions, and the updates of weights with which a step without them ends.
 _UPDATE = ("ResourceApply", "AssignSubVariableOp")

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from powertui.data.energy.findings.noise import Noise
 from powertui.data.energy.findings.placed_search import FoundLoads
 from powertui.data.energy.findings.readings import SensorReadings
 from powertui.data.model import Bools, Floats, Int64s
+from powertui.named_tuples import NamedTuple
 
 _WATTS = (
     1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0, 70.0, 100.0, 150.0, 200.0, 300.0, 500.0,

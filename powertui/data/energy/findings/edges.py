@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from powertui.data.energy.findings.power_stretch import Box
 from powertui.data.energy.findings.readings import SensorReadings, readings_subset
 from powertui.data.energy.robust_stats import TAILS
 from powertui.data.model import Bools, Floats, Int64s
+from powertui.named_tuples import NamedTuple
 
 # Places of each edge that are weighed. Chosen, not measured.
 _EDGE_PLACES = 40

@@ -8,7 +8,6 @@ step. First steps that traced, and what lies around an epoch's steps, are not co
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from powertui.data.energy.fold import Folded
 from powertui.data.energy.robust_stats import MEDIAN_TO_SIGMA
 from powertui.data.energy.scan import ScannedStretch
 from powertui.data.model import PS_PER_S, Bools, Epochs, Floats, PowerOnTrace, Steps
+from powertui.named_tuples import NamedTuple
 
 
 class Unlike(NamedTuple):

@@ -9,8 +9,6 @@ sensor (its window, its place on the trace) is doubt as well, wherever the expec
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from powertui.data.energy.findings import reading_windows
@@ -30,6 +28,7 @@ from powertui.data.energy.robust_stats import (
 )
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 # Readings that a level needs. Chosen, not measured.

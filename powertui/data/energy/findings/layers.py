@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -32,6 +31,7 @@ from powertui.data.energy.findings.readings import (
 )
 from powertui.data.energy.robust_stats import noise_floor, spread
 from powertui.data.energy.samples import Samples
+from powertui.named_tuples import NamedTuple
 
 # Readings that are looked at together. This and the others here are chosen, not measured.
 _MAX_READINGS_TOGETHER = 4000

@@ -5,7 +5,7 @@ Stalls, shifts and drifts, with one epoch or none.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from powertui.data.energy.expected_work import TRACING_STEP_FACTOR
 from powertui.data.energy.findings.finding_rules import MIN_STRETCH_SHARE
 from powertui.data.energy.robust_stats import MEDIAN_TO_SIGMA
 from powertui.data.model import PS_PER_S, Bools, Floats, Int64s, Steps
+from powertui.named_tuples import NamedTuple
 
 # Steps that show what is usual. This and the others here are chosen, not measured.
 _MIN_STEPS = 20

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from powertui.data.energy.findings.power_stretch import Box, one_load
 from powertui.data.energy.findings.readings import SensorReadings, covered_share
 from powertui.data.energy.robust_stats import noise_floor, spread
 from powertui.data.model import Bools, Floats
+from powertui.named_tuples import NamedTuple
 
 # Stretches that are clearly apart: if there are more, the noise has such tails. This and the others
 # here are chosen, not measured.

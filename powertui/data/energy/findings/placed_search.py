@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from powertui.data.energy.findings.reading_windows import WindowPrior
 from powertui.data.energy.findings.readings import Expectation
 from powertui.data.energy.samples import Samples
 from powertui.data.model import NS_PER_S, PS_PER_S, Z95, Floats, PowerKind, PowerOnTrace
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 # The share of the weight of all places at which a stretch must be found. Chosen, not measured.

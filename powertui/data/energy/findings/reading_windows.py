@@ -10,13 +10,13 @@ cut off.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.energy.findings.noise import noise_of
 from powertui.data.energy.robust_stats import quantile_of_column, spread
 from powertui.data.model import Floats
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from powertui.data.energy.findings.power_stretch import Box, one_load
 from powertui.data.energy.findings.readings import SensorReadings, covered_share, readings_subset
 from powertui.data.energy.robust_stats import noise_floor, spread
 from powertui.data.model import Bools, Floats, Int64s
+from powertui.named_tuples import NamedTuple
 
 # The chance that noise alone shows one stretch anywhere in the recording: the promise to the user.
 # At half and at twice this, nothing changes in docs/energy-evidence.md.

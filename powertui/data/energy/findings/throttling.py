@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -28,6 +27,7 @@ from powertui.data.model import (
     PowerSeries,
     Steps,
 )
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 _THROTTLED = "throttled: "  # how the recorder names such windows: "throttled: CHANNEL (REASON)"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -56,6 +55,7 @@ from powertui.data.model import (
     Steps,
     Trace,
 )
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 # Where the place of the log is open by more than ± this, nothing is promised. Chosen.

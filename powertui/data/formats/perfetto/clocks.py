@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import bisect
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from powertui.data.model import Clock, Int64s
+from powertui.named_tuples import NamedTuple
 
 _REALTIME, BOOTTIME = 1, 6
 _FIRST_SEQUENCE_CLOCK = 64  # clock ids from here on belong to one sequence

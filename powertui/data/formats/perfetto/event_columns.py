@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import field
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +19,7 @@ from powertui.data.formats.perfetto.packets import Packets, slices
 from powertui.data.formats.source import OpenedFile
 from powertui.data.model import Bools, Floats, Int64s, UInt64s
 from powertui.data.wire import FIXED64, LEN, VARINT, PickedFields
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 _EVENT_BYTES = 400  # memory of an event while it is read

@@ -5,11 +5,10 @@ The parts of a key are columns: the sequence, where there is one the number, and
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from powertui.data.model import Int64s
+from powertui.named_tuples import NamedTuple
 
 
 class Definitions(NamedTuple):

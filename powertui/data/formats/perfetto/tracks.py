@@ -8,9 +8,10 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from powertui.data.formats.json_stats import clean
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 _MAX_PARENTS = 32  # above a track; more of them are a circle

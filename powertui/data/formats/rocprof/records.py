@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +12,7 @@ import pandas as pd
 from powertui.data.formats import stat_columns
 from powertui.data.formats.json_stats import clean, stat
 from powertui.data.model import Stat, StatColumn, UInt64s
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 KERNELS = "kernels"

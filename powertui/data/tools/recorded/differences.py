@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from powertui.data.columns import Column, Field, Value, columns_of
 from powertui.data.table import Fact, Result, Table
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 # Sums of doubles in another order differ in their last digits: 1e-12 in the profiles at hand.

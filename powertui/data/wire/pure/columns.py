@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from powertui.data.wire.pure import fields
@@ -16,6 +14,7 @@ from powertui.data.wire.types import (
     UInt8s,
     UInt32s,
 )
+from powertui.named_tuples import NamedTuple
 
 
 def blocks(duration: Int64s) -> tuple[Int64s, UInt8s]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +18,7 @@ from powertui.data.wire.types import (
     Int64s,
     PickedFields,
 )
+from powertui.named_tuples import NamedTuple
 
 BATCH = 1 << 15  # records decoded at once: their columns stay in the processor's cache
 MIN_VECTOR_RECORDS = (
