@@ -12,7 +12,7 @@ _OBJECTS_BEFORE_COLLECTING = 20_000  # chosen: 5 collections in `demo --report`,
 
 
 def main() -> int:
-    """The version, or whatever else the command line asks for."""
+    """The version, the help page, or whatever else the command line asks for."""
     message = too_old()  # this file, __init__.py and import_path.py are readable for older Pythons
     if message:
         print(message, file=sys.stderr)
@@ -27,6 +27,13 @@ def _answer() -> int:
     if sys.argv[1:] == ["--version"]:
         print(f"powertui {__version__}")
         return 0
+    if sys.argv[1:] in (["--help"], ["-h"]):
+        from powertui import help_page
+
+        page = help_page.tell()
+        if page:
+            print(page, end="")
+            return 0
     import gc
 
     # Nearly all that a start makes stays: looking for garbage after every 700 objects found none,

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
-import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from powertui import help_page
 from powertui.errors import UsageError
 
 _REQUIRED = re.compile(r"^the following arguments are required: (.+)$")
@@ -21,31 +20,17 @@ _BAD_VALUE = re.compile(r"^argument (\S+): invalid \S+ value: (.+)$", re.DOTALL)
 
 # What stands for `--` between two groups of paths, which argparse would drop. No path has a NUL.
 GROUP_MARK = "\0--"
-# As in argparse: where nothing tells how wide the terminal is, and what its right side stays free.
-_USUAL_WIDTH, _MARGIN = 80, 2
 _GROUPING_VERBS = ("compare",)
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """As wide as the terminal, like argparse's own, which imports `shutil` with all its archives
-    to find that out, for every command.
-    """
+    """As wide as the terminal, with its lines broken at blanks, as `powertui --help` is."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, width=_terminal_width() - _MARGIN)
+        super().__init__(prog, width=help_page.terminal_width() - help_page.MARGIN)
 
-
-def _terminal_width() -> int:
-    """Columns, as `shutil.get_terminal_size` finds them."""
-    columns = os.environ.get("COLUMNS", "")
-    if columns.isdecimal() and int(columns) > 0:
-        return int(columns)
-    if sys.__stdout__ is None:
-        return _USUAL_WIDTH
-    try:
-        return os.get_terminal_size(sys.__stdout__.fileno()).columns or _USUAL_WIDTH
-    except (ValueError, OSError):  # closed, or no terminal
-        return _USUAL_WIDTH
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return help_page.broken(text.split(), width)
 
 
 class Parser(argparse.ArgumentParser):

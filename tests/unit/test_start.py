@@ -173,18 +173,19 @@ def test_garbage_is_collected_again_once_there_is_a_picture() -> None:
 # without power needs none that place it, share it out or look for what is unusual in it. Two to four
 # came of dividing checks, the list of runs and packed columns by idea, with nothing new in them; one
 # or two more of giving the arguments about windows and about sensors a file each (2026-11-28).
+# With `__main__`, three modules by which classes are made cheaply, and the words of help.
 COMMANDS = {
-    "--help": (26, 1),
-    "sensors": (45, 1),  # and where lines end
-    "doctor RUN": (144, 20),
-    "report RUN --tool kernel_stats": (178, 22),
+    "--help": (10, 0),
+    "sensors": (49, 1),  # and where lines end
+    "doctor RUN": (147, 20),
+    "report RUN --tool kernel_stats": (181, 22),
     # The power beside a training, the start of a session, and the account of a trace apart from how
     # it is made; the fit of short pauses; and what parts of a program are for, which two findings
     # ask.
-    "report RUN --json": (336, 132),  # where lines end, and when a training began
-    "energy DEMO": (316, 188),  # those, and what a server of power is asked
+    "report RUN --json": (340, 132),  # where lines end, and when a training began
+    "energy DEMO": (319, 188),  # those, and what a server of power is asked
     # one more, which tells what ops of XLA cost
-    "demo --report": (381, 178),
+    "demo --report": (385, 178),
 }
 
 
@@ -199,8 +200,9 @@ def test_a_command_imports_what_it_needs(command: str, data: Path) -> None:
     demo = ROOT / "powertui" / "demo"
     words = [{"RUN": str(run), "DEMO": str(demo)}.get(word, word) for word in command.split()]
     code = (
-        "import contextlib, sys; from powertui import cli\n"
-        f"with contextlib.suppress(SystemExit): cli.main({words!r})\n"
+        "import sys; from powertui.__main__ import main\n"
+        f"sys.argv = ['powertui', *{words!r}]\n"
+        "main()\n"
         "print('\\n' + ' '.join(sys.modules))"
     )
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -214,5 +216,5 @@ def test_a_command_imports_what_it_needs(command: str, data: Path) -> None:
         name for name in found if any(part in name for part in (".energy", ".training", ".power"))
     ]
     most, most_about_power = COMMANDS[command]
-    assert 20 < len(found) <= most
+    assert 0 < len(found) <= most, len(found)
     assert len(about_power) <= most_about_power
