@@ -19,10 +19,10 @@ _MIN_WIDTH = 60
 def tell() -> str:
     """The page for this terminal; "" where it is too narrow for this."""
     columns = terminal_width()
-    return "" if columns < _MIN_WIDTH else page(columns - MARGIN)
+    return "" if columns < _MIN_WIDTH else _page(columns - MARGIN)
 
 
-def page(room: int) -> str:
+def _page(room: int) -> str:
     """The page in lines of so many cells."""
     # Imported late: the parser, from which it is written, stands on this file.
     from powertui import help_words
