@@ -49,3 +49,14 @@ def test_two_recordings_far_apart_are_measured_but_not_told_apart() -> None:
         "Cannot tell whether a step takes longer: these two recordings differ by 180 ms "
     )
     assert "but two runs of one program may differ as much." in words
+
+
+def test_a_part_many_times_the_difference_is_not_its_source() -> None:
+    step = figure(step_figures.STEP.name, 0.0201, FigureVerdict.CANNOT_TELL, Basis.NONE)
+    causes = (
+        Cause(BY_CATEGORY, "Between steps", 0.0036, 36.0, None),
+        Cause(BY_CATEGORY, "Host compute", -0.0035, -35.0, None),
+    )
+    assert answer(Matched((step,), ()), causes, Counts(1, 1, same_run=False)).endswith(
+        "it is the sum of parts that nearly cancel, among them Between steps (+3.6 ms)."
+    )
