@@ -195,7 +195,10 @@ def judge(clock: ClockOffset | None, readings: OffsetWeights | None, data: Sampl
         if by_readings.share_of(best) >= _RULES.min_reading_weight:
             verdict = _sure(clock, best, sure_s)
             by_s = max(clock.kind.believed_s, _RULES.min_vague_s)
-            is_overruled = not clock.lo_s - by_s <= verdict.offset_s <= clock.hi_s + by_s
+            is_overruled = (
+                verdict.status == "clock corrected"
+                and not clock.lo_s - by_s <= verdict.offset_s <= clock.hi_s + by_s
+            )
             if is_overruled and not (readings.may_overrule and readings.is_confirmed):
                 # A log of another run, of which a part meets this one, fits somewhere, too.
                 return _ambiguous(posterior, sure_s)
@@ -275,7 +278,7 @@ def _with_clock_on_grid(readings: OffsetWeights, clock: ClockOffset | None) -> O
 
 
 def _without_clock(readings: OffsetWeights, posterior: _Posterior, sure_s: float) -> Verdict:
-    if not readings.is_confirmed:
+    if not (readings.is_confirmed and readings.may_overrule):
         return _ambiguous(posterior, sure_s)
     lo, hi = posterior.interval(TAILS)
     if hi - lo - posterior.newer_s - posterior.older_s <= 2 * sure_s:

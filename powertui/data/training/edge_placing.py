@@ -133,9 +133,13 @@ def _weights_of_edges(
     if len(data) < _MIN_SAMPLES or hi <= lo:
         return "log and training do not overlap enough at any offset"
     longest_mean_s = _EPOCH_SHARE * (last - first) / max(len(training.epochs), 1)
-    return edge_matching.offset_weights(
+    weights = edge_matching.offset_weights(
         data=data, edges=edges, shares=shares, range_s=(lo, hi), longest_mean_s=longest_mean_s
     )
+    if not training.epochs and len(edges) == 2 and not isinstance(weights, str):
+        # A loop may have compiled before its first record and evaluated after its last one.
+        return weights._replace(may_overrule=False)
+    return weights
 
 
 def place_by_edges(

@@ -16,7 +16,11 @@ from powertui.data.energy.edge_matching import (
 from powertui.data.model import NS_PER_S
 from powertui.data.training.stretches import KINDS, TRAINING, Stretches
 from powertui.data.training.training_records import TrainingRecords
-from powertui.data.training.training_start import stretches_from_start, training_start
+from powertui.data.training.training_start import (
+    stretches_from_start,
+    training_start,
+    usual_interval_ns,
+)
 
 # Power rises and falls as steps begin and end; what else changes may do either.
 # Of what lies between the first and last record: so long before and after them it may have run.
@@ -29,6 +33,8 @@ def expected_edges(training: TrainingRecords, base_ns: int) -> ExpectedEdges | N
     """The edges of a training in s from `base_ns`; None where fewer than two are known."""
     if len(training.records) > 2:
         moments = _of_stretches(stretches_from_start(training), begun=bool(training.epochs))
+        if not moments:
+            moments = _of_loop(training)
     else:
         moments = _of_epochs(training)
     if len(moments) < 2:
@@ -63,11 +69,26 @@ def _of_epochs(training: TrainingRecords) -> list[tuple[int, int, float, int]]:
     return moments
 
 
+def _of_loop(training: TrainingRecords) -> list[tuple[int, int, float, int]]:
+    """Of a loop that logs every few steps: it began and ended within one interval of its records.
+
+    It may have waited, compiled or evaluated there, too, so these edges are no better than that.
+    """
+    at, half = stretches_from_start(training).edges()
+    usual_ns = usual_interval_ns(training.rate)
+    if len(at) < 2 or not usual_ns:
+        return []
+    half_ns = usual_ns // 2
+    return [
+        (int(at[0]), int(half[0]) + half_ns, _RISES, START),
+        (int(at[-1]) + half_ns, half_ns, _FALLS, END),
+    ]
+
+
 def _of_stretches(stretches: Stretches, *, begun: bool) -> list[tuple[int, int, float, int]]:
     """`begun`: the records contain when the training began, not only its first record."""
     at, half = stretches.edges()
-    # A loop that logs every few steps began before its first record and ended after its last one:
-    # those two alone tell nothing.
+    # A loop that logs every few steps began before its first record and ended after its last one.
     if len(at) < (2 if begun else 4):
         return []
     open_ns = 0 if begun else round(_OPEN_SHARE * int(at[-1] - at[0]))

@@ -6,7 +6,7 @@ import numpy as np
 
 from powertui.data.model import NS_PER_S
 from powertui.data.training.stretches import KINDS, TRAINING, Stretches
-from powertui.data.training.training_parts import Moment, bounded_epochs
+from powertui.data.training.training_parts import Moment, Rate, bounded_epochs
 from powertui.data.training.training_records import TrainingRecords
 
 # A first epoch compiles and fills caches. One that seems to have taken more than so many of the
@@ -81,9 +81,7 @@ def _first_record(training: TrainingRecords) -> tuple[int | None, int]:
         return first.end.ns, int(np.median(lengths))
     if len(rate) < _MIN_RECORDS or rate.within:
         return None, 0
-    gaps = np.diff(rate.at_ns)[rate.goes_on[1:]]
-    usual_ns = int(np.median(gaps)) if len(gaps) else 0
-    return int(rate.at_ns[0]), usual_ns
+    return int(rate.at_ns[0]), usual_interval_ns(rate)
 
 
 def _first_steps(training: TrainingRecords) -> tuple[int | None, int]:
@@ -95,5 +93,10 @@ def _first_steps(training: TrainingRecords) -> tuple[int | None, int]:
     first_ns = int(rate.at_ns[0])
     if epochs[0].start.ns != first_ns:
         return None, 0
+    return first_ns, usual_interval_ns(rate)
+
+
+def usual_interval_ns(rate: Rate) -> int:
+    """How long it usually takes from one record to the next; 0 where that is not known."""
     gaps = np.diff(rate.at_ns)[rate.goes_on[1:]]
-    return first_ns, int(np.median(gaps)) if len(gaps) else 0
+    return int(np.median(gaps)) if len(gaps) else 0

@@ -6,13 +6,15 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmarks.power_world import SENSORS, make_whole, record, write_log, write_whole
 from powertui.data import logdir
 from powertui.data.asked import ReadOptions
-from powertui.data.energy.log_alignment import clock_words
+from powertui.data.energy.log_alignment import Alignment, clock_words
 from powertui.data.training.training import Training
+from tests.synthetic.tfevents import write_scalars
 
 
 @lru_cache(maxsize=8)
@@ -121,3 +123,42 @@ def test_a_log_of_the_same_machine_that_is_written_late_is_never_sure_and_wrong(
     assert found.hi_s - found.lo_s < 1.1
     if source == "counter" and late_s == 0.5:
         assert found.status == "clock corrected"
+
+
+def loop_beside_log(folder: Path, off_s: float | None) -> tuple[Alignment, float]:
+    """(where the log of a loop is that logs its loss every 10 steps, its true zero)"""
+    rng = np.random.default_rng(5)
+    begin, step_s, steps = 1.79e9, 0.2, 300
+    at = begin + 1.0 + step_s * np.arange(10, steps + 1, 10)
+    scalars = [(float(time), 10 * row, "loss", 1.0) for row, time in enumerate(at, start=1)]
+    logs = folder / "logs"
+    (logs / "train").mkdir(parents=True)
+    write_scalars(logs / "train" / "events.out.tfevents.1790000000.box.1.0.v2", scalars, begin)
+    times = np.arange(begin - 20.0, at[-1] + 25.0, 0.5)
+    works = (times > begin + 1.0) & (times < at[-1])
+    watts = np.where(works, 300.0, 150.0) + rng.normal(0, 2.0, len(times))
+    written = times - times[0] if off_s is None else times + off_s
+    lines = [f"{time:.3f},{power:.1f}" for time, power in zip(written, watts, strict=True)]
+    name = "elapsed_s" if off_s is None else "time_unix_s"
+    log = folder / "power.csv"
+    log.write_text("\n".join([f"{name},watts", *lines]) + "\n")
+    (entry,) = [one for one in logdir.scan(logs).trainings if one.tfevents]
+    training = Training(entry, ReadOptions(power=(str(log),), find_power=False))
+    (channel,) = training.power
+    return channel.alignment, float(times[0]) - channel.base_ns / 1e9
+
+
+@pytest.mark.parametrize("off_s", [15.0, -15.0, None])
+def test_a_loop_that_only_logs_its_loss_doubts_a_wrong_clock_and_corrects_none(
+    tmp_path, off_s
+) -> None:
+    """It may have compiled before its first record and evaluated after its last one."""
+    found, true = loop_beside_log(tmp_path, off_s)
+    assert found.status == "ambiguous"
+    assert found.lo_s <= true <= found.hi_s
+
+
+def test_a_loop_that_only_logs_its_loss_does_not_doubt_a_right_clock(tmp_path) -> None:
+    found, true = loop_beside_log(tmp_path, 0.0)
+    assert found.status == "cannot tell"
+    assert found.offset_s == pytest.approx(true, abs=0.01)
