@@ -32,6 +32,7 @@ _FIGURE_CELLS = 7  # of the lowest, the mean and the highest power
 _ENERGY_CELLS = 10
 _CHANGE_CELLS = 9
 _MAX_CURVE_CELLS = 48
+_MAX_SCALARS = 4  # of an epoch: what a line of 120 cells has room for
 MAX_LOG_ROWS = 4  # of events below the tables, where the page is high
 # How long a reading holds: so many intervals of the sampler, and at least so long. An answer that
 # is late then makes no hole in the curve (chosen, not measured).
@@ -206,15 +207,26 @@ def run_rows(
     lines: list[RoleLine] = [[(header, "dim")]]
     newest_first = list(reversed(epochs))
     for epoch, energy in newest_first[: max(0, room - 1)]:
-        length = "–"
-        if epoch.begin_ns is not None:
-            length = f"{(epoch.end_ns - epoch.begin_ns) / NS:.1f} s"
+        length = _epoch_length(epoch)
         line = [(f"{epoch.number:>7}{length:>11}", "text")]
         line += _epoch_energy(energy)
-        scalars = "  ".join(f"{plain(name, 20)} {value:.4g}" for name, value in epoch.scalars[:4])
-        line.append((f"  {scalars}", "text"))
+        line.append((f"  {_epoch_scalars(epoch)}", "text"))
         lines.append(line)
     return lines
+
+
+def _epoch_length(epoch: FinishedEpoch) -> str:
+    if epoch.begin_ns is None:
+        return "–"
+    length_s = (epoch.end_ns - epoch.begin_ns) / NS
+    return f"{length_s:.1f} s"
+
+
+def _epoch_scalars(epoch: FinishedEpoch) -> str:
+    texts = []
+    for name, value in epoch.scalars[:_MAX_SCALARS]:
+        texts.append(f"{plain(name, 20)} {value:.4g}")
+    return "  ".join(texts)
 
 
 def _epoch_energy(energy: WindowEnergy | None) -> list[tuple[str, str]]:

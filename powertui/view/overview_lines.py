@@ -279,19 +279,27 @@ def _few_steps(chart: Chart, width: int, height: int, letters: str) -> list[Line
     if longest_s <= 0:
         return []
     times = [units.duration(round(total_s * PS_PER_S), 4) for total_s in totals_s]
-    longest_bar = width - max(len(time) for time in times) - 1
+    room = width - max(len(time) for time in times) - 1
     has_gaps = 2 * len(totals_s) - 1 <= height
     lines: list[LinePieces] = []
     for place, (total_s, time) in enumerate(zip(totals_s, times, strict=True)):
         if lines and has_gaps:
             lines.append(())
-        label = middle(_step_name(str(chart.series[0].x[place])), _LABEL_CELLS - 2)
-        pieces = [(f"{label:>{_LABEL_CELLS - 2}} ", "axis")]
-        length = max(1, round(longest_bar * total_s / longest_s))
-        for piece in stacked_bars.one_bar(chart, length, place=place, letters=letters):
-            pieces.append((piece.text, _ink(chart, piece.part)))
-        lines.append((*pieces, (f" {time}", "text")))
-    return [*lines, (_GRAPH_INDENT, *_legend(chart, letters, width))]
+        cells = max(1, round(room * total_s / longest_s))
+        lines.append(_step_bar(chart, place, cells, letters, time))
+    lines.append((_GRAPH_INDENT, *_legend(chart, letters, width)))
+    return lines
+
+
+def _step_bar(chart: Chart, place: int, cells: int, letters: str, time: str) -> LinePieces:
+    """One step: its name, a bar of so many cells, its time."""
+    name = _step_name(str(chart.series[0].x[place]))
+    label_cells = _LABEL_CELLS - 2
+    pieces = [(f"{middle(name, label_cells):>{label_cells}} ", "axis")]
+    for piece in stacked_bars.one_bar(chart, cells, place=place, letters=letters):
+        pieces.append((piece.text, _ink(chart, piece.part)))
+    pieces.append((f" {time}", "text"))
+    return tuple(pieces)
 
 
 def _step_name(name: str) -> str:

@@ -190,12 +190,14 @@ def _nearest(model: TimelineModel, occurrences: list[Int64s], near_ps: int | Non
 def _choice_note(model: TimelineModel, occurrences: list[Int64s], chosen: int) -> str:
     """Which occurrence was chosen, and which others there are."""
     epochs = [int(model.steps.epoch[rows[0]]) for rows in occurrences]
-    is_named_by_epoch = min(epochs) >= 0 and len(set(epochs)) == len(epochs)
-    if not is_named_by_epoch:
+    is_in_epochs = min(epochs) >= 0
+    is_once_in_each = len(set(epochs)) == len(epochs)
+    if not (is_in_epochs and is_once_in_each):
         return f"{chosen + 1} of {len(occurrences)} times that this step ran"
-    other_numbers = [str(model.epochs[epoch].number) for epoch in epochs]
-    number = other_numbers.pop(chosen)
-    named = ", ".join(other_numbers[:_MAX_NAMED_EPOCHS])
-    noun = "epochs" if len(other_numbers) > 1 else "epoch"
-    more = " …" if len(other_numbers) > _MAX_NAMED_EPOCHS else ""
-    return f"epoch {number}; also in {noun} {named}{more}"
+    numbers = [str(model.epochs[epoch].number) for epoch in epochs]
+    chosen_number = numbers.pop(chosen)
+    noun = "epochs" if len(numbers) > 1 else "epoch"
+    others = ", ".join(numbers[:_MAX_NAMED_EPOCHS])
+    if len(numbers) > _MAX_NAMED_EPOCHS:
+        others += " …"
+    return f"epoch {chosen_number}; also in {noun} {others}"

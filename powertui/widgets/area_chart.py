@@ -152,13 +152,17 @@ class AreaChart:
         chars = [" "] * self.cells
         styles = [self.theme.style("dim")] * self.cells
         for number, band in enumerate(bands):
-            if band is None or band.stop < 0 or band.first >= self.cells:
+            if band is None:
+                continue
+            is_in_sight = band.stop >= 0 and band.first < self.cells
+            if not is_in_sight:
                 continue
             lo = max(band.first, 0)
+            # However short a stretch is, it has a cell.
             hi = max(lo + 1, min(band.stop, self.cells))
-            style = self.theme.style("marked" if number == selected else "warn")
+            role = "marked" if number == selected else "warn"
             chars[lo:hi] = self._bar(hi - lo)
-            styles[lo:hi] = [style] * (hi - lo)
+            styles[lo:hi] = [self.theme.style(role)] * (hi - lo)
         return [self._gutter(""), *_joined(zip(styles, chars, strict=True))]
 
     def ruler(self, unit: str, ticks: Iterable[Tick]) -> SegmentRow:

@@ -86,21 +86,25 @@ class DetailsPane(LinesPane):
 
     def _event_lines(self, event: EventFacts) -> list[StyledLine]:
         """The event's kind and names, its place, and its times."""
-        theme = self.theme_colors
-        kind = (f" {event.category.code} ", theme.category(event.category.value))
-        title = (plain(event.display, 400), theme.style("title"))
-        lines: list[StyledLine] = [(kind, (" ", theme.style("text")), title)]
+        lines: list[StyledLine] = [self._title_line(event)]
         if event.name != event.display:
             lines += self._pair("recorded as", plain(event.name, self._max_chars))
         lines += self._pair("kind", MEANINGS[event.category])
-        place = f"{plain(event.process, 100)} / {plain(event.track, 100)}"
-        if event.depth:
-            place += f", depth {event.depth}"
-        lines += self._pair("on", place)
-        start = units.fixed(event.start, PS_PER_S, 9)
+        process = plain(event.process, 100)
+        track = plain(event.track, 100)
+        depth = f", depth {event.depth}" if event.depth else ""
+        lines += self._pair("on", f"{process} / {track}{depth}")
+        start_s = units.fixed(event.start, PS_PER_S, 9)
         length = units.duration(event.duration)
-        lines += self._pair("time", f"{start} s + {length} ({event.duration:,} ps)")
+        lines += self._pair("time", f"{start_s} s + {length} ({event.duration:,} ps)")
         return lines
+
+    def _title_line(self, event: EventFacts) -> StyledLine:
+        theme = self.theme_colors
+        kind = (f" {event.category.code} ", theme.category(event.category.value))
+        blank = (" ", theme.style("text"))
+        name = (plain(event.display, 400), theme.style("title"))
+        return (kind, blank, name)
 
     @property
     def _max_chars(self) -> int:

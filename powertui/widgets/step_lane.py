@@ -77,18 +77,16 @@ class StepLane(TimeLane):
         if first >= last:
             return [" "] * view.width, [Style.null()] * view.width
         starts = steps.start[first:last]
+        # An empty stretch has no cell to be drawn in.
         ends = np.maximum(steps.ends()[first:last], starts + 1)
         numbers = steps.number[first:last]
-        # Numbers fit when neighbors are as far apart, on average, as the longest of them with a
-        # blank behind it.
-        number_cells = len(str(int(numbers.max()))) + 1
-        needed_ps = number_cells * view.cell_ps * (len(starts) - 1)
-        if int(starts[-1] - starts[0]) < needed_ps:
+        if not _have_room(starts, numbers, view):
             return self._dense(starts, ends, numbers if has_numbers else None, view)
         stretches = []
         for row, lo, hi in zip(range(first, last), starts.tolist(), ends.tolist(), strict=True):
             role = "step" if row % 2 else "step_alt"
-            stretches.append(LabelledStretch(lo, hi, _step_texts(steps[row]), role))
+            texts = _step_texts(steps[row])
+            stretches.append(LabelledStretch(lo, hi, texts, role))
         roles = {role: self.theme_colors.style(role) for role in ("step", "step_alt")}
         return drawn_cells(stretches, view, roles, self.glyphs.ellipsis, apart=True)
 
@@ -161,6 +159,13 @@ def round_numbers(surroundings: Surroundings, view: Viewport) -> list[tuple[int,
                 text = f"{number} " if exact else f"~{number} "
                 ticks.append((view.column(ps), text))
     return ticks
+
+
+def _have_room(starts: Int64s, numbers: Int64s, view: Viewport) -> bool:
+    """Whether the steps are as far apart, on average, as the longest number with a blank."""
+    number_cells = len(str(int(numbers.max()))) + 1
+    needed_ps = number_cells * view.cell_ps * (len(starts) - 1)
+    return int(starts[-1] - starts[0]) >= needed_ps
 
 
 def _step_texts(step: Step) -> tuple[str, ...]:

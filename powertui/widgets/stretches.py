@@ -157,18 +157,32 @@ class ProfileLane(TimeLane):
 
 
 def _profile(profile: ProfiledStretch) -> LabelledStretch:
+    role = "warn" if profile.problem else "marked"
+    # An empty stretch has no cell to be drawn in.
+    hi = max(profile.hi, profile.lo + 1)
+    return LabelledStretch(profile.lo, hi, _profile_texts(profile), role)
+
+
+def _profile_texts(profile: ProfiledStretch) -> tuple[str, ...]:
+    """The texts for a profile's stretch, the longest first: the first that has room is shown."""
     name = plain(profile.name, 60)
-    short = name.rpartition("/")[2]
     texts = []
     if profile.problem:
-        texts.append(f"{name}: {plain(profile.problem, 100)}")
+        problem = plain(profile.problem, 100)
+        texts.append(f"{name}: {problem}")
     if profile.evidence:
-        uncertain = f"{name} ±{units.duration(profile.half, 2)}"
-        texts += [f"{uncertain}: {plain(profile.evidence, 100)}", uncertain]
+        evidence = plain(profile.evidence, 100)
+        half = units.duration(profile.half, 2)
+        texts.append(f"{name} ±{half}: {evidence}")
+        texts.append(f"{name} ±{half}")
     length = units.duration(profile.hi - profile.lo, 3)
-    texts += [f"{name}  {length}", name, f"{short}  {length}", short, length]
-    hi = max(profile.hi, profile.lo + 1)
-    return LabelledStretch(profile.lo, hi, tuple(texts), "warn" if profile.problem else "marked")
+    file_name = name.rpartition("/")[2]
+    texts.append(f"{name}  {length}")
+    texts.append(name)
+    texts.append(f"{file_name}  {length}")
+    texts.append(file_name)
+    texts.append(length)
+    return tuple(texts)
 
 
 class FindingsLane(TimeLane):

@@ -9,6 +9,7 @@ from rich.segment import Segment
 from powertui.view.curve import Axis, axis, draw
 from powertui.view.time_navigation import State
 from powertui.view.value_strips import Strip
+from powertui.view.viewport import Viewport
 from powertui.widgets.power_strip import column_edges
 from powertui.widgets.time_lane import TimeLane, fit_text
 
@@ -71,13 +72,20 @@ class ValueStrip(TimeLane):
 
     def cells(self, y: int) -> list[Segment]:
         assert self.state is not None
-        view = self.state.viewport
-        height = max(1, self.size.height)
-        if self.strip is None or self.strip.curve.range is None:
+        strip = self.strip
+        if strip is None or strip.curve.range is None:
             why = " no values" if y == 0 else ""
-            return [Segment(fit_text(why, view.width), self.theme_colors.style("dim"))]
-        key = (self.strip, view.cell0, view.rung, view.width, height, self.glyphs)
+            text = fit_text(why, self.state.viewport.width)
+            return [Segment(text, self.theme_colors.style("dim"))]
+        text = self._drawn_lines(strip, self.state.viewport)[y]
+        return [Segment(text, self.theme_colors.style("label"))]
+
+    def _drawn_lines(self, strip: Strip, view: Viewport) -> list[str]:
+        """The curve, line by line: drawn anew only where something that it shows has changed."""
+        height = max(1, self.size.height)
+        key = (strip, view.cell0, view.rung, view.width, height, self.glyphs)
         if self._lines is None or self._lines[0] != key:
-            envelope = self.strip.envelope(column_edges(view, self.glyphs))
-            self._lines = (key, draw(envelope, self.axis, height, self.glyphs))
-        return [Segment(self._lines[1][y], self.theme_colors.style("label"))]
+            edges = column_edges(view, self.glyphs)
+            lines = draw(strip.envelope(edges), self.axis, height, self.glyphs)
+            self._lines = (key, lines)
+        return self._lines[1]

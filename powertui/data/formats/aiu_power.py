@@ -376,21 +376,23 @@ def _plausible(total: Int64s, cycles: Int64s) -> tuple[Int64s, int]:
 
 
 def _watts(total: Int64s, cycles: Int64s) -> tuple[Floats, int]:
-    """(W of each stretch, how many of them were told by the usual power alone)."""
-    once = _rise(total, cycles)
-    wrap_w = _WRAP / np.diff(cycles) * _WATTS_PER_SUM  # what one wrap more would mean
+    """(W of each stretch, of how many the median power alone says how often the sum wrapped)."""
+    least_w = _rise(total, cycles)
+    wrap_w = _WRAP / np.diff(cycles) * _WATTS_PER_SUM  # what one wrap more would add
+    # One wrap more would be above the card's limit: so there was none.
     is_sure = wrap_w > _MAX_WATTS
-    watts = np.where(is_sure & (once <= _MAX_WATTS), once, np.nan)
-    sure = watts[np.isfinite(watts)]
+    watts = np.where(is_sure & (least_w <= _MAX_WATTS), least_w, np.nan)
+    sure_w = watts[np.isfinite(watts)]
     open_rows = np.flatnonzero(~is_sure)
-    if not len(sure) or not len(open_rows):
+    if not len(sure_w) or not len(open_rows):
         return watts, 0
-    spread = max(float(np.ptp(_middle(sure))), _MIN_SPREAD_W)
-    clear = open_rows[wrap_w[open_rows] >= _MIN_SPREADS * spread]
-    usual = float(np.median(sure))
-    wraps = np.maximum(0, np.rint((usual - once[clear]) / wrap_w[clear]))
-    watts[clear] = once[clear] + wraps * wrap_w[clear]
-    return watts, len(clear)
+    spread_w = max(float(np.ptp(_middle(sure_w))), _MIN_SPREAD_W)
+    is_told_apart = wrap_w[open_rows] >= _MIN_SPREADS * spread_w
+    rows = open_rows[is_told_apart]
+    missing_w = float(np.median(sure_w)) - least_w[rows]
+    wraps = np.maximum(0, np.rint(missing_w / wrap_w[rows]))
+    watts[rows] = least_w[rows] + wraps * wrap_w[rows]
+    return watts, len(rows)
 
 
 def _middle(values: Floats) -> Floats:

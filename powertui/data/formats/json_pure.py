@@ -38,6 +38,7 @@ FAR_US = 8.7e9  # beyond 2**53 ps (2.5 hours) a double in µs does not hold ever
 _MAX_TS_US = 1e17  # year 5138 in Unix time: a larger number is not a time
 _MAX_INT_US = 1 << 60  # an int64 with room to subtract the origin
 _MAX_DURATION_US = 8e12  # 93 days: in ps it fits an int64 (its limit is 9.2e12 µs)
+_PS_PER_US = 1_000_000
 _EVENT_WINDOW_BYTES = 1 << 14  # holds nearly every event; chosen, not measured
 _SPACE = re.compile(rb"[ \t\r\n,]*")
 _EVENT_BORDER = re.compile(rb"\}\s*,\s*\{")
@@ -202,30 +203,27 @@ class PureScanner:
 
         Where a double does not hold every ps, the digits are taken from the text.
         """
-        value, good = _floats(values)
-        good &= np.abs(value) < _MAX_TS_US
-        value[~good] = 0
+        value, is_timed = _floats(values)
+        is_timed &= np.abs(value) < _MAX_TS_US
+        value[~is_timed] = 0
         whole_us = np.floor(value)
         us = whole_us.astype(np.int64)
-        ps = np.rint((value - whole_us) * 1e6).astype(np.int32)
-        far = np.abs(value) > self._far
-        if not far.any():
-            return good, us, ps
+        ps = np.rint((value - whole_us) * _PS_PER_US).astype(np.int32)
+        is_far = np.abs(value) > self._far
+        if not is_far.any():
+            return is_timed, us, ps
         if set(map(type, values)) == {int}:
             exact = [value if abs(value) < _MAX_INT_US else 0 for value in values]
-            return good, np.where(good, np.array(exact, np.int64), us), ps
-        written = _TS.findall(text)
-        if len(written) != len(values):
-            return good & ~far, us, ps
-        minus = np.array([bool(sign) for sign, _, _ in written])
-        micro = np.array([int(digits) for _, digits, _ in written], np.int64)
-        pico = np.array([int(rest.ljust(6, "0")) for _, _, rest in written], np.int64)
+            return is_timed, np.where(is_timed, np.array(exact, np.int64), us), ps
+        digits = _TS.findall(text)
+        if len(digits) != len(values):
+            return is_timed & ~is_far, us, ps
+        read_value, exact_us, exact_ps = _times_of_digits(digits)
         # The text may contain a "ts" that is not an event's: then the numbers differ.
-        floats = [float(f"{sign}{digits}.{rest}") for sign, digits, rest in written]
-        good &= ~far | (np.array(floats, np.float64) == value)
-        us = np.where(far, np.where(minus, -micro - (pico > 0), micro), us)
-        exact_ps = np.where(minus & (pico > 0), 1_000_000 - pico, pico)
-        return good, us, np.where(far, exact_ps, ps).astype(np.int32)
+        is_timed &= ~is_far | (read_value == value)
+        us = np.where(is_far, exact_us, us)
+        ps = np.where(is_far, exact_ps, ps).astype(np.int32)
+        return is_timed, us, ps
 
 
 _NAME_TYPES: set[type] = {str, type(None)}
@@ -318,6 +316,19 @@ def _event_bounds(text: str, piece: bytes, base: int) -> tuple[list[int], list[i
         ends.append(place)
         previous_end = end
     return begins, ends
+
+
+def _times_of_digits(digits: list[tuple[str, str, str]]) -> tuple[Floats, Int64s, Int64s]:
+    """(as a double, whole µs rounded down, the rest in ps) of each (sign, digits, decimals)."""
+    value = np.array([float(f"{sign}{whole}.{rest}") for sign, whole, rest in digits], np.float64)
+    is_negative = np.array([bool(sign) for sign, _, _ in digits])
+    us = np.array([int(whole) for _, whole, _ in digits], np.int64)
+    ps = np.array([int(rest.ljust(6, "0")) for _, _, rest in digits], np.int64)
+    has_rest = ps > 0
+    # Rounded down, −1.25 µs is −2 µs and 750,000 ps.
+    floor_us = np.where(is_negative, -us - has_rest, us)
+    rest_ps = np.where(is_negative & has_rest, _PS_PER_US - ps, ps)
+    return value, floor_us, rest_ps
 
 
 def _floats(values: list[Any]) -> tuple[Floats, Bools]:

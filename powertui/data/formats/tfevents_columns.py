@@ -165,15 +165,19 @@ def _values(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> _SummaryValues:
 
 def _is_scalars(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> Bools:
     """Whether each metadata names the plugin of scalars."""
+    # SummaryMetadata.plugin_data, and in that PluginData.plugin_name: both are field 1.
     plugin = wire.pick(data, lo, hi, [wire.tag(1, LEN)])
     name = wire.pick(data, plugin.value[0], plugin.end[0], [wire.tag(1, LEN)])
     begin = name.value[0]
     end = name.end[0]
-    is_scalars = plugin.present[0] & name.present[0] & (end - begin == len(_SCALARS))
+    has_length = end - begin == len(_SCALARS)
+    is_scalars = plugin.present[0] & name.present[0] & has_length
+    # Every row is looked at, so that one without a name must be at a place that can be read.
     begin = np.where(is_scalars, begin, 0)
     last = len(data) - 1
     for offset, byte in enumerate(_SCALARS):
-        is_scalars &= data[np.minimum(begin + offset, last)] == byte
+        place = np.minimum(begin + offset, last)
+        is_scalars &= data[place] == byte
     return np.asarray(is_scalars)
 
 
@@ -252,10 +256,13 @@ def _by_tag_row_by_row(
     """The same, row by row: faster for a few rows, where preparing columns takes longer."""
     rows_by_bytes: dict[bytes, list[int]] = {}
     for row, (first, end) in enumerate(zip(lo, hi, strict=True)):
-        rows_by_bytes.setdefault(data[first:end].tobytes(), []).append(row)
+        tag_bytes = data[first:end].tobytes()
+        rows_by_bytes.setdefault(tag_bytes, []).append(row)
+    # Different bytes that are no UTF-8 may become the same text.
     rows_by_tag: dict[str, list[int]] = {}
-    for tag in sorted(rows_by_bytes, key=lambda tag: (len(tag), tag)):
-        rows_by_tag.setdefault(tag.decode(errors="replace"), []).extend(rows_by_bytes[tag])
+    for tag_bytes in sorted(rows_by_bytes, key=lambda tag_bytes: (len(tag_bytes), tag_bytes)):
+        tag = tag_bytes.decode(errors="replace")
+        rows_by_tag.setdefault(tag, []).extend(rows_by_bytes[tag_bytes])
     return [(tag, np.array(tag_rows, np.int64)) for tag, tag_rows in rows_by_tag.items()]
 
 

@@ -20,6 +20,10 @@ from powertui.data.wire.types import LEN
 from powertui.named_tuples import NamedTuple
 
 _GRAPHS = frozenset({0x22, 0x4A})  # fields graph_def and meta_graph_def: never parsed
+# Fields of Summary.Value. A value that holds one of the others (a number, a picture, a histogram, a
+# sound) is no tensor.
+_TAG_FIELD, _TENSOR_FIELD, _METADATA_FIELD = 1, 8, 9
+_OTHER_VALUE_FIELDS = frozenset({2, 4, 5, 6})
 # numpy's form of TensorFlow's DataType numbers, for tensors that hold one number
 _DTYPES = {
     1: "<f4",
@@ -87,14 +91,27 @@ def _tag_and_plugin(
     record: memoryview, data: wire.types.Bytes, lo: int, hi: int
 ) -> tuple[str, str] | None:
     """Of one value of a summary; None for one that is no plain tensor."""
-    parts = _last(_payloads(data, lo, hi, {1, 8, 9}, {2, 4, 5, 6}))
-    if not {1, 8, 9} <= parts.keys() or wire.hop(data, *parts[8]).bad >= 0:
+    wanted = {_TAG_FIELD, _TENSOR_FIELD, _METADATA_FIELD}
+    payloads = _last(_payloads(data, lo, hi, wanted, _OTHER_VALUE_FIELDS))
+    if not wanted <= payloads.keys():
         return None
-    nothing = (0, 0)
-    plugin_data = _last(_payloads(data, *parts[9], {1})).get(1, nothing)
-    plugin_name = _last(_payloads(data, *plugin_data, {1})).get(1, nothing)
-    tag, plugin = (bytes(record[first:end]).decode() for first, end in (parts[1], plugin_name))
+    tensor_lo, tensor_hi = payloads[_TENSOR_FIELD]
+    is_damaged = wire.hop(data, tensor_lo, tensor_hi).bad >= 0
+    if is_damaged:
+        return None
+    tag_lo, tag_hi = payloads[_TAG_FIELD]
+    plugin_lo, plugin_hi = _plugin_name(data, *payloads[_METADATA_FIELD])
+    tag = bytes(record[tag_lo:tag_hi]).decode()
+    plugin = bytes(record[plugin_lo:plugin_hi]).decode()
     return tag, plugin
+
+
+def _plugin_name(data: wire.types.Bytes, lo: int, hi: int) -> tuple[int, int]:
+    """Where the name of the plugin is, in the metadata of a value; an empty place for none."""
+    nowhere = (0, 0)
+    # SummaryMetadata.plugin_data, and in that PluginData.plugin_name: both are field 1.
+    plugin_data = _last(_payloads(data, lo, hi, {1})).get(1, nowhere)
+    return _last(_payloads(data, *plugin_data, {1})).get(1, nowhere)
 
 
 def _payloads(

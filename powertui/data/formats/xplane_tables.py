@@ -429,14 +429,19 @@ class _PlaneNames:
         if not len(self._keys):
             return np.full(len(ids), -1, np.int64)
         if self._table is None:
-            row = np.searchsorted(self._keys, ids.astype(np.int64))
-            row = np.minimum(row, len(self._keys) - 1)
-            return np.where(self._keys[row] == ids, row, -1)
+            return self._searched_rows(ids)
         size = len(self._table)
+        # Nearly always: two passes cost less than a mask and two choices.
         if not len(ids) or (int(ids.max()) < size and int(ids.min()) >= 0):
             return self._table[ids]
-        inside = (ids >= 0) & (ids < size)
-        return np.where(inside, self._table[np.where(inside, ids, 0)], -1)
+        is_inside = (ids >= 0) & (ids < size)
+        row = self._table[np.where(is_inside, ids, 0)]
+        return np.where(is_inside, row, -1)
+
+    def _searched_rows(self, ids: UInt32s | Int64s) -> Int64s:
+        row = np.searchsorted(self._keys, ids.astype(np.int64))
+        row = np.minimum(row, len(self._keys) - 1)
+        return np.where(self._keys[row] == ids, row, -1)
 
     def indices(self, first: int) -> UInt32s | None:
         """The table with `first` added, made once."""

@@ -43,6 +43,7 @@ _OF_NODES = ("_p", "_c", "_r", "_a", "step_num", "iter_num")  # what makes an ev
 _MAKES = ("_pt", "_p", "_pid", "_r", "_a", "id", "iter_num", "step_num")
 _TAKES = ("_ct", "_c", "_pid", "id", "iter_num")
 STATS = tuple(dict.fromkeys((*_MAKES, *_TAKES)))
+_LOOP_STATS = ("id", "iter_num")  # which loop an executor's event is of, and which iteration
 _DECODED_ROWS = 1 << 16  # in one call
 _POOLS = "ThreadpoolListener::"  # marks of no length: they hand on nothing that lasts
 EXECUTOR = "ExecutorState::Process"
@@ -385,26 +386,31 @@ class NodeForest:
     def loops(self) -> Int64s:
         """The first executor event of each iteration, of those loops that iterate at all."""
         is_executor = self._names({EXECUTOR}) & self._carriers("iter_num")
-        stats_of_loops = ("id", "iter_num")
-        iterating = [np.empty(0, np.int64)]
-        for nodes, stats in self._stats(stats_of_loops, is_executor):
-            iterates = (stats["iter_num"] > 0) & self._have(nodes, is_executor)
-            iterating.append(np.unique(stats["id"][iterates]))
-        loop_ids = np.unique(np.concatenate(iterating))
+        loop_ids = self._iterating_loops(is_executor)
         if not len(loop_ids):
             return np.empty(0, np.int64)
-        iterations = NodeStats(stats_of_loops)
-        for nodes, stats in self._stats(stats_of_loops, is_executor):
-            of_loops = np.isin(stats["id"], loop_ids) & self._have(nodes, is_executor)
-            iterations.add(nodes, stats, of_loops)
+        iterations = NodeStats(_LOOP_STATS)
+        for nodes, stats in self._stats(_LOOP_STATS, is_executor):
+            is_of_loop = np.isin(stats["id"], loop_ids) & self._have(nodes, is_executor)
+            iterations.add(nodes, stats, is_of_loop)
         loop, iteration = (or_minus_one(column) for column in iterations.columns())
         nodes = iterations.nodes()
         order = np.lexsort((self.start_of(nodes), iteration, loop))
         loop = loop[order]
         iteration = iteration[order]
+        is_other_loop = loop[1:] != loop[:-1]
+        is_other_iteration = iteration[1:] != iteration[:-1]
         is_first = np.ones(len(order), np.bool_)
-        is_first[1:] = (loop[1:] != loop[:-1]) | (iteration[1:] != iteration[:-1])
+        is_first[1:] = is_other_loop | is_other_iteration
         return nodes[order[is_first]]
+
+    def _iterating_loops(self, is_executor: Bools) -> Int64s:
+        """The ids of loops with a second iteration: an executor that runs once counts none."""
+        loops = [np.empty(0, np.int64)]
+        for nodes, stats in self._stats(_LOOP_STATS, is_executor):
+            iterates = (stats["iter_num"] > 0) & self._have(nodes, is_executor)
+            loops.append(np.unique(stats["id"][iterates]))
+        return np.unique(np.concatenate(loops))
 
 
 def _nested(line: NodeLine, rows: Int64s, first: int) -> tuple[LineNodes, Int32s]:

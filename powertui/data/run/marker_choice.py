@@ -271,16 +271,30 @@ def _coverage(candidate: Candidate, work: DeviceWork | None, span_ps: int) -> tu
     if work is not None and candidate.device:
         # A step line is drawn around its device's work: which device's hardly matters.
         return _share(work, in_marks(marks, work.start)), "of the devices' work"
-    last_ps = _last(candidate)
     if work is not None and work.launched.mean() > _MIN_LAUNCHED_SHARE:
-        in_mark = work.launched & in_marks(marks, work.launch)
-        in_reach = work.launched & (work.launch >= marks.start[0]) & (work.launch < last_ps)
-        covered = max(_share(work, in_mark), _BETWEEN_WEIGHT * _share(work, in_reach))
-        return covered, "of the devices' work"
+        return _launched_share(candidate, work), "of the devices' work"
+    return _time_share(candidate, span_ps), "of the time"
+
+
+def _launched_share(candidate: Candidate, work: DeviceWork) -> float:
+    """The work that was launched inside marks, or partly that of the whole stretch from the first
+    to the last.
+    """
+    marks = candidate.marks
+    is_in_mark = in_marks(marks, work.launch)
+    is_in_reach = (work.launch >= marks.start[0]) & (work.launch < _last(candidate))
+    in_marks_share = _share(work, work.launched & is_in_mark)
+    in_reach_share = _share(work, work.launched & is_in_reach)
+    return max(in_marks_share, _BETWEEN_WEIGHT * in_reach_share)
+
+
+def _time_share(candidate: Candidate, span_ps: int) -> float:
+    """The same of the time, where no launches are known."""
+    marks = candidate.marks
     one_key = np.zeros(len(marks), np.int64)
     marked_ps = int(covered_ps(one_key, marks.start, marks.start + marks.duration, 1)[0])
-    reach_ps = min(span_ps, last_ps - int(marks.start[0]))
-    return max(marked_ps / span_ps, _BETWEEN_WEIGHT * reach_ps / span_ps), "of the time"
+    reach_ps = min(span_ps, _last(candidate) - int(marks.start[0]))
+    return max(marked_ps / span_ps, _BETWEEN_WEIGHT * reach_ps / span_ps)
 
 
 def _marked_on_host(candidate: Candidate, among: Sequence[Candidate]) -> bool:

@@ -127,24 +127,32 @@ def step_times(
 def _device_steps(
     drawn: DrawnSteps, work: DeviceWork | None, given: StepOfWork | None, count: int
 ) -> _DeviceSteps:
-    devices_of_work = work.devices if work is not None else ()
-    names = list(dict.fromkeys([*drawn.device, *devices_of_work]))
-    index = {name: i for i, name in enumerate(names)}
-    drawn_on = np.array([index[name] for name in drawn.device], np.int64)
+    """Each step of each device from its first work to its last, by the steps that the collector
+    drew there, and elsewhere by the work that was given to steps.
+    """
+    names = list(dict.fromkeys(drawn.device))
+    if work is not None:
+        names = list(dict.fromkeys([*names, *work.devices]))
+    number_of = {name: number for number, name in enumerate(names)}
+    drawn_on = np.array([number_of[name] for name in drawn.device], np.int64)
     has_row = drawn.row >= 0
-    key = (drawn_on * count + drawn.row)[has_row]
-    start = drawn.start[has_row]
-    end = start + drawn.duration[has_row]
+    pairs = [(drawn_on * count + drawn.row)[has_row]]
+    starts = [drawn.start[has_row]]
+    ends = [(drawn.start + drawn.duration)[has_row]]
+    # Work that was given by its time alone is no evidence of when a step ran.
     if work is not None and given is not None and given.by != TIME:
+        number_of_device = np.array([number_of[name] for name in work.devices], np.int64)
+        worked_on = number_of_device[work.device]
         # A device whose steps are drawn needs no other evidence of them.
-        worked_on = np.array([index[name] for name in work.devices], np.int64)[work.device]
-        usable = (given.row >= 0) & ~np.isin(worked_on, drawn_on)
-        key = np.concatenate([key, (worked_on * count + given.row)[usable]])
-        start = np.concatenate([start, work.start[usable]])
-        end = np.concatenate([end, work.end[usable]])
-    pair, which = np.unique(key, return_inverse=True)
-    first_start, last_end = extents(which.ravel(), start, end, len(pair))
-    return _DeviceSteps(names, pair, first_start, last_end, count)
+        is_used = (given.row >= 0) & ~np.isin(worked_on, drawn_on)
+        pairs.append((worked_on * count + given.row)[is_used])
+        starts.append(work.start[is_used])
+        ends.append(work.end[is_used])
+    pair, pair_of_span = np.unique(np.concatenate(pairs), return_inverse=True)
+    start, end = extents(
+        pair_of_span.ravel(), np.concatenate(starts), np.concatenate(ends), len(pair)
+    )
+    return _DeviceSteps(names, pair, start, end, count)
 
 
 def _longest(row: Int64s, start: Int64s, end: Int64s, count: int) -> _LongestSpans:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from operator import itemgetter
 
 import numpy as np
 
 from powertui.data.formats.builder import MAX_COUNTERS, TraceBuilder
 from powertui.data.formats.nsys.database import MISSING, NsysDatabase
 from powertui.data.formats.nsys.identities import Identities
+from powertui.data.formats.nsys.row_groups import row_groups
 from powertui.data.formats.registry import Progress
 from powertui.data.model import PS_PER_NS, Int64s
 
@@ -33,32 +35,34 @@ def add_counters(
 
 
 def _add_metrics(database: NsysDatabase, builder: TraceBuilder, progress: Progress) -> None:
+    names = _metric_names(database)
+    columns = database.integers(_METRICS, ["timestamp", "typeId", "metricId", "value"], progress)
+    time_ns = columns["timestamp"]
+    value = columns["value"].astype(np.float64)
+    is_possible = np.abs(time_ns) < _LONGEST_NS
+    metrics = row_groups([columns["typeId"], columns["metricId"]])
+    for (type_id, metric_id), rows in sorted(metrics, key=itemgetter(0))[:MAX_COUNTERS]:
+        # Older exports name a metric once for all GPUs, without a type.
+        title = names.get((type_id, metric_id)) or names.get((MISSING, metric_id))
+        label, unit = _named(title or f"metric {metric_id}")
+        gpu = type_id & _GPU_MASK if type_id != MISSING else 0
+        possible_rows = rows[is_possible[rows]]
+        time_ps = time_ns[possible_rows] * PS_PER_NS
+        builder.counter(label, unit, f"/device:GPU:{gpu}", time_ps, value[possible_rows])
+
+
+def _metric_names(database: NsysDatabase) -> dict[tuple[int, int], str]:
+    """Names by type and metric; where the export has no types, by MISSING and metric."""
     names: dict[tuple[int, int], str] = {}
     columns = ["typeId", "metricId", "metricName"]
     for row in database.rows(_METRIC_NAMES, columns, MAX_COUNTERS):
-        if isinstance(row.get("metricId"), int) and isinstance(row.get("metricName"), str):
-            type_id = row.get("typeId")
+        type_id = row.get("typeId")
+        metric_id = row.get("metricId")
+        name = row.get("metricName")
+        if isinstance(metric_id, int) and isinstance(name, str):
             key = type_id if isinstance(type_id, int) else MISSING
-            names[key, row["metricId"]] = row["metricName"]
-    read = database.integers(_METRICS, ["timestamp", "typeId", "metricId", "value"], progress)
-    type_ids, type_of = np.unique(read["typeId"], return_inverse=True)
-    metric_ids, metric_of = np.unique(read["metricId"], return_inverse=True)
-    code = type_of.ravel().astype(np.int64) * len(metric_ids) + metric_of.ravel()
-    is_possible = np.abs(read["timestamp"]) < _LONGEST_NS
-    for number in np.unique(code)[:MAX_COUNTERS].tolist():
-        rows = np.flatnonzero((code == number) & is_possible)
-        type_id = int(type_ids[number // len(metric_ids)])
-        metric = int(metric_ids[number % len(metric_ids)])
-        title = names.get((type_id, metric)) or names.get((MISSING, metric)) or f"metric {metric}"
-        label, unit = _named(title)
-        gpu = type_id & _GPU_MASK if type_id != MISSING else 0
-        builder.counter(
-            label,
-            unit,
-            f"/device:GPU:{gpu}",
-            read["timestamp"][rows] * PS_PER_NS,
-            read["value"][rows].astype(np.float64),
-        )
+            names[key, metric_id] = name
+    return names
 
 
 def _named(title: str) -> tuple[str, str]:

@@ -37,22 +37,10 @@ class Identities:
     def __init__(self, database: NsysDatabase) -> None:
         self._ordinals: dict[int, int] = {}
         self._pids: set[int] = set()
-        self._names: dict[int, str] = {}
-        for row in database.rows("PROCESSES", ["pid", "name"], _MAX_ROWS):
-            if isinstance(row.get("pid"), int) and isinstance(row.get("name"), str):
-                self._names[row["pid"]] = row["name"].rpartition("/")[2]
+        self._names = _process_names(database)
         self._threads = _thread_names(database)
-        self._gpus: dict[tuple[int, int], int] = {}
-        for row in database.rows("TARGET_INFO_CUDA_DEVICE", ["gpuId", "cudaId", "pid"], _MAX_ROWS):
-            values = [row.get(name) for name in ("pid", "cudaId", "gpuId")]
-            if all(isinstance(value, int) for value in values):
-                pid, cuda, gpu = (int(value or 0) for value in values)
-                if 0 <= gpu < _MAX_GPU:
-                    self._gpus[pid, cuda] = gpu
-        self._facts: dict[int, tuple[Stat, ...]] = {}
-        for row in database.rows("TARGET_INFO_GPU", ["id", *_GPU_FACTS], _MAX_ROWS):
-            if isinstance(row.get("id"), int):
-                self._facts[row["id"]] = _facts(row)
+        self._gpus = _gpus_by_cuda_number(database)
+        self._facts = _facts_by_gpu(database)
 
     def count_processes(self, numbers: Sequence[Int64s]) -> None:
         """All processes that have events: one alone needs no number in its name."""
@@ -112,6 +100,41 @@ class Identities:
     def gpu_facts(self, gpu: int) -> tuple[Stat, ...]:
         """What is known of a GPU."""
         return self._facts.get(gpu, ())
+
+
+def _process_names(database: NsysDatabase) -> dict[int, str]:
+    """Names by pid: the program's file without its folder."""
+    names: dict[int, str] = {}
+    for row in database.rows("PROCESSES", ["pid", "name"], _MAX_ROWS):
+        pid = row.get("pid")
+        path = row.get("name")
+        # SQLite columns have no type: a damaged row may hold anything.
+        if isinstance(pid, int) and isinstance(path, str):
+            names[pid] = path.rpartition("/")[2]
+    return names
+
+
+def _gpus_by_cuda_number(database: NsysDatabase) -> dict[tuple[int, int], int]:
+    """The GPU of the machine by (pid, CUDA's number of it in that process)."""
+    gpus: dict[tuple[int, int], int] = {}
+    for row in database.rows("TARGET_INFO_CUDA_DEVICE", ["gpuId", "cudaId", "pid"], _MAX_ROWS):
+        pid = row.get("pid")
+        cuda = row.get("cudaId")
+        gpu = row.get("gpuId")
+        if not (isinstance(pid, int) and isinstance(cuda, int) and isinstance(gpu, int)):
+            continue
+        if 0 <= gpu < _MAX_GPU:
+            gpus[pid, cuda] = gpu
+    return gpus
+
+
+def _facts_by_gpu(database: NsysDatabase) -> dict[int, tuple[Stat, ...]]:
+    facts: dict[int, tuple[Stat, ...]] = {}
+    for row in database.rows("TARGET_INFO_GPU", ["id", *_GPU_FACTS], _MAX_ROWS):
+        gpu = row.get("id")
+        if isinstance(gpu, int):
+            facts[gpu] = _facts(row)
+    return facts
 
 
 def _thread_names(database: NsysDatabase) -> dict[int, str]:

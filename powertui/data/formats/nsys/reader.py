@@ -14,6 +14,7 @@ from powertui.data.formats.json_stats import PairNames, stat
 from powertui.data.formats.nsys import counters, step_ranges
 from powertui.data.formats.nsys.database import MISSING, NsysDatabase
 from powertui.data.formats.nsys.identities import Identities
+from powertui.data.formats.nsys.row_groups import row_groups
 from powertui.data.formats.nsys.stats import NsysStats, StoredRows
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import OpenedFile
@@ -241,7 +242,7 @@ class _Assembly:
         pieces_of: dict[tuple[int, ...], list[tuple[_Events, Int64s]]] = {}
         for part in parts:
             gpu_of_event, *context_and_stream = part.lanes
-            for key, rows in _grouped((gpu_of_event, part.process, *context_and_stream)):
+            for key, rows in row_groups((gpu_of_event, part.process, *context_and_stream)):
                 pieces_of.setdefault(key, []).append((part, rows))
         # A label says what tells a stream from others of its GPU: nothing where one process uses
         # each GPU, and a stream has one context.
@@ -320,26 +321,33 @@ class _Assembly:
 
     def _of_ranges(self) -> Iterator[_Events]:
         """NVTX: pushed ranges and marks on their threads, started ones on a line of their own."""
-        wanted = ["start", "end", "eventType", "textId", "globalTid"]
-        columns = self.database.integers(_NVTX, wanted, self.progress)
+        names = ["start", "end", "eventType", "textId", "globalTid"]
+        columns = self.database.integers(_NVTX, names, self.progress)
         thread = columns["globalTid"]
         kind = columns["eventType"]
+        if "eventType" not in self.database.tables[_NVTX]:
+            kind = np.full(len(thread), _PUSH_POP, np.int64)
+        is_pushed = kind == _PUSH_POP
+        is_started = kind == _START_END
+        is_mark = kind == _MARK
         base = self._store(_NVTX, columns, thread)
         name = self._range_names(columns["textId"])
-        if "eventType" not in self.database.tables[_NVTX]:
-            kind = np.full(len(kind), _PUSH_POP, np.int64)
-        is_range = (kind == _PUSH_POP) | (kind == _START_END)
-        is_open = is_range & (columns["end"] < columns["start"])
-        last = int(max(self.last_ns, columns["end"].max(initial=0)))
+        columns["end"] = self._range_ends(columns, is_pushed | is_started, is_mark)
+        self._mark_steps(columns, name, thread, np.flatnonzero(is_pushed), base)
+        line = np.where(is_started, _STARTED_LINE, _CALL_LINE).astype(np.int64)
+        is_drawn = is_pushed | is_started | is_mark
+        yield self._events(columns, name, base, thread, (line,), is_drawn)
+
+    def _range_ends(self, columns: dict[str, Int64s], is_range: Bools, is_mark: Bools) -> Int64s:
+        start = columns["start"]
+        end = columns["end"]
+        is_open = is_range & (end < start)
         self.builder.findings.add(
             "ranges without an end were extended to the end of the trace", count=int(is_open.sum())
         )
-        end = np.where(is_open, np.maximum(last, columns["start"]), columns["end"])
-        columns["end"] = np.where(kind == _MARK, columns["start"], end)
-        is_drawn = is_range | (kind == _MARK)
-        self._mark_steps(columns, name, thread, np.flatnonzero(kind == _PUSH_POP), base)
-        line = np.where(kind == _START_END, _STARTED_LINE, _CALL_LINE).astype(np.int64)
-        yield self._events(columns, name, base, thread, (line,), is_drawn)
+        last_ns = int(max(self.last_ns, end.max(initial=0)))
+        end = np.where(is_open, np.maximum(last_ns, start), end)
+        return np.where(is_mark, start, end)
 
     def _mark_steps(
         self, columns: dict[str, Int64s], name: UInt32s, thread: Int64s, rows: Int64s, base: int
@@ -370,7 +378,7 @@ class _Assembly:
     def _add_hosts(self, parts: Sequence[_Events]) -> None:
         groups: dict[tuple[int, ...], list[tuple[_Events, Int64s]]] = {}
         for part in parts:
-            for key, rows in _grouped((part.process, *part.lanes)):
+            for key, rows in row_groups((part.process, *part.lanes)):
                 groups.setdefault(key, []).append((part, rows))
         for (thread, line), pieces in sorted(groups.items()):
             pid = self.identities.pid(thread)
@@ -404,35 +412,23 @@ class _Assembly:
         return self._processes[key]
 
 
-def _grouped(columns: Sequence[Int64s]) -> Iterator[tuple[tuple[int, ...], Int64s]]:
-    """(values, rows) of each combination of columns."""
-    code = np.zeros(len(columns[0]), np.int64)
-    for column in columns:
-        if len(column) and int(column.min()) == int(column.max()):
-            continue  # nearly all: one process, one GPU, one context
-        codes, distinct = pd.factorize(column)
-        # Made dense each time: the product of the sizes might not fit.
-        code, _ = pd.factorize(code * len(distinct) + codes)
-    count = int(code.max(initial=-1)) + 1
-    if count == 1:
-        yield tuple(int(column[0]) for column in columns), np.arange(len(code))
-        return
-    narrow = code.astype(np.uint16) if count < 1 << 16 else code
-    order = np.argsort(narrow, kind="stable")
-    bounds = np.searchsorted(code[order], np.arange(count + 1))
-    for lo, hi in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-        rows = order[lo:hi]
-        yield tuple(int(column[rows[0]]) for column in columns), rows
-
-
 def _line(pieces: Sequence[tuple[_Events, Int64s]]) -> LineEvents:
     """The events of a line, in ps."""
-    if len(pieces) == 1 and len(pieces[0][1]) == len(pieces[0][0].start):
-        ((part, _),) = pieces
-        return LineEvents(part.start * PS_PER_NS, part.length * PS_PER_NS, part.name, part.position)
-    return LineEvents(
-        np.concatenate([part.start[rows] for part, rows in pieces]) * PS_PER_NS,
-        np.concatenate([part.length[rows] for part, rows in pieces]) * PS_PER_NS,
-        np.concatenate([part.name[rows] for part, rows in pieces]),
-        np.concatenate([part.position[rows] for part, rows in pieces]),
+    start_ns, length_ns, name, position = _line_columns(pieces)
+    return LineEvents(start_ns * PS_PER_NS, length_ns * PS_PER_NS, name, position)
+
+
+def _line_columns(
+    pieces: Sequence[tuple[_Events, Int64s]],
+) -> tuple[Int64s, Int64s, UInt32s, UInt64s]:
+    if len(pieces) == 1:
+        ((events, rows),) = pieces
+        # One line has all events of most tables: then nothing is copied.
+        if len(rows) == len(events.start):
+            return events.start, events.length, events.name, events.position
+    return (
+        np.concatenate([events.start[rows] for events, rows in pieces]),
+        np.concatenate([events.length[rows] for events, rows in pieces]),
+        np.concatenate([events.name[rows] for events, rows in pieces]),
+        np.concatenate([events.position[rows] for events, rows in pieces]),
     )

@@ -156,19 +156,22 @@ class PerfettoReader:
 
     def _rail_counters(self, zero: int) -> None:
         """Energy since the machine started, as a supply rail's meter counts it."""
-        rails = self.described.tracks.rails
-        table = np.array(self.described.rails, np.int64).reshape(-1, 4)
-        table = table[np.argsort(table[:, 1], kind="stable")]
-        bounds = np.searchsorted(table[:, 1], np.arange(len(rails) + 1))
+        names = self.described.tracks.rails
         self.findings.add(
             f"supply rails beyond the first {MAX_COUNTERS:,} were left out",
-            count=len(rails) - MAX_COUNTERS,
+            count=len(names) - MAX_COUNTERS,
         )
-        for number, name in enumerate(rails[:MAX_COUNTERS]):
-            packet, _, ms, microjoules = table[bounds[number] : bounds[number + 1]].T
+        readings = np.array(self.described.rails, np.int64).reshape(-1, 4)
+        rail_of_reading = readings[:, 1]
+        by_rail = readings[np.argsort(rail_of_reading, kind="stable")]
+        bounds = np.searchsorted(by_rail[:, 1], np.arange(len(names) + 1))
+        for rail, name in enumerate(names[:MAX_COUNTERS]):
+            of_rail = by_rail[bounds[rail] : bounds[rail + 1]]
+            packet, _, ms, microjoules = of_rail.T
             # A reading without a time of its own has that of its packet.
             ns = np.where(ms > 0, ms * _NS_PER_MS, self.reader.stamps[packet])
-            self.builder.counter(name, "J", "", (ns - zero) * PS_PER_NS, microjoules / _UJ_PER_J)
+            time_ps = (ns - zero) * PS_PER_NS
+            self.builder.counter(name, "J", "", time_ps, microjoules / _UJ_PER_J)
 
     def _names(self, events: TrackEvents) -> Int64s:
         """The index of each event's name."""

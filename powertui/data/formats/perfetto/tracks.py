@@ -15,6 +15,7 @@ from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 _MAX_PARENTS = 32  # above a track; more of them are a circle
+_UINT64_MASK = (1 << 64) - 1  # a uuid is an unsigned number, read here as a signed one
 _COUNTER_NAMES = {1: "thread time", 2: "instructions"}
 _COUNTER_UNITS = {1: ("s", 1e-9), 2: ("", 1.0), 3: ("bytes", 1.0)}  # nanoseconds, a count, bytes
 
@@ -119,19 +120,23 @@ class Tracks:
 
     def place(self, code: int, key: int, *, by_uuid: bool) -> TrackTarget:
         """The line for this track (or, without a track, for this sequence of packets)."""
-        track = (self._tracks if by_uuid else self._sequences).get(key)
-        number = f"track {key & (1 << 64) - 1}"
+        if by_uuid:
+            track = self._tracks.get(key)
+            number = f"track {key & _UINT64_MASK}"
+        else:
+            track = self._sequences.get(key)
+            number = f"sequence {key}"
         if track is None:
-            name = "events"
-            if key:
-                name = number if by_uuid else f"sequence {key}"
+            name = number if key else "events"
             return TrackTarget(code, "trace", _line_number(key), name, None)
         pid, tid = self._owner(track)
         process = self._process(pid)
         if track.tid is not None and track.pid is not None and not track.counter:
             name = self._threads.get((track.pid, track.tid)) or track.name or f"thread {track.tid}"
             return TrackTarget(code, process, track.tid, name, None)
-        name = track.name or ("process" if track.is_process else number)
+        name = track.name
+        if not name:
+            name = "process" if track.is_process else f"track {key & _UINT64_MASK}"
         if track.counter is not None and tid is not None:
             thread = self._threads.get((pid or 0, tid)) or f"thread {tid}"
             name = f"{thread} {name}"
