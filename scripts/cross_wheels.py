@@ -12,6 +12,7 @@ import shutil
 import sys
 import sysconfig
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 # What zig calls a machine, with the oldest C library that it has for it. s390x is not among them:
@@ -22,16 +23,32 @@ TARGETS = {
     "aarch64": "aarch64-linux-gnu.2.17",
     "ppc64le": "powerpc64le-linux-gnu.2.19",
 }
+# Alpine's C library. The scanners call nothing that a version of it lacks.
+MUSL_TARGETS = {
+    "x86_64": "x86_64-linux-musl",
+    "aarch64": "aarch64-linux-musl",
+    "ppc64le": "powerpc64le-linux-musl",
+}
+MUSL_TAG = "musllinux_1_2"  # the oldest that numpy has wheels for
 SCANNERS = ("_scan", "_json_scan")
+# What the limited API of 3.11 has and Python 3.10 has not (doc/data/stable_abi.dat of CPython).
+# The buffer protocol became part of it in 3.11 without a change, so that 3.10 loads a binary that
+# calls none of these.
+NEW_IN_3_11 = {
+    b"PyErr_GetHandledException",
+    b"PyErr_SetHandledException",
+    b"PyType_GetName",
+    b"PyType_GetQualName",
+    b"Py_Version",
+}
 # Bytes 4 (class), 5 (byte order) and 18 to 20 (machine) of an ELF file.
 ELF_HEADS = {"x86_64": (2, 1, 62), "aarch64": (2, 1, 183), "ppc64le": (2, 1, 21)}
 
 
-def compiler_environment(machine: str, folder: Path) -> dict[str, str]:
+def compiler_environment(machine: str, target: str, folder: Path) -> dict[str, str]:
     """What makes setuptools compile for another machine. `folder` takes headers."""
-    target = TARGETS[machine]
     words = [sys.executable, "-m", "ziglang", "cc", "-target", target]
-    words += ["-idirafter", str(multiarch_headers(target, folder))]
+    words += ["-idirafter", str(multiarch_headers(machine, folder))]
     # zig keeps what it has compiled; its own folder, so that the second build compiles again.
     return {
         "CC": shlex.join(words),
@@ -41,9 +58,9 @@ def compiler_environment(machine: str, folder: Path) -> dict[str, str]:
     }
 
 
-def multiarch_headers(target: str, folder: Path) -> Path:
+def multiarch_headers(machine: str, folder: Path) -> Path:
     """Debian's pyconfig.h includes one of the machine's, which is not installed for others."""
-    triplet = target.rpartition(".2.")[0]
+    triplet = TARGETS[machine].rpartition(".2.")[0]
     version = f"python{sysconfig.get_python_version()}"
     here = Path("/usr/include") / str(sysconfig.get_config_var("MULTIARCH")) / version
     there = folder / triplet / version
@@ -54,17 +71,31 @@ def multiarch_headers(target: str, folder: Path) -> Path:
 
 
 def check_binaries(wheel: Path) -> None:
-    """Refuse a wheel that lacks a scanner, or has one of another machine than its name says."""
-    (machine,) = (name for name in TARGETS if wheel.stem.endswith(name))
+    """Refuse a wheel that lacks a scanner, or has one that its name does not promise."""
     missing = set(SCANNERS)
     with zipfile.ZipFile(wheel) as archive:
         for name in archive.namelist():
             if name.endswith(".so"):
                 missing.discard(Path(name).name.partition(".")[0])
-                if elf_head(archive.read(name)) != ELF_HEADS[machine]:
-                    raise ValueError(f"{wheel.name}: {name} is of another machine")
+                for trouble in binary_troubles(wheel.stem, archive.read(name)):
+                    raise ValueError(f"{wheel.name}: {name} {trouble}")
     if missing:
         raise ValueError(f"{wheel.name} lacks {' and '.join(sorted(missing))}")
+
+
+def binary_troubles(wheel_name: str, content: bytes) -> Iterator[str]:
+    """Why a binary does not fit the machine, the C library and the Python in a wheel's name."""
+    (machine,) = (name for name in TARGETS if wheel_name.endswith(name))
+    if elf_head(content) != ELF_HEADS[machine]:
+        yield "is of another machine"
+    # The names of libraries and of functions are strings that end with a zero.
+    names = set(content.split(b"\0"))
+    library = b"libc.so" if MUSL_TAG in wheel_name else b"libc.so.6"
+    if library not in names:
+        yield f"does not ask for {library.decode()}"
+    unknown = NEW_IN_3_11 & names
+    if "-cp310-" in wheel_name and unknown:
+        yield f"calls {b', '.join(sorted(unknown)).decode()}, which Python 3.10 lacks"
 
 
 def elf_head(content: bytes) -> tuple[int, int, int]:

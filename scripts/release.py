@@ -2,9 +2,10 @@
 
     python3 scripts/release.py --out dist
 
-In dist/ end up the sdist, wheels for x86-64, aarch64 and ppc64le, one for every machine (decoded in
-Python), a bill of materials of each, SHA256SUMS and NOTES.md. Every archive is built twice, in two
-folders, and has to come out with equal bytes. RELEASING.md says what the owner does with them.
+In dist/ end up the sdist, wheels for x86-64, aarch64 and ppc64le (each for glibc, for musl, and for
+Python 3.10), one for every machine (decoded in Python), a bill of materials of each, SHA256SUMS and
+NOTES.md. Every archive is built twice, in two folders, and has to come out with equal bytes.
+RELEASING.md says what the owner does with them.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import archives  # noqa: E402
 import cross_wheels  # noqa: E402
 
+TAGGING = [sys.executable, "-m", "wheel", "tags"]
 # Where the version is written by hand, and how.
 VERSIONS = (
     ("CHANGELOG.md", r"^## (\S+)"),
@@ -64,8 +66,9 @@ def release(out: Path) -> None:
         if archive.suffix == ".whl":
             if is_for_this_machine(archive):
                 step(f"an empty environment with {archive.name}", lambda a=archive: try_out(a))
-            if "-none-any" not in archive.name:
+            if "-manylinux" in archive.name:
                 run(sys.executable, "-m", "auditwheel", "show", archive)
+            if "-none-any" not in archive.name:
                 cross_wheels.check_binaries(archive)
             bill = subprocess.check_output([sys.executable, ROOT / "scripts" / "sbom.py", archive])
             archive.with_suffix(".spdx.json").write_bytes(bill)
@@ -112,26 +115,40 @@ def build(source: Path, made: Path) -> None:
     quietly([*builder, "--sdist", str(source)])
     build_wheel(source, made, {"CC": "/bin/false"})
     build_wheel(source, made, {})
-    foreign = sorted(cross_wheels.TARGETS.keys() - {platform.machine()})
-    for machine in foreign:
-        headers = made.parent / f"zig-{machine}"
-        build_wheel(source, made, cross_wheels.compiler_environment(machine, headers))
-    # The scanners are optional to setuptools: what does not compile is left out of the wheel.
-    for machine in [platform.machine(), *foreign]:
-        if not list(made.glob(f"*_{machine}.whl")):
-            raise ValueError(f"the scanners could not be compiled for {machine}")
-
-
-def build_wheel(source: Path, made: Path, environment: dict[str, str]) -> None:
-    """One wheel, compiled anew, named after the C library that it needs."""
-    shutil.rmtree(source / "build", ignore_errors=True)
-    command = [sys.executable, "-m", "build", "--no-isolation", "--wheel"]
-    quietly([*command, "--outdir", str(made), str(source)], env={**os.environ, **environment})
+    for machine, target in sorted(cross_wheels.TARGETS.items()):
+        if machine != platform.machine():
+            build_wheel(source, made, cross_environment(machine, target, made))
     for wheel in made.glob("*-linux_*.whl"):
         # An index takes no wheel that does not say which C library it needs.
         repairing = [sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", str(made)]
         quietly([*repairing, str(wheel)])
         wheel.unlink()
+    for wheel in made.glob("*-manylinux*.whl"):
+        # 3.10 loads the same binaries; `check_binaries` looks whether they call what it lacks.
+        quietly([*TAGGING, "--python-tag=cp310", "--abi-tag=cp310", str(wheel)])
+    for machine, target in sorted(cross_wheels.MUSL_TARGETS.items()):
+        build_wheel(source, made, cross_environment(machine, target, made))
+        # auditwheel would look for musl on this machine.
+        (wheel,) = made.glob("*-linux_*.whl")
+        tag = f"{cross_wheels.MUSL_TAG}_{machine}"
+        quietly([*TAGGING, "--remove", f"--platform-tag={tag}", str(wheel)])
+    # The scanners are optional to setuptools: what does not compile is left out of the wheel.
+    for kind in ("*-cp311-*-manylinux*", "*-cp310-*-manylinux*", "*-musllinux*"):
+        for machine in cross_wheels.TARGETS:
+            if not list(made.glob(f"{kind}_{machine}.whl")):
+                raise ValueError(f"the scanners could not be compiled for {kind}_{machine}")
+
+
+def cross_environment(machine: str, target: str, made: Path) -> dict[str, str]:
+    """With headers and what zig keeps beside the wheels, anew for each target."""
+    return cross_wheels.compiler_environment(machine, target, made.parent / f"zig-{target}")
+
+
+def build_wheel(source: Path, made: Path, environment: dict[str, str]) -> None:
+    """One wheel, compiled anew."""
+    shutil.rmtree(source / "build", ignore_errors=True)
+    command = [sys.executable, "-m", "build", "--no-isolation", "--wheel"]
+    quietly([*command, "--outdir", str(made), str(source)], env={**os.environ, **environment})
 
 
 # ── what is checked ──────────────────────────────────────────────────────────────────────────────
@@ -169,7 +186,9 @@ def try_out(wheel: Path) -> None:
 
 
 def is_for_this_machine(wheel: Path) -> bool:
-    """Whether it can be installed and run here."""
+    """Whether this Python can install and run it."""
+    if "-musllinux" in wheel.stem or "-cp310-" in wheel.stem:
+        return False
     return wheel.stem.endswith(("-none-any", platform.machine()))
 
 

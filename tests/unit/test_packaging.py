@@ -214,50 +214,77 @@ def test_the_bill_of_what_is_installed_follows_what_is_asked_for(tmp_path: Path)
     assert "nothing-like-this" not in names
 
 
-def wheel_of_binaries(folder: Path, machine: str, binaries: dict[str, bytes]) -> Path:
-    path = folder / f"powertui-1.0-cp311-abi3-manylinux_2_17_{machine}.whl"
+def wheel_of_binaries(folder: Path, tags: str, binaries: dict[str, bytes]) -> Path:
+    path = folder / f"powertui-1.0-{tags}.whl"
     with zipfile.ZipFile(path, "w") as archive:
         for name, head in binaries.items():
             archive.writestr(f"powertui/{name}.abi3.so", head)
     return path
 
 
-def binary(*, order: int = 1, machine: int = 21) -> bytes:
-    """The first bytes of an ELF file with 64 bits: POWER's, little-endian."""
+FOR_GLIBC = "cp311-abi3-manylinux_2_17_ppc64le"
+FOR_MUSL = "cp311-abi3-musllinux_1_2_ppc64le"
+FOR_310 = "cp310-cp310-manylinux_2_17_ppc64le"
+
+
+def binary(*, order: int = 1, machine: int = 21, strings: str = "libc.so.6") -> bytes:
+    """The head of an ELF file with 64 bits (POWER's, little-endian), and its strings."""
     word = machine.to_bytes(2, "little" if order == 1 else "big")
-    return b"\x7fELF" + bytes([2, order]) + bytes(12) + word
-
-
-def test_a_wheel_of_another_machine_holds_both_scanners_compiled_for_it(tmp_path: Path) -> None:
-    both = {"data/wire/_scan": binary(), "data/formats/_json_scan": binary()}
-    script("cross_wheels").check_binaries(wheel_of_binaries(tmp_path, "ppc64le", both))
+    text = b"".join(b"\0" + name.encode() for name in strings.split())
+    return b"\x7fELF" + bytes([2, order]) + bytes(12) + word + text + b"\0"
 
 
 @pytest.mark.parametrize(
-    ("second", "trouble"),
+    ("tags", "strings"),
     [
-        (None, "lacks _json_scan"),
-        (binary(machine=62), "_json_scan.abi3.so is of another machine"),
-        (binary(order=2), "_json_scan.abi3.so is of another machine"),
+        (FOR_GLIBC, "PyType_GetName libc.so.6"),
+        (FOR_MUSL, "libc.so PyType_GetName"),
+        (FOR_310, "PyBuffer_Release libc.so.6"),
+    ],
+    ids=("glibc", "musl", "3.10"),
+)
+def test_a_wheel_holds_both_scanners_compiled_for_what_its_name_says(
+    tmp_path: Path, tags: str, strings: str
+) -> None:
+    scanner = binary(strings=strings)
+    both = {"data/wire/_scan": scanner, "data/formats/_json_scan": scanner}
+    script("cross_wheels").check_binaries(wheel_of_binaries(tmp_path, tags, both))
+
+
+@pytest.mark.parametrize(
+    ("tags", "second", "trouble"),
+    [
+        (FOR_GLIBC, None, "lacks _json_scan"),
+        (FOR_GLIBC, binary(machine=62), "_json_scan.abi3.so is of another machine"),
+        (FOR_GLIBC, binary(order=2), "_json_scan.abi3.so is of another machine"),
+        (FOR_GLIBC, binary(strings="libc.so"), "does not ask for libc.so.6"),
+        (FOR_MUSL, binary(), "does not ask for libc.so"),
+        (
+            FOR_310,
+            binary(strings="libc.so.6 PyType_GetName"),
+            "calls PyType_GetName, which Python 3.10 lacks",
+        ),
     ],
 )
-def test_a_wheel_with_a_binary_missing_or_of_another_machine_is_refused(
-    tmp_path: Path, second: bytes | None, trouble: str
+def test_a_wheel_whose_binaries_are_not_what_its_name_says_is_refused(
+    tmp_path: Path, tags: str, second: bytes | None, trouble: str
 ) -> None:
-    binaries = {"data/wire/_scan": binary()}
+    binaries = {"data/wire/_scan": binary(strings="libc.so libc.so.6")}
     if second is not None:
         binaries["data/formats/_json_scan"] = second
     with pytest.raises(ValueError, match=trouble):
-        script("cross_wheels").check_binaries(wheel_of_binaries(tmp_path, "ppc64le", binaries))
+        script("cross_wheels").check_binaries(wheel_of_binaries(tmp_path, tags, binaries))
 
 
 def test_a_compiler_for_another_machine_finds_debians_header_of_that_machine(
     tmp_path: Path,
 ) -> None:
     cross_wheels = script("cross_wheels")
-    for machine, target in cross_wheels.TARGETS.items():
-        environment = cross_wheels.compiler_environment(machine, tmp_path / "with blank")
+    targets = [*cross_wheels.TARGETS.items(), *cross_wheels.MUSL_TARGETS.items()]
+    for machine, target in targets:
+        folder = tmp_path / "with blank" / target
+        environment = cross_wheels.compiler_environment(machine, target, folder)
         words = shlex.split(environment["CC"])
         assert words[1:6] == ["-m", "ziglang", "cc", "-target", target]
-        headers = Path(words[-1]) / target.rpartition(".2.")[0]
-        assert headers.is_dir()
+        # Debian's dispatching header includes it by the name for glibc, whatever the library is.
+        assert (Path(words[-1]) / cross_wheels.TARGETS[machine].rpartition(".2.")[0]).is_dir()
