@@ -242,6 +242,17 @@ def test_zsh_offers_tools_runs_and_hosts(line: str, found: str, runs: Path) -> N
     assert not list(runs.rglob("hacked"))
 
 
+def test_zsh_offers_no_folder_beside_the_hosts_of_a_run(runs: Path) -> None:
+    """Two hosts: a second Tab behind a single one would go on with the next word, a path."""
+    need("zsh")
+    (profile,) = (runs / "logs" / "first run").rglob("node17.xplane.pb")
+    profile.with_name("node18.xplane.pb").write_bytes(b"")
+    offered = in_zsh("powertui report logs --host ", runs)
+    assert "node17" in offered
+    assert "node18" in offered
+    assert "power-of-today.csv" not in offered
+
+
 def test_names_that_steer_a_terminal_are_not_offered(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
