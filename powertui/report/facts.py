@@ -296,7 +296,7 @@ def _energy_of(
     """
     if not run.power or not run.traces:
         return None
-    from powertui.data.energy import account, host_energy
+    from powertui.data.energy import account, host_energy, owner_notes, power_owners
 
     accounts = [account.alone(profile, aligning) for profile in profiles]
     if not profiles:
@@ -308,6 +308,8 @@ def _energy_of(
     not_used: dict[str, None] = {}  # each sentence once, in this order
     for host_account in accounts:
         not_used.update(dict.fromkeys(host_account.elsewhere))
+    # With the option that says whose it is: without it a reader has joules and no way to them.
+    not_used.update(dict.fromkeys(owner_notes.strangers(run.power, power_owners.of_run(run))))
     return {"hosts": hosts, **_joules(energy.total), "not_used": list(not_used)}
 
 

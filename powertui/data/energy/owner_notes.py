@@ -169,9 +169,11 @@ def in_short(run: Run, share: Share) -> str:
     if share.owners or not share.strangers:
         return ""
     names = [one.sensor.host or one.sensor.label for one, _ in share.strangers]
+    # Power that is nobody's has a remedy, but for what is left out behind the listed names.
+    (_, remedy), *_ = strangers_and_remedies(run.power, power_owners.of_run(run))
     return (
         f"No power belongs to {share.machine or 'this host'}: the log names "
-        f"{listed(names)}. See --power-host."
+        f"{listed(names)}. To say whose it is: {remedy}."
     )
 
 

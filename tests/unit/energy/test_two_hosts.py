@@ -259,6 +259,7 @@ def test_the_report_tells_each_host_and_the_run(
     assert [one["belongs_to"] for one in run["power"]] == [None, "host-b"]
     assert [one["joules"] is None for one in run["energy"]["hosts"]] == [True, False]
     assert (run["energy"]["joules"], run["energy"]["reason"]) == (None, "not known for host-a")
+    assert ["--power-host bmc-17=HOST" in note for note in run["energy"]["not_used"]] == [True]
     assert (
         cli.main(["report", str(made.logdir), "--power", log, "--power-host", "bmc-17=host-a"]) == 0
     )
@@ -291,7 +292,8 @@ def test_an_export_without_power_says_whose_there_is(
         == 0
     )
     found = capsys.readouterr()
-    assert "No power belongs to host-a: the log names bmc-17. See --power-host." in found.err
+    problem = "No power belongs to host-a: the log names bmc-17. To say whose it is: --power-host"
+    assert f"{problem} bmc-17=HOST, one of host-a, host-b." in found.err
     assert "joules" not in found.out
 
 
