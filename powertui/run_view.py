@@ -271,7 +271,8 @@ class RunView:
         """The answer of a tool of `powertui report --tool`.
 
         It is about every host or one, about the whole profile or a window. `host="all"` asks for
-        all hosts as one answer, of the tools that combine them.
+        all hosts as one answer, of the tools that combine them. Tools that compare the hosts of a
+        run have one answer for all of them.
 
         `aligning` is where the power is on the profile, for the tools that report power; `compat`
         by whose rules TensorBoard's tools are computed ("corrected", "tf2", "xprof"); `match` is a
@@ -292,9 +293,12 @@ class RunView:
             choice=choice,
             results=results,
         )
-        if host == "all" and len(self.opened.profiles) > 1:
-            result = tool.answer(replace(question, together=True))
-            return Answer(name, (("all hosts", result),))
+        if host in (None, "all") and len(self.opened.profiles) > 1:
+            if tool.of_run:
+                return Answer(name, (("all hosts", tool.answer(_checked(question))),))
+            if host == "all":
+                result = tool.answer(replace(question, together=True))
+                return Answer(name, (("all hosts", result),))
         profiles = self._profiles(None if host == "all" else host)
         if not profiles:  # some tools need none, and the answer of the others is why they do
             return Answer(name, (("", tool.answer(question)),))

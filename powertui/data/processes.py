@@ -175,7 +175,10 @@ def _nothing() -> None:
 def _begin(function: Callable[[Any], Any] | None, prepare: Callable[[], None] | None) -> None:
     """In a new process of a pool."""
     global _inherited
+    from powertui.data import free_memory
+
     _inherited = function
+    free_memory.keep_for_next_answer()
     if prepare is not None:
         prepare()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its children

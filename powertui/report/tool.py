@@ -162,14 +162,11 @@ def _ask(runs: Iterable[Opened], tool: Tool, request: ToolRequest) -> Iterator[_
         except UnreadableFile as error:  # the other runs still have answers
             text.write(sys.stderr, f"powertui: {plain(str(error))}")
             continue
-        if request.host == _ALL_HOSTS and len(profiles) > 1:
+        asks_about_all = request.host == _ALL_HOSTS or (tool.of_run and request.host is None)
+        if asks_about_all and len(profiles) > 1:
             answered = True
-            question = request.question(opened, 0, together=True)
+            question = request.question(opened, 0, together=not tool.of_run)
             yield _HostAnswer(opened.name, "all hosts", tool.answer(question))
-            continue
-        if tool.of_run and request.host is None and len(profiles) > 1:
-            answered = True
-            yield _HostAnswer(opened.name, "all hosts", tool.answer(request.question(opened, 0)))
             continue
         for index, host in enumerate(_host_names(opened)):
             hosts[host] = None

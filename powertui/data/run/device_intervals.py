@@ -27,7 +27,7 @@ from powertui.data.model import (
     Track,
     TrackKind,
 )
-from powertui.data.run.stat_carriers import carried, stat_numbers, whole_numbers
+from powertui.data.run.stat_carriers import carried, numbers_of_carriers, whole_numbers
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
@@ -224,7 +224,7 @@ def _calls(trace: Trace, stat: str) -> _Calls:
             rows = np.flatnonzero(carrying[track.events.name])
             if not len(rows):
                 continue
-            call_ids = stat_numbers(process, track, rows, stat)
+            call_ids = numbers_of_carriers(process, track, rows, stat)
             has_id = call_ids >= 0
             ids.append(call_ids[has_id])
             starts.append(track.events.start[rows[has_id]])

@@ -157,7 +157,7 @@ def _marked_of_plane(
     with_marks = [
         (line, track)
         for line, track in lines
-        if any(marking[names].any() for names in names_of_line(trace, track))
+        if any(marking[names].any() for names in names_of_line(track))
     ]
     return _of_names(trace, process, with_marks, marking, must_carry=True)
 

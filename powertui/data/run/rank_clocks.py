@@ -170,10 +170,21 @@ def _rivals(candidates: Int64s, counts: Int64s, best: int) -> list[_Rival]:
         if remaining[place] < max(1, _RIVAL_SHARE * best):
             return rivals
         inside = candidates[place : place + int(counts[place])]
-        middle = int(np.median(inside))
-        spread = max(1.0, float(np.median(np.abs(inside - middle))))
+        middle = int(_middle_value(inside))
+        spread = max(1.0, _middle_value(np.sort(np.abs(inside - middle))))
         rivals.append(_Rival(middle, spread))
-        remaining[np.abs(candidates - candidates[place]) <= 4 * _MAX_APART_PS] = 0
+        nearby = candidates[place] + np.array([-4, 4]) * _MAX_APART_PS
+        first = candidates.searchsorted(nearby[0])
+        after_last = candidates.searchsorted(nearby[1], side="right")
+        remaining[first:after_last] = 0
+
+
+def _middle_value(ascending: Int64s) -> float:
+    """The median. NumPy's own takes 20 µs for a few values; a run of 256 hosts has 10,000 such."""
+    half = len(ascending) // 2
+    if len(ascending) % 2:
+        return float(ascending[half])
+    return (float(ascending[half - 1]) + float(ascending[half])) / 2
 
 
 def _nearest(

@@ -19,6 +19,7 @@ from powertui.data.model import (
     StatColumn,
     Trace,
     Track,
+    UInt8s,
     UInt32s,
 )
 
@@ -62,10 +63,9 @@ def carried(
 
     Each line is sampled once.
     """
-    sampled = _KNOWN.setdefault(trace, {})
     names_with = {stat: np.zeros(len(trace.names), np.bool_) for stat in stats}
     for track in tracks:
-        by_stat = sampled.setdefault(id(track), {})
+        by_stat = _CARRYING_NAMES.setdefault(track, {})
         missing = [stat for stat in stats if stat not in by_stat]
         if missing:
             for_tools = [stat for stat in _TOOLS_ASK if stat not in by_stat]
@@ -77,13 +77,17 @@ def carried(
     return names_with
 
 
-def names_of_line(trace: Trace, track: Track) -> Iterator[Int32s]:
+def names_of_line(track: Track) -> Iterator[Int32s]:
     """For each stat that a line was asked for, the names that carry it there."""
-    yield from _KNOWN[trace][id(track)].values()
+    yield from _CARRYING_NAMES[track].values()
 
 
-# Which names carry a stat, line by line: {id of the track: {stat: names}}.
-_KNOWN: WeakKeyDictionary[Trace, dict[int, dict[str, Int32s]]] = WeakKeyDictionary()
+# Which names carry a stat, line by line. Lines outlive their trace: one with another clock has the
+# same lines.
+_CARRYING_NAMES: WeakKeyDictionary[Track, dict[str, Int32s]] = WeakKeyDictionary()
+# Which events of a line have a number of a stat, as bits: what launches work is asked for when
+# steps are looked for and when events are typed. To decode a line again costs more than its bits.
+_NUMBERED_EVENTS: WeakKeyDictionary[Track, dict[str, UInt8s]] = WeakKeyDictionary()
 
 
 def _carried(
@@ -146,3 +150,22 @@ def whole_numbers(column: StatColumn) -> Int64s:
 def stat_numbers(process: Process, track: Track, rows: Int64s, stat: str) -> Int64s:
     """One stat of some events of a line, as `whole_numbers`."""
     return whole_numbers(process.source.columns(track.events.positions(rows), (stat,))[stat])
+
+
+def numbers_of_carriers(process: Process, track: Track, rows: Int64s, stat: str) -> Int64s:
+    """`stat_numbers` of all events of a line whose names carry the stat; `have_number` knows of
+    these then.
+    """
+    numbers = stat_numbers(process, track, rows, stat)
+    is_numbered = np.zeros(len(track.events), np.bool_)
+    is_numbered[rows] = numbers >= 0
+    _NUMBERED_EVENTS.setdefault(track, {})[stat] = np.packbits(is_numbered)
+    return numbers
+
+
+def have_number(process: Process, track: Track, rows: Int64s, stat: str) -> Bools:
+    """Which of these events, whose names carry the stat, have a number of it, 0 or more."""
+    bits = _NUMBERED_EVENTS.get(track, {}).get(stat)
+    if bits is None:
+        return stat_numbers(process, track, rows, stat) >= 0
+    return np.unpackbits(bits, count=len(track.events)).view(np.bool_)[rows]

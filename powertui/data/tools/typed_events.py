@@ -19,7 +19,7 @@ from powertui.data.model import (
 )
 from powertui.data.run.device_intervals import work_tracks
 from powertui.data.run.marks import is_explicit
-from powertui.data.run.stat_carriers import carried, rows_named, whole_numbers
+from powertui.data.run.stat_carriers import carried, have_number, rows_named, whole_numbers
 from powertui.data.tools import python_frames
 from powertui.data.tools.event_types import (
     MARK,
@@ -231,13 +231,13 @@ def _host(
             rows = np.empty(0, np.int64)
         kinds = table[names[rows]]
         if len(rows):
-            columns = process.source.columns(
-                track.events.positions(rows), ("correlation_id", "step_name")
-            )
-            launched = (whole_numbers(columns["correlation_id"]) >= 0) & has_device
-            plain = ~np.isin(kinds, (NOTHING, EventType.HOST_TO_DEVICE, EventType.HOST_TO_HOST))
-            kinds = np.where(launched & plain, EventType.HOST_PREPARE, kinds).astype(np.uint8)
-            kinds[columns["step_name"].present] = MARK
+            if has_device and carry["correlation_id"].any():
+                launches = have_number(process, track, rows, "correlation_id")
+                plain = ~np.isin(kinds, (NOTHING, EventType.HOST_TO_DEVICE, EventType.HOST_TO_HOST))
+                kinds[launches & plain] = EventType.HOST_PREPARE
+            if carry["step_name"].any():
+                column = process.source.columns(track.events.positions(rows), ("step_name",))
+                kinds[column["step_name"].present] = MARK
         out.append(
             Typed(
                 number=numbers[id(track)],

@@ -168,6 +168,26 @@ def test_the_library_asks_for_all_hosts_too(folder: Path) -> None:
     assert frame.loc[frame["operation"] == "model/MatMul", "occurrences"].tolist() == [18, 18]
 
 
+@pytest.mark.parametrize("host", [None, "all"])
+def test_a_tool_that_compares_hosts_gives_the_library_one_answer(
+    folder: Path, host: str | None
+) -> None:
+    (run,) = powertui.open(folder)
+    answer = run.tool("hosts", host=host)
+    assert [asked for asked, _ in answer.results] == ["all hosts"]
+    assert answer.frame["host_name"].tolist() == ["a", "b", "c"]
+    assert [asked for asked, _ in run.tool("hosts", host="b").results] == ["b"]
+
+
+def test_all_hosts_are_asked_for_by_name_of_a_tool_that_compares_them(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", str(folder), "--tool", "hosts", "--host", "all", "--json"]) == 0
+    by_name = json.loads(capsys.readouterr().out)
+    assert main(["report", str(folder), "--tool", "hosts", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == by_name
+
+
 @pytest.fixture
 def two_t4(tmp_path: Path, shared_data: Path) -> Path:
     """Two real profiles of T4s as the hosts of one run."""
