@@ -77,3 +77,39 @@ class PowerServer(Protocol):
 
     def fetch(self, question: PowerQuestion) -> FetchedPower:
         """The power of a run. Raises PowertuiError in one sentence."""
+
+
+class JobQuestion(NamedTuple):
+    """A job, as labels name it."""
+
+    labels: tuple[str, ...]  # one of which has this value
+    value: str
+
+
+class JobStretch(NamedTuple):
+    """When a job ran on one machine, as the samples that carry its label show."""
+
+    machine: str
+    first_s: float  # Unix s, by the server's clock
+    last_s: float
+    spacing_s: float  # it began, and ended, up to so much before the first and after the last
+    is_running: bool  # its last sample is as new as can be
+
+
+class JobPower(NamedTuple):
+    """Where and when a job ran, and the power that was drawn there then."""
+
+    label: str  # which of them the server has
+    carriers: tuple[str, ...]  # metrics that carry it
+    # The power series carry it themselves: they are the job's and nothing else's.
+    is_own: bool
+    stretches: tuple[JobStretch, ...]
+    other_jobs: int  # that were on the same machines in that time
+    power: FetchedPower
+
+
+class JobServer(Protocol):
+    """A server that can be asked for the power of a job."""
+
+    def fetch_job(self, question: JobQuestion) -> JobPower:
+        """The power of a job. Raises PowertuiError in one sentence."""

@@ -106,6 +106,8 @@ complete -c powertui -n '__fish_seen_subcommand_from energy' -l steps -x -d 'the
 complete -c powertui -n '__fish_seen_subcommand_from energy' -l batches -x -d 'these batches of --epoch, e.g. 183-260 (without it: steps as logged)'
 complete -c powertui -n '__fish_seen_subcommand_from energy' -l session -x -d 'this profile session'
 complete -c powertui -n '__fish_seen_subcommand_from energy' -l at -x -d 'the window as one line: '\''epoch 1 step 45-71'\'', 27.31s-28.78s, or what y copied'
+complete -c powertui -n '__fish_seen_subcommand_from energy' -l job -x -d 'the joules of this Slurm job, or of pod=NAME, user=NAME or LABEL=VALUE, from the server that --power names'
+complete -c powertui -n '__fish_seen_subcommand_from energy' -l sacct -r -d 'what `sacct --parsable2` wrote of it (default: ask sacct, where there is one)'
 complete -c powertui -n '__fish_seen_subcommand_from energy' -l json -d 'one JSON object (a stable interface)'
 complete -c powertui -n '__fish_seen_subcommand_from energy' -l csv -d 'one row per step'
 complete -c powertui -n '__fish_seen_subcommand_from energy' -l markdown -l md -d 'tables for a document'

@@ -27,7 +27,7 @@ _STANDARD_FOLDERS = ("/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin
 # An empty or relative folder in them is the working folder, or below it.
 _SEARCH_PATHS = ("PATH", "LD_LIBRARY_PATH")
 # A list of some hundred sensors is a few tens of KiB: more is a program that runs wild.
-_MAX_OUTPUT_BYTES = 1 << 20
+MAX_OUTPUT_BYTES = 1 << 20
 _READ_BYTES = 1 << 16  # a pipe on Linux holds no more
 _KILLED_GRACE_S = 1.0  # a killed process is gone within milliseconds, unless a driver holds it
 # The exit codes that `timeout` and a shell use for the first two.
@@ -131,7 +131,7 @@ def _other_owner(uid: int) -> str:
 
 
 def run(command: Sequence[str], env: Mapping[str, str], timeout: float) -> Done:
-    """Run to the end, within the time, and with no more than `_MAX_OUTPUT_BYTES` of output.
+    """Run to the end, within the time, and with no more than `MAX_OUTPUT_BYTES` of output.
 
     Never raises for what the program does.
     """
@@ -198,8 +198,8 @@ def _collect(
                 if not data:
                     selector.unregister(key.fileobj)
                 outputs[key.fileobj] += data  # type: ignore[index]
-            if sum(map(len, outputs.values())) > _MAX_OUTPUT_BYTES:
-                return Done(TOO_MUCH, "", f"more than {_MAX_OUTPUT_BYTES >> 20} MiB of output")
+            if sum(map(len, outputs.values())) > MAX_OUTPUT_BYTES:
+                return Done(TOO_MUCH, "", f"more than {MAX_OUTPUT_BYTES >> 20} MiB of output")
     return None
 
 

@@ -8,6 +8,7 @@ scraped. A mean over a step that has less than half of its samples is a gap.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +16,12 @@ from itertools import pairwise
 
 from powertui.errors import NotSupported, SensorError
 from powertui.named_tuples import NamedTuple
-from powertui.power_server import HOST_LABELS, FetchedPower, PowerQuestion, ServerSeries
+from powertui.power_server import (
+    HOST_LABELS,
+    FetchedPower,
+    PowerQuestion,
+    ServerSeries,
+)
 from powertui.sampler.http import TooLarge
 from powertui.sampler.prometheus_api import (
     SeriesSamples,
@@ -31,7 +37,7 @@ from powertui.sampler.prometheus_server import PrometheusConnection, selector
 from powertui.sampler.source import Options
 from powertui.sampler.urls import Address, parse_url
 
-__all__ = ["PrometheusPower"]
+__all__ = ["PowerFetch", "PrometheusPower"]
 
 # Asked for on both sides of a run: idle power and edges, and clocks that are a little off. It is
 # also as long as Prometheus looks back for a value.
@@ -74,9 +80,15 @@ class PrometheusPower:
 
     def fetch(self, question: PowerQuestion) -> FetchedPower:
         """The power of a run. Raises PowertuiError in one sentence."""
+        with self.connected() as server:
+            return PowerFetch(server, question).answer()
+
+    @contextlib.contextmanager
+    def connected(self) -> Iterator[PrometheusConnection]:
+        """The server, while it is asked."""
         server = PrometheusConnection(self._address, self._options, self._timeout())
         try:
-            return _Fetch(server, question).answer()
+            yield server
         except OSError as error:
             raise server.unreachable(error) from None
         finally:
@@ -86,11 +98,17 @@ class PrometheusPower:
         return max(_TIMEOUT_S, self._options.timeout)
 
 
-class _Fetch:
+class PowerFetch:
     """One question on its way to the server."""
 
-    def __init__(self, server: PrometheusConnection, question: PowerQuestion) -> None:
+    def __init__(
+        self,
+        server: PrometheusConnection,
+        question: PowerQuestion,
+        matchers: tuple[str, ...] = (),
+    ) -> None:
         self._server, self._question = server, question
+        self._matchers = (*server.matchers(), *matchers)
         server.ask("query", patient=True, query="1")  # its clock, and whether it lets us in
         self.ahead_s = server.ahead_s
         early_s, late_s = min(0.0, self.ahead_s), max(0.0, self.ahead_s)
@@ -155,7 +173,7 @@ class _Fetch:
     def _choose(self) -> Iterator[_Chosen]:
         """The metrics of power, and of which machines."""
         named = self._server.named_selector()
-        matchers = self._server.matchers()
+        matchers = self._matchers
         selectors = [named] if named else [selector(metric, matchers) for metric in METRICS]
         listed = self._ask(
             "series",

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from powertui.data.host_parts import HostPart, HostQuestion, HostReader
     from powertui.data.limits import MemoryLimit
     from powertui.data.model import Warn
-    from powertui.power_server import PowerServer
+    from powertui.power_server import JobServer, PowerServer
+    from powertui.sampler.targets import Target
     from powertui.terminal.launch import Display
 
 _FORMS = ("json", "csv", "markdown")
@@ -256,22 +257,37 @@ def _power_login(options: argparse._ActionsContainer) -> None:
 
 def _power_servers(args: argparse.Namespace) -> tuple[tuple[str, PowerServer], ...]:
     """How the servers that `--power` names are reached, each by its address."""
+    reached = _reached_servers(args)
+    if not reached:
+        return ()
+    from powertui.sampler.prometheus_fetch import PrometheusPower
+
+    return tuple((path, PrometheusPower(target.url, target.options)) for path, target in reached)
+
+
+def job_servers(args: argparse.Namespace) -> tuple[tuple[str, JobServer], ...]:
+    """The same servers, to be asked for jobs."""
+    from powertui.sampler.prometheus_jobs import PrometheusJobs
+
+    return tuple(
+        (path, PrometheusJobs(target.url, target.options))
+        for path, target in _reached_servers(args)
+    )
+
+
+def _reached_servers(args: argparse.Namespace) -> list[tuple[str, Target]]:
+    """The servers that `--power` names, each with its address and login."""
     named = [path for path in args.power if _is_server(path)]
     if not named:
-        return ()
+        return []
     import os
 
-    from powertui.sampler.prometheus_fetch import PrometheusPower
     from powertui.sampler.targets import SourceArguments, targets
 
     login = SourceArguments(
         sources=named, password_file=args.password_file or "", insecure=args.insecure
     )
-    reached = targets(login, environment=os.environ)
-    return tuple(
-        (path, PrometheusPower(target.url, target.options))
-        for path, target in zip(named, reached, strict=True)
-    )
+    return list(zip(named, targets(login, environment=os.environ), strict=True))
 
 
 def log_columns_of(args: argparse.Namespace) -> LogColumns | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 
 from powertui import units
+from powertui.errors import UsageError
 from powertui.verbs import common, window_arguments
 
 HELP = "print joules per epoch and step, with intervals"
@@ -20,15 +21,31 @@ EXAMPLES = (
         "powertui energy ~/logs --from 19:52:50 --to 19:53:10",
         "joules between two times of the training",
     ),
+    (
+        "powertui energy --job 12345 --power prometheus://server:9090",
+        "joules of a job, without a profile",
+    ),
 )
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
-    common.path(parser)
+    common.path(parser, optional=True)
     common.more_paths(parser, "power logs, as with --power")
     common.reading(parser)
     window_arguments.window(parser)
+    job = common.group(parser, "a job without a profile")
+    job.add_argument(
+        "--job",
+        metavar="JOB",
+        help="the joules of this Slurm job, or of pod=NAME, user=NAME or LABEL=VALUE, from the "
+        "server that --power names",
+    )
+    job.add_argument(
+        "--sacct",
+        metavar="FILE",
+        help="what `sacct --parsable2` wrote of it (default: ask sacct, where there is one)",
+    )
     common.output(parser, csv="one row per step")
     output = common.group(parser, "output")
     output.add_argument(
@@ -45,6 +62,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Exit code 3 when nothing of what was named could be read."""
+    if args.job is not None:
+        return _job(args)
+    if args.path is None:
+        raise UsageError(
+            "Name a path.",
+            hint="For the current folder: powertui energy .",
+        )
+    if args.sacct is not None:
+        raise UsageError("--sacct is for --job.")
     from powertui.report import energy
     from powertui.report.energy_page import PageOptions
 
@@ -56,4 +82,23 @@ def run(args: argparse.Namespace) -> int:
         common.form_of(args),
         window_arguments.window_of(args),
         PageOptions(args.verbose, args.show_unit),
+    )
+
+
+def _job(args: argparse.Namespace) -> int:
+    """The joules of a job, which no path is of."""
+    if args.path is not None:
+        raise UsageError("--job needs no PATH: a job is found by its label on the server.")
+    common.without(args, "--job", "--from", "--to", "--epoch", "--steps", "--batches", "--at")
+    servers = common.job_servers(args)
+    if len(servers) != 1:
+        raise UsageError(
+            "--job needs the server that has the power of it, and one alone.",
+            hint="Name it: --power prometheus://SERVER:9090",
+        )
+    from powertui.report import job_energy
+
+    ((url, server),) = servers
+    return job_energy.tell(
+        args.job, url, server, args.sacct, common.form_of(args), args.show_unit or "J"
     )

@@ -194,7 +194,7 @@ def run_fetch(count: int, seed: int) -> Counter[str]:
         connection.http = broken_server  # type: ignore[assignment]
         try:
             question = PowerQuestion(now - 9, now)
-            fetched = prometheus_fetch._Fetch(connection, question).answer()
+            fetched = prometheus_fetch.PowerFetch(connection, question).answer()
         except PowertuiError as error:
             outcomes["refused"] += 1
             if not error.message.endswith((".", "…")) or "\n" in error.message:

@@ -32,7 +32,7 @@ def fetch(status, body, waits=None):
     server.answer = lambda: (status, body)
     connection.http = server
     now = time.time()
-    return prometheus_fetch._Fetch(connection, PowerQuestion(now - 60, now)).answer()
+    return prometheus_fetch.PowerFetch(connection, PowerQuestion(now - 60, now)).answer()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,138 @@
+"""The energy that Slurm's accounting has of a job: `sacct`, or a file with its answer.
+
+Slurm counts whole nodes, of whatever its plugin reads there, every 30 s or so. Which plugin that
+was (IPMI, RAPL without GPUs, …) its accounting does not say. Steps overlap: that of `extern` is of
+all the job's nodes, those of `srun` are of parts of them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+
+from powertui.errors import NotSupported, UnreadableFile
+from powertui.named_tuples import NamedTuple
+from powertui.plain import plain
+from powertui.sampler import programs
+from powertui.sampler.slurm import joules_by_step, leading_step
+
+__all__ = ["SlurmEnergy", "ask_sacct", "read_sacct"]
+
+_COLUMNS = "JobID,State,ElapsedRaw,NNodes,NodeList,ConsumedEnergyRaw"
+_TIMEOUT_S = 30.0  # a database of years of jobs answers late
+_POLL_S = 30  # between two readings of its plugins, where a site sets nothing else
+_MIN_POLLS = 10  # in a job, for the first and the last of them not to matter much
+_SAME_SUM = 0.02  # of a sum of steps: so near is the job's own figure made of them
+_LEAST_NODE_W, _MOST_NODE_W = 20.0, 20_000.0  # that a node may draw; chosen, far outside of any
+_WHOLE_NUMBER = re.compile(r"\d{1,20}")
+
+
+class SlurmEnergy(NamedTuple):
+    """What Slurm counted for a job, and what may be wrong with it."""
+
+    joules: int | None
+    step: str  # whose count it is; "" of the whole job
+    faults: tuple[str, ...]  # sentences
+
+
+def ask_sacct(job: str) -> SlurmEnergy | None:
+    """What this machine's `sacct` says of a job; None where there is no Slurm."""
+    program = programs.find("sacct")
+    if not program.path:
+        return None
+    command = [program.path, "--parsable2", "--jobs", job, "--format", _COLUMNS]
+    done = programs.Asker().run(command, programs.environment(os.environ), _TIMEOUT_S)
+    if done.code:
+        words = plain(" ".join((done.err or done.out).split()), 120)
+        raise NotSupported(f"sacct failed ({words or f'exit code {done.code}'}).")
+    return _energy(done.out.splitlines(), job)
+
+
+def read_sacct(path: str, job: str) -> SlurmEnergy:
+    """The same from a file that `sacct --parsable2` wrote. Raises `UnreadableFile`."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+            lines = file.read(programs.MAX_OUTPUT_BYTES).splitlines()
+    except OSError as error:
+        raise UnreadableFile(path, error.strerror or str(error)) from None
+    energy = _energy(lines, job)
+    if energy is None:
+        raise UnreadableFile(
+            path,
+            f"holds no job {plain(job, 40)} with its energy",
+            hint=f"Write it with: sacct --parsable2 --jobs {plain(job, 40)} --format {_COLUMNS}",
+        )
+    return energy
+
+
+def _energy(lines: Sequence[str], job: str) -> SlurmEnergy | None:
+    """The energy of a job among the rows of an answer; None where none is of it."""
+    names = [name.strip().casefold() for name in lines[0].split("|")] if lines else []
+    if not {"jobid", "consumedenergyraw"} <= set(names):
+        return None
+    rows = [dict(zip(names, line.split("|"), strict=False)) for line in lines[1:] if "|" in line]
+    mine = [row for row in rows if row["jobid"].partition(".")[0] == job]
+    if not mine:
+        return None
+    counted = joules_by_step(
+        "\n".join(f"{row['jobid']}|{row.get('consumedenergyraw', '')}" for row in mine)
+    )
+    # The row of the job itself has no step in its name.
+    steps = {name: joules for name, joules in counted.items() if name != job}
+    whole = next((row for row in mine if row["jobid"] == job), mine[0])
+    return _judged(counted.get(job), steps, whole)
+
+
+def _judged(of_job: int | None, steps: Mapping[str, int], whole: Mapping[str, str]) -> SlurmEnergy:
+    """Whose count stands for the job, and what is known to be wrong with such counts."""
+    if of_job is None and not steps:
+        why = "It counted nothing: AcctGatherEnergyType is not set, or its plugin read nothing."
+        return SlurmEnergy(None, "", (why,))
+    faults = [
+        "Slurm counts whole nodes: other jobs on them are in it unless this one had them alone.",
+        "Its accounting does not say what its plugin reads: RAPL lacks GPUs, fans and supplies.",
+    ]
+    step, joules = "", of_job
+    total = sum(steps.values())
+    if steps and (joules is None or (len(steps) > 1 and _are_near(joules, total))):
+        step = leading_step(steps)
+        if joules is not None:
+            faults.append(
+                f"Its figure for the job, {joules} J, is the sum of steps that overlap: the step "
+                f"{plain(step, 40)} is shown."
+            )
+        joules = steps[step]
+        if step != "extern":
+            faults.append("No step covers the whole job: the largest is shown.")
+    assert joules is not None
+    faults += _doubts(joules, whole)
+    return SlurmEnergy(joules, step, tuple(faults))
+
+
+def _are_near(joules: int, total: int) -> bool:
+    return abs(joules - total) <= _SAME_SUM * total
+
+
+def _doubts(joules: int, whole: Mapping[str, str]) -> list[str]:
+    """What the length and the nodes of the job say of a count."""
+    elapsed_s, nodes = _number(whole.get("elapsedraw")), _number(whole.get("nnodes"))
+    doubts = []
+    if elapsed_s is not None and elapsed_s < _MIN_POLLS * _POLL_S:
+        doubts.append(
+            f"The job ran {elapsed_s} s, and plugins read every {_POLL_S} s or so: what was drawn "
+            "before the first and after the last reading is missing."
+        )
+    if elapsed_s and nodes:
+        watts = joules / elapsed_s / nodes
+        if not _LEAST_NODE_W <= watts <= _MOST_NODE_W:
+            doubts.append(
+                f"That is {watts:.3g} W a node, which no node draws: its counter wrapped or was "
+                "set back."
+            )
+    return doubts
+
+
+def _number(text: str | None) -> int | None:
+    """A whole number, as sacct writes it."""
+    return int(text) if text and _WHOLE_NUMBER.fullmatch(text) else None
