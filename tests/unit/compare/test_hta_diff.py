@@ -3,7 +3,8 @@ name the launches and the summed time on each side, joined; what one side lacks 
 
 HTA takes the work that the first step launched; here it is all of both files, because a window of
 ours is one of time. HTA counts copies and sets of memory among kernels. Ours follow TraceLens's
-rule and leave them to the ops of the devices, whose rows are own time for each step.
+rule and leave them to the ops of the devices, whose rows are own time for each step. Its rows of the
+host are calls with all that they call: `op_stats` of either run has those, a comparison own time.
 """
 
 from __future__ import annotations
@@ -86,3 +87,37 @@ def test_copies_are_ops_of_the_devices() -> None:
         for row, whole_s in expected.items():
             own_s = seconds[at][row] * _STEPS
             assert whole_s - _OVERLAP_S <= own_s <= whole_s + 1e-9, row
+
+
+@cache
+def calls(name: str) -> tuple[Counter[str], Counter[str]]:
+    """What HTA counts and sums on the host: calls, with all that they call, in microseconds."""
+    device_events(name)
+    with gzip.open(_FOLDER / f"{name}.json.gz", "rt") as file:
+        events = json.load(file)["traceEvents"]
+    counted: Counter[str] = Counter()
+    microseconds: Counter[str] = Counter()
+    for event in events:
+        is_call = event.get("cat") in ("cpu_op", "cuda_runtime", "user_annotation")
+        if event.get("ph") == "X" and is_call and "stream" not in event.get("args", {}):
+            counted[event["name"]] += 1
+            microseconds[event["name"]] += event["dur"]
+    return counted, microseconds
+
+
+def test_rows_of_the_host_by_count_and_total_are_those_of_op_stats_of_either_run() -> None:
+    joined: dict[str, list[tuple[int, int]]] = {}
+    expected: dict[str, list[tuple[int, int]]] = {}
+    for side, name in enumerate(("control", "test")):
+        counted, microseconds = calls(name)
+        run = powertui.open(_FOLDER / f"{name}.json.gz")[0]
+        rows = run.tool("op_stats").frame
+        host = rows[rows["device"].str.startswith("/host")]
+        for row, total in host.groupby("full_name")[["count", "total_s"]].sum().iterrows():
+            sums = joined.setdefault(str(row), [(0, 0), (0, 0)])
+            sums[side] = (int(total["count"]), round(total["total_s"] * 1e6))
+        for row in counted:
+            sums = expected.setdefault(row, [(0, 0), (0, 0)])
+            sums[side] = (counted[row], microseconds[row])
+    assert joined == expected
+    assert len(joined) > 232, "what one side lacks is a row, too"
