@@ -130,6 +130,7 @@ th,td{padding:6px 12px;vertical-align:top}
 td{border-top:1px solid var(--rule);min-width:3.5em}
 td.number,th.number{text-align:right;white-space:nowrap}
 td.words{min-width:13em}
+.many th,.many td{padding:6px 8px}.many td.words{min-width:11em}
 td a{display:inline-block;min-width:13em;overflow-wrap:anywhere}
 td.marked{position:relative;padding-left:30px}td.marked.words{min-width:21em}
 td .dot{position:absolute;left:12px;top:.72em;margin:0}

@@ -231,3 +231,14 @@ def test_runs_that_were_not_recorded_in_turns_are_said(
     compared = powertui.compare(tmp_path / "a", tmp_path / "b")
     assert [len(compared.json[side]["runs"]) for side in "ab"] == [3, 3]
     assert any("Record them in turns." in note for note in compared.json["notes"]) == is_said
+
+
+def test_what_is_nothing_on_both_sides_does_not_differ(tmp_path: Path) -> None:
+    """Steps that follow each other without a gap: their rounding was called a difference."""
+    rng = np.random.default_rng(5)
+    for number in range(10):
+        steps = 0.05 * step_series("white", 60, rng)
+        write_run(tmp_path / "ab"[number // 5] / f"run{number}", steps, OPS)
+    compared = powertui.compare(tmp_path / "a", tmp_path / "b").json
+    (between,) = (row for row in compared["figures"] if row["name"] == "Between steps")
+    assert (between["a"], between["b"], between["verdict"]) == (0.0, 0.0, "within noise")
