@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from google.protobuf.message import Message
 
 # message → fields as "name number type": [type] is repeated, {type} a map from int64, ":name" puts
-# the field into a oneof. Only what a reader here looks at; protobuf keeps the rest as unknown
-# fields.
+# the field into a oneof, ":?" into one of its own, so that one can ask whether it is there. Only
+# what a reader here looks at; protobuf keeps the rest as unknown fields. The profiler's results are
+# in result_schemas.
 _SCHEMAS: dict[str, str] = {
     # tensorflow/core/util/event.proto, framework/summary.proto, framework/tensor.proto
     "Event": """
@@ -182,127 +183,6 @@ _SCHEMAS: dict[str, str] = {
     ),
     "HloLayout": "minor_to_major 1 [int64], tiles 6 [HloTile]",
     "HloTile": "dimensions 1 [int64]",
-    # tensorflow/core/profiler/protobuf: overview_page, input_pipeline, tf_stats, kernel_stats,
-    # diagnostics. Fields have the names that TensorFlow gives them: pages show them by name.
-    "OverviewPage": """
-        run_environment 6 OverviewEnvironment, input_analysis 2 InputPipelineAnalysisResult,
-        analysis 3 OverviewAnalysis, recommendation 4 OverviewRecommendation,
-        diagnostics 8 ProfilerDiagnostics
-    """,
-    "OverviewOp": """
-        name 1 string, category 2 string, self_time_fraction 3 double,
-        cumulative_time_fraction 4 double, flop_rate 5 double, is_op_tensorcore_eligible 6 bool,
-        is_op_using_tensorcore 7 bool
-    """,
-    "OverviewAnalysis": """
-        mxu_utilization_percent 1 double, device_idle_time_percent 2 double,
-        host_idle_time_percent 3 double, top_device_ops 4 [OverviewOp], remark_text 5 string,
-        remark_color 6 string, flop_rate_utilization_relative_to_roofline_percent 7 double,
-        memory_bw_utilization_relative_to_hw_limit_percent 8 double,
-        device_compute_16bit_percent 9 double, device_compute_32bit_percent 10 double,
-        host_tf_op_percent 11 double, device_tf_op_percent 12 double, host_trace_level 13 uint32,
-        host_op_time_eager_percent 14 double, device_op_time_eager_percent 15 double,
-        device_op_time_outside_compilation_percent 16 double, device_duty_cycle_percent 17 double
-    """,
-    "OverviewTip": "link 1 string",
-    "OverviewRecommendation": """
-        bottleneck 1 string, statement 2 string, input_tips 11 [OverviewTip],
-        output_statement 9 string, eager_statement_html 12 string,
-        outside_compilation_statement_html 13 string, tf_function_statement_html 10 string,
-        host_tips 3 [OverviewTip], device_tips 4 [OverviewTip], documentation_tips 5 [OverviewTip],
-        recommendation 6 ProtobufAny, faq_tips 7 [OverviewTip], inference_tips 8 [OverviewTip]
-    """,
-    "GenericRecommendation": """
-        kernel_launch_bottleneck 1 string, kernel_launch_statement 2 string,
-        all_other_bottleneck 3 string, all_other_statement 4 string, precision_statement 5 string,
-        device_collectives_bottleneck 6 string, device_collectives_statement 7 string
-    """,
-    "OverviewJob": """
-        change_list 1 int64, build_time 2 int64, build_target 3 string,
-        profile_duration_ms 4 uint32
-    """,
-    "OverviewHostJob": """
-        host_id 1 string, command_line 2 string, start_time 3 int64, bns_address 4 string,
-        profile_time_ns 5 uint64
-    """,
-    "OverviewHostname": "key 1 string, value 2 bool",
-    "OverviewEnvironment": """
-        host_count 1 int32, task_count 2 int32, hostnames 3 [OverviewHostname],
-        device_type 4 string, device_core_count 5 int32, host_independent_job_info 7 OverviewJob,
-        host_dependent_job_info 8 [OverviewHostJob], replica_count 9 int32,
-        num_cores_per_replica 10 int32, is_training 11 bool
-    """,
-    "ProfilerDiagnostics": "info 1 [string], warnings 2 [string], errors 3 [string]",
-    "ProtobufAny": "type_url 1 string, value 2 bytes",
-    "BottleneckAnalysis": """
-        input_percent 7 double, output_percent 8 double, idle_percent 9 double,
-        compute_percent 10 double, input_classification 1 string, input_statement 2 string,
-        kernel_launch_classification 3 string, kernel_launch_statement 4 string,
-        all_other_classification 5 string, all_other_statement 6 string,
-        device_collectives_classification 11 string, device_collectives_statement 12 string
-    """,
-    "StepSummary": (
-        "average 1 double, standard_deviation 2 double, minimum 3 double, maximum 4 double"
-    ),
-    "PerGenericStepDetails": """
-        step_number 1 int32, step_name 14 string, step_time_ms 2 double, unknown_time_ms 3 double,
-        host_wait_input_ms 11 double, host_to_device_ms 12 double, output_ms 5 double,
-        device_compute_ms 6 double, device_to_device_ms 7 double, device_collectives_ms 13 double,
-        host_compute_ms 8 double, host_prepare_ms 9 double, host_compile_ms 10 double
-    """,
-    "InputTimeBreakdown": """
-        demanded_file_read_us 1 double, advanced_file_read_us 2 double, preprocessing_us 3 double,
-        enqueue_us 4 double, unclassified_non_enqueue_us 5 double
-    """,
-    "InputOpDetails": """
-        op_name 1 string, count 2 uint64, time_in_ms 3 double, time_in_percent 4 double,
-        self_time_in_ms 5 double, self_time_in_percent 6 double, category 7 string
-    """,
-    "InputRecommendation": """
-        details 1 [string], bottleneck_analysis 2 ProtobufAny, summary_next_step 3 string
-    """,
-    "GenericStepTimeBreakdown": """
-        unknown_time_ms_summary 1 StepSummary, host_wait_input_ms_summary 9 StepSummary,
-        host_to_device_ms_summary 10 StepSummary, input_ms_summary 11 StepSummary,
-        output_ms_summary 3 StepSummary, device_compute_ms_summary 4 StepSummary,
-        device_to_device_ms_summary 5 StepSummary, device_collectives_ms_summary 12 StepSummary,
-        host_compute_ms_summary 6 StepSummary, host_prepare_ms_summary 7 StepSummary,
-        host_compile_ms_summary 8 StepSummary
-    """,
-    "InputPipelineAnalysisResult": """
-        hardware_type 9 string, step_time_summary 2 StepSummary,
-        input_percent_summary 3 StepSummary, input_percent 11 double, output_percent 13 double,
-        idle_percent 14 double, compute_percent 15 double, step_details 4 [ProtobufAny],
-        input_time_breakdown 5 InputTimeBreakdown, input_op_details 6 [InputOpDetails],
-        recommendation 7 InputRecommendation, step_time_breakdown 8 ProtobufAny,
-        diagnostics 12 ProfilerDiagnostics
-    """,
-    "TfStatsDatabase": """
-        with_idle 4 TfStatsTable, without_idle 5 TfStatsTable, device_type 6 string
-    """,
-    "TfStatsTable": """
-        tf_stats_record 1 [TfStatsRecord], host_tf_pprof_key 2 string,
-        device_tf_pprof_key 3 string
-    """,
-    "TfStatsRecord": """
-        rank 1 uint64, host_or_device 2 string, op_type 3 string, op_name 4 string,
-        occurrences 5 int64, total_time_in_us 6 double, avg_time_in_us 7 double,
-        total_self_time_in_us 8 double, avg_self_time_in_us 9 double,
-        device_total_self_time_as_fraction 10 double,
-        device_cumulative_total_self_time_as_fraction 11 double,
-        host_total_self_time_as_fraction 12 double,
-        host_cumulative_total_self_time_as_fraction 13 double, measured_flop_rate 14 double,
-        measured_memory_bw 15 double, operational_intensity 16 double, bound_by 17 string,
-        is_eager 18 bool, gpu_tensorcore_utilization 19 double
-    """,
-    "KernelStatsDb": "reports 1 [KernelReport]",
-    "KernelReport": """
-        name 1 string, registers_per_thread 2 uint32, static_shmem_bytes 3 uint32,
-        dynamic_shmem_bytes 4 uint32, block_dim 5 [uint32], grid_dim 6 [uint32],
-        total_duration_ns 7 uint64, min_duration_ns 8 uint64, max_duration_ns 9 uint64,
-        is_kernel_using_tensor_core 10 bool, is_op_tensor_core_eligible 11 bool,
-        op_name 12 string, occurrences 13 uint32, occupancy_pct 14 float
-    """,
 }
 
 _PACKAGE = "powertui"
@@ -333,18 +213,25 @@ def message(name: str) -> type[Message]:
     """The class of one of the messages above."""
     from google.protobuf import message_factory
 
-    descriptor = _pool().FindMessageTypeByName(f"{_PACKAGE}.{name}")
+    pool = _pool(with_results=name not in _SCHEMAS)
+    descriptor = pool.FindMessageTypeByName(f"{_PACKAGE}.{name}")
     if hasattr(message_factory, "GetMessageClass"):
         made: type[Message] = message_factory.GetMessageClass(descriptor)
     else:  # protobuf 4.21
-        factory = message_factory.MessageFactory(_pool())
+        factory = message_factory.MessageFactory(pool)
         made = factory.GetPrototype(descriptor)  # type: ignore[attr-defined]
     return made
 
 
 @cache
-def _pool() -> Any:
+def _pool(*, with_results: bool) -> Any:
     from google.protobuf import descriptor_pb2, descriptor_pool
+
+    messages = _SCHEMAS
+    if with_results:
+        from powertui.data.wire.result_schemas import RESULT_SCHEMAS
+
+        messages = RESULT_SCHEMAS
 
     warnings.filterwarnings(
         "ignore", "Unexpected end-group tag", RuntimeWarning
@@ -352,7 +239,7 @@ def _pool() -> Any:
     file = descriptor_pb2.FileDescriptorProto(
         name="powertui.proto", package=_PACKAGE, syntax="proto3"
     )
-    for name, fields in _SCHEMAS.items():
+    for name, fields in messages.items():
         made = file.message_type.add(name=name)
         for line in fields.split(","):
             _add_field(made, line.split())
@@ -384,7 +271,7 @@ def _add_field(made: Any, words: list[str]) -> None:
         field.type = getattr(Field, f"TYPE_{kind.upper()}")
     if len(words) > 3:
         oneofs = [oneof.name for oneof in made.oneof_decl]
-        oneof = words[3].lstrip(":")
+        oneof = f"{name}_if_there" if words[3] == ":?" else words[3].lstrip(":")
         if oneof not in oneofs:
             made.oneof_decl.add(name=oneof)
             oneofs.append(oneof)

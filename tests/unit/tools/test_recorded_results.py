@@ -340,6 +340,59 @@ def test_a_made_result_is_shown_with_its_secrets_hidden(tmp_path: Path) -> None:
     assert empty.tables == ()
 
 
+def _packed(kind: str, **values: Any) -> Any:
+    """A detail of the input's analysis as a message of any type holds it."""
+    value = schemas.message(kind)(**values)
+    any_type = schemas.message("ProtobufAny")
+    url = f"type.googleapis.com/tensorflow.profiler.{kind}"
+    return any_type(type_url=url, value=value.SerializeToString())
+
+
+def test_details_of_a_tpu_are_rows_and_columns(tmp_path: Path) -> None:
+    """Those of an unknown type are at least named."""
+    analysis = schemas.message("InputPipelineAnalysisResult")(hardware_type="TPU")
+    for step in range(3):
+        detail = _packed(
+            "PerTpuStepDetails",
+            step_number=step + 7,
+            tc_infeed_time_ms=1.5 * step,
+            max_infeed_time_core_name="TPU 3",
+        )
+        analysis.step_details.append(detail)
+    summary = schemas.message("StepSummary")(average=2.25)
+    cores = schemas.message("SparseCoreStepSummary")(sc_idle_ms_summary=summary)
+    breakdown = _packed("TpuStepTimeBreakdown", sparse_core_step_summary=cores)
+    analysis.step_time_breakdown.CopyFrom(breakdown)
+    why = _packed("TpuBottleneckAnalysis", tc_idle_percent=12.5, input_classification="device")
+    analysis.recommendation.bottleneck_analysis.CopyFrom(why)
+    folder = written(tmp_path, input_pipeline__pb=analysis.SerializeToString())
+    (entry,) = logdir.scan(folder).runs
+    result = registry.get("input_pipeline_analyzer").answer(Question(Opened(entry)))
+    (steps,) = (table for table in result.tables if table.id == "steps")
+    shown = list(rows(steps))
+    assert [row["step_number"] for row in shown] == [7, 8, 9]
+    assert [row["tc_infeed_time_ms"] for row in shown] == [0.0, 1.5, 3.0]
+    assert [row["max_infeed_time_core_name"] for row in shown] == ["TPU 3"] * 3
+    text = str([rows(table) for table in result.tables]) + str(result.facts)
+    for value in ("2.25", "0.125", "device"):
+        assert value in text
+
+
+def test_figures_that_came_later_are_shown_where_a_file_holds_them(tmp_path: Path) -> None:
+    """A file without them may be older than they are: it says nothing of them, and not 0."""
+    page = schemas.message("OverviewPage")()
+    page.analysis.fw_max_hbm_pl1_power_watts = 212.5
+    part = page.run_environment.power_metrics.power_component_metrics.add()
+    part.component_name, part.avg_power = "HBM", 187.25
+    folder = written(tmp_path, overview_page__pb=page.SerializeToString())
+    (entry,) = logdir.scan(folder).runs
+    result = registry.get("overview_page").answer(Question(Opened(entry)))
+    text = str([rows(table) for table in result.tables]) + str(result.facts)
+    for value in ("fw_max_hbm_pl1_power_watts", "212.5", "HBM", "187.25"):
+        assert value in text
+    assert "fw_max_hbm_pl2_power_watts" not in text
+
+
 def test_damaged_results_are_one_sentence_and_hide_no_other(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

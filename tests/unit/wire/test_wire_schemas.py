@@ -10,11 +10,12 @@ import sys
 import pytest
 
 from powertui.data.wire import schemas
+from powertui.data.wire.result_schemas import RESULT_SCHEMAS
 from powertui.data.wire.types import FIXED32, FIXED64, LEN, VARINT
 from tests.unit.wire.wire_oracle import field
 
 
-@pytest.mark.parametrize("name", sorted(schemas._SCHEMAS))
+@pytest.mark.parametrize("name", sorted({**schemas._SCHEMAS, **RESULT_SCHEMAS}))
 def test_every_message_can_be_made_written_and_read(name: str) -> None:
     made = schemas.message(name)
     assert made.FromString(made().SerializeToString()) == made()
@@ -69,10 +70,11 @@ def test_maps_and_choices_of_a_profile() -> None:
 _DAMAGE = """
 import random
 from powertui.data.wire import schemas
+from powertui.data.wire.result_schemas import RESULT_SCHEMAS
 from google.protobuf.internal import api_implementation
 
 draw, refused = random.Random(1), 0
-for name in schemas._SCHEMAS:
+for name in (*schemas._SCHEMAS, *RESULT_SCHEMAS):
     cases = [bytes([number << 3 | 2, 2]) + b"\\xc3\\x28" for number in range(1, 11)]  # a text that is no UTF-8
     cases += [bytes(draw.randrange(256) for _ in range(draw.randrange(1, 30))) for _ in range(200)]
     cases += [b"\\x0a" * 40_000, b"\\x0b" * 5_000]  # nested without end

@@ -31,6 +31,9 @@ _KNOWN_DETAILS = frozenset(
         "GenericStepTimeBreakdown",
         "BottleneckAnalysis",
         "GenericRecommendation",
+        "PerTpuStepDetails",
+        "TpuStepTimeBreakdown",
+        "TpuBottleneckAnalysis",
     )
 )
 # Documents take about ten times their text in memory (memory_profile.json of a T4: 9.6).
@@ -72,12 +75,15 @@ def _message(file: OtherFile, data: bytes) -> dict[str, Any]:
 
 
 def _fields(message: Any) -> dict[str, Any]:
-    """Every field of a message, with the zeros that protobuf leaves out."""
+    """Every field of a message, with the zeros that protobuf leaves out; of fields that came later
+    those that are there.
+    """
     if message.DESCRIPTOR.name == "ProtobufAny":
         return _unpacked(message)
     return {
         field.name: _field(message, field.name, is_message=field.message_type is not None)
         for field in message.DESCRIPTOR.fields
+        if field.containing_oneof is None or message.HasField(field.name)
     }
 
 
