@@ -89,7 +89,7 @@ def _history(key: ChannelKey, channel: Channel) -> History:
     """A channel's history with what the sampler knows of its scope and kind."""
     scope = Scope(channel.scope) if channel.scope in {s.value for s in Scope} else Scope.UNKNOWN
     kind = PowerKind.INTERVAL if channel.kind == "interval" else PowerKind.SAMPLED
-    return History(key, host=channel.host, scope=scope, kind=kind)
+    return History(key, host=channel.host, group=channel.group, scope=scope, kind=kind)
 
 
 class RecorderFeed:

@@ -71,11 +71,13 @@ class History:
         key: ChannelKey,
         *,
         host: str = "",
+        group: str = "",
         scope: Scope = Scope.UNKNOWN,
         kind: PowerKind = PowerKind.SAMPLED,
     ) -> None:
         self.key = key
         self.host = host or key.source
+        self.group = group  # of hosts that it is one of: its rack
         self.scope = scope
         self.kind = kind
         self.dropped = 0  # readings that came out of order: counted, left out

@@ -4,6 +4,7 @@
     prometheus://server:9090?instance=a|b    only these hosts
     prometheus://server:9090?query=node_hwmon_power_average_watt{chip="x"}
     …&tls=1                                  over HTTPS
+    …&group=LABEL                            the label that names a machine's rack
 
 Each sample is yielded once, at the moment at which Prometheus scraped it; a host whose samples stop
 has no value. A metric of joules that counts up gives the mean between two samples, at the later
@@ -43,6 +44,8 @@ _SHORTEST_LOOKBACK_S = 15.0
 # also where none has news (2026-11-28). They are asked once between two scrapes.
 _FLEET_CHANNELS = 200
 _OPENING_TIMEOUT_FACTOR = 5  # an answer about minutes takes longer than one about seconds
+# Labels that sites use for a machine's rack, before that of its part of the hall.
+_RACK_LABELS = ("rack", "rack_id", "rack_name", "cabinet", "chassis", "row", "zone", "room")
 _MAX_CHANNELS = 10_000  # chosen, far above any cluster that one recording is for
 _MIN_TIMEOUT_S = 0.5  # a query is computed before it is answered
 
@@ -64,6 +67,8 @@ class PrometheusSource:
         self._series_count = 0.0  # as the server counts them; 0 until it was asked
         self._channel_names: dict[tuple[tuple[str, str], ...], str] = {}  # by labels
         self._used_names: set[str] = set()
+        named_group = address.query.get("group")
+        self._group_labels = (named_group,) if named_group else _RACK_LABELS
         self._last: dict[str, float] = {}  # channel → time of the last sample that was yielded
         self._down = False
 
@@ -178,6 +183,7 @@ class PrometheusSource:
         if gaps:
             self.spacing = max(round(statistics.median(gaps), 3), 0.001)
         shown = _labels_that_differ(all_series) - {"__name__", "job", "instance", *HOST_LABELS}
+        shown -= set(self._group_labels)  # a machine has one rack
         channels = list(self.channels)
         for series in all_series:
             key = tuple(sorted(series.labels.items()))
@@ -208,6 +214,7 @@ class PrometheusSource:
             kind="interval" if self._counts else "sampled",
             note=_clean(metric),
             period_s=self.spacing,
+            group=_clean(next((labels[name] for name in self._group_labels if name in labels), "")),
         )
 
     def _channel(self, labels: dict[str, str]) -> str:

@@ -162,6 +162,7 @@ class Channel:
     index: int | None = None  # of the device that is measured, as its driver counts
     uuid: str = ""  # of that device: "GPU-8f6e2a54-…"
     pci: str = ""  # its address on the PCI bus
+    group: str = ""  # of machines that it is one of: its rack
     # A part of the machine that we run on, whose power is never 0 W: then nothing is measured.
     running: bool = False
 

@@ -4,7 +4,7 @@ windows that are too small.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual.app import ComposeResult
@@ -285,6 +285,13 @@ class BaseScreen(_Paced):
     def back(self) -> bool:
         """Close what is open on this page. False when there was nothing to close."""
         return False
+
+    def host_names(self) -> Sequence[str]:
+        """Hosts on this page that `:` finds, beside those of the run."""
+        return ()
+
+    def choose_host(self, name: str) -> None:
+        """Put the cursor on one of them."""
 
 
 class Dialog(ModalScreen[Any], _Paced):

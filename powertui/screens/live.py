@@ -225,6 +225,12 @@ class LiveScreen(BaseScreen):
     def closes(self) -> str:
         return "the host" if self.map.is_left else ""
 
+    def host_names(self) -> Sequence[str]:
+        return self.map.host_names
+
+    def choose_host(self, name: str) -> None:
+        self.map.choose(name)
+
     def back(self) -> bool:
         """From a host to the map."""
         return self.map.back()

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from powertui.feed import Feed
 from powertui.screens.status import Hint
 from powertui.terminal import glyphs as glyph_sets
-from powertui.view import host_map, live_rows, live_summary
+from powertui.view import host_map, live_rows, live_summary, rack_map
 from powertui.view.host_map import HostTile, MapGrid
 from powertui.view.live_chart import LiveSpan
 from powertui.view.live_texts import RoleLine
+from powertui.view.rack_map import RackMap
 
 if TYPE_CHECKING:
     from powertui.screens.live import LiveScreen
@@ -27,8 +28,9 @@ class LiveMap:
         self._page = page
         self._is_wanted = True  # until a person wants rows
         self.is_left = False  # a host of the map is shown: Esc leads back
-        self._grid: MapGrid | None = None  # of the map that is shown; None: there is none
-
+        # Of the map that is shown, as tiles with names or as a cell for each host; None: there is
+        # none.
+        self._grid: MapGrid | RackMap | None = None
         self._chart_rows = 0  # of the sum's chart above the tiles
 
     @property
@@ -41,12 +43,13 @@ class LiveMap:
         feed = self._page.feed
         return host_map.host_tiles(feed.board) if feed is not None else []
 
-    def _chosen(self, tiles: Sequence[HostTile]) -> HostTile:
-        """The host under the cursor, else the one that draws most."""
-        for tile in tiles:
+    def _chosen(self, tiles: Sequence[HostTile]) -> int:
+        """The place of the host under the cursor, else of the one that draws most."""
+        for place, tile in enumerate(tiles):
             if self._page.selected in tile.keys:
-                return tile
-        return host_map.hottest(tiles) or tiles[0]
+                return place
+        hottest = host_map.hottest(tiles)
+        return tiles.index(hottest) if hottest is not None else 0
 
     def draw(self, feed: Feed, channels: int, columns: int, space: dict[str, int]) -> bool:
         """Fill the panes with a tile for each host and the sum above them.
@@ -75,11 +78,17 @@ class LiveMap:
         # A row of tiles says more than what happened before the last event.
         room = space["chart"] + space["table"] + space["log"] - 1
         space["log"] = 1
-        grid = self._grid = MapGrid.fitting(len(tiles), columns, room - 1)
-        chosen = self._chosen(tiles)
-        # Short bars that grow with the history would all move with every reading.
-        view = page.view if page.is_zoomed else LiveSpan(_SPAN_S)
-        lines = host_map.map_lines(feed, tiles, chosen.host, view, grid, glyphs)
+        place = self._chosen(tiles)
+        chosen = tiles[place]
+        grid = MapGrid.fitting(len(tiles), columns, room - 1)
+        if host_map.names_have_room(tiles, grid):
+            self._grid = grid
+            # Short bars that grow with the history would all move with every reading.
+            view = page.view if page.is_zoomed else LiveSpan(_SPAN_S)
+            lines = host_map.map_lines(feed, tiles, chosen.host, view, grid, glyphs)
+        else:
+            self._grid = rack_map.fitting_map(tiles, columns, room - 1)
+            lines = rack_map.rack_lines(tiles, place, self._grid, glyphs)
         above: list[RoleLine] = []
         free = room - 1 - len(lines)
         if free >= _MIN_CHART_ROWS and page.sum_history is not None:
@@ -100,18 +109,38 @@ class LiveMap:
         if self._grid is None:
             return False
         tiles = self._tiles
-        at = tiles.index(self._chosen(tiles)) + by * (self._grid.columns if rows else 1)
+        at = self._chosen(tiles)
+        if not rows:
+            at += by
+        elif isinstance(self._grid, RackMap):
+            at = self._grid.above_or_below(at, by)
+        else:
+            at += by * self._grid.columns
         if 0 <= at < len(tiles):
             self._page.selected = tiles[at].keys[0]
             self._page.draw()
         return True
+
+    @property
+    def host_names(self) -> list[str]:
+        """The hosts of the map, in its order; none without one."""
+        return [tile.host for tile in self._tiles] if self._grid is not None else []
+
+    def choose(self, host: str) -> None:
+        """The host of this name."""
+        for tile in self._tiles:
+            if tile.host == host:
+                self._page.selected = tile.keys[0]
+                self.is_left = False
+                self._page.draw()
+                return
 
     def enter(self) -> bool:
         """Show the chosen host. False without a map."""
         if self._grid is None:
             return False
         tiles = self._tiles
-        self._page.selected = self._chosen(tiles).keys[0]
+        self._page.selected = tiles[self._chosen(tiles)].keys[0]
         self.is_left = True
         self._page.draw()
         return True
@@ -121,8 +150,14 @@ class LiveMap:
         if self._grid is None:
             return
         tiles = self._tiles
-        chosen = self._chosen(tiles)
-        tile = host_map.tile_at(tiles, chosen.host, self._grid, x, y - self._chart_rows)
+        place = self._chosen(tiles)
+        chosen = tiles[place]
+        y -= self._chart_rows
+        if isinstance(self._grid, RackMap):
+            at = self._grid.tile_at(place, x, y)
+            tile = tiles[at] if at is not None else None
+        else:
+            tile = host_map.tile_at(tiles, chosen.host, self._grid, x, y)
         if tile is not None:
             self._page.selected = tile.keys[0]
             self.is_left = tile.host == chosen.host

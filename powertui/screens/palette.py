@@ -22,7 +22,6 @@ from powertui.screens.base import BaseScreen
 from powertui.screens.choosing import ChoosingDialog
 from powertui.screens.place_check import check_place
 from powertui.screens.run_parts import run_parts
-from powertui.screens.session import Session
 from powertui.terminal import keymap
 from powertui.value_types import dataclass
 from powertui.view.places import Destination, stretch_destination
@@ -73,13 +72,16 @@ def entries(page: str) -> list[PaletteLine]:
     ]
 
 
-def _parts_lines(session: Session) -> list[PaletteLine]:
-    """The hosts of the run, and the devices of the one that is looked at, where there are
-    several.
+def _parts_lines(page: BaseScreen) -> list[PaletteLine]:
+    """The hosts of the page's map, or of the run, and the devices of the one that is looked at,
+    where there are several.
     """
+    names = page.host_names()
+    if names:
+        return [PaletteLine(f"live-host:{name}", f"Host: {plain(name)}", "", "") for name in names]
     return [
         PaletteLine(part.command, f"{part.kind}: {part.name}", part.about, "")
-        for part in run_parts(session)
+        for part in run_parts(page.session)
     ]
 
 
@@ -138,7 +140,7 @@ def first_command(page: BaseScreen, text: str) -> str:
     place, why = _place_of(page, text)
     if place is not None:
         return place.command
-    listed = entries(page.NAME) + _parts_lines(page.session)
+    listed = entries(page.NAME) + _parts_lines(page)
     lines = _ranked(listed, text) if text.strip() else []
     if lines:
         return lines[0].command
@@ -154,7 +156,7 @@ class Palette(ChoosingDialog):
     def __init__(self, page: BaseScreen) -> None:
         super().__init__()
         self._page = page
-        self._entries = entries(page.NAME) + _parts_lines(page.session)
+        self._entries = entries(page.NAME) + _parts_lines(page)
         self._place: _PlaceLine | None = None
 
     def compose(self) -> ComposeResult:

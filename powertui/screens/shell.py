@@ -384,6 +384,10 @@ class Shell(TypeAhead[int]):
             self.show_tool(text)
         elif kind == "host":
             self.runs.show_trace(int(text))
+        elif kind == "live-host":
+            page = self.current()
+            if page is not None:
+                page.choose_host(text)
         elif kind == "device":
             self.show("timeline")
             self.call_after_refresh(self._show_device, int(text))

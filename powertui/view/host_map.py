@@ -43,6 +43,7 @@ class HostTile(NamedTuple):
     keys: tuple[ChannelKey, ...]  # its channels that are added up
     watts: float | None
     difference: float | None  # watts from the middle of all, where it stands out
+    group: str = ""  # its rack, where that is known
 
 
 class MapGrid(NamedTuple):
@@ -67,7 +68,18 @@ class MapGrid(NamedTuple):
         return MapGrid(grid_columns, max(1, rows), _MIN_TILE_CELLS, 1)
 
 
-class _Scale(NamedTuple):
+def names_have_room(tiles: Sequence[HostTile], grid: MapGrid) -> bool:
+    """Whether all tiles are in sight, each with as much of its name as tells it from the others."""
+    if grid.columns * grid.rows < len(tiles):
+        return False
+    # One that stands out may lose a letter to its mark.
+    widths = [width(watts_text(tile.watts)) for tile in tiles if tile.difference is None]
+    watts_cells = max(widths, default=0)
+    name_cells = grid.cells - 2 - watts_cells - (grid.cells > _MIN_CURVE_CELLS)
+    return name_cells >= _distinct_end(tuple(tile.name for tile in tiles))
+
+
+class WattsScale(NamedTuple):
     """The watts of the coldest and of the hottest shade."""
 
     lo: float
@@ -79,13 +91,19 @@ class _Scale(NamedTuple):
 
 
 def host_tiles(board: Board) -> list[HostTile]:
-    """A tile for each host that is added up, in the order of their names."""
+    """A tile for each host that is added up, rack by rack in the order of their names."""
     keys, _ = board.addable()
     by_host: dict[str, list[ChannelKey]] = {}
+    groups: dict[str, str] = {}
     for key in keys:
         host = board.histories[key].host or key.source
         by_host.setdefault(host, []).append(key)
-    hosts = sorted(by_host, key=natural_sort_key)
+        groups.setdefault(host, board.histories[key].group)
+
+    def position(host: str) -> tuple[tuple[tuple[int, str], ...], ...]:
+        return natural_sort_key(groups[host]), natural_sort_key(host)
+
+    hosts = sorted(by_host, key=position)
     outliers = board.outliers()
     tiles = []
     for host, name in zip(hosts, _own_parts(hosts), strict=True):
@@ -98,6 +116,7 @@ def host_tiles(board: Board) -> list[HostTile]:
                 tuple(channels),
                 watts=_sum_of_all([board.histories[key].now for key in channels]),
                 difference=sum(differences) if differences else None,
+                group=groups[host],
             )
         )
     return tiles
@@ -153,7 +172,7 @@ def map_lines(
     glyphs: Glyphs,
 ) -> list[RoleLine]:
     """The tiles in sight, row by row."""
-    scale = _scale(tiles)
+    scale = watts_scale(tiles)
     whole_cells = _distinct_end(tuple(tile.name for tile in tiles))
     lines: list[RoleLine] = []
     for start in range(0, grid.columns * grid.rows, grid.columns):
@@ -195,20 +214,23 @@ def tile_at(
     return tiles[number] if number < len(tiles) else None
 
 
-def _scale(tiles: Sequence[HostTile]) -> _Scale:
+def watts_scale(tiles: Sequence[HostTile]) -> WattsScale:
     watts = [tile.watts for tile in tiles if tile.watts is not None]
     if not watts:
-        return _Scale(0.0, 1.0)
+        return WattsScale(0.0, 1.0)
+    # What stands out has a mark, and must not make all others look alike.
+    alike = [tile.watts for tile in tiles if tile.watts is not None and tile.difference is None]
+    watts = alike or watts
     middle = statistics.median(watts)
     room = max(abs(middle) * _MIN_SCALE_SHARE, 1e-6)
-    return _Scale(min(*watts, middle - room), max(*watts, middle + room))
+    return WattsScale(min(*watts, middle - room), max(*watts, middle + room))
 
 
 def _tile(
     feed: Feed,
     tile: HostTile,
     is_selected: bool,
-    scale: _Scale,
+    scale: WattsScale,
     view: LiveSpan,
     grid: MapGrid,
     glyphs: Glyphs,
@@ -223,7 +245,7 @@ def _tile(
         role = f"tile_{scale.shade(tile.watts)}"
     lead = glyphs.right if is_selected else " "
     end = " " if grid.cells > _MIN_CURVE_CELLS else ""
-    watts = _mark(tile, glyphs) + watts_text(tile.watts) + end
+    watts = outlier_mark(tile, glyphs) + watts_text(tile.watts) + end
     room = grid.cells - 1 - width(watts)
     name = _fitting_name(tile.name, room - 1, whole_cells, glyphs.ellipsis)
     gap = " " * (room - width(name))
@@ -263,7 +285,7 @@ def _distinct_end(names: tuple[str, ...]) -> int:
     return longest
 
 
-def _mark(tile: HostTile, glyphs: Glyphs) -> str:
+def outlier_mark(tile: HostTile, glyphs: Glyphs) -> str:
     """A sign for what stands out."""
     if tile.difference is None:
         return ""
@@ -279,7 +301,7 @@ def _signs(glyphs: Glyphs) -> tuple[str, str]:
 def _bars(
     feed: Feed,
     tile: HostTile,
-    scale: _Scale,
+    scale: WattsScale,
     view: LiveSpan,
     grid: MapGrid,
     glyphs: Glyphs,
@@ -323,7 +345,7 @@ def map_facts(feed: Feed, tiles: Sequence[HostTile], room: int, glyphs: Glyphs) 
     second: RoleLine = [("none differs much from the others", "dim")]
     if notable:
         second = [(plain(notable, room), "warn")]
-    legend = _shade_legend(_scale(tiles))
+    legend = _shade_legend(watts_scale(tiles))
     legend_cells = sum(width(text) for text, _ in legend)
     if legend_cells + _MIN_ENERGY_CELLS <= room:
         legend.append(("   ", "text"))
@@ -357,7 +379,7 @@ def _notable(tiles: Sequence[HostTile], missing: int, glyphs: Glyphs) -> str:
     return "  ".join(parts)
 
 
-def _shade_legend(scale: _Scale) -> list[tuple[str, str]]:
+def _shade_legend(scale: WattsScale) -> list[tuple[str, str]]:
     """The shades from the lowest watts to the highest."""
     shades = [("  ", f"tile_{shade}") for shade in range(_SHADES)]
     lowest = watts_text(math.floor(scale.lo))
@@ -367,14 +389,16 @@ def _shade_legend(scale: _Scale) -> list[tuple[str, str]]:
 
 def chosen_line(tile: HostTile, tiles: Sequence[HostTile]) -> str:
     """The chosen host in a sentence."""
-    host = plain(tile.host, 40)
+    where = plain(tile.host, 40)
+    if tile.group:
+        where += f" in {plain(tile.group, 20)}"
     if tile.watts is None:
-        return f"{host} has no value."
+        return f"{where} has no value."
     median = statistics.median(tile.watts for tile in tiles if tile.watts is not None)
     difference = tile.watts - median
     side = "above" if difference >= 0 else "below"
     rest = watts_text(abs(difference))
-    return f"{host} draws {watts_text(tile.watts)} W, {rest} W {side} the median."
+    return f"{where} draws {watts_text(tile.watts)} W, {rest} W {side} the median."
 
 
 def hottest(tiles: Sequence[HostTile]) -> HostTile | None:

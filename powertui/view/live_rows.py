@@ -50,7 +50,12 @@ def channel_names(histories: Mapping[ChannelKey, History]) -> dict[ChannelKey, s
     for key, history in histories.items():
         host = plain(history.host or key.source)
         channel = plain(key.channel)
-        names[key] = host if channel in ("power", host) else f"{host} {channel}"
+        if channel in ("power", host):
+            names[key] = host
+        elif channel.startswith(f"{host} "):  # a source of many hosts names the channels so
+            names[key] = channel
+        else:
+            names[key] = f"{host} {channel}"
     counts = Counter(names.values())
     for key, name in names.items():
         if counts[name] > 1:

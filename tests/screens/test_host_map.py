@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
+from powertui.data.live import ChannelKey
 from powertui.data.model import PowerSeries
 from powertui.terminal import theme
-from powertui.view.host_map import MapGrid
+from powertui.terminal.glyphs import UNICODE
+from powertui.view.host_map import HostTile, MapGrid
+from powertui.view.rack_map import fitting_map, rack_lines
 from tests.screens.test_live import Stage, series
 
 HOT, COLD = "node43.rack1.example", "node03.rack1.example"
@@ -73,7 +76,7 @@ async def test_a_host_without_a_value_says_so_and_has_no_color_of_watts() -> Non
 
 @pytest.mark.parametrize(
     ("count", "shown", "not_shown"),
-    [(130, "004 204", "n0…"), (1000, "▶  204", "▶4"), (64, "0004 204", "n00…")],
+    [(130, "004 204", "n0…"), (1000, "n0001", "▶4"), (64, "0004 204", "n00…")],
 )
 async def test_names_that_have_no_room_keep_the_end_that_tells_them_apart(
     count: int, shown: str, not_shown: str
@@ -146,3 +149,86 @@ async def test_a_map_without_news_is_not_worked_out_again(monkeypatch: pytest.Mo
         assert drawn == 0
         await stage.play(pilot, 21)
         assert drawn == 1
+
+
+def fleet(hosts: int, racks: int, hot: int = -1) -> list[HostTile]:
+    """So many hosts of 200 to 299 W in racks that are equally full; one that burns."""
+    width = len(str(hosts - 1))
+    return [
+        HostTile(
+            host=f"node{number:0{width}}",
+            name=f"n{number:0{width}}",
+            keys=(ChannelKey("prometheus", f"node{number}"),),
+            watts=2000.0 if number == hot else 200.0 + number % 100,
+            difference=1750.0 if number == hot else None,
+            group=f"r{number * racks // hosts:02}" if racks else "",
+        )
+        for number in range(hosts)
+    ]
+
+
+@pytest.mark.parametrize("size", [(80, 16), (120, 28), (200, 42)])
+@pytest.mark.parametrize(("hosts", "racks"), [(1000, 25), (1000, 0), (256, 16), (300, 3)])
+def test_every_host_of_a_fleet_has_a_cell_of_its_own_in_sight(
+    hosts: int, racks: int, size: tuple[int, int]
+) -> None:
+    tiles = fleet(hosts, racks)
+    found = fitting_map(tiles, *size)
+    assert found.line_count <= size[1]
+    cells = {(line, x + cell) for line, x in found.places for cell in range(found.cells)}
+    assert len(cells) == hosts * found.cells
+    assert max(x for _, x in cells) < size[0]
+    for text in found.texts:
+        covered = {(text.line, text.x + cell) for cell in range(len(text.words))}
+        assert not covered & cells
+        assert text.x + len(text.words) <= size[0]
+    for number in (0, hosts // 2, hosts - 1):
+        line, x = found.places[number]
+        assert found.tile_at(number, x, line) == number
+
+
+def test_a_fleet_is_laid_out_by_rack_with_the_name_of_each() -> None:
+    tiles = fleet(1000, 25, hot=617)
+    found = fitting_map(tiles, 120, 36)
+    lines = ["".join(text for text, _ in line) for line in rack_lines(tiles, 3, found, UNICODE)]
+    names = [text.words for text in found.texts if text.words.startswith("r")]
+    assert names == [f"r{number:02}" for number in range(25)]
+    assert any("r15" in line and "▲" in line for line in lines)
+    assert sum(line.count("▲") for line in lines) == 1
+    # One that burns does not make the others look alike.
+    assert len({char for line in lines for char in line} & set("▁▂▃▄▅▆▇█")) == 8
+
+
+def test_keys_walk_up_and_down_a_fleet_to_the_nearest_cell_and_stop_at_its_ends() -> None:
+    tiles = fleet(1000, 25)
+    found = fitting_map(tiles, 80, 16)
+    here = 500
+    for _ in range(found.line_count):
+        above = found.above_or_below(here, -1)
+        assert above == here or found.places[above][0] == found.places[here][0] - 1
+        here = above
+    assert found.places[here][0] == 0
+
+
+async def test_a_colon_finds_a_host_of_the_map() -> None:
+    hosts = [series(f"node{number:04}.example", lambda _: 200.0) for number in range(300)]
+    stage = Stage(*hosts)
+    async with stage.shell.run_test(size=(80, 24)) as pilot:
+        await stage.play(pilot, 20)
+        await pilot.press("colon", *"host", "space", *"0217", "enter")
+        await stage.play(pilot, 21)
+        assert "node0217.example draws 200 W" in stage.text("chart")
+        await pilot.press("enter")
+        await stage.play(pilot, 22)
+        assert "▶ node0217" in stage.text("table")
+
+
+async def test_without_racks_each_line_begins_with_the_name_of_its_first_host() -> None:
+    hosts = [series(f"node{number:04}", lambda _: 200.0) for number in range(1000)]
+    stage = Stage(*hosts)
+    async with stage.shell.run_test(size=(80, 24)) as pilot:
+        await stage.play(pilot, 20)
+        lines = stage.text("chart").splitlines()
+        assert lines[0].startswith("n0000 ")
+        assert lines[1].startswith("n0070 ")
+        assert "draws 200 W" in lines[-1]

@@ -1,0 +1,222 @@
+"""The live screen's map of more hosts than have room for their names: a cell each, rack by rack.
+
+A cell has the color of its host's watts, and a bar that is as high. Racks have their name before
+their cells, and their sum behind them where there is room. Where nothing says which rack a host is
+in, each line begins with the name of its first host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from powertui import units
+from powertui.named_tuples import NamedTuple
+from powertui.plain import plain, width
+from powertui.terminal.glyphs import Glyphs
+from powertui.view.host_map import HostTile, WattsScale, outlier_mark, watts_scale
+from powertui.view.live_texts import RoleLine
+
+_MAX_LABEL_CELLS = 12
+_SUM_CELLS = 8  # "37.1 kW" and a blank before it
+_BLOCK_GAP = 2  # cells between racks side by side
+_MAX_CELLS = 2  # of a host
+_MAX_BLOCK_LINES = 8  # that a rack is folded into
+
+
+class _Rack(NamedTuple):
+    """Hosts that are drawn together."""
+
+    label: str
+    tiles: range  # by their places in the list of all
+    watts: float | None = None  # their sum, where they are a rack and all have a value
+
+
+class _Text(NamedTuple):
+    """Words of the map."""
+
+    line: int
+    x: int
+    words: str
+    role: str
+
+
+class RackMap(NamedTuple):
+    """Where each host is drawn."""
+
+    places: tuple[tuple[int, int], ...]  # line and column of each host, in order
+    texts: tuple[_Text, ...]  # names and sums of racks
+    cells: int  # of a host
+    rows: int  # lines in sight
+
+    @property
+    def line_count(self) -> int:
+        """How many lines there are, in sight or not."""
+        return self.places[-1][0] + 1
+
+    def first_line(self, selected: int) -> int:
+        """The uppermost line in sight: the chosen host is among them."""
+        return max(0, self.places[selected][0] - self.rows + 1)
+
+    def tile_at(self, selected: int, x: int, y: int) -> int | None:
+        """The host under a cell; None beside them all."""
+        line = self.first_line(selected) + y
+        for tile, (tile_line, tile_x) in enumerate(self.places):
+            if tile_line == line and tile_x <= x < tile_x + self.cells:
+                return tile
+        return None
+
+    def above_or_below(self, selected: int, by: int) -> int:
+        """The nearest host so many lines on; the same where there is none."""
+        line, x = self.places[selected]
+        on_line = [tile for tile, place in enumerate(self.places) if place[0] == line + by]
+        return min(on_line, key=lambda tile: abs(self.places[tile][1] - x), default=selected)
+
+
+def fitting_map(tiles: Sequence[HostTile], columns: int, rows: int) -> RackMap:
+    """The map with the widest cells that is in sight as a whole; else the one with the fewest
+    lines.
+    """
+    racks = _racks(tiles)
+    if not racks:
+        return _lines_of_hosts(tiles, columns, rows)
+    candidates = []
+    for cells, has_sums in ((2, True), (1, True), (2, False), (1, False)):
+        for height in range(1, _MAX_BLOCK_LINES + 1):
+            found = _blocks(racks, columns, rows, cells, height, has_sums=has_sums)
+            if found is not None:
+                candidates.append(found)
+    candidates.append(_flowing(racks, columns, rows))
+    fitting = [found for found in candidates if found.line_count <= rows]
+    return fitting[0] if fitting else min(candidates, key=lambda found: found.line_count)
+
+
+def _racks(tiles: Sequence[HostTile]) -> list[_Rack]:
+    """The hosts by rack; none where nothing says which racks there are."""
+    racks: list[_Rack] = []
+    start = 0
+    for place, tile in enumerate(tiles):
+        if place + 1 < len(tiles) and tiles[place + 1].group == tile.group:
+            continue
+        members = range(start, place + 1)
+        watts = [tiles[member].watts for member in members]
+        known = [value for value in watts if value is not None]
+        total = sum(known) if len(known) == len(watts) else None
+        racks.append(_Rack(plain(tile.group, _MAX_LABEL_CELLS), members, total))
+        start = place + 1
+    return racks if len(racks) > 1 else []
+
+
+def _lines_of_hosts(tiles: Sequence[HostTile], columns: int, rows: int) -> RackMap:
+    """One host after the other, each line with the name of its first."""
+    label_cells = min(_MAX_LABEL_CELLS, max(width(tile.name) for tile in tiles))
+    cells = _MAX_CELLS
+    per_line = _round_count((columns - label_cells - 1) // cells)
+    if -(-len(tiles) // per_line) > rows:
+        cells = 1
+        per_line = _round_count(columns - label_cells - 1)
+    places = []
+    texts = []
+    for number, tile in enumerate(tiles):
+        line, place = divmod(number, per_line)
+        places.append((line, label_cells + 1 + place * cells))
+        if not place:
+            texts.append(_Text(line, 0, plain(tile.name, label_cells), "dim"))
+    return RackMap(tuple(places), tuple(texts), cells, rows)
+
+
+def _round_count(count: int) -> int:
+    """So many hosts a line that a person can count on: a multiple of ten where that fits."""
+    return max(1, count - count % 10 if count >= 10 else count)
+
+
+def _blocks(
+    racks: Sequence[_Rack], columns: int, rows: int, cells: int, height: int, *, has_sums: bool
+) -> RackMap | None:
+    """Racks side by side, each so many lines high; None where not even one has room."""
+    label_cells = max(width(rack.label) for rack in racks)
+    hosts_a_line = max(-(-len(rack.tiles) // height) for rack in racks)
+    block_cells = label_cells + 1 + hosts_a_line * cells + _SUM_CELLS * has_sums
+    per_row = (columns + _BLOCK_GAP) // (block_cells + _BLOCK_GAP)
+    if not per_row:
+        return None
+    places = []
+    texts = []
+    for number, rack in enumerate(racks):
+        row, column = divmod(number, per_row)
+        top, left = row * height, column * (block_cells + _BLOCK_GAP)
+        texts.append(_Text(top, left, rack.label, "dim"))
+        for member in range(len(rack.tiles)):
+            line, place = divmod(member, hosts_a_line)
+            places.append((top + line, left + label_cells + 1 + place * cells))
+        if has_sums and rack.watts is not None:
+            words = units.quantity(rack.watts, "W", 3).rjust(_SUM_CELLS)
+            texts.append(_Text(top, left + block_cells - _SUM_CELLS, words, "text"))
+    return RackMap(tuple(places), tuple(texts), cells, rows)
+
+
+def _flowing(racks: Sequence[_Rack], columns: int, rows: int) -> RackMap:
+    """One rack after the other like words of a text: what has no room goes on in the next line."""
+    places = []
+    texts = []
+    line = x = 0
+    for rack in racks:
+        if x + width(rack.label) + 2 > columns:  # its name and its first host stay together
+            line, x = line + 1, 0
+        texts.append(_Text(line, x, rack.label, "dim"))
+        x += width(rack.label) + 1
+        for _ in rack.tiles:
+            if x >= columns:
+                line, x = line + 1, 0
+            places.append((line, x))
+            x += 1
+        x += 1
+    return RackMap(tuple(places), tuple(texts), 1, rows)
+
+
+def rack_lines(
+    tiles: Sequence[HostTile], selected: int, rack_map: RackMap, glyphs: Glyphs
+) -> list[RoleLine]:
+    """The lines in sight."""
+    scale = watts_scale(tiles)
+    pieces: dict[int, list[tuple[int, str, str]]] = {}
+    for text in rack_map.texts:
+        pieces.setdefault(text.line, []).append((text.x, text.words, text.role))
+    for number, (tile, (line, x)) in enumerate(zip(tiles, rack_map.places, strict=True)):
+        words, role = _cell(tile, number == selected, scale, rack_map.cells, glyphs)
+        pieces.setdefault(line, []).append((x, words, role))
+    first = rack_map.first_line(selected)
+    shown = range(first, min(first + rack_map.rows, rack_map.line_count))
+    return [_joined(sorted(pieces.get(line, []))) for line in shown]
+
+
+def _joined(pieces: Sequence[tuple[int, str, str]]) -> RoleLine:
+    """Words at their columns, with blanks between them; neighbors of one role are one piece."""
+    line: list[tuple[str, str]] = []
+    end = 0
+    for x, words, role in pieces:
+        if x > end:
+            line.append((" " * (x - end), "text"))
+        if line and line[-1][1] == role:
+            line[-1] = line[-1][0] + words, role
+        else:
+            line.append((words, role))
+        end = x + width(words)
+    return line
+
+
+def _cell(
+    tile: HostTile, is_selected: bool, scale: WattsScale, cells: int, glyphs: Glyphs
+) -> tuple[str, str]:
+    """One host."""
+    mark = outlier_mark(tile, glyphs)
+    if tile.watts is None:
+        words, role = "?" * cells, "tile_none"
+    else:
+        share = (tile.watts - scale.lo) / (scale.hi - scale.lo)
+        level = min(len(glyphs.bars) - 1, max(0, int(share * len(glyphs.bars))))
+        words = mark.ljust(cells) if mark else glyphs.bars[level] * cells
+        role = f"tile_{scale.shade(tile.watts)}" + ("" if mark else "_curve")
+    if is_selected:
+        chosen_role = role.removesuffix("_curve") + "_chosen"
+        return (glyphs.right + words)[:cells], chosen_role
+    return words, role
