@@ -182,7 +182,7 @@ def judge(clock: ClockOffset | None, readings: OffsetWeights | None, data: Sampl
         assert readings is not None
         return _without_clock(readings, posterior, sure_s)
     if readings is None:
-        return _believed(clock, posterior)
+        return _believed(clock, posterior, is_less_likely=False)
     heaviest = posterior.densest
     if clock.kind.late_share:
         heaviest = posterior.heaviest(sure_s)
@@ -203,20 +203,24 @@ def judge(clock: ClockOffset | None, readings: OffsetWeights | None, data: Sampl
                 # A log of another run, of which a part meets this one, fits somewhere, too.
                 return _ambiguous(posterior, sure_s)
             return verdict
-    if _is_doubted(clock, readings, posterior, data):
+    before, after = _shares_at_clock(clock, readings, posterior, data)
+    if _is_doubted(before, after, readings):
         return _ambiguous(posterior, sure_s)
-    return _believed(clock, posterior.between(*clock.believed))
+    return _believed(clock, posterior, is_less_likely=after < before)
 
 
-def _is_doubted(
+def _shares_at_clock(
     clock: ClockOffset, readings: OffsetWeights, posterior: _Posterior, data: Samples
-) -> bool:
-    """Whether the readings speak against the clock, though for no other place."""
+) -> tuple[float, float]:
+    """How likely the clock is right as far as its kind is believed: before any reading, and now."""
     lo, hi = clock.believed
     lo, hi = lo - _RULES.min_doubt_s, hi + _RULES.min_doubt_s
     silent = readings._replace(log_weight=np.zeros(len(readings.offset_s)))
-    before = _posterior(clock, silent, data).share(lo, hi)
-    after = posterior.share(lo, hi)
+    return _posterior(clock, silent, data).share(lo, hi), posterior.share(lo, hi)
+
+
+def _is_doubted(before: float, after: float, readings: OffsetWeights) -> bool:
+    """Whether the readings speak against the clock, though for no other place."""
     if not _RULES.min_believed_weight <= after < _RULES.min_sure_weight:
         return after < _RULES.min_believed_weight
     if not readings.is_confirmed:
@@ -320,14 +324,21 @@ def _sure(clock: ClockOffset, posterior: _Posterior, sure_s: float) -> Verdict:
     return Verdict(status, at_clock if is_central else middle, lo, hi, confirmed=True)
 
 
-def _believed(clock: ClockOffset, posterior: _Posterior) -> Verdict:
-    """The clock as far as its kind is believed."""
+def _believed(clock: ClockOffset, posterior: _Posterior, *, is_less_likely: bool) -> Verdict:
+    """The clock as far as its kind is believed.
+
+    Farther where the readings make the clock less likely, though not unlikely: of logs that were
+    15 s off, one that was claimed to 2 s had fitted well at 14 s.
+    """
     lo, hi = clock.believed
     width = hi - lo
     if width <= 2 * SURE_S:
         return Verdict("aligned", clock.middle_s, lo, hi)
     status: Status = "aligned" if width < 2 * _RULES.min_vague_s else "cannot tell"
-    places = list(posterior.places(width / 2 / _BELIEVED_PLACES))
+    if is_less_likely and status == "cannot tell":
+        tail_lo, tail_hi = posterior.interval(TAILS)
+        lo, hi = min(lo, tail_lo), max(hi, tail_hi)
+    places = list(posterior.between(lo, hi).places(width / 2 / _BELIEVED_PLACES))
     nearest = min(places, key=lambda place: abs(place.offset_s - clock.middle_s))
     places.remove(nearest)
     at_clock = nearest._replace(offset_s=clock.middle_s)

@@ -352,7 +352,7 @@ class ClockWords(NamedTuple):
 def clock_words(alignment: Alignment, file: str = "the log") -> ClockWords:
     """What an alignment says of the clock of a log, or, where no clock was asked, of its place."""
     owner = alignment.clock_owner
-    if alignment.lo_s is None or alignment.hi_s is None:
+    if alignment.offset_s is None or alignment.lo_s is None or alignment.hi_s is None:
         return ClockWords(file, "", "nothing aligns the log with this run")
     half = f"± {_seconds((alignment.hi_s - alignment.lo_s) / 2, 2)}"
     places = _places_in_words(alignment.places)
@@ -377,6 +377,8 @@ def clock_words(alignment: Alignment, file: str = "the log") -> ClockWords:
         return ClockWords(subject, "is", f"assumed to be right, {half}")
     if alignment.status == "ambiguous":
         return ClockWords(subject, "", f"does not decide between {places} that its readings fit")
+    half_s = max(alignment.offset_s - alignment.lo_s, alignment.hi_s - alignment.offset_s)
+    half = f"± {_seconds(half_s, 2)}"
     return ClockWords(subject, "is", f"assumed to be right, {half}: nothing confirms it")
 
 

@@ -33,6 +33,7 @@ _NEARLY_ALL = 0.75
 _MIN_COURSE_ERROR = 0.1
 # Of an epoch: what happens within it moves by no more when epochs are uneven.
 _MAX_UNEVEN_SHARE = 0.1
+_SQRT_2 = 2**0.5  # a difference of two readings scatters by so many times as much as one
 # One line of an epoch: (start, end), s
 _Spans = Sequence[tuple[float, float]]
 
@@ -77,7 +78,7 @@ def epoch_course(data: Samples, residual: Floats, judged: Bools, epochs: _Spans)
     starts[0] = max(starts[0], epochs[0][1] - usual_s)
     grid = _grid(data, residual, judged, epochs)
     rounding_w = rounding_sigma(data.quantum)
-    noise_w = max(spread(calm(residual[judged], rounding_w)), rounding_w)
+    noise_w = max(_noise(residual[judged], rounding_w), rounding_w)
     by_start = np.array([_line(grid, start, 1.0) for start in starts])
     by_end = np.array([_line(grid, end, -1.0) for _, end in epochs])
     for row, (_, end) in enumerate(epochs):
@@ -97,6 +98,15 @@ def epoch_course(data: Samples, residual: Floats, judged: Bools, epochs: _Spans)
         course.most[inside] = most
         course.doubt[inside] = np.where(is_high, doubt_of_most, doubt_of_least)
     return course
+
+
+def _noise(residual: Floats, rounding_w: float) -> float:
+    """The deviation of single readings: of few, pauses and loads are most, but neighbors differ
+    where one begins or ends alone.
+    """
+    of_all = spread(calm(residual, rounding_w))
+    of_neighbors = spread(np.diff(residual)) / _SQRT_2
+    return min(of_all, of_neighbors)
 
 
 def _lower(first: _Range, second: _Range) -> tuple[Floats, Floats]:

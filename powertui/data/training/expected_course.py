@@ -53,6 +53,9 @@ _DRIFT_S = 600.0  # warmth and fans: a level is that of so long around it
 _MAX_DRIFT_BLOCKS = 200  # of a training, however long it is
 _MIN_DRIFT_BLOCKS = 3  # with fewer, a load of some length would be a drift
 
+# Of an epoch: one that is read less shows nothing of how epochs go. Chosen, not measured.
+_MIN_READ_SHARE = 0.5
+
 _Spans = tuple[tuple[float, float], ...]  # s
 
 
@@ -90,7 +93,7 @@ def expected_course(data: Samples, course: KnownCourse, unsure: WindowPrior) -> 
     shares = _shares(data.lo, data.hi, course)
     good = np.isfinite(data.watts) & (data.watts > 0)
     judged = good & _judged_windows(data, course, shares)
-    reason = _reason_for_nothing(course, int(judged.sum()))
+    reason = _reason_for_nothing(course, data, judged)
     if reason:
         return Expectation(unjudged_readings(data, data.lo, data.hi), (), reason)
     fit = _fit(data=data, course=course, shares=shares, good=good, judged=judged)
@@ -133,13 +136,27 @@ def _judged_windows(data: Samples, course: KnownCourse, shares: Floats) -> Bools
     return np.asarray(in_training & ~starting & ~_covered(data, course.islands))
 
 
-def _reason_for_nothing(course: KnownCourse, judged_count: int) -> str:
+def _reason_for_nothing(course: KnownCourse, data: Samples, judged: Bools) -> str:
     """Why nothing can be expected; empty where something can."""
+    judged_count = int(judged.sum())
     if judged_count < MIN_READINGS:
         return f"too few readings of the power log are in the training ({judged_count})"
-    if not course.by_steps and len(course.epochs) < 2:
+    if course.by_steps:
+        return ""
+    if len(course.epochs) < 2:
         return "one epoch, and no records within it: there is nothing to compare its power with"
+    if _read_epochs(course, data) < 2:
+        return "one epoch of the power log, and no records within it: there is none to compare with"
     return ""
+
+
+def _read_epochs(course: KnownCourse, data: Samples) -> int:
+    """How many epochs are mostly within the log."""
+    count = 0
+    for start, end in course.epochs:
+        read_s = min(float(data.hi[-1]), end) - max(float(data.lo[0]), start)
+        count += read_s >= _MIN_READ_SHARE * (end - start)
+    return count
 
 
 def _fit(data: Samples, course: KnownCourse, shares: Floats, good: Bools, judged: Bools) -> _Fit:

@@ -126,7 +126,8 @@ def test_one_edge_that_fits_better_elsewhere_does_not_make_a_clock_doubtful() ->
     unconfirmed = beside._replace(is_confirmed=False)
     verdict = clock_check.judge(FOREIGN_CLOCK, unconfirmed, LOG)
     assert verdict.status == "cannot tell"
-    assert (verdict.lo_s, verdict.hi_s) == (-2.0, 2.0)
+    assert verdict.lo_s == pytest.approx(-2.0)
+    assert 40.0 < verdict.hi_s < 42.0  # yet it may be right about the other place
 
 
 def test_a_dip_of_two_readings_among_noise_is_two_jumps() -> None:

@@ -214,3 +214,26 @@ def test_batches_that_took_longer_and_drew_more_are_told_with_their_seconds(tmp_
         "of those of its batches that lie between two records"
     )
     assert f"{one.delta_seconds:+.2f} s" in one.text
+
+
+def test_a_burst_in_one_of_few_epochs_with_pauses_is_the_only_finding(tmp_path: Path) -> None:
+    """Pauses and the burst were taken for noise, and the training after a pause was a finding."""
+    ends = [14.2, 32.7, 53.1]
+    loads = [(0.0, 14.2, 60.0), (19.4, 32.7, 60.0), (39.4, 53.1, 60.0), (24.5, 33.0, 48.0)]
+    _, at = _found(_written(tmp_path, ends, loads, graph=None))
+    assert at == [(pytest.approx(24.5, abs=1.5), pytest.approx(33.0, abs=1.5))]
+
+
+def test_a_log_that_ends_in_the_first_epoch_it_can_judge_has_nothing_to_compare_it_with(
+    tmp_path: Path,
+) -> None:
+    """The pause before it was the usual level, and its work was a load of 68 W."""
+    loads = [(0.0, 19.7, 60.0), (25.0, 43.0, 60.0), (48.0, 68.0, 60.0)]
+    _written(tmp_path, [19.7, 43.0, 68.0], loads, graph=None, pace=0.5)
+    log = tmp_path / "power.csv"
+    lines = log.read_text().splitlines(keepends=True)
+    log.write_text("".join(lines[:98]))  # from 20 s before the training to 28 s after its begin
+    (entry,) = logdir.scan(tmp_path).trainings
+    found, at = _found(Training(entry, ReadOptions()))
+    assert not at
+    assert "one epoch of the power log" in found.reason
