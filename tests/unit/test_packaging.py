@@ -99,6 +99,19 @@ def test_the_spec_makes_the_project_readable_for_the_setuptools_of_rhel(tmp_path
     ]
 
 
+def test_no_text_of_an_issue_form_is_taken_for_a_key() -> None:
+    """Text without quotation marks must not hold a colon and a blank: a form that does not parse
+    is not offered.
+    """
+    forms = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"))
+    if not forms:
+        pytest.skip("not a checkout")
+    for form in forms:
+        for line in form.read_text("utf-8").splitlines():
+            _, _, text = line.partition(": ")
+            assert text.startswith('"') or ": " not in text, f"{form.name}: {line}"
+
+
 def test_the_install_script_is_plain_sh() -> None:
     file = ROOT / "packaging/install.sh"
     for shell in ("sh", "dash", "bash"):
