@@ -140,7 +140,8 @@ class LiveScreen(BaseScreen):
                 )
                 self.say(sentence, warn=True)
         # A map of many hosts costs more than a page of rows, and shows no age that counts up.
-        self._still_ticks = 0 if came or news or not self.map.is_shown else self._still_ticks + 1
+        is_still = self.map.is_shown and not (came or news or self.map.is_behind)
+        self._still_ticks = self._still_ticks + 1 if is_still else 0
         if self.is_current and self._still_ticks % _STILL_TICKS == 0:
             self.draw()
 

@@ -12,7 +12,7 @@ from powertui.view import host_map, live_rows, live_summary, rack_map
 from powertui.view.host_map import HostTile, MapGrid
 from powertui.view.live_chart import LiveSpan
 from powertui.view.live_texts import RoleLine
-from powertui.view.rack_map import RackMap
+from powertui.view.rack_map import RackMap, ShownCells
 
 if TYPE_CHECKING:
     from powertui.screens.live import LiveScreen
@@ -31,12 +31,18 @@ class LiveMap:
         # Of the map that is shown, as tiles with names or as a cell for each host; None: there is
         # none.
         self._grid: MapGrid | RackMap | None = None
+        self._shown_cells = ShownCells()
         self._chart_rows = 0  # of the sum's chart above the tiles
 
     @property
     def is_shown(self) -> bool:
         """Whether the tiles are on the screen."""
         return self._grid is not None
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether some hosts still show what they drew before."""
+        return isinstance(self._grid, RackMap) and self._shown_cells.is_behind
 
     @property
     def _tiles(self) -> list[HostTile]:
@@ -88,7 +94,7 @@ class LiveMap:
             lines = host_map.map_lines(feed, tiles, chosen.host, view, grid, glyphs)
         else:
             self._grid = rack_map.fitting_map(tiles, columns, room - 1)
-            lines = rack_map.rack_lines(tiles, place, self._grid, glyphs)
+            lines = rack_map.rack_lines(tiles, place, self._grid, glyphs, self._shown_cells)
         above: list[RoleLine] = []
         free = room - 1 - len(lines)
         if free >= _MIN_CHART_ROWS and page.sum_history is not None:

@@ -20,6 +20,9 @@ _MAX_LABEL_CELLS = 12
 _SUM_CELLS = 8  # "37.1 kW" and a blank before it
 _BLOCK_GAP = 2  # cells between racks side by side
 _MAX_CELLS = 2  # of a host
+# Hosts whose cells change in one drawing, at 25 bytes each: at 200×50, where a chart is above them,
+# a drawing is promised to take 4 KB at most.
+_MAX_CHANGED_CELLS = 45
 _MAX_BLOCK_LINES = 8  # that a rack is folded into
 
 
@@ -173,17 +176,54 @@ def _flowing(racks: Sequence[_Rack], columns: int, rows: int) -> RackMap:
     return RackMap(tuple(places), tuple(texts), 1, rows)
 
 
+class ShownCells:
+    """What the cells of hosts show. Of many that change at once some wait for the next drawing: a
+    slow line carries no more.
+    """
+
+    def __init__(self) -> None:
+        self.is_behind = False  # some cells still show what was before
+        self._cells: list[tuple[str, str]] = []
+        self._next = 0  # the host whose turn it is
+
+    def brought_up(self, wanted: list[tuple[str, str]], marked: set[int]) -> list[tuple[str, str]]:
+        """The cells to draw now: at first all, then those of `marked` hosts and some others."""
+        count = len(wanted)
+        if len(self._cells) != count or len(wanted[0][0]) != len(self._cells[0][0]):
+            self._cells = list(wanted)
+            self.is_behind = False
+            return wanted
+        turns = [*range(self._next, count), *range(self._next)]
+        changed = [place for place in turns if self._cells[place] != wanted[place]]
+        changed.sort(key=lambda place: place not in marked)  # in turn otherwise
+        for place in changed[:_MAX_CHANGED_CELLS]:
+            self._cells[place] = wanted[place]
+            self._next = place + 1
+        self.is_behind = len(changed) > _MAX_CHANGED_CELLS
+        return list(self._cells)
+
+
 def rack_lines(
-    tiles: Sequence[HostTile], selected: int, rack_map: RackMap, glyphs: Glyphs
+    tiles: Sequence[HostTile],
+    selected: int,
+    rack_map: RackMap,
+    glyphs: Glyphs,
+    shown_cells: ShownCells,
 ) -> list[RoleLine]:
     """The lines in sight."""
     scale = watts_scale(tiles)
+    wanted = [_cell(tile, scale, rack_map.cells, glyphs) for tile in tiles]
+    marked = {place for place, tile in enumerate(tiles) if tile.difference is not None}
+    cells = shown_cells.brought_up(wanted, marked)
+    words, role = wanted[selected]
+    chosen_role = role.removesuffix("_curve") + "_chosen"
     pieces: dict[int, list[tuple[int, str, str]]] = {}
     for text in rack_map.texts:
         pieces.setdefault(text.line, []).append((text.x, text.words, text.role))
-    for number, (tile, (line, x)) in enumerate(zip(tiles, rack_map.places, strict=True)):
-        words, role = _cell(tile, number == selected, scale, rack_map.cells, glyphs)
-        pieces.setdefault(line, []).append((x, words, role))
+    for place, (cell, (line, x)) in enumerate(zip(cells, rack_map.places, strict=True)):
+        if place == selected:
+            cell = (glyphs.right + words)[: rack_map.cells], chosen_role
+        pieces.setdefault(line, []).append((x, *cell))
     first = rack_map.first_line(selected)
     shown = range(first, min(first + rack_map.rows, rack_map.line_count))
     return [_joined(sorted(pieces.get(line, []))) for line in shown]
@@ -204,9 +244,7 @@ def _joined(pieces: Sequence[tuple[int, str, str]]) -> RoleLine:
     return line
 
 
-def _cell(
-    tile: HostTile, is_selected: bool, scale: WattsScale, cells: int, glyphs: Glyphs
-) -> tuple[str, str]:
+def _cell(tile: HostTile, scale: WattsScale, cells: int, glyphs: Glyphs) -> tuple[str, str]:
     """One host."""
     mark = outlier_mark(tile, glyphs)
     if tile.watts is None:
@@ -216,7 +254,4 @@ def _cell(
         level = min(len(glyphs.bars) - 1, max(0, int(share * len(glyphs.bars))))
         words = mark.ljust(cells) if mark else glyphs.bars[level] * cells
         role = f"tile_{scale.shade(tile.watts)}" + ("" if mark else "_curve")
-    if is_selected:
-        chosen_role = role.removesuffix("_curve") + "_chosen"
-        return (glyphs.right + words)[:cells], chosen_role
     return words, role

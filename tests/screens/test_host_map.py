@@ -11,7 +11,7 @@ from powertui.data.model import PowerSeries
 from powertui.terminal import theme
 from powertui.terminal.glyphs import UNICODE
 from powertui.view.host_map import HostTile, MapGrid
-from powertui.view.rack_map import fitting_map, rack_lines
+from powertui.view.rack_map import ShownCells, fitting_map, rack_lines
 from tests.screens.test_live import Stage, series
 
 HOT, COLD = "node43.rack1.example", "node03.rack1.example"
@@ -190,7 +190,10 @@ def test_every_host_of_a_fleet_has_a_cell_of_its_own_in_sight(
 def test_a_fleet_is_laid_out_by_rack_with_the_name_of_each() -> None:
     tiles = fleet(1000, 25, hot=617)
     found = fitting_map(tiles, 120, 36)
-    lines = ["".join(text for text, _ in line) for line in rack_lines(tiles, 3, found, UNICODE)]
+    lines = [
+        "".join(text for text, _ in line)
+        for line in rack_lines(tiles, 3, found, UNICODE, ShownCells())
+    ]
     names = [text.words for text in found.texts if text.words.startswith("r")]
     assert names == [f"r{number:02}" for number in range(25)]
     assert any("r15" in line and "▲" in line for line in lines)
@@ -232,3 +235,33 @@ async def test_without_racks_each_line_begins_with_the_name_of_its_first_host() 
         assert lines[0].startswith("n0000 ")
         assert lines[1].startswith("n0070 ")
         assert "draws 200 W" in lines[-1]
+
+
+def test_of_a_thousand_hosts_that_change_at_once_a_few_are_drawn_at_a_time_and_all_in_the_end() -> (
+    None
+):
+    before = fleet(1000, 25)
+    after = [tile._replace(watts=500.0 - (tile.watts or 0.0)) for tile in before]
+    after[321] = after[321]._replace(watts=2000.0, difference=1700.0)
+    found = fitting_map(before, 80, 16)
+    shown = ShownCells()
+
+    def drawn(tiles: list[HostTile], cells: ShownCells) -> list[str]:
+        lines = rack_lines(tiles, 0, found, UNICODE, cells)
+        return ["".join(words for words, _ in line) for line in lines]
+
+    def changed(old: list[str], new: list[str]) -> int:
+        return sum(a != b for x, y in zip(old, new, strict=True) for a, b in zip(x, y, strict=True))
+
+    picture = drawn(before, shown)
+    assert not shown.is_behind
+    line, x = found.places[321]
+    for turn in range(30):
+        new_picture = drawn(after, shown)
+        assert changed(picture, new_picture) <= 46  # and the chosen one
+        if not turn:
+            assert new_picture[line][x] == "▲", "what stands out does not wait"
+        picture = new_picture
+        if not shown.is_behind:
+            break
+    assert picture == drawn(after, ShownCells())
