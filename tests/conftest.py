@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.worked_out_once import worked_out_once
+from tests.worked_out_once import read_once, worked_out_once
 
-__all__ = ["worked_out_once"]
+__all__ = ["read_once", "worked_out_once"]
 
 # How long an example takes is the machine's affair: by default Hypothesis fails what is slow on a
 # busy one.

@@ -1,8 +1,9 @@
-"""Hundreds of tests open the same few runs. Where their power lies and what stands out in them
-is worked out once for each process that runs tests: by the program itself, and given again where
-every input is the same.
+"""Hundreds of tests open the same few runs. What their files hold, where their power lies and what
+stands out in them is worked out once for each process that runs tests: by the program itself, and
+given again where every input is the same.
 
-Inputs are compared by content. What cannot be compared is worked out anew.
+Inputs are compared by content. What cannot be compared is worked out anew. A module whose tests
+change how something is read or found asks for none of this.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from typing import Any
@@ -17,14 +19,22 @@ from typing import Any
 import numpy as np
 import pytest
 
+from powertui.data import loading
 from powertui.data.energy import signal_alignment
 from powertui.data.energy.findings import trace_findings
+from powertui.data.formats import registry
+from powertui.data.limits import MACHINE, MemoryLimit
 from powertui.data.model import Trace
 from powertui.data.tools.longer_ops import LongerOps
+from powertui.data.wire.stored import FileState
 
 _MAX_ANSWERS = 100  # that are kept: a few for each run that is opened often; chosen
 
+_MAX_TRACES = 30
+_MAX_EVENTS = 100_000  # of a trace that is kept: some 10 MB
+
 _answers: dict[bytes, Any] = {}
+_traces: dict[tuple[str, FileState, MemoryLimit], Trace] = {}
 
 
 class _NotComparedError(Exception):
@@ -86,4 +96,40 @@ def worked_out_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for module, name in ((signal_alignment, "search"), (trace_findings, "findings_in_trace")):
             patch.setattr(module, name, _once(getattr(module, name)))
+        yield
+
+
+def _load_once(load: Callable[..., Iterator[Trace]]) -> Callable[..., Iterator[Trace]]:
+    """The same reader of a file, which remembers the whole trace while the file stays as it is."""
+
+    @functools.wraps(load)
+    def load_or_remember(
+        path: str | os.PathLike[str],
+        progress: registry.Progress = registry.silent,
+        limit: MemoryLimit = MACHINE,
+    ) -> Iterator[Trace]:
+        name = os.path.realpath(path)
+        if not os.path.isfile(name):
+            yield from load(path, progress, limit)
+            return
+        key = (os.fspath(path), FileState.from_status(os.stat(name)), limit)
+        if key in _traces:
+            yield _traces[key]
+            return
+        for trace in load(path, progress, limit):
+            if trace.complete and trace.event_count <= _MAX_EVENTS:
+                if len(_traces) >= _MAX_TRACES:
+                    _traces.clear()
+                _traces[key] = trace
+            yield trace
+
+    return load_or_remember
+
+
+@pytest.fixture(scope="module")
+def read_once() -> Iterator[None]:
+    """The tests of a module get the traces and the steps that others have read of the same files."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registry, "load", _load_once(registry.load))
+        patch.setattr(loading, "find_steps", _once(loading.find_steps))
         yield

@@ -15,7 +15,7 @@ from powertui.cli import build_parser, main, normalise
 from powertui.errors import UsageError
 from tests.synthetic.xplane import Event, Line, Plane, encode
 
-pytestmark = pytest.mark.usefixtures("worked_out_once")
+pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
 
 PROGRAM = (sys.executable, "-m", "powertui")
 

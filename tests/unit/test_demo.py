@@ -19,6 +19,8 @@ from powertui.data.training import edge_placing
 from powertui.data.training.training import Trainings
 from powertui.errors import UnreadableFile
 
+pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
+
 SCRIPT = Path(__file__).parents[2] / "scripts/make_demo.py"
 
 

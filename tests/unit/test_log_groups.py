@@ -22,6 +22,8 @@ from powertui.report import runs as listing
 from powertui.screens import trainings as rows
 from tests.synthetic import write_scalars
 
+pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
+
 HERE = Path(__file__).parents[1] / "data" / "power"
 BEGINS_S = 1_760_000_000
 YEAR_S = 365 * 86_400

@@ -23,6 +23,8 @@ from powertui.data.notes import (
 )
 from powertui.errors import PowertuiError, UsageError
 
+pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
+
 
 @pytest.fixture(autouse=True)
 def _own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

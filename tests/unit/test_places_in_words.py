@@ -30,6 +30,8 @@ from powertui.view.timeline_model import TimelineModel
 from tests.synthetic import traces
 from tests.synthetic.traces import MS
 
+pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
+
 TIMES = st.integers(-(2**62), 2**62)
 NAMES = st.text(min_size=1, max_size=20)
 

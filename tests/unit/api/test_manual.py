@@ -18,6 +18,8 @@ import powertui
 from powertui import api, demo, errors
 from powertui.sampler.runner import CommandNotFound
 
+pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
+
 ROOT = Path(__file__).parents[3]
 
 

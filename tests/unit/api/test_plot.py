@@ -14,6 +14,8 @@ from powertui import demo
 from powertui.errors import UsageError
 from powertui.report import run_plot
 
+pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
+
 PNG = b"\x89PNG\r\n\x1a\n"
 
 

@@ -19,6 +19,8 @@ from powertui.report import compare_json, compare_page
 from tests.synthetic import step_world
 from tests.synthetic.step_world import step_series, write_run
 
+pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
+
 VERDICTS = ("differs", "within noise", "cannot tell")
 OPS = {"aten::mm": 0.6, "aten::add": 0.2, "aten::copy_": 0.1}
 

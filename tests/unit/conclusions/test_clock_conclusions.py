@@ -26,6 +26,8 @@ from powertui.data.opened import Opened
 from powertui.data.training.training import Trainings
 from powertui.screens.trainings import only
 
+pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
+
 
 def _profiled(folder: Path, seed: int, sensor: str, off_s: float, form: str = "wall") -> Opened:
     """A profile with the log of a sensor whose clock is so much ahead."""

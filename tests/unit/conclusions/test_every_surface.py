@@ -27,6 +27,8 @@ from powertui.report import brief, facts, run_page, runs, summary
 from powertui.view import overview_lines
 from powertui.view.conclusion_line import conclusion_line
 
+pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
+
 _SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
 _FOLDERS = sorted(path for side in ("own", "public") for path in (_SHARED / side).glob("*"))
 _MAX_SENTENCE = 330  # characters: three lines of 110

@@ -27,6 +27,8 @@ from powertui.data.model import (
     Sensor,
 )
 
+pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
+
 ROWS = 3 * summed_channels.MAX_SUMMED_ROWS + 5  # every third reading, if one took every third
 
 

@@ -14,6 +14,8 @@ from powertui.data.energy import badges
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import Badge, worst_badge
 
+pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
+
 
 def test_every_badge_has_a_meaning() -> None:
     assert set(badges.MEANING) == set(Badge)

@@ -17,6 +17,8 @@ from powertui.data.model import Device, PowerSeries, Scope, Sensor
 from tests.synthetic import gpus
 from tests.synthetic.gpus import Machine
 
+pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
+
 
 def energy(
     logdir: Path, log: Path, capsys: pytest.CaptureFixture[str], *more: str

@@ -17,6 +17,8 @@ from powertui.data.power import registry
 from powertui.sampler.csv_format import BEGIN, COLUMNS, END, MARK, head, mark_row, reading_row
 from powertui.sampler.source import Channel, Info, Reading, Stamp
 
+pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
+
 T0 = 1_790_000_000.0
 S = 1_000_000_000
 

@@ -20,7 +20,7 @@ from powertui.data.formats import filenames, registry
 from powertui.data.training.training import Training
 from powertui.data.training.training_energy import training_energy
 
-pytestmark = pytest.mark.usefixtures("nothing_is_searched")
+pytestmark = pytest.mark.usefixtures("nothing_is_searched", "worked_out_once", "read_once")
 
 BEGINS_S = 1_760_000_000
 SECONDS = 100

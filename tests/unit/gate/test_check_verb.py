@@ -23,6 +23,8 @@ from powertui.report.junit import junit_xml
 from tests.synthetic import step_world
 from tests.synthetic.step_world import step_series, write_run
 
+pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
+
 OPS = {"aten::mm": 0.6, "aten::add": 0.2, "aten::copy_": 0.1}
 OFFSET = f"--offset={step_world.LOG_START_S:g}s"
 

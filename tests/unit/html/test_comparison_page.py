@@ -17,6 +17,8 @@ from powertui.report.compare_sides import Asked, SideReading, sides
 from tests.synthetic.step_world import step_series, write_run
 from tests.unit.html.pages import PageReader, check_safe
 
+pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
+
 OPS = {"aten::mm": 0.6, "<script>&add</script>": 0.2}
 _RUNS = 3
 

@@ -23,6 +23,8 @@ from tests.synthetic.step_world import step_series, write_run
 from tests.synthetic.xplane import Event, Line, Plane, encode
 from tests.unit.html.pages import PageReader, check_safe
 
+pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
+
 JAX = "logdirs/jax_cpu"
 HOSTILE = (
     "<script>alert(1)</script>",

@@ -14,7 +14,7 @@ from powertui.data.tools.registry import TOOLS
 from powertui.errors import UnreadableFile
 from tests.synthetic import Plan, build
 
-pytestmark = pytest.mark.usefixtures("worked_out_once")
+pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
 
 DATA = Path(__file__).parents[2] / "data" / "power"
 

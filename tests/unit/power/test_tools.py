@@ -21,6 +21,8 @@ from tests.unit.power.tool_samples import (
     SAMPLES,
 )
 
+pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
+
 MODULES = [
     importlib.import_module(f"powertui.data.power.{dialect.module}")
     for dialect in registry.DIALECTS

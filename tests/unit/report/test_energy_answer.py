@@ -20,6 +20,8 @@ from powertui.report.energy_figures import brief_findings
 from powertui.report.energy_words import EnergyWords, clock_line
 from tests.synthetic import Burst, Plan, build
 
+pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
+
 
 @pytest.fixture(scope="module")
 def logdir(tmp_path_factory):

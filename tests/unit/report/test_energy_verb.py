@@ -12,6 +12,8 @@ import pytest
 from powertui import cli, demo
 from tests.synthetic import Burst, Plan, build
 
+pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
+
 
 @pytest.fixture(scope="module")
 def logdir(tmp_path_factory):

@@ -15,7 +15,7 @@ from powertui import cli
 from powertui.terminal import marked
 from tests.synthetic import Plan, build
 
-pytestmark = pytest.mark.usefixtures("worked_out_once")
+pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
 
 
 @pytest.fixture(autouse=True)

@@ -22,6 +22,8 @@ import pytest
 
 from powertui import cli
 
+pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
+
 DATA = Path(__file__).parents[2] / "data"
 SHARED = DATA.parents[2] / "shared" / "data"
 TABLE = DATA / "json_answers.tsv"

@@ -18,6 +18,8 @@ from powertui.data import wire
 from tests.synthetic.tfevents import frame, write_scalars
 from tests.synthetic.xplane import Event, Line, Plane, blob, encode
 
+pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
+
 MS = 10**9
 T0 = 1_700_000_000
 Doctor = Callable[..., dict[tuple[str, str], list[str]]]

@@ -23,6 +23,8 @@ from powertui.report import facts, step_facts
 from tests.synthetic.tfevents import write_scalars
 from tests.synthetic.xplane import Event, Line, Plane, encode
 
+pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
+
 JAX = "logdirs/jax_cpu"
 
 

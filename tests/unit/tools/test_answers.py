@@ -25,6 +25,8 @@ from powertui.data.tools.registry import Question
 from powertui.report.writers import WRITERS, as_json, write
 from tests.answers import told
 
+pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
+
 
 @pytest.fixture(scope="module")
 def opened() -> Opened:

@@ -20,6 +20,8 @@ from powertui.data.tools import registry
 from powertui.data.tools.registry import Question
 from powertui.report.writers import as_csv, as_json, as_markdown, as_text
 
+pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
+
 KINDS = {
     "TensorFlow, host": "own/custom_loop",
     "TensorFlow 2.2, JSON": "public/powerboard_tf22_run195247",

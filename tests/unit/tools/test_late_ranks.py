@@ -23,6 +23,8 @@ from powertui.data.tools.rank_lateness import Lateness, medians_of_others, run_l
 from powertui.data.tools.registry import Question
 from tests.answers import rows
 
+pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
+
 PS_PER_S = 10**12
 
 

@@ -24,7 +24,7 @@ from powertui.data.tools.shares import Shares
 from powertui.report.writers import WRITERS, as_json, write
 from tests.unit.tools.test_suggestions import FIRED
 
-pytestmark = pytest.mark.usefixtures("worked_out_once")
+pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
 
 _GOLDEN = {
     "custom_loop": "own/custom_loop",
