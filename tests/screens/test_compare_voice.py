@@ -20,6 +20,8 @@ from tests.unit.html.pages import PageReader
 from .conftest import Maker, loaded, settled
 from .test_tasks import shown
 
+pytestmark = pytest.mark.usefixtures("read_once")
+
 WIDE = (160, 50)
 HOSTILE = "a|b*c_<i>&`d` @e"
 FORMS = ("text", "json", "md", "brief", "html")

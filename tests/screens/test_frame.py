@@ -30,6 +30,8 @@ from tests.waiting import until_then
 
 from .conftest import Maker, loaded, settled
 
+pytestmark = pytest.mark.usefixtures("read_once")
+
 SIZE = (120, 36)
 
 

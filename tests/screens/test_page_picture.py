@@ -19,6 +19,8 @@ from powertui.screens.export import ExportDialog
 from powertui.terminal.svg_picture import svg_picture
 from tests.screens.conftest import Maker, loaded, settled
 
+pytestmark = pytest.mark.usefixtures("read_once")
+
 
 @pytest.fixture(autouse=True)
 def _news_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
