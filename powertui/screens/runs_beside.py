@@ -57,7 +57,7 @@ class RunsBeside:
             self._shell.say(problem, warn=True)
         elif not in_front:  # else somebody turned to it meanwhile
             session.keep(opened)
-            self._shell.say(f"{opened.name} is open as well: R shows it, 8 lists the runs.")
+            self._shell.say(f"{opened.name} is open as well: = compares the two, R shows it.")
         self._shell.tell()
         self.read_next()
 

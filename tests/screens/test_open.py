@@ -478,7 +478,7 @@ async def test_runs_that_are_named_together_are_opened_together(data: Path) -> N
         assert "trace_export" in shell.session.entry.path
         await until_then(lambda: len(shell.session.runs) == 2)
         assert shell.screen.query_one("#status").message.endswith(
-            "is open as well: R shows it, 8 lists the runs."
+            "is open as well: = compares the two, R shows it."
         )  # type: ignore[attr-defined]
         first, second = shell.session.runs
         await pilot.press("6")

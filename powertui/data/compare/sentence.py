@@ -23,7 +23,7 @@ from powertui.value_types import dataclass
 _MIN_NAMED_SHARE = 0.25
 # A part this many times the whole is no explanation: others take it back. "Between steps (+3.6 ms)"
 # of a difference of 0.1 ms was read as if a step took 3.6 ms longer. Chosen.
-_CANCELING_SHARE = 2.0
+_CANCELING_SHARE = 4.0
 _CLOSING_ROWS = (cause_accounts.OTHER_OPS, cause_accounts.OUTSIDE_OPS, cause_accounts.POWER)
 _NAME_LETTERS = 60  # of a kernel's name, which may take a page
 _SUBJECTS = {
