@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.events import Resize
 from textual.widgets import Input, Static
 
 from powertui.data.compare.comparison import compare
@@ -24,7 +25,7 @@ from powertui.screens.compare_choices import (
 )
 from powertui.screens.status import Hint
 from powertui.screens.tool import ToolScreen
-from powertui.view import truncation
+from powertui.view import cause_bars, truncation
 from powertui.view.compare_places import places_of
 from powertui.view.compare_tables import compare_result
 from powertui.widgets.lines import LinesPane, StyledLine
@@ -35,6 +36,8 @@ _TITLE = "Comparison"
 _ABOUT = "what changed from A to B"
 # Lines for the rows, their titles, count and heading, a note, and the lines at either end.
 _MIN_OTHER_LINES = 11
+# The lines at either end, the title, the heading and the count of the rows, and one for a filter.
+_LINES_AROUND_ROWS = 6
 _SMALL_WINDOW_LINES = 30  # lines of a window that has none to spare for notes
 
 
@@ -59,6 +62,7 @@ class CompareScreen(ToolScreen, inherit_bindings=False):
         yield Static("", id="title", markup=False)
         yield Input(placeholder="filter: any part of a name", id="filter", compact=True)
         yield VerdictTable(theme=look, glyphs=glyphs, id="rows")
+        yield LinesPane(theme=look, glyphs=glyphs, id="causes")
         yield LinesPane(theme=look, glyphs=glyphs, id="notes")
 
     @property
@@ -116,6 +120,30 @@ class CompareScreen(ToolScreen, inherit_bindings=False):
         style = self.shell.look.style(role)
         cells = max(20, self.size.width - 2)
         return [((f" {line}", style),) for line in textwrap.wrap(plain(text), cells)]
+
+    def _show_table(self) -> None:
+        super()._show_table()
+        self._show_causes()
+
+    def _show_causes(self) -> None:
+        """Where the difference comes from, in the rows that the figures leave free."""
+        table = self.table.table
+        lines: list[StyledLine] = []
+        if self.result is not None and table is not None and self._table == 0:
+            panes = (self.query_one("#facts"), self.query_one("#notes"))
+            heights = (pane.styles.height for pane in panes if pane.display)
+            used = sum(int(height.value) for height in heights if height is not None)
+            free = self.size.height - _LINES_AROUND_ROWS - len(table) - used
+            cells = self.size.width - 2
+            for pieces in cause_bars.accounts(self.result, cells, free, self.table.glyphs):
+                lines.append(tuple((words, self.shell.look.style(role)) for words, role in pieces))
+        self._fill("#causes", lines, len(lines))
+
+    def on_resize(self, event: Resize) -> None:
+        """Another height: other rows are free."""
+        super().on_resize(event)
+        if self.is_mounted:
+            self._show_causes()
 
     def _title(self) -> str:
         title = _TITLE

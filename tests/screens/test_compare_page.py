@@ -59,6 +59,32 @@ async def test_two_open_runs_are_compared_and_r_turns_them_round(make: Maker) ->
         assert page.page_name == "timeline"
 
 
+@pytest.mark.parametrize("size", [SMALL, (160, 40)])
+async def test_rows_that_the_figures_leave_free_show_where_the_difference_comes_from(
+    make: Maker, size: tuple[int, int]
+) -> None:
+    shell = make("logdirs")
+    async with shell.run_test(size=size) as pilot:
+        await settled(pilot)
+        await pilot.press("space", "space", "enter")
+        await loaded(pilot)
+        await pilot.press("equals_sign")
+        await settled(pilot)
+        lines = shown(shell).splitlines()
+        (category,) = (n for n, line in enumerate(lines) if "comes from, by category" in line)
+        (op,) = (n for n, line in enumerate(lines) if "comes from, by op" in line)
+        assert (op == category) == (size != SMALL), "beside each other where both have room"
+        more, less = lines[category + 1], lines[category + 2]
+        assert more.lstrip().startswith("Between steps")
+        assert "│━" in more
+        assert less.lstrip().startswith("Host compute")
+        assert "━│" in less
+        assert any("1 figure" in line for line in lines[:category]), "the table is whole above it"
+        await pilot.press("right")
+        await settled(pilot)
+        assert "comes from, by op" not in shown(shell), "only the figures leave it out"
+
+
 async def test_every_table_is_shown_and_a_row_leads_to_its_place(make: Maker) -> None:
     shell = make()
     async with shell.run_test(size=SMALL) as pilot:

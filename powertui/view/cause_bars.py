@@ -1,0 +1,79 @@
+"""Where a difference comes from, below the figures of a comparison: a bar for each part, to the
+left where it takes less in B and to the right where it takes more.
+"""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+
+from powertui.data.table import Result, Table
+from powertui.plain import plain, width
+from powertui.terminal.glyphs import Glyphs
+from powertui.view import truncation
+from powertui.view.overview_lines import LinePieces
+
+MIN_LINES = 4  # a heading and three parts: below that they say nothing
+_SECONDS = "seconds_s"  # the column of the tables of causes
+_TABLES = ("causes_by_category", "causes_by_op")
+_MIN_SIDE_CELLS = 60  # of two accounts beside each other
+_NAME_CELLS = 32
+_LONGEST_NAME_LETTERS = 200
+_GAP_CELLS = 6  # before and behind a name, at zero, before a figure and beside another account
+_MIN_HALF_CELLS = 4  # of a bar to either side
+_MAX_HALF_CELLS = 20
+_MORE, _LESS = "warn", "ok"  # roles: as in the table, what differs and what does not hurt
+
+
+def accounts(result: Result, cells: int, most: int, glyphs: Glyphs) -> list[LinePieces]:
+    """Both accounts of the difference, beside each other or one below the other, as far as they
+    have room.
+    """
+    tables = [table for table in result.tables if table.id in _TABLES and len(table)]
+    if len(tables) > 1 and cells // 2 >= _MIN_SIDE_CELLS:
+        left, right = (_account(table, cells // 2, most, glyphs) for table in tables)
+        return [_beside(*pair, cells // 2) for pair in zip_longest(left, right, fillvalue=())]
+    lines: list[LinePieces] = []
+    for table in tables:
+        lines += _account(table, cells, most - len(lines), glyphs)
+    return lines
+
+
+def _beside(left: LinePieces, right: LinePieces, cells: int) -> LinePieces:
+    gap = cells - sum(width(words) for words, _ in left)
+    return (*left, (" " * gap, "text"), *right)
+
+
+def _account(table: Table, cells: int, most: int, glyphs: Glyphs) -> list[LinePieces]:
+    """A heading and the first parts; none where there is no room for some of them."""
+    count = min(len(table), most - 1)
+    if count < MIN_LINES - 1:
+        return []
+    columns = {column.id: column for column in table.columns}
+    figures = [columns[_SECONDS].text(row).strip() for row in range(count)]
+    figure_cells = max(map(width, figures))
+    name_cells = min(_NAME_CELLS, cells // 3)
+    half = min(_MAX_HALF_CELLS, (cells - name_cells - figure_cells - _GAP_CELLS) // 2)
+    if half < _MIN_HALF_CELLS:
+        return []
+    seconds = [float(columns[_SECONDS].values[row]) for row in range(count)]
+    longest = max(map(abs, seconds)) or 1.0
+    lines: list[LinePieces] = [((f" {table.title}", "dim"),)]
+    for row in range(count):
+        name = plain(str(table.columns[0].text(row)).strip(), _LONGEST_NAME_LETTERS)
+        name = truncation.middle(name, name_cells, glyphs.ellipsis)
+        share = seconds[row] / longest
+        less, more = (_side(max(0.0, part), half, glyphs) for part in (-share, share))
+        lines.append(
+            (
+                (f" {name}{' ' * (name_cells - width(name) + 1)}", "text"),
+                (less.rjust(half), _LESS),
+                (glyphs.vertical, "dim"),
+                (more.ljust(half), _MORE),
+                (f" {figures[row].rjust(figure_cells)}", "text"),
+            )
+        )
+    return lines
+
+
+def _side(share: float, cells: int, glyphs: Glyphs) -> str:
+    return glyphs.bar * round(share * cells)
