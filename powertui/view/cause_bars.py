@@ -12,7 +12,7 @@ from powertui.terminal.glyphs import Glyphs
 from powertui.view import truncation
 from powertui.view.overview_lines import LinePieces
 
-MIN_LINES = 4  # a heading and three parts: below that they say nothing
+_MIN_LINES = 4  # a heading and three parts: below that they say nothing
 _SECONDS = "seconds_s"  # the column of the tables of causes
 _TABLES = ("causes_by_category", "causes_by_op")
 _MIN_SIDE_CELLS = 60  # of two accounts beside each other
@@ -46,7 +46,7 @@ def _beside(left: LinePieces, right: LinePieces, cells: int) -> LinePieces:
 def _account(table: Table, cells: int, most: int, glyphs: Glyphs) -> list[LinePieces]:
     """A heading and the first parts; none where there is no room for some of them."""
     count = min(len(table), most - 1)
-    if count < MIN_LINES - 1:
+    if count < _MIN_LINES - 1:
         return []
     columns = {column.id: column for column in table.columns}
     figures = [columns[_SECONDS].text(row).strip() for row in range(count)]
