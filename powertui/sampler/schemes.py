@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from powertui.named_tuples import NamedTuple
 
+_RAPL_FILES = "/sys/class/powercap/intel-rapl:*/energy_uj"
 _PERF = "kernel.perf_event_paranoid=0"
 
 
@@ -23,15 +24,12 @@ class Scheme(NamedTuple):
     target: str  # "module:function" in this folder
     written: str = ""  # how the help writes its URL; "" for one that nobody has to name
     here: str = ""  # the URL of what there is of it on this machine
-    yields_to: tuple[
-        str, ...
-        # … not recorded as well where one of these is: a scope, or another source of the same
-        # sensor
-    ] = ()
-    # … named only where it is: most machines have nothing of the kind, or another source reads the
-    # same
+    # Scopes and other sources: where one of them is recorded, this one is not recorded as well.
+    yields_to: tuple[str, ...] = ()
+    # Named only where it is found: most machines have nothing of the kind, or another source reads
+    # the same sensor.
     quiet: bool = False
-    to_open: str = ""  # … and what an administrator can open to users
+    to_open: str = ""  # what an administrator can open to users
     bmc: bool = False  # wants a login; how often it may be asked does not say how often it has news
     port: int | None = None  # where it is asked when its URL names no port
 
@@ -47,53 +45,63 @@ SCHEMES: dict[str, Scheme] = {
         "pm_counters:make",
         "pm_counters:",
         "pm_counters:",
-        (),
-        True,
-        "read access to /sys/cray/pm_counters",
+        quiet=True,
+        to_open="read access to /sys/cray/pm_counters",
     ),
     "hwmon": Scheme(
         "hwmon:make",
         "hwmon:",
         "hwmon:",
-        (),
-        False,
-        "read access to /sys/class/hwmon/*/power*_input and energy*_input (a udev rule)",
+        to_open="read access to /sys/class/hwmon/*/power*_input and energy*_input (a udev rule)",
     ),
     "nvml": Scheme("nvml:make", "nvml:", "nvml:"),
-    "amd": Scheme("hwmon:make_amd", "amd:", "amd:", ("hwmon:",), True),
+    "amd": Scheme("hwmon:make_amd", "amd:", "amd:", yields_to=("hwmon:",), quiet=True),
     "ipmitool": Scheme(
         "ipmitool:make",
         "ipmitool:",
         "ipmitool:open",
-        ("node",),
-        False,
-        "read access to /dev/ipmi0 (a udev rule)",
+        yields_to=("node",),
+        to_open="read access to /dev/ipmi0 (a udev rule)",
         bmc=True,
         port=623,
     ),
     "nvidia-smi": Scheme(
-        "gpu_programs:make_nvidia", "nvidia-smi:", "nvidia-smi:", ("nvml:",), True
+        "gpu_programs:make_nvidia",
+        "nvidia-smi:",
+        "nvidia-smi:",
+        yields_to=("nvml:",),
+        quiet=True,
     ),
     "amd-smi": Scheme(
-        "gpu_programs:make_amd", "amd-smi:", "amd-smi:", ("amd:", "hwmon amdgpu"), True
+        "gpu_programs:make_amd",
+        "amd-smi:",
+        "amd-smi:",
+        yields_to=("amd:", "hwmon amdgpu"),
+        quiet=True,
     ),
-    "aiu-smi": Scheme("aiu_smi:make", "aiu-smi:", "aiu-smi:", (), True),
+    "aiu-smi": Scheme("aiu_smi:make", "aiu-smi:", "aiu-smi:", quiet=True),
     "rapl": Scheme(
         "rapl:make",
         "rapl:",
         "rapl:",
-        ("node", "package"),
-        False,
-        f"read access to /sys/class/powercap/intel-rapl:*/energy_uj (a udev rule) or {_PERF}",
+        yields_to=("node", "package"),
+        to_open=f"read access to {_RAPL_FILES} (a udev rule) or {_PERF}",
     ),
-    "perf": Scheme("perf:make", "perf:", "perf:", ("node", "package"), True, _PERF),
+    "perf": Scheme(
+        "perf:make",
+        "perf:",
+        "perf:",
+        yields_to=("node", "package"),
+        quiet=True,
+        to_open=_PERF,
+    ),
     "slurm": Scheme(
         "slurm:make",
         "slurm:",
         "slurm:",
-        ("node", "package"),
-        True,
-        "AcctGatherEnergyType in slurm.conf",
+        yields_to=("node", "package"),
+        quiet=True,
+        to_open="AcctGatherEnergyType in slurm.conf",
     ),
     "prometheus": Scheme("prometheus:make", "prometheus://", port=9090),
     "csv": Scheme("csv_tail:make", "csv:FILE"),
