@@ -155,7 +155,7 @@ class _PatientReader(io.RawIOBase):
 
     def _silent(self) -> OSError:
         if not self._silence_s:
-            return OSError(errno.EAGAIN, "it is no file that ends: it waits for more")
+            return OSError(errno.EAGAIN, "it never ends: it waits for more data")
         return OSError(errno.ETIMEDOUT, f"nothing came through it for {self._silence_s:g} s")
 
     def close(self) -> None:

@@ -38,7 +38,7 @@ def parse(text: str) -> Budget:
     scale = _JOULES.get(match[2]) if match is not None else None
     if match is None or scale is None or not 0 < float(match[1]) * scale < math.inf:
         raise UsageError(
-            f"--budget {plain(text, 40)}: is not an energy.",
+            f"--budget {plain(text, 40)} is not an energy.",
             hint=f"Write it like 4kWh. The units are {', '.join(_JOULES)}.",
         )
     return Budget(float(match[1]) * scale, f"{float(match[1]):g} {match[2]}")

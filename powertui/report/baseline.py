@@ -46,8 +46,8 @@ def save(
     text.out(plain(f"{words} in {path}."))
     if len(runs) < MIN_RUNS:
         text.out(
-            f"With fewer than {MIN_RUNS} runs nothing is known of how runs vary, and a check "
-            "against it can seldom say anything. Save three or better five."
+            f"Fewer than {MIN_RUNS} runs do not show how much runs vary, so a check against them "
+            "can seldom decide. Save three, or better five."
         )
     return 0
 
@@ -146,7 +146,8 @@ def _page(baseline: BaselineRuns, document: dict[str, Any], form: str) -> list[s
     if left > 0:
         lines.append(style.line(f"… and {left:,} more (--json lists them)"))
     if baseline.left_out:
-        lines.append(style.line(f"{baseline.left_out:,} small or long-named ones had no room."))
+        left_out = f"{baseline.left_out:,} quantities are not kept"
+        lines.append(style.line(f"{left_out}: they are small, or their names are long."))
     lines += style.head(2, "Configuration")
     for name, values in document["configuration"].items():
         lines.append(style.line(f"{plain(name, 60)}: {plain(' / '.join(values), 120)}"))

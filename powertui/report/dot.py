@@ -22,7 +22,8 @@ def tell(path: str, run: str | None, reading: ReadOptions, choice: str, host: st
         )
     if len(entries) > 1:
         raise UsageError(
-            f"There are {len(entries):,} runs with profiles.", hint="A graph is of one: --run NAME"
+            f"There are {len(entries):,} runs with profiles.",
+            hint="A graph shows one of them: --run NAME",
         )
     opened = Opened(entries[0], reading)
     question = Question(opened, _host(opened, host), choice=choice)

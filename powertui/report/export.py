@@ -158,7 +158,9 @@ def _write_profile(
     if energies.share is not None and (short := owner_notes.in_short(run, energies.share)):
         text.write(sys.stderr, plain(short))
     if output.format == "parquet" and output.path == "-" and sys.stdout.isatty():
-        raise UsageError("Parquet is not for a terminal.", hint="Name a file with -o FILE.")
+        raise UsageError(
+            "Parquet cannot be written to a terminal.", hint="Name a file with -o FILE."
+        )
     lo, hi = window
     # The joules of a whole epoch are those that `powertui energy` reports, with its bounds' ±, and
     # the readings are where those joules were counted.

@@ -39,10 +39,10 @@ def run_gate(paths: Sequence[str], request: GateRequest, reading: SideReading) -
         baseline = find_baseline(request.against, baseline_folder(request.folder))
         asked_tolerances = tolerances(request.tolerance, _measured(baseline, reading))
     elif request.tolerance:
-        raise UsageError("--tolerance is of a baseline.", hint="Name it with --against.")
+        raise UsageError("--tolerance needs a baseline.", hint="Name it with --against.")
     elif not limits:
         raise UsageError(
-            "Nothing is named that the runs could be held against.",
+            "There is nothing to hold the runs against.",
             hint="Give --max 'J/step=24', --min 'steps/s=20' or --against BASELINE. The quantities "
             f"are {quantities.LISTED}.",
         )

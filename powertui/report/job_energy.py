@@ -64,7 +64,7 @@ def _question(written: str) -> JobQuestion:
         label, value = "job", written
     if not value or not label.replace("_", "a").isalnum() or not label.isascii():
         raise UsageError(
-            f"--job {plain(written, 60)}: is no job.",
+            f"--job {plain(written, 60)} is not a job.",
             hint="Write a Slurm job's number, pod=NAME, user=NAME or LABEL=VALUE.",
         )
     return JobQuestion(_LABELS.get(label, (label,)), value)

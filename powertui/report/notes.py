@@ -108,7 +108,7 @@ def _stretch(
     opened = Trainings(logdir.scan(entry.path), reading).opened(entry)
     hosts = [trace.host for trace in opened.run.traces]
     if not hosts:
-        raise UnreadableFile(entry.path, "has no profile, so that it has no places for notes")
+        raise UnreadableFile(entry.path, "has no profile, so a note has no place in it")
     index = 0
     name = where.host or place.host
     if name is not None:

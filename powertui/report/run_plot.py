@@ -90,7 +90,7 @@ def _draw_power(axes: Any, window: Window) -> None:
         label = f"{name} ({channel.badge.value})"
         axes.plot(times, watts, drawstyle="steps-mid", linewidth=1, label=_label(label))
     if not window.power:
-        reason = "No power log has a place on this profile."
+        reason = "No power log is aligned with this profile."
         axes.text(0.5, 0.5, reason, transform=axes.transAxes, ha="center", va="center")
         axes.set_yticks([])
     elif len(axes.lines):

@@ -189,7 +189,7 @@ def unplaced_logs(axis: TrainingOnAxis) -> Iterator[str]:
         else:
             name = plain(PurePath(path).name, 80)
             reasons = "; ".join(plain(reason, 200) for reason in alignment.evidence)
-            yield f"power: {name} has no place here: {reasons}"
+            yield f"power: {name} is not aligned: {reasons}"
 
 
 def _wall_time(unix_ns: int) -> str:

@@ -36,7 +36,7 @@ _MAX_REQUESTS = 8  # answered at the same time: more come in turn
 _MAX_LABEL_CHARS = 200  # chosen: names of channels are shorter
 _FAMILIES = (
     ("powertui_energy_joules", "counter", "joules", "Energy since the recording began."),
-    ("powertui_covered_seconds", "counter", "seconds", "The time that this energy is of."),
+    ("powertui_covered_seconds", "counter", "seconds", "The time that this energy covers."),
     ("powertui_power_watts", "gauge", "watts", "The last reading."),
 )
 

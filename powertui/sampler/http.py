@@ -331,7 +331,7 @@ def _readable(error: Exception) -> OSError:
     if isinstance(error, ConnectionRefusedError):
         return ConnectionRefusedError("the connection is refused")
     if isinstance(error, ssl.SSLError):
-        return OSError("no TLS there")
+        return OSError("it does not speak TLS")
     if isinstance(error, OSError):
         return OSError(error.strerror or type(error).__name__)
     if isinstance(error, http.client.IncompleteRead):

@@ -74,8 +74,8 @@ class Busy(SensorError):
 # Asked of every server, for those that would rather answer with a part (Thanos, VictoriaMetrics).
 _WHOLE_ANSWERS = {"partial_response": "false", "deny_partial_response": "1"}
 _BUSY = {
-    429: "has had too many questions and refuses more for now (status 429)",
-    503: "is starting or overloaded and refuses questions for now (status 503)",
+    429: "got too many requests and refuses more for now (status 429)",
+    503: "is starting or overloaded and refuses requests for now (status 503)",
 }
 _USUAL_WAIT_S = 1.0
 _MAX_WAIT_S = 10.0

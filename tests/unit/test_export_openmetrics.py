@@ -188,7 +188,7 @@ def test_without_a_wall_time_a_sentence_says_what_can_be_exported(made, power, t
 
 
 def test_a_format_cannot_be_chosen_and_a_name_in_gz_is_compressed(run, power, tmp_path) -> None:
-    with pytest.raises(UsageError, match="a text of its own, not csv"):
+    with pytest.raises(UsageError, match="a text format of its own, not csv"):
         export.write(run, 0, 0, 10**13, what="openmetrics", path="-", format="csv", power=(power,))
     wrote(run, (power,), tmp_path / "run.om.gz")
     assert gzip.decompress((tmp_path / "run.om.gz").read_bytes()).endswith(b"# EOF\n")

@@ -33,7 +33,7 @@ _UNREADABLE, _MISUSED = 3, 2  # exit codes
 _REASONS = {
     "pipe": _SILENT,
     "mute-pipe": _SILENT,
-    "/proc/kmsg": r"is no file that ends: it waits for more",
+    "/proc/kmsg": r"never ends: it waits for more data",
     "socket": r"is neither a folder nor a plain file|is a socket|is not a file",
     "folder": r"Is a directory|is a folder|no run|nothing",
     "/dev/zero": (

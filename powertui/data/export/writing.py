@@ -212,7 +212,7 @@ def _format(what: str, path: str, asked: str | None) -> str:
     if what == "openmetrics":
         if asked is not None:
             raise UsageError(
-                f"OpenMetrics is a text of its own, not {asked}.", hint="Leave --format out."
+                f"OpenMetrics is a text format of its own, not {asked}.", hint="Leave --format out."
             )
         return "text"
     return known_format or "csv"

@@ -53,7 +53,7 @@ _MAGICS = (
     (b"tr\xfdP", "is a Tracy capture", "Export it first: tracy-export writes a Chrome trace."),
     (
         b"\x80\x04\x95",
-        "is a Python pickle, and no memory snapshot of PyTorch",
+        "is a Python pickle, but not a memory snapshot of PyTorch",
         "Write a snapshot with torch.cuda.memory._dump_snapshot: it opens.",
     ),
     (

@@ -107,7 +107,7 @@ def _with_timeline(trace: Trace, plane: Process, limit: MemoryLimit) -> Trace:
     trace = _merged(trace, plane, timeline)
     if unusable:
         return _warned(
-            trace, "records of Neuron's timeline that are no JSON were left out", unusable
+            trace, "records of Neuron's timeline that are not JSON were left out", unusable
         )
     return trace
 

@@ -43,7 +43,7 @@ class PickleBytes:
     def _cut(self) -> UnreadableFile:
         return UnreadableFile(
             self._path,
-            f"is a pickle that ends in its middle, at byte {self._position:,}",
+            f"is a pickle that is cut off at byte {self._position:,}",
             hint="Copy it again and compare the sizes; if they agree, write the snapshot again.",
         )
 

@@ -179,7 +179,7 @@ class _Assembly:
             builder.clock = clock_of(float(self._base_us), None)
         elif len(records.action):
             builder.findings.add("the snapshot has no times: events are drawn one µs apart")
-        builder.findings.add("records that say impossible sizes were left out", "", records.damaged)
+        builder.findings.add("records with impossible sizes were left out", "", records.damaged)
         names = PairNames()
         stats = _EventStats(records)
         code_of_stack = [names.index(line, line) for line in map(_or_unknown, self._lines)]

@@ -179,7 +179,7 @@ def _refused(path: str, error: OSError) -> UnreadableFile:
     if error.errno == errno.EAGAIN:
         return UnreadableFile(
             path,
-            "is no file that ends: it waits for more",
+            "never ends: it waits for more data",
             hint="Name a profile, a run folder or a logdir.",
         )
     if error.errno == errno.ETIMEDOUT:
@@ -340,7 +340,7 @@ def describe(head: bytes, path: str) -> tuple[str, str]:
         )
     if _is_text(head):
         return (
-            "is text, but no format that powertui reads",
+            "is text in no format that powertui reads",
             "If it is a power log, give it with --power.",
         )
     folder = Path(path).parent if path != "-" else "DIR"

@@ -66,7 +66,7 @@ def fixed_limit(words: str, *, is_least: bool) -> FixedLimit:
     if value is None:
         raise UsageError(
             f"{option} {plain(words, _SHOWN_CHARACTERS)}: {plain(number.strip(), 40)!r} "
-            f"is no number of {_unit_words(meant.unit)}.",
+            f"is not a number of {_unit_words(meant.unit)}.",
             hint=f"The quantities are {LISTED}.",
         )
     return FixedLimit(meant, value, is_least)
@@ -119,7 +119,7 @@ def _share(word: str, share: str) -> float:
     match = _NUMBER.fullmatch(share.strip())
     if match is None or match[2] != "%":
         raise UsageError(
-            f"--tolerance {plain(word, _SHOWN_CHARACTERS)}: is no percentage.",
+            f"--tolerance {plain(word, _SHOWN_CHARACTERS)} is not a percentage.",
             hint="Write it like --tolerance 3% or --tolerance 'J/step=3%'.",
         )
     value = float(match[1]) / 100

@@ -105,7 +105,7 @@ def test_without_power_and_without_steps_the_picture_says_so(tmp_path: Path) -> 
     )
     above, below = powertui.open(tmp_path)[0].plot().axes
     assert [text.get_text() for text in above.texts] == [
-        "No power log has a place on this profile."
+        "No power log is aligned with this profile."
     ]
     assert [text.get_text() for text in below.texts] == ["No step is known in this window."]
 

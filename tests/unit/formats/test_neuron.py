@@ -366,7 +366,7 @@ def test_results_in_planes_of_an_xplane_answer_as_their_files_do(tmp_path: Path)
     assert ("/device:NeuronCore:0", "HLO Ops") in [(where, line) for where, line, _ in lines(trace)]
     assert ("/host:CPU", "python", [("python call", 3_000, 7_000)]) in lines(trace)
     causes = {warning.cause: warning.count for warning in trace.warnings}
-    assert causes["records of Neuron's timeline that are no JSON were left out"] == 2
+    assert causes["records of Neuron's timeline that are not JSON were left out"] == 2
     # Nothing in the file says how far apart host and device began.
     assert (
         "no clock joins Neuron's timeline with the host: it begins where the profile does" in causes

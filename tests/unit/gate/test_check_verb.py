@@ -162,14 +162,14 @@ def test_a_part_of_the_runs_is_checked(place: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["base"], "Nothing is named that the runs could be held against."),
-        (["base", "--tolerance", "3%"], "--tolerance is of a baseline."),
+        (["base"], "There is nothing to hold the runs against."),
+        (["base", "--tolerance", "3%"], "--tolerance needs a baseline."),
         (["base", "--max", "speed=3"], "There is no quantity 'speed'."),
         (["base", "--min", "step_s"], "--min step_s: is not a quantity and a number."),
         (["base", "--against", "none"], None),
         (["base", "--against", "../x"], None),
         (["nothing", "--max", "W=1"], "nothing: no such file or directory"),
-        (["base", "--against", "main", "--tolerance", "3"], "--tolerance 3: is no percentage."),
+        (["base", "--against", "main", "--tolerance", "3"], "--tolerance 3 is not a percentage."),
     ],
 )
 def test_what_cannot_be_asked_is_one_sentence(
@@ -285,8 +285,8 @@ def test_a_baseline_is_not_written_over_unasked(
     saved(capsys)
     assert cli.main(["baseline", "save", "main", "same", OFFSET]) == 2
     assert said(capsys, "baseline", "save", "main", "dark", "--replace").splitlines()[1] == (
-        "With fewer than 3 runs nothing is known of how runs vary, and a check against it can "
-        "seldom say anything. Save three or better five."
+        "Fewer than 3 runs do not show how much runs vary, so a check against them can seldom "
+        "decide. Save three, or better five."
     )
 
 

@@ -38,11 +38,11 @@ def test_a_limit(words: str, name: str, value: float) -> None:
         ("joules=24", "There is no quantity 'joules'."),
         ("step=24", "There is no quantity 'step'. Did you mean step_s?"),
         ("op:=24", "There is no quantity 'op:'."),
-        ("step_s=fast", "--max step_s=fast: 'fast' is no number of s (or with its unit)."),
-        ("step_s=nan", "--max step_s=nan: 'nan' is no number of s (or with its unit)."),
-        ("step_s=1e999", "--max step_s=1e999: '1e999' is no number of s (or with its unit)."),
-        ("step_s=5W", "--max step_s=5W: '5W' is no number of s (or with its unit)."),
-        ("step_s=٥", "--max step_s=٥: '٥' is no number of s (or with its unit)."),
+        ("step_s=fast", "--max step_s=fast: 'fast' is not a number of s (or with its unit)."),
+        ("step_s=nan", "--max step_s=nan: 'nan' is not a number of s (or with its unit)."),
+        ("step_s=1e999", "--max step_s=1e999: '1e999' is not a number of s (or with its unit)."),
+        ("step_s=5W", "--max step_s=5W: '5W' is not a number of s (or with its unit)."),
+        ("step_s=٥", "--max step_s=٥: '٥' is not a number of s (or with its unit)."),
     ],
 )
 def test_what_is_no_limit_is_refused_with_the_list(words: str, sentence: str) -> None:

@@ -38,8 +38,8 @@ def fetch(status, body, waits=None):
 @pytest.mark.parametrize(
     ("status", "sentence"),
     [
-        (429, "server has had too many questions and refuses more for now (status 429)."),
-        (503, "server is starting or overloaded and refuses questions for now (status 503)."),
+        (429, "server got too many requests and refuses more for now (status 429)."),
+        (503, "server is starting or overloaded and refuses requests for now (status 503)."),
     ],
 )
 def test_a_server_without_time_is_asked_three_times_more_and_then_told(status, sentence):

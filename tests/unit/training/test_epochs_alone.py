@@ -185,7 +185,7 @@ def test_a_log_that_nothing_places_says_why_and_what_would(
         str(tmp_path), None, ReadOptions(power=(str(log),), find_power=False), Aligning(), "text"
     )
     told = capsys.readouterr().out
-    assert "power.csv has no place here" in told
+    assert "power.csv is not aligned" in told
     assert (
         "a log with wall time, or scalars every few batches (update_freq), would place it" in told
     )

@@ -207,7 +207,9 @@ def _conclusion(long_epoch: _LongEpoch, cost: Cost, host: int) -> Conclusion:
         stretch=Stretch(host, epoch.start_ps, epoch.end_ps),
         next="See in the timeline what this epoch does besides: validation, a checkpoint, other "
         "jobs on the machine.",
-        doubt="" if epoch.steps else "Whether its steps do the same work is not in the profile.",
+        doubt=""
+        if epoch.steps
+        else "The profile does not show whether its steps do the same work.",
     )
 
 

@@ -29,7 +29,7 @@ def single_precision(inquiry: Inquiry) -> Iterator[Conclusion]:
         confidence=Confidence.UNSURE,
         evidence=Evidence("kernel_stats"),
         next=framework_advice.MIXED_PRECISION[inquiry.framework],
-        doubt="Whether less precision is enough, the profile does not show.",
+        doubt="The profile does not show whether less precision is enough.",
     )
 
 

@@ -166,8 +166,8 @@ def _launch(words: CauseWords) -> Wording:
 
 
 _LOCK_OR_LOOP = (
-    "See whether it waits for a lock: then hold that shorter in the other thread. Of a loop, do "
-    "the work in whole arrays."
+    "If it waits for a lock, hold that lock for less time in the other thread. If it runs a loop, "
+    "compute with whole arrays."
 )
 
 

@@ -70,7 +70,7 @@ class NsysDatabase:
             yield
         except sqlite3.OperationalError as error:
             if "interrupted" in str(error):
-                cause = "is a damaged database: its tables lead nowhere"
+                cause = "is a damaged database: its tables refer to pages that are not there"
             else:
                 cause = f"is a database that cannot be read ({clean(str(error))[:120]})"
             raise UnreadableFile(self.path, cause, hint=_EXPORT_AGAIN) from None
