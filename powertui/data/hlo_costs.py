@@ -63,6 +63,9 @@ class OpCost:
     transcendentals: float = 0.0
     bytes: float | None = 0.0
     why: str = ""
+    # Of a routine with several results what it reads: TensorBoard's bytes of HBM are no others.
+    read_bytes: float | None = None
+    is_library_product: bool = False  # of which TensorBoard's converter counts nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +127,13 @@ class ProgramCosts:
         inputs = sum(_size(operand.shape) for operand in operands)
         # Of a convolution XLA leaves out the scratch memory, which is its second result.
         outputs = result if op.custom_call_target in _CONVOLUTIONS else op.shape
-        return OpCost(flops, 0.0, inputs + _size(outputs))
+        read_bytes = inputs if op.shape.tuple_shapes else None
+        return OpCost(
+            flops,
+            bytes=inputs + _size(outputs),
+            read_bytes=read_bytes,
+            is_library_product=op.custom_call_target in _PRODUCTS,
+        )
 
     def _operands(self, op: Any) -> list[Any]:
         beside = self._names[_computation_number(op)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -24,8 +23,6 @@ _WITHOUT_A_VALUE = frozenset(
         "autotuned",
     }
 )
-# Rates of memory agreed to 4.4e-8 at worst in two profiles of an MI300.
-_MAX_RELATIVE_ERROR_OF_RATES = 1e-7
 # No GPU gives a thread more registers than this.
 _MAX_REGISTERS = 65_535
 _COSTS = frozenset(
@@ -85,36 +82,6 @@ def _eager_elsewhere(cell: Difference) -> bool:
 
 def _cost_analysis(cell: Difference) -> bool:
     return not cell.only and cell.column in _COSTS and cell.ours in (None, "Unknown")
-
-
-def _library_products(cell: Difference) -> bool:
-    """Costs of a product that a library computes, and of ops with such a call in them."""
-    if cell.only or cell.column not in _COSTS or cell.ours is None:
-        return False
-    if cell.table.tool == "hlo_stats":
-        is_call = str(cell.key[1]).startswith("custom-call")
-        return is_call and cell.theirs in _WRITTEN_FOR_NOTHING
-    if "dot_general" not in cell.key:
-        return False
-    if cell.column == "bound_by":
-        return True
-    if not isinstance(cell.ours, (int, float)) or not isinstance(cell.theirs, (int, float)):
-        return False
-    return cell.ours > cell.theirs
-
-
-def _library_convolution(cell: Difference) -> bool:
-    if cell.only or cell.table.tool != "hlo_stats" or cell.column not in ("hbm_bw", "bound_by"):
-        return False
-    return str(cell.key[1]).startswith("cudnn-conv")
-
-
-def _last_digits(cell: Difference) -> bool:
-    if cell.column != "measured_memory_bw":
-        return False
-    if not isinstance(cell.ours, (int, float)) or not isinstance(cell.theirs, (int, float)):
-        return False
-    return math.isclose(cell.ours, cell.theirs, rel_tol=_MAX_RELATIVE_ERROR_OF_RATES)
 
 
 def _matrix_cores(cell: Difference) -> bool:
@@ -178,23 +145,6 @@ REASONS = (
         "the converter runs XLA's cost analysis on the program of a GPU; powertui shows rates "
         "where the profile has the costs",
         _cost_analysis,
-    ),
-    Reason(
-        "products of libraries",
-        "XLA's cost analysis counts nothing for a product that cuBLAS or hipBLASLt computes; "
-        "powertui counts its operations and bytes, also in the framework's op that has it",
-        _library_products,
-    ),
-    Reason(
-        "bytes of a convolution",
-        "by which rule the converter counts the bytes of a convolution that a library computes "
-        "is not known",
-        _library_convolution,
-    ),
-    Reason(
-        "last digits",
-        "a rate of memory differs by less than 1e-7 of itself; why is not known",
-        _last_digits,
     ),
     Reason(
         "matrix cores",

@@ -49,6 +49,7 @@ class DeviceOp:
     tensor_core_time: int = 0  # of those on tensor cores
     flops: float | None = None  # of all its runs
     bytes: float | None = None
+    hbm_bytes: float | None = None  # those of the devices' memory, where that is not all of them
     model_flops: float | None = None
     energy: float | None = None  # J
     stalled: float | None = None  # ps
@@ -138,7 +139,7 @@ def device_ops(
     if ops:
         from powertui.data.tools.op_costs import fill_costs  # not where nothing ran on a device
 
-        fill_costs(profile, ops.values())
+        fill_costs(profile, ops.values(), compat)
     return DeviceOps(tuple(ops.values()), idle, unnamed, span, len(lines_by_device))
 
 
@@ -222,6 +223,7 @@ def _merge(op: DeviceOp, further: DeviceOp) -> None:
     op.eager |= further.eager
     op.flops = added(op.flops, further.flops)
     op.bytes = added(op.bytes, further.bytes)
+    op.hbm_bytes = added(op.hbm_bytes, further.hbm_bytes)
     op.model_flops = added(op.model_flops, further.model_flops)
     op.energy = added(op.energy, further.energy)
     op.stalled = added(op.stalled, further.stalled)

@@ -51,7 +51,9 @@ def _table(
     self_time = np.array([op.self_time for op in ops], np.int64)
     share = self_time / max(1, whole)
     seconds = np.where(self_time > 0, self_time / PS_PER_S, np.nan)
-    flops, model, size = (_costs(ops, what) for what in ("flops", "model_flops", "bytes"))
+    flops, model = (_costs(ops, what) for what in ("flops", "model_flops"))
+    size = _costs(ops, "bytes")
+    of_memory = _floats([_hbm_bytes(op) for op in ops])
     stalled = _costs(ops, "stalled")
     energy = _costs(ops, "energy")
     each = np.maximum(count, 1)
@@ -126,7 +128,7 @@ def _table(
             "GiB/s",
             3,
         ),
-        number("hbm_bw", "HBM", "HBM BW (GiB/s)", size / seconds / _GIB, "GiB/s", 1),
+        number("hbm_bw", "HBM", "HBM BW (GiB/s)", of_memory / seconds / _GIB, "GiB/s", 1),
         number("cmem_read_bw", "CMEM read", "CMEM Read BW (GiB/s)", nothing, "GiB/s", 0),
         number("cmem_write_bw", "CMEM write", "CMEM Write BW (GiB/s)", nothing, "GiB/s", 0),
         number(
@@ -175,9 +177,11 @@ def _card(op: DeviceOp, whole: int, question: Question) -> Card:
 
 def _costs(ops: Sequence[DeviceOp], what: str) -> Floats:
     """One cost of each op; NaN where the profile does not say."""
-    return np.array(
-        [np.nan if getattr(op, what) is None else getattr(op, what) for op in ops], np.float64
-    )
+    return _floats([getattr(op, what) for op in ops])
+
+
+def _floats(values: Sequence[float | None]) -> Floats:
+    return np.array([np.nan if value is None else value for value in values], np.float64)
 
 
 def _rematerialized(op: DeviceOp) -> str:
@@ -200,11 +204,16 @@ def use_notes(ops: Sequence[DeviceOp], facts: tuple[DeviceFacts, ...]) -> list[s
     return notes
 
 
+def _hbm_bytes(op: DeviceOp) -> float | None:
+    """What an op reads and writes in the devices' memory."""
+    return op.bytes if op.hbm_bytes is None else op.hbm_bytes
+
+
 def _bound(op: DeviceOp, facts: tuple[DeviceFacts, ...]) -> str:
     """What an op uses most of: "Compute" or "HBM"; "" where its costs or the device's peaks are not
     known.
     """
-    compute, memory = utilisation(op.flops, op.bytes, op.self_time, facts)
+    compute, memory = utilisation(op.flops, _hbm_bytes(op), op.self_time, facts)
     if (compute is None and memory is None) or not max(compute or 0.0, memory or 0.0):
         return ""
     if (compute or 0.0) >= (memory or 0.0):

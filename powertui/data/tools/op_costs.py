@@ -7,9 +7,13 @@ by `hlo_costs`; how often an op ran follows from its kernels (`DeviceOp.runs`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from powertui.data import hlo
+from powertui.data.asked import Compat
 from powertui.data.opened import Profile
 
 if TYPE_CHECKING:
@@ -21,20 +25,23 @@ if TYPE_CHECKING:
 # reported. Chosen, not measured.
 MIN_COSTED_SHARE = 0.99
 _NO_PROGRAM = "the profile holds no text of this op"
+_UNCOUNTED = "TensorBoard's converter counts nothing for a product that a library computes"
 _FROM_PROFILE, _FROM_PROGRAM = "profile", "program"
 
 
-def fill_costs(profile: Profile, ops: Iterable[DeviceOp]) -> None:
+def fill_costs(profile: Profile, ops: Iterable[DeviceOp], compat: Compat) -> None:
     """Give each op of XLA the costs that its program tells, where the profile tells none."""
     for op in ops:
         if op.flops is not None and op.bytes is not None:
             op.cost_basis = _FROM_PROFILE
         elif op.hlo_op:
-            _fill(profile, op)
+            _fill(profile, op, compat)
 
 
-def _fill(profile: Profile, op: DeviceOp) -> None:
+def _fill(profile: Profile, op: DeviceOp, compat: Compat) -> None:
     cost = _program_cost(profile, op)
+    if cost is not None and compat == "xprof":
+        cost = _converter_cost(cost)
     if cost is None:
         op.why_no_cost = _NO_PROGRAM
         if op.flops is not None or op.bytes is not None:
@@ -46,12 +53,30 @@ def _fill(profile: Profile, op: DeviceOp) -> None:
     has_cost = op.flops is not None or op.bytes is not None
     if op.flops is None and cost.flops is not None:
         op.flops = cost.flops * op.runs
+        if compat == "xprof" and op.model_flops is None:
+            op.model_flops = op.flops
     if op.bytes is None and cost.bytes is not None:
         op.bytes = cost.bytes * op.runs
+        if compat == "xprof" and cost.read_bytes is not None:
+            op.hbm_bytes = cost.read_bytes * op.runs
     if cost.flops is not None or cost.bytes is not None:
         op.cost_basis = _FROM_PROGRAM
     elif has_cost:
         op.cost_basis = _FROM_PROFILE
+
+
+def _converter_cost(cost: OpCost) -> OpCost:
+    """As TensorBoard's converter counts it (xprof 2.24.2, on two profiles of an MI300)."""
+    if cost.is_library_product:
+        return replace(cost, flops=None, bytes=None, why=_UNCOUNTED)
+    if cost.bytes is None:
+        return cost
+    # XLA adds an op's bytes up in 32 bit: 64 MiB and 4 bytes are 64 MiB.
+    added_up = float(np.float32(cost.bytes))
+    if cost.read_bytes is None and added_up != cost.bytes:
+        # The converter adds those of the devices' memory up itself, in whole numbers.
+        return replace(cost, bytes=added_up, read_bytes=cost.bytes)
+    return replace(cost, bytes=added_up)
 
 
 def _program_cost(profile: Profile, op: DeviceOp) -> OpCost | None:

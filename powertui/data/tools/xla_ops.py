@@ -70,7 +70,7 @@ def _on_host(profile: Profile, lo: int, hi: int) -> XlaOps:
             _add(op, int(length[place]), int(self_time[place]), event)
     for op in ops.values():
         op.runs = op.occurrences
-    op_costs.fill_costs(profile, ops.values())
+    op_costs.fill_costs(profile, ops.values(), "corrected")
     return XlaOps(tuple(ops.values()), idle, True)
 
 
