@@ -37,15 +37,6 @@ _COSTS = frozenset(
         "bound_by",
     }
 )
-_TENSOR_CORES = frozenset(
-    {
-        "tcEligibility",
-        "tcUtilization",
-        "gpu_tensorcore_utilization",
-        "is_op_tensor_core_eligible",
-        "is_kernel_using_tensor_core",
-    }
-)
 
 
 @dataclass(frozen=True)
@@ -80,14 +71,6 @@ def _eager_elsewhere(cell: Difference) -> bool:
     return is_range and cell.column == "eager" and cell.theirs == "Eager"
 
 
-def _cost_analysis(cell: Difference) -> bool:
-    return not cell.only and cell.column in _COSTS and cell.ours in (None, "Unknown")
-
-
-def _matrix_cores(cell: Difference) -> bool:
-    return not cell.only and cell.column in _TENSOR_CORES and not cell.ours
-
-
 def _garbage(cell: Difference) -> bool:
     if cell.column != "registers_per_thread" or not isinstance(cell.theirs, (int, float)):
         return False
@@ -107,12 +90,6 @@ def _hlo_text(cell: Difference) -> bool:
     # Up to the operands the texts are the same.
     start = cell.ours.partition("(%")[0]
     return cell.column == "hlo_op_expression" and cell.theirs.startswith(start)
-
-
-def _order_of_lines(cell: Difference) -> bool:
-    if cell.table.id != "memory_profile/peak":
-        return False
-    return bool(cell.only) or cell.column == "occurrences"
 
 
 REASONS = (
@@ -141,18 +118,6 @@ REASONS = (
         _eager_elsewhere,
     ),
     Reason(
-        "cost analysis",
-        "the converter runs XLA's cost analysis on the program of a GPU; powertui shows rates "
-        "where the profile has the costs",
-        _cost_analysis,
-    ),
-    Reason(
-        "matrix cores",
-        "by which rule the converter takes kernels of AMD's libraries for kernels on matrix "
-        "cores is not known; powertui's tables say no",
-        _matrix_cores,
-    ),
-    Reason(
         "garbage",
         "more registers than a thread can have: memory that the collector never wrote. powertui "
         "leaves it out",
@@ -168,12 +133,6 @@ REASONS = (
         "the converter writes the shapes of operands and the name of the called computation into "
         "the text of an HLO op, and a colon after the framework's op",
         _hlo_text,
-    ),
-    Reason(
-        "order of lines",
-        "where lines start at different times, the converter orders the events of allocators by "
-        "their distance from their own line's start; powertui orders them by time",
-        _order_of_lines,
     ),
 )
 

@@ -18,7 +18,7 @@ from powertui.data import wire
 from powertui.data.formats import stat_columns
 from powertui.data.model import Int64s, Stat, StatColumn, StatKind, UInt32s, UInt64s
 from powertui.data.texts import Texts
-from powertui.data.wire import windows
+from powertui.data.wire import schemas, windows
 from powertui.data.wire.stored import Stored
 from powertui.data.wire.types import Bytes, RawStat
 
@@ -125,6 +125,19 @@ class PlaneStats:
         """
         self._stored.check()
         return decode(windows.event_stats(self._stored, position), self.stat_names)
+
+    def event_offset(self, position: int) -> int | None:
+        """How long after the beginning of its line (ps) the event at this position began; None
+        where it is no event.
+
+        Raises `FileChanged` when it cannot be read any more.
+        """
+        self._stored.check()
+        data = windows.event_record(self._stored, position)
+        try:
+            return int(schemas.parsed("XEvent", data).offset_ps)
+        except schemas.Undecodable:
+            return None
 
     def columns(self, positions: UInt64s, names: Sequence[str]) -> dict[str, StatColumn]:
         """The first value of each named stat for each of these events.

@@ -1,5 +1,5 @@
-"""The step of each event of an allocator where the file does not say it, as TensorBoard's
-converter finds it.
+"""What TensorBoard's converter takes for the step of an allocator's event where the file does not
+say it, and for the order of such events.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from powertui.data.model import Trace
+from powertui.data.formats.xplane_tables import PlaneStats
+from powertui.data.model import Int64s, StatSource, Trace
 from powertui.data.model.allocations import AllocatorLog
 from powertui.data.opened import Profile
 from powertui.data.run.grouping import Groups, find_groups
@@ -24,6 +25,28 @@ def with_steps(profile: Profile, log: AllocatorLog) -> AllocatorLog:
         events = np.flatnonzero(log.track == line)
         step[events] = groups.groups_on_line(line, log.event[events].astype(np.int64))
     return replace(log, step=step)
+
+
+def moments_on_lines(trace: Trace, log: AllocatorLog) -> Int64s:
+    """How long after the beginning of its own line each event was: by that the converter orders
+    events, also those of lines that begin at other times.
+    """
+    moments: Int64s = log.times.copy()
+    tracks = list(trace.tracks())
+    for line in np.unique(log.track[log.track >= 0]).tolist():
+        rows = np.flatnonzero(log.track == line)
+        process, _ = tracks[line]
+        offset = _offset_on_line(process.source, int(log.order[rows[0]]))
+        if offset is not None:
+            moments[rows] -= int(log.times[rows[0]]) - offset
+    return moments
+
+
+def _offset_on_line(source: StatSource, position: int) -> int | None:
+    """The event's own distance from the beginning of its line, where the file stores one."""
+    if isinstance(source, PlaneStats):
+        return source.event_offset(position)
+    return None
 
 
 def _converter_groups(trace: Trace) -> Groups:

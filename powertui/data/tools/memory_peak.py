@@ -84,23 +84,32 @@ def lifetime_peak(log: AllocatorLog, compat: Compat) -> float | None:
     return float(log.lifetime_peak[known[np.argmax(log.order[known])]])
 
 
-def step_ids(log: AllocatorLog) -> Int64s:
+def step_ids(step: Int64s) -> Int64s:
     """The step of each event, with those that the file does not say."""
-    known = log.step >= 0
-    last = np.maximum.accumulate(np.where(known, np.arange(len(log)), -1))
-    following = np.where(last >= 0, log.step[np.maximum(last, 0)] + 1, 0)
-    return np.where(known, log.step, following).astype(np.int64)
+    known = step >= 0
+    last = np.maximum.accumulate(np.where(known, np.arange(len(step)), -1))
+    following = np.where(last >= 0, step[np.maximum(last, 0)] + 1, 0)
+    return np.where(known, step, following).astype(np.int64)
 
 
-def peak_rows(log: AllocatorLog, peak: Peak, compat: Compat = "corrected") -> list[PeakRow]:
-    """What is allocated at the peak, the largest first."""
-    steps = step_ids(log)
-    at_peak = np.flatnonzero(log.in_use == peak.in_use)
-    step = int(steps[at_peak[-1]])
-    until = log.times <= log.times[peak.event]
+def peak_rows(
+    log: AllocatorLog, peak: Peak, compat: Compat = "corrected", moments: Int64s | None = None
+) -> list[PeakRow]:
+    """What is allocated at the peak, the largest first.
+
+    Events come one after the other by these moments; without them by their times.
+    """
+    if moments is None:
+        moments = log.times
+    order = np.lexsort((log.order, moments))
+    steps = np.empty(len(log), np.int64)
+    steps[order] = step_ids(log.step[order])
+    at_peak = np.flatnonzero(log.in_use[order] == peak.in_use)
+    step = int(steps[order[at_peak[-1]]])
+    is_counted = (moments <= moments[peak.event]) & (steps == step)
     alive: dict[int, int] = {}
     taken = given_back = given_back_before = 0
-    for event in np.flatnonzero(until & (steps == step)).tolist():
+    for event in order[is_counted[order]].tolist():
         address = int(log.address[event])
         size = int(log.size[event])
         if log.taken[event]:

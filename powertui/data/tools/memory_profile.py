@@ -84,7 +84,10 @@ def _with_peak(view: AllocatorView, question: Question) -> AllocatorPeak:
     if peak is None:
         return AllocatorPeak(view, None, ())
     if _has_converter_table(log, question.compat):
-        rows = memory_peak.peak_rows(log, peak, question.compat)
+        moments = None
+        if question.compat != "corrected":
+            moments = allocation_steps.moments_on_lines(question.profile.trace, log)
+        rows = memory_peak.peak_rows(log, peak, question.compat, moments)
     else:
         rows = view.rows_alive(int(log.times[peak.event]), peak.in_use)
     return AllocatorPeak(view, peak, tuple(rows))

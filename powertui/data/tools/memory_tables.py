@@ -354,7 +354,7 @@ def _event_table(question: Question, peaks: Sequence[AllocatorPeak], empty: str)
     def allocator(row: int) -> str:
         return plain(views[int(which[row])].log.allocator, 60)
 
-    steps = [memory_peak.step_ids(view.log) for view in views]
+    steps = [memory_peak.step_ids(view.log.step) for view in views]
     step = np.array(
         [
             int(steps[view][event])

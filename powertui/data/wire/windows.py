@@ -335,15 +335,28 @@ def _written_varint(value: int) -> bytes:
 
 def event_stats(stored: Stored, position: int) -> list[RawStat]:
     """`wire.event_stats`: the stats of the event whose length prefix lies at this position."""
+    data, after, length = _prefixed(stored, position)
+    return wire.event_stats(data, 0) if after + length else []
+
+
+def event_record(stored: Stored, position: int) -> bytes:
+    """The bytes of the event whose length prefix lies at this position; none where none does."""
+    data, after, length = _prefixed(stored, position)
+    return data[after : after + length].tobytes()
+
+
+def _prefixed(stored: Stored, position: int) -> tuple[Bytes, int, int]:
+    """(bytes from here on, where in them the event begins, how long it is); nothing of no event."""
+    nothing = (np.empty(0, np.uint8), 0, 0)
     if not 0 <= position < stored.size:
-        return []
+        return nothing
     data = stored.read(position, min(position + _RECORD, stored.size))
     length, after = _varint(data, 0)
     if after < 0 or length > stored.size - position - after:
-        return []
+        return nothing
     if after + length > len(data):
         data = stored.read(position, position + after + length)
-    return wire.event_stats(data, 0)
+    return data, after, length
 
 
 class Records(NamedTuple):

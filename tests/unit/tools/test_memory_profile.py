@@ -18,6 +18,8 @@ from powertui.data.run.grouping import find_groups
 from powertui.data.tools import memory_peak, memory_profile, registry
 from powertui.data.tools.allocation_views import AllocatorView
 from powertui.data.tools.registry import Question
+from tests import answers
+from tests.unit.tools.opened_runs import opened
 
 T4 = "public/e4040_hd2551/logs/fit/20231107-182500/train/plugins/profile/2023_11_07_18_25_02"
 T4_LATER = "public/e4040_yg2820/logs/fit/20221104-212610/train/plugins/profile/2022_11_04_21_26_12"
@@ -134,7 +136,7 @@ def test_every_snapshot_the_peak_and_its_table_are_those_of_tensorflow(
         # The converter counts from the line's own start: one number for all lines of a host.
         line_ps = int(log.times[peak.event]) - int(summary["peakStatsTimePs"])
         assert 0 <= line_ps < 10**9
-        steps = memory_peak.step_ids(log).tolist()
+        steps = memory_peak.step_ids(log.step).tolist()
         ours = [_our_snapshot(view, event, steps[event], line_ps) for event in range(len(log))]
         snapshots = theirs.get("sampledTimelineSnapshots") or theirs["memoryProfileSnapshots"]
         assert sorted(ours) == sorted(map(_stored_snapshot, snapshots))
@@ -158,6 +160,23 @@ def test_a_file_without_step_ids_has_the_converters_table_at_the_peak(
     columns = ("op", "bytes", "requested_bytes", "region", "dtype", "shape", "occurrences")
     ours = [tuple(table[id].value(row) or "" for id in columns) for row in range(len(table))]
     assert ours == _stored_rows(stored[log.allocator])
+
+
+def test_events_of_lines_that_begin_apart_have_the_converters_order_where_it_is_asked(
+    shared_data: Path,
+) -> None:
+    """The converter takes each event's distance from its own line's start for its time; xprof
+    2.24.2 answers these rows for all eight devices.
+    """
+    run = opened(shared_data / "public/jax_rocm_mi300_conv_legacy")
+    result = registry.get("memory_profile").answer(Question(run, compat="xprof"))
+    rows = answers.rows(next(table for table in result.tables if table.id == "peak"))
+    by_allocator: dict[str, list[tuple[int, int]]] = {}
+    for row in rows:
+        by_allocator.setdefault(row["allocator"], []).append((row["bytes"], row["occurrences"]))
+    assert by_allocator == {
+        f"GPU_{device}_bfc": [(572026880, 2), (579072256, 1)] for device in range(8)
+    }
 
 
 def test_what_the_input_pipeline_runs_starts_no_group_where_tensorboard_is_asked(

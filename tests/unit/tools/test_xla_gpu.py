@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from powertui.data.asked import COMPAT
-from powertui.data.tools import device_facts, registry, top_ops
+from powertui.data.asked import COMPAT, Compat
+from powertui.data.tools import device_facts, registry, tensor_cores, top_ops
 from powertui.data.tools.registry import Question
 from tests import answers
 from tests.unit.tools.opened_runs import opened
@@ -397,3 +397,58 @@ def test_an_op_without_one_of_the_framework_is_of_no_known_type(shared_data: Pat
         types[compat] = rows["copy.1"]["category"]
     assert types["xprof"] == "Unknown"
     assert types["corrected"] == "data formatting"
+
+
+# What xprof 2.24.2 answers: GiB/s by all bytes and by those of the devices' memory, bound by.
+RATES = {
+    # A library's convolution has two results: of the memory only what it reads counts.
+    ("jax_rocm_mi300_conv_legacy", "15", "cudnn-conv.1.0"): (
+        3502.3484765074004,
+        42.61035812267182,
+        "Compute",
+    ),
+    # 64 MiB and a number of 4 bytes, added up in 32 bit and in whole numbers.
+    ("jax_rocm_mi300_gemm", "32", "wrapped_broadcast"): (
+        2111.4864864864862,
+        2111.4866123408883,
+        "HBM",
+    ),
+    # A product of a library: nothing is counted.
+    ("jax_rocm_mi300_gemm", "49", "custom-call.1"): (None, None, None),
+}
+
+
+@pytest.mark.parametrize(("run", "program", "op"), sorted(RATES))
+def test_costs_are_counted_as_the_converter_counts_them_where_its_answers_are_asked_for(
+    shared_data: Path, run: str, program: str, op: str
+) -> None:
+    by_all, by_memory, bound = RATES[run, program, op]
+    folder = shared_data / "public" / run
+
+    def row(compat: Compat) -> dict[str, Any]:
+        result = registry.get("hlo_stats").answer(Question(opened(folder), compat=compat))
+        rows = answers.rows(result.tables[0])
+        return next(r for r in rows if (r["program_id"], r["hlo_op_name"]) == (program, op))
+
+    converter = row("xprof")
+    assert converter["measured_memory_bw"] == pytest.approx(by_all, rel=1e-12)
+    assert converter["hbm_bw"] == pytest.approx(by_memory, rel=1e-12)
+    assert (converter["bound_by"] or None) == bound
+    own = row("corrected")  # every byte counts, and all of them are the memory's
+    assert own["measured_memory_bw"] == own["hbm_bw"] > 0
+
+
+@pytest.mark.parametrize(
+    ("kernel", "uses"),
+    [
+        ("Cijk_Ailk_Bljk_BBS_BH_MT256x128x64_MI16x16x16x1_SN", True),
+        ("Cijk_Ailk_Bljk_SB_MT128x64x8_SN_TT4_4", False),
+        ("gemm_fusion_dot_general_1.kd", True),
+        ("gemm_fusion_dot_general_1", False),  # Triton's on NVIDIA's devices: not known
+        ("wrapped_broadcast.kd", False),
+    ],
+)
+def test_kernels_of_amds_libraries_on_matrix_cores_are_known_by_their_names(
+    kernel: str, uses: bool
+) -> None:
+    assert tensor_cores.used(kernel) is uses
