@@ -70,6 +70,7 @@ complete -c powertui -n '__fish_seen_subcommand_from report' -l force -d 'with -
 complete -c powertui -n '__fish_use_subcommand' -a doctor -d 'show what was found, what is missing, why, and what to do'
 complete -c powertui -n '__fish_seen_subcommand_from doctor' -s h -l help -d 'show this help message and exit'
 complete -c powertui -n '__fish_seen_subcommand_from doctor' -l max-memory -x -d 'memory one file may take: 24G, or none for no limit (default: half of the free memory)'
+complete -c powertui -n '__fish_seen_subcommand_from doctor' -l on -x -d 'read the hosts of a run on a Dask cluster (default: a process a core)'
 complete -c powertui -n '__fish_seen_subcommand_from doctor' -l power -r -d 'a power log, or a folder of them, beside the run or alone (repeatable)'
 complete -c powertui -n '__fish_seen_subcommand_from doctor' -l time-col -x -d 'column with the time: its name, or number from 1'
 complete -c powertui -n '__fish_seen_subcommand_from doctor' -l watts-col -x -d 'column with the power (several: a,b)'

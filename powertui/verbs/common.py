@@ -199,11 +199,7 @@ def how_to_read(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="correct the clocks of hosts by the collectives that their ranks ran together",
     )
-    group(parser, _WHAT_TO_READ).add_argument(
-        "--on",
-        metavar="dask://HOST:PORT",
-        help="read the hosts of a run on a Dask cluster (default: a process a core)",
-    )
+    where_to_read(parser)
     power = group(parser, "power logs")
     power.add_argument(
         "--power",
@@ -228,6 +224,15 @@ def how_to_read(parser: argparse.ArgumentParser) -> None:
     power_host(power)
     power.add_argument(
         "--idle", type=float, metavar="W", help="idle power, when the log does not show it"
+    )
+
+
+def where_to_read(parser: argparse.ArgumentParser) -> None:
+    """Who reads the hosts of a run of many."""
+    group(parser, _WHAT_TO_READ).add_argument(
+        "--on",
+        metavar="dask://HOST:PORT",
+        help="read the hosts of a run on a Dask cluster (default: a process a core)",
     )
 
 
@@ -335,7 +340,7 @@ def reading_of(args: argparse.Namespace) -> ReadOptions:
         power=power_files(args.power),
         servers=_power_servers(args),
         find_power=not (args.no_power or args.power),
-        hosts=_host_reader(args.on),
+        hosts=host_reader(args.on),
         columns=replace(columns, limit=limit_of(args)) if columns else None,
         limit=limit_of(args),
         power_hosts=power_hosts_of(args),
@@ -360,7 +365,7 @@ class _Copies:
         return ()
 
 
-def _host_reader(address: str | None) -> HostReader:
+def host_reader(address: str | None) -> HostReader:
     """Who reads the hosts of a run, from `--on`."""
     if address is None:
         return _Copies()

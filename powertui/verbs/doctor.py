@@ -23,6 +23,7 @@ EXAMPLES = (
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     common.path(parser, optional=True)
+    common.where_to_read(parser)
     power = common.group(parser, "power logs")
     power.add_argument(
         "--power",
@@ -60,6 +61,8 @@ def run(args: argparse.Namespace) -> int:
         columns=replace(columns, limit=common.limit_of(args)) if columns else None,
         power=power,
         find_power=not power,
+        # It asks little of each host: other processes would do more than that for it.
+        hosts=common.host_reader(args.on) if args.on else None,
         limit=common.limit_of(args),
         power_hosts=common.power_hosts_of(args),
         usual_hosts=settings.power_hosts,
