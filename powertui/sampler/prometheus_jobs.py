@@ -163,7 +163,7 @@ class _Job:
             if len(found) > _MAX_CARRIERS:
                 raise SensorError(
                     f"{self._server.name} has {len(found)} series with {label}={value}: "
-                    "that is no single job.",
+                    "that is not a single job.",
                     hint="Name another label: --job LABEL=VALUE.",
                 )
             if found:
@@ -204,7 +204,7 @@ class _Job:
         if len(hours) > _MAX_CLOSE_HOURS:
             raise SensorError(
                 f"{self._server.name} has samples of {self._question.value} that begin, pause or "
-                f"end in {len(hours)} different hours: they are no single job's.",
+                f"end in {len(hours)} different hours: they are not those of a single job.",
                 hint="Name one part of it: --job LABEL=VALUE.",
             )
         for hour in sorted(hours):

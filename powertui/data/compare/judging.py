@@ -270,7 +270,7 @@ def _beyond_drift(within_run: WithinRun) -> tuple[FigureVerdict, str, str]:
         needs = f"a run of {drift.MIN_WINDOWS} such stretches, or {_THREE_RUNS}"
         return FigureVerdict.CANNOT_TELL, why, needs
     if share is None or share <= drift.MAX_PAIR_SHARE:
-        return FigureVerdict.DIFFERS, "more than the drift within either stretch lets expect", ""
+        return FigureVerdict.DIFFERS, "more than the drift within either stretch explains", ""
     why = f"{share:.1%} of all pairs of such windows in this run differ as much"
     return FigureVerdict.WITHIN_NOISE, why, ""
 

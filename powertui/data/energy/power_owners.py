@@ -133,7 +133,7 @@ def _of_logs_alone(power: Sequence[PowerSeries]) -> Belongings:
         if host:
             owners.append(Owner(rows[host], HostEvidence.EQUAL, f"the log names {host}"))
         else:
-            why = "it names no host, and there is no run whose host it could be"
+            why = "it names no host, and there is no run that it could belong to"
             owners.append(Owner(rows[host], HostEvidence.ALONE, why))
     return Belongings(hosts, (), tuple(owners))
 

@@ -47,5 +47,5 @@ def missing(runs: Sequence[GatedRun], name: str) -> str:
 def missing_in_baseline(baseline: BaselineRuns, name: str) -> str:
     """Why the baseline does not have it."""
     if quantities.prefix_of(name) and baseline.left_out:
-        return f"the baseline does not hold it ({baseline.left_out:,} small ones had no room)"
-    return f"the baseline does not hold it: {missing(baseline.runs, name)}"
+        return f"the baseline does not contain it ({baseline.left_out:,} small ones had no room)"
+    return f"the baseline does not contain it: {missing(baseline.runs, name)}"

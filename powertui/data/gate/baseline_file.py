@@ -169,7 +169,7 @@ def _document(content: bytes) -> dict[str, Any]:
     try:
         document = json.loads(content.decode("utf-8"), parse_constant=_no_constant)
     except (ValueError, RecursionError):
-        raise _Damaged("it is no JSON, or cut off") from None
+        raise _Damaged("it is not JSON, or it was cut off") from None
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
         raise _Damaged("its format is another one")
     if document.get("version") != _FORMAT_VERSION:
@@ -222,7 +222,7 @@ def _values_of_row(row: Any, count: int) -> Iterator[GateValue | None]:
             yield None
             continue
         if not isinstance(of_run, list):
-            raise _Damaged("its blocks are no lists")
+            raise _Damaged("its blocks are not lists")
         yield GateValue(
             value=_finite(number),
             blocks=tuple(map(_finite, of_run)),
@@ -269,11 +269,11 @@ def _text(value: Any, key: str) -> str:
 
 def _finite(number: Any) -> float:
     if isinstance(number, bool) or not isinstance(number, (int, float)):
-        raise _Damaged("a figure is no number")
+        raise _Damaged("a figure is not a number")
     try:
         value = float(number)
     except OverflowError:
         value = math.inf
     if not math.isfinite(value):
-        raise _Damaged("a figure is no finite number")
+        raise _Damaged("a figure is not a finite number")
     return value

@@ -129,7 +129,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         written_when, rest = _split(line)
         answer = _answer(rest)
         if answer is None:
-            notes.drop(number, "is no answer of SNMP")
+            notes.drop(number, "is not an answer of SNMP")
             continue
         unit = _read_as(answer, given, unread)
         if unit is not None:

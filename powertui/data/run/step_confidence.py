@@ -250,7 +250,7 @@ def _notes_on_gaps(gaps: Bools, number: Int64s) -> Iterator[str]:
         times = ""
     yield (
         f"Step numbers are missing between {int(number[first])} and "
-        f"{int(number[first + 1])}{times}: that time is no step's."
+        f"{int(number[first + 1])}{times}: that time belongs to no step."
     )
 
 

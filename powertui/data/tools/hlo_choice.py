@@ -33,7 +33,7 @@ def named_module(modules: Iterable[Module], name: str) -> Module:
         more = ", …"
     else:
         more = ""
-    what = "names several programs" if same_name else "is no program of this profile"
+    what = "names several programs" if same_name else "is not a program of this profile"
     raise UsageError(f"{plain(name, 60)} {what}.", hint=f"--choice takes: {labels}{more}")
 
 

@@ -155,7 +155,7 @@ def _notes(peaks: list[AllocatorPeak], compat: Compat) -> Iterator[str]:
         )
     if any(log.allocator.endswith("since the start") for log in _logs(peaks)):
         yield (
-            "This trace counts bytes from its own start: what was allocated before is in no figure."
+            "This trace counts bytes from its own start: what was allocated earlier is not counted."
         )
     if any(view.has_operators for view, _, _ in peaks):
         yield (

@@ -137,7 +137,7 @@ def test_a_program_and_a_memory_space_are_chosen(profile: Path) -> None:
     assert wrong.value.hint == "There are: 0, 1."
     with pytest.raises(UsageError) as wrong:
         ask(profile, "stop")
-    assert wrong.value.message == "stop is no program of this profile."
+    assert wrong.value.message == "stop is not a program of this profile."
     assert wrong.value.hint == "--choice takes: step(7)"
 
 

@@ -116,7 +116,7 @@ def _json(file: OtherFile, data: bytes) -> Document:
     except (ValueError, RecursionError) as error:
         raise UnreadableFile(
             file.path,
-            f"is no JSON document ({type(error).__name__}: {error})",
+            f"is not a JSON document ({type(error).__name__}: {error})",
             hint="Copy it again from the machine that was profiled.",
         ) from None
     if isinstance(document, dict | list):
