@@ -138,7 +138,7 @@ def fit(model: OffsetCosts, searched: SearchedOffsets) -> Fit | str:
     sure_s = max(SURE_S, model.data.refresh / 10)
     too_wide = not reasons and weighed.fit_half_s + model.data.centre_err_s > sure_s
     if age > _MAX_READING_AGE_S or too_wide:
-        reasons.append(f"how old a reading is, is known to ±{age:.2g} s only")
+        reasons.append(f"the age of a reading is known to ±{age:.2g} s only")
     apart = np.abs(choices.offsets - weighed.offset) > near
     runner_up = None
     if apart.any():

@@ -134,7 +134,7 @@ def _without_zone(
         return None
     words = (
         "its times are local, and in no time zone do they overlap",
-        "--align signal sets its times aside",
+        "--align signal ignores its times",
     )
     if log_zone.nowhere(series, context.meeting_ns):
         return elsewhere(series, log_zone.nearest_gap(series, context.meeting_ns), *words)

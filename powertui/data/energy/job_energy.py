@@ -106,7 +106,7 @@ def _machine_energy(
                 parts.append(_part(described, stretch, window))
     reason = next((part.reason for part in parts if part.reason), "")
     if not parts:
-        reason = "the server has no power of it"
+        reason = "the server has no power for it"
     return MachineEnergy(
         machine=name,
         channels=tuple(channel.sensor.name for channel in picked.series),
