@@ -97,7 +97,7 @@ def brief_json(comparison: Comparison) -> str:
             _brief_figure(figure) for figure in comparison.figures if figure.family in headline
         ],
         "unmatched": len(comparison.unmatched),
-        "next": "the same with --json: every figure, its reason and which recording would decide it",
+        "next": "the same with --json: every figure, its reason, and what would decide it",
     }
     for name, rows in lists.items():
         document[name] = rows[: _BRIEF_ROWS[name]]
