@@ -77,6 +77,7 @@ _BUSY = {
     429: "got too many requests and refuses more for now (status 429)",
     503: "is starting or overloaded and refuses requests for now (status 503)",
 }
+_TOO_MUCH = (400, 422)  # of points or samples: Prometheus' own limits
 _USUAL_WAIT_S = 1.0
 _MAX_WAIT_S = 10.0
 
@@ -89,18 +90,23 @@ def ask(http: Http, server: str, path: str, parameters: Parameters) -> QueryAnsw
         wait_s = number(reply.headers.get("retry-after"))
         wait_s = _USUAL_WAIT_S if wait_s is None else min(max(wait_s, 0.0), _MAX_WAIT_S)
         raise Busy(f"{server} {_BUSY[reply.status]}.", wait_s)
-    if reply.refused:
-        raise SensorError(
-            f"{server}: {reply.refused}.", hint="Check that this is a Prometheus server."
-        )
-    if reply.status in (401, 403):
+    if reply.status in (401, 403):  # a proxy before the server answers with a page
         raise AuthenticationFailed(
             f"{server} refuses the request (status {reply.status}).",
             hint="Name a user: --user with --source, prometheus://USER@server with --power.",
         )
+    if reply.refused:
+        raise SensorError(
+            f"{server}: {reply.refused}.", hint="Check that this is a Prometheus server."
+        )
     body = reply.body if isinstance(reply.body, dict) else {}
     if reply.status != 200 or body.get("status") != "success":
         cause = plain(str(body.get("error", "")), _MAX_CAUSE_CHARS)
+        if cause and reply.status in _TOO_MUCH:
+            raise SensorError(
+                f"{server} refuses the question (status {reply.status}): {cause.rstrip('.')}.",
+                hint="Ask for less: name some hosts, prometheus://…?instance=a|b.",
+            )
         raise SensorError(
             f"{server} answers with status {reply.status}. {cause}".strip(),
             hint="Check that this is a Prometheus server.",

@@ -8,7 +8,7 @@ from email.utils import formatdate
 
 import pytest
 
-from powertui.errors import SensorError
+from powertui.errors import AuthenticationFailed, SensorError
 from powertui.power_server import PowerQuestion
 from powertui.sampler import prometheus_fetch
 from powertui.sampler.prometheus_fetch import PrometheusPower
@@ -48,6 +48,23 @@ def test_a_server_without_time_is_asked_three_times_more_and_then_told(status, s
         fetch(status, b"", waits)
     assert raised.value.message == sentence
     assert waits == [1.0, 2.0, 4.0]
+
+
+def test_a_login_that_is_missing_is_named_whatever_page_says_so():
+    for body in (b"<html>401 Authorization Required</html>", b'{"error": "no"}', b""):
+        with pytest.raises(AuthenticationFailed) as raised:
+            fetch(401, body)
+        assert raised.value.message == "server refuses the request (status 401)."
+        assert "prometheus://USER@server" in raised.value.hint
+
+
+def test_a_question_that_is_too_much_is_refused_in_the_servers_words_with_a_way_on():
+    limit = "exceeded maximum resolution of 11,000 points per timeseries."
+    body = json.dumps({"status": "error", "errorType": "bad_data", "error": limit}).encode()
+    with pytest.raises(SensorError) as raised:
+        fetch(400, body)
+    assert raised.value.message == f"server refuses the question (status 400): {limit}"
+    assert "?instance=a|b" in raised.value.hint
 
 
 def test_a_part_of_an_answer_makes_no_joules():
