@@ -19,6 +19,7 @@ from powertui.feed import Feed
 from powertui.named_tuples import NamedTuple
 from powertui.plain import plain, width
 from powertui.terminal.glyphs import Glyphs
+from powertui.value_types import dataclass
 from powertui.view import live_summary
 from powertui.view.live_chart import LiveSpan
 from powertui.view.live_rows import natural_sort_key, recent_envelope
@@ -172,22 +173,25 @@ def map_lines(
     glyphs: Glyphs,
 ) -> list[RoleLine]:
     """The tiles in sight, row by row."""
-    scale = watts_scale(tiles)
-    whole_cells = _distinct_end(tuple(tile.name for tile in tiles))
+    drawing = _TileDrawing(
+        feed=feed,
+        scale=watts_scale(tiles),
+        view=view,
+        grid=grid,
+        glyphs=glyphs,
+        distinct_cells=_distinct_end(tuple(tile.name for tile in tiles)),
+    )
     lines: list[RoleLine] = []
     for start in range(0, grid.columns * grid.rows, grid.columns):
         first = _first_in_sight(tiles, selected, grid) + start
         shown = tiles[first : first + grid.columns]
         if not shown:
             break
-        drawn = [
-            _tile(feed, tile, tile.host == selected, scale, view, grid, glyphs, whole_cells)
-            for tile in shown
-        ]
-        for part in range(grid.height):
+        drawn = [drawing.rows(tile, is_selected=tile.host == selected) for tile in shown]
+        for row in range(grid.height):
             line: list[tuple[str, str]] = []
-            for parts in drawn:
-                line += [*parts[part], (" ", "text")]
+            for tile_rows in drawn:
+                line += [*tile_rows[row], (" ", "text")]
             lines.append(line)
     return lines
 
@@ -226,42 +230,44 @@ def watts_scale(tiles: Sequence[HostTile]) -> WattsScale:
     return WattsScale(min(*watts, middle - room), max(*watts, middle + room))
 
 
-def _tile(
-    feed: Feed,
-    tile: HostTile,
-    is_selected: bool,
-    scale: WattsScale,
-    view: LiveSpan,
-    grid: MapGrid,
-    glyphs: Glyphs,
-    whole_cells: int,
-) -> list[RoleLine]:
-    """A tile's rows: name and watts, then its last readings.
+@dataclass(frozen=True)
+class _TileDrawing:
+    """What all tiles of one map have in common."""
 
-    `whole_cells`: so many at the end of its name tell it from all others.
-    """
-    role = "tile_none"
-    if tile.watts is not None:
-        role = f"tile_{scale.shade(tile.watts)}"
-    lead = glyphs.right if is_selected else " "
-    end = " " if grid.cells > _MIN_CURVE_CELLS else ""
-    watts = outlier_mark(tile, glyphs) + watts_text(tile.watts) + end
-    room = grid.cells - 1 - width(watts)
-    name = _fitting_name(tile.name, room - 1, whole_cells, glyphs.ellipsis)
-    gap = " " * (room - width(name))
-    name_role = f"{role}_chosen" if is_selected else role
-    rows: list[RoleLine] = [[(f"{lead}{name}{gap}{watts}", name_role)]]
-    if grid.height > 1:
-        for text in _bars(feed, tile, scale, view, grid, glyphs):
-            rows.append([(f" {text} ", f"{role}_curve")])
-    return rows
+    feed: Feed
+    scale: WattsScale
+    view: LiveSpan
+    grid: MapGrid
+    glyphs: Glyphs
+    distinct_cells: int  # so many at the end of a name tell it from all others
+
+    def rows(self, tile: HostTile, *, is_selected: bool) -> list[RoleLine]:
+        """A tile's rows: name and watts, then its last readings."""
+        role = "tile_none"
+        if tile.watts is not None:
+            role = f"tile_{self.scale.shade(tile.watts)}"
+        head_role = f"{role}_chosen" if is_selected else role
+        rows: list[RoleLine] = [[(self._head(tile, is_selected), head_role)]]
+        if self.grid.height > 1:
+            for text in _bars(self.feed, tile, self.scale, self.view, self.grid, self.glyphs):
+                rows.append([(f" {text} ", f"{role}_curve")])
+        return rows
+
+    def _head(self, tile: HostTile, is_selected: bool) -> str:
+        lead = self.glyphs.right if is_selected else " "
+        end = " " if self.grid.cells > _MIN_CURVE_CELLS else ""
+        watts = outlier_mark(tile, self.glyphs) + watts_text(tile.watts) + end
+        room = self.grid.cells - 1 - width(watts)
+        name = _fitting_name(tile.name, room - 1, self.distinct_cells, self.glyphs.ellipsis)
+        gap = " " * (room - width(name))
+        return f"{lead}{name}{gap}{watts}"
 
 
-def _fitting_name(name: str, cells: int, whole_cells: int, ellipsis: str) -> str:
+def _fitting_name(name: str, cells: int, distinct_cells: int, ellipsis: str) -> str:
     """A name in so many cells. Its end is kept: "node0617" is told from its like by "617"."""
     if cells < 1 or width(name) <= cells:
         return name if cells > 0 else ""
-    if cells >= whole_cells:
+    if cells >= distinct_cells:
         return _end_of(name, cells)
     # An end that others share, too, must not look like a name.
     end = _end_of(name, cells - width(ellipsis))

@@ -26,7 +26,7 @@ from powertui.data.logdir import RunEntry
 from powertui.errors import UnreadableFile
 from powertui.value_types import dataclass
 
-_SAME = "A and B are the same steps of the same run, so nothing can differ."
+_SAME_STEPS_ANSWER = "A and B are the same steps of the same run, so nothing can differ."
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def compare(a: AskedSide, b: AskedSide) -> Comparison:
     )
     answer = sentence.answer(together, causes, sides)
     if _are_the_same(runs_a, runs_b):
-        answer = _SAME
+        answer = _SAME_STEPS_ANSWER
     return Comparison(
         a=_compared(a, runs_a),
         b=_compared(b, runs_b),
