@@ -32,10 +32,16 @@ def _running(tree: ast.Module) -> Iterator[ast.AST]:
         node = left.pop()
         yield node
         for field in ("body", "orelse", "finalbody", "handlers", "cases"):
-            if field != "body" or not (
-                isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-            ):
+            if field != "body" or not _is_for_type_checkers(node):
                 left += getattr(node, field, ())
+
+
+def _is_for_type_checkers(node: ast.AST) -> bool:
+    if not isinstance(node, ast.If):
+        return False
+    # `TYPE_CHECKING`, or `typing.TYPE_CHECKING`
+    name = getattr(node.test, "id", getattr(node.test, "attr", ""))
+    return name == "TYPE_CHECKING"
 
 
 def circles(graph: dict[str, set[str]]) -> list[str]:
