@@ -165,6 +165,19 @@ def test_a_damaged_reading_is_left_out_and_counted(tmp_path: Path) -> None:
     assert np.ptp(counter.counted.value) < 3  # the op before it and the next one are one stretch
 
 
+def test_a_damaged_last_reading_is_left_out_and_counted(tmp_path: Path) -> None:
+    made = list(aiu_traces.ops(0.05))
+    made[-1] = made[-1]._replace(total=made[-1].total - 900_000_000)
+    aiu_traces.write_flex(tmp_path / "raw.json", made)
+    trace = registry.read(tmp_path / "raw.json")
+    assert [(warning.cause, warning.count) for warning in trace.warnings] == [
+        ("readings of the power sum that imply more than 75 W were left out", 1)
+    ]
+    (counter,) = trace.counters
+    assert counter.counted is not None
+    assert len(counter.counted.value) == len(made) - 2
+
+
 def test_a_pause_in_which_the_sum_may_have_wrapped_is_told_by_the_usual_power(
     tmp_path: Path,
 ) -> None:

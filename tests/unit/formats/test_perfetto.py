@@ -115,6 +115,17 @@ def test_begins_and_ends_become_stretches_on_their_thread(tmp_path: Path) -> Non
     assert not causes(read_back)
 
 
+def test_a_track_whose_number_needs_all_64_bits_has_its_name(tmp_path: Path) -> None:
+    """Writers hash names into such numbers; the columns of the wire hold them as signed ones."""
+    trace = trace_pb2.Trace()
+    snapshot(trace)
+    uuid = (1 << 64) - 12_345
+    thread(trace, uuid, 7, 8, "worker")
+    event(trace, T0, BEGIN, uuid, "work")
+    event(trace, T0 + 50, END, uuid)
+    assert stretches(read(tmp_path, trace)) == {("python", "worker"): [("work", 0, 50)]}
+
+
 def test_a_number_means_what_it_last_meant_in_its_own_sequence(tmp_path: Path) -> None:
     trace = trace_pb2.Trace()
     thread(trace, 7, 1, 1, "a")
