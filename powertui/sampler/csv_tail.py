@@ -93,7 +93,8 @@ class CsvTail:
                 columns = ", ".join(self._header[:12]) or "none"
                 self.close()
                 raise NotSupported(
-                    f"{self._path} has no column in watts.", hint=f"Its columns are: {columns}."
+                    f"{self._path} has no column in watts.",
+                    hint=f"Its columns are: {columns}. Name the one in watts: --sensor COLUMN",
                 )
             period = self._spacing_of(last)
             self.channels = tuple(Channel(self._header[i], period_s=period) for i in self._columns)

@@ -70,9 +70,14 @@ def memory(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def more_paths(parser: argparse.ArgumentParser, others: str) -> None:
-    """What stands behind the first path."""
-    parser.add_argument("more", metavar="PATH", nargs="*", default=[], help=others)
+def more_paths(parser: argparse.ArgumentParser, others: str, *, name: str = "PATH") -> None:
+    """What stands behind the first path; `name` is what the help calls it."""
+    parser.add_argument("more", metavar=name, nargs="*", default=[], help=others)
+
+
+def more_power_logs(parser: argparse.ArgumentParser) -> None:
+    """Power logs behind the path of a run."""
+    more_paths(parser, "power logs, as with --power", name="POWER_LOG")
 
 
 def sort_out(args: argparse.Namespace) -> list[str]:

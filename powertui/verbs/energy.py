@@ -31,7 +31,7 @@ EXAMPLES = (
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     common.path(parser, optional=True)
-    common.more_paths(parser, "power logs, as with --power")
+    common.more_power_logs(parser)
     common.reading(parser)
     window_arguments.window(parser)
     job = common.group(parser, "a job without a profile")

@@ -25,7 +25,7 @@ _OTHER_WINDOWS = ("from_", "to", "epoch", "steps", "batches", "session", "marked
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     common.path(parser)
-    common.more_paths(parser, "power logs, as with --power")
+    common.more_power_logs(parser)
     common.reading(parser)
     output = common.group(parser, "output")
     window = common.group(parser, "the window")

@@ -24,7 +24,7 @@ EXAMPLES = (
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     common.path(parser)
-    common.more_paths(parser, "power logs, as with --power")
+    common.more_power_logs(parser)
     tool = common.group(parser, "one tool")
     tool.add_argument(
         "--tool",

@@ -320,15 +320,21 @@ def _event_bounds(text: str, piece: bytes, base: int) -> tuple[list[int], list[i
 
 def _times_of_digits(digits: list[tuple[str, str, str]]) -> tuple[Floats, Int64s, Int64s]:
     """(as a double, whole µs rounded down, the rest in ps) of each (sign, digits, decimals)."""
-    value = np.array([float(f"{sign}{whole}.{rest}") for sign, whole, rest in digits], np.float64)
+    values = []
+    whole_us = []
+    decimals_ps = []
+    for sign, whole, decimals in digits:
+        values.append(float(f"{sign}{whole}.{decimals}"))
+        whole_us.append(int(whole))
+        decimals_ps.append(int(decimals.ljust(6, "0")))
     is_negative = np.array([bool(sign) for sign, _, _ in digits])
-    us = np.array([int(whole) for _, whole, _ in digits], np.int64)
-    ps = np.array([int(rest.ljust(6, "0")) for _, _, rest in digits], np.int64)
-    has_rest = ps > 0
+    us = np.array(whole_us, np.int64)
+    ps = np.array(decimals_ps, np.int64)
+    has_decimals = ps > 0
     # Rounded down, −1.25 µs is −2 µs and 750,000 ps.
-    floor_us = np.where(is_negative, -us - has_rest, us)
-    rest_ps = np.where(is_negative & has_rest, _PS_PER_US - ps, ps)
-    return value, floor_us, rest_ps
+    floor_us = np.where(is_negative, -us - has_decimals, us)
+    rest_ps = np.where(is_negative & has_decimals, _PS_PER_US - ps, ps)
+    return np.array(values, np.float64), floor_us, rest_ps
 
 
 def _floats(values: list[Any]) -> tuple[Floats, Bools]:
