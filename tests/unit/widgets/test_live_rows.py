@@ -180,9 +180,21 @@ def test_what_comes_from_outside_cannot_move_the_cursor() -> None:
     assert not any(char in part for part in drawn for char in "\x1b\n\r")
 
 
-def test_same_names_are_told_apart_by_their_source() -> None:
+def test_a_channel_of_a_machine_has_its_own_name_behind_the_machines() -> None:
     feed = played(series("power", [1.0], host="a"), series("GPU 0", [2.0], host="a"))
     assert sorted(live_rows.channel_names(feed.board.histories).values()) == ["a", "a GPU 0"]
+
+
+def test_same_names_are_told_apart_by_their_source() -> None:
+    (history,) = played(series("power", [1.0], host="a")).board.histories.values()
+    keys = [ChannelKey(source, "power") for source in ("redfish", "ipmi")]
+    names = live_rows.channel_names(dict.fromkeys(keys, history))
+    assert names == {keys[0]: "redfish power", keys[1]: "ipmi power"}
+
+
+def test_there_is_a_table_as_soon_as_there_are_two_channels() -> None:
+    tables = [live_rows.page_rows(30, count, 0, None)["table"] for count in (1, 2, 3)]
+    assert tables == [0, 3, 4]
 
 
 def test_natural_order() -> None:
