@@ -12,6 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from powertui import units
+from powertui.data import wire
 from powertui.data.columns import Column, Lazy, Value
 from powertui.data.model import Bools, Int64s, ProcessKind, Trace, Track
 from powertui.data.search import Hits
@@ -93,7 +94,7 @@ def hit_table(trace: Trace, hits: Hits, check: CancelCheck = unhindered) -> Tabl
         is_counted = np.zeros(row_count, np.bool_)
         is_counted[rows] = True
         count = int(sums.count[rows].sum())
-        if len(np.unique(sums.where[rows])) > 1:
+        if len(wire.distinct(sums.where[rows])) > 1:
             return {"count": count}  # host and devices run at the same time
         total = int(sums.covered(is_counted).sum())
         self_time = int(sums.self_time[rows].sum())
@@ -127,7 +128,7 @@ def _in_words(sums: _Sums) -> str:
 
 def _parts(sums: _Sums) -> tuple[TablePart, ...]:
     """Devices, host, and both: none where there is but one of them."""
-    if len(np.unique(sums.where)) < 2:
+    if len(wire.distinct(sums.where)) < 2:
         return ()
     every = np.ones(len(sums.names), np.bool_)
     on_device, on_host = sums.where == _DEVICE, sums.where == _HOST

@@ -27,6 +27,7 @@ from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.packed_pieces import Array, PackedPiece, pack_piece, search_piece
 
 # Chosen, not measured, where no other reason is given.
@@ -102,7 +103,7 @@ class Packed:
         pieces_before = self._firsts.searchsorted(sought, side=side) - 1
         number = np.maximum(pieces_before, 0)
         rows = np.empty(len(sought), np.int64)
-        for piece in np.unique(number).tolist():
+        for piece in wire.distinct(number).tolist():
             in_piece = number == piece
             rows_in_piece = search_piece(self.pieces[piece], sought[in_piece], side)
             rows[in_piece] = piece * PIECE_ROWS + rows_in_piece

@@ -14,9 +14,11 @@ import signal
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, wait
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:  # a report of few runs makes no process, and waits for no imports about them
+    from concurrent.futures import Executor, Future, ProcessPoolExecutor
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -79,6 +81,8 @@ def answers(
     `here` answers for what the executor could not (without it, `function` does); `on_failed` hears
     why. `on_wait` is called now and then, and may raise.
     """
+    from concurrent.futures import Future
+
     futures: list[Future[R]] = []
     refusal: BaseException | None = None
     try:
@@ -109,6 +113,8 @@ def answers(
 
 
 def _wait(future: Future[R], on_wait: Callable[[], None] | None) -> None:
+    from concurrent.futures import wait
+
     while not wait([future], timeout=None if on_wait is None else _WAIT_S).done:
         assert on_wait is not None
         on_wait()
@@ -154,6 +160,7 @@ def process_pool(
     `function` is there in each of them without being sent; `prepare` is called in each first. All
     are made now: later there may be other threads.
     """
+    from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
     pool = ProcessPoolExecutor(

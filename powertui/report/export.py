@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from powertui import units
-from powertui.data import export, logdir
+from powertui.data import export, logdir, wire
 from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.energy import account, owner_notes
 from powertui.data.logdir import RunEntry
@@ -318,7 +318,7 @@ def _of_steps(
     if range_text is not None:
         first, last = _step_range(range_text)
         rows &= (steps.number >= first) & (steps.number <= last)
-        if epoch is None and len(np.unique(steps.epoch[rows])) > 1:
+        if epoch is None and len(wire.distinct(steps.epoch[rows])) > 1:
             raise UsageError(
                 "More than one epoch has these steps.", hint="Say which one with --epoch N."
             )

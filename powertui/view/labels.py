@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from rich.cells import cell_len
 
-from powertui.data import category
+from powertui.data import category, wire
 from powertui.data.model import Int64s, Names, UInt8s
 from powertui.plain import plain
 from powertui.view.readable_names import readable
@@ -69,7 +69,7 @@ class Labels:
         inks = self._inks[indices]
         is_unknown = inks == _UNKNOWN
         if is_unknown.any():
-            for index in np.unique(indices[is_unknown]).tolist():
+            for index in wire.distinct(indices[is_unknown]).tolist():
                 self._inks[index] = self._ink(index)
             inks = self._inks[indices]
         return inks

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.category import Category
 from powertui.data.model import Bools, Int64s, UInt8s
 from powertui.data.search import Hits
@@ -216,7 +217,7 @@ class Scene:
             self_time[dominant < 0] = -1
             busiest = self_time.argmax(axis=0)
             names = np.zeros(len(edges) - 1, np.int64)
-            for depth in np.unique(busiest).tolist():
+            for depth in wire.distinct(busiest).tolist():
                 events = dominant[depth]
                 cells = (busiest == depth) & (events >= 0)
                 if cells.any():

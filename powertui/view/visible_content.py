@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.category import CATEGORIES, Category
 from powertui.data.columns import text_column
 from powertui.data.model import Bools, Int64s, Steps
@@ -177,7 +178,7 @@ def _steps(model: TimelineModel, lo: int, hi: int) -> tuple[tuple[LongStep, ...]
         rows = np.flatnonzero(touches(steps.start, ends, lo, hi))
     length, median = _lengths(steps)
     longest_first = np.argsort(-length[rows], kind="stable")
-    several_epochs = len(np.unique(steps.epoch[rows])) > 1
+    several_epochs = len(wire.distinct(steps.epoch[rows])) > 1
     longest = []
     for row in rows[longest_first[:_MAX_STEPS]].tolist():
         usual = int(median[row]) if median[row] >= 0 else None

@@ -39,6 +39,7 @@ run()
 LATER = (
     "google.protobuf",
     "importlib.metadata",
+    "numpy.ma",
     "numpy.random",
     "pandas",
     "plotext",

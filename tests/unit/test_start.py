@@ -209,9 +209,9 @@ def test_a_command_imports_what_it_needs(command: str, data: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
     )
-    found = [
-        name for name in done.stdout.rsplit("\n", 2)[-2].split() if name.startswith("powertui.")
-    ]
+    modules = done.stdout.rsplit("\n", 2)[-2].split()
+    assert not {"multiprocessing", "concurrent.futures.process", "pandas"} & set(modules)
+    found = [name for name in modules if name.startswith("powertui.")]
     about_power = [
         name for name in found if any(part in name for part in (".energy", ".training", ".power"))
     ]

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from powertui.data import hlo
+from powertui.data import hlo, wire
 from powertui.data.compare.part import HostWindow
 from powertui.data.compare.torch_identity import torch_contexts
 from powertui.data.compare.values import OpIdentity
@@ -154,4 +154,4 @@ def _first_and_last(track: Track, names: Int64s, lo: int, hi: int) -> Int64s:
     _, first = np.unique(name_of_row, return_index=True)
     _, from_the_end = np.unique(name_of_row[::-1], return_index=True)
     last = len(rows) - 1 - from_the_end
-    return np.unique(np.concatenate([rows[first], rows[last]]))
+    return wire.distinct(np.concatenate([rows[first], rows[last]]))

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.compare.part import HostWindow
 from powertui.data.model import Int64s, Process, Track
 from powertui.data.tools import torch_links
@@ -98,7 +99,7 @@ class _Reader:
         """The first of these events of each name, of those that touch the window."""
         is_inside = np.zeros(len(rows), np.bool_)
         line_of_row = events.line[rows]
-        for line in np.unique(line_of_row).tolist():
+        for line in wire.distinct(line_of_row).tolist():
             at = np.flatnonzero(line_of_row == line)
             columns = self._lines[line][2].events
             place = events.row[rows[at]]
@@ -113,7 +114,7 @@ class _Reader:
         names = self._links.trace.names
         places = [("", "")] * len(operators)
         line_of_operator = host.line[operators]
-        for line in np.unique(line_of_operator).tolist():
+        for line in wire.distinct(line_of_operator).tolist():
             at = np.flatnonzero(line_of_operator == line)
             _, process, track = self._lines[line]
             rows = host.row[operators[at]]
@@ -140,7 +141,7 @@ class _Modules:
         for track in process.tracks:
             if track.name != thread.name + FRAME_LINE_SUFFIX or track.key != thread.key:
                 continue
-            used = np.unique(track.events.name)
+            used = wire.distinct(track.events.name)
             module_of = {
                 name: text.removeprefix(_MODULE)
                 for name, text in ((name, names.full(name)) for name in used.tolist())

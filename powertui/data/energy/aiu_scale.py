@@ -14,6 +14,7 @@ from pathlib import PurePath
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.energy import log_alignment
 from powertui.data.energy.log_alignment import Placed
 from powertui.data.model import (
@@ -149,7 +150,7 @@ def _of_log(sums: Sequence[PowerOnTrace], sensors: Sequence[PowerOnTrace]) -> Su
     if hi - lo > _MAX_OPEN_PS:
         return None
     fits: list[_Fit] = []
-    for shift in np.unique([*np.linspace(lo, hi, _PLACES).astype(np.int64), 0]).tolist():
+    for shift in wire.distinct([*np.linspace(lo, hi, _PLACES).astype(np.int64), 0]).tolist():
         fit = _fit(list(_pairs(sums, sensors, shift)))
         if fit is not None:
             fits.append(fit)

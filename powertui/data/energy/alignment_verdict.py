@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from powertui import units
+from powertui.data import wire
 from powertui.data.energy import coarse_search
 from powertui.data.energy.alignment_places import (
     SURE_S,
@@ -285,7 +286,7 @@ def _weighed_again(
     """
     rows = np.flatnonzero(cost < 2 * NEGLIGIBLE_COST)
     ended = np.zeros(len(cost))
-    for way in np.unique(choices.way[rows]).tolist():
+    for way in wire.distinct(choices.way[rows]).tolist():
         same_way = rows[choices.way[rows] == way]
         ended[same_way] = model.like.ended(
             choices.offsets[same_way] - model.shift(way),

@@ -14,6 +14,7 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
+from powertui.data import wire
 from powertui.data.model import PS_PER_S, Bools, Floats, Int64s
 from powertui.named_tuples import NamedTuple
 
@@ -97,7 +98,7 @@ class _Read:
         """
         out = np.empty(len(length))
         half_octaves = np.round(np.log2(np.maximum(length, 1e-6)) * 2).astype(np.int64)
-        for half_octave in np.unique(half_octaves).tolist():
+        for half_octave in wire.distinct(half_octaves).tolist():
             variance = self._variance_of_means(round(2.0 ** (half_octave / 2) * PS_PER_S))
             out[half_octaves == half_octave] = variance
         return out

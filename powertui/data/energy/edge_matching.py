@@ -17,6 +17,7 @@ from math import comb
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.energy import alignment_verdict, level_fit, power_jumps
 from powertui.data.energy.alignment_places import Where
 from powertui.data.energy.level_fit import LevelCosts
@@ -193,7 +194,7 @@ def _offsets_to_weigh(costs: _OffsetCosts, range_s: tuple[float, float], finest:
     grids = [coarse]
     for peak in peaks.tolist():
         grids.append(np.arange(peak - step, peak + step + fine_step / 2, fine_step))
-    return np.unique(np.concatenate(grids))
+    return wire.distinct(np.concatenate(grids))
 
 
 def _widths(offsets: Floats) -> Floats:
@@ -213,7 +214,7 @@ def weights_of_places(
     sigma = np.maximum((half_s - age_s) / Z95, _MIN_PLACE_SIGMA_S)
     sigmas_away = np.linspace(-_PLACE_SIGMAS, _PLACE_SIGMAS, _PLACE_STEPS)
     around_each = middle[:, None] + sigma[:, None] * sigmas_away
-    offsets = np.unique(around_each)
+    offsets = wire.distinct(around_each)
     by_place = weight * _normal(offsets[:, None] - middle, sigma)
     density = np.maximum(by_place.sum(axis=1), 1e-300)
     return OffsetWeights(
@@ -273,7 +274,7 @@ class _OffsetCosts:
         """
         at_edge = self._likelihood(np.array([offset]), 0.0)[:, 0] > 1.0
         nearest = np.abs(self.edges.at - (self.jumps.at[at_edge, None] + offset)).argmin(axis=1)
-        agreeing = len(np.unique(nearest))
+        agreeing = len(wire.distinct(nearest))
         if agreeing < 2:
             return np.inf
         tried = np.linspace(*range_s, _RULES.chance_offsets)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from powertui.data import category
+from powertui.data import category, wire
 from powertui.data.category import Category
 from powertui.data.model import (
     PS_PER_S,
@@ -124,7 +124,7 @@ def minus(base: Intervals, removed: Intervals) -> Intervals:
     """The parts of one that the other does not cover."""
     if not len(base) or not len(removed):
         return base
-    edges = np.unique(np.concatenate([base.start, base.end, removed.start, removed.end]))
+    edges = wire.distinct(np.concatenate([base.start, base.end, removed.start, removed.end]))
     starts, ends = edges[:-1], edges[1:]
     remains = base.holds(starts) & ~removed.holds(starts)
     return union(starts[remains], ends[remains], ordered=True)
@@ -170,7 +170,7 @@ def exclusive(parts: Mapping[int, Intervals], span: tuple[int, int]) -> tuple[In
     for part in parts.values():
         moments.append(part.start)
         moments.append(part.end)
-    edges = np.unique(np.clip(np.concatenate(moments), *span))
+    edges = wire.distinct(np.clip(np.concatenate(moments), *span))
     if len(edges) < 2:
         return ends_of_span, np.zeros(1, np.int64)
     starts = edges[:-1]
@@ -293,7 +293,7 @@ def _of_track(track: Track, kind_by_name: Int64s, gap: int) -> Iterator[tuple[in
         kinds = kind_by_name[events.name]
         lane_work: list[Intervals] = []
         lane_waits = nothing
-        for kind in np.unique(kinds):
+        for kind in wire.distinct(kinds):
             rows = (kinds == kind) & (events.duration > 0)
             start = events.start[rows]
             part = union(start, start + events.duration[rows], gap=gap, ordered=True)

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.energy import clock_drift, coarse_search
 from powertui.data.energy.offset_costs import (
     MAX_FINE_SAMPLES,
@@ -101,7 +102,7 @@ def _around(centres: Floats, reach: float, step: float, bounds: OffsetRange) -> 
     steps = np.arange(-count, count + 1) * step
     offsets = (centres[:, None] + steps).ravel()
     half_step = step / 2
-    half_steps = np.unique(np.round(offsets / half_step).astype(np.int64))
+    half_steps = wire.distinct(np.round(offsets / half_step).astype(np.int64))
     on_grid = half_steps * half_step
     is_inside = (on_grid >= bounds.lo - reach) & (on_grid <= bounds.hi + reach)
     return np.asarray(on_grid[is_inside], np.float64)
@@ -244,7 +245,7 @@ class OffsetSearch(OffsetCosts):
         above_best = choices.cost - choices.cost[best]
         ranked = np.argsort(choices.cost, kind="stable")[:_MAX_REFINED_OFFSETS]
         is_close = above_best[ranked] < 2 * NEGLIGIBLE_COST * self.like.alike
-        centres, reach = np.unique(choices.offsets[ranked[is_close]]), step / 2
+        centres, reach = wire.distinct(choices.offsets[ranked[is_close]]), step / 2
         step = max(near / _LAST_FRACTION, _MIN_STEP_S)
         offsets = _around(centres, reach, step, bounds)
         return self._windows(offsets, data, several=True), step

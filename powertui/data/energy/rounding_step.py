@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.model import Floats, Int64s
 
 STEP_SHARE = 0.98  # of the differences, that must be multiples of the step
@@ -57,7 +58,7 @@ def written_step(watts: Floats) -> float | None:
         scaled = watts * 10**digits
         nearest = np.round(scaled)
         if (np.abs(scaled - nearest) < _ROUNDING).all():
-            values = np.unique(nearest).astype(np.int64).tolist()
+            values = wire.distinct(nearest).astype(np.int64).tolist()
             shared = functools.reduce(math.gcd, values, 0)
             steps = [n for n in range(1, _MAX_WRITTEN_STEP + 1) if shared % n == 0]
             return float(max(steps)) / float(10**digits)

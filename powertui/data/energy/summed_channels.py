@@ -13,6 +13,7 @@ from pathlib import PurePath
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.energy import main_log, placing
 from powertui.data.energy import sensor as sensors
 from powertui.data.model import (
@@ -101,7 +102,7 @@ def summed(channels: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
         as_one = together(channels)
         if as_one is not None:
             return as_one
-    at = np.unique(np.concatenate([channel.times for channel in channels]))
+    at = wire.distinct(np.concatenate([channel.times for channel in channels]))
     channel_sensors = [channel.series.sensor for channel in channels]
     refresh = _worst(channel_sensors, "refresh_s")
     if len(at) > MAX_SUMMED_ROWS:

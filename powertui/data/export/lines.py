@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from powertui.data import wire
 from powertui.data.model import NS_PER_S, Bools, Int64s, UInt32s
 from powertui.value_types import dataclass
 
@@ -65,7 +66,7 @@ class CodeTexts:
             self._bytes = 0
         new = codes[~self._made[codes]]
         if len(new):
-            for code in np.unique(new).tolist():
+            for code in wire.distinct(new).tolist():
                 text = self._make(code)
                 self._texts[code] = text
                 self._bytes += len(text)

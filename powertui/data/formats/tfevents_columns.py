@@ -230,7 +230,7 @@ def _by_tag(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> list[tuple[str, I
         return _by_tag_row_by_row(data, lo.tolist(), hi.tolist())
     length = hi - lo
     rows_by_tag: dict[str, list[Int64s]] = {}
-    for size in np.unique(length).tolist():
+    for size in wire.distinct(length).tolist():
         rows = np.flatnonzero(length == size)
         if not size:
             rows_by_tag.setdefault("", []).append(rows)

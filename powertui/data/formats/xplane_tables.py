@@ -253,7 +253,7 @@ class _RefTexts:
         slots = self._slot_by_key[keys]
         missing = slots < 0
         if missing.any():
-            targets = np.unique(keys[missing])
+            targets = wire.distinct(keys[missing])
             self._slot_by_key[targets] = self._add(targets)
             slots = self._slot_by_key[keys]
         return slots

@@ -12,6 +12,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from powertui.data import wire
 from powertui.data.model import Bools, Floats, Int64s
 from powertui.data.packed import Packed
 from powertui.value_types import dataclass
@@ -168,7 +169,7 @@ class FileCells:
         cells = self._cells(column)
         # Most columns of readings show at once that they name nothing.
         probe = cells[:_PROBED_ROWS]
-        probed = np.unique(probe) if isinstance(cells, np.ndarray) else set(probe)
+        probed = wire.distinct(probe) if isinstance(cells, np.ndarray) else set(probe)
         if len(probed) > max_values:
             return None
         if not isinstance(cells, np.ndarray):

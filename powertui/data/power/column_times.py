@@ -15,6 +15,7 @@ from typing import Literal
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.model import NS_PER_S, Bools, Floats, Int64s
 from powertui.data.power.written_times import WrittenTime, parse
 from powertui.value_types import dataclass
@@ -127,7 +128,7 @@ def from_numbers(values: Floats, name: str = "") -> TimeColumn:
     """Numbers as time: Unix time by its size, anything smaller is elapsed."""
     ok = np.isfinite(values)
     if ok.any():
-        middle = float(np.median(values[ok]))
+        middle = wire.median(values[ok])
     else:
         middle = 0.0
     for low, high, factor, words in _EPOCHS:

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.model import NS_PER_S, Bools, Floats, Int64s, PowerKind, PowerSeries, Warn
 
 # All of these were chosen, not measured.
@@ -139,7 +140,7 @@ def _marks(watts: Floats) -> Bools:
     sensor_step = _step(other_readings)
     min_spike = _MIN_SPIKE_RATIO * float(other_readings.max())
     are_spikes = all(end - first <= _MAX_SPIKE_ROWS for first, end in _runs(above).tolist())
-    for value in np.unique(watts[above]).tolist():
+    for value in wire.distinct(watts[above]).tolist():
         is_spike = are_spikes and value > min_spike
         if is_spike or _is_mark(abs(value), sensor_step):
             is_mark |= watts == value
@@ -155,7 +156,7 @@ def _highest_without_marks(values: Floats) -> float:
 
 def _step(values: Floats) -> float:
     """The smallest difference of two readings."""
-    differences = np.diff(np.unique(values))
+    differences = np.diff(wire.distinct(values))
     if len(differences):
         return float(differences.min())
     return 0.0

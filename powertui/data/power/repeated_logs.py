@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.model import NS_PER_S, PowerSeries, Warn
 
 # Fewer readings, or values, may be alike by chance. Chosen, not measured.
@@ -69,7 +70,7 @@ def _is_same(first: PowerSeries, second: PowerSeries) -> bool:
     if not np.array_equal(first.watts, second.watts, equal_nan=True):
         return False
     readings = first.watts[np.isfinite(first.watts)]
-    return len(np.unique(readings)) >= _MIN_VALUES
+    return len(wire.distinct(readings)) >= _MIN_VALUES
 
 
 def _clocks_agree(first: PowerSeries, second: PowerSeries) -> bool:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.model import Bools, Floats, Int32s, Int64s
 
 # All of these were chosen, not measured.
@@ -32,8 +33,8 @@ def _pause(gaps: Int64s) -> float:
     ordered = np.sort(gaps[gaps >= 0])
     if len(ordered) < 3:
         return float("inf")
-    within = float(max(1e5, np.percentile(ordered, 5)))
-    between = float(np.percentile(ordered, 95))
+    within = max(1e5, wire.percentile(ordered, 5))
+    between = wire.percentile(ordered, 95)
     if between / within < _MIN_PAUSE_RATIO:
         return float("inf")
     return float((within * between) ** 0.5)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.by_number import places_among
 from powertui.data.model import Bools, Int32s, Int64s, Trace
 from powertui.data.run import repeated_launches, steps_between_marks
@@ -363,7 +364,7 @@ def _open_at(moment: Int64s, line_of: Int32s, asked: Bools, rows: StepRows) -> I
     marks = rows.marks
     out = np.full(len(moment), -1, np.int64)
     opened = np.full(len(moment), np.iinfo(np.int64).min)
-    for line in np.unique(marks.lines).tolist():
+    for line in wire.distinct(marks.lines).tolist():
         mine = np.flatnonzero(marks.lines == line)  # on one line marks do not overlap
         starts = marks.start[mine]
         ends = starts + marks.duration[mine]
@@ -389,7 +390,7 @@ def _in_lines(work: DeviceWork, lines: DrawnSteps) -> Int64s:
     step_of_event = np.full(len(work), -1, np.int64)
     number_of = {name: number for number, name in enumerate(work.devices)}
     device = np.array([number_of.get(name, -1) for name in lines.device], np.int32)
-    for number in np.unique(device[device >= 0]).tolist():
+    for number in wire.distinct(device[device >= 0]).tolist():
         drawn = np.flatnonzero(device == number)
         order = np.argsort(lines.start[drawn], kind="stable")
         drawn = drawn[order]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.by_number import places_among
 from powertui.data.model import Int32s, Int64s, Trace
 from powertui.data.run.device_intervals import host_lines
@@ -73,7 +74,7 @@ class HandOvers(NamedTuple):
         """The innermost consumer that is open at each moment on its line; -1 for none."""
         consumers = self.consumers
         out = np.full(len(moments), -1, np.int64)
-        for line in np.unique(lines).tolist():
+        for line in wire.distinct(lines).tolist():
             mine = np.flatnonzero(consumers.line == line)
             if not len(mine):
                 continue

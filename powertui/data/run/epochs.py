@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.by_number import ByNumber
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.model import PS_PER_NS, Clock, Epoch, Epochs, Int32s, Int64s, Steps, Trace
@@ -160,7 +161,7 @@ def _table(
 def _rows_by_number(numbers: Int32s) -> dict[int, Int64s]:
     """The steps of each epoch."""
     # Numbers are the program's own and may be far apart: their places are counted.
-    distinct = np.unique(numbers[numbers >= 0])
+    distinct = wire.distinct(numbers[numbers >= 0])
     place = np.where(numbers >= 0, np.searchsorted(distinct, numbers), -1)
     return dict(zip(distinct.tolist(), ByNumber(place, len(distinct)), strict=True))
 

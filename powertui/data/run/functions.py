@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from powertui.data import texts
+from powertui.data import texts, wire
 from powertui.data.model import Bools, Events, Int64s, ProcessKind, Trace, Track
 from powertui.data.run.device_intervals import host_lines
 from powertui.data.run.marks import Marks
@@ -56,7 +56,7 @@ def calls(trace: Trace) -> Iterator[tuple[int, Track, int, Events]]:
         for name in np.flatnonzero(called).tolist():
             events = _by_start(track, track.events.name == name)
             inner = graph_events[_within(events, graph_events)]
-            graphs = np.unique(inner.name).tolist()
+            graphs = wire.distinct(inner.name).tolist()
             if len(graphs) > 1:
                 for graph in graphs:
                     yield line, track, graph, inner[inner.name == graph]

@@ -26,6 +26,7 @@ from typing import overload
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.by_number import places_among
 from powertui.data.model import Bools, Int32s, Int64s, Process, ProcessKind, Trace, Track
 from powertui.data.run.grouping_events import (
@@ -191,7 +192,7 @@ def _stored(trace: Trace, processes: list[tuple[list[NodeLine], NamesWith]]) -> 
             rows = np.flatnonzero(names_with["group_id"][track.events.name])
             if len(rows):
                 ids[number][rows] = stat_numbers(process, track, rows, "group_id")
-    values = np.unique(np.concatenate([column[column >= 0] for column in ids.values()]))
+    values = wire.distinct(np.concatenate([column[column >= 0] for column in ids.values()]))
     start = np.full(len(values), np.iinfo(np.int64).max)
     end = np.full(len(values), np.iinfo(np.int64).min)
     groups_of: dict[int, Int32s] = {}

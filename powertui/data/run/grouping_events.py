@@ -268,7 +268,7 @@ class NodeForest:
             if len(rows):
                 ids = process.source.columns(events.positions(rows), ("id",))["id"]
                 run_ids.append(ids.ints[ids.present])
-        return np.unique(np.concatenate(run_ids))
+        return wire.distinct(np.concatenate(run_ids))
 
     # ── stats ────────────────────────────────────────────────────────────────────────────────────
 
@@ -409,8 +409,8 @@ class NodeForest:
         loops = [np.empty(0, np.int64)]
         for nodes, stats in self._stats(_LOOP_STATS, is_executor):
             iterates = (stats["iter_num"] > 0) & self._have(nodes, is_executor)
-            loops.append(np.unique(stats["id"][iterates]))
-        return np.unique(np.concatenate(loops))
+            loops.append(wire.distinct(stats["id"][iterates]))
+        return wire.distinct(np.concatenate(loops))
 
 
 def _nested(line: NodeLine, rows: Int64s, first: int) -> tuple[LineNodes, Int32s]:

@@ -130,7 +130,7 @@ def _marked(marked: Steps, steps_found: StepsAndOthers) -> list[Phase]:
     kind = _phase_kinds(other_marks.phase, alone=steps_found.alone)
     mark_end = other_marks.start + other_marks.duration
     parts: list[_Part] = []
-    for line in np.unique(other_marks.lines).tolist():
+    for line in wire.distinct(other_marks.lines).tolist():
         rows_of_line = np.flatnonzero(other_marks.lines == line)
         line_kind = kind[rows_of_line]
         begins_new = np.ones(len(rows_of_line), np.bool_)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from powertui.data import texts
+from powertui.data import texts, wire
 from powertui.data.model import Bools, Int64s, ProcessKind, Trace, Track
 from powertui.data.run import marks
 from powertui.data.run.candidates import AROUND, BESIDES, NONE, Candidate, pattern_of
@@ -97,7 +97,7 @@ def _annotated(trace: Trace) -> Bools:
             continue
         if trace.format != "kineto" and not _PYTHON.search(track.name):
             continue
-        for name in np.unique(track.events.name).tolist():
+        for name in wire.distinct(track.events.name).tolist():
             out[name] = out[name] or _is_annotation(trace, name)
     return out
 

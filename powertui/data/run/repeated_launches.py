@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.model import Bools, Events, ProcessKind, Trace, TrackKind
 from powertui.data.run import functions, marks, step_rows
 from powertui.data.run.candidates import (
@@ -151,7 +152,7 @@ def modules(trace: Trace) -> Iterator[Candidate]:
 
 def _called(trace: Trace, lane: Events, full: str) -> Bools:
     """Which events have this name: planes number their names apart."""
-    names = [name for name in np.unique(lane.name).tolist() if trace.names.full(name) == full]
+    names = [name for name in wire.distinct(lane.name).tolist() if trace.names.full(name) == full]
     return np.isin(lane.name, names)
 
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.model import Bools, Int64s, Trace
 from powertui.data.run import repeated_launches
 from powertui.data.run.candidates import Candidate, in_marks
@@ -46,7 +47,7 @@ def _count_alike(rows: StepRows, drawn: Marks, row: Int64s, has_row: Bools) -> b
     if len(rows) < _MIN_MARKS or rows.ordinal:
         return False
     marked = row[has_row]
-    if len(np.unique(marked)) < max(_MIN_MARKS, _MIN_HELD_SHARE * len(rows)):
+    if len(wire.distinct(marked)) < max(_MIN_MARKS, _MIN_HELD_SHARE * len(rows)):
         return False
     if (rows.number[marked] != drawn.number[has_row]).any():
         return False
@@ -57,7 +58,7 @@ def _count_alike(rows: StepRows, drawn: Marks, row: Int64s, has_row: Bools) -> b
 
 def unmarked_count(rows: StepRows, drawn: Marks, row: Int64s) -> int:
     """How many steps devices drew beyond those whose marks the profile's ends may have cut off."""
-    numbers = np.unique(drawn.number[continuing_steps(rows, drawn, row)])
+    numbers = wire.distinct(drawn.number[continuing_steps(rows, drawn, row)])
     ends = [int(rows.number.min()) - 1, int(rows.number.max()) + 1]
     if np.isin(numbers, ends).all():
         return 0
@@ -71,7 +72,7 @@ def numbered_alike(rows: StepRows, drawn: Marks, row: Int64s) -> bool:
 
 def _ascending(drawn: Marks) -> bool:
     """Whether each line counts one by one."""
-    for line in np.unique(drawn.lines).tolist():
+    for line in wire.distinct(drawn.lines).tolist():
         of_line = np.flatnonzero(drawn.lines == line)
         by_start = of_line[np.argsort(drawn.start[of_line], kind="stable")]
         if (np.diff(drawn.number[by_start]) != 1).any():
@@ -92,7 +93,7 @@ def numbered_modules(trace: Trace, rows: StepRows, work: DeviceWork | None) -> C
         if inside_ps < _MIN_MODULE_SHARE * total_ps or len(runs) <= len(rows):
             continue
         ahead = list(_ahead_of_count(rows, runs))
-        line_count = len(np.unique(runs.lines))
+        line_count = len(wire.distinct(runs.lines))
         if ahead and len(ahead) == line_count and len(set(ahead)) == 1:
             return replace(candidate, marks=replace(runs, number=runs.number + ahead[0]))
     return None
@@ -103,7 +104,7 @@ def _ahead_of_count(rows: StepRows, runs: Marks) -> Iterator[int]:
     mark has one run that begins before the next mark.
     """
     next_mark = np.append(rows.start[1:], np.iinfo(np.int64).max)
-    for line in np.unique(runs.lines).tolist():
+    for line in wire.distinct(runs.lines).tolist():
         of_line = np.flatnonzero(runs.lines == line)
         start = runs.start[of_line]
         count = runs.number[of_line]

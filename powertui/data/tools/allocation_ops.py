@@ -10,6 +10,7 @@ import re
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.model import Bools, Int64s, Process, Trace, Track, UInt32s
 from powertui.data.model.allocations import AllocatorLog
 from powertui.named_tuples import NamedTuple
@@ -34,7 +35,7 @@ def operators_around(trace: Trace, log: AllocatorLog) -> AroundAllocations:
     """The operators around the marks of a log."""
     name = np.full(len(log), -1, np.int64)
     event = np.full(len(log), -1, np.int64)
-    lines = np.unique(log.track[log.track >= 0]).tolist()
+    lines = wire.distinct(log.track[log.track >= 0]).tolist()
     tracks = list(trace.tracks()) if lines else []
     for line in lines:
         rows = np.flatnonzero(log.track == line)
@@ -59,7 +60,7 @@ def _operators(trace: Trace, names: UInt32s) -> tuple[Bools, Bools]:
     """Which names are those of operators, and which of those only allocate."""
     is_operator = np.zeros(len(trace.names), np.bool_)
     only_allocates = np.zeros(len(trace.names), np.bool_)
-    for index in np.unique(names).tolist():
+    for index in wire.distinct(names).tolist():
         for stat in trace.names.stats(index):
             if stat.name == "cat":
                 is_operator[index] = str(stat.value).lower() in _OPERATORS

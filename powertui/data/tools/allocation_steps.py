@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.formats.xplane_tables import PlaneStats
 from powertui.data.model import Int64s, StatSource, Trace
 from powertui.data.model.allocations import AllocatorLog
@@ -21,7 +22,7 @@ def with_steps(profile: Profile, log: AllocatorLog) -> AllocatorLog:
         return log
     groups = profile.cached("allocation groups", lambda: _converter_groups(profile.trace))
     step = np.full(len(log), -1, np.int64)
-    for line in np.unique(log.track[log.track >= 0]).tolist():
+    for line in wire.distinct(log.track[log.track >= 0]).tolist():
         events = np.flatnonzero(log.track == line)
         step[events] = groups.groups_on_line(line, log.event[events].astype(np.int64))
     return replace(log, step=step)
@@ -33,7 +34,7 @@ def moments_on_lines(trace: Trace, log: AllocatorLog) -> Int64s:
     """
     moments: Int64s = log.times.copy()
     tracks = list(trace.tracks())
-    for line in np.unique(log.track[log.track >= 0]).tolist():
+    for line in wire.distinct(log.track[log.track >= 0]).tolist():
         rows = np.flatnonzero(log.track == line)
         process, _ = tracks[line]
         offset = _offset_on_line(process.source, int(log.order[rows[0]]))

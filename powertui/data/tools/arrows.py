@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.model import Bools, Int32s, Int64s, Trace, Track
 from powertui.data.opened import Profile
 from powertui.data.tools.sorted_columns import last_begun
@@ -68,7 +69,7 @@ def _rows(tracks: list[Track], line: Int32s, at: Int64s, later: Bools) -> Int64s
     format binds an arrow's end to the next event, unless it says `"bp": "e"`.)
     """
     rows = np.full(len(line), -1, np.int64)
-    for number in np.unique(line).tolist():
+    for number in wire.distinct(line).tolist():
         on_line = np.flatnonzero(line == number)
         moments = at[on_line]
         around = _around_rows(tracks[number], moments)

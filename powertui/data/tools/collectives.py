@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.columns import Column, int_column, optional, text_column
 from powertui.data.kernel_names import is_collective
 from powertui.data.model import PS_PER_S, ProcessKind, StatColumn, TrackKind
@@ -99,7 +100,7 @@ def _collective_calls(question: Question) -> Iterator[tuple[_CollectiveKind, _Ca
             continue
         events = track.events
         is_call = np.zeros(len(trace.names), np.bool_)
-        for index in np.unique(events.name).tolist():
+        for index in wire.distinct(events.name).tolist():
             name = trace.names.full(index)
             is_call[index] = is_collective(name) or _AIU_TRANSFER.search(name) is not None
         in_window = touches(events.start, events.end, lo, hi)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.asked import Compat
 from powertui.data.formats.builder import is_sorted
 from powertui.data.model import Bools, Events, Int32s, Int64s, Process, ProcessKind, Trace, Track
@@ -244,7 +245,7 @@ def _quiet_moments(lanes: list[Events], count: int) -> Int64s:
     outermost = lanes[0]
     fullest = max(lanes, key=len)
     even_rows = np.linspace(0, len(fullest) - 1, count + 1)[1:-1].astype(np.int64)
-    row = np.unique(outermost.start.searchsorted(fullest.start[even_rows]))
+    row: Int64s = wire.distinct(outermost.start.searchsorted(fullest.start[even_rows]))
     moments = outermost.start[row[row < len(outermost)]]
     for lane in lanes:
         before = lane.start.searchsorted(moments) - 1
@@ -366,14 +367,14 @@ class _Eager:
             if carries.any():
                 positions = events.positions(rows.row[carries])
                 column = self._process.source.columns(positions, ("is_eager",))["is_eager"]
-                return np.unique(rows.op[carries][column.ints != 0])
+                return wire.distinct(rows.op[carries][column.ints != 0])
         if not len(self._start):
             return np.empty(0, np.int32)
         start = events.start[rows.row]
         end = start + events.duration[rows.row]
         any_begun, run = last_begun(self._start, start)
         is_inside = any_begun & (self._end[run] >= end)
-        return np.unique(rows.op[is_inside & ~self._is_function[run]])
+        return wire.distinct(rows.op[is_inside & ~self._is_function[run]])
 
 
 def _eager_runs(trace: Trace, track: Track, carries_is_func: Bools) -> Int64s:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.asked import Compat
 from powertui.data.model import Bools, Floats, Int64s, Steps, StepsOn
 from powertui.data.opened import Opened, Profile
@@ -181,7 +182,7 @@ def _numbers(measured: Breakdown, steps: Steps) -> Int64s | None:
     numbers_per_epoch = int(steps.number.max()) + 1
     epoch = steps.epoch.astype(np.int64) + 1  # -1 outside epochs
     keys = steps.number + epoch * numbers_per_epoch
-    if len(np.unique(keys)) == len(keys):
+    if len(wire.distinct(keys)) == len(keys):
         return keys
     return None
 
@@ -272,7 +273,7 @@ def devices(steps: Steps) -> tuple[tuple[str, ...], Int64s, Int64s] | None:
 
 def _is_complete(device: StepsOn) -> bool:
     """Whether it has the work of each of its steps, and each step once."""
-    return bool((device.work >= 0).all()) and len(np.unique(device.row)) == len(device)
+    return bool((device.work >= 0).all()) and len(wire.distinct(device.row)) == len(device)
 
 
 # ── who holds the others up ──────────────────────────────────────────────────────────────────────

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.model import (
     Events,
     Int32s,
@@ -129,7 +130,9 @@ def _operators(profile: Profile) -> dict[int, Int64s]:
     name = np.full(len(links.operator), -1, np.int64)
     launched = links.operator >= 0
     name[launched] = links.host.name[links.operator[launched]]
-    return {line: name[links.device.line == line] for line in np.unique(links.device.line).tolist()}
+    return {
+        line: name[links.device.line == line] for line in wire.distinct(links.device.line).tolist()
+    }
 
 
 class _FactsReader:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from powertui.data import category, kernel_names
+from powertui.data import category, kernel_names, wire
 from powertui.data.category import Category
 from powertui.data.model import Bools, Int64s, Process, ProcessKind, Trace, Track
 from powertui.data.tools import op_types
@@ -144,7 +144,9 @@ def _by_operators(trace: Trace, silent: Bools) -> _Votes:
     rows = np.flatnonzero(silent[device.name] & (device.call >= 0))
     if not len(rows):
         return votes
-    kinds = {name: operator_kind(trace.names.full(name)) for name in np.unique(host.name).tolist()}
+    kinds = {
+        name: operator_kind(trace.names.full(name)) for name in wire.distinct(host.name).tolist()
+    }
     says_nothing = np.zeros(len(trace.names), np.bool_)
     says_nothing[[name for name, kind in kinds.items() if kind is None]] = True
     operator = host.operator_above(device.call[rows], says_nothing[host.name])

@@ -118,7 +118,8 @@ def _stretches_with(crossing: Int64s, start: Int64s, end: Int64s) -> list[tuple[
     edges = np.append(first_rows, len(start))
     range_of_op = np.searchsorted(edges, crossing, side="right") - 1
     return [
-        (int(edges[number]), int(edges[number + 1])) for number in np.unique(range_of_op).tolist()
+        (int(edges[number]), int(edges[number + 1]))
+        for number in wire.distinct(range_of_op).tolist()
     ]
 
 

@@ -21,7 +21,7 @@ from functools import cached_property
 
 import numpy as np
 
-from powertui.data import category, texts
+from powertui.data import category, texts, wire
 from powertui.data.columns import Value
 from powertui.data.model import (
     Bools,
@@ -178,7 +178,7 @@ class OpStats:
         """
         count = int(self.count[rows].sum())
         total = int(self.total[rows].sum())
-        are_comparable = len(np.unique(self.on_device[rows])) == 1
+        are_comparable = len(wire.distinct(self.on_device[rows])) == 1
         return {
             "count": count,
             "total_s": total,

@@ -133,7 +133,7 @@ def summed(
     event_count = sum(len(part.name) for part in parts)
     used_names: Int64s | None = None
     if name_range > _MAX_PLACES_PER_EVENT * event_count + _FREE_PLACES:
-        used_names = np.unique(np.concatenate([part.name for part in parts])).astype(np.int64)
+        used_names = wire.distinct(np.concatenate([part.name for part in parts])).astype(np.int64)
     adder = _Adder(name_range if used_names is None else len(used_names))
     for name, total, self_time in _times(parts, lo, hi):
         check()

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.model import PS_PER_US, Bools, Floats, Int64s
 from powertui.data.opened import Opened
 from powertui.data.run.rank_collectives import RankCalls, rank_calls
@@ -189,7 +190,7 @@ def _sometimes_late(lateness: Lateness) -> Iterator[LateRank]:
     ranks = lateness.arrivals.shape[1]
     if times < _MIN_LONG_WAITS:
         return
-    for rank in np.unique(lateness.last[begins]).tolist():
+    for rank in wire.distinct(lateness.last[begins]).tolist():
         of_rank = int((lateness.last[begins] == rank).sum())
         if of_rank < _MIN_LONG_WAITS or ranks * _tail(times, of_rank, 1 / ranks) > _MAX_CHANCE:
             continue

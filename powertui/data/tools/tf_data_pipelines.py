@@ -9,6 +9,7 @@ import re
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.model import PS_PER_US, Int64s, Trace
 from powertui.data.tools.iterator_calls import IteratorCalls
 from powertui.named_tuples import NamedTuple
@@ -129,7 +130,7 @@ def _feeds_device(trace: Trace, calls: IteratorCalls, roots: Int64s) -> bool:
     """Whether a root only hands on to a device what another pipeline made."""
     if trace.names.full(int(calls.name[roots[0]])) != "Iterator::Prefetch":
         return False
-    names = np.unique(calls.name[np.isin(calls.root, roots)]).tolist()
+    names = wire.distinct(calls.name[np.isin(calls.root, roots)]).tolist()
     return any(trace.names.full(name) == "Iterator::Prefetch::Generator" for name in names)
 
 

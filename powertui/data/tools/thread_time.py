@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.model import Int64s, Process, ProcessKind, Trace, Track
 from powertui.data.window import touches
 from powertui.named_tuples import NamedTuple
@@ -44,7 +45,7 @@ class FramedThread:
         self._start = start[order]
         self._end = self._start + duration[order]
         self._name = name[order].astype(np.int64)
-        moments = np.unique(np.concatenate([self._start, self._end]))
+        moments = wire.distinct(np.concatenate([self._start, self._end]))
         owner = self._running(moments)
         owned = np.flatnonzero(owner[:-1] >= 0)
         self._from = moments[owned]
@@ -117,7 +118,7 @@ def frame_names(trace: Trace) -> Int64s:
         if process.kind is not ProcessKind.HOST:
             continue
         for frames, _ in _pairs(process):
-            used.append(np.unique(frames.events.name).astype(np.int64))
+            used.append(wire.distinct(frames.events.name).astype(np.int64))
     return np.concatenate(used)
 
 

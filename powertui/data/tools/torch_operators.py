@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.columns import Column, text_column
 from powertui.data.model import PS_PER_US, Floats, Int64s
 from powertui.data.table import Place, Result, Table
@@ -58,7 +59,7 @@ def _launchers(links: Links) -> Int64s:
     names = links.trace.names
     # TraceLens steps over an operator of this name.
     is_execute = np.zeros(len(names), np.bool_)
-    for index in np.unique(host.name).tolist():
+    for index in wire.distinct(host.name).tolist():
         is_execute[index] = names.full(index) == "execute"
     operator = host.operator_above(links.device.call, is_execute[host.name])
     return np.where(operator >= 0, operator, links.device.call)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.model import Bools
 from powertui.data.tools.registry import Question
 from powertui.data.tools.torch_links import COPIES, Links
@@ -31,7 +32,7 @@ def in_window(links: Links, question: Question, rows: Bools) -> Bools:
         return rows
     tracks = [track for _, track in links.trace.tracks()]
     start = np.zeros(len(rows), np.int64)
-    for line in np.unique(links.device.line).tolist():
+    for line in wire.distinct(links.device.line).tolist():
         on_line = links.device.line == line
         start[on_line] = tracks[line].events.start[links.device.row[on_line]]
     return rows & touches(start, start + links.device.duration, *question.window)
@@ -72,6 +73,6 @@ def _by_name(links: Links, matches: Callable[[str, str], bool]) -> Bools:
     names = links.trace.names
     kinds = links.device.kind
     name_matches = np.zeros(len(names), np.bool_)
-    for index in np.unique(links.device.name).tolist():
+    for index in wire.distinct(links.device.name).tolist():
         name_matches[index] = matches(names.full(index), kinds[index])
     return name_matches[links.device.name]

@@ -13,7 +13,7 @@ import re
 
 import numpy as np
 
-from powertui.data import texts
+from powertui.data import texts, wire
 from powertui.data.model import Bools, Int64s, Process, ProcessKind, Trace, Track, TrackKind
 from powertui.data.opened import Profile
 from powertui.data.run.device_intervals import covered_ps
@@ -154,7 +154,7 @@ def _common_steps(profile: Profile) -> _Cores | None:
     common = each[0].row
     for core_steps in each[1:]:
         common = common[np.isin(common, core_steps.row)]
-    common = np.unique(common)
+    common = wire.distinct(common)
     if not len(common):
         return None
     start, length = np.zeros((2, len(each), len(common)), np.int64)
@@ -247,7 +247,7 @@ class _OpTimes:
         self_time = device_ops.selfs(line.track, rows, events.duration)
         start = self._start[core]
         step, inside = _step_at(events.start, start, start + self._length[core])
-        for code in np.unique(line.facts[inside]).tolist():
+        for code in wire.distinct(line.facts[inside]).tolist():
             op = facts[code]
             op_rows = rows[inside & (line.facts == code)]
             op_steps = step[op_rows]
@@ -270,7 +270,7 @@ class _OpTimes:
         positions = line.track.events.positions(rows)
         ids = line.process.source.columns(positions, (_REDUCE_ID,))[_REDUCE_ID]
         numbers = whole_numbers(ids)
-        for number in np.unique(numbers).tolist():
+        for number in wire.distinct(numbers).tolist():
             key = str(number) if number >= 0 else name
             if key not in self.reduces:
                 self.reduces[key] = np.zeros(self._start.shape, np.int64)

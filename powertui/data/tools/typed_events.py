@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.asked import Compat
 from powertui.data.model import (
     Bools,
@@ -146,7 +147,7 @@ def _device(
     is_tpu = "TPU" in process.name
     carry = carried(trace, process, tracks, _STATS)
     type_of_name = np.full(len(trace.names), NOTHING, np.uint8)
-    used = np.unique(np.concatenate([np.unique(track.events.name) for track in tracks]))
+    used = wire.distinct(np.concatenate([wire.distinct(track.events.name) for track in tracks]))
     for index in used.tolist():
         name = trace.names.full(index)
         type_of_name[index] = tpu_kind(name) if is_tpu else device_kind(name, compat)

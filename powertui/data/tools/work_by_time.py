@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.model import Int64s, Trace
 from powertui.data.opened import Profile
 from powertui.data.tools import event_types, pieces, python_frames, sweep, typed_events
@@ -100,5 +101,5 @@ def _typed_by_time(trace: Trace, hosts: list[Typed]) -> list[Typed]:
 
 def _used(hosts: list[Typed]) -> list[int]:
     """The names of these lines."""
-    names = [np.unique(line.track.events.name) for line in hosts]
-    return np.unique(np.concatenate(names)).tolist() if names else []
+    names = [wire.distinct(line.track.events.name) for line in hosts]
+    return wire.distinct(np.concatenate(names)).tolist() if names else []

@@ -188,14 +188,17 @@ def places(rows: int, size: int) -> UInt32s | UInt64s:
     return empty(rows, np.uint32 if size < 1 << 32 else np.uint64)
 
 
-def distinct(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Each value once, in order.
+def distinct(values: npt.ArrayLike) -> npt.NDArray[Any]:
+    """Each value once, in order; all that are not a number count as one.
 
-    What np.unique does, which first imports numpy.ma: 40 ms of every start.
+    What np.unique does, which first imports numpy.ma (20 ms of every start), and takes up to 17
+    times as long for whole numbers (a million, in numpy 2.4's hash table, 2026-11-29).
     """
-    ordered = np.sort(values)
+    ordered = np.sort(np.asarray(values), axis=None)
     first = np.ones(len(ordered), np.bool_)
-    first[1:] = ordered[1:] != ordered[:-1]
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    if ordered.dtype.kind == "f" and len(ordered) and np.isnan(ordered[-1]):
+        first[np.searchsorted(ordered, np.nan) + 1 :] = False
     return ordered[first]
 
 
@@ -210,6 +213,22 @@ def median(values: npt.NDArray[Any]) -> float:
     lower = upper - (not len(values) % 2)
     parted = np.partition(values, (lower, upper))
     return (float(parted[lower]) + float(parted[upper])) / 2
+
+
+def percentile(values: npt.NDArray[Any], percent: float) -> float:
+    """What so many percent of finite numbers lie below, between two of them in proportion.
+
+    What np.percentile does, which imports numpy.ma as well; rounded as it rounds.
+    """
+    place = percent / 100 * (len(values) - 1)
+    lower = int(place)
+    upper = min(lower + 1, len(values) - 1)
+    parted = np.partition(values, (lower, upper))
+    below, above = float(parted[lower]), float(parted[upper])
+    part = place - lower
+    if part < 0.5:
+        return below + (above - below) * part
+    return above - (above - below) * (1 - part)
 
 
 def as_positions(positions: npt.NDArray[Any]) -> Int64s:

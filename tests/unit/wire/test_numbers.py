@@ -25,3 +25,17 @@ def test_the_middle_and_the_different_ones_are_numpys(values: list[float]) -> No
         assert wire.median(column) == float(np.median(column))
     else:
         assert math.isnan(wire.median(column))
+
+
+@given(st.lists(st.floats(allow_infinity=False), max_size=9))
+def test_what_is_no_number_counts_once(values: list[float]) -> None:
+    column = np.array(values)
+    assert np.array_equal(wire.distinct(column), np.unique(column), equal_nan=True)
+    assert np.array_equal(wire.distinct(column[None]), np.unique(column), equal_nan=True)
+
+
+@given(numbers.filter(len), st.integers(0, 100))
+def test_percentiles_are_numpys(values: list[float], percent: int) -> None:
+    column = np.array(values, np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        assert wire.percentile(column, percent) == float(np.percentile(column, percent))

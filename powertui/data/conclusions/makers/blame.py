@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from powertui.data import wire
 from powertui.data.category import Category, work_category
 from powertui.data.conclusions.makers import library_modules
 from powertui.data.conclusions.makers.purposes import DECISIVE, PURPOSES, Purpose
@@ -378,7 +379,7 @@ def dispatched(profile: Profile, wall: WallTime, windows: CoveredTime) -> Blame:
     events = wall.driver.events
     names = profile.trace.names
     steps = joined([CoveredTime(wall.periods.start, wall.periods.mark_end)])
-    names_in_steps = np.unique(events.name[steps.hold(events.start)])
+    names_in_steps = wire.distinct(events.name[steps.hold(events.start)])
     called, count = np.unique(events.name[windows.hold(events.start)], return_counts=True)
     most_often_first = called[np.argsort(-count, kind="stable")]
     for index in most_often_first.tolist():
@@ -408,7 +409,7 @@ def _decisive(profile: Profile, wall: WallTime, stretches: CoveredTime) -> Purpo
     driver = wall.driver
     if driver is None:
         return None
-    indexes = np.unique(driver.events.name)
+    indexes = wire.distinct(driver.events.name)
     names = [profile.trace.names.full(index)[:200] for index in indexes.tolist()]
     for purpose, pattern in DECISIVE:
         is_decisive = np.array([pattern.search(name) is not None for name in names], np.bool_)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.conclusions.conclusion import Confidence, Kind
 from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.conclusions.makers import python_time
@@ -71,7 +72,7 @@ class CauseWords:
         slow = self.cause.slow
         if len(slow) <= 1:
             return self._name(int(slow[0]))
-        distances = np.unique(np.diff(slow))
+        distances = wire.distinct(np.diff(slow))
         often = ""
         if len(distances) == 1 and distances[0] > 1:
             often = f" (every {_ordinal(int(distances[0]))})"

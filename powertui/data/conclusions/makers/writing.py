@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from powertui.data import wire
 from powertui.data.conclusions.makers.purposes import DECISIVE, Purpose
 from powertui.data.model import Events, Int64s
 from powertui.data.opened import Profile
@@ -31,7 +32,7 @@ def writing_stretches(profile: Profile, wall: WallTime) -> dict[Purpose, Writing
     if wall.driver is None or not len(wall.periods):
         return {}
     events = wall.driver.events
-    indexes = np.unique(events.name)
+    indexes = wire.distinct(events.name)
     names = [profile.trace.names.full(index)[:200] for index in indexes.tolist()]
     work_ends = _work_ends(profile, events, indexes, names)
     if not len(work_ends):

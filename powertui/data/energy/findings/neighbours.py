@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.energy import scan
 from powertui.data.energy.expected_work import TRACING_STEP_FACTOR
 from powertui.data.energy.findings.finding_rules import MIN_STRETCH_SHARE
@@ -42,7 +43,7 @@ def groups(steps: Steps) -> list[Int64s]:
     """Rows of steps that follow one another: an epoch's, or all where no step belongs to one."""
     if not len(steps):
         return []
-    return [np.flatnonzero(steps.epoch == number) for number in np.unique(steps.epoch)]
+    return [np.flatnonzero(steps.epoch == number) for number in wire.distinct(steps.epoch)]
 
 
 def regular(length: Floats) -> Bools:

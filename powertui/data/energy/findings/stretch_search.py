@@ -15,6 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.energy.findings import edges
 from powertui.data.energy.findings.finding_rules import MIN_ALIKE_HEIGHT
 from powertui.data.energy.findings.noise import Noise, centre, certainty, noise_of, ordinary
@@ -352,7 +353,7 @@ def _unbroken(
     if height < 0 or not against.any():
         return first, last
     breaks = np.searchsorted(rows, np.flatnonzero(against) + rows[first])
-    bounds = np.unique(np.concatenate([[first], breaks, [last]]))
+    bounds = wire.distinct(np.concatenate([[first], breaks, [last]]))
     longest = int(np.argmax(np.diff(bounds)))
     return int(bounds[longest]), int(bounds[longest + 1])
 

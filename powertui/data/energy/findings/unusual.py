@@ -9,6 +9,7 @@ import re
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.energy.expected_work import TRACING_STEP_FACTOR, Intervals, union
 from powertui.data.model import Events, Int64s, Steps, Trace, TrackKind
 
@@ -119,13 +120,13 @@ def _parts_with_stem(
         counts = last - first + 1
         rows_before = np.repeat(np.cumsum(counts) - counts, counts)
         part = np.repeat(first, counts) + np.arange(counts.sum()) - rows_before
-        keys.append(np.unique(np.repeat(stem, counts) * count + part))
-    stem_of_key = np.unique(np.concatenate(keys)) // count
+        keys.append(wire.distinct(np.repeat(stem, counts) * count + part))
+    stem_of_key = wire.distinct(np.concatenate(keys)) // count
     return np.bincount(stem_of_key, minlength=stems).astype(np.int64)
 
 
 def _in_most_parts(rare_work: Intervals, bounds: Int64s) -> bool:
     """Whether most parts contain some of it."""
     middle = (rare_work.start + rare_work.end) // 2
-    parts = np.unique(np.searchsorted(bounds, middle, side="right"))
+    parts = wire.distinct(np.searchsorted(bounds, middle, side="right"))
     return len(parts) > len(bounds) / 2

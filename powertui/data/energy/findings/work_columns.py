@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.energy import expected_work
 from powertui.data.energy.expected_work import Activity, Intervals
 from powertui.data.energy.findings import unusual
@@ -130,7 +131,7 @@ def _separated(
     kind = np.where(waits & (np.diff(activity.edges) > long_ps), _BETWEEN, activity.kind)
     rare_edges = np.concatenate([rare.start, rare.end])
     rare_edges = np.clip(rare_edges, activity.edges[0], activity.edges[-1])
-    edges = np.unique(np.concatenate([activity.edges, rare_edges]))
+    edges = wire.distinct(np.concatenate([activity.edges, rare_edges]))
     kind = kind[np.searchsorted(activity.edges, edges[:-1], side="right") - 1]
     # A device that works does what it does whatever else the host begins meanwhile.
     may_differ = kind <= expected_work.HOST if has_device else kind != expected_work.COMPILE

@@ -7,6 +7,7 @@ from operator import itemgetter
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.formats.builder import MAX_COUNTERS, TraceBuilder
 from powertui.data.formats.nsys.database import MISSING, NsysDatabase
 from powertui.data.formats.nsys.identities import Identities
@@ -87,7 +88,7 @@ def _add_memory(
     on_device = (kind == MISSING) | np.isin(kind, _DEVICE_MEMORY)
     is_counted = (sign != 0) & on_device & (np.abs(read["start"]) < _LONGEST_NS)
     gpus = identities.gpus(read["globalPid"], read["deviceId"])
-    for gpu in np.unique(gpus[is_counted]).tolist():
+    for gpu in wire.distinct(gpus[is_counted]).tolist():
         rows = np.flatnonzero(is_counted & (gpus == gpu))
         rows = rows[np.argsort(read["start"][rows], kind="stable")]
         changes: Int64s = (sign * read["bytes"])[rows]

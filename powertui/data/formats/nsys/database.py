@@ -15,6 +15,7 @@ from urllib.parse import quote
 import numpy as np
 import numpy.typing as npt
 
+from powertui.data import wire
 from powertui.data.formats.json_stats import clean
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import OpenedFile
@@ -157,7 +158,7 @@ class NsysDatabase:
         if not self.has("StringIds", "id", "value"):
             return {}
         texts: dict[int, str] = {}
-        numbers = np.unique(ids[ids > MISSING]).tolist()
+        numbers = wire.distinct(ids[ids > MISSING]).tolist()
         with self.errors():
             for first in range(0, len(numbers), _MAX_ASKED_IDS):
                 some = numbers[first : first + _MAX_ASKED_IDS]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.model import Int64s
 
 _NUMBERED = re.compile(r"^(.{0,200}?)(\d{1,15})\D{0,3}$")  # "step 12", "iteration_12", "Step#12"
@@ -56,4 +57,4 @@ def _counts_up(number: Int64s, start: Int64s, thread: Int64s) -> bool:
     thread = thread[order]
     same = thread[1:] == thread[:-1]
     rises = number[1:] > number[:-1]
-    return bool((rises | ~same).all()) and len(np.unique(number)) >= _MIN_STEPS
+    return bool((rises | ~same).all()) and len(wire.distinct(number)) >= _MIN_STEPS

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from powertui.data import wire
 from powertui.data.formats import stat_columns
 from powertui.data.formats.json_stats import clean, stat
 from powertui.data.model import Stat, StatColumn, UInt64s
@@ -79,7 +80,7 @@ class RecordStats:
         out = {}
         for name in names:
             texts: list[str | None] = [None] * len(where)
-            for number in np.unique(table_numbers).tolist():
+            for number in wire.distinct(table_numbers).tolist():
                 if 0 <= number < len(self._tables):
                     table = self._tables[number]
                 else:

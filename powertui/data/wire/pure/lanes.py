@@ -10,6 +10,7 @@ from powertui.data.wire.types import (
     MAX_LANES,
     Int64s,
     UInt8s,
+    distinct,
 )
 
 
@@ -58,7 +59,7 @@ def _improper(start: Int64s, end: Int64s, depth: Int64s) -> Iterator[tuple[int, 
     # From one event of the outermost level to the next there is a stretch.
     stretch_of_wrong = np.searchsorted(outermost, np.flatnonzero(wrong), side="right") - 1
     bounds = [*outermost.tolist(), len(start)]
-    for stretch in np.unique(stretch_of_wrong).tolist():
+    for stretch in distinct(stretch_of_wrong).tolist():
         yield bounds[stretch], bounds[stretch + 1]
 
 
