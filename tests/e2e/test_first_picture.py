@@ -39,7 +39,6 @@ run()
 LATER = (
     "google.protobuf",
     "importlib.metadata",
-    "numpy.ma",
     "numpy.random",
     "pandas",
     "plotext",
