@@ -59,17 +59,23 @@ TASKS = (
         "top-op",
         "Top op of epoch 1",
         "demo",
-        ("colon", "type epoch 1", "enter", "t"),
+        ("right_curly_bracket", "t"),
         ("epoch 1: 10.9 s, 100 steps", "conv2d_1_2 · Conv2DBackpropFilter"),
-        "100 calls, not those of its neighbours; the line above the table says of what it is",
+        (
+            "`}` makes the next epoch the window, `t` shows its ops: 100 calls, not those of its "
+            "neighbors; the line above the table says of what it is"
+        ),
     ),
     Task(
         "longest-step",
         "Longest step, and why",
         "demo",
-        ("6", "s", "i"),
+        ("6", "i"),
         ("epoch 0, step 0", "median", "here", "tf.function-graph_building", "+638.8 ms"),
-        "Step 0, 1.522 s for 90.54 ms: it builds the graph. The median is beside it, with the difference",
+        (
+            "Steps stand with the longest first: step 0, 1.522 s for 90.54 ms, builds the graph. "
+            "`i` puts the median beside it, with the difference"
+        ),
     ),
     Task(
         "epochs",
@@ -94,17 +100,23 @@ TASKS = (
         "matmul",
         "Mean of a MatMul",
         "demo",
-        ("5", "F", "type matmul"),
-        ("total of what is listed", "average", "239 µs", "6 of 590 ops contain 'matmul'"),
-        "239 µs over 1,216 calls: the last line adds up what the filter leaves",
+        ("5", "g"),
+        ("_MklMatMul (4)", "average", "199.5 µs", "_MklNativeFusedMatMul (2)", "314.9 µs"),
+        (
+            "`g` puts ops together by type: 199.5 µs over 800 calls, 314.9 µs where it is fused. "
+            "`F` `matmul` lists and adds up what has that name"
+        ),
     ),
     Task(
         "export",
-        "Export steps 45 to 71, read them in pandas",
+        "Export the steps that drew more, read them in pandas",
         "demo",
-        ("colon", "type epoch 1 step 45-71", "enter", "e", "enter"),
+        ("right_parenthesis", "e", "enter"),
         ("Wrote 10 samples",),
-        "A CSV file of exactly this window, which `pandas.read_csv` takes as it is",
+        (
+            "`)` makes the finding the window: a CSV file of exactly that, which `pandas.read_csv` "
+            "takes as it is. Any other window by its name: `:` `epoch 1 step 45-71`"
+        ),
     ),
     Task(
         "two-runs",
@@ -125,7 +137,7 @@ TASKS = (
         "stall",
         "Why did a step stall?",
         "demo",
-        ("6", "s", "down", "i"),
+        ("6", "down", "i"),
         ("step 74", "median", "here", "share", "+18.74 ms", "51.8%"),
         (
             "Step 74 of epoch 1: +18.74 ms, half of the stall, in one op; 32.25 ms in the median "
@@ -136,8 +148,11 @@ TASKS = (
         "power-alone",
         "Look at a power log alone",
         "power",
-        ("m", *["L"] * 8, "m"),
-        ("watts", "Window of", "on average"),
-        "Opens as a chart; a marked window tells its joules with ±, `e` exports it",
+        ("m", "end", "m"),
+        ("watts", "Window of 21.88 s: 4.800 kJ ±29 J", "on average"),
+        (
+            "The first screen says its joules with ±, mean and highest watts below the chart. `m` "
+            "twice marks a window, here up to the end, and tells its joules; `e` exports it"
+        ),
     ),
 )

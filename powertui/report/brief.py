@@ -106,7 +106,8 @@ def _run(opened: Opened, aligning: Aligning) -> Facts:
     if run is None or not (run.traces or run.power or run.scalars):
         return {**facts, "error": plain(problem or "nothing readable was found", 200)}
     if not run.traces:
-        return {**facts, "profile": None, "power_logs": len(run.power)}
+        facts |= {"profile": None, "power_logs": len(run.power)}
+        return facts | _conclusions(opened, aligning)
     # The host that was recorded longest stands for the run; the others are named.
     spans = [trace.span[1] - trace.span[0] for trace in run.traces]
     profile = opened.profiles[spans.index(max(spans))]

@@ -21,6 +21,7 @@ from powertui.data.energy.device_energy import DevicePower
 from powertui.data.energy.findings.finding import Findings
 from powertui.data.energy.host_energy import RunEnergy
 from powertui.data.energy.log_alignment import Alignment
+from powertui.data.energy.logs_alone import described_sensor
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.energy.owner_evidence import Owner, listed
 from powertui.data.energy.trace_account import Account, EpochEnergy
@@ -34,7 +35,7 @@ from powertui.report.energy_figures import (
 )
 from powertui.report.owners_json import json_owners_of_run
 from powertui.report.step_facts import seconds
-from powertui.report.trace_energy import TraceEnergy, described_sensor
+from powertui.report.trace_energy import TraceEnergy
 
 
 def as_json(path: str, traces: Sequence[TraceEnergy]) -> dict[str, Any]:

@@ -85,7 +85,10 @@ def _reasons_by_file(channels: Sequence[Facts], not_used: Sequence[str]) -> dict
 
 
 def _channel_line(channel: Facts) -> str:
-    """The watts of a channel, how many readings it has, and where it is from."""
+    """The watts of a channel, how many readings it has, and where it is from.
+
+    The mean of its readings is left out: over time the mean is another one, and energies tell it.
+    """
     label = plain(channel["label"])
     readings = text.plural(channel["readings"], "reading")
     span = units.duration(round(channel["span_s"] * PS_PER_S), 3)
@@ -98,10 +101,10 @@ def _channel_line(channel: Facts) -> str:
 
 
 def _watts(channel: Facts) -> str:
-    lowest, mean, highest = channel["min_watts"], channel["mean_watts"], channel["max_watts"]
-    if mean is None:
+    lowest, highest = channel["min_watts"], channel["max_watts"]
+    if lowest is None:
         return "no watts"
-    words = f"{lowest:g} to {highest:g} W, mean {mean:.1f} W"
+    words = f"{lowest:g} to {highest:g} W"
     if channel["limit_watts"] is not None:
         words += f", limit {channel['limit_watts']:g} W"
     return words

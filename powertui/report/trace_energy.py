@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import functools
 
-from powertui.data.energy import device_energy, integrate, marks, scopes, window_energy
-from powertui.data.energy import sensor as sensors
-from powertui.data.energy.counted_energy import combined
+from powertui.data.energy import device_energy, marks, scopes, window_energy
 from powertui.data.energy.device_energy import DevicePower
 from powertui.data.energy.findings.finding import Findings
+from powertui.data.energy.logs_alone import described_sensor, total_of_logs
 from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.energy.trace_account import Account
@@ -62,8 +61,7 @@ class TraceEnergy:
     @functools.cached_property
     def total_of_logs(self) -> Energy | None:
         """Their energy, each over its whole log."""
-        energies = [integrate.of_series(self.power[row]) for row in self.counted_logs]
-        return combined(energies)
+        return total_of_logs(self.power)
 
     @functools.cached_property
     def devices(self) -> tuple[DevicePower, ...]:
@@ -79,10 +77,3 @@ class TraceEnergy:
             return {}
         powers = [placement.power for placement in self.account.placed]
         return marks.by_log(powers)
-
-
-def described_sensor(series: PowerSeries) -> PowerSeries:
-    """A channel with what its readings show of its sensor."""
-    if series.sensor.poll_s is not None:
-        return series
-    return sensors.describe(series)

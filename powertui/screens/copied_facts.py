@@ -44,18 +44,27 @@ def facts_text(model: TimelineModel, state: State, power: tuple[PowerOnTrace, ..
     return "\n".join(lines)
 
 
-def selection_facts(power: tuple[PowerOnTrace, ...], lo: int, hi: int) -> str:
-    """What a window drew by the log that leads, in a few words; "" where no power lies there."""
+def selection_facts(
+    model: TimelineModel | None, power: tuple[PowerOnTrace, ...], lo: int, hi: int
+) -> str:
+    """What a window drew by the log that leads, in a few words; "" where no power lies there.
+
+    Of exactly one epoch it is what the lane of epochs says.
+    """
     if not power:
         return ""
-    energy = mixture.energy(power[0], lo, hi)
+    energy = None
+    if model is not None and model.surroundings is not None:
+        energy = model.surroundings.energy_of(model.epochs, lo, hi)
+    if energy is None:
+        energy = mixture.energy(power[0], lo, hi)
     if not energy.resolved or energy.joules is None or energy.mean_w is None:
         return f"joules {plain(energy.reason, 120)}"
-    joules = units.quantity(energy.joules, "J")
+    joules = units.quantity(energy.joules, "J", padded=True)
     if energy.lo is not None and energy.hi is not None:
         half = units.quantity((energy.hi - energy.lo) / 2, "J", 2)
         joules += f" ±{half}"
-    mean = units.quantity(energy.mean_w, "W")
+    mean = units.quantity(energy.mean_w, "W", padded=True)
     return f"{joules}, {mean} on average"
 
 

@@ -61,7 +61,10 @@ class Moving(BaseScreen):
             self.point_at(step.start, step.end)
 
     def epoch(self, direction: int) -> None:
-        """To the next epoch, or the one before."""
+        """To the next epoch, or the one before: it becomes the window.
+
+        While a window is being marked the cursor alone goes there.
+        """
         if not len(self.session.epochs):
             self.say("No epochs were found in this profile.", warn=True)
         self.timeline.move(Navigator.next_epoch, direction)
@@ -72,8 +75,11 @@ class Moving(BaseScreen):
         if epoch is None:
             return
         bounds = model.epoch_bounds(epoch)
-        if bounds is not None:
-            self.point_at(*bounds)
+        if bounds is None:
+            return
+        if state.mark is None:
+            self.timeline.move(Navigator.set_window, *bounds)
+        self.point_at(*bounds)
 
     def action_mark(self) -> None:
         """Begin a window at the cursor, or end it there."""

@@ -28,7 +28,7 @@ from powertui.screens.sight import SightCounting
 from powertui.screens.status import StatusLine
 from powertui.screens.surrounding import SurroundingTraining
 from powertui.terminal.theme import Theme
-from powertui.view.conclusion_line import conclusion_line
+from powertui.view.conclusion_line import conclusion_lines
 from powertui.view.context import Context
 from powertui.view.navigation import Navigator
 from powertui.view.time_navigation import State
@@ -52,6 +52,12 @@ _CONTEXT_CELLS = 36
 _WIDE_FROM = 150
 _WIDE_CONTEXT_CELLS = 52
 _BELOW_FROM = 20  # rows from which there is room for a pane below
+_TWO_CONCLUSIONS_FROM = 34  # rows from which two conclusions stand at the foot
+
+
+def _conclusion_rows(height: int) -> int:
+    """How many conclusions a window of this height has room for."""
+    return 2 if height >= _TWO_CONCLUSIONS_FROM else 1
 
 
 class TimelineScreen(Moving):
@@ -140,21 +146,25 @@ class TimelineScreen(Moving):
         self.view.display = room or not self.below.open
 
     def news_came(self) -> None:
-        """Show the first conclusion at the foot, once it is known.
+        """Show the first conclusions at the foot, once they are known.
 
-        Its row is kept for it from the start: nothing on the page moves when it comes.
+        Their rows are kept for them from the start: nothing on the page moves when they come.
         """
         pane = self.query_one("#conclusion", LinesPane)
         conclusions = frame.known_conclusions(self.session)
         width, height = self.size
         pane.display = self.session.model is not None and height >= _BELOW_FROM
+        pane.styles.height = _conclusion_rows(height)
         if conclusions is None:
             pane.set_lines([()])
         elif pane.display:
             key = spec("symmetry").key
-            pieces = conclusion_line(conclusions, key, width, pane.glyphs.ellipsis)
+            rows = _conclusion_rows(height)
+            lines = conclusion_lines(conclusions, key, width, rows, pane.glyphs.ellipsis)
             style = self.shell.look.style
-            pane.set_lines([tuple((text, style(role or "text")) for text, role in pieces)])
+            pane.set_lines(
+                [tuple((text, style(role or "text")) for text, role in line) for line in lines]
+            )
 
     # ── the session ──────────────────────────────────────────────────────────────────────────────
 

@@ -1,4 +1,4 @@
-"""The first conclusion of a run as one line, for the foot of the first screen."""
+"""The first conclusions of a run as lines, for the foot of the first screen."""
 
 from __future__ import annotations
 
@@ -11,18 +11,31 @@ if TYPE_CHECKING:  # names alone: nothing is concluded before the first picture
     from powertui.data.conclusions.conclusion import Conclusions
 
 _Piece = tuple[str, str]  # text, role of the theme
+_MAX_CHARACTERS = 400  # of a sentence that are looked at
 
 
-def conclusion_line(
-    conclusions: Conclusions, key: str, cells: int, ellipsis: str = "…"
-) -> tuple[_Piece, ...]:
-    """What comes first, as much of it as has room, and the key of the page that shows all."""
+def conclusion_lines(
+    conclusions: Conclusions, key: str, cells: int, rows: int = 1, ellipsis: str = "…"
+) -> list[tuple[_Piece, ...]]:
+    """What comes first, a line each, and behind the first the key of the page that shows all."""
     count = len(conclusions)
-    more = f"  {key}: all {count:,}" if count > 1 else f"  {key}: more"
-    room = cells - width(more) - 1
-    text = plain(conclusions.headline, 400)
+    if count > rows:
+        more = f"  {key}: all {count:,}"
+    else:
+        more = f"  {key}: more"
+    if not count:
+        return [_line(conclusions.looked_at, "ok", more, cells, ellipsis)]
+    lines: list[tuple[_Piece, ...]] = []
+    for conclusion in conclusions.items[:rows]:
+        role = "text" if lines else "title"
+        lines.append(_line(conclusion.sentence, role, "" if lines else more, cells, ellipsis))
+    return lines
+
+
+def _line(sentence: str, role: str, more: str, cells: int, ellipsis: str) -> tuple[_Piece, ...]:
+    room = cells - width(more) - 2  # a cell at either end
+    text = plain(sentence, _MAX_CHARACTERS)
     if width(text) > room:
         text = f"{truncation.words(text, room - width(ellipsis) - 1)} {ellipsis}"
     gap = " " * max(0, room - width(text))
-    role = "title" if count else "ok"
     return ((" ", ""), (text, role), (gap, ""), (more, "key"))

@@ -114,7 +114,8 @@ def _kinds(side: Side, room: int) -> list[tuple[str, str]]:
         pieces = _pieces(side, all_kinds, words)
         if _cells(pieces) <= room:
             return pieces
-    for words, min_named in ((all_kinds, 3), (2, 3), (1, 2)):
+    # One kind by its name says more than two by their letters.
+    for words, min_named in ((all_kinds, 3), (2, 3), (1, 1)):
         pieces = _most(side, room, words=words)
         if _named_count(pieces) >= min_named:
             return pieces

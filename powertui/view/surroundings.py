@@ -283,7 +283,8 @@ def joules_text(energy: Energy | None) -> str:
         return ""
     assert energy is not None
     assert energy.joules is not None
-    return f"{units.quantity(energy.joules, 'J')} ±{units.quantity(half_j, 'J', 2)}"
+    joules = units.quantity(energy.joules, "J", padded=True)
+    return f"{joules} ±{units.quantity(half_j, 'J', 2)}"
 
 
 def _short_joules_text(energy: Energy) -> str:

@@ -34,6 +34,8 @@ _MIN_TEXT_CELLS = 14
 _MAX_TEXT_CELLS = 28  # of a column of words that is not the one that takes what is left
 _SAMPLED_ROWS = 200  # rows that decide how wide a column of words is
 _SCOPE_ROWS = 500  # rows whose names say which parts of a path tell one layer from another
+_OVER_MEDIAN = "over_usual_s"  # column of steps
+_LONGEST_FIRST = ("steps",)  # tables that are opened with the longest at the top
 LIMIT_TEXT = 2000  # characters of one name that are looked at
 
 # Of (op, part of a path), and of ("", part): how many names have it.
@@ -62,6 +64,28 @@ class Order:
     part: int = 0  # which part of the table
     wrappers: bool = False  # also rows that only hold others
     group: str = ""  # put together by this column; "": not at all
+
+
+def main_duration(table: Table) -> Column | None:
+    """The column of times that the table is about."""
+    times = [column for column in table.shown if column.kind == "duration"]
+    return max(times, key=lambda column: column.weight, default=None)
+
+
+def first_order(table: Table) -> Order:
+    """How the rows stand when a table is opened: as they come, but of steps the longest first.
+
+    Whoever opens the steps asks which of them stalled; the timeline has them in their order.
+    Where what a step took is known in several ways, it is longest by what it took over the median.
+    """
+    column, descending = table.order or (None, True)
+    if table.id in _LONGEST_FIRST:
+        main = main_duration(table)
+        if _OVER_MEDIAN in table.ids:
+            column, descending = _OVER_MEDIAN, True
+        elif main is not None:
+            column, descending = main.id, True
+    return Order(column, descending)
 
 
 def arranged(table: Table, order: Order, check: CancelCheck = unhindered) -> Int64s:

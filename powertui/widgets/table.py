@@ -19,7 +19,7 @@ from powertui.data.table import Place, Table
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.view import table_order
 from powertui.view.table_order import ListedRows
-from powertui.view.table_rows import Order
+from powertui.view.table_rows import first_order, main_duration
 from powertui.widgets import background
 from powertui.widgets.table_drawing import TableDrawing
 
@@ -77,8 +77,7 @@ class TableView(TableDrawing, can_focus=True):
         is_same_kind = table is not None and self.table is not None and table.id == self.table.id
         self.table = table
         if table is not None and not is_same_kind:
-            column, descending = table.order or (None, True)
-            self.order = Order(column, descending)
+            self.order = first_order(table)
             self.cursor = self.top = 0
             self._open = frozenset()
         self._lay_out_parts()
@@ -97,10 +96,9 @@ class TableView(TableDrawing, can_focus=True):
         """By the first column of times, the longest at the top."""
         if self.table is None:
             return
-        times = [column for column in self.table.shown if column.kind == "duration"]
-        if times:
-            main = max(times, key=lambda column: column.weight)
-            self._reorder(column=main.id, descending=True)
+        column = main_duration(self.table)
+        if column is not None:
+            self._reorder(column=column.id, descending=True)
             self.action_to_end(-1)
 
     def next_group(self) -> str:

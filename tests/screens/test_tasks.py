@@ -54,9 +54,13 @@ async def test_the_keys_lead_to_the_answer(
     for path in tmp_path.glob("*-samples.csv"):  # the export, as somebody reads it
         table = pd.read_csv(path)
         assert set(table["epoch"]) == {1}
-        assert table["step"].between(45, 71).all()
+        assert table["step"].between(46, 71).all()
         assert table["watts: watts"].mean() > 250
         assert task.id == "export"
+
+
+def test_no_task_takes_more_than_three_keys() -> None:
+    assert {task.id: task.count for task in TASKS if task.count > 3} == {}
 
 
 async def test_the_first_screen_says_which_steps_drew_more(
@@ -73,6 +77,56 @@ async def test_the_first_screen_says_which_steps_drew_more(
         await pilot.press("right")
         await settled(pilot)
         assert sentence in shown(shell), "it stays"
+
+
+async def test_the_first_screen_of_a_power_log_says_what_it_comes_to(
+    make: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "LOOK_FOR_NEWS_S", 0.1)
+    shell = make(demo.power_file())
+    async with shell.run_test(size=(80, 24)) as pilot:
+        await loaded(pilot)
+        sentence = "9.658 kJ ±18 J in 43.5 s, 222.1 W on average"
+        await until_then(lambda: sentence in shown(shell), lambda: shown(shell))
+
+
+async def test_a_tall_window_has_room_for_two_conclusions(
+    make: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "LOOK_FOR_NEWS_S", 0.1)
+    shell = make()
+    async with shell.run_test(size=(120, 36)) as pilot:
+        await loaded(pilot)
+        sentences = ("Epoch 1, steps 46-71: +59 W", "Computing on the host takes 85 %")
+        await until_then(
+            lambda: all(words in shown(shell) for words in sentences), lambda: shown(shell)
+        )
+
+
+async def test_a_key_makes_the_next_epoch_the_window(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=(80, 24)) as pilot:
+        await loaded(pilot)
+        await pilot.press("right_curly_bracket")
+        await settled(pilot)
+        model = shell.session.model
+        assert model is not None
+        assert shell.session.window == model.epoch_bounds(1)
+        assert "2.748 kJ ±23 J, 252.0 W on average" in shown(shell), "as the lane of epochs says"
+
+
+async def test_while_a_window_is_marked_the_next_epoch_only_moves_the_cursor(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=(80, 24)) as pilot:
+        await loaded(pilot)
+        await pilot.press("m", "right_curly_bracket", "m")
+        await settled(pilot)
+        model, window = shell.session.model, shell.session.window
+        assert model is not None
+        assert window is not None
+        bounds = model.epoch_bounds(1)
+        assert bounds is not None
+        assert window[0] < bounds[0] <= window[1] < bounds[1]
 
 
 def test_the_page_tells_of_these_tasks() -> None:

@@ -76,7 +76,17 @@ def _missing_profile(opened: Opened) -> str:
 def _without_profile(opened: Opened, aligning: Aligning) -> Conclusions:
     """What the power of a training shows that was never profiled."""
     training = opened.around
-    if not isinstance(training, Training) or not training.logs.power:
+    logs = opened.run.power
+    if isinstance(training, Training):
+        logs = training.logs.power
+        has_records = bool(training.entry.tfevents)
+    else:
+        has_records = bool(opened.entry.tfevents)
+    if logs and not has_records and not opened.entry.profiles:
+        from powertui.data.energy import logs_alone
+
+        return Conclusions((), logs_alone.headline(logs))
+    if not isinstance(training, Training) or not logs:
         missing = _missing_profile(opened)
         return Conclusions((), f"{missing}: nothing shows what limits the run.")
     from powertui.data.conclusions.makers import unprofiled

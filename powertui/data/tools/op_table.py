@@ -67,7 +67,7 @@ def _op_table(ops: OpStats, run: str, host: int, energy: OpJoules | None) -> Tab
         (*_op_columns(ops), *energy_columns),
         place=place,
         order=("self_s", True),
-        empty="No op ran in this window.",
+        empty="No op was recorded in this window.",
         key=("full_name", "device"),
         noun="op",
         summary=f"shares: self time, {_base(ops)}  {ops.events:,} events",

@@ -41,8 +41,10 @@ def answer(question: Question) -> Result:
     steps = question.profile.steps
     length = steps.ends() - steps.start
     rows = _asked(question, steps, length)
-    if not len(rows) or len(steps) < 2:
+    if not len(rows):
         return _nothing(question, step_tool.empty(steps))
+    if len(steps) < 2:
+        return _nothing(question, "This is the only step: there is none to compare it with.")
     others = np.setdiff1d(np.arange(len(steps)), rows)
     if not len(others):
         return _nothing(question, "The window holds every step: there is none to compare it with.")

@@ -25,7 +25,7 @@ from powertui.data.training.training import Trainings
 from powertui.errors import PowertuiError
 from powertui.report import brief, facts, run_page, runs, summary
 from powertui.view import overview_lines
-from powertui.view.conclusion_line import conclusion_line
+from powertui.view.conclusion_line import conclusion_lines
 
 pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
 
@@ -131,13 +131,15 @@ def _check_list_of_runs(opened: Opened, conclusions: Conclusions) -> None:
 
 def _check_foot(conclusions: Conclusions) -> None:
     for cells in (80, 120, 600):
-        pieces = conclusion_line(conclusions, "3", cells)
-        text = "".join(piece for piece, _ in pieces)
-        shown = pieces[1][0].removesuffix(" …")
-        assert len(text) <= cells
-        assert shown
-        assert conclusions.headline.startswith(shown)
-    assert shown == conclusions.headline
+        lines = conclusion_lines(conclusions, "3", cells, rows=2)
+        sentences = [conclusion.sentence for conclusion in conclusions] or [conclusions.looked_at]
+        assert len(lines) == min(2, len(sentences))
+        for pieces, sentence in zip(lines, sentences, strict=False):
+            shown = pieces[1][0].removesuffix(" …")
+            assert len("".join(piece for piece, _ in pieces)) <= cells
+            assert shown
+            assert sentence.startswith(shown)
+            assert cells < 600 or shown == sentence
 
 
 def _check_overview(opened: Opened, conclusions: Conclusions) -> None:

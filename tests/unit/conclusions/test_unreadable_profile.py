@@ -17,10 +17,23 @@ def test_of_a_damaged_profile_beside_a_power_log_the_damage_is_reported(tmp_path
     assert "no profile that" not in looked_at
 
 
-def test_a_power_log_alone_has_no_profile(tmp_path: Path) -> None:
-    logdirs.power(tmp_path / "power.csv")
+def test_a_power_log_alone_says_what_it_comes_to_and_that_no_profile_is_there(
+    tmp_path: Path,
+) -> None:
+    rows = "".join(f"{1_700_000_000 + second},{200 + second % 2 * 10}\n" for second in range(61))
+    (tmp_path / "power.csv").write_text(f"time_unix_s,watts\n{rows}")
     (run,) = powertui.open(tmp_path / "power.csv")
-    assert run.conclusions.attrs["looked_at"].startswith("There is no profile")
+    looked_at = run.conclusions.attrs["looked_at"]
+    joules, _, rest = looked_at.partition(" kJ ±")
+    assert abs(float(joules) - 60 * 0.205) < 0.05
+    assert " in 60 s, 205 W on average, 210 W at most. No profile lies beside it" in rest
+
+
+def test_of_a_log_without_watts_no_joules_are_told(tmp_path: Path) -> None:
+    (tmp_path / "power.csv").write_text("time_unix_s,watts\n1700000000,200\n")
+    (run,) = powertui.open(tmp_path / "power.csv")
+    looked_at = run.conclusions.attrs["looked_at"]
+    assert looked_at.startswith("The joules of this log are not known")
 
 
 def test_several_channels_together_have_no_highest_reading(tmp_path: Path) -> None:

@@ -1,0 +1,42 @@
+"""Power logs beside which nothing tells what they are about: what they come to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from powertui import units
+from powertui.data.energy import integrate, scopes
+from powertui.data.energy import sensor as sensors
+from powertui.data.energy.counted_energy import combined
+from powertui.data.energy.measured_energy import Energy
+from powertui.data.model import PowerSeries
+
+_FOR_WANT_OF_A_PROFILE = "No profile lies beside it: nothing shows what drew it."
+
+
+def described_sensor(series: PowerSeries) -> PowerSeries:
+    """A channel with what its readings show of its sensor."""
+    if series.sensor.poll_s is not None:
+        return series
+    return sensors.describe(series)
+
+
+def total_of_logs(power: Sequence[PowerSeries]) -> Energy | None:
+    """The energy of all channels that do not overlap, each over its whole log."""
+    energies = [integrate.of_series(power[row]) for row in scopes.total(power).indices]
+    return combined(energies)
+
+
+def headline(power: Sequence[PowerSeries]) -> str:
+    """The first thing to say of them: joules, mean and highest watts."""
+    total = total_of_logs([described_sensor(series) for series in power])
+    if total is None or total.joules is None or total.mean_w is None:
+        reason = f" ({total.reason})" if total is not None and total.reason else ""
+        return f"The joules of this log are not known{reason}. {_FOR_WANT_OF_A_PROFILE}"
+    joules = units.quantity(total.joules, "J", padded=True)
+    half = units.quantity(total.half, "J", 2)
+    length = units.duration(total.hi_ps - total.lo_ps, 3)
+    watts = f"{units.quantity(total.mean_w, 'W')} on average"
+    if total.max_w is not None:
+        watts += f", {total.max_w:g} W at most"
+    return f"{joules} ±{half} in {length}, {watts}. {_FOR_WANT_OF_A_PROFILE}"
