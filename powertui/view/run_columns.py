@@ -57,6 +57,7 @@ _SHARE = re.compile(r"(.*) (\d+ %)")
 _SHORT_FRAMEWORKS = {"TensorFlow": "TF"}
 _SHORT_WORDS = {"not recorded": "unrecorded", "between steps": "between"}
 _BOUND_CELLS = 18  # a square, "collectives", and a share
+_UNIT_CELLS = 2  # behind the bars of a run
 _FOUND_CELLS = 9  # "straggler"
 # What a run is bound by, as the kind of work whose hue stands for that everywhere else.
 _HUES = {
@@ -131,7 +132,7 @@ def _added_columns(table: Table, rows: Sequence[KnownRun], glyphs: Glyphs) -> li
             Lazy(count, lambda row: _bar_text(rows[row], glyphs)),
             weight=7,
             ranks=np.array([_bar_range(run) for run in rows]),
-            cells=BARS,
+            cells=BARS + _UNIT_CELLS,
         ),
         replace(text_column("unusual", "found", findings, weight=8), cells=_FOUND_CELLS),
     ]
@@ -182,7 +183,9 @@ def bound_hue(run: KnownRun) -> str:
 
 
 def _bar_text(run: KnownRun, glyphs: Glyphs) -> str:
-    """The course of a run, a cell each; blank where nothing was read."""
+    """The course of a run, a cell each, blank where nothing was read, and the unit that it has:
+    watts, else the seconds of steps.
+    """
     if not run.bars:
         return "one step" if run.steps == 1 else ""
     levels = glyphs.bars
@@ -190,7 +193,7 @@ def _bar_text(run: KnownRun, glyphs: Glyphs) -> str:
     for eighths in run.bars:
         level = math.ceil(eighths * len(levels) / 8)
         text += levels[level - 1] if level else " "
-    return text
+    return text + (" W" if run.has_power_bars else " s")
 
 
 def _health_ranks(rows: Sequence[KnownRun]) -> np.ndarray:

@@ -59,7 +59,8 @@ class RunsTable(FoldingTable):
     def _bar_segments(self, run: KnownRun, text: str, style: Style) -> list[Segment]:
         theme = self.theme_colors
         if not run.has_power_bars:
-            return [_inked(text, style, theme.style("step_bars"))]
+            bars, unit = text[: len(run.bars)], text[len(run.bars) :]
+            return [_inked(bars, style, theme.style("step_bars")), Segment(unit, style)]
         segments: list[Segment] = []
         for char, height in zip(text, run.bars, strict=False):
             ember = theme.style(f"ember_{_EMBER_OF_HEIGHT[height]}")

@@ -16,6 +16,7 @@ from powertui.data import logdir
 from powertui.data.asked import Aligning
 from powertui.data.conclusions.conclusion import Conclusions, Kind
 from powertui.data.conclusions.run_conclusions import run_conclusions
+from powertui.data.energy import account
 from powertui.data.opened import Opened
 from powertui.data.table import Result
 from powertui.data.tools import registry
@@ -56,6 +57,7 @@ def test_every_surface_says_what_the_list_says(folder: Path) -> None:
         _check_api(opened, conclusions)
         _check_list_of_runs(opened, conclusions)
         _check_foot(conclusions)
+        _check_power_findings(opened, conclusions)
         if opened.profiles:
             _check_overview(opened, conclusions)
             _check_advice(opened)
@@ -83,6 +85,22 @@ def _check_sentences(opened: Opened, conclusions: Conclusions) -> None:
         if conclusion.stretch is not None:
             assert conclusion.stretch.start_ps <= conclusion.stretch.end_ps
             assert conclusion.stretch.host < max(1, len(opened.profiles))
+
+
+def _check_power_findings(opened: Opened, conclusions: Conclusions) -> None:
+    """No stretch of unexplained power is found that no conclusion tells of."""
+    told = [one.stretch for one in conclusions if one.stretch is not None]
+    told += [stretch for one in conclusions for stretch in one.repeats]
+    for host, profile in enumerate(opened.profiles):
+        for finding in account.findings(profile, Aligning()).findings:
+            if finding.delta_watts is None:
+                continue
+            assert any(
+                stretch.host == host
+                and stretch.start_ps < finding.end_ps
+                and finding.start_ps < stretch.end_ps
+                for stretch in told
+            ), finding.text
 
 
 def _check_json_and_text(opened: Opened, conclusions: Conclusions) -> None:
