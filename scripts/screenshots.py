@@ -27,21 +27,13 @@ from powertui.terminal.launch import Display  # noqa: E402
 
 FOLDER = ROOT / "docs" / "pictures"
 SIZE = (120, 34)
+SETTLED_S = 3.0  # findings are looked for once the first picture is there
 
-# Name of the picture → keys that lead there.
+# Name of the picture, which a page of docs/ shows → keys that lead there.
 PICTURES: dict[str, tuple[str, ...]] = {
-    "timeline": ("w", "w", "w", "w", "down", "down", "right"),
-    "whole-run": ("0",),
-    "window": ("w", "w", "m", *["shift+right"] * 12, "m"),
-    "op-table": ("t",),
-    "details": ("w", "w", "w", "w", "w", "down", "down", "right", "i"),
-    "search": ("slash", *"Conv2D", "enter"),
-    "palette": ("colon", *"step"),
+    "timeline": (),  # the first screen
     "help": ("question_mark",),
-    "overview": ("1",),
     "symmetry": ("3",),
-    "alignment": ("4",),
-    "steps": ("6",),
 }
 
 
@@ -57,9 +49,10 @@ async def picture(name: str, keys: tuple[str, ...]) -> None:
         while not (shell.session.complete and shell.session.model):
             await asyncio.sleep(0.05)
         await pilot.pause()
+        await pilot.pause(SETTLED_S)
         await pilot.press(*keys)
         await shell.workers.wait_for_complete()
-        await pilot.pause(1.0)
+        await pilot.pause(SETTLED_S)
         svg = shell.svg_of(shell.screen)
     (FOLDER / f"{name}.svg").write_text(svg, encoding="utf-8")
     print(f"{name}.svg: {len(svg):,} bytes")
