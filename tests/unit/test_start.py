@@ -183,7 +183,8 @@ COMMANDS = {
     # it is made; the fit of short pauses; and what parts of a program are for, which two findings
     # ask.
     "report RUN --json": (340, 132),  # where lines end, and when a training began
-    "energy DEMO": (319, 188),  # those, and what a server of power is asked
+    # those, what a server of power is asked, and what logs alone come to
+    "energy DEMO": (320, 189),
     # one more, which tells what ops of XLA cost
     "demo --report": (385, 178),
 }
