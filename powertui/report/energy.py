@@ -10,6 +10,7 @@ from powertui.data import logdir
 from powertui.data.asked import Aligning, LogColumns, ReadOptions
 from powertui.data.energy import account as accounts
 from powertui.data.energy import owner_notes
+from powertui.data.energy.trace_account import Account
 from powertui.data.loading import Beside
 from powertui.data.model import PS_PER_S, Run
 from powertui.data.opened import Opened
@@ -157,12 +158,24 @@ def of_run(opened: Opened, aligning: Aligning) -> list[TraceEnergy]:
         if not run.power:
             problem = _no_power(opened)
         elif account.placed:
-            problem = account.apart
+            problem = account.apart or _nothing_counted(account)
         else:
             problem = f"No power belongs to {profile.host or 'this host'}."
         findings = accounts.findings(profile, aligning)
         traces.append(TraceEnergy(run, profile.host, account, findings, problem))
     return traces
+
+
+def _nothing_counted(account: Account) -> str:
+    """Why none of the channels that are this host's counts; empty where one does, or it is told of
+    each.
+    """
+    if account.counted or not account.other_gpus:
+        return ""
+    reasons = [pair.why for pair in account.pairs if pair.channel is None]
+    return "No power is counted: " + "; ".join(
+        dict.fromkeys([account.text.removeprefix("none: "), *reasons])
+    )
 
 
 def _no_power(opened: Opened) -> str:

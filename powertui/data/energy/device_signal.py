@@ -14,6 +14,7 @@ from powertui.data.energy import expected_work, samples
 from powertui.data.energy.expected_work import Intervals
 from powertui.data.model import PS_PER_S, Floats, PowerOnTrace, Process, Trace, TrackKind
 
+_Windows = list[tuple[Floats, Floats, Floats]]  # (from, to, ps; watts) for each possible length
 Scores = dict[int, list[tuple[float, int]]]  # by device: (standard errors, channel)
 
 # ── when power follows a device. Chosen: five standard errors are chance once in three million, so
@@ -26,6 +27,11 @@ _MIN_BUSY_RANGE = 0.1  # of the share of a window in which something ran: else n
 _MIN_READINGS = 12
 _MAX_OPEN_S = 4.1  # between the first and the last place of a log: ±2 s, and both clocks' own error
 _MIN_INDEPENDENT = 4
+# Power that does not follow, however late its readings are. Chosen: a GPU that runs during half of
+# the time and rests in the other half, and draws the same, is none that was ever seen.
+_MIN_TELLING_RANGE = 0.5  # of the share of a window in which something ran
+_MAX_STRAY_CORRELATION = 0.3
+_LATENESS_S = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0)
 _MAX_READINGS = 20_000  # that are compared: a bound of time
 
 
@@ -46,6 +52,32 @@ def follow_scores(
             by_channel = [(_follows(busy, windows[row]), row) for row in power]
             scores[number] = sorted(by_channel, reverse=True)
     return scores
+
+
+def follows_alone(trace: Trace, processes: Sequence[Process], channel: PowerOnTrace) -> bool | None:
+    """Whether a channel's power follows what ran on a device; None where that cannot be said."""
+    busy = _busy(processes)
+    if not len(busy) or not _is_placed(channel):
+        return None
+    windows = _windows(channel, trace.span)
+    if _follows(busy, windows) >= _MIN_FOLLOW_ERRORS:
+        return True
+    return False if _strays(busy, windows) else None
+
+
+def _strays(busy: Intervals, windows: _Windows) -> bool:
+    """Whether readings plainly do not go along with what ran, however late they are."""
+    is_told = False
+    for lo, hi, watts in windows:
+        for late_s in _LATENESS_S:
+            late_ps = late_s * PS_PER_S
+            share = _busy_shares(busy, lo - late_ps, hi - late_ps)
+            if len(watts) < _MIN_READINGS or np.ptp(share) < _MIN_TELLING_RANGE:
+                continue
+            is_told = True
+            if np.ptp(watts) > 0 and np.corrcoef(share, watts)[0, 1] > _MAX_STRAY_CORRELATION:
+                return False
+    return is_told
 
 
 def _is_placed(channel: PowerOnTrace) -> bool:
@@ -94,7 +126,7 @@ def likelier_channels(by_channel: Sequence[tuple[float, int]], row: int | None) 
     return sorted(likelier)
 
 
-def _windows(power: PowerOnTrace, span: tuple[int, int]) -> list[tuple[Floats, Floats, Floats]]:
+def _windows(power: PowerOnTrace, span: tuple[int, int]) -> _Windows:
     """The readings inside a trace (from, to, ps; watts), for every length that the sensor's window
     may have.
     """
@@ -125,19 +157,15 @@ def _busy(processes: Sequence[Process]) -> Intervals:
     return expected_work.union(np.concatenate(starts), np.concatenate(ends))
 
 
-def _follows(busy: Intervals, windows: Sequence[tuple[Floats, Floats, Floats]]) -> float:
+def _follows(busy: Intervals, windows: _Windows) -> float:
     """How surely readings go along with the share of their windows in which something ran: in
     standard errors, 0 for not at all.
 
     Neighbouring readings say much the same, so they count as fewer (Bartlett).
     """
-    edges = np.column_stack([busy.start, busy.end]).reshape(-1).astype(np.float64)
-    is_busy = np.arange(len(edges) - 1) % 2 == 0
-    busy_until = np.concatenate([[0.0], np.cumsum(np.diff(edges) * is_busy)])
     best = 0.0
     for lo, hi, watts in windows:
-        ran = np.interp(hi, edges, busy_until) - np.interp(lo, edges, busy_until)
-        share = ran / np.maximum(hi - lo, 1.0)
+        share = _busy_shares(busy, lo, hi)
         if len(watts) < _MIN_READINGS or np.ptp(share) < _MIN_BUSY_RANGE or np.ptp(watts) <= 0:
             continue
         correlation = float(np.corrcoef(share, watts)[0, 1])
@@ -148,6 +176,15 @@ def _follows(busy: Intervals, windows: Sequence[tuple[Floats, Floats, Floats]]) 
             z = float(np.arctanh(min(correlation, _MAX_CORRELATION)))
             best = max(best, z * (independent - 3) ** 0.5)
     return best
+
+
+def _busy_shares(busy: Intervals, lo: Floats, hi: Floats) -> Floats:
+    """The share of each window (ps) in which something ran."""
+    edges = np.column_stack([busy.start, busy.end]).reshape(-1).astype(np.float64)
+    is_busy = np.arange(len(edges) - 1) % 2 == 0
+    busy_until = np.concatenate([[0.0], np.cumsum(np.diff(edges) * is_busy)])
+    ran = np.interp(hi, edges, busy_until) - np.interp(lo, edges, busy_until)
+    return np.asarray(ran / np.maximum(hi - lo, 1.0))
 
 
 def _autocorrelation(values: Floats) -> Floats:

@@ -36,11 +36,18 @@ class DeviceEvidence(str, enum.Enum):
     INDEX = "index"  # the same number
     FOLLOWS = "index and signal"  # the same number, and its power follows what ran there
     SIGNAL = "signal"  # another number, but its power follows what ran there, and that of no other
+    ALONE = (
+        "alone"  # one device, one channel, of another number: CUDA_VISIBLE_DEVICES changes these
+    )
     NONE = "none"
 
 
 _UUID = re.compile(r"(?:gpu|mig)-[0-9a-f-]{8,}")  # as NVIDIA's tools write one, in small letters
-_BADGES = {DeviceEvidence.INDEX: Badge.ASSUMED, DeviceEvidence.SIGNAL: Badge.ESTIMATED}
+_BADGES = {
+    DeviceEvidence.INDEX: Badge.ASSUMED,
+    DeviceEvidence.ALONE: Badge.ASSUMED,
+    DeviceEvidence.SIGNAL: Badge.ESTIMATED,
+}
 
 
 @dataclass(frozen=True)
@@ -92,16 +99,7 @@ def pairs(
     names = {number: processes[0].name for number, processes in planes.items()}
     absent = _absent(planes, channels)
     if len(planes) == len(channels) == 1 and not absent:
-        (name,), (channel,) = names.values(), channels
-        return (
-            Pair(
-                device=name,
-                channel=channel,
-                how=DeviceEvidence.ONLY,
-                why="the only GPU on both sides",
-            ),
-        )
-    # A single device and its channel need no comparison.
+        return (_only_pair(trace, planes, power, channels, on_its_clock=on_its_clock),)
     from powertui.data.energy import device_signal
 
     compared = {row: power[row] for row in channels} if on_its_clock else {}
@@ -128,6 +126,51 @@ def pairs(
         matching.pair(name, number, identities[number], signals[number], scores[number])
         for number, name in names.items()
     )
+
+
+def _only_pair(
+    trace: Trace,
+    planes: Mapping[int, Sequence[Process]],
+    power: Sequence[PowerOnTrace],
+    channels: Mapping[int, Device],
+    *,
+    on_its_clock: bool,
+) -> Pair:
+    """One GPU on both sides.
+
+    It may be another one all the same: a program that sees GPU 1 alone calls it 0. That is what its
+    power says.
+    """
+    ((number, processes),) = planes.items()
+    ((row, device),) = channels.items()
+    name = processes[0].name
+    only = Pair(device=name, channel=row, how=DeviceEvidence.ONLY, why="the only GPU on both sides")
+    is_own = power[row].series.sensor.source == IN_TRACE
+    if is_own or device.index is None or _by_identity(processes, channels, {}) is not None:
+        return only
+    from powertui.data.energy import device_signal
+
+    follows = device_signal.follows_alone(trace, processes, power[row]) if on_its_clock else None
+    if device.index == number and follows is not False:
+        return only
+    variable = "HIP_VISIBLE_DEVICES" if _is_amd(trace, power) else "CUDA_VISIBLE_DEVICES"
+    if device.index == number:
+        why = (
+            f"by its number alone: its power does not follow what ran there, and {variable} may "
+            "have changed the number"
+        )
+        return Pair(device=name, channel=row, how=DeviceEvidence.ALONE, why=why)
+    if follows is False:
+        why = (
+            f"the only GPU of the log is number {device.index}, and its power does not follow what "
+            "ran there"
+        )
+        return Pair(device=name, channel=None, how=DeviceEvidence.NONE, why=why)
+    if follows is None:
+        why = f"the only GPU on both sides, but {variable} may have changed its number"
+        return Pair(device=name, channel=row, how=DeviceEvidence.ALONE, why=why)
+    why = f"its power follows what ran there: {variable} has changed its number"
+    return Pair(device=name, channel=row, how=DeviceEvidence.SIGNAL, why=why)
 
 
 @dataclass(frozen=True)

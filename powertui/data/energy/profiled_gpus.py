@@ -38,6 +38,8 @@ def other_gpus(
         return frozenset(gpu_rows)
     logged = devices.one_each(power)
     profiled = [devices.gpu_count(trace) for trace in traces]
+    if len(logged) == 1 and profiled == [1] and own_pairs()[0].channel is None:
+        return frozenset(gpu_rows)
     if not logged or not sum(profiled) or len(logged) <= max(profiled):
         return frozenset()
     chosen = _paired_rows(traces, power, own_pairs())

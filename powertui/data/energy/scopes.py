@@ -171,10 +171,9 @@ class _Machine:
             return ""
         if others < len(gpus):
             return f"{others} of {len(gpus)} GPUs of the log {_are(others)} not in the profile"
-        return (
-            f"{others} GPU{'s' if others > 1 else ''} {_are(others)} logged, and nothing shows "
-            "which of them the profile used"
-        )
+        if others == 1:
+            return "1 GPU is logged, and nothing shows that the profile used it"
+        return f"{others} GPUs are logged, and nothing shows which of them the profile used"
 
     def _whole(self, parts: Sequence[int]) -> tuple[list[int], str] | None:
         """What all of the machine's power goes through: its node, plug or supplies; None where no

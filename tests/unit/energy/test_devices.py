@@ -124,6 +124,58 @@ def test_one_gpu_on_both_sides_is_sure(tmp_path: Path, capsys: pytest.CaptureFix
     assert right(run, made, 0, 0)
 
 
+def one_gpus_rows(log: Path, gpu: int) -> Path:
+    """A log without the rows of other GPUs."""
+    heading, *rows = log.read_text().splitlines()
+    log.write_text("\n".join([heading, *(row for row in rows if f", {gpu}, " in row)]) + "\n")
+    return log
+
+
+def test_the_only_gpu_of_a_log_may_have_another_number_if_its_power_follows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = gpus.make(2, (1,), steps=8, step_s=4.0)  # CUDA_VISIBLE_DEVICES=1
+    run = energy(made.write(tmp_path), one_gpus_rows(made.smi(tmp_path / "smi.csv"), 1), capsys)
+    assert told(run) == [("signal", False)]
+    assert right(run, made, 0, 1)
+    assert "CUDA_VISIBLE_DEVICES has changed its number" in run["devices"][0]["why"]
+
+
+def test_the_only_gpu_of_a_log_that_idled_while_another_one_was_profiled_is_not_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = gpus.make(2, (0,), steps=8, step_s=4.0)
+    log = one_gpus_rows(made.smi(tmp_path / "smi.csv"), 1)
+    run = energy(made.write(tmp_path), log, capsys)
+    assert told(run) == [("none", False)]
+    assert run["devices"][0]["joules"] is None
+    assert "does not follow" in run["devices"][0]["why"]
+    assert run["profile"]["joules"] is None
+    folder = str(tmp_path / "logs")
+    assert cli.main(["energy", folder, "--power", str(log), "--tz", "UTC"]) == 0
+    assert "No power is counted: 1 GPU is logged" in capsys.readouterr().out
+
+
+def test_the_only_gpu_of_a_log_is_an_assumption_where_its_power_does_not_follow(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A program that sees GPU 1 alone calls it 0, and the log may be of GPU 0."""
+    made = gpus.make(2, (1,), steps=8, step_s=4.0)
+    log = one_gpus_rows(made.smi(tmp_path / "smi.csv"), 0)
+    run = energy(made.write(tmp_path), log, capsys)
+    assert told(run) == [("alone", False)]
+    assert run["devices"][0]["badge"] == "assumed"
+
+
+def test_the_only_gpu_of_a_log_with_another_number_is_assumed_where_its_power_cannot_tell(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = gpus.make(2, (1,), steps=1, step_s=0.8)
+    run = energy(made.write(tmp_path), one_gpus_rows(made.smi(tmp_path / "smi.csv"), 1), capsys)
+    assert told(run) == [("alone", False)]
+    assert "may have changed its number" in run["devices"][0]["why"]
+
+
 def test_a_uuid_without_a_number_needs_the_signal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
