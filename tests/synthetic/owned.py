@@ -14,7 +14,7 @@ from .tfevents import write_scalars
 from .xplane import Event, Line, Plane, encode
 
 BEGIN = 1_763_726_400.0  # Unix time at which training began: 2025-11-21 12:00:00 UTC
-EPOCHS, EPOCH_S = 2, 12.0
+EPOCHS, EPOCH_S = 3, 12.0
 EPOCH_RECORDS = 4  # of a loss, in each epoch: the watts of an answer are asked, not its rows
 STEP_S = 1.25  # of the profile
 PROFILE_S = (12.0, 22.0)  # since BEGIN
@@ -47,7 +47,7 @@ class Rank:
 
 
 def write(folder: Path, ranks: Sequence[Rank]) -> Path:
-    """The logdir of a training of two epochs with one profile session of these processes."""
+    """The logdir of a training of three epochs with one profile session of these processes."""
     logs = folder / "logs"
     rows = []
     for epoch in range(EPOCHS):
