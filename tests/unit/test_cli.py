@@ -294,7 +294,7 @@ def test_where_a_file_lies_does_not_matter_when_it_is_no_profile(
     text.write_text("nothing to see here\n")
     assert main(["doctor", str(text)]) == 3
     said = capsys.readouterr().out
-    assert "is text, but no format" in said
+    assert "is text in no format that powertui reads" in said
     assert "plugins/profile" not in said
 
 

@@ -316,7 +316,7 @@ def test_power_beside_a_file_that_was_named_is_no_answer_for_it(
         "time_unix_s,watts\n" + "".join(f"{1_700_000_000 + i},{200 + i % 3}\n" for i in range(60))
     )
     assert main(["report", str(tmp_path / "README.md")]) == 3
-    assert "is text, but no format" in capsys.readouterr().out
+    assert "is text in no format that powertui reads" in capsys.readouterr().out
     assert main(["report", str(tmp_path / "power.csv")]) == 0
 
 
