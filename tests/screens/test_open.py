@@ -94,7 +94,7 @@ async def test_a_run_shows_how_it_is_and_how_it_went(
         for row in range(len(shown)):
             assert shown["health"].text(row) in set("▲◆●")
             assert shown["bound"].text(row)[:2] == "  "
-            assert len(shown["bars"].text(row)) == 10
+            assert len(shown["bars"].text(row)) == 12  # with the unit behind
             assert shown["joules"].text(row) == "", "there is no power: not 0 J"
         assert "▪" in table.render_line(1).text
         assert "times in" in str(shell.screen.query_one("#title", Static).render())

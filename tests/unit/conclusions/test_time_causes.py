@@ -267,7 +267,7 @@ def test_a_lock_is_waited_for_in_the_thread_of_the_steps_and_not_in_the_one_that
     first = _first(torch_json.write(tmp_path, events))
     assert first.kind is Kind.PYTHON
     assert "step in train.py:7, which calls no function then" in first.sentence
-    assert first.next.startswith("See whether it waits for a lock")
+    assert first.next.startswith("If it waits for a lock")
 
 
 def test_steps_that_a_busy_machine_made_slow_do_not_count_beside_those_that_sleep(

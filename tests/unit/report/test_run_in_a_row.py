@@ -122,7 +122,7 @@ def test_what_is_unknown_is_never_zero() -> None:
         "",
         "open to see",
     ]
-    assert [shown["bars"].text(row) for row in range(4)] == ["▃▃▃▃▃▃▃▃▃▇", "one step", "", ""]
+    assert [shown["bars"].text(row) for row in range(4)] == ["▃▃▃▃▃▃▃▃▃▇ s", "one step", "", ""]
 
 
 def test_folders_that_all_runs_have_are_left_out_of_names_that_stay_different() -> None:
