@@ -99,7 +99,7 @@ def test_a_log_of_another_time_is_one_sentence(
     assert len(apart) == 3 * (abs(by) >= 3600), "by energy as text and as Markdown, and by report"
     assert ("taken for the power of" in said) is not bool(apart), "nothing is assumed of no use"
     if apart:
-        assert re.search(r"power .* mean .* W; .*\. power\.csv .* It is not used\.", said), (
+        assert re.search(r"power .* to .* W; .*\. power\.csv .* It is not used\.", said), (
             "report says it where its watts are"
         )
         assert (" before this run. It is not used." in apart[0]) is (sign < 0)
