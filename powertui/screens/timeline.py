@@ -115,8 +115,8 @@ class TimelineScreen(Moving):
         box = self.query_one("#box", Input)
         box.cursor_blink = box.display = box.select_on_focus = False
         conclusion = self.query_one("#conclusion", LinesPane)
-        conclusion.styles.height = 1
-        conclusion.display = conclusion.can_focus = False
+        conclusion.styles.height = _conclusion_rows(self.app.size.height)
+        conclusion.can_focus = False
         table = self.below.table
         table.said, table.pan = self.say, lambda: self.timeline.pan_held(1)
         self.timeline.run_budget = self.shell.gate.quality.runs
@@ -148,12 +148,13 @@ class TimelineScreen(Moving):
     def news_came(self) -> None:
         """Show the first conclusions at the foot, once they are known.
 
-        Their rows are kept for them from the start: nothing on the page moves when they come.
+        Their rows are kept for them from before there is a run: nothing on the page moves, and is
+        sent again, when they come.
         """
         pane = self.query_one("#conclusion", LinesPane)
         conclusions = frame.known_conclusions(self.session)
         width, height = self.size
-        pane.display = self.session.model is not None and height >= _BELOW_FROM
+        pane.display = height >= _BELOW_FROM
         pane.styles.height = _conclusion_rows(height)
         if conclusions is None:
             pane.set_lines([()])
