@@ -158,16 +158,6 @@ class PowerFetch:
             return named
         return "it was asked for the metrics that powertui knows"
 
-    def _ask(self, path: str, **parameters: object) -> object:
-        """An answer that is whole."""
-        data = self._server.ask(path, patient=True, **parameters)
-        if self._server.missing:
-            raise SensorError(
-                f"{self._server.name} reports an incomplete answer: {self._server.missing}.",
-                hint="Joules of it would be too low. Ask again when all of it is there.",
-            )
-        return data
-
     # which series
 
     def _choose(self) -> Iterator[_Chosen]:
@@ -175,7 +165,7 @@ class PowerFetch:
         named = self._server.named_selector()
         matchers = self._matchers
         selectors = [named] if named else [selector(metric, matchers) for metric in METRICS]
-        listed = self._ask(
+        listed = self._server.ask_whole(
             "series",
             **{
                 "match[]": selectors,
@@ -233,7 +223,7 @@ class PowerFetch:
     def _counts(self, query: str, length_s: float) -> list[float]:
         """How many samples each series has in the end of the time."""
         asked = f"count_over_time({query}[{round(length_s * 1000)}ms])"
-        data = self._ask("query", query=asked, time=f"{self.end_s:.3f}")
+        data = self._server.ask_whole("query", query=asked, time=f"{self.end_s:.3f}")
         counts = []
         for entry in results(data):
             pair = entry.get("value")
@@ -265,7 +255,7 @@ class PowerFetch:
             end_s = min(round(start_s + chunk_s, 3), self.end_s)
             asked = f"{part.query}[{max(1, round((end_s - start_s) * 1000))}ms]"
             try:
-                data = self._ask("query", query=asked, time=f"{end_s:.3f}")
+                data = self._server.ask_whole("query", query=asked, time=f"{end_s:.3f}")
             except TooLarge:
                 if chunk_s <= _MIN_CHUNK_S:
                     raise
@@ -284,7 +274,7 @@ class PowerFetch:
             last = min(number + points, count) - 1
             first_s = self.start_s + (number + 1) * step_s
             last_s = self.start_s + (last + 1) * step_s
-            data = self._ask(
+            data = self._server.ask_whole(
                 "query_range",
                 query=query,
                 start=f"{first_s:.3f}",

@@ -107,7 +107,7 @@ class _Job:
     def __init__(self, server: PrometheusConnection, question: JobQuestion) -> None:
         self._server, self._question = server, question
         self._now_s = time.time()
-        self._ask("query", query="1")  # its clock, and whether it lets us in
+        self._server.ask_whole("query", query="1")  # its clock, and whether it lets us in
         self._now_s += server.ahead_s
 
     def power(self) -> JobPower:
@@ -136,18 +136,9 @@ class _Job:
             power=PowerFetch(self._server, asked, (matcher,) if own_metrics else ()).answer(),
         )
 
-    def _ask(self, path: str, **parameters: Any) -> Any:
-        data = self._server.ask(path, patient=True, **parameters)
-        if self._server.missing:
-            raise SensorError(
-                f"{self._server.name} reports an incomplete answer: {self._server.missing}.",
-                hint="Joules of it would be too low. Ask again when all of it is there.",
-            )
-        return data
-
     def _series(self, selectors: Sequence[str], start_s: float, end_s: float) -> list[Any]:
         """The labels of all series of a time that fit."""
-        listed = self._ask(
+        listed = self._server.ask_whole(
             "series",
             **{"match[]": selectors, "start": f"{start_s:.3f}", "end": f"{end_s:.3f}"},
         )
@@ -177,7 +168,7 @@ class _Job:
     def _presence(self, carrier: _Carrier) -> list[_Presence]:
         """When each series of a metric had samples."""
         end_s = math.ceil(self._now_s / _HOUR_S) * _HOUR_S
-        data = self._ask(
+        data = self._server.ask_whole(
             "query_range",
             query=f"count_over_time({carrier.query}[{_HOUR_S}s])",
             start=f"{end_s - _LOOKBACK_S:.3f}",
@@ -208,7 +199,9 @@ class _Job:
                 hint="Name one part of it: --job LABEL=VALUE.",
             )
         for hour in sorted(hours):
-            data = self._ask("query", query=f"{carrier.query}[{_HOUR_S}s]", time=f"{hour:.3f}")
+            data = self._server.ask_whole(
+                "query", query=f"{carrier.query}[{_HOUR_S}s]", time=f"{hour:.3f}"
+            )
             for entry in results(data):
                 found = samples_of(entry, -math.inf, math.inf, 1.0)
                 presence = series.get(_key(found.labels))

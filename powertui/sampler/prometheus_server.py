@@ -75,6 +75,16 @@ class PrometheusConnection:
         self.missing = answer.missing
         return answer
 
+    def ask_whole(self, path: str, **parameters: Any) -> Any:
+        """An answer that joules may be counted from: a part of one is an error."""
+        data = self.ask(path, patient=True, **parameters)
+        if self.missing:
+            raise SensorError(
+                f"{self.name} reports an incomplete answer: {self.missing}.",
+                hint="Joules of it would be too low. Ask again when all of it is there.",
+            )
+        return data
+
     def unreachable(self, error: OSError) -> SensorError:
         """What to tell where nobody answers."""
         return SensorError(
