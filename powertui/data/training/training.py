@@ -63,9 +63,11 @@ class Training(PlacedTraining):
             if profile is not None:
                 self._last_axis = (options, axis)
                 return axis
-            if self._own_axis is None or not self._own_axis.holds_what(axis):
-                self._own_axis = axis
-            return self._own_axis
+            own = self._own_axis
+            if own is None or not own.holds_what(axis):
+                own = axis
+            self._own_axis = own  # what was compared may have been read only now: that forgets it
+            return own
 
     def placed(
         self, profile: Profile, placed: tuple[Placed, ...], aligning: Aligning

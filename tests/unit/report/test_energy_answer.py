@@ -65,6 +65,17 @@ def test_the_rest_is_told_on_request(logdir, capsys) -> None:
     assert {"Sensors", "Alignment", "Notes on the files"} <= set(lines)
 
 
+def test_two_profiles_of_one_logdir_without_a_power_log_get_the_reason(tmp_path, capsys) -> None:
+    for second, seed in (("00", 3), ("40", 4)):
+        profile = tmp_path / "plugins" / "profile" / f"2023_11_14_22_13_{second}" / "host.xplane.pb"
+        profile.parent.mkdir(parents=True)
+        unix_s = 1_700_000_000.0 + int(second)
+        profile.write_bytes(build(seed, Plan(seconds=8, step_s=0.2, unix_s=unix_s)).xplane())
+    lines = _lines(capsys, str(tmp_path))
+    assert any(line.startswith("The whole training ") for line in lines)
+    assert "no power log was found with this run; name one with --power FILE" in lines
+
+
 def test_the_table_fits_80_columns(logdir, capsys) -> None:
     root, _ = logdir
     lines = _lines(capsys, str(root), "--power", str(root / "power.csv"))
