@@ -21,10 +21,10 @@ LIMIT_MS = 50
 PROGRAM = """
 import asyncio, json, sys, time
 from powertui import cli
-from powertui.verbs import common
+from powertui.verbs import screen_arguments
 path, out = sys.argv[1:]
 args = cli.build_parser("open").parse_args(["open", path])
-screen = common.display_of(args, "")
+screen = screen_arguments.display_of(args, "")
 from powertui.data import logdir
 from powertui.screens.session import Session
 from powertui.screens.shell import Shell

@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from powertui.data import elsewhere
@@ -30,8 +29,6 @@ from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 if TYPE_CHECKING:
-    from powertui.data.host_parts import HostPart, HostQuestion, HostReader
-    from powertui.data.host_trace import HeldEvents
     from powertui.data.power.options import PowerLog
     from powertui.power_server import FetchedPower, PowerQuestion, PowerServer
 
@@ -107,7 +104,7 @@ class Beside:
                     self._outcomes["tfevents", path, None] = tail.log()
                     changed = True
             for path, stamp in self._stamps.items():
-                if _stamp(path) != stamp:
+                if FileState.at(path) != stamp:
                     for key in [key for key in self._outcomes if key[:2] == ("power", path)]:
                         del self._outcomes[key]
                     changed = True
@@ -123,7 +120,7 @@ class Beside:
         with self._lock:
             if key not in self._outcomes:
                 if key[0] == "power":
-                    self._stamps[key[1]] = _stamp(key[1])
+                    self._stamps[key[1]] = FileState.at(key[1])
                 try:
                     self._outcomes[key] = read()
                 except UnreadableFile as error:
@@ -132,13 +129,6 @@ class Beside:
         if isinstance(outcome, UnreadableFile):
             raise outcome
         return outcome
-
-
-def _stamp(path: str) -> FileState | None:
-    try:
-        return FileState.from_status(Path(path).stat())
-    except OSError:
-        return None
 
 
 def load_run(
@@ -153,7 +143,7 @@ def load_run(
 
     Raises `UnreadableFile` when nothing at all is left of it: no profile, no scalars, no power.
     """
-    loader = _Loader(entry, options or ReadOptions(), progress, beside or Beside())
+    loader = RunLoader(entry, options or ReadOptions(), progress, beside or Beside())
     for _ in loader.traces(partial=False):
         pass
     return loader.finish()
@@ -170,7 +160,7 @@ def stream_run(
 
     The last one is whole; those before have no steps for traces that still grow.
     """
-    loader = _Loader(entry, options or ReadOptions(), progress, beside or Beside())
+    loader = RunLoader(entry, options or ReadOptions(), progress, beside or Beside())
     yield from loader.traces(partial=True)
     yield loader.finish()
 
@@ -188,7 +178,7 @@ class LoadedHost(NamedTuple):
 
 def load_host(entry: RunEntry, options: ReadOptions, beside: Beside) -> LoadedHost:
     """Read the only host of an entry; `beside`: where the scalars of its run are read already."""
-    loader = _Loader(entry, options, silent, beside)
+    loader = RunLoader(entry, options, silent, beside)
     loader.read_logs()
     loader.warnings.clear()  # those of the scalars are the run's
     loader.errors.clear()
@@ -212,7 +202,9 @@ def _power_in_trace(trace: Trace) -> Sequence[PowerSeries]:
 
 
 @dataclass
-class _Loader:
+class RunLoader:
+    """What was read of a run so far."""
+
     entry: RunEntry
     options: ReadOptions
     progress: Progress
@@ -236,7 +228,9 @@ class _Loader:
         self.read_logs()
         reader = self.options.hosts
         if reader is not None and self._has_many_hosts():
-            yield from self._read_hosts(reader, partial=partial)
+            from powertui.data.hosts_of_run import HostsOfRun
+
+            yield from HostsOfRun(self).read(reader, partial=partial)
             return
         for file in self.entry.profiles:
             yield from self.read_profile(file, partial=partial)
@@ -259,12 +253,13 @@ class _Loader:
 
             self.done, warnings = with_matched_clocks(self.done)
             self.warnings += warnings
-        run = self._run()
+        run = self.so_far()
         if self.errors and not run.traces and not run.scalars and not run.power:
             raise self.errors[0]
         return run
 
-    def _run(self, growing: Trace | None = None) -> Run:
+    def so_far(self, growing: Trace | None = None) -> Run:
+        """The run as far as it was read; `growing`: the trace that is being read."""
         traces, steps, marks = list(self.done), list(self.steps), list(self.epochs)
         if growing is not None:
             traces.append(growing)
@@ -302,7 +297,7 @@ class _Loader:
                     if trace.complete:
                         self._add(trace)
                     elif partial:
-                        yield self._run(replace(trace, clock=self._clock(trace)))
+                        yield self.so_far(replace(trace, clock=self._clock(trace)))
                 break
             except UnreadableFile as error:
                 self._failed(error)
@@ -347,79 +342,6 @@ class _Loader:
         files = (*self.entry.profiles, *self.entry.alternates)
         return not any(file.path == "-" or elsewhere.away(file.path) for file in files)
 
-    def _read_hosts(self, reader: HostReader, *, partial: bool) -> Iterator[Run]:
-        """The first host here, so that it is seen at once, and the others by whoever reads them."""
-        from powertui.data.host_parts import HostPart
-        from powertui.data.host_trace import HeldEvents, small_fields
-
-        self.has_host_parts = True
-        held = HeldEvents()
-        first, *others = self.entry.profiles
-        yield from self.read_profile(first, partial=partial)
-        if self.done:
-            trace = self.done.pop()
-            self.power_of_hosts += _power_in_trace(trace)
-            if trace.stamp is not None:
-                held.put(0, trace)
-                part = HostPart(path=trace.path, small=small_fields(trace))
-                trace = self._host_trace(part, trace.stamp, held)
-            self.done.append(trace)
-            yield self._run()
-        questions = [self._host_question(file) for file in others]
-        for file, question, part in zip(
-            others, questions, reader.parts(questions, self._report_hosts), strict=True
-        ):
-            self._take(part, question, held)
-            self.bytes_before += file.size
-            self._report_hosts()
-            yield self._run()
-        self.warnings += reader.warnings()
-
-    def _report_hosts(self) -> None:
-        self.progress(self.bytes_before, self.entry.size, self.events_before)
-
-    def _host_question(self, file: ProfileFile) -> HostQuestion:
-        from powertui.data.host_parts import HostQuestion
-
-        seconds = tuple(other for other in self.entry.alternates if other.host == file.host)
-        entry = replace(
-            self.entry, profiles=(file,), alternates=seconds, power=(), above=(), problems=()
-        )
-        options = ReadOptions(
-            step_marker=self.options.step_marker,
-            tz=self.options.tz,
-            limit=self.options.limit,
-            compat=self.options.compat,
-        )
-        stamps = []
-        for candidate in (file, *seconds):
-            stamp = _stamp(candidate.path)
-            if stamp is not None:
-                stamps.append((candidate.path, stamp))
-        return HostQuestion(entry, options, tuple(stamps))
-
-    def _take(self, part: HostPart, question: HostQuestion, held: HeldEvents) -> None:
-        """A host as it was read elsewhere."""
-        for failed in part.failed:
-            self.errors.append(UnreadableFile(failed.path, failed.problem, hint=failed.hint))
-        self.warnings += part.warnings
-        if part.small is None:
-            return
-        assert part.steps is not None
-        assert part.epochs is not None
-        self.done.append(self._host_trace(part, dict(question.stamps)[part.path], held))
-        self.steps.append(part.steps)
-        self.epochs.append(part.epochs)
-        self.power_of_hosts += part.power
-        self.events_before += part.small["event_count"]
-
-    def _host_trace(self, part: HostPart, stamp: FileState, held: HeldEvents) -> Trace:
-        from powertui.data.host_trace import FileOfEvents, host_trace
-
-        assert part.small is not None
-        file = FileOfEvents(part.path, stamp, self.options.limit, len(self.done), held)
-        return host_trace(part.small, file, dict(part.answers))
-
     # ── what lies beside them ──
 
     def read_logs(self) -> None:
@@ -431,6 +353,10 @@ class _Loader:
                 continue
             self.logs.append(log)
             self.warnings += log.warnings
+
+    def keep_power_of_host(self, trace: Trace) -> None:
+        """The power that a profile holds whose events are let go of."""
+        self.power_of_hosts += _power_in_trace(trace)
 
     def _power_in_traces(self) -> None:
         if self.has_host_parts:

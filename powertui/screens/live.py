@@ -163,16 +163,6 @@ class LiveScreen(BaseScreen):
         if newest - self.sum_history.last_ns >= min_interval_ns:
             self.sum_history.append(newest, None if total.missing else total.watts)
 
-    def order(self, feed: Feed) -> list[ChannelKey]:
-        """Rows of the table: outliers first, then by host and channel."""
-        outliers = feed.board.outliers()
-        names = live_rows.channel_names(feed.board.histories)
-
-        def position(key: ChannelKey) -> tuple[float, tuple[tuple[int, str], ...]]:
-            return -abs(outliers.get(key, 0.0)), live_rows.natural_sort_key(names[key])
-
-        return sorted(names, key=position)
-
     def draw(self) -> None:
         """Lay the page out and fill it."""
         feed = self.feed
@@ -204,7 +194,7 @@ class LiveScreen(BaseScreen):
         is_map = self.map.draw(feed, channels, columns, space)  # which leaves the log one row
         self.fill("log", live_rows.log_rows(self.log_lines, space["log"]))
         if not is_map:
-            keys = self.order(feed)
+            keys = live_rows.ordered_channels(feed.board)
             self._draw_table(feed, keys, columns, space)
             self._draw_channel(feed, keys, columns, space["chart"])
 
@@ -422,7 +412,7 @@ class LiveScreen(BaseScreen):
             return
         if feed is None or len(feed.board) < 2:
             return
-        choices: list[ChannelKey | None] = list(self.order(feed))
+        choices: list[ChannelKey | None] = list(live_rows.ordered_channels(feed.board))
         if self.sum_history is not None:
             choices.insert(0, None)  # None is the sum
         position = 0

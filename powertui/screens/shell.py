@@ -4,7 +4,6 @@ order.
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 import sys
 import time
@@ -375,51 +374,10 @@ class Shell(TypeAhead[int]):
 
     async def run_command(self, command: str | None) -> None:
         """What the palette answered: an action's id, `show:<screen>`, or a place."""
-        if not command or self.is_leaving:
-            return
-        kind, _, text = command.partition(":")
-        if kind == "show":
-            self.show(text)
-        elif kind == "tool":
-            self.show_tool(text)
-        elif kind == "host":
-            self.runs.show_trace(int(text))
-        elif kind == "live-host":
-            page = self.current()
-            if page is not None:
-                page.choose_host(text)
-        elif kind == "device":
-            self.show("timeline")
-            self.call_after_refresh(self._show_device, int(text))
-        elif kind == "goto":
-            lo, hi = (int(part) for part in text.split(","))
-            if (
-                hi > lo
-            ):  # a stretch that was named is the window: what is told beside it is of exactly that
-                self.session.window = (lo, hi)
-            self.goto(lo, hi)
-        elif kind == "place":
-            from powertui.screens.arriving import go_and_say
+        if command and not self.is_leaving:
+            from powertui.screens.commands import run_command
 
-            self.run_worker(go_and_say(self, text), group="place", exclusive=True)
-        else:
-            action = keymap.get(text)
-            page = self.current()
-            target: Any = self if "*" in action.screens else page
-            if target is not self and (page is None or page.NAME not in action.screens):
-                return  # another page came to the front while the palette was open
-            result = (
-                action.do(target)
-                if action.do is not None
-                else getattr(target, f"action_{action.method}")()
-            )
-            if asyncio.iscoroutine(result):
-                await result
-
-    def _show_device(self, process: int) -> None:
-        page = self.current()
-        if page is not None and page.NAME == "timeline":
-            page.show_device(process)  # type: ignore[attr-defined]
+            await run_command(self, command)
 
     def show_tool(self, name: str, *, how: Arriving = "page") -> None:
         """A tool, on its own page where it has one."""

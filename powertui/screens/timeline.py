@@ -18,7 +18,7 @@ from textual.widgets import Input, Static
 from powertui import units
 from powertui.data.model import PS_PER_S
 from powertui.plain import plain
-from powertui.screens import frame, nudging, spec, timeline_footer, timeline_waiting
+from powertui.screens import nudging, timeline_footer, timeline_waiting
 from powertui.screens.base import bindings_for
 from powertui.screens.below import PaneBelow
 from powertui.screens.moving import Moving
@@ -28,7 +28,6 @@ from powertui.screens.sight import SightCounting
 from powertui.screens.status import StatusLine
 from powertui.screens.surrounding import SurroundingTraining
 from powertui.terminal.theme import Theme
-from powertui.view.conclusion_line import conclusion_lines
 from powertui.view.context import Context
 from powertui.view.navigation import Navigator
 from powertui.view.time_navigation import State
@@ -51,13 +50,6 @@ _CONTEXT_CELLS = 36
 # the rows below the tracks are the tracks' own.
 _WIDE_FROM = 150
 _WIDE_CONTEXT_CELLS = 52
-_BELOW_FROM = 20  # rows from which there is room for a pane below
-_TWO_CONCLUSIONS_FROM = 34  # rows from which two conclusions stand at the foot
-
-
-def _conclusion_rows(height: int) -> int:
-    """How many conclusions a window of this height has room for."""
-    return 2 if height >= _TWO_CONCLUSIONS_FROM else 1
 
 
 class TimelineScreen(Moving):
@@ -115,7 +107,7 @@ class TimelineScreen(Moving):
         box = self.query_one("#box", Input)
         box.cursor_blink = box.display = box.select_on_focus = False
         conclusion = self.query_one("#conclusion", LinesPane)
-        conclusion.styles.height = _conclusion_rows(self.app.size.height)
+        conclusion.styles.height = timeline_footer.conclusion_rows(self.app.size.height)
         conclusion.can_focus = False
         table = self.below.table
         table.said, table.pan = self.say, lambda: self.timeline.pan_held(1)
@@ -140,7 +132,7 @@ class TimelineScreen(Moving):
         context.styles.width = _WIDE_CONTEXT_CELLS if is_wide else _CONTEXT_CELLS
         self.view.set_panel(not is_wide)
         self.context_changed()
-        room = height >= _BELOW_FROM
+        room = height >= timeline_footer.BELOW_FROM
         self.below.arrange()
         # Without room for both, the pane below takes the place of the timeline until it is closed.
         self.view.display = room or not self.below.open
@@ -151,21 +143,7 @@ class TimelineScreen(Moving):
         Their rows are kept for them from before there is a run: nothing on the page moves, and is
         sent again, when they come.
         """
-        pane = self.query_one("#conclusion", LinesPane)
-        conclusions = frame.known_conclusions(self.session)
-        width, height = self.size
-        pane.display = height >= _BELOW_FROM
-        pane.styles.height = _conclusion_rows(height)
-        if conclusions is None:
-            pane.set_lines([()])
-        elif pane.display:
-            key = spec("symmetry").key
-            rows = _conclusion_rows(height)
-            lines = conclusion_lines(conclusions, key, width, rows, pane.glyphs.ellipsis)
-            style = self.shell.look.style
-            pane.set_lines(
-                [tuple((text, style(role or "text")) for text, role in line) for line in lines]
-            )
+        timeline_footer.show_conclusions(self)
 
     # ── the session ──────────────────────────────────────────────────────────────────────────────
 

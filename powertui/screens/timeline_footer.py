@@ -1,5 +1,5 @@
-"""What the timeline's footer offers: of what is open or selected first, then how to move; and what
-Esc closes.
+"""The foot of the timeline: the first conclusions; what can be done now, first with what is open or
+selected, then how to move; and what Esc closes.
 """
 
 from __future__ import annotations
@@ -7,8 +7,39 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from powertui.screens import frame, spec
+from powertui.view.conclusion_line import conclusion_lines
+from powertui.widgets.lines import LinesPane
+
 if TYPE_CHECKING:
     from powertui.screens.timeline import TimelineScreen
+
+BELOW_FROM = 20  # rows from which there is room for a pane below
+_TWO_CONCLUSIONS_FROM = 34  # rows from which two conclusions stand at the foot
+
+
+def conclusion_rows(height: int) -> int:
+    """How many conclusions a window of this height has room for."""
+    return 2 if height >= _TWO_CONCLUSIONS_FROM else 1
+
+
+def show_conclusions(page: TimelineScreen) -> None:
+    """Show the first conclusions, once they are known."""
+    pane = page.query_one("#conclusion", LinesPane)
+    conclusions = frame.known_conclusions(page.session)
+    width, height = page.size
+    pane.display = height >= BELOW_FROM
+    pane.styles.height = conclusion_rows(height)
+    if conclusions is None:
+        pane.set_lines([()])
+    elif pane.display:
+        key = spec("symmetry").key
+        rows = conclusion_rows(height)
+        lines = conclusion_lines(conclusions, key, width, rows, pane.glyphs.ellipsis)
+        style = page.shell.look.style
+        pane.set_lines(
+            [tuple((text, style(role or "text")) for text, role in line) for line in lines]
+        )
 
 
 def useful(page: TimelineScreen) -> Iterable[str | tuple[str, str]]:

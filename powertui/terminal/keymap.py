@@ -431,20 +431,6 @@ def on_screen(screen: str) -> Iterator[Action]:
     yield from (action for action in ACTIONS if "*" in action.screens)
 
 
-def clashes() -> list[str]:
-    """Keys that mean two things on one screen. There must be none."""
-    out: list[str] = []
-    screens = {name for action in ACTIONS for name in action.screens if name != "*"}
-    for screen in sorted(screens):
-        titles: dict[str, str] = {}
-        for action in on_screen(screen):
-            for key in action.keys:
-                if key in titles:
-                    out.append(f"{screen}: {key} is {titles[key]} and {action.id}")
-                titles[key] = action.id
-    return out
-
-
 def markdown() -> str:
     """The key table of docs/keys.md."""
     lines = ["| key | what it does |", "| --- | --- |"]

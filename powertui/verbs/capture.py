@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING
 
 from powertui.errors import PowertuiError, SensorError, UsageError
-from powertui.verbs import common, sampling_arguments
+from powertui.verbs import sampling_arguments, screen_arguments
 
 if TYPE_CHECKING:
     from powertui.capture.messages import ProfileRequest
@@ -113,7 +113,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--after", metavar="TIME", default="5s", help="and after it (default: 5s)")
     sampling_arguments.sources(parser)
-    common.screen(parser)
+    screen_arguments.screen(parser)
 
 
 def _profiling(parser: argparse.ArgumentParser) -> None:
@@ -236,7 +236,9 @@ def _prepare(args: argparse.Namespace, opens: bool) -> None:
     names = ["powertui.report.captured", "powertui.data.conclusions.run_conclusions"]
     if opens:
         try:
-            common.display_of(args, "")  # before textual is imported: it reads its settings then
+            screen_arguments.display_of(
+                args, ""
+            )  # before textual is imported: it reads its settings then
             names = ["powertui.screens.shell", "powertui.screens.timeline"]
         except PowertuiError:
             pass  # said when it is to be opened

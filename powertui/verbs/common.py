@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from powertui.data.host_parts import HostPart, HostQuestion, HostReader
     from powertui.data.limits import MemoryLimit
     from powertui.data.model import Warn
-    from powertui.power_server import JobServer, PowerServer
-    from powertui.sampler.targets import Target
-    from powertui.terminal.launch import Display
+    from powertui.power_server import PowerServer
 
 _FORMS = ("json", "csv", "markdown")
 _WHAT_TO_READ = "what to read"  # a title that several groups of options share
@@ -267,37 +265,11 @@ def _power_login(options: argparse._ActionsContainer) -> None:
 
 def _power_servers(args: argparse.Namespace) -> tuple[tuple[str, PowerServer], ...]:
     """How the servers that `--power` names are reached, each by its address."""
-    reached = _reached_servers(args)
-    if not reached:
+    if not any(_is_server(path) for path in args.power):
         return ()
-    from powertui.sampler.prometheus_fetch import PrometheusPower
+    from powertui.verbs.power_servers import power_servers
 
-    return tuple((path, PrometheusPower(target.url, target.options)) for path, target in reached)
-
-
-def job_servers(args: argparse.Namespace) -> tuple[tuple[str, JobServer], ...]:
-    """The same servers, to be asked for jobs."""
-    from powertui.sampler.prometheus_jobs import PrometheusJobs
-
-    return tuple(
-        (path, PrometheusJobs(target.url, target.options))
-        for path, target in _reached_servers(args)
-    )
-
-
-def _reached_servers(args: argparse.Namespace) -> list[tuple[str, Target]]:
-    """The servers that `--power` names, each with its address and login."""
-    named = [path for path in args.power if _is_server(path)]
-    if not named:
-        return []
-    import os
-
-    from powertui.sampler.targets import SourceArguments, targets
-
-    login = SourceArguments(
-        sources=named, password_file=args.password_file or "", insecure=args.insecure
-    )
-    return list(zip(named, targets(login, environment=os.environ), strict=True))
+    return power_servers(args)
 
 
 def log_columns_of(args: argparse.Namespace) -> LogColumns | None:
@@ -449,70 +421,3 @@ def without(args: argparse.Namespace, option: str, *others: str) -> None:
 def form_of(args: argparse.Namespace) -> str:
     """The form that was asked for: a key of `report.writers.WRITERS`."""
     return next((form for form in _FORMS if getattr(args, form, False)), "text")
-
-
-def screen(parser: argparse.ArgumentParser) -> None:
-    """What to draw with."""
-    group = parser.add_argument_group("terminal")
-    group.add_argument(
-        "--glyphs",
-        choices=("auto", "unicode", "console", "ascii"),
-        default="auto",
-        help="characters to draw with",
-    )
-    group.add_argument(
-        "--color",
-        choices=("auto", "none", "16", "256", "true"),
-        default="auto",
-        help="colors to draw with",
-    )
-    group.add_argument(
-        "--theme",
-        choices=("dark", "light"),
-        default=None,
-        help="colors for a dark or a light background",
-    )
-    group.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
-    group.add_argument(
-        "--no-motion", action="store_true", help="do not outline where a jump has led"
-    )
-    group.add_argument("--fps", type=int, metavar="N", help="at most N frames a second")
-
-
-def picture(parser: argparse.ArgumentParser) -> None:
-    """What draws one page instead of opening the screens, and which page is in front."""
-    drawing = group(parser, "a picture instead of screens")
-    drawing.add_argument("--svg", metavar="FILE", help="draw one page as SVG and end")
-    drawing.add_argument("--force", action="store_true", help="with --svg: replace the file")
-    place = group(parser, "a place")
-    place.add_argument(
-        "--page",
-        metavar="PAGE",
-        help="this page, by its key or name, or a tool's (default: the first one)",
-    )
-    place.add_argument(
-        "--at",
-        metavar="PLACE",
-        help="open at this place: 12.5s, epoch 1 step 45-71, what y copied, or a command",
-    )
-    drawing.add_argument(
-        "--size", metavar="COLSxROWS", default="120x36", help="how large (default: 120x36)"
-    )
-
-
-def display_of(args: argparse.Namespace, instead: str) -> Display:
-    """A screen to draw on.
-
-    Raises where there can be none; `instead` says what works there. Call it before textual is
-    imported.
-    """
-    from powertui.terminal import capabilities, launch
-
-    asked = capabilities.Wishes(
-        color=None if args.color == "auto" else args.color,
-        glyphs=None if args.glyphs == "auto" else args.glyphs,
-        mouse=False if args.no_mouse else None,
-        fps=args.fps,
-        motion=False if args.no_motion else None,
-    )
-    return launch.prepare(asked, args.theme, instead)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from powertui.verbs import common
+from powertui.verbs import common, screen_arguments
 
 HELP = "open the recorded run that ships with powertui"
 USAGE = "[OPTIONS]"
@@ -23,8 +23,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--report", action="store_true", help="print the report instead of opening the screens"
     )
     parser.add_argument("--json", action="store_true", help="with --report: machine-readable")
-    common.screen(parser)
-    common.picture(parser)
+    screen_arguments.screen(parser)
+    screen_arguments.picture(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -90,7 +90,9 @@ def _job(args: argparse.Namespace) -> int:
     if args.path is not None:
         raise UsageError("--job needs no PATH: a job is found by its label on the server.")
     common.without(args, "--job", "--from", "--to", "--epoch", "--steps", "--batches", "--at")
-    servers = common.job_servers(args)
+    from powertui.verbs.power_servers import job_servers
+
+    servers = job_servers(args)
     if len(servers) != 1:
         raise UsageError(
             "--job needs the server that has the power of it, and one alone.",

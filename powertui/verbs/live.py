@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from powertui.errors import UnreadableFile, UsageError
-from powertui.verbs import common, sampling_arguments
+from powertui.verbs import common, sampling_arguments, screen_arguments
 
 if TYPE_CHECKING:
     from powertui.feed import Feed
@@ -48,7 +48,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     replay.add_argument(
         "--demo", action="store_true", help="replay the recording that ships with powertui"
     )
-    common.screen(parser)
+    screen_arguments.screen(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
     What was recorded is complete in every case, also after a hang-up.
     """
-    display = common.display_of(args, "`powertui record` samples without a screen.")
+    display = screen_arguments.display_of(args, "`powertui record` samples without a screen.")
     if args.profile_server:
         from powertui.capture import address
 

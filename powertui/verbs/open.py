@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from powertui.errors import UsageError
-from powertui.verbs import common
+from powertui.verbs import common, screen_arguments
 
 if TYPE_CHECKING:
     from powertui.data.host_parts import HostReader
@@ -38,8 +38,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     common.path(parser)
     common.more_paths(parser, "more logdirs, runs or profiles, to open together; or power logs")
     common.reading(parser)
-    common.screen(parser)
-    common.picture(parser)
+    screen_arguments.screen(parser)
+    screen_arguments.picture(parser)
 
 
 def run(args: argparse.Namespace, notice: str = "") -> int:
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace, notice: str = "") -> int:
     with transfers_shown():
         paths = common.sort_out(args)
     if args.svg is None:
-        display = common.display_of(
+        display = screen_arguments.display_of(
             args, f"`powertui report {args.path}` prints the same facts as text."
         )
         marker = display.settings.step_marker

@@ -16,7 +16,7 @@ from powertui.data import window as windows
 from powertui.data.category import MEANINGS, Category
 from powertui.data.energy import main_log, mixture
 from powertui.data.energy.measured_energy import Energy
-from powertui.data.model import PS_PER_NS, PS_PER_S, PS_PER_US, Badge, Int64s, PowerOnTrace, Trace
+from powertui.data.model import PS_PER_NS, PS_PER_S, PS_PER_US, Badge, Int64s, PowerOnTrace
 from powertui.plain import plain
 from powertui.value_types import dataclass
 from powertui.view import power_facts
@@ -33,9 +33,6 @@ _MAX_SENSORS = 2  # channels whose sensors are shown
 _MAX_NOTES = 2
 _MAX_SCALARS = 4
 _MAX_PROCESSES = 8
-# Among more events than this those of one name are not counted while somebody moves from event to
-# event.
-_MAX_COUNTED_EVENTS = 4_000_000
 
 
 def _wall_time(ps: int, grid: int) -> str:
@@ -277,47 +274,10 @@ def _event(
     window = state.window
     if window is None:
         window = (trace.span[0], trace.span[1] + 1)
-    facts.extend(_same_name(trace, name, window))
+    from powertui.view.alike_events import alike_facts  # nothing is selected in the first picture
+
+    facts.extend(ContextLine(*fact) for fact in alike_facts(trace, name, window))
     return Section("selected", tuple(facts))
-
-
-@functools.lru_cache(maxsize=8)
-def _same_name(trace: Trace, name: int, window: tuple[int, int]) -> tuple[ContextLine, ...]:
-    """All events of one name in the window, or in the profile."""
-    from powertui.data.tools import event_sets  # nothing is selected in the first picture
-
-    among = event_sets.touching(trace, *window)
-    if among > _MAX_COUNTED_EVENTS:
-        hint = f"mark a window to count them ({units.count(among)} events here)"
-        return (ContextLine("alike", hint),)
-    names = np.zeros(len(trace.names), np.bool_)
-    names[name] = True
-    events = event_sets.together(trace, *window, names)
-    if events is None or events.count < 2 or events.deviation is None:
-        return ()
-    if not events.total:
-        return (ContextLine("alike", f"{events.count:,} without length"),)
-    total = units.duration(events.total)
-    mean = units.duration(round(events.mean))
-    deviation = units.duration(round(events.deviation))
-    shortest = units.duration(events.shortest)
-    longest = units.duration(events.longest)
-    percentiles = dict(zip(event_sets.PERCENTILES, events.percentiles, strict=True))
-    median = units.duration(round(percentiles[50]))
-    nearly_all = units.duration(round(percentiles[95]))
-    # Two moments are told apart to a part of the longest event, and not to each picosecond.
-    grid_ps = units.resolution(max(events.longest, PS_PER_US))
-    first = units.instant(events.first, grid_ps)
-    last = units.instant(events.last, grid_ps)
-    return (
-        ContextLine("alike", f"{events.count:,}, in all {total}"),
-        ContextLine("average", f"{mean} ± {deviation}"),
-        ContextLine("range", f"{shortest} to {longest}"),
-        ContextLine("half", f"shorter than {median}"),
-        ContextLine("95 %", f"shorter than {nearly_all}"),
-        ContextLine("first", first),
-        ContextLine("last", last),
-    )
 
 
 def _children(model: TimelineModel, selected: Selected) -> int:

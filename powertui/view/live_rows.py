@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from powertui.data.live import ChannelKey, History, WindowEnergy
+from powertui.data.live import Board, ChannelKey, History, WindowEnergy
 from powertui.data.model import Int64s
 from powertui.data.watch import FinishedEpoch
 from powertui.feed import NS, Feed
@@ -64,6 +64,17 @@ def channel_names(histories: Mapping[ChannelKey, History]) -> dict[ChannelKey, s
 
 
 @functools.lru_cache(maxsize=_MAX_SORT_KEYS)
+def ordered_channels(board: Board) -> list[ChannelKey]:
+    """Rows of the table: outliers first, then by host and channel."""
+    outliers = board.outliers()
+    names = channel_names(board.histories)
+
+    def position(key: ChannelKey) -> tuple[float, tuple[tuple[int, str], ...]]:
+        return -abs(outliers.get(key, 0.0)), natural_sort_key(names[key])
+
+    return sorted(names, key=position)
+
+
 def natural_sort_key(name: str) -> tuple[tuple[int, str], ...]:
     """A key that puts node9 before node10."""
     key: list[tuple[int, str]] = []

@@ -6,6 +6,8 @@ bytes each time. What it stands around stays readable, because it takes the cell
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
@@ -13,6 +15,13 @@ from textual.strip import Strip
 from powertui.terminal.glyphs import Glyphs
 from powertui.value_types import dataclass
 from powertui.view.viewport import Viewport
+
+if TYPE_CHECKING:
+    from textual.timer import Timer
+
+    from powertui.widgets.time_lane import TimeLane
+    from powertui.widgets.timeline import Timeline
+    from powertui.widgets.view import TimelineView
 
 SHOWN_S = 0.6  # long enough to be found, too short to be in the way (chosen, not measured)
 
@@ -62,6 +71,39 @@ class JumpOutline:
     @property
     def _is_unicode(self) -> bool:
         return self.glyphs is not None and self.glyphs.name == "unicode"
+
+
+class ShownOutline:
+    """The outline over a timeline and its lanes, until its time is over."""
+
+    def __init__(self, view: TimelineView) -> None:
+        self._view = view
+        self._timer: Timer | None = None
+
+    def show(self, lo: int, hi: int, row: int | None) -> None:
+        """Outline this stretch. `row`: only there."""
+        if self._timer is not None:
+            self._timer.stop()
+        self._draw(None)
+        ruler = self._view.ruler
+        style = ruler.theme_colors.style("cursor")
+        self._draw(JumpOutline(lo, hi, row, style, ruler.glyphs))
+        self._timer = self._view.set_timer(SHOWN_S, self._end)
+
+    def _end(self) -> None:
+        self._timer = None
+        self._draw(None)
+
+    def _draw(self, outline: JumpOutline | None) -> None:
+        view = self._view
+        parts: list[TimeLane | Timeline] = [view.timeline]
+        if outline is None or outline.row is None:
+            # The overview is of the whole run: its columns are other moments.
+            parts += [lane for lane in view.lanes if lane is not view.overview and lane.display]
+        for part in parts:
+            if part.outline is not outline:
+                part.outline = outline
+                part.refresh()
 
 
 def _replaced(strip: Strip, at: int, text: str, style: Style) -> Strip:

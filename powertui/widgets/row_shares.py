@@ -18,6 +18,9 @@ FIRST_STRIP_SHARE = 0.29
 # In a view lower than this, strips below the first have three rows and leave as many free (chosen
 # by eye).
 _MIN_ROOMY_HEIGHT = 40
+# Where the panel is beside the tracks: rows that the first power strip gets of those it leaves.
+_HIGH_POWER_ROWS = 5
+_MIN_ROWS_FOR_HIGH_POWER = 44  # of the view: from there on 14 rows of tracks are left (looked at)
 
 
 def label_width(width: int) -> int:
@@ -49,6 +52,22 @@ def strip_heights(height: int, series: int, lanes: int) -> list[int]:
             break
         heights.append(rows)
         spare -= rows if is_roomy else 2 * rows
+    return heights
+
+
+def near_heights(
+    height: int, series: int, lanes: int, *, is_high: bool, has_findings: bool
+) -> list[int]:
+    """How many rows each power strip gets beside the tracks of a profile.
+
+    `is_high`: the panel about the view is beside the tracks and leaves its rows.
+    """
+    heights = strip_heights(height, series, lanes)
+    if heights and is_high and height >= _MIN_ROWS_FOR_HIGH_POWER:
+        heights[0] += _HIGH_POWER_ROWS
+    if has_findings and heights and heights[0] > 4:
+        # Findings come last: the power gives its row, so that no track moves a row down.
+        heights[0] -= 1
     return heights
 
 

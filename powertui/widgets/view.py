@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.timer import Timer
 from textual.widget import Widget
 
 from powertui.data.energy import marks
@@ -33,7 +32,7 @@ from powertui.widgets.row_shares import (
     MIN_TRACK_ROWS,
     far_heights,
     label_width,
-    strip_heights,
+    near_heights,
 )
 from powertui.widgets.ruler import Ruler
 from powertui.widgets.sight_pane import SightPane
@@ -44,12 +43,9 @@ from powertui.widgets.timeline import Timeline
 from powertui.widgets.value_strip import ValueStrip
 
 if TYPE_CHECKING:
-    from powertui.widgets.outline import JumpOutline
+    from powertui.widgets.outline import ShownOutline
 
 _MAX_PANEL_ROWS = 14  # of the panel about the view
-# Where the panel is beside the tracks: rows that the first power strip gets of those it leaves.
-_HIGH_POWER_ROWS = 5
-_MIN_ROWS_FOR_HIGH_POWER = 44  # of the view: from there on 14 rows of tracks are left (looked at)
 _MAX_LEGEND_ROWS = 2  # of the legend: one for devices, one for the host
 _MIN_ROWS_FOR_LEGEND = 14
 # The share of the view that a profile must cover for its tracks to get most of the rows, and for
@@ -100,7 +96,7 @@ class TimelineView(Vertical):
         # Whether free rows are used: not before the first picture, which would be drawn twice.
         self._roomy = False
         self._has_panel = True  # about the view, below the tracks
-        self._outline_timer: Timer | None = None
+        self._outline: ShownOutline | None = None  # once a jump led somewhere
 
     @property
     def power(self) -> tuple[PowerOnTrace, ...]:
@@ -130,17 +126,7 @@ class TimelineView(Vertical):
         )
 
     def compose(self) -> ComposeResult:
-        yield from self.strips
-        yield self.note
-        yield from self.values
-        yield self.ruler
-        yield self.overview
-        yield self.found
-        yield self.profiles
-        yield self.marks
-        yield self.notes
-        yield self.epochs
-        yield self.steps
+        yield from self.lanes
         with Horizontal():
             yield self.row_labels
             yield self.timeline
@@ -202,28 +188,11 @@ class TimelineView(Vertical):
 
     def outline(self, lo: int, hi: int, row: int | None = None) -> None:
         """Outline a stretch for a moment: where a jump has led. `row`: only there."""
-        from powertui.widgets.outline import SHOWN_S, JumpOutline
+        from powertui.widgets.outline import ShownOutline
 
-        if self._outline_timer is not None:
-            self._outline_timer.stop()
-            self._draw_outline(None)
-        style = self.ruler.theme_colors.style("cursor")
-        self._draw_outline(JumpOutline(lo, hi, row, style, self.ruler.glyphs))
-        self._outline_timer = self.set_timer(SHOWN_S, self._end_outline)
-
-    def _end_outline(self) -> None:
-        self._outline_timer = None
-        self._draw_outline(None)
-
-    def _draw_outline(self, outline: JumpOutline | None) -> None:
-        parts: list[TimeLane | Timeline] = [self.timeline]
-        if outline is None or outline.row is None:
-            # The overview is of the whole run: its columns are other moments.
-            parts += [lane for lane in self.lanes if lane is not self.overview and lane.display]
-        for part in parts:
-            if part.outline is not outline:
-                part.outline = outline
-                part.refresh()
+        if self._outline is None:
+            self._outline = ShownOutline(self)
+        self._outline.show(lo, hi, row)
 
     def set_pins(self, pins: tuple[int, ...]) -> None:
         """Moments to which a person tied an edge of the power."""
@@ -368,12 +337,13 @@ class TimelineView(Vertical):
     def _near_heights(self, lane_rows: int) -> tuple[list[int], list[int]]:
         """Rows of the power strips and of the other strips beside the tracks of a profile."""
         height = self.size.height
-        heights = strip_heights(height, self._power_count, lane_rows)
-        if heights and not self._has_panel and height >= _MIN_ROWS_FOR_HIGH_POWER:
-            heights[0] += _HIGH_POWER_ROWS
-        if self.found.display and heights and heights[0] > 4:
-            # Findings come last: the power gives its row, so that no track moves a row down.
-            heights[0] -= 1
+        heights = near_heights(
+            height,
+            self._power_count,
+            lane_rows,
+            is_high=not self._has_panel,
+            has_findings=self.found.display,
+        )
         if not self._picked:
             return heights, []
         spare = height - 3 - lane_rows - MIN_TIMELINE_ROWS - sum(heights)

@@ -1,5 +1,5 @@
 """docs/architecture.md names every file of the program, in its own folder, and none that is not
-there.
+there; and each file is short enough to be read at once.
 """
 
 from __future__ import annotations
@@ -9,6 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+MAX_LINES = 450  # of a file: what a person reads in one sitting (chosen)
+# Files that may be longer, each with the reason.
+LONGER = {
+    "powertui/data/formats/xplane_tables.py": "one pass over tables that refer to each other",
+}
 _WORD = re.compile(r"\b[a-z][a-z0-9_]*\b|\b__[a-z]+__\b")
 
 
@@ -79,3 +84,13 @@ powertui/
     assert "opened" in told["powertui/data"]
     assert {"ground", "trace"} <= told["powertui/data/model"]
     assert "rows" in told["powertui/view"]
+
+
+def test_a_file_holds_one_idea_in_450_lines() -> None:
+    longer = {}
+    for path in sorted((ROOT / "powertui").rglob("*.py")):
+        lines = len(path.read_text(encoding="utf-8").splitlines())
+        if lines > MAX_LINES:
+            longer[path.relative_to(ROOT).as_posix()] = lines
+    unexpected = {name: lines for name, lines in longer.items() if name not in LONGER}
+    assert unexpected == {}, "divide them by idea: see docs/architecture.md"

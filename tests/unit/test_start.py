@@ -185,8 +185,8 @@ COMMANDS = {
     "report RUN --json": (340, 132),  # where lines end, and when a training began
     # those, what a server of power is asked, and what logs alone come to
     "energy DEMO": (320, 189),
-    # one more, which tells what ops of XLA cost
-    "demo --report": (385, 178),
+    # one more, which tells what ops of XLA cost, and the arguments about screens
+    "demo --report": (386, 178),
 }
 
 

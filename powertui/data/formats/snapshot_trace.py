@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
 from powertui import units
-from powertui.data.formats import snapshot_records, stat_columns
+from powertui.data.formats import snapshot_records
 from powertui.data.formats.builder import LineEvents, TraceBuilder
 from powertui.data.formats.json_stats import PairNames, clean
 from powertui.data.formats.json_times import clock_of
@@ -18,7 +18,6 @@ from powertui.data.formats.registry import Progress
 from powertui.data.formats.snapshot_records import (
     ALLOC,
     FREE,
-    FREE_REQUESTED,
     OOM,
     SEGMENT_ALLOC,
     SEGMENT_FREE,
@@ -29,6 +28,7 @@ from powertui.data.formats.snapshot_records import (
     SnapshotRecords,
     columns_of_blocks,
 )
+from powertui.data.formats.snapshot_stats import EventStats
 from powertui.data.formats.source import OpenedFile
 from powertui.data.formats.user_line import user_line
 from powertui.data.formats.xplane_allocations import counters_of_log
@@ -38,11 +38,8 @@ from powertui.data.model import (
     Floats,
     Int32s,
     Int64s,
-    Stat,
-    StatColumn,
     Trace,
     UInt8s,
-    UInt64s,
 )
 from powertui.data.model.allocations import AllocationTexts, AllocatorLog, MemorySegments
 from powertui.errors import UnreadableFile
@@ -51,7 +48,6 @@ from powertui.named_tuples import NamedTuple
 _MAX_DEVICES = 1000  # no machine has more
 _MEMORY_TIMES = 4  # bytes of memory for each byte of a snapshot: 3.97 of the shortest records
 _MAX_OOM = 20  # that are told one by one
-_MAX_STACK_FRAMES = 60  # of a stack that is shown
 # The lines of a device, and the actions on each.
 _LINES = (
     ("allocations", (ALLOC,)),
@@ -76,56 +72,6 @@ def load(source: OpenedFile, progress: Progress, format: str) -> Trace:
             hint="Write one with torch.cuda.memory._dump_snapshot.",
         )
     return _Assembly(source, records, segments, devices, format).trace()
-
-
-class _EventStats:
-    """What the snapshot says of each event (model.StatSource).
-
-    Address and size of what was allocated and given back are those of the logs: a long snapshot
-    has no room for them twice.
-    """
-
-    def __init__(self, records: SnapshotRecords) -> None:
-        self._records = records
-        self.logs: Sequence[AllocatorLog] = ()
-        action = np.frombuffer(records.action, np.uint8)
-        self._other_rows = np.flatnonzero(~np.isin(action, (ALLOC, FREE, FREE_REQUESTED)))
-        self._other_sizes = np.frombuffer(records.size, np.int64)[self._other_rows]
-        self._other_addresses = np.frombuffer(records.address, np.int64)[self._other_rows]
-
-    def _memory(self, row: int) -> tuple[int, int] | None:
-        """(bytes, address) of an event; None where no log holds it."""
-        place = int(np.searchsorted(self._other_rows, row))
-        if place < len(self._other_rows) and self._other_rows[place] == row:
-            return int(self._other_sizes[place]), int(self._other_addresses[place])
-        for log in self.logs:
-            found = np.flatnonzero(log.order == row)
-            if len(found):
-                return int(log.size[found[0]]), int(log.address[found[0]])
-        return None
-
-    def event_stats(self, position: int) -> tuple[Stat, ...]:
-        """Bytes, address and the stack of calls."""
-        records = self._records
-        row = position - 1
-        if not 0 <= row < len(records.action):
-            return ()
-        stats = []
-        memory = self._memory(row)
-        if memory is not None:
-            size, address = memory
-            stats.append(Stat("bytes", size, "int64"))
-            stats.append(Stat("address", hex(address & (1 << 64) - 1), "str"))
-        number = records.stack[row]
-        if number >= 0:
-            frames = [records.frames[frame] for frame in records.stacks[number]]
-            calls = [clean(f"{f.file}:{f.line} {f.function}") for f in frames[:_MAX_STACK_FRAMES]]
-            stats.append(Stat("stack", "\n".join(calls), "str"))
-        return tuple(stats)
-
-    def columns(self, positions: UInt64s, names: Sequence[str]) -> dict[str, StatColumn]:
-        """None of the stats that others ask for in bulk."""
-        return {name: stat_columns.absent(len(positions)) for name in names}
 
 
 class _Device(NamedTuple):
@@ -181,7 +127,7 @@ class _Assembly:
             builder.findings.add("the snapshot has no times: events are drawn one µs apart")
         builder.findings.add("records with impossible sizes were left out", "", records.damaged)
         names = PairNames()
-        stats = _EventStats(records)
+        stats = EventStats(records)
         code_of_stack = [names.index(line, line) for line in map(_or_unknown, self._lines)]
         code_of_stack.append(names.index("no stack recorded", "no stack recorded"))
         codes = np.array(code_of_stack, np.uint32)

@@ -19,7 +19,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import field
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -27,9 +27,9 @@ from powertui.data import elsewhere, wire
 from powertui.data.formats import tfevents_columns, tfevents_records
 from powertui.data.formats.filenames import MARKERS_FOLDER, split_events
 from powertui.data.formats.source import GZIP, open_file
+from powertui.data.formats.tfevents_columns import TagColumns
 from powertui.data.limits import HINT, MACHINE, MemoryLimit
 from powertui.data.model import Floats, Int64s, ScalarSeries, Warn
-from powertui.data.packed import GrowingColumn
 from powertui.data.wire import schemas
 from powertui.errors import UnreadableFile
 from powertui.named_tuples import NamedTuple
@@ -122,38 +122,6 @@ class Scalar(NamedTuple):
     value: float
 
 
-class _Points:
-    """The columns of one tag as they come, window by window."""
-
-    def __init__(self) -> None:
-        self._window: list[tuple[Int64s, Int64s, Int64s, Floats]] = []
-        self._steps = GrowingColumn(np.int64)
-        self._walls = GrowingColumn(np.int64)
-        self._values = GrowingColumn(np.float64)
-
-    def add(self, row: Int64s, step: Int64s, wall: Int64s, value: Floats) -> None:
-        """Rows of the window that is read; they may come in several groups."""
-        self._window.append((row, step, wall, value))
-
-    def settle(self) -> None:
-        """Put the window's groups in the order of its records."""
-        if not self._window:
-            return
-        columns = self._window[0][1:]
-        if len(self._window) > 1:
-            rows, *rest = [np.concatenate(column) for column in zip(*self._window, strict=True)]
-            order = np.argsort(rows, kind="stable")
-            columns = (rest[0][order], rest[1][order], rest[2][order])
-        for growing, column in zip((self._steps, self._walls, self._values), columns, strict=True):
-            growing.add(column)
-        self._window.clear()
-
-    def columns(self) -> tuple[Int64s, Int64s, Floats]:
-        """All so far, packed: steps, wall times, values."""
-        columns = (self._steps.column(), self._walls.column(), self._values.column())
-        return cast("tuple[Int64s, Int64s, Floats]", columns)  # the series takes them as they are
-
-
 @dataclass
 class Tail:
     """Follows one growing tfevents file.
@@ -170,7 +138,7 @@ class Tail:
     _size: int = 0
     _identity: tuple[int, int] | None = None
     _dead: bool = False
-    _scalars: dict[str, _Points] = field(default_factory=dict)
+    _scalars: dict[str, TagColumns] = field(default_factory=dict)
     _plugins: dict[str, str] = field(default_factory=dict)
     _walls: dict[str, int] = field(default_factory=dict)
     _batches: list[tuple[int, int]] = field(default_factory=list)
@@ -329,7 +297,7 @@ class Tail:
     def _add_points(
         self, tag: str, row: Int64s, step: Int64s, wall_ns: Int64s, value: Floats
     ) -> None:
-        self._scalars.setdefault(tag, _Points()).add(row, step, wall_ns, value)
+        self._scalars.setdefault(tag, TagColumns()).add(row, step, wall_ns, value)
         self._points += len(row)
 
     def _count(self, cause: str, where: str) -> None:

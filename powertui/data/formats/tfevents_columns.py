@@ -7,11 +7,13 @@ tensors of another form, malformed records) is reported by its row, for protobuf
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 
 from powertui.data import wire
 from powertui.data.model import NS_PER_S, Bools, Floats, Int64s
+from powertui.data.packed import GrowingColumn
 from powertui.data.wire import FIXED32, FIXED64, LEN, VARINT
 from powertui.named_tuples import NamedTuple
 
@@ -31,6 +33,38 @@ class ScalarColumns(NamedTuple):
     wall_ns: Int64s
     value: Floats
     bare: Bools  # rows that name no plugin: the one that an earlier record of the tag named holds
+
+
+class TagColumns:
+    """The columns of one tag as they come, window by window."""
+
+    def __init__(self) -> None:
+        self._window: list[tuple[Int64s, Int64s, Int64s, Floats]] = []
+        self._steps = GrowingColumn(np.int64)
+        self._walls = GrowingColumn(np.int64)
+        self._values = GrowingColumn(np.float64)
+
+    def add(self, row: Int64s, step: Int64s, wall: Int64s, value: Floats) -> None:
+        """Rows of the window that is read; they may come in several groups."""
+        self._window.append((row, step, wall, value))
+
+    def settle(self) -> None:
+        """Put the window's groups in the order of its records."""
+        if not self._window:
+            return
+        columns = self._window[0][1:]
+        if len(self._window) > 1:
+            rows, *rest = [np.concatenate(column) for column in zip(*self._window, strict=True)]
+            order = np.argsort(rows, kind="stable")
+            columns = (rest[0][order], rest[1][order], rest[2][order])
+        for growing, column in zip((self._steps, self._walls, self._values), columns, strict=True):
+            growing.add(column)
+        self._window.clear()
+
+    def columns(self) -> tuple[Int64s, Int64s, Floats]:
+        """All so far, packed: steps, wall times, values."""
+        columns = (self._steps.column(), self._walls.column(), self._values.column())
+        return cast("tuple[Int64s, Int64s, Floats]", columns)  # the series takes them as they are
 
 
 class WindowRecords(NamedTuple):

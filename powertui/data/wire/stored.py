@@ -39,6 +39,14 @@ class FileState(NamedTuple):
         """From what the file system says."""
         return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
+    @classmethod
+    def at(cls, path: str) -> FileState | None:
+        """The state of the file at this path; None where none can be looked at."""
+        try:
+            return cls.from_status(Path(path).stat())
+        except OSError:
+            return None
+
 
 class Stored:
     """Random access to `size` bytes: of an open file, or of memory."""

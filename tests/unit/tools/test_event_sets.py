@@ -16,7 +16,7 @@ from powertui.data.model import TrackKind
 from powertui.data.opened import Opened
 from powertui.data.tools import event_sets, registry
 from powertui.data.tools.registry import Question
-from powertui.view import context
+from powertui.view.alike_events import alike_facts
 from tests import answers
 from tests.synthetic import traces
 
@@ -129,7 +129,7 @@ def test_the_pane_beside_the_timeline_tells_of_the_selected_events_set() -> None
         }
     )
     names = {trace.names.full(i): i for i in range(len(trace.names))}
-    told = {fact.name: fact.value for fact in context._same_name(trace, names["a"], (0, 10 * ms))}
+    told = dict(alike_facts(trace, names["a"], (0, 10 * ms)))
     assert told == {
         "alike": "2, in all 4 ms",
         "average": "2 ms ± 1.414 ms",
@@ -139,10 +139,8 @@ def test_the_pane_beside_the_timeline_tells_of_the_selected_events_set() -> None
         "first": "0.000000s",
         "last": "0.002000s",
     }
-    assert [fact.value for fact in context._same_name(trace, names["b"], (0, 10 * ms))] == [
-        "2 without length"
-    ]
-    assert context._same_name(trace, names["a"], (0, ms)) == ()  # one alone is no set
+    assert alike_facts(trace, names["b"], (0, 10 * ms)) == (("alike", "2 without length"),)
+    assert alike_facts(trace, names["a"], (0, ms)) == ()  # one alone is no set
 
 
 def test_a_window_can_be_named(capsys: pytest.CaptureFixture[str]) -> None:
