@@ -96,7 +96,8 @@ def _page(written: str, job: JobPower, energy: JobEnergy, form: str, unit: str) 
     left_out = dict.fromkeys(
         part.left_out.removeprefix(f"{part.machine}: ") for part in energy.machines
     )
-    lines += [style.line(words) for words in list(left_out)[:_MAX_SUM_SENTENCES] if words]
+    counted = [words for words in left_out if words][:_MAX_SUM_SENTENCES]
+    lines += [style.line(f"Counted: {words}.") for words in counted]
     rows = [_row(machine, unit) for machine in energy.machines[:_MAX_TABLE_ROWS]]
     lines += style.head(2, "Machines") if len(rows) > 1 else [""]
     lines += style.table(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from powertui.errors import NotSupported, UnreadableFile
 from powertui.named_tuples import NamedTuple
@@ -75,13 +75,17 @@ def _energy(lines: Sequence[str], job: str) -> SlurmEnergy | None:
     mine = [row for row in rows if row["jobid"].partition(".")[0] == job]
     if not mine:
         return None
-    counted = joules_by_step(
-        "\n".join(f"{row['jobid']}|{row.get('consumedenergyraw', '')}" for row in mine)
-    )
-    # The row of the job itself has no step in its name.
-    steps = {name: joules for name, joules in counted.items() if name != job}
+    # The row of the job itself has no step in its name; its number may be that of a step.
+    of_job = _counted(row for row in mine if row["jobid"] == job).get(job)
+    steps = _counted(row for row in mine if row["jobid"] != job)
     whole = next((row for row in mine if row["jobid"] == job), mine[0])
-    return _judged(counted.get(job), steps, whole)
+    return _judged(of_job, steps, whole)
+
+
+def _counted(rows: Iterable[Mapping[str, str]]) -> dict[str, int]:
+    """The joules of rows that have some, by the name after the point."""
+    written = (f"{row['jobid']}|{row.get('consumedenergyraw', '')}" for row in rows)
+    return joules_by_step("\n".join(written))
 
 
 def _judged(of_job: int | None, steps: Mapping[str, int], whole: Mapping[str, str]) -> SlurmEnergy:
@@ -93,21 +97,41 @@ def _judged(of_job: int | None, steps: Mapping[str, int], whole: Mapping[str, st
         "Slurm counts whole nodes: other jobs on them are in it unless this one had them alone.",
         "Its accounting does not say what its plugin reads: RAPL lacks GPUs, fans and supplies.",
     ]
-    step, joules = "", of_job
-    total = sum(steps.values())
-    if steps and (joules is None or (len(steps) > 1 and _are_near(joules, total))):
+    covering = _covering_step(steps, whole)
+    step, joules = covering, steps.get(covering, of_job)
+    if of_job is None and not covering:
         step = leading_step(steps)
-        if joules is not None:
-            faults.append(
-                f"Its figure for the job, {joules} J, is the sum of steps that overlap: the step "
-                f"{plain(step, 40)} is shown."
-            )
         joules = steps[step]
-        if step != "extern":
-            faults.append("No step covers the whole job: the largest is shown.")
+        faults.append("No step covers the whole job: the largest is shown.")
+    elif covering and of_job is not None and not _are_near(of_job, steps[covering]):
+        faults.append(
+            f"Its figure for the job, {of_job} J, is a sum of steps: those at the same time count "
+            "a node twice, and what ran outside of them is missing. "
+            f"The step {covering} covers the whole job and is shown."
+        )
+    elif not covering and _sums_steps(of_job, steps):
+        faults.append(
+            "That is a sum of steps: those at the same time count a node twice, and what ran "
+            "outside of them is missing."
+        )
     assert joules is not None
     faults += _doubts(joules, whole)
     return SlurmEnergy(joules, step, tuple(faults))
+
+
+def _covering_step(steps: Mapping[str, int], whole: Mapping[str, str]) -> str:
+    """The step that is of all nodes for as long as the job ran; "" where there is none."""
+    if "extern" in steps:
+        return "extern"
+    # Where a site has no `extern` (PrologFlags without Contain), `batch` is of the first node.
+    return "batch" if "batch" in steps and _number(whole.get("nnodes")) == 1 else ""
+
+
+def _sums_steps(of_job: int | None, steps: Mapping[str, int]) -> bool:
+    """Whether the figure of the job is made of its steps: of all, or of those of srun (22.05)."""
+    of_srun = sum(joules for step, joules in steps.items() if step not in ("batch", "extern"))
+    sums = (of_srun, sum(steps.values()))
+    return of_job is not None and any(total and _are_near(of_job, total) for total in sums)
 
 
 def _are_near(joules: int, total: int) -> bool:

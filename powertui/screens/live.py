@@ -41,7 +41,6 @@ _MAX_GROWN_S = 600  # the chart grows with the history up to here; a person zoom
 _MAX_LOG_LINES = 200  # events that are kept; only the last few are in sight
 # A sum is added when a tick has nearly passed since the last one: rows arrive one after another.
 _MIN_SUM_INTERVAL_SHARE = 0.75
-_HOLD_INTERVALS = 3  # a reading is drawn for so many intervals; after that there is a gap
 _USEFUL_WITHOUT_MAP = (
     *("live-zoom-in", "live-zoom-out", "live-back", "live-forward"),
     *("live-pause", "live-now", "live-whole", "live-up"),
@@ -251,9 +250,10 @@ class LiveScreen(BaseScreen):
         """The chart of a channel in so many columns and rows."""
         glyphs = glyph_sets.get(self.shell.capabilities.glyphs)
         now = feed.now_ns()
-        hold = int(max(feed.interval_s * _HOLD_INTERVALS, 1.0) * NS)
+        is_sum = history.key == _SUM
+        hold_ns = live_rows.sum_held_ns(feed) if is_sum else live_rows.held_ns(feed, history.key)
         moments = self._moments(feed, now)
-        return chart(history, self.view, now, hold, size, glyphs, moments)
+        return chart(history, self.view, now, hold_ns, size, glyphs, moments)
 
     def _moments(self, feed: Feed, now: int) -> list[tuple[int, str]]:
         """Moments (ns) that are named on the chart: marks, their ends, and ends of epochs."""

@@ -184,13 +184,27 @@ def _curve(
 
 def recent_envelope(feed: Feed, history: History, edges: Int64s) -> Envelope:
     """What a channel drew between these edges; a reading holds while the next may still come."""
-    first_ns = int(edges[0])
-    cell_ns = int(edges[1]) - first_ns
-    part = history.pieces(first_ns - cell_ns, int(edges[-1]))
-    hold_s = max(_HELD_INTERVALS * feed.interval_s, _MIN_HELD_S)
-    return curve.envelope(
-        part.since, part.low, edges, int(hold_s * NS), high=part.high, until=part.until
-    )
+    hold_ns = held_ns(feed, history.key)
+    part = history.pieces(int(edges[0]) - hold_ns, int(edges[-1]))
+    return curve.envelope(part.since, part.low, edges, hold_ns, high=part.high, until=part.until)
+
+
+def held_ns(feed: Feed, key: ChannelKey) -> int:
+    """How long a reading of a channel holds where none follows."""
+    held_s = max(_HELD_INTERVALS * feed.interval_s, _MIN_HELD_S)
+    # A server that is scraped every 15 s has a rhythm of its own, and a hole only beyond that.
+    if (health := feed.healths.get(key)) is not None:
+        held_s = max(held_s, health.longest_bridge)
+    return int(held_s * NS)
+
+
+def sum_held_ns(feed: Feed) -> int:
+    """The same for the sum of all, whose readings are as far apart as those of the slowest source.
+
+    One channel stands for its source: a fleet has thousands of them.
+    """
+    key_by_source = {key.source: key for key in feed.board.histories}
+    return max((held_ns(feed, key) for key in key_by_source.values()), default=NS)
 
 
 def waiting(away: Mapping[str, str], room: int, columns: int) -> list[RoleLine]:

@@ -121,7 +121,7 @@ def _machine_energy(
         end_half=sum(part.end_half for part in parts),
         badge=worst_badge([Badge.MEASURED, *(part.badge for part in parts)]),
         reason=reason,
-        left_out=picked.text,
+        left_out=picked.text if len(series) > 1 else "",
     )
 
 

@@ -18,7 +18,7 @@ def energy(tmp_path: Path, *rows: str, job: str = "42"):
     return read_sacct(str(file), job)
 
 
-def test_the_figure_of_the_job_is_taken_where_it_is_no_sum_of_overlapping_steps(tmp_path):
+def test_the_step_of_all_nodes_is_taken_and_nothing_is_said_where_the_job_agrees(tmp_path):
     found = energy(
         tmp_path,
         "42|COMPLETED|3600|2|n[1-2]|2000000",
@@ -26,7 +26,7 @@ def test_the_figure_of_the_job_is_taken_where_it_is_no_sum_of_overlapping_steps(
         "42.extern|COMPLETED|3600|2|n[1-2]|2000000",
         "43|COMPLETED|3600|2|n[1-2]|5",
     )
-    assert (found.joules, found.step) == (2_000_000, "")
+    assert (found.joules, found.step) == (2_000_000, "extern")
     assert found.faults[0].startswith("Slurm counts whole nodes")
     assert len(found.faults) == 2
 
@@ -40,7 +40,40 @@ def test_a_sum_of_overlapping_steps_is_named_and_the_step_of_all_nodes_taken(tmp
         "42.0|COMPLETED|3500|1|n1|990000",
     )
     assert (found.joules, found.step) == (2_000_000, "extern")
-    assert any("3980000 J, is the sum of steps that overlap" in fault for fault in found.faults)
+    assert any("3980000 J, is a sum of steps" in fault for fault in found.faults)
+
+
+# What slurm 22.05 wrote of three jobs whose node drew 26.65, 11.29 and 30.34 kJ by its own meter.
+REAL = {
+    "1": (
+        "1|COMPLETED|90|1|vm|26654",
+        "1.batch|COMPLETED|90|1|vm|26745",
+        "1.0|COMPLETED|60|1|vm|17248",
+        "1.1|COMPLETED|30|1|vm|9406",
+    ),
+    "2": ("2|CANCELLED by 0|38|1|vm|", "2.batch|CANCELLED|38|1|vm|11220"),
+    "3": (
+        "3|COMPLETED|101|1|vm|24032",
+        "3.batch|COMPLETED|101|1|vm|30038",
+        "3.0|COMPLETED|40|1|vm|12016",
+        "3.1|COMPLETED|40|1|vm|12016",
+    ),
+}
+
+
+@pytest.mark.parametrize(("job", "joules"), [("1", 26_745), ("2", 11_220), ("3", 30_038)])
+def test_on_a_single_node_the_batch_step_stands_for_the_job(tmp_path, job, joules):
+    found = energy(tmp_path, *REAL[job], job=job)
+    assert (found.joules, found.step) == (joules, "batch")
+    is_doubted = any("24032 J, is a sum of steps" in fault for fault in found.faults)
+    assert is_doubted == (job == "3")
+
+
+def test_a_sum_of_steps_is_named_where_no_step_covers_the_job(tmp_path):
+    rows = (row.replace("|1|vm|", "|2|n[1-2]|") for row in REAL["3"])
+    found = energy(tmp_path, *rows, job="3")
+    assert (found.joules, found.step) == (24_032, "")
+    assert any(fault.startswith("That is a sum of steps") for fault in found.faults)
 
 
 @pytest.mark.parametrize("count", ["", "0", "18446744073709551614", "4294967294"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -283,6 +285,21 @@ def test_what_a_channel_is_held_to_is_a_line_above_its_curve_up_to_now(glyphs: G
     assert [text(line) for line in drawn()] == plain_chart, (
         "one that is far away, or taken back, is not drawn"
     )
+
+
+def test_readings_of_a_slow_rhythm_hold_until_the_next_and_no_longer_than_three() -> None:
+    every_5_s = replace(
+        series("gpu", [300.0] * 20), times=np.r_[0:50:5, 90:140:5].astype(np.int64) * NS
+    )
+    feed = played(every_5_s)
+    feed.interval_s = 1.0  # a server is asked every second, and scraped every five
+    (history,) = feed.board.histories.values()
+    edges = ZERO + np.arange(136, dtype=np.int64) * NS
+    known = live_rows.recent_envelope(feed, history, edges).known
+    assert known[:46].all()
+    assert known[90:].all()
+    assert not known[61:90].any(), "a real hole stays one"
+    assert live_rows.sum_held_ns(feed) == live_rows.held_ns(feed, history.key) == 15 * NS
 
 
 def test_a_chart_without_room_is_not_drawn() -> None:

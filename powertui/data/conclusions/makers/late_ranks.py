@@ -46,7 +46,9 @@ def _late_conclusion(
         words = f"{name} comes to collectives {by} after the other ranks on average"
         words += f", last in {times_last:,} of {total:,}"
     else:
-        words = f"{name} comes to {rank.calls:,} of {total:,} collectives {by} after the other ranks"
+        words = (
+            f"{name} comes to {rank.calls:,} of {total:,} collectives {by} after the other ranks"
+        )
     waited = units.duration(round(late.caused_s(rank) * PS_PER_S), 3)
     words += f": together these waited {waited} for it"
     joules = late.caused_joules(rank)
