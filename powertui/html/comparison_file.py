@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from powertui import units
 from powertui.data.compare import causes as cause_accounts
-from powertui.data.compare.amounts import both_names, change, in_unit, signed
+from powertui.data.compare.amounts import change, in_unit, row_names, signed, unmatched_names
 from powertui.data.compare.causes import Cause
 from powertui.data.compare.comparison import ComparedSide, Comparison, compare
 from powertui.data.compare.figure import ComparedFigure, Family
@@ -127,10 +127,10 @@ def _waterfall(causes: Sequence[Cause], account: str) -> Markup | None:
         return None
     bars = difference_bars.waterfall_bars(rows, difference_bars.waterfall_scale(rows))
     cells: list[list[str]] = []
-    for cause, bar in zip(rows, bars[:-1], strict=True):
+    for name, cause, bar in zip(row_names(rows), rows, bars[:-1], strict=True):
         share = "" if cause.share is None else units.percent(cause.share)
         seconds, joules = signed(cause.seconds, "s"), signed(cause.joules, "J")
-        cells.append([both_names(cause.name, cause.name_b), bar, seconds, share, joules])
+        cells.append([name, bar, seconds, share, joules])
     seconds = signed(sum(cause.seconds for cause in rows), "s")
     joules = signed(compare_page.joules_together(rows), "J")
     cells.append(["together", bars[-1], seconds, "", joules])
@@ -142,10 +142,10 @@ def _family(family: FamilyRows) -> Markup:
     """Figures with their intervals drawn on one scale."""
     scale = difference_bars.interval_scale(family.rows)
     cells: list[list[str]] = []
-    for figure in family.rows:
+    for name, figure in zip(row_names(family.rows), family.rows, strict=True):
         cells.append(
             [
-                both_names(figure.name, figure.name_b),
+                name,
                 in_unit(figure.a, figure.unit),
                 in_unit(figure.b, figure.unit),
                 signed(figure.difference, figure.unit),
@@ -175,9 +175,10 @@ def _unmatched(rows: Iterable[Unmatched], label: str) -> Markup | None:
     ordered = compare_page.largest_first(rows)
     if not ordered:
         return None
+    shown = ordered[: compare_page.MAX_ROWS]
     cells = []
-    for row in ordered[: compare_page.MAX_ROWS]:
-        cells.append([row.family.value, short(row.name), in_unit(row.value, row.unit)])
+    for name, row in zip(unmatched_names(shown), shown, strict=True):
+        cells.append([row.family.value, name, in_unit(row.value, row.unit)])
     title = f"{label}: {len(ordered):,} without a counterpart"
     left_out = len(ordered) - len(cells)
     return rows_section(title, ("of", "name", "value"), cells, numbers=(2,), left_out=left_out)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from powertui.data.compare.amounts import signed, signed_percent
+from powertui.data.compare.amounts import row_names, signed, signed_percent
 from powertui.data.compare.causes import Cause
 from powertui.data.compare.figure import ComparedFigure
 from powertui.report import text
@@ -22,10 +22,11 @@ def waterfall_lines(causes: Sequence[Cause]) -> list[str]:
         sums.append(sums[-1] + cause.seconds)
     cells = _Cells(min(sums), max(sums))
     lines = []
+    names = row_names(causes)
     for number, cause in enumerate(causes):
         sign = "+" if cause.seconds >= 0 else "-"
         bar = cells.drawn(sums[number], sums[number + 1], sign)
-        lines.append(_line(cause.name, bar, signed(cause.seconds, "s")))
+        lines.append(_line(names[number], bar, signed(cause.seconds, "s")))
     total = sums[-1]
     bar = cells.drawn(0.0, total, "+" if total >= 0 else "-")
     return [*lines, _line("together", bar, signed(total, "s"))]
@@ -35,12 +36,12 @@ def interval_lines(figures: Sequence[ComparedFigure]) -> list[str]:
     """Each difference (`o`) with its interval (`-`) on one scale, as a share of A."""
     rows = []
     ends = [0.0]
-    for figure in figures:
+    for name, figure in zip(row_names(figures), figures, strict=True):
         lo, hi = figure.judgement.lo, figure.judgement.hi
         if not figure.a or figure.difference is None or lo is None or hi is None:
             continue
         shares = tuple(_cut(value / abs(figure.a)) for value in (lo, figure.difference, hi))
-        rows.append((figure.name, shares))
+        rows.append((name, shares))
         ends += shares
     cells = _Cells(min(ends), max(ends))
     lines = []

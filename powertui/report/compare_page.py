@@ -6,7 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from powertui import units
 from powertui.data.compare import causes as cause_accounts
-from powertui.data.compare.amounts import both_names, cut, in_unit, ratio, signed
+from powertui.data.compare.amounts import (
+    cut,
+    in_unit,
+    ratio,
+    row_names,
+    signed,
+    unmatched_names,
+)
 from powertui.data.compare.causes import Cause
 from powertui.data.compare.comparison import ComparedSide, Comparison, ConclusionChange
 from powertui.data.compare.figure import ComparedFigure, Family
@@ -104,15 +111,18 @@ def _figures(style: Style, figures: Sequence[ComparedFigure]) -> list[str]:
     for family in families(figures):
         lines += style.head(2, family.title)
         lines += _fenced(style, compare_charts.interval_lines(family.rows))
-        lines += style.table(_HEADERS, map(_cells, family.rows), range(1, 6))
+        rows = []
+        for name, figure in zip(row_names(family.rows), family.rows, strict=True):
+            rows.append([name, *_cells(figure)])
+        lines += style.table(_HEADERS, rows, range(1, 6))
         lines += _left_out(style, family.left_out)
     return lines
 
 
 def _cells(figure: ComparedFigure) -> list[str]:
+    """All but the name."""
     unit = figure.unit
     return [
-        both_names(figure.name, figure.name_b),
         in_unit(figure.a, unit),
         in_unit(figure.b, unit),
         signed(figure.difference, unit),
@@ -136,7 +146,9 @@ def _causes(style: Style, causes: Sequence[Cause], account: str) -> list[str]:
     rows = [cause for cause in causes if cause.account == account]
     if not rows:
         return []
-    cells = [_cause_cells(cause) for cause in rows]
+    cells = []
+    for name, cause in zip(row_names(rows), rows, strict=True):
+        cells.append([name, *_cause_cells(cause)])
     total_s = sum(cause.seconds for cause in rows)
     total_j = joules_together(rows)
     cells.append(["together", signed(total_s, "s"), "", signed(total_j, "J")])
@@ -167,8 +179,7 @@ def joules_together(causes: Sequence[Cause]) -> float | None:
 
 def _cause_cells(cause: Cause) -> list[str]:
     share = "" if cause.share is None else units.percent(cause.share)
-    name = both_names(cause.name, cause.name_b)
-    return [name, signed(cause.seconds, "s"), share, signed(cause.joules, "J")]
+    return [signed(cause.seconds, "s"), share, signed(cause.joules, "J")]
 
 
 def _conclusions(style: Style, comparison: Comparison) -> list[str]:
@@ -191,9 +202,10 @@ def _unmatched(style: Style, rows: Sequence[Unmatched], label: str) -> list[str]
     timed = largest_first(rows)
     if not timed:
         return []
+    shown = timed[:MAX_ROWS]
     cells = []
-    for row in timed[:MAX_ROWS]:
-        cells.append([row.family.value, short(row.name), in_unit(row.value, row.unit)])
+    for name, row in zip(unmatched_names(shown), shown, strict=True):
+        cells.append([row.family.value, name, in_unit(row.value, row.unit)])
     return [
         *style.head(2, f"{label}: {len(timed):,} without a counterpart"),
         *style.table(("of", "name", "value"), cells, (2,)),

@@ -157,10 +157,10 @@ class CompareScreen(ToolScreen, inherit_bindings=False):
         return result.notes[:1] if is_small else result.notes
 
     def useful(self) -> Iterable[str | tuple[str, str] | Hint]:
-        if self.table.place is not None:
-            yield "row-show", "show it in the timeline"
         if self.result is not None and len(self.result.tables) > 1:
             yield "table-next", "next table"
+        if self.table.place is not None:
+            yield "row-show", "show in timeline"
         yield "pair", "two timelines"
         yield "compare", "compare with another"
         yield "table-sort", "sort"

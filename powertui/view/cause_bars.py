@@ -9,7 +9,7 @@ from itertools import zip_longest
 from powertui.data.table import Result, Table
 from powertui.plain import plain, width
 from powertui.terminal.glyphs import Glyphs
-from powertui.view import truncation
+from powertui.view import readable_names
 from powertui.view.overview_lines import LinePieces
 
 _MIN_LINES = 4  # a heading and three parts: below that they say nothing
@@ -17,7 +17,7 @@ _SECONDS = "seconds_s"  # the column of the tables of causes
 _TABLES = ("causes_by_category", "causes_by_op")
 _MIN_SIDE_CELLS = 60  # of two accounts beside each other
 _NAME_CELLS = 32
-_LONGEST_NAME_LETTERS = 200
+_LONGEST_NAME_LETTERS = 2_000  # functors of C++ are hundreds of letters behind
 _GAP_CELLS = 6  # before and behind a name, at zero, before a figure and beside another account
 _MIN_HALF_CELLS = 4  # of a bar to either side
 _MAX_HALF_CELLS = 20
@@ -55,12 +55,15 @@ def _account(table: Table, cells: int, most: int, glyphs: Glyphs) -> list[LinePi
     half = min(_MAX_HALF_CELLS, (cells - name_cells - figure_cells - _GAP_CELLS) // 2)
     if half < _MIN_HALF_CELLS:
         return []
+    names = []
+    for row in range(count):
+        names.append(plain(str(table.columns[0].text(row)).strip(), _LONGEST_NAME_LETTERS))
+    names = readable_names.distinct(names, name_cells, glyphs.ellipsis)
     seconds = [float(columns[_SECONDS].values[row]) for row in range(count)]
     longest = max(map(abs, seconds)) or 1.0
     lines: list[LinePieces] = [((f" {table.title}", "dim"),)]
     for row in range(count):
-        name = plain(str(table.columns[0].text(row)).strip(), _LONGEST_NAME_LETTERS)
-        name = truncation.middle(name, name_cells, glyphs.ellipsis)
+        name = names[row]
         share = seconds[row] / longest
         less, more = (_side(max(0.0, part), half, glyphs) for part in (-share, share))
         lines.append(

@@ -8,7 +8,13 @@ import numpy as np
 
 from powertui.data.columns import Column, Value
 from powertui.data.compare import causes as cause_accounts
-from powertui.data.compare.amounts import both_names, in_unit, ratio, signed
+from powertui.data.compare.amounts import (
+    both_names,
+    in_unit,
+    names_with_place,
+    ratio,
+    signed,
+)
 from powertui.data.compare.causes import Cause
 from powertui.data.compare.comparison import Comparison, ConclusionChange
 from powertui.data.compare.configuration import Setting
@@ -84,8 +90,9 @@ def _figures(id: str, title: str, figures: Sequence[ComparedFigure], places: Pla
     """A, B, the difference with its interval and verdict. `of` groups ops, kernels and times."""
     judgements = [figure.judgement for figure in figures]
     differences = [figure.difference for figure in figures]
+    names = names_with_place([_shown_name(figure) for figure in figures], figures)
     columns = (
-        texts("figure", "figure", [_shown_name(figure) for figure in figures]),
+        texts("figure", "figure", names),
         _amounts("a", "A", [figure.a for figure in figures], figures),
         _amounts("b", "B", [figure.b for figure in figures], figures),
         worded_numbers(

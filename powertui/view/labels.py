@@ -14,8 +14,8 @@ from rich.cells import cell_len
 
 from powertui.data import category, wire
 from powertui.data.model import Int64s, Names, UInt8s
+from powertui.data.names_in_words import readable
 from powertui.plain import plain
-from powertui.view.readable_names import readable
 
 SHADES = 4  # per category; an ink is category number × SHADES + shade
 INKS = len(category.CATEGORIES) * SHADES

@@ -16,13 +16,13 @@ import numpy as np
 
 from powertui.data.columns import Column, ColumnKind, Value, shown
 from powertui.data.model import Int64s
+from powertui.data.names_in_words import in_words
 from powertui.data.table import Table
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.plain import plain, width
 from powertui.terminal.glyphs import Glyphs
 from powertui.value_types import dataclass
 from powertui.view import nested_rows, truncation
-from powertui.view.readable_names import in_words
 
 _BAR_CELLS = 12  # the longest bar of a share
 _NAME_SHARE_BESIDE_BAR = 0.3  # of the room, for the names of rows that have a bar

@@ -49,6 +49,9 @@ async def test_two_open_runs_are_compared_and_r_turns_them_round(make: Maker) ->
         assert "A: trace_export" in shown(shell)
         assert "Configuration differs in: steps compared" in shown(shell)
         assert "cannot tell" in shown(shell), "the verdict is a word"
+        footer = shown(shell).splitlines()[-1]
+        assert "→ next table" in footer, "80 columns have room for what most people need next"
+        assert "Enter show in timeline" in footer
         await pilot.press("R")
         await settled(pilot)
         assert "3.619 ms in A, 3.484 ms in B" in shown(shell)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
 from powertui import units
 from powertui.data.compare.figure import LEAST_MEASURED, ComparedFigure
 from powertui.data.model import PS_PER_S
+from powertui.data.names_in_words import in_distinct_words, in_words
 
 
 def in_unit(value: float | None, unit: str) -> str:
@@ -60,26 +65,99 @@ def change(figure: ComparedFigure) -> str:
 
 _LEAST_PERCENT = 1e-3  # of files whose times are rounded to nanoseconds
 _MANY_PERCENT = 999.5
-_OTHER_NAME = " (another in B)"
+IN_B = " in B)"  # behind what B calls an op
+_OTHER_NAME = f" (another{IN_B}"
 _SHARED_CELLS = 48  # of a table's name column
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+class _TwoNames(_Named, Protocol):
+    """A figure or a cause: what A calls it, and B where that differs."""
+
+    @property
+    def name_b(self) -> str: ...
+
+
+def row_names(rows: Iterable[_TwoNames]) -> list[str]:
+    """The first column of a table. Where a kernel's name is too long for it, all are in words, so
+    that they read alike: ten names of C++ may begin with the same hundred letters.
+    """
+    rows = list(rows)
+    names = [row.name for row in rows]
+    names_b = [row.name_b for row in rows]
+    if any(_is_long(name) for name in (*names, *names_b)):
+        names_b = [_other_in_words(row.name, row.name_b) for row in rows]
+        names = in_distinct_words(names)
+    names = names_with_place(names, rows)
+    return [both_names(*pair) for pair in zip(names, names_b, strict=True)]
+
+
+def names_with_place(names: Sequence[str], rows: Sequence[_Named]) -> list[str]:
+    """Names of which several are alike with where each runs: below which operator, on which side
+    of the bus.
+    """
+    counts = Counter(names)
+    out = []
+    for name, row in zip(names, rows, strict=True):
+        place = getattr(row, "within", "")
+        out.append(f"{name} · {place}" if place and counts[name] > 1 else name)
+    return out
+
+
+def unmatched_names(rows: Sequence[_Named]) -> list[str]:
+    """The same of what one side alone has."""
+    names = [row.name for row in rows]
+    if any(map(_is_long, names)):
+        names = in_distinct_words(names)
+    names = names_with_place(names, rows)
+    return [_cut_in_middle(name, _SHARED_CELLS) for name in names]
+
+
+def name_in_sentence(name: str, name_b: str, cells: int) -> str:
+    """Both names of one op, in words where they are too long."""
+    if len(name) + len(name_b) > cells:
+        return both_names(in_words(name), _other_in_words(name, name_b), cells)
+    return both_names(name, name_b, cells)
+
+
+def _other_in_words(name: str, name_b: str) -> str:
+    """What B calls it; "" where it reads as in A: functors of other lambdas are the same op."""
+    words = in_words(name_b)
+    return "" if words == in_words(name) else words
+
+
+def _is_long(name: str) -> bool:
+    return len(name) > _SHARED_CELLS
 
 
 def both_names(name: str, name_b: str, cells: int = _SHARED_CELLS) -> str:
     """A name in so much room, and what B calls the same op: "fusion.3 (fusion.5 in B)"."""
     if not name_b:
-        return cut(name, cells)
-    room = cells - len(" ( in B)")
+        return _cut_in_middle(name, cells)
+    room = cells - len(f" ({IN_B}")
     short_b = cut(name_b, max(room // 2, room - len(name)))
     short_a = cut(name, room - len(short_b))
     # Kernels of C++ may differ in their last letters alone, of hundreds.
     if short_a != name and name_b.startswith(short_a.removesuffix("…")):
         return f"{cut(name, cells - len(_OTHER_NAME))}{_OTHER_NAME}"
-    return f"{short_a} ({short_b} in B)"
+    return f"{short_a} ({short_b}{IN_B}"
 
 
 def cut(name: str, cells: int) -> str:
     """A name that fits into so much room."""
     return name if len(name) <= cells else f"{name[: cells - 1]}…"
+
+
+def _cut_in_middle(name: str, cells: int) -> str:
+    """The same with its end: names of libraries' kernels differ there."""
+    if len(name) <= cells:
+        return name
+    tail = cells // 2
+    return f"{name[: cells - tail - 1]}…{name[-tail:]}"
 
 
 def signed_percent(share: float) -> str:

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from powertui.data.compare import causes as cause_accounts
 from powertui.data.compare import power_figures, run_scatter, step_figures
 from powertui.data.compare.amounts import (
-    both_names,
+    IN_B,
     both_sides,
     change,
+    name_in_sentence,
     signed,
     size_of_difference,
 )
@@ -149,9 +150,10 @@ def _largest_parts_of_mean(causes: Sequence[Cause]) -> str:
 
 def _with_size(cause: Cause) -> str:
     """A part and how much longer it takes: "dot.3 (dot.5 in B; +1.2 ms)"."""
-    name = both_names(cause.name, cause.name_b, _NAME_LETTERS)
+    name = name_in_sentence(cause.name, cause.name_b, _NAME_LETTERS)
     size = signed(cause.seconds, "s")
-    return f"{name[:-1]}; {size})" if cause.name_b else f"{name} ({size})"
+    has_other_name = name.endswith(IN_B)
+    return f"{name[:-1]}; {size})" if has_other_name else f"{name} ({size})"
 
 
 def _needs(matched: Matched, time: ComparedFigure) -> str:

@@ -4,7 +4,27 @@ from __future__ import annotations
 
 import pytest
 
-from powertui.data.compare.amounts import signed_percent
+from powertui.data.compare.amounts import (
+    name_in_sentence,
+    row_names,
+    signed_percent,
+    unmatched_names,
+)
+from powertui.value_types import dataclass
+
+_ELEMENTWISE = "void at::native::vectorized_elementwise_kernel<4, at::native::"
+ADD = f"{_ELEMENTWISE}CUDAFunctor_add<c10::BFloat16>, std::array<char*, 3ul> >(int, at::x)"
+ADD_IN_B = f"{_ELEMENTWISE}CUDAFunctor_add<c10::BFloat16>, char*>(int, at::x)"
+MUL = f"{_ELEMENTWISE}BinaryFunctor<c10::BFloat16, binary_internal::MulFunctor<float> > >(int)"
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a table has a line for."""
+
+    name: str
+    name_b: str = ""
+    within: str = ""
 
 
 @pytest.mark.parametrize(
@@ -20,3 +40,43 @@ from powertui.data.compare.amounts import signed_percent
 )
 def test_a_share_is_neither_rounding_nor_a_power_of_ten(share: float, words: str) -> None:
     assert signed_percent(share) == words
+
+
+def test_kernels_whose_names_begin_alike_are_told_apart_in_words() -> None:
+    rows = [Row(ADD, ADD_IN_B), Row(MUL, "attn_fwd"), Row("dot.1")]
+    assert row_names(rows) == [
+        "add bf16 vectorized",
+        "Mul bf16 vectorized (attn_fwd in B)",
+        "dot.1",
+    ]
+
+
+def test_names_that_fit_stay_as_they_are() -> None:
+    assert row_names([Row("MatMul", "BatchMatMulWithBias"), Row("dot.1")]) == [
+        "MatMul (BatchMatMulWithBias in B)",
+        "dot.1",
+    ]
+
+
+def test_one_kernel_below_two_operators_is_told_apart_by_the_operator() -> None:
+    rows = [
+        Row(ADD, within="aten::add"),
+        Row(ADD, within="aten::sum"),
+        Row(MUL, within="aten::mul"),
+    ]
+    shown = ["add bf16 vectorized · aten::add", "add bf16 vectorized · aten::sum"]
+    assert row_names(rows) == [*shown, "Mul bf16 vectorized"]
+    assert unmatched_names(rows) == [*shown, "Mul bf16 vectorized"]
+
+
+def test_a_name_that_is_cut_keeps_its_end() -> None:
+    start = "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize"
+    shown = unmatched_names([Row(f"{start}128x128"), Row(f"{start}256x128")])
+    assert [name[-7:] for name in shown] == ["128x128", "256x128"]
+    assert {len(name) for name in shown} == {48}
+
+
+def test_a_sentence_names_a_kernel_in_words() -> None:
+    assert name_in_sentence(ADD, ADD_IN_B, 60) == "add bf16 vectorized"
+    assert name_in_sentence(ADD, "attn_fwd", 60) == "add bf16 vectorized (attn_fwd in B)"
+    assert name_in_sentence("dot.3", "dot.5", 60) == "dot.3 (dot.5 in B)"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from powertui.data.names_in_words import in_words, readable
 from powertui.plain import width
-from powertui.view.readable_names import distinct, in_words, readable
+from powertui.view.readable_names import distinct
 
 ELEMENTWISE = "void at::native::vectorized_elementwise_kernel<4, at::native::"
 NOCAST = (

@@ -204,7 +204,7 @@ def _next(kind: Kind, *, outside: bool) -> str:
     if kind is Kind.THROTTLING:
         return "Raise the limit or cool better, or count these steps apart."
     if kind is Kind.SLOW_STEPS:
-        return "See what took longer there: choose the step on page 6 and press i."
+        return "See what took longer in these steps: page 6 of powertui RUN, then i on a step."
     if outside:
         return "Capture a profile of such a stretch: powertui capture."
     return "Ask what else ran on this machine then: other jobs, users, services."
