@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from powertui.data.energy import settings
 from powertui.data.energy.reading_stretch import ReadingStretch, liveliest
 from powertui.data.energy.spectrum_gaps import window_from_gaps
 from powertui.data.energy.step_readings import (
@@ -46,7 +47,7 @@ _RISE_SIGMA_SHARE = 0.5  # of a window: one standard deviation where only a rise
 
 # ── what gaps in the spectrum show ──
 # Of a window: power that is shorter moves it less than the steps that are looked at.
-_MIN_RISE_OF_WINDOW = 0.25
+_MIN_RISE_OF_WINDOW = settings.VISIBLE_SHARE
 _SLOW_RISE_SIGMAS = 1.5  # standard deviations by which a rise may exceed its window
 # One standard deviation of a window that gaps show: of the window, and in refreshes.
 _GAP_SIGMA_SHARE, _MIN_GAP_SIGMA = 0.03, 0.2

@@ -15,14 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from powertui.data import wire
+from powertui.data.energy import settings
 from powertui.data.model import PS_PER_S, Bools, Floats, Int64s
 from powertui.named_tuples import NamedTuple
 
 _PS_PER_S_FLOAT = float(PS_PER_S)  # so that numpy need not convert it
 # ── shares that were tuned on simulated trainings; half and twice of them are not recorded ──
 _MAX_STRETCHES = 4096  # that are compared with one another
-_MIN_READ_SHARE = 0.3  # of a stretch, so that its mean counts
-_MIN_DIFFERENCES = 4  # with fewer the spread of the whole log is taken
+_MIN_READ_SHARE = settings.SHARED_SHARE  # of a stretch, so that its mean counts
+_MIN_DIFFERENCES = settings.MIN_SPREAD_VALUES  # with fewer the spread of the whole log is taken
 # Share of the variance that a cut interval leaves open, because power that moves seldom leaves less
 # open than even noise.
 _CUT_INTERVAL_SHARE = 0.65

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from powertui.data.energy import expected_work, samples
+from powertui.data.energy import expected_work, samples, settings
 from powertui.data.energy.expected_work import Intervals
 from powertui.data.model import PS_PER_S, Floats, PowerOnTrace, Process, Trace, TrackKind
 
@@ -19,17 +19,18 @@ Scores = dict[int, list[tuple[float, int]]]  # by device: (standard errors, chan
 
 # ── when power follows a device. Chosen: five standard errors are chance once in three million, so
 # that among the pairs of eight GPUs none is taken for another's ──
-_MIN_FOLLOW_ERRORS = 5.0  # that the correlation must be above none …
-_MIN_LEAD_ERRORS = 4.0  # … and above any other channel's
-_MIN_CORRELATION = 0.5  # below it something else decides what the device draws
+_MIN_FOLLOW_ERRORS = settings.OUTLIER_SIGMAS  # that the correlation must be above none …
+_MIN_LEAD_ERRORS = settings.FAR_SIGMAS  # … and above any other channel's
+_MIN_CORRELATION = settings.MIN_CORRELATION  # below it something else decides what the device draws
 _MAX_CORRELATION = 0.999999  # so that its standard error is finite
-_MIN_BUSY_RANGE = 0.1  # of the share of a window in which something ran: else nothing can follow
-_MIN_READINGS = 12
+# Of the share of a window in which something ran: else nothing can follow.
+_MIN_BUSY_RANGE = settings.MINOR_SHARE
+_MIN_READINGS = settings.MIN_INDEPENDENT_READINGS
 _MAX_OPEN_S = 4.1  # between the first and the last place of a log: ±2 s, and both clocks' own error
-_MIN_INDEPENDENT = 4
+_MIN_INDEPENDENT = settings.MIN_SPREAD_VALUES
 # Power that does not follow, however late its readings are. Chosen: a GPU that runs during half of
 # the time and rests in the other half, and draws the same, is none that was ever seen.
-_MIN_TELLING_RANGE = 0.5  # of the share of a window in which something ran
+_MIN_TELLING_RANGE = settings.MAJORITY_SHARE  # of the share of a window in which something ran
 _MAX_STRAY_CORRELATION = 0.3
 _LATENESS_S = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0)
 _MAX_READINGS = 20_000  # that are compared: a bound of time

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from powertui.data.energy import settings
 from powertui.data.energy.curve import Curve
 from powertui.data.energy.measured_energy import (
     FULL_COVERAGE,
@@ -38,8 +39,9 @@ from powertui.named_tuples import NamedTuple
 
 # Share of a window's energy that may be off at 95 % by what was filled into holes. Chosen, not
 # measured.
-_MAX_BRIDGED_SHARE = 0.25
-_MIN_RULE_DIFFERENCE = 0.01  # between the two rules of integration, from which on both are shown
+_MAX_BRIDGED_SHARE = settings.MAX_ERROR_SHARE
+# Between the two rules of integration, from which on both are shown.
+_MIN_RULE_DIFFERENCE = settings.NEGLIGIBLE_SHARE
 
 # ── the error budget ──
 # These factors of variances were tuned on simulated trainings (see docs/energy-evidence.md); what
@@ -50,7 +52,7 @@ NEAR_REFRESHES, FAR_REFRESHES = 1.5, 8.0
 # look.
 _REPEATED_LOOK_VARIANCE = 0.8
 # Differences that show by themselves how alike neighbors are; with fewer the whole log is asked.
-_CORRELATION_PRIOR = 30.0
+_CORRELATION_PRIOR = settings.GOOD_SAMPLE_VALUES
 # What an interval cut by an edge leaves open, in squares of the slope; 0.5 if power were even
 # noise.
 _CUT_INTERVAL_VARIANCE = 0.95
@@ -60,7 +62,7 @@ _EDGE_VARIANCE_MOMENTS, _EDGE_VARIANCE_MEANS, _EDGE_VARIANCE_SMEARED = 3.0, 0.3,
 # Share of the quietest differences that is noise; the rest is power, which a mean has seen.
 _NOISE_SHARE = 0.9
 # From this share of the time on that readings cover, they tell where between them a step was.
-_MIN_STEP_SHARE = 0.5
+_MIN_STEP_SHARE = settings.MAJORITY_SHARE
 # Of what an edge leaves open among means, the share that a clear step beside it settles. At 0.35
 # and at 0.5 one more of the nine epochs of a drawn training (seed 11082) was outside its interval.
 _STEP_CERTAINTY = 0.2

@@ -12,15 +12,16 @@ from dataclasses import replace
 
 import numpy as np
 
+from powertui.data.energy import settings
 from powertui.data.energy.measured_energy import Energy, interval_with_gain
 from powertui.data.energy.trace_account import Account
 from powertui.data.model import PS_PER_S, Z95
 from powertui.value_types import dataclass
 
 # A stretch shorter than this share of what it lies in gets no row of its own. Chosen, not measured.
-_MIN_ROW_SHARE = 0.005
+_MIN_ROW_SHARE = settings.MIN_RUN_SHARE
 # An epoch of which more lies outside the profile is not taken apart. Chosen, not measured.
-_MAX_UNPROFILED_SHARE = 0.1
+_MAX_UNPROFILED_SHARE = settings.MINOR_SHARE
 _START_UP = "start-up"
 
 

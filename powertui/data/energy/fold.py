@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from powertui.data.energy import integrate
+from powertui.data.energy import integrate, settings
 from powertui.data.energy.expected_work import TRACING_STEP_FACTOR
 from powertui.data.model import PS_PER_S, Bools, Epochs, Floats, Int64s, PowerOnTrace, Steps
 from powertui.value_types import dataclass
 
-_MAX_TRACING_STEPS = 20  # later long steps are no first run
-_MIN_COVERAGE = 0.5  # of a step by readings: with less its mean is that of its neighbors
+_MAX_TRACING_STEPS = settings.TRACING_STEPS  # later long steps are no first run
+# Of a step by readings: with less its mean is that of its neighbors.
+_MIN_COVERAGE = settings.MAJORITY_SHARE
 
 
 @dataclass(frozen=True, eq=False)

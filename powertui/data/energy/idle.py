@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from powertui.data.energy import mixture, placing
+from powertui.data.energy import mixture, placing, settings
 from powertui.data.energy import sensor as sensors
 from powertui.data.model import (
     PS_PER_S,
@@ -30,16 +30,18 @@ from powertui.named_tuples import NamedTuple
 
 # ── what is a level ──
 # A pause must be this many refreshes long: its first readings still hold the work before it.
-_MIN_PAUSE_REFRESHES = 3.0
-_MIN_SAMPLES = 5  # readings: fewer may all be late or rounded the same way
-_MIN_STEADY_S = 1.0  # shorter lulls are within the work
+_MIN_PAUSE_REFRESHES = settings.HOLE_REFRESHES
+# Readings: fewer may all be late or rounded the same way.
+_MIN_SAMPLES = settings.MIN_LEVEL_READINGS
+_MIN_STEADY_S = settings.MOMENT_S  # shorter lulls are within the work
 # Of the new readings in pauses: work that no trace shows and late readings are above it.
 _PAUSE_PERCENTILE = 10
 
 # ── when levels are alike. Chosen: below them, noise of a sensor tells apart what is one level ──
-_SAME_LEVEL_SHARE = 0.03  # of the lower one
-_SAME_LEVEL_STEPS = 1.5  # of the sensor's rounding
-_OFF_SHARE = 0.1  # of the power in the trace's pauses: a machine that draws less is switched off
+_SAME_LEVEL_SHARE = settings.SAME_LEVEL_SHARE  # of the lower one
+_SAME_LEVEL_STEPS = settings.TOGGLING_QUANTA  # of the sensor's rounding
+# Of the power in the trace's pauses: a machine that draws less is switched off.
+_OFF_SHARE = settings.MINOR_SHARE
 
 # ── where it is looked for ──
 # On each side of the run: longer ago the machine may have been set up differently.

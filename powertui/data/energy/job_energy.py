@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from powertui.data.energy import integrate, scopes, sensor
+from powertui.data.energy import integrate, scopes, sensor, settings
 from powertui.data.model import (
     NS_PER_S,
     PS_PER_NS,
@@ -33,7 +33,7 @@ _PORT = re.compile(r":\d{1,5}$")
 # 95 % of a uniform error, as a share of the gap in which the edge is: ± so much of it.
 _EDGE_SHARE = 0.475
 _ROUNDING_NS = 1_000_000  # servers write milliseconds
-_EDGE_READINGS = 3  # whose mean is the power beside an edge
+_EDGE_READINGS = settings.MIN_REPEATS  # whose mean is the power beside an edge
 
 
 @dataclass(frozen=True)

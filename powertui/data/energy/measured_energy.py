@@ -11,6 +11,7 @@ import numpy as np
 
 from powertui import units
 from powertui.data.energy import sensor as sensors
+from powertui.data.energy import settings
 from powertui.data.model import (
     PS_PER_S,
     Z95,
@@ -31,11 +32,11 @@ if TYPE_CHECKING:
 # ── when a window is resolved ──
 # Share of a window that must be within the log, because nobody knows the power before and after it.
 # Chosen, not measured.
-MIN_LOGGED_SHARE = 0.9
+MIN_LOGGED_SHARE = settings.NEARLY_ALL_SHARE
 # Share of a window's length that one hole may take. Of several holes the root of the sum of their
 # squares counts, so many short ones may take more: the readings between them show what the power
 # did. Chosen, not measured.
-MAX_HOLE_SHARE = 0.5
+MAX_HOLE_SHARE = settings.MAJORITY_SHARE
 FULL_COVERAGE = 1 - 1e-6  # rounding aside
 MIN_REFRESHES = 2.0  # length of a window: a shorter one is not resolved
 

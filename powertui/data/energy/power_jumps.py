@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from powertui.data.energy import settings
 from powertui.data.energy.robust_stats import MEDIAN_TO_SIGMA, rounding_sigma
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats, Int64s
@@ -20,15 +21,16 @@ from powertui.value_types import dataclass
 _MAX_READINGS = 20_000  # neighbors of a longer log are averaged
 _MAX_JUMPS = 150  # the clearest ones; more add time and hardly any evidence
 _MEAN_LENGTHS = (1, 2, 4, 8, 16, 32)  # readings on either side that are averaged
-_MIN_READINGS = 8
+_MIN_READINGS = settings.MIN_SAMPLE_VALUES
 _LEVEL_READINGS = 4  # that give the level on either side of a jump
 
 # ── what is a jump ──
 # Chosen: of 20,000 normally distributed differences none is as large by chance.
-_MIN_NOISE_TIMES = 6.0
+_MIN_NOISE_TIMES = settings.LARGEST_CHANCE_SIGMAS
 # Chosen: below this share of the log's swing jumps are those of single steps.
 _MIN_SWING_SHARE = 0.08
-_MIN_QUANTA = 1.5  # a value that toggles between two steps of the sensor is no jump
+# A value that toggles between two steps of the sensor is no jump.
+_MIN_QUANTA = settings.TOGGLING_QUANTA
 
 # ── noise ──
 # Of a 1 s sensor up to half of the differences contain an edge of epochs of 10 s, so that their
@@ -38,7 +40,8 @@ _QUIET_TO_SIGMA = 1 / 0.385  # of normally distributed values
 _MIN_NOISE_SWING_SHARE = 0.004  # less noise than this only means that the sensor rounds
 
 # ── when it was ──
-_SHORT_WINDOW_SHARE = 0.5  # a window shorter than this part of the pace hides where a jump is
+# A window shorter than this part of the pace hides where a jump is.
+_SHORT_WINDOW_SHARE = settings.MAJORITY_SHARE
 # Scalars are written 5 to 26 ms after an epoch (13 epochs of five Keras trainings).
 _MIN_SIGMA_S = 0.02
 _MODEL_SIGMA_PACES = 0.08  # readings are late by chance. Chosen: no recording shows it by itself

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from powertui.data.energy import settings
 from powertui.data.model import Floats
 
 # ── what repeats ──
 # From which on differences repeat. Chosen: half of what a load that repeats exactly has.
-_REPEAT_CORRELATION = 0.5
+_REPEAT_CORRELATION = settings.MIN_CORRELATION
 _MAX_LAGS = 256  # readings: longer periods are not looked for
-_MIN_LAGS = 4
+_MIN_LAGS = settings.MIN_SPREAD_VALUES
 _BEAT_DIFFERENCES = 4096  # of the liveliest part of the log, which are asked for a period
 # Differences that are looked at together: so few take no fresh memory.
 _PIECE_DIFFERENCES = 4 * _BEAT_DIFFERENCES
@@ -21,11 +22,11 @@ _STRETCH_DIFFERENCES = 6  # of neighbors, that make up one stretch
 _BATCH_STRETCHES = _BEAT_DIFFERENCES // 2  # so few take no fresh memory
 # Mean of the smaller half of the sizes of a normal distribution, in standard deviations.
 _SMALLER_HALF_MEAN = 0.3246
-_FEWEST_STRETCHES = 4
+_FEWEST_STRETCHES = settings.MIN_SPREAD_VALUES
 _MIN_STRETCHES = 20  # of which the quietest twentieth is one
 # With fewer, the smallest differences are too few as well: with 4 the joules of a 10 s sensor were
 # off by ten standard deviations in one of 29 windows (make_whole(0)).
-_MIN_SHORT_STRETCHES = 8
+_MIN_SHORT_STRETCHES = settings.MIN_SAMPLE_VALUES
 # A fifth of differences are smaller than this many standard deviations of a normal distribution.
 _QUIET_SHARE, _QUIET_QUANTILE = 5, 0.2533
 # The 5 % point of chi-square with six degrees of freedom, as a share of its mean.

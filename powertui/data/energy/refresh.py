@@ -12,17 +12,19 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from powertui.data.energy import settings
 from powertui.data.model import Floats, Int64s
 from powertui.named_tuples import NamedTuple
 
-HOLE_REFRESHES = 3.0  # polls or refreshes: nothing is known across a longer pause
+# Polls or refreshes: nothing is known across a longer pause.
+HOLE_REFRESHES = settings.HOLE_REFRESHES
 # Polls per refresh, from which on a sensor is asked clearly more often than it publishes.
-HELD_POLLS = 1.5
+HELD_POLLS = settings.REPEATING_POLLS
 
 _Shares = npt.NDArray[np.float32]
 
 # ── what is tried: bounds of time ──
-_MIN_CHANGES = 5
+_MIN_CHANGES = settings.MIN_LEVEL_READINGS
 _MAX_CHANGES = 150  # that are looked at, where they come quickest
 _GRID_STEP = 0.005  # relative, from one distance that is tried to the next
 _MAX_RUNS_PER_DISTANCE = 1.6  # usual runs of one value: the longest distance that is tried
@@ -43,9 +45,9 @@ _MAX_BLUR = 1 / 3  # a part and its two neighbors then share evenly
 _MIN_EVIDENCE = 4.0  # difference of log likelihoods that a distance needs (e to the 4th: 55 to 1)
 # Polls between publications: below the first the sensor changes at every poll, and from the second
 # on at most at every second one.
-_EVERY_POLL, _EVERY_SECOND_POLL = 1.03, 1.5
+_EVERY_POLL, _EVERY_SECOND_POLL = 1.03, settings.REPEATING_POLLS
 # Two estimates of the distance that differ by less than this share are one.
-_SAME_DISTANCE_SHARE = 0.03
+_SAME_DISTANCE_SHARE = settings.SAME_LEVEL_SHARE
 _TIE_EVIDENCE = 2.0  # distances whose log likelihood is lower by less than this may be it as well
 
 

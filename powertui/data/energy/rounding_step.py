@@ -9,10 +9,11 @@ import math
 import numpy as np
 
 from powertui.data import wire
+from powertui.data.energy import settings
 from powertui.data.model import Floats, Int64s
 
-STEP_SHARE = 0.98  # of the differences, that must be multiples of the step
-_MIN_CHANGES = 3  # that a measured step needs
+STEP_SHARE = settings.WHOLE_SHARE  # of the differences, that must be multiples of the step
+_MIN_CHANGES = settings.MIN_REPEATS  # that a measured step needs
 _MAX_DIGITS = 4  # after the point: no dialect writes more of a rounded value
 _MAX_COUNTED_W = 1 << 16  # differences up to here are counted without sorting them
 _MAX_W = 1e9  # beyond it a float's own rounding is in the way

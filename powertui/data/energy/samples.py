@@ -9,7 +9,7 @@ from dataclasses import field, replace
 
 import numpy as np
 
-from powertui.data.energy import sensor
+from powertui.data.energy import sensor, settings
 from powertui.data.energy.robust_stats import MEDIAN_TO_SIGMA
 from powertui.data.model import (
     NS_PER_S,
@@ -29,11 +29,12 @@ _NOISE_READINGS = 15  # that show the noise of the one in their middle …
 _MAX_NOISE_SPAN_S = 3.0  # … within this time: among slower readings differences are what happened
 
 # ── which windows come into question ──
-_HARMLESS_ERROR_SHARE = 0.25  # of a window: a smaller error changes nothing
+_HARMLESS_ERROR_SHARE = settings.MAX_ERROR_SHARE  # of a window: a smaller error changes nothing
 _HALF_Z95 = 0.98  # half of a window's 95 % interval: its middle moves by half of what its end does
 # Factors and prices of windows of which nothing is known.
 _HALF_AND_TWICE = ((0.5, 1.0), (2.0, 1.0))
-_HELD_POLL_SHARE = 0.8  # of a refresh: a log that asks more often repeats publications
+# Of a refresh: a log that asks more often repeats publications.
+_HELD_POLL_SHARE = settings.LARGE_SHARE
 # Times within which sensors that take an exponential mean forget, in s or in windows that their
 # readings seem to have.
 _MEMORY_TIMES_S = (0.25, 0.5, 1.0, 2.0)

@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from powertui.data import wire
+from powertui.data.energy import settings
 from powertui.data.energy.robust_stats import INNER_TO_SIGMA, MEDIAN_TO_SIGMA
 from powertui.data.model import Bools, Floats
 from powertui.named_tuples import NamedTuple
@@ -23,7 +24,7 @@ _FALSE_ALARM_CHANCE = 0.01  # that noise of one series is taken for a stretch
 # The same by Student's t, where noise was learned without further stretches: that costs certainty.
 _STRICT_ALARM_CHANCE = _FALSE_ALARM_CHANCE / 20
 # Errors below which nothing is drawn: 1 in 400 values of normal noise is as large by itself.
-_MIN_ERRORS = 3
+_MIN_ERRORS = settings.ORDINARY_SIGMAS
 _MIN_FLOORS = 2  # times the smallest difference that matters
 # A stretch with this share of the first one's strength is not taken for noise. Chosen: a weaker one
 # does not hide the first.
@@ -34,11 +35,12 @@ _MAX_STRETCHES = 8  # of one series
 _DRAWS = 400  # of resampled noise: enough to tell 1 in 100 …
 _BATCH_DRAWS = 50  # … in batches of this many
 _MAX_BINS = 256  # of a series: a bound of time
-_MIN_COLUMNS = 8
-_MIN_BLOCKS = 3  # independent stretches of a series
+_MIN_COLUMNS = settings.MIN_SAMPLE_VALUES
+_MIN_BLOCKS = settings.MIN_REPEATS  # independent stretches of a series
 
 # ── noise ──
-_MIN_CORRELATION = 0.1  # of neighbors: less is chance in a series of a hundred values
+# Of neighbors: less is chance in a series of a hundred values.
+_MIN_CORRELATION = settings.MINOR_SHARE
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from powertui.data.energy import refresh, rounding_step
+from powertui.data.energy import refresh, rounding_step, settings
 from powertui.data.energy.refresh import HELD_POLLS, HOLE_REFRESHES
 from powertui.data.energy.sensor_defaults import defaults
 from powertui.data.model import (
@@ -32,9 +32,10 @@ from powertui.data.model import (
 MAX_SENSOR_TIME_S = 4e6  # no refresh, window or delay is longer than a log can be
 
 # ── which rows say something new ──
-_HEARTBEAT_REFRESHES = 3.0  # after which a reading that still holds counts as a sample again
-_OVERLAPPING_REFRESHES = 1.5  # a longer window makes readings overlap
-_MAX_NAMED_ERROR = 0.25  # of a window: one that is known to less is not named
+# After which a reading that still holds counts as a sample again.
+_HEARTBEAT_REFRESHES = settings.HOLE_REFRESHES
+_OVERLAPPING_REFRESHES = settings.REPEATING_POLLS  # a longer window makes readings overlap
+_MAX_NAMED_ERROR = settings.MAX_ERROR_SHARE  # of a window: one that is known to less is not named
 
 # ── how late a reading is. Chosen: of what no log shows; twice widens intervals of slow sensors ──
 _DELAY_OF_REFRESH = 0.05  # that a sensor may take to publish
@@ -49,9 +50,9 @@ _LAG_OF_REFRESH = 0.8
 # ── what a measured refresh rests on ──
 _MIN_RUNS = 2  # complete runs of one value
 _MAX_USUAL_RUNS = 20  # a longer run holds a pause of the log
-_MIN_ASKED_SHARE = 1 / 4  # of the runs: of fewer, those across pauses count, too
+_MIN_ASKED_SHARE = settings.VISIBLE_SHARE  # of the runs: of fewer, those across pauses count, too
 # Share of the runs longer than a poll, from which on a sensor does not change at every poll.
-_MIN_LONGER_RUN_SHARE = 0.1
+_MIN_LONGER_RUN_SHARE = settings.MINOR_SHARE
 
 
 # A run, its training and its pages all ask for the same channels.

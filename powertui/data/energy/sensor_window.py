@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from powertui.data.energy import averaging_window
+from powertui.data.energy import averaging_window, settings
 from powertui.data.energy.averaging_window import Smear
 from powertui.data.energy.reading_stretch import MAX_READINGS
 from powertui.data.energy.refresh import HELD_POLLS, HOLE_REFRESHES
@@ -22,8 +22,9 @@ _WINDOW_SIGMA_OF_REFRESH = 0.3
 # Standard deviations that a window may seem to be from a refresh and still be one: equal steps meet
 # a sensor alike again and again.
 _REFRESH_WINDOW_SIGMAS = 3.5
-_CONTRADICTING_SIGMAS = 3  # by which readings must miss what is usual for their source …
-_CONTRADICTING_SHARE = 0.1  # … and by this share of it
+# By which readings must miss what is usual for their source …
+_CONTRADICTING_SIGMAS = settings.ORDINARY_SIGMAS
+_CONTRADICTING_SHARE = settings.MINOR_SHARE  # … and by this share of it
 
 
 def averaging_window_of(

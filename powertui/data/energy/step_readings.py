@@ -12,12 +12,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from powertui.data.energy import settings
 from powertui.data.energy.reading_stretch import ReadingStretch
 from powertui.data.energy.step_rise import RISING_STEP_SHARE
 from powertui.data.model import Bools, Floats, Int64s
 from powertui.named_tuples import NamedTuple
 
-_LARGE_STEP_SHARE = 0.25  # of the range of all readings, from which on a step is looked at
+# Of the range of all readings, from which on a step is looked at.
+_LARGE_STEP_SHARE = settings.VISIBLE_SHARE
 _QUIET_SHARE = 0.12  # of a step, that its neighbors may move
 VISIBLE_STEP_SHARE = 1 - 2 * _QUIET_SHARE  # of the readings on a step that differ from its levels
 _MAX_BETWEEN = 2  # readings between the levels: more are a rise
@@ -26,7 +28,8 @@ _MIN_READINGS = 9
 # Of the swing over the window: a mean moves by one of it in a refresh while power stays within the
 # swing. Chosen, not measured.
 _LONE_STEP_SHARE = 1.5
-_PARTNER_SHARE = 0.3  # of a step, that the one the other way makes. Chosen, not measured.
+# Of a step, that the one the other way makes. Chosen, not measured.
+_PARTNER_SHARE = settings.UNLIKE_LENGTH_SHARE
 _SAME_DISTANCE_REFRESHES = 0.5  # distances between steps that differ by less are equal
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from powertui.data.energy import settings
 from powertui.data.energy.reading_stretch import ReadingStretch
 from powertui.data.model import Floats
 from powertui.named_tuples import NamedTuple
@@ -12,7 +13,7 @@ _STEP_RANK = 3  # of the sharpest steps: the first two may be chance
 SHARP_SHARE = 0.7  # of a step that one move must make to be called sharp
 # Of the range of all readings, from which on the rise of a step is measured: what is shorter than
 # the window rises faster, but less far.
-RISING_STEP_SHARE = 0.5
+RISING_STEP_SHARE = settings.MAJORITY_SHARE
 _SPANS_AROUND = 4  # on either side of a step's middle: what the step rises by in all
 _SPAN_GROWTH = 1.4  # from one rise that is tried to the next
 _ROUNDING = 1e-9

@@ -14,7 +14,7 @@ import numpy as np
 
 from powertui import units
 from powertui.data.columns import Column, optional, text_column
-from powertui.data.energy import account
+from powertui.data.energy import account, settings
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import Int64s, Steps
 from powertui.data.run.steps import dispatched_step_ps
@@ -23,7 +23,8 @@ from powertui.data.tools import breakdown
 from powertui.data.tools import steps as step_tool
 from powertui.data.tools.registry import Question
 
-_MIN_NAMED_STEPS = 3  # of one name, so that they have a usual length of their own
+# Of one name, so that they have a usual length of their own.
+_MIN_NAMED_STEPS = settings.MIN_REPEATS
 _WEIGHTS = {  # of the columns that are those of the plain table
     "epoch": 8,
     "number": 9,
@@ -37,7 +38,7 @@ _WEIGHTS = {  # of the columns that are those of the plain table
     "start_to_start_s": 2,
 }
 # A difference from the usual length below this share of it gets no cause. Chosen, not measured.
-_MIN_NOTABLE_SHARE = 0.05
+_MIN_NOTABLE_SHARE = settings.NOTABLE_SHARE
 # Share of a difference that a category must explain to be its cause. Chosen, not measured.
 _MIN_EXPLAINED_SHARE = 0.3
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from powertui.data.asked import Aligning
-from powertui.data.energy import account
+from powertui.data.energy import account, settings
 from powertui.data.energy.samples import Samples, power_samples
 from powertui.data.energy.trace_account import Account
 from powertui.data.model import PS_PER_S, Z95, Badge, Bools, Floats, Int64s, PowerOnTrace, Sensor
@@ -23,9 +23,10 @@ from powertui.data.tools.rank_lateness import Lateness, t_quantile
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
-_MIN_READINGS = 8  # fewer show no spread; chosen, not measured
+_MIN_READINGS = settings.MIN_SAMPLE_VALUES  # fewer show no spread; chosen, not measured
 _TAIL = 0.025  # on either side of a 95 % interval
-_MAX_LAG = 0.95  # correlation of neighboring readings: at 1 all together would count for nothing
+# Correlation of neighboring readings: at 1 all together would count for nothing.
+_MAX_LAG = settings.MAX_NEIGHBOR_CORRELATION
 _OFFSETS_PER_PLACE = 9  # that are tried over the interval of each place of a log
 _MAX_REFINED = 3  # offsets around which finer ones are tried …
 _MAX_SPACING = 0.15  # … up to so many windows of a reading away …

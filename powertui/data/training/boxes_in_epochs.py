@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from powertui.data.energy import settings
 from powertui.data.energy.findings.finding import UNEXPLAINED, Finding, power_finding
 from powertui.data.energy.findings.finding_rules import RunTotals
 from powertui.data.energy.findings.power_stretch import Box
@@ -23,9 +24,9 @@ from powertui.data.training.training_on_axis import TrainingOnAxis
 # Records that the usual length of a step is taken from: more cost time and change nothing.
 _MAX_STEP_RECORDS = 100_000
 # Of a stretch that drew less: its steps took so much longer where it is a pause. Chosen.
-_MIN_PAUSED_SHARE = 0.5
+_MIN_PAUSED_SHARE = settings.MAJORITY_SHARE
 # Of all places: in fewer of them the epoch is not known. Chosen, not measured.
-_MIN_SAME_EPOCH_WEIGHT = 0.9
+_MIN_SAME_EPOCH_WEIGHT = settings.LIKELY_WEIGHT
 # With no more records than these, only the epochs are known.
 MAX_EPOCH_RECORDS = 2
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from powertui.data.energy import settings
 from powertui.data.energy.findings.noise import calm
 from powertui.data.energy.robust_stats import MEDIAN_ERROR, rounding_sigma, spread
 from powertui.data.energy.samples import Samples
@@ -24,15 +25,15 @@ from powertui.value_types import dataclass
 _CELL_RANGE = (4, 400)
 # What other epochs drew more than their level counts from so many of its errors on: the rest is
 # their noise.
-_MIN_COURSE_ERRORS = 3.0
+_MIN_COURSE_ERRORS = settings.ORDINARY_SIGMAS
 # Readings of an epoch that show its course.
-_MIN_EPOCH_READINGS = 3
+_MIN_EPOCH_READINGS = settings.MIN_REPEATS
 # Of the other epochs: so many of them draw less where that is usual.
 _NEARLY_ALL = 0.75
 # Of what other epochs drew more or less: as well as their median tells what this one draws.
-_MIN_COURSE_ERROR = 0.1
+_MIN_COURSE_ERROR = settings.BORROWED_ERROR_SHARE
 # Of an epoch: what happens within it moves by no more when epochs are uneven.
-_MAX_UNEVEN_SHARE = 0.1
+_MAX_UNEVEN_SHARE = settings.MINOR_SHARE
 _SQRT_2 = 2**0.5  # a difference of two readings scatters by so many times as much as one
 # One line of an epoch: (start, end), s
 _Spans = Sequence[tuple[float, float]]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from powertui.data.energy import settings
 from powertui.data.energy.robust_stats import MEDIAN_TO_SIGMA, noise_floor
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats
@@ -23,15 +24,15 @@ from powertui.value_types import dataclass
 _BEGINS = (-0.3, -0.2, -0.15, -0.1, -0.07, -0.04, -0.02, 0.0, 0.04, 0.1, 0.15)
 _ENDS = (0.0, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4)
 # Of an epoch: the lengths are known no better, for no others are tried.
-_STEP_SHARE = 0.02
+_STEP_SHARE = settings.SLIGHT_SHARE
 # Of an epoch, from one to the other.
 _MAX_SHARE = 0.4
 # Of an epoch. With more, its readings show by themselves what it draws at which time.
 _MAX_EPOCH_READINGS = 60
 _MAX_READINGS = 4000
-_MIN_EPOCHS = 3
+_MIN_EPOCHS = settings.MIN_REPEATS
 # A residual of more errors than this counts as one of so many: it is a load, or a pause.
-_MAX_ERRORS = 4.0
+_MAX_ERRORS = settings.FAR_SIGMAS
 # Figures that are fitted more than without: each must be worth what chance gains (Bayesian
 # information criterion).
 _FITTED_FIGURES = 3

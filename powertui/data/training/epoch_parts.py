@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from powertui.data.energy import integrate
+from powertui.data.energy import integrate, settings
 from powertui.data.energy.findings.power_stretch import Box
 from powertui.data.model import NS_PER_S, PS_PER_S, Floats, PowerOnTrace
 from powertui.data.training.epoch_scalars import iterations
@@ -23,11 +23,11 @@ from powertui.value_types import dataclass
 
 # Of an epoch's steps: power alone tells batches no closer. This and the others here are chosen, not
 # measured.
-_EVEN_STEPS_SHARE = 0.05
+_EVEN_STEPS_SHARE = settings.NOTABLE_SHARE
 # Moments of an epoch at which its work is looked at.
 _COURSE_POINTS = 201
 # Of a stretch: a smaller part in the next epoch is edge doubt.
-_MIN_PART_SHARE = 0.1
+_MIN_PART_SHARE = settings.MINOR_SHARE
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from powertui.data.energy import settings
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.model import NS_PER_S, Int64s, Mark
 from powertui.data.run.logged_epochs import LOGGED_NS, LoggedEpoch, from_logs
@@ -31,7 +32,8 @@ from powertui.data.training.training_parts import (
 _WINDOW = re.compile(r"^epoch[ _-]?(\d+)$", re.IGNORECASE)
 _TRAIN = ("train", "training", "")
 _MAX_RESULTS = 100_000  # of validation, that are looked at; chosen, not measured
-_USUAL_RECORDS = 20  # before the end of an epoch, that show how far apart they usually are; chosen
+# Before the end of an epoch, that show how far apart they usually are; chosen.
+_USUAL_RECORDS = settings.USUAL_STEPS
 
 
 def trained_epochs(

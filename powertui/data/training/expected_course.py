@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from powertui.data.energy import settings
 from powertui.data.energy.findings.noise import calm
 from powertui.data.energy.findings.reading_windows import WindowPrior
 from powertui.data.energy.findings.readings import (
@@ -33,28 +34,28 @@ from powertui.value_types import dataclass
 
 # This and the others here are chosen, not measured.
 # Readings' worth of a kind, from which on it has a level of its own.
-_MIN_KIND_READINGS = 0.5
+_MIN_KIND_READINGS = settings.MAJORITY_SHARE
 # Stretches of a kind: of fewer no median can be told.
-_MIN_STRETCHES = 4
+_MIN_STRETCHES = settings.MIN_SPREAD_VALUES
 # Kinds of which one stretch may draw more than another.
 _LOOSE_KINDS = (VALIDATION, PAUSE, STARTING)
 # What is around the ends of epochs, where nothing but the readings tells.
 _ENDS = "ends of epochs"
 # Of the swing: how well the level of a kind is known at best.
-_MIN_LEVEL_ERROR = 0.01
+_MIN_LEVEL_ERROR = settings.NEGLIGIBLE_SHARE
 # Starting is over when so many readings, and readings of so many seconds, are at the level: no
 # farther from it than so many deviations.
-_SETTLED_READINGS = 3
+_SETTLED_READINGS = settings.MIN_REPEATS
 _SETTLED_S = 2.0
-_SETTLED_DEVIATIONS = 3.0
+_SETTLED_DEVIATIONS = settings.ORDINARY_SIGMAS
 # Readings that are worked on at once: their windows take many columns each.
 _CHUNK_READINGS = 1 << 16
-_DRIFT_S = 600.0  # warmth and fans: a level is that of so long around it
+_DRIFT_S = settings.WARMING_S  # warmth and fans: a level is that of so long around it
 _MAX_DRIFT_BLOCKS = 200  # of a training, however long it is
-_MIN_DRIFT_BLOCKS = 3  # with fewer, a load of some length would be a drift
+_MIN_DRIFT_BLOCKS = settings.MIN_REPEATS  # with fewer, a load of some length would be a drift
 
 # Of an epoch: one that is read less shows nothing of how epochs go. Chosen, not measured.
-_MIN_READ_SHARE = 0.5
+_MIN_READ_SHARE = settings.MAJORITY_SHARE
 
 _Spans = tuple[tuple[float, float], ...]  # s
 

@@ -6,6 +6,7 @@ few batches are, also validation and pauses.
 
 from __future__ import annotations
 
+from powertui.data.energy import settings
 from powertui.data.energy.edge_matching import (
     BORDER,
     END,
@@ -25,7 +26,7 @@ from powertui.data.training.training_start import (
 # Power rises and falls as steps begin and end; what else changes may do either.
 # Of what lies between the first and last record: so long before and after them it may have run.
 # Chosen, not measured.
-_OPEN_SHARE = 0.1
+_OPEN_SHARE = settings.MINOR_SHARE
 _RISES, _FALLS, _EITHER = 1.0, -1.0, 0.0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from powertui.data.energy import settings
 from powertui.data.energy.robust_stats import (
     MAX_FIT_ROUNDS,
     START_PERCENTILES,
@@ -17,17 +18,17 @@ from powertui.data.energy.robust_stats import (
 from powertui.data.model import Floats
 
 # Readings that a level needs. This and the others here are chosen, not measured.
-MIN_READINGS = 5
+MIN_READINGS = settings.MIN_LEVEL_READINGS
 # Rounds of the robust fit that look at the closest readings alone.
 _MODE_ROUNDS = 8
 # So many readings of one level are enough to begin with.
-_MODE_SHARE = 0.25
+_MODE_SHARE = settings.VISIBLE_SHARE
 # A window shows the level of a kind that fills this share of it, and so many such windows show it
 # alone.
-_MIN_PURE_SHARE = 0.9
-_MIN_PURE_READINGS = 3
+_MIN_PURE_SHARE = settings.NEARLY_ALL_SHARE
+_MIN_PURE_READINGS = settings.MIN_REPEATS
 # No kind draws less than this share of the least that the machine ever drew.
-_MIN_LEVEL_OF_LOW = 0.5
+_MIN_LEVEL_OF_LOW = settings.MAJORITY_SHARE
 
 
 def kind_levels(columns: Floats, watts: Floats, low: float, quantum: float) -> Floats:

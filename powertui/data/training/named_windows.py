@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 
 from powertui import units
+from powertui.data.energy import settings
 from powertui.data.model import NS_PER_S, PS_PER_NS
 from powertui.data.run import zones
 from powertui.data.training.training_on_axis import SessionOnAxis, TrainingOnAxis
@@ -21,12 +22,12 @@ _CLOCK = re.compile(
 _RANGE = re.compile(r"\s*(\d+)\s*(?:(?:-|\.\.|:)\s*(\d+))?\s*")
 _DAY_S = 86_400
 # A time of day may be as far outside the training as the larger of these. Chosen, not measured.
-_MIN_SPARE_NS = 60 * NS_PER_S
+_MIN_SPARE_NS = settings.WRONG_CLOCK_S * NS_PER_S
 _SPARE_SHARE = 20  # a 20th of the training's length
 # Only sessions placed better than this tell which zone their folders are named in.
-_MAX_SESSION_HALF_NS = 60 * NS_PER_S
+_MAX_SESSION_HALF_NS = settings.WRONG_CLOCK_S * NS_PER_S
 # A folder is named after its capture ended: at most this much before it or after it, s.
-_MAX_NAME_EARLY_S, _MAX_NAME_LATE_S = 20, 120
+_MAX_NAME_EARLY_S, _MAX_NAME_LATE_S = 20, settings.MAX_CAPTURE_S
 
 
 @dataclass(frozen=True)

@@ -17,15 +17,16 @@ from dataclasses import replace
 
 import numpy as np
 
+from powertui.data.energy import settings
 from powertui.data.formats.filenames import MARKERS_FOLDER
 from powertui.data.model import PS_PER_NS, UNKNOWN, Int64s, Mark, ScalarSeries, Steps
 from powertui.data.training.training_parts import NO_RATE, Rate, ScalarStrip
 from powertui.named_tuples import NamedTuple
 
-_MIN_RATE_RECORDS = 4  # records that tell a rate
+_MIN_RATE_RECORDS = settings.MIN_SPREAD_VALUES  # records that tell a rate
 # Of the records of a tag: so many grow, or are on the main tag's line, but for a few restarts.
 # Chosen, not measured.
-_MIN_FORWARD_SHARE = 0.9
+_MIN_FORWARD_SHARE = settings.NEARLY_ALL_SHARE
 _SAMPLED_RECORDS = 64  # of a tag, that are held against the main one; chosen, not measured
 _EPOCH = "epoch"
 _NUMBERED = re.compile(

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from powertui.data.energy import settings
 from powertui.data.energy.log_zone import HALF_HOUR_S
 from powertui.data.logdir import RunEntry
 from powertui.data.logdir.captured import Captured, when
@@ -22,7 +23,7 @@ from powertui.data.training.training_parts import (
 _HALF_HOUR = HALF_HOUR_S * NS_PER_S
 # Of a whole half hour: a clock in another zone, or with summer time. Before and after its scalars a
 # program may well be profiled, too.
-_NEAR_NS = 120 * NS_PER_S
+_NEAR_NS = settings.MAX_CAPTURE_S * NS_PER_S
 
 
 def unread(entry: RunEntry) -> tuple[PlacedSession, ...]:

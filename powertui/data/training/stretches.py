@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from powertui.data.energy import settings
 from powertui.data.model import NS_PER_S, Bools, Floats, Int64s
 from powertui.data.run.logged_epochs import LOGGED_NS
 from powertui.data.training.training_parts import Rate, TrainedEpoch, bounded_epochs
@@ -24,12 +25,12 @@ TRAINING, VALIDATION, PAUSE, STARTING = "training", "validation", "pause", "star
 KINDS = (TRAINING, VALIDATION, PAUSE, STARTING)
 _TRAINING, _VALIDATION, _PAUSE, _STARTING = range(len(KINDS))
 # An interval that took so many times its usual time contains a pause. Chosen, not measured.
-_PAUSE_TIMES_USUAL = 2.0
+_PAUSE_TIMES_USUAL = settings.LONG_TIMES_USUAL
 # Records on either side that show what is usual. Chosen, not measured.
 _USUAL_RECORDS = 50
 # Of the steps of an interval: how well it is known how long those took that an epoch still had.
 # Chosen, not measured.
-_REST_ERROR = 0.1
+_REST_ERROR = settings.BORROWED_ERROR_SHARE
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from powertui.data.energy import settings
 from powertui.data.energy.findings import placed_search, throttling
 from powertui.data.energy.findings.finding import Finding, Findings, Unopened
 from powertui.data.energy.findings.finding_rules import same_stretch
@@ -21,7 +22,7 @@ from powertui.data.training.training_on_axis import TrainingOnAxis, session_span
 from powertui.data.training.training_parts import bounded_epochs
 
 # Of the training by its sessions: their traces say more. Chosen, not measured.
-_MAX_COVERED_SHARE = 0.8
+_MAX_COVERED_SHARE = settings.LARGE_SHARE
 
 
 def findings_in_training(

@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 
 from powertui.data import packed
 from powertui.data.asked import Aligning, ReadOptions
+from powertui.data.energy import settings
 from powertui.data.formats import filenames
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.loading import Beside
@@ -36,12 +37,12 @@ from powertui.errors import UnreadableFile
 from powertui.value_types import dataclass
 
 # Records of each epoch from which on they show how its steps ran. Chosen, not measured.
-_MIN_EPOCH_RECORDS = 3
+_MIN_EPOCH_RECORDS = settings.MIN_REPEATS
 # A profile's head gives its start to a millisecond; what is known no better than this comes from a
 # folder's or a file's time.
 _RECORDED_NS = NS_PER_S // 100
 # A session that nobody has read may have taken so long: most captures take seconds.
-_UNREAD_NS = 120 * NS_PER_S
+_UNREAD_NS = settings.MAX_CAPTURE_S * NS_PER_S
 
 _Value = TypeVar("_Value")
 

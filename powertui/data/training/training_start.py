@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from powertui.data.energy import settings
 from powertui.data.model import NS_PER_S
 from powertui.data.training.stretches import KINDS, TRAINING, Stretches
 from powertui.data.training.training_parts import Moment, Rate, bounded_epochs
@@ -11,10 +12,11 @@ from powertui.data.training.training_records import TrainingRecords
 
 # A first epoch compiles and fills caches. One that seems to have taken more than so many of the
 # others waited for something before it. Chosen, not measured.
-_MAX_FIRST_STRETCHES = 2.0
+_MAX_FIRST_STRETCHES = settings.LONG_TIMES_USUAL
 # How far its length may be off where only the others show it, as a share. Chosen, not measured.
-_FIRST_STRETCH_ERROR = 0.25
-_MIN_RECORDS = 3  # that show how long it usually takes from one to the next; chosen, not measured
+_FIRST_STRETCH_ERROR = settings.UNKNOWN_SHARE
+# That show how long it usually takes from one to the next; chosen, not measured.
+_MIN_RECORDS = settings.MIN_REPEATS
 
 
 def training_start(training: TrainingRecords) -> Moment | None:

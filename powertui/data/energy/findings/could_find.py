@@ -17,6 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from powertui import units
+from powertui.data.energy import settings
 from powertui.data.energy.findings import layers, stretch_search
 from powertui.data.energy.findings.finding import DetectionLimit
 from powertui.data.energy.findings.finding_rules import (
@@ -46,12 +47,14 @@ _LENGTHS = 16  # of bursts that are tried
 _MAX_LENGTH_SHARE = 0.4  # of the span
 _LISTED_LIMITS = 2  # in the sentence
 _ALL_OF_IT = 0.985  # of the time: the rest is not worth the words
-_SHORTER_SHARE = 0.8  # of the limit before: from there on another limit is worth listing
+# Of the limit before: from there on another limit is worth listing.
+_SHORTER_SHARE = settings.LARGE_SHARE
 # A reading counts as part of a burst from this share of its window on: each is tried, and the one
 # counts with which the burst shows best. Chosen, not measured.
 _MIN_COVERED_SHARES = (0.02, 0.3, 0.6, 0.95)
 _UNUSUAL_DOUBTS = 4.0  # times the usual doubt: that of other work
-_MAX_DOUBTFUL_SHARE = 0.5  # of a run: where more of it is so doubtful, that is what is usual
+# Of a run: where more of it is so doubtful, that is what is usual.
+_MAX_DOUBTFUL_SHARE = settings.MAJORITY_SHARE
 _MIN_OUTSIDE_SHARE = 2 / 3  # of a burst must be where something is promised
 _MIN_MOMENTS = 15  # of the tried ones must be left
 _MAX_ERRORS = 9.0  # beyond so many, the chance is 0 or 1 in double precision

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from powertui.data.energy import settings
 from powertui.data.energy.findings.noise import Noise
 from powertui.data.energy.findings.power_stretch import Box
 from powertui.data.energy.findings.readings import SensorReadings, readings_subset
@@ -28,17 +29,17 @@ _HEIGHT_ROUNDS = 3
 # Boxes that are drawn at random for the intervals. Chosen, not measured.
 _DRAWS = 4000
 # Share of a load: no box is known better than this, for loads are no boxes. Chosen.
-_MIN_BOX_ERROR = 0.02
+_MIN_BOX_ERROR = settings.SLIGHT_SHARE
 # Errors: readings farther from the middle of theirs say less of it. Chosen, not measured.
-_FAR_ERRORS = 4.0
+_FAR_ERRORS = settings.FAR_SIGMAS
 # How far from the stretch's mean watts to the load's the reported watts are: loads that an edge cut
 # come out too high. Chosen, not measured.
-_LOAD_SHARE = 1 / 3
+_LOAD_SHARE = settings.MAX_DOUBT_SHARE
 # Readings beside a box that show the level there. Chosen, not measured.
-_MIN_LEVEL_READINGS = 5
+_MIN_LEVEL_READINGS = settings.MIN_LEVEL_READINGS
 # No reading speaks against a box with more squared errors. Half and twice: no change in
 # docs/energy-evidence.md.
-_MAX_SQUARED_ERROR = 25.0
+_MAX_SQUARED_ERROR = settings.OUTLIER_SIGMAS**2
 
 
 def box(

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from powertui.data.energy import settings
 from powertui.data.energy.findings.kind_fit import (
     MIN_READINGS,
     Explained,
@@ -37,10 +38,10 @@ from powertui.data.energy.samples import Samples
 from powertui.data.model import NS_PER_S, Bools, Clock, Floats, ScalarSeries
 from powertui.value_types import dataclass
 
-_MIN_POINTS = 8  # logged values that tell a pace
+_MIN_POINTS = settings.MIN_SAMPLE_VALUES  # logged values that tell a pace
 # Share of the median pace: a foreign load slows training, a pause for something else stops it.
 # Chosen, not measured.
-_MIN_PACE_SHARE = 0.6
+_MIN_PACE_SHARE = settings.ALIKE_SHARE
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +102,7 @@ def _longest_series(scalars: Sequence[ScalarSeries]) -> ScalarSeries | None:
 _NONE: Floats = np.empty(0)
 # One sigma of the level of usual training outside the profile, as a share of the power of work.
 # Chosen, not measured.
-_USUAL_DOUBT_SHARE = 0.1
+_USUAL_DOUBT_SHARE = settings.BORROWED_ERROR_SHARE
 
 
 def expected_power(
@@ -215,14 +216,15 @@ def _inside(work: KindSeconds, lo: Floats, hi: Floats) -> Floats:
 
 # Parts of a step at most. This and the others here are chosen, not measured.
 _MAX_PARTS = 24
-_MIN_PART_READINGS = 30  # readings of each part of a step, at least
-_MIN_PARTS = 4  # parts: fewer tell nothing
+_MIN_PART_READINGS = settings.GOOD_SAMPLE_VALUES  # readings of each part of a step, at least
+_MIN_PARTS = settings.MIN_SPREAD_VALUES  # parts: fewer tell nothing
 # of the run: what most of them tell of a part is its own; a load of seconds may meet the same parts
 # of steps, too …
 _BLOCKS = 12
-_MIN_BLOCKS = 4  # … and what fewer tell may be that load
+_MIN_BLOCKS = settings.MIN_SPREAD_VALUES  # … and what fewer tell may be that load
 _MIN_BLOCK_READINGS = 2  # readings of a part in one of them
-_MAX_LENGTH_DIFFERENCE = 0.3  # a step within this of the usual length is a usual one
+# A step within this of the usual length is a usual one.
+_MAX_LENGTH_DIFFERENCE = settings.UNLIKE_LENGTH_SHARE
 
 
 def course_of_steps(residual: Floats, lo: Floats, hi: Floats, start: Floats, end: Floats) -> Floats:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from powertui.data.energy import settings
 from powertui.data.energy.findings import finding_texts
 from powertui.data.energy.findings.finding import UNEXPLAINED, Finding, LongerOp, Ops
 from powertui.data.energy.findings.step_places import StepPlaces
@@ -14,9 +15,9 @@ from powertui.data.model import PS_PER_S
 _MAX_OPS = 3  # listed in a finding
 # An op ran longer from so much more self time on, as a share of the stretch and of what it usually
 # takes there. Chosen, not measured.
-_MIN_STRETCH_SHARE, _MIN_OP_SHARE = 0.02, 0.2
+_MIN_STRETCH_SHARE, _MIN_OP_SHARE = settings.SLIGHT_SHARE, 0.2
 # Ops that take this share of the extra time explain a slower stretch. Chosen, not measured.
-_EXPLAINING_SHARE = 0.5
+_EXPLAINING_SHARE = settings.MAJORITY_SHARE
 
 
 class FindingExplainer:

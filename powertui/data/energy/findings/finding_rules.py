@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from powertui.data.energy import settings
 from powertui.data.model import PS_PER_S, Floats, PowerOnTrace
 
 if TYPE_CHECKING:  # conclusions ask for the rules alone
@@ -13,11 +14,11 @@ if TYPE_CHECKING:  # conclusions ask for the rules alone
 
 # A finding matters from these shares of the energy (or time) of its stretch and of the run on: the
 # promise to the user. Half and twice: no change in docs/energy-evidence.md.
-MIN_STRETCH_SHARE = 0.05
-MIN_RUN_SHARE = 0.005
+MIN_STRETCH_SHARE = settings.NOTABLE_SHARE
+MIN_RUN_SHARE = settings.MIN_RUN_SHARE
 # Of a long run 0.5 % is hours of somebody else's program: so this share of its own epoch is enough,
 # too. Chosen, not measured.
-_MIN_EPOCH_SHARE = 0.02
+_MIN_EPOCH_SHARE = settings.SLIGHT_SHARE
 # What draws so much more than its stretch for so long (s) matters however long the run is. Only
 # more counts: less is a pause. Chosen, not measured.
 STRONG_SHARE = 0.08
@@ -25,10 +26,10 @@ MIN_STRONG_S = 10.0
 # Two stretches are one when at least this part of the shorter one is in both. At 0.5 a burst of
 # which the log's clock was 0.7 s off (own/two_epochs_with_burst) was listed a second time as slower
 # steps; otherwise chosen, not measured.
-_MIN_SHARED_PART = 0.3
+_MIN_SHARED_PART = settings.SHARED_SHARE
 # Two heights have one cause where neither is less than this share of the other. Half and twice: no
 # change in docs/energy-evidence.md.
-MIN_ALIKE_HEIGHT = 0.6
+MIN_ALIKE_HEIGHT = settings.ALIKE_SHARE
 
 _Figures = TypeVar("_Figures", float, Floats)
 

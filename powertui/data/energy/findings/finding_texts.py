@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from powertui import units
+from powertui.data.energy import settings
 from powertui.data.energy.findings.finding import EPOCHS, UNEXPLAINED, Finding
 from powertui.data.model import PS_PER_S
 
 # Of a stretch: with less, its steps are not slower. Chosen, not measured.
-MIN_SLOWER_SHARE = 0.02
+MIN_SLOWER_SHARE = settings.SLIGHT_SHARE
 
 
 def sentence(finding: Finding, *, asked: bool, outside: bool) -> str:

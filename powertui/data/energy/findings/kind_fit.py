@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from powertui.data.energy import settings
 from powertui.data.energy.findings import reading_windows
 from powertui.data.energy.findings import work_columns as work_kinds
 from powertui.data.energy.findings.reading_windows import WindowPrior, Windows
@@ -32,19 +33,19 @@ from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 # Readings that a level needs. Chosen, not measured.
-MIN_READINGS = 8
+MIN_READINGS = settings.MIN_SAMPLE_VALUES
 # The share of the smallest residuals that gives their scale at first; half of them in the end,
 # because bursts may be many. Chosen, not measured.
 _FIRST_SHARE = 0.35
 # A reading of steps contains less other work than this share. Half and twice: no change in
 # docs/energy-evidence.md.
-_MAX_OTHER_WORK = 0.1
+_MAX_OTHER_WORK = settings.MINOR_SHARE
 # Ways in which expectations may be off together. Chosen, not measured.
 _MAX_WAYS = 16
 # One sigma of the idle power, before any reading, as a share of the power of work. Chosen.
-_PRIOR_IDLE_SIGMA = 0.25
+_PRIOR_IDLE_SIGMA = settings.UNKNOWN_SHARE
 # The same of what each kind adds. Chosen, not measured.
-_PRIOR_KIND_SIGMA = 0.5
+_PRIOR_KIND_SIGMA = settings.UNLIKE_POWER_SHARE
 # Readings with the least other work, this share of all, show the noise. Chosen, not measured.
 _STEADY_QUANTILE = 0.4
 # Rounds of a fit that begins next to a known one. Chosen, not measured.

@@ -19,6 +19,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from powertui.data.energy import settings
 from powertui.data.energy.findings import overlapping_loads, stretch_search
 from powertui.data.energy.findings.noise import Noise, noise_of
 from powertui.data.energy.findings.open_ends import with_open_ends
@@ -42,9 +43,9 @@ _MAX_GATHERED_SHARE = 0.7
 # Of a piece: longer stretches are for the next layer.
 _MAX_PIECE_SHARE = 0.4
 # Errors: so far off are the largest of many readings by chance.
-_MAX_CHANCE_ERRORS = 6.0
+_MAX_CHANCE_ERRORS = settings.LARGEST_CHANCE_SIGMAS
 # Errors: pieces in which nothing is so far off are not looked at closely ...
-_MIN_ERRORS = 5.0
+_MIN_ERRORS = settings.OUTLIER_SIGMAS
 # ... but for so many of them, which show the noise.
 _CLOSE_PIECES = 9
 # Pieces of a layer that are looked at closely: each takes about 0.07 s of CPU. A day of one reading

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from powertui.data import wire
-from powertui.data.energy import scan
+from powertui.data.energy import scan, settings
 from powertui.data.energy.expected_work import TRACING_STEP_FACTOR
 from powertui.data.energy.findings.finding_rules import MIN_STRETCH_SHARE
 from powertui.data.energy.robust_stats import MEDIAN_TO_SIGMA
@@ -18,11 +18,12 @@ from powertui.data.model import PS_PER_S, Bools, Floats, Int64s, Steps
 from powertui.named_tuples import NamedTuple
 
 # Steps that show what is usual. This and the others here are chosen, not measured.
-_MIN_STEPS = 20
+_MIN_STEPS = settings.USUAL_STEPS
 _MAX_CHANCE = 1e-3
-_MAX_TRACING_STEPS = 20  # steps at the beginning that may still trace
+_MAX_TRACING_STEPS = settings.TRACING_STEPS  # steps at the beginning that may still trace
 MAX_STALLS = 100  # stalls that are looked at, the longest
-_STALL_TIMES_USUAL = 2.0  # a step so many times as long as those around it holds something else
+# A step so many times as long as those around it holds something else.
+_STALL_TIMES_USUAL = settings.LONG_TIMES_USUAL
 _REACH_STEPS = 7  # steps on either side that tell what is usual around one
 
 

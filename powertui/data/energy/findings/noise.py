@@ -9,30 +9,31 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
+from powertui.data.energy import settings
 from powertui.data.energy.robust_stats import MEDIAN_ERROR, scatter, spread
 from powertui.data.model import Bools, Floats
 from powertui.value_types import dataclass
 
 # Of a stretch with fewer readings than this, the middle one says little. Chosen, not measured.
-_MIN_READINGS_FOR_MEDIAN = 6
+_MIN_READINGS_FOR_MEDIAN = settings.MIN_NOISE_READINGS
 # Readings farther from the middle one than so many deviations are no noise.
-_CLIP_DEVIATIONS = 5.0
+_CLIP_DEVIATIONS = settings.OUTLIER_SIGMAS
 # Rounds in which far readings are set aside: each makes the deviation smaller. Chosen.
 _CLIP_ROUNDS = 12
 # Far readings are tails of the noise when they come at least so often, and mostly as so few
 # neighbors. Chosen, not measured.
-_MIN_TAIL_RUNS = 5
+_MIN_TAIL_RUNS = settings.COMMON_STRETCHES
 _MAX_TAIL_READINGS = 2
 # Means over so many readings show how long noise remembers. Chosen, not measured.
-_MEMORY_READINGS = 8.0
+_MEMORY_READINGS = settings.MIN_SAMPLE_VALUES
 # What is known of noise before any reading: so large a share of the power, as surely as so many
 # readings would tell it. Chosen, not measured.
-_PRIOR_NOISE_SHARE = 0.01
+_PRIOR_NOISE_SHARE = settings.NEGLIGIBLE_SHARE
 _PRIOR_READINGS = 2.0
 # Readings are cut into so many blocks to find the center of their means. Chosen, not measured.
 _CENTER_BLOCKS = 15
 # Degrees of freedom of a doubt that was not learned from a sample. Chosen, not measured.
-_DOUBT_FREEDOM = 30.0
+_DOUBT_FREEDOM = settings.GOOD_SAMPLE_VALUES
 # Stretches longer than any that scatter was learned from, as multiples of the longest.
 _DRIFT_LENGTHS = (4.0, 64.0, 4096.0)
 

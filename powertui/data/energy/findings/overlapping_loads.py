@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from powertui.data.energy import settings
 from powertui.data.energy.findings import stretch_search
 from powertui.data.energy.findings.finding_rules import alike_heights
 from powertui.data.energy.findings.noise import Noise, centre
@@ -22,17 +23,17 @@ from powertui.named_tuples import NamedTuple
 
 # Stretches that are clearly apart: if there are more, the noise has such tails. This and the others
 # here are chosen, not measured.
-_MAX_CLUSTERS = 5
+_MAX_CLUSTERS = settings.COMMON_STRETCHES
 # Of the readings, all clusters together.
-_MAX_CLUSTER_SHARE = 0.3
+_MAX_CLUSTER_SHARE = settings.EXCEPTION_SHARE
 # Errors from what is usual.
-_FAR_ERRORS = 6.0
+_FAR_ERRORS = settings.LARGEST_CHANCE_SIGMAS
 # Readings within a stretch that need not show it.
 _MAX_GAP_READINGS = 1
 # Readings of a stretch.
 _MIN_READINGS = 2
 # Of what its upper readings show: readings that show less are set aside.
-_MIN_SHOWN_SHARE = 0.5
+_MIN_SHOWN_SHARE = settings.MAJORITY_SHARE
 
 
 def find_loads(readings: SensorReadings, looks: int = 1) -> tuple[list[Box], Noise]:
@@ -129,7 +130,7 @@ def _clusters(readings: SensorReadings) -> list[_Cluster]:
 
 
 # So large a share of low readings may be the usual ones as well. Chosen, not measured.
-_MIN_USUAL_SHARE = 0.3
+_MIN_USUAL_SHARE = settings.EXCEPTION_SHARE
 
 
 class LoadsAbove(NamedTuple):

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from powertui.data.energy import placing, samples
+from powertui.data.energy import placing, samples, settings
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.findings import layers
 from powertui.data.energy.findings.layers import LayerFindings
@@ -26,11 +26,11 @@ from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 # The share of the weight of all places at which a stretch must be found. Chosen, not measured.
-MIN_SURE_WEIGHT = 0.9
+MIN_SURE_WEIGHT = settings.LIKELY_WEIGHT
 # Found at places of at least this weight, a stretch that is not sure is counted as doubtful.
-_DOUBTFUL_WEIGHT = 0.1
+_DOUBTFUL_WEIGHT = settings.MINOR_SHARE
 # A place that weighs less is not looked at. Chosen, not measured.
-MIN_PLACE_WEIGHT = 0.02
+MIN_PLACE_WEIGHT = settings.SLIGHT_SHARE
 # Readings that are searched, all places together: 100,000 take 4 s. A longer log is searched at its
 # likeliest place alone, where the others make its place less sure.
 _MAX_SEARCHED_READINGS = 200_000
@@ -38,7 +38,7 @@ _MAX_SEARCHED_READINGS = 200_000
 _USUAL_WINDOW_ERROR = 0.2
 # A place weighs less by the power that the noise there has over the least noise: one for so many
 # independent readings, and no more than for so many. Chosen, not measured.
-_BLOCKS_OF_A_FIT = 8
+_BLOCKS_OF_A_FIT = settings.MIN_SAMPLE_VALUES
 _MAX_FIT_BLOCKS = 80.0
 
 _Span = tuple[float, float]  # s on the trace

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from powertui.data.energy import settings
 from powertui.data.energy.findings.finding_rules import alike_heights, same_stretch
 from powertui.data.energy.findings.readings import SensorReadings
 from powertui.data.model import Z95, Bools
@@ -15,15 +16,15 @@ from powertui.value_types import dataclass
 
 # Of both together: a pause no longer than this does not part a load. This and the others here are
 # chosen, not measured.
-_MAX_BREATH_SHARE = 0.1
+_MAX_BREATH_SHARE = settings.MINOR_SHARE
 # Of both together: a longer one, of which the readings say nothing, may be as long as this.
-_MAX_UNSEEN_SHARE = 0.5
+_MAX_UNSEEN_SHARE = settings.MAJORITY_SHARE
 # Of the readings in such a pause: so many may speak against one load.
-_MAX_AGAINST_SHARE = 0.25
+_MAX_AGAINST_SHARE = settings.VISIBLE_SHARE
 # Of the height of both: what a reading there may be off by and still be of their load.
-_SPARE_SHARE = 0.3
+_SPARE_SHARE = settings.UNLIKE_LENGTH_SHARE
 # Of its own length: so much of a box may be past the end of the one that it is on.
-_MAX_STICKING_OUT = 0.1
+_MAX_STICKING_OUT = settings.MINOR_SHARE
 
 
 @dataclass(frozen=True)

@@ -6,19 +6,20 @@ from dataclasses import field
 
 import numpy as np
 
+from powertui.data.energy import settings
 from powertui.data.energy.findings.finding import Against
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats, Int64s
 from powertui.value_types import dataclass
 
 # A window is inside the profile, or the training, with this share of itself. Chosen, not measured.
-MIN_INSIDE_SHARE = 0.98
+MIN_INSIDE_SHARE = settings.WHOLE_SHARE
 # What one kind of work, or one that was hardly seen, may draw more or less than another, as a share
 # of the power of work. From compiling in recordings; at twice this, one simulated burst is not
 # found (docs/energy-evidence.md).
-UNLIKE_SHARE = 0.5
+UNLIKE_SHARE = settings.UNLIKE_POWER_SHARE
 # One sigma, as a share of the power of work, where nothing is known of what ran. Chosen.
-ELSEWHERE_DOUBT_SHARE = 0.25
+ELSEWHERE_DOUBT_SHARE = settings.UNKNOWN_SHARE
 # Kept of a log for its picture, however long it is: some megabytes. Chosen, not measured.
 _MAX_DRAWN_READINGS = 100_000
 

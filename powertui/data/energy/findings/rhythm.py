@@ -9,11 +9,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from powertui.data.energy import settings
 from powertui.data.energy.findings import neighbours
 from powertui.data.energy.findings.finding import NEIGHBOURS, Finding
 
 # Stalls at equal distances that make a rhythm. This and the others here are chosen, not measured.
-_MIN_RHYTHM_STALLS = 4
+_MIN_RHYTHM_STALLS = settings.MIN_SPREAD_VALUES
 _MAX_LISTED_STALLS = 8  # stalls that are listed one by one
 _LISTED_TIMES_USUAL = 3  # times the usual stall: such a one is listed by itself
 _MAX_STALL_STEPS = 6  # steps: what is longer is a slower pace

@@ -16,6 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from powertui.data import wire
+from powertui.data.energy import settings
 from powertui.data.energy.findings import edges
 from powertui.data.energy.findings.finding_rules import MIN_ALIKE_HEIGHT
 from powertui.data.energy.findings.noise import Noise, centre, certainty, noise_of, ordinary
@@ -30,17 +31,17 @@ from powertui.named_tuples import NamedTuple
 ALPHA = 0.002
 # So many errors a stretch must be off, however few there are to choose from. Half and twice: no
 # change in docs/energy-evidence.md.
-MIN_ERRORS = 4.0
+MIN_ERRORS = settings.FAR_SIGMAS
 # So many readings are needed to know the noise. Chosen, not measured.
-MIN_READINGS = 6
+MIN_READINGS = settings.MIN_NOISE_READINGS
 # A reading whose doubt is at most this share of a height shows where a stretch ends. Chosen.
-MAX_DOUBT_SHARE = 1 / 3
+MAX_DOUBT_SHARE = settings.MAX_DOUBT_SHARE
 # Stretches like one another are noise when there are so many. Half and twice: no change.
-_COMMON_STRETCHES = 5
+_COMMON_STRETCHES = settings.COMMON_STRETCHES
 # Of one recording. Chosen, not measured.
 _MAX_STRETCHES = 12
 # A single reading within so many deviations is no tail. Chosen, not measured.
-_TAIL_DEVIATIONS = 5.0
+_TAIL_DEVIATIONS = settings.OUTLIER_SIGMAS
 # A stretch with more than this share of the readings is what is usual. Chosen, not measured.
 _MAX_STRETCH_SHARE = 0.6
 # In a stretch of so many readings a single low one is no pause. Chosen, not measured.
@@ -50,7 +51,7 @@ _FIT_ROUNDS = 2
 # So many readings at most are smoothed over to see a pause. Chosen, not measured.
 _MAX_SMOOTH_READINGS = 101
 # A reading shows a box from this share of the box's watts on. Chosen, not measured.
-_MIN_SHOWN_SHARE = 0.02
+_MIN_SHOWN_SHARE = settings.SLIGHT_SHARE
 
 
 class _FittedBox(NamedTuple):

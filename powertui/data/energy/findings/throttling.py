@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from powertui.data.energy import marks
+from powertui.data.energy import marks, settings
 from powertui.data.energy.findings import neighbours
 from powertui.data.energy.findings.finding import EPOCHS, LIMIT, UNEXPLAINED, Finding, time_finding
 from powertui.data.energy.robust_stats import MEDIAN_TO_SIGMA
@@ -33,13 +33,15 @@ from powertui.value_types import dataclass
 _THROTTLED = "throttled: "  # how the recorder names such windows: "throttled: CHANNEL (REASON)"
 # All of these are chosen, not measured.
 MAX_LISTED_STRETCHES = 20  # the longest ones
-_AT_LIMIT_SHARE = 0.02  # of the limit: a reading this near to it is at it
-_MIN_LIMITED_S, _MIN_LIMITED_READINGS = 1.0, 3  # less is a reading that happens to be there
-_BRIDGED_S = 1.0  # a regulator lets power off its limit for moments
-_MIN_AT_LIMIT = 0.8  # of the readings of a stretch
-_MIN_INSIDE = 0.5  # of a stretch of unexpected power, for the limit to explain it
+_AT_LIMIT_SHARE = settings.SLIGHT_SHARE  # of the limit: a reading this near to it is at it
+# Less is a reading that happens to be there.
+_MIN_LIMITED_S, _MIN_LIMITED_READINGS = settings.MOMENT_S, settings.MIN_REPEATS
+_BRIDGED_S = settings.MOMENT_S  # a regulator lets power off its limit for moments
+_MIN_AT_LIMIT = settings.LARGE_SHARE  # of the readings of a stretch
+# Of a stretch of unexpected power, for the limit to explain it.
+_MIN_INSIDE = settings.MAJORITY_SHARE
 _MIN_SIGMAS = 2.0  # that steps took longer
-_MIN_USUAL_STEPS = 3  # that show how long one usually takes
+_MIN_USUAL_STEPS = settings.MIN_REPEATS  # that show how long one usually takes
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from powertui.data.energy import fold as folding
+from powertui.data.energy import settings
 from powertui.data.energy.findings import (
     could_find,
     epoch_differences,
@@ -59,7 +60,7 @@ from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 # Where the place of the log is open by more than ± this, nothing is promised. Chosen.
-_MAX_PLACE_S = 2.0
+_MAX_PLACE_S = settings.FOREIGN_CLOCK_S
 _NO_LIMITS = could_find.Limits((), ())
 
 

@@ -10,18 +10,20 @@ import re
 import numpy as np
 
 from powertui.data import wire
+from powertui.data.energy import settings
 from powertui.data.energy.expected_work import TRACING_STEP_FACTOR, Intervals, union
 from powertui.data.model import Events, Int64s, Steps, Trace, TrackKind
 
 # A name that this share of the steps contains is usual. This and the others here are chosen, not
 # measured.
-_MIN_COMMON_SHARE = 0.25
+_MIN_COMMON_SHARE = settings.VISIBLE_SHARE
 _MAX_PARTS = 400  # more steps are taken together, a few at a time
 # steps that say what is usual: with fewer, as many equal parts of the profile are taken for them
-_MIN_STEPS = 8
-_MAX_TRACING_STEPS = 20  # steps that may trace
+_MIN_STEPS = settings.MIN_SAMPLE_VALUES
+_MAX_TRACING_STEPS = settings.TRACING_STEPS  # steps that may trace
 _MAX_NAMES = 200_000  # a table of more names than this holds no names
-_MAX_RARE_SHARE = 0.3  # of the time: what runs so often is not unusual, however it is called
+# Of the time: what runs so often is not unusual, however it is called.
+_MAX_RARE_SHARE = settings.EXCEPTION_SHARE
 _NUMBERS = re.compile(r"\d+")
 
 

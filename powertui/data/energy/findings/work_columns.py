@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from powertui.data import wire
-from powertui.data.energy import expected_work
+from powertui.data.energy import expected_work, settings
 from powertui.data.energy.expected_work import Activity, Intervals
 from powertui.data.energy.findings import unusual
 from powertui.data.model import PS_PER_S, Floats, Int64s, ProcessKind, Steps, Trace
@@ -28,7 +28,7 @@ LOOSE_KINDS = (
 _NAMES = (*expected_work.NAMES, _BETWEEN_NAME)
 _LONG_GAP_S = 0.2  # where no steps say how long one is
 # Gaps between steps that show how long one is. Chosen, not measured.
-_MIN_STEPS = 3
+_MIN_STEPS = settings.MIN_REPEATS
 # A kind that filled less of the profile joins the next weaker one. Half and twice: no change in
 # docs/energy-evidence.md.
 _MIN_KIND_SHARE = 0.01

@@ -1,0 +1,141 @@
+"""The numbers that energy answers are made with, each chosen once.
+
+A module that asks whether most of a window was read, or how many readings show a level, names its
+question and takes the value from here, so that one idea has one value. "Half and twice" is what
+happened to the places and findings of 15 logs at those values (docs/energy-evidence.md); "chosen"
+means that nothing was measured. Numbers of one place alone stay where they are used.
+`scripts/tuned_numbers.py` counts all of them, and a test holds the count.
+"""
+
+from __future__ import annotations
+
+# ── how many values show something ──
+# So many of a kind show what is usual: of two, neither says which one is. Chosen.
+MIN_REPEATS = 3
+# Values that have a spread at all: the deviation of three is off by half of itself. Chosen.
+MIN_SPREAD_VALUES = 4
+# Readings that show a level: fewer may all be late or rounded the same way. Chosen.
+MIN_LEVEL_READINGS = 5
+# Stretches that are like one another are noise when there are so many. Half and twice: no change.
+COMMON_STRETCHES = 5
+# Readings whose middle one, or whose scatter, says something of noise. Chosen: with fewer than
+# kinds of work every fit is exact.
+MIN_NOISE_READINGS = 6
+# Values from which a deviation, or one figure beside it, is learned: with 4 stretches of a 10 s
+# sensor joules were off by ten standard deviations in one of 29 windows (`make_whole(0)`).
+MIN_SAMPLE_VALUES = 8
+# Independent readings that a place or an owner needs: fewer fit many a place by accident. From one
+# cut log. Half: no change. Twice: 4 sure places lost.
+MIN_INDEPENDENT_READINGS = 12
+# Values whose scatter counts as known: its error is then an eighth of it. Chosen.
+GOOD_SAMPLE_VALUES = 30
+# Steps at the beginning that may still trace or compile. Chosen.
+TRACING_STEPS = 20
+# Steps, or records, that show what is usual. Chosen.
+USUAL_STEPS = 20
+
+# ── shares of a whole: of time, readings, energy or places ──
+# With more than half, a thing is mostly so: covered, explained, paused, open. Half and twice of
+# `kind_fit`'s and `clock_check`'s: no change; else chosen.
+MAJORITY_SHARE = 0.5
+# Nearly all of it: what is missing changes no figure by more than sensors are off. Chosen.
+NEARLY_ALL_SHARE = 0.9
+# All but what edges and rounding leave out. Chosen.
+WHOLE_SHARE = 0.98
+# A large part, but for moments in which something else happens. Chosen.
+LARGE_SHARE = 0.8
+# A minor part: less is edges, or what may be missing. Half and twice of `kind_fit`'s: no change;
+# else chosen.
+MINOR_SHARE = 0.1
+# A part that is told apart from the rest: a smaller one is hidden by it. Chosen.
+VISIBLE_SHARE = 0.25
+# Two stretches, or a log and a run, are of one another with this part of the shorter one. At 0.5 a
+# burst whose log was 0.7 s off (own/two_epochs_with_burst) was listed a second time as slower
+# steps.
+SHARED_SHARE = 0.3
+# What is no more of the readings or of the time than this is the exception. Chosen.
+EXCEPTION_SHARE = 0.3
+# A reading or a part may be off by this share of a height and still be of it. Chosen.
+MAX_DOUBT_SHARE = 1 / 3
+# Kinds of work that filled less of a profile have no watts of their own. Chosen: of half a minute
+# it is 0.6 s, less than the refresh of most BMCs. Half and twice: no change in findings.
+MIN_KIND_SHARE = 0.02
+# Less of a stretch, a step or a load is what these differ by anyway. Chosen.
+SLIGHT_SHARE = 0.02
+# What is left of variation, power or an error budget below this is nothing. Chosen.
+NEGLIGIBLE_SHARE = 0.01
+# Of a whole run: less energy or time gets no row and no finding. Half and twice: no change.
+MIN_RUN_SHARE = 0.005
+# Of its own stretch, of steps or of a duration: from here on a difference is told. Half and twice:
+# no change.
+NOTABLE_SHARE = 0.05
+# Two levels, distances or heights that differ by no more are one: sensors repeat themselves to
+# about this. Half and twice of `placement_score.IDLE_SHARE`: no change.
+SAME_LEVEL_SHARE = 0.03
+# Two heights have one cause where neither is less than this share of the other. Half and twice: no
+# change.
+ALIKE_SHARE = 0.6
+# Two lengths that differ by more than this share of one are of two things. Chosen.
+UNLIKE_LENGTH_SHARE = 0.3
+
+# ── how well something is known ──
+# The weight with which an answer is sure: that of the 95 % intervals. Half and twice: no change.
+SURE_WEIGHT = 0.95
+# The weight with which a finding is told, and its epoch named. Chosen.
+LIKELY_WEIGHT = 0.9
+# A figure that is known no better than to this share of itself is not named, and settles nothing.
+# Chosen.
+MAX_ERROR_SHARE = 0.25
+# One sigma of what only others of its kind show, as a share of it. Chosen.
+BORROWED_ERROR_SHARE = 0.1
+# One sigma of a power or a length of which nothing is known, as a share of the usual one. Chosen.
+UNKNOWN_SHARE = 0.25
+# The same of one kind of work of which another is known. From compiling in recordings. Half: no
+# change; twice: one simulated burst is not found.
+UNLIKE_POWER_SHARE = 0.5
+# Correlation below which something else decides. Chosen: half of that of a load that repeats
+# exactly.
+MIN_CORRELATION = 0.5
+# Correlation of neighboring readings at most: at 1 all together would count for nothing. Chosen.
+MAX_NEIGHBOR_CORRELATION = 0.95
+
+# ── how far is far, in standard deviations ──
+# Values within this are ordinary: 1 in 400 of a normal distribution is as far by chance.
+ORDINARY_SIGMAS = 3.0
+# Values beyond this say little of a middle, and nothing is so far off by chance in a recording: 1
+# in 16,000. Half and twice of `stretch_search`'s: no change.
+FAR_SIGMAS = 4.0
+# Values beyond this are no noise: 1 in 1.7 million. Half and twice of `edges`': no change.
+OUTLIER_SIGMAS = 5.0
+# The largest of many readings, or none of 20,000 differences, is so far off by chance.
+LARGEST_CHANCE_SIGMAS = 6.0
+
+# ── of a sensor ──
+# A value that toggles between two steps of its rounding has moved by no more than so many steps:
+# one, and half of one that noise adds.
+TOGGLING_QUANTA = 1.5
+# Polls for each refresh, from which on a sensor is asked clearly more often than it publishes, and
+# refreshes within a window, from which on readings overlap: half way between one and two.
+REPEATING_POLLS = 1.5
+# Refreshes (or polls): across a longer pause nothing is known, and in a shorter one the first
+# readings still hold what was before it. Chosen.
+HOLE_REFRESHES = 3.0
+# Refresh of a sensor of which nothing is known, s: as most BMCs have.
+DEFAULT_REFRESH_S = 1.0
+
+# ── times ──
+# Two programs on one machine read one clock, but not at the same moment, s. Chosen.
+SAME_CLOCK_S = 0.010
+# A clock that somebody set, or a time server over the network, s either way. Chosen, not measured.
+FOREIGN_CLOCK_S = 2.0
+# Shorter lulls or limits are moments within the work, s. Chosen.
+MOMENT_S = 1.0
+# A pause or a stall: so many times as long as usual. Chosen.
+LONG_TIMES_USUAL = 2.0
+# A capture that nobody has read, or that was named after it ended, took at most so long, s. Chosen.
+MAX_CAPTURE_S = 120
+# A clock that is further off was set wrongly, and a session placed no better than this names no
+# zone, s. Chosen.
+WRONG_CLOCK_S = 60
+# Warmth and fans change a level within such a time, s. Chosen.
+WARMING_S = 600.0
