@@ -25,6 +25,7 @@ from powertui.data.energy import (
     power_owners,
     samples,
     sensor,
+    settings,
     work_alignment,
 )
 from powertui.data.energy.alignment_places import Fit
@@ -46,7 +47,7 @@ from powertui.data.model import IN_TRACE, NS_PER_S, PS_PER_S, PowerSeries, Run
 from powertui.errors import UsageError
 
 _MIN_WATTS_IN_WORDS = 0.5  # a kind of work that draws less is rounded to 0 W
-_MIN_STEP_SHARE = 0.01  # of the power: where a sensor's rounding is not known
+_MIN_STEP_SHARE = settings.NEGLIGIBLE_SHARE  # of the power: where a sensor's rounding is not known
 
 
 def seconds(text: str) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 
 from powertui import units
 from powertui.data import wire
-from powertui.data.energy import coarse_search
+from powertui.data.energy import coarse_search, settings
 from powertui.data.energy.alignment_places import (
     SURE_S,
     Fit,
@@ -36,23 +36,27 @@ _MIN_FIT_GAIN = 8.0
 # The same of the readings in the profile alone, from which the share of their variation follows
 # that a fit must explain. Chosen: half of that of all readings.
 _MIN_PROFILE_FIT_GAIN = 4.0
-_MAX_REQUIRED_R2 = 0.5  # never ask for more: few readings have wide intervals anyway
-_FLAT_POWER_SHARE = 0.01  # of the power: a log that moves less shows no edge to align by
-_FLAT_QUANTA = 1.5  # a value that toggles between two steps of the sensor is no edge
+# Never ask for more: few readings have wide intervals anyway.
+_MAX_REQUIRED_R2 = settings.MAJORITY_SHARE
+# Of the power: a log that moves less shows no edge to align by.
+_FLAT_POWER_SHARE = settings.NEGLIGIBLE_SHARE
+# A value that toggles between two steps of the sensor is no edge.
+_FLAT_QUANTA = settings.TOGGLING_QUANTA
 # Windows of a reading, and seconds, around a profile in which its ends are edges like any other.
-_MARGIN_WINDOWS, _MIN_MARGIN_S = 3, 1.0
+_MARGIN_WINDOWS, _MIN_MARGIN_S = 3, settings.MOMENT_S
 # Of the power of the idle machine, or of a sensor's step: work that draws less draws nothing.
-_MIN_WORK_SHARE, _MIN_WORK_QUANTA = 0.005, 0.5
+_MIN_WORK_SHARE, _MIN_WORK_QUANTA = settings.MIN_RUN_SHARE, 0.5
 _HUBER_SIGMAS = 1.345  # residuals from which on they weigh less: 95 % as exact as least squares
 
 # ── when an answer is sure ──
-_MIN_SURE_WEIGHT = 0.95  # in one place, as the 95 % interval promises; half and twice: no change
+# In one place, as the 95 % interval promises; half and twice: no change.
+_MIN_SURE_WEIGHT = settings.SURE_WEIGHT
 # Costs of a place that is not sure are divided by this, so that errors of the model count, too.
 # Half and twice: no change.
 _UNSURE_COST_DIVISOR = 1.6
 # Independent readings in the profile: fewer fit many a place by accident. From one cut log.
 # Half: no change. Twice: 4 lost.
-_MIN_INDEPENDENT_READINGS = 12.0
+_MIN_INDEPENDENT_READINGS = settings.MIN_INDEPENDENT_READINGS
 # How well the age of a reading must be known: meters that publish and are asked every 0.5 s leave
 # 0.35 s open, and still count.
 _MAX_READING_AGE_S = 0.36
@@ -68,11 +72,11 @@ _RIVAL_STANDARD_ERRORS = 1.64
 # Half: no change. Twice: 1 interval misses.
 _RIVAL_COST = 3.0
 # A place so near (a share of the profile) that it explains the same readings …
-_MAX_ALIAS_SHARE = 0.1
+_MAX_ALIAS_SHARE = settings.MINOR_SHARE
 # … is an alias while it leaves no more than this times what the best leaves. Chosen: of two of 240
 # simulated logs that were sure and one step off the true place left at most 1.1 times as much.
 _MAX_ALIAS_LEFT = 1.2
-_MAX_ALIAS_SIGMAS = 5.0  # what is left of one reading counts up to this
+_MAX_ALIAS_SIGMAS = settings.OUTLIER_SIGMAS  # what is left of one reading counts up to this
 
 
 class _Rival(NamedTuple):

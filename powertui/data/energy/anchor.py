@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from powertui.data.energy import settings
 from powertui.data.formats import tfevents
 from powertui.data.formats.filenames import MARKERS_FOLDER
 from powertui.data.formats.tfevents import EventLog
@@ -24,7 +25,7 @@ from powertui.value_types import dataclass
 _MAX_LOST_READINGS = 11  # at the end: dbToCSV can lose one of its two buffers
 # start() is called before fit(), which prepares itself before it writes its first record. Chosen,
 # not measured.
-_START_BEFORE_FIT_S = 1.0
+_START_BEFORE_FIT_S = settings.MOMENT_S
 
 
 @dataclass(frozen=True)

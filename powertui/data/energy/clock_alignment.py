@@ -13,6 +13,7 @@ from powertui.data.energy import (
     log_zone,
     meeting,
     samples,
+    settings,
     work_alignment,
 )
 from powertui.data.energy.alignment_places import Where
@@ -37,11 +38,12 @@ from powertui.named_tuples import NamedTuple
 
 BY_HAND = "give --offset, or --pins, to place it by hand"
 # Two programs on one machine read one clock, but not at the same moment.
-_CLOCK_READ_SLACK_S = 0.010
+_CLOCK_READ_SLACK_S = settings.SAME_CLOCK_S
 # Share of the variation that a fit must explain before samples say anything about a clock. Chosen:
 # a fit that explains less is drawn aside by what no trace shows.
-_MIN_EXPLAINED_SHARE = 0.5
-_DEFAULT_REFRESH_S = 1.0  # of a sensor of which nothing is known, as most BMCs have
+_MIN_EXPLAINED_SHARE = settings.MAJORITY_SHARE
+# Of a sensor of which nothing is known, as most BMCs have.
+_DEFAULT_REFRESH_S = settings.DEFAULT_REFRESH_S
 _MIN_WIDE_S = 0.5  # a clock that is known to this is never wide
 
 

@@ -19,6 +19,7 @@ from typing import Literal
 
 import numpy as np
 
+from powertui.data.energy import settings
 from powertui.data.energy.alignment_places import (
     SURE_S,
     Where,
@@ -42,10 +43,12 @@ class _ClockRules:
 
     search_s: float = 600.0  # on either side of a clock; BMCs that were minutes off have been seen
     # A clock that is wrong is so much off, as a rule (mean of an exponential).
-    wrong_by_s: float = 60.0
-    min_sure_weight: float = 0.95  # within one place
-    min_reading_weight: float = 0.5  # there by the readings alone: else only the clock is sure
-    min_believed_weight: float = 0.5  # within the clock's interval, where no place is sure
+    wrong_by_s: float = settings.WRONG_CLOCK_S
+    min_sure_weight: float = settings.SURE_WEIGHT  # within one place
+    # There by the readings alone: else only the clock is sure.
+    min_reading_weight: float = settings.MAJORITY_SHARE
+    # Within the clock's interval, where no place is sure.
+    min_believed_weight: float = settings.MAJORITY_SHARE
     # Where no place is sure, odds that the clock is right, by those before any reading. Of 155
     # right clocks (seeds 700 to 715) none fell below 0.91, of 41 believed ones that were 2 to 30 s
     # off 22 did.
@@ -53,7 +56,8 @@ class _ClockRules:
     # Log of how many times better another place must fit before a clock is claimed less closely.
     # Chosen: noise alone prefers one by 0.1, one edge by 5.
     min_better_elsewhere: float = 1.0
-    min_vague_s: float = 2.0  # a clock that is known to less than this needs no confirmation
+    # A clock that is known to less than this needs no confirmation.
+    min_vague_s: float = settings.FOREIGN_CLOCK_S
     doubt_tails: tuple[float, float] = (0.005, 0.995)  # a clock beyond these is contradicted
     min_doubt_s: float = 0.2  # sensors are late by as much as that anyway
     min_error_s: float = 0.05  # records are written late, and pauses are not known to better

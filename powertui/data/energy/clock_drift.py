@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from powertui.data.energy import settings
 from powertui.data.energy.offset_costs import OffsetChoices, OffsetCosts
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats
@@ -14,7 +15,7 @@ _MIN_SPAN_S = 600.0  # of readings in the profile: in that time 50 ppm are 30 ms
 _MIN_READINGS = 32
 _MIN_BIC = 6.0  # difference of the Bayesian information criterion: strong evidence
 # Residuals farther than this are somebody else's work and count by their size, not its square.
-_MAX_SIGMAS = 3
+_MAX_SIGMAS = settings.ORDINARY_SIGMAS
 _STEPS = 9  # rates, and offsets at each, that are tried at once
 _ROUNDS = 4  # each looks closer at the best rate
 

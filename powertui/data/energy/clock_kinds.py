@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from powertui.data.energy import hostnames
+from powertui.data.energy import hostnames, settings
 from powertui.data.model import PowerSeries
 from powertui.value_types import dataclass
 
@@ -41,7 +41,8 @@ class ClockKind:
         return _PROMPT_S if self.late_share else self.believed_s
 
 
-_PROMPT_S = 0.010  # two programs on one machine read one clock, but not at the same moment
+# Two programs on one machine read one clock, but not at the same moment.
+_PROMPT_S = settings.SAME_CLOCK_S
 # One sigma. Chosen: loggers that write 0.1 to 0.5 s late are common.
 LATE_S = 0.3
 # 0.5 s: 2.5 % on either side are later than that. It was 0.01 s, and 20 of 20 logs that were

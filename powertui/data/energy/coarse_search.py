@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from powertui.data.energy import nnls
+from powertui.data.energy import nnls, settings
 from powertui.data.energy.robust_stats import MIN_NOISE_OF_SWING
 from powertui.data.energy.samples import Samples
 from powertui.data.energy.window_shares import WindowShares
@@ -26,13 +26,13 @@ _MAX_LOG_CELLS = 200_000
 _CHUNK_PRODUCTS = 2_000_000  # windows times cells that are copied at once
 
 # ── which offsets count ──
-_MIN_CELLS = 4  # of a profile, and of the readings within it
+_MIN_CELLS = settings.MIN_SPREAD_VALUES  # of a profile, and of the readings within it
 _MIN_COVERED_SHARE = 0.15  # of the profile: with less, least squares explains anything
 # The constant of the fit is the idle machine. Counted so many times, it stays near the log's floor.
 _FLOOR_WEIGHT = 4.0
 # Parts of a profile by which candidates differ that are to come from other regions of the log.
 _OTHER_REGION_SHARE = 1 / 16
-_FAR_REGION_SHARE = 1 / 4
+_FAR_REGION_SHARE = settings.VISIBLE_SHARE
 
 
 class _EvenPower(NamedTuple):

@@ -18,7 +18,7 @@ from math import comb
 import numpy as np
 
 from powertui.data import wire
-from powertui.data.energy import alignment_verdict, level_fit, power_jumps
+from powertui.data.energy import alignment_verdict, level_fit, power_jumps, settings
 from powertui.data.energy.alignment_places import Where
 from powertui.data.energy.level_fit import LevelCosts
 from powertui.data.energy.power_jumps import PowerJumps
@@ -38,7 +38,7 @@ class _MatchingRules:
     known_share: float = 0.6  # of a log's jumps, those that a record of the training explains
     sign_share: float = 0.85  # of edges with a known direction, those that keep it
     exact_share: float = 0.75  # of jumps at a border, those that are as exact as both are known
-    inexact_sigmas: float = 4.0  # the others are so many times less exact ...
+    inexact_sigmas: float = settings.FAR_SIGMAS  # the others are so many times less exact ...
     inexact_s: float = 0.2  # ... and so much more
     refresh_share: float = 0.1  # of the refresh: by as much a jump seems early or late
     start_spread_s: float = 2.0  # a program begins to work so long before or after its first record
@@ -47,7 +47,7 @@ class _MatchingRules:
     exact_end_share: float = 0.5
     # Jumps at an edge before they may overrule a clock by seconds: so many, or this share of all.
     # Logs of other runs that met half of a training matched 2 of 8 and were "corrected" by 42 s.
-    min_matched: int = 3
+    min_matched: int = settings.MIN_REPEATS
     min_matched_share: float = 1 / 3
     # Edges that a log without a clock must contain: one sets its place, another one confirms it.
     # A log of 8 s with one edge was sure and 11.4 s off.
@@ -55,7 +55,7 @@ class _MatchingRules:
     max_chance_places: float = 0.05  # as many jumps at edges, if jumps were anywhere: of 95 %
     # Or so many changes from a reading to the next, where levels and not jumps place a log: as many
     # independent readings as a place by the work of a profile needs.
-    min_changes: int = 12
+    min_changes: int = settings.MIN_INDEPENDENT_READINGS
     chance_offsets: int = 400  # tried to know how often a jump is at an edge by chance
     temper: float = 0.35  # costs count by this part: at 0.6 7 of 128 right clocks were "corrected"
 
@@ -68,8 +68,8 @@ _CHUNK_CELLS = 400_000
 # Offsets that stand for one place, and how far they reach: of a normal distribution next to nothing
 # is beyond four sigmas.
 _PLACE_STEPS = 81
-_PLACE_SIGMAS = 4
-_MIN_PLACE_SIGMA_S = 0.01  # as exact as any two clocks agree
+_PLACE_SIGMAS = settings.FAR_SIGMAS
+_MIN_PLACE_SIGMA_S = settings.SAME_CLOCK_S  # as exact as any two clocks agree
 ROOT_2PI = float(np.sqrt(2 * np.pi))
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from powertui.data.energy import nnls
+from powertui.data.energy import nnls, settings
 from powertui.data.energy.robust_stats import MIN_NOISE_OF_SWING, median_deviation, rounding_sigma
 from powertui.data.energy.samples import Samples
 from powertui.data.energy.window_shares import WindowShares
@@ -31,9 +31,11 @@ _CHUNK_CELLS = 100_000
 _FREEDOM = 3.0
 # Of one reading. Chosen: that of a residual of 6 sigmas, so that none decides alone.
 _MAX_COST = 5.0
-_ROUGH_SIGMA_SWING = 0.25  # of the swing: the noise before anything is known of it
+# Of the swing: the noise before anything is known of it.
+_ROUGH_SIGMA_SWING = settings.UNKNOWN_SHARE
 _ORDINARY_SIGMAS = 2.5  # larger residuals are somebody else's work
-_MAX_LAG = 0.95  # correlation of neighbors: at 1 all readings together would count for nothing
+# Correlation of neighbors: at 1 all readings together would count for nothing.
+_MAX_LAG = settings.MAX_NEIGHBOR_CORRELATION
 _RIDGE = 1e-6  # of a reading's weight: settles the watts of work that an offset leaves out
 
 

@@ -10,7 +10,14 @@ from typing import Any, Literal
 import numpy as np
 
 from powertui import units
-from powertui.data.energy import clock_kinds, expected_work, meeting, placing, window_shares
+from powertui.data.energy import (
+    clock_kinds,
+    expected_work,
+    meeting,
+    placing,
+    settings,
+    window_shares,
+)
 from powertui.data.energy.alignment_places import Fit, Where
 from powertui.data.energy.clock_check import Status
 from powertui.data.energy.hostnames import MAX_LISTED_NAMES
@@ -44,7 +51,7 @@ OFFSET, PINNED, _NOTHING = "set by hand", "pinned by hand", "none"
 
 # Of a training: a profile that covers less of it says less of where a log is than the records of
 # the whole do. Chosen: half of it.
-MIN_COVERED_SHARE = 0.5
+MIN_COVERED_SHARE = settings.MAJORITY_SHARE
 
 
 # Processors keep their voltage and clock for about so long after their work ended: whether power

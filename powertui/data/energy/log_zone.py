@@ -8,14 +8,14 @@ a log of some hours on any run.
 
 from __future__ import annotations
 
-from powertui.data.energy import meeting
+from powertui.data.energy import meeting, settings
 from powertui.data.model import NS_PER_S, Clock, PowerSeries
 from powertui.data.power import times
 
 _ZONES = range(-24, 29)  # in half hours: UTC-12 to UTC+14
 _QUARTER_HOUR_ZONES = range(2 * -24, 2 * 29)  # some zones are a quarter of an hour beside those
 # Chance that log and run overlap in one of these zones though they do not belong together.
-_MAX_CHANCE_OVERLAP = 0.1
+_MAX_CHANCE_OVERLAP = settings.MINOR_SHARE
 HALF_HOUR_S = 1800
 # Two programs on one machine read one clock, but not at the same moment.
 _SAME_MACHINE_NS = 10_000_000

@@ -15,7 +15,7 @@ from pathlib import PurePath
 import numpy as np
 
 from powertui import units
-from powertui.data.energy import log_alignment, meeting, placing
+from powertui.data.energy import log_alignment, meeting, placing, settings
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.meeting import Span
 from powertui.data.model import PS_PER_NS, PowerOnTrace, Scope
@@ -25,7 +25,8 @@ STATUS_RANK = {"aligned": 0, "ambiguous": 1, "none": 2}
 # A place that is open by so little is no reason to prefer a log that measures less of the machine:
 # clocks of unknown machines are believed to ±2 s.
 _MAX_NEAR_PS = 4_500_000_000_000
-ENOUGH_COVERAGE = 0.9  # share of the trace from which on coverage does not decide
+# Share of the trace from which on coverage does not decide.
+ENOUGH_COVERAGE = settings.NEARLY_ALL_SHARE
 _SCOPE_RANK = {
     Scope.NODE: 0,
     Scope.PLUG: 0,

@@ -6,6 +6,7 @@ from dataclasses import fields
 
 import numpy as np
 
+from powertui.data.energy import settings
 from powertui.data.energy.placement_score import IDLE_SHARE, Likeness
 from powertui.data.energy.robust_stats import MEDIAN_TO_SIGMA, MIN_NOISE_OF_SWING, rounding_sigma
 from powertui.data.energy.samples import Samples
@@ -18,8 +19,8 @@ from powertui.value_types import dataclass
 # docs/energy-evidence.md, summed up here as "lost" (no longer sure) and "won" (now sure and right).
 
 # ── how many readings make a fit. Chosen: with fewer than kinds of work every fit is exact ──
-MIN_SAMPLES = 6  # different readings
-MIN_READINGS_IN_PROFILE = 3
+MIN_SAMPLES = settings.MIN_NOISE_READINGS  # different readings
+MIN_READINGS_IN_PROFILE = settings.MIN_REPEATS
 
 # ── noise ──
 _POWER_DRIFT_SHARE = 0.004  # of the power: it drifts by that much whatever runs
@@ -28,7 +29,7 @@ _MIN_NOISE_OF_CHANGES = 0.1  # of the usual change from a reading to the next
 # Half: 1 interval misses. Twice: 2 lost.
 _CORRELATION_S = 0.5
 _MAX_LAG = 0.99  # correlation of neighbours: at 1 all readings together would count for nothing
-_ORDINARY_SIGMAS = 3  # larger residuals are bursts that no trace explains
+_ORDINARY_SIGMAS = settings.ORDINARY_SIGMAS  # larger residuals are bursts that no trace explains
 
 # ── the idle machine ──
 # The lowest reading is the idle machine's where another is within this share of the swing of it.
@@ -157,7 +158,7 @@ class OffsetCosts:
         """The width of ordinary residuals where all is explained best with its own: a wide one
         makes every place alike.
         """
-        settings = []
+        scales = []
         for offset in offsets:
             single = np.array([offset])
             self.set_scale(single, data)
@@ -165,8 +166,8 @@ class OffsetCosts:
             _, inside = self.residuals(float(offset), watts[0], data)
             price_of_width = float(np.log(self.like.scale / self.floor))
             total_cost = float(cost[0]) + float(inside.sum()) * price_of_width
-            settings.append((total_cost, self.like.scale, self.like.alike))
-        lowest_cost, self.like.scale, self.like.alike = min(settings)
+            scales.append((total_cost, self.like.scale, self.like.alike))
+        lowest_cost, self.like.scale, self.like.alike = min(scales)
         return lowest_cost
 
     def set_scale(self, offsets: Floats, data: Samples) -> None:

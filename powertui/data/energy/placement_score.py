@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from powertui.data.energy import nnls
+from powertui.data.energy import nnls, settings
 from powertui.data.energy.samples import Samples
 from powertui.data.energy.unprofiled_price import (
     IN_PROFILE,
@@ -54,7 +54,7 @@ _UNCOVERED_PROFILE_PRICE = 9.0
 _HALF_PRICE_SHARE = 0.4
 # How far the idle machine may be above the lowest reading, as a share of the log's swing.
 # Half and twice: no change.
-IDLE_SHARE = 0.03
+IDLE_SHARE = settings.SAME_LEVEL_SHARE
 # Expected power of each kind of work, as a share of the log's swing. Chosen: a fit is free
 # to leave it by as much again. A host call that shows nothing inside is probably waiting.
 _WORK_SHARE_OF_SWING = {
@@ -68,11 +68,12 @@ _DEFAULT_SHARE_OF_SWING = 1.5
 # How much more than computing a kind of work may draw, as a share of the swing.
 # Half and twice of the default: no change.
 _EXCESS_OVER_COMPUTE = {"host calls without detail": 0.03, "input": 0.2}
-_DEFAULT_EXCESS_OVER_COMPUTE = 0.25
+_DEFAULT_EXCESS_OVER_COMPUTE = settings.UNKNOWN_SHARE
 # Price of a fit in which no work draws power, so that the log swings for reasons of its own.
 # Half and twice: no change.
 _NO_POWER_PRICE = 5.0
-_NO_POWER_SHARE = 0.1  # of the swing: work that draws less is within what idling varies by
+# Of the swing: work that draws less is within what idling varies by.
+_NO_POWER_SHARE = settings.MINOR_SHARE
 
 # ── the robust fit. Chosen: as long as most readings are of the machine's own work, others do not
 # change where it settles ──

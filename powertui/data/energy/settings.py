@@ -137,5 +137,3 @@ MAX_CAPTURE_S = 120
 # A clock that is further off was set wrongly, and a session placed no better than this names no
 # zone, s. Chosen.
 WRONG_CLOCK_S = 60
-# Warmth and fans change a level within such a time, s. Chosen.
-WARMING_S = 600.0

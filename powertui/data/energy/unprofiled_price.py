@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from powertui.data.energy import settings
 from powertui.data.energy.window_shares import WindowShares
 from powertui.data.model import Floats
 from powertui.named_tuples import NamedTuple
@@ -39,7 +40,7 @@ _MAX_UNPROFILED_TRAINING_PRICE = float(np.log(2))
 _LOGARITHMIC_FROM_PRICE = 3.0
 # Share of the known training that may be outside the log. Beyond it the logarithm no longer
 # applies, or the log might be placed anywhere. Chosen: logs that end early hold nine tenths of it.
-_MAX_UNRECORDED_TRAINING_SHARE = 0.1
+_MAX_UNRECORDED_TRAINING_SHARE = settings.MINOR_SHARE
 # Training that pauses before its recorded end, or goes on after it. From two real recordings.
 # Half: 1 won. Twice: no change.
 _LAPSE_PRICE_PER_S = 6.0

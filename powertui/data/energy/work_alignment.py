@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from powertui.data.energy import signal_alignment
+from powertui.data.energy import settings, signal_alignment
 from powertui.data.energy.alignment_places import SURE_S, Fit, Where
 from powertui.data.energy.log_alignment import AlignmentContext
 from powertui.data.energy.samples import Samples
 
 # Of the variation that one way leaves unexplained, what the other one must leave at most to be
 # believed alone. Chosen: noise of some ten readings changes it by less.
-_CLEARLY_LESS = 0.5
-_MIN_LEFT_SHARE = 0.01  # less is left over by chance
+_CLEARLY_LESS = settings.MAJORITY_SHARE
+_MIN_LEFT_SHARE = settings.NEGLIGIBLE_SHARE  # less is left over by chance
 # Where a fit that takes pauses for idling leaves more than this times the least noise, what ran
 # hardly explains the steps, and costs decide by chance between places that are a step apart. Of
 # eight recordings none leaves more than 1.0, of two logs that were sure and a step off both left

@@ -14,6 +14,7 @@ from powertui.data.energy import (
     edge_matching,
     log_alignment,
     samples,
+    settings,
 )
 from powertui.data.energy.clock_check import ClockOffset
 from powertui.data.energy.edge_matching import OffsetWeights
@@ -29,13 +30,14 @@ from powertui.data.training.training_start import stretches_from_start
 # Bins of the training's course. Chosen, not measured.
 _GRID_BINS = 1 << 16
 # The clocks of two programs on one machine agree this well. Chosen, not measured.
-_CLOCK_ERROR_S = 0.010
+_CLOCK_ERROR_S = settings.SAME_CLOCK_S
 # Log and training overlap by this part of the shorter one. Chosen, not measured.
-_MIN_OVERLAP_SHARE = 0.3
-_EPOCH_SHARE = 0.25  # of an epoch: longer means of readings hide its edges
-_MIN_SAMPLES = 8
+_MIN_OVERLAP_SHARE = settings.SHARED_SHARE
+_EPOCH_SHARE = settings.VISIBLE_SHARE  # of an epoch: longer means of readings hide its edges
+_MIN_SAMPLES = settings.MIN_SAMPLE_VALUES
 _MAX_HALF_HOURS = 28  # time zones reach 14 hours
-_ZONE_S = 2.0  # beside whole half hours a clock in another zone is off as any other
+# Beside whole half hours a clock in another zone is off as any other.
+_ZONE_S = settings.FOREIGN_CLOCK_S
 _MAX_HOURS_LOG_S = 12 * HALF_HOUR_S  # a longer log would meet the training in its own zone, too
 # Of all offsets that were searched: a log that may be at more of them has no place. Chosen, not
 # measured.

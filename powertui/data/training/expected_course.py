@@ -50,7 +50,7 @@ _SETTLED_S = 2.0
 _SETTLED_DEVIATIONS = settings.ORDINARY_SIGMAS
 # Readings that are worked on at once: their windows take many columns each.
 _CHUNK_READINGS = 1 << 16
-_DRIFT_S = settings.WARMING_S  # warmth and fans: a level is that of so long around it
+_DRIFT_S = 600.0  # warmth and fans: a level is that of so long around it
 _MAX_DRIFT_BLOCKS = 200  # of a training, however long it is
 _MIN_DRIFT_BLOCKS = settings.MIN_REPEATS  # with fewer, a load of some length would be a drift
 
