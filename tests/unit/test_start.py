@@ -177,16 +177,17 @@ def test_garbage_is_collected_again_once_there_is_a_picture() -> None:
 COMMANDS = {
     "--help": (10, 0),
     "sensors": (49, 1),  # and where lines end
-    "doctor RUN": (147, 20),
-    "report RUN --tool kernel_stats": (181, 22),
+    # The last of each is the settings that energy answers share.
+    "doctor RUN": (148, 21),
+    "report RUN --tool kernel_stats": (182, 23),
     # The power beside a training, the start of a session, and the account of a trace apart from how
     # it is made; the fit of short pauses; and what parts of a program are for, which two findings
     # ask.
-    "report RUN --json": (340, 132),  # where lines end, and when a training began
+    "report RUN --json": (341, 133),  # where lines end, and when a training began
     # those, what a server of power is asked, and what logs alone come to
-    "energy DEMO": (320, 189),
+    "energy DEMO": (321, 190),
     # one more, which tells what ops of XLA cost, and the arguments about screens
-    "demo --report": (386, 178),
+    "demo --report": (387, 179),
 }
 
 
