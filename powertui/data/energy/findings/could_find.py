@@ -47,14 +47,12 @@ _LENGTHS = 16  # of bursts that are tried
 _MAX_LENGTH_SHARE = 0.4  # of the span
 _LISTED_LIMITS = 2  # in the sentence
 _ALL_OF_IT = 0.985  # of the time: the rest is not worth the words
-# Of the limit before: from there on another limit is worth listing.
-_SHORTER_SHARE = settings.LARGE_SHARE
+_SHORTER_SHARE = settings.LARGE_SHARE  # of the limit before, from which another is worth listing
 # A reading counts as part of a burst from this share of its window on: each is tried, and the one
 # counts with which the burst shows best. Chosen, not measured.
 _MIN_COVERED_SHARES = (0.02, 0.3, 0.6, 0.95)
 _UNUSUAL_DOUBTS = 4.0  # times the usual doubt: that of other work
-# Of a run: where more of it is so doubtful, that is what is usual.
-_MAX_DOUBTFUL_SHARE = settings.MAJORITY_SHARE
+_MAX_DOUBTFUL_SHARE = settings.MAJORITY_SHARE  # of a run: more of it is what is usual
 _MIN_OUTSIDE_SHARE = 2 / 3  # of a burst must be where something is promised
 _MIN_MOMENTS = 15  # of the tried ones must be left
 _MAX_ERRORS = 9.0  # beyond so many, the chance is 0 or 1 in double precision
