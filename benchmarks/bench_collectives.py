@@ -1,14 +1,17 @@
 """Late ranks, clocks and wasted joules against a simulation whose truth is known.
 
 `python -m benchmarks collectives` runs 64 runs with a late rank, 200 with none and 200 with two
-hosts' power logs: about 100 s of processor time.
+hosts' power logs, on all cores.
 """
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -42,10 +45,10 @@ def found(
     """What is found of a world, the joules that were truly wasted, and the clocks' true errors."""
     ranks = happened(world)
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+        folder = Path(name) / "runs"  # not in a folder of others' logs, which would be read as well
         write_traces(world, ranks, folder)
         joules = sum(write_power(world, ranks, watts, folder)) if watts else 0.0
-        runs = [run for run in logdir.scan(name).runs if len(run.profiles) == world.ranks]
+        runs = [run for run in logdir.scan(str(folder)).runs if len(run.profiles) == world.ranks]
         opened = Opened(runs[0])
         late = known_late(Question(opened))
         if late is not None:
@@ -53,12 +56,32 @@ def found(
     return late, joules, [skew - ranks.skews[0] for skew in ranks.skews]
 
 
+class _Judged(NamedTuple):
+    """How one run with a late rank was judged."""
+
+    is_right: bool  # that rank alone is named
+    error: float  # of its lateness, as a share
+    has_cause: bool
+    clocks_within: int
+    ranks: int
+    worst_clock_s: float
+
+
+class _Wasted(NamedTuple):
+    """How the joules of one pair of logs were judged."""
+
+    is_held: bool
+    half: float  # of the interval, as a share
+    error: float
+
+
 def main() -> None:
     """Print the table."""
     table = Table("late ranks", ("question", "worlds", "right", "worst"))
-    _lateness(table)
-    _alike(table)
-    _joules(table)
+    with ProcessPoolExecutor() as executor:
+        _lateness(table, executor)
+        _alike(table, executor)
+        _joules(table, executor)
     table.print()
 
 
@@ -72,69 +95,84 @@ def _worlds() -> Iterator[tuple[RankWorld, int, float]]:
                 seed += 1
 
 
-def _lateness(table: Table) -> None:
-    right_rank = within = clocks = causes = count = ranks = 0
-    worst = worst_clock_s = 0.0
-    for world, rank, late_s in _worlds():
-        late, _, skews = found(world)
-        count += 1
-        if late is None or not late.ranks:
-            worst = 1.0
-            continue
-        first = late.ranks[0]
-        matched = late.lateness.matched
-        is_right = (
-            matched.ranks[first.rank].name.startswith(f"node{rank}_") and len(late.ranks) == 1
-        )
-        error = abs(first.late_ps / 1e12 / late_s - 1)
-        right_rank += is_right
-        within += error <= 0.1
-        worst = max(worst, error)
-        causes += late.cause is not None and late.cause.kind == "work on its device"
-        for calls, clock in zip(matched.ranks, matched.clocks, strict=True):
-            true_s = skews[int(calls.name.split("_")[0].removeprefix("node"))]
-            off_s = abs(clock.ahead_ps / 1e12 - true_s)
-            ranks += 1
-            clocks += off_s <= clock.half_ps / 1e12 + 1e-9
-            worst_clock_s = max(worst_clock_s, off_s)
-    table.row("the late rank alone is named", count, right_rank, "")
-    table.row("its lateness within 10 %", count, within, f"{worst:.1%}")
-    table.row("its cause is named", count, causes, "")
+def _lateness(table: Table, executor: Executor) -> None:
+    answers = list(executor.map(_judge_late, _worlds()))
+    judged = [answer for answer in answers if answer is not None]
+    count = len(answers)
+    missing = [math.inf] * (count - len(judged))
+    errors = [answer.error for answer in judged] + missing
+    ranks = sum(answer.ranks for answer in judged)
+    clocks = sum(answer.clocks_within for answer in judged)
+    worst_clock_s = max(answer.worst_clock_s for answer in judged)
+    table.row("the late rank alone is named", count, sum(a.is_right for a in judged), "")
+    within = sum(error <= 0.1 for error in errors)
+    table.row("its lateness within 10 %", count, within, f"{max(errors):.1%}")
+    table.row("its cause is named", count, sum(a.has_cause for a in judged), "")
     table.row("clock within its interval", ranks, clocks, f"{worst_clock_s * 1e6:.1f} µs")
 
 
-def _alike(table: Table) -> None:
-    named = 0
-    for number in range(_ALIKE):
-        drift = (0.0, 0.5, 0.9, 0.97)[number % 4]
-        late, _, _ = found(RankWorld(_FIRST_SEED + 1000 + number, drift=drift))
-        named += late is None or bool(late.ranks)
+def _judge_late(asked: tuple[RankWorld, int, float]) -> _Judged | None:
+    """None where nobody is named."""
+    world, rank, late_s = asked
+    late, _, skews = found(world)
+    if late is None or not late.ranks:
+        return None
+    first = late.ranks[0]
+    matched = late.lateness.matched
+    offs_s = []
+    within = 0
+    for calls, clock in zip(matched.ranks, matched.clocks, strict=True):
+        true_s = skews[int(calls.name.split("_")[0].removeprefix("node"))]
+        offs_s.append(abs(clock.ahead_ps / 1e12 - true_s))
+        within += offs_s[-1] <= clock.half_ps / 1e12 + 1e-9
+    return _Judged(
+        is_right=matched.ranks[first.rank].name.startswith(f"node{rank}_") and len(late.ranks) == 1,
+        error=abs(first.late_ps / 1e12 / late_s - 1),
+        has_cause=late.cause is not None and late.cause.kind == "work on its device",
+        clocks_within=within,
+        ranks=len(offs_s),
+        worst_clock_s=max(offs_s),
+    )
+
+
+def _alike(table: Table, executor: Executor) -> None:
+    named = sum(executor.map(_is_anybody_named, range(_ALIKE)))
     table.row("no rank named where all are alike", _ALIKE, _ALIKE - named, "")
 
 
-def _joules(table: Table) -> None:
-    held = unknown = 0
-    halves, errors = [], []
-    for number in range(_LOGS):
-        seed = _FIRST_SEED + 3000 + number
-        chance = np.random.default_rng(seed)
-        hosts = [
-            Watts(busy_w=float(chance.uniform(200, 500)), wait_w=float(chance.uniform(100, 190)))
-            for _ in range(2)
-        ]
-        world = RankWorld(
-            seed, ranks=2, steps=240, step_s=0.25, late={1: 0.08}, slow_s=9, jitter_s=0.004
-        )
-        late, joules, _ = found(world, hosts)
-        total = wait_sum(late.energies) if late is not None else None
-        if total is None:
-            unknown += 1
-            continue
-        held += abs(total.joules - joules) <= total.half
-        halves.append(total.half / total.joules)
-        errors.append(abs(total.joules / joules - 1))
-    words = f"{max(errors):.1%} off; ± {np.median(halves):.1%}"
-    table.row("wasted joules within their interval", _LOGS - unknown, held, words)
+def _is_anybody_named(number: int) -> bool:
+    drift = (0.0, 0.5, 0.9, 0.97)[number % 4]
+    late, _, _ = found(RankWorld(_FIRST_SEED + 1000 + number, drift=drift))
+    return late is None or bool(late.ranks)
+
+
+def _joules(table: Table, executor: Executor) -> None:
+    answers = list(executor.map(_judge_joules, range(_LOGS)))
+    known = [answer for answer in answers if answer is not None]
+    held = sum(answer.is_held for answer in known)
+    half = float(np.median([answer.half for answer in known]))
+    worst = max(answer.error for answer in known)
+    words = f"{worst:.1%} off; ± {half:.1%}"
+    table.row("wasted joules within their interval", len(known), held, words)
+
+
+def _judge_joules(number: int) -> _Wasted | None:
+    """None where no sum is given."""
+    seed = _FIRST_SEED + 3000 + number
+    chance = np.random.default_rng(seed)
+    hosts = [
+        Watts(busy_w=float(chance.uniform(200, 500)), wait_w=float(chance.uniform(100, 190)))
+        for _ in range(2)
+    ]
+    world = RankWorld(
+        seed, ranks=2, steps=240, step_s=0.25, late={1: 0.08}, slow_s=9, jitter_s=0.004
+    )
+    late, joules, _ = found(world, hosts)
+    total = wait_sum(late.energies) if late is not None else None
+    if total is None:
+        return None
+    is_held = abs(total.joules - joules) <= total.half
+    return _Wasted(is_held, total.half / total.joules, abs(total.joules / joules - 1))
 
 
 if __name__ == "__main__":

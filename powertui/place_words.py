@@ -26,6 +26,7 @@ _NUMBER = r"\d{1,18}"  # fits 64 bits
 _TO = r"\s*(?:-|to|\.\.)\s*"
 _PART = re.compile(r"(?:^|[\s,])(view|cursor|host|page)\s+", re.IGNORECASE)
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+_LEADING_ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
 _BARE_NAME = re.compile(r"[\w.:@/+#-]+")  # needs no quotes
 _MAX_CHARS = 1000  # of a place; a name of a host has at most 253
 _SHOWN_CHARS = 80  # of what a person typed, in an error
@@ -243,14 +244,25 @@ def host_word(hosts: Sequence[str], index: int) -> str:
 
 
 def host_named(hosts: Sequence[str], word: str) -> int | None:
-    """Which of several hosts a place means; None where it is none of them."""
+    """Which of several hosts a place means; None where it is none of them.
+
+    "node40" is node040 as well, where no other host is meant by it.
+    """
     names = [host_word(hosts, index) for index in range(len(hosts))]
     if word in names:
         return names.index(word)
+    short_names = [_without_zeros(name) for name in names]
+    if not word.startswith("#") and short_names.count(_without_zeros(word)) == 1:
+        return short_names.index(_without_zeros(word))
     number = word.removeprefix("#")
     if word.startswith("#") and number.isdecimal() and 1 <= int(number[:9]) <= len(hosts):
         return int(number[:9]) - 1
     return None
+
+
+def _without_zeros(name: str) -> str:
+    """A name whose numbers have no zeros in front."""
+    return _LEADING_ZEROS.sub("", name)
 
 
 def shell_word(text: str) -> str | None:

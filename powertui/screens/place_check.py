@@ -32,6 +32,14 @@ def host_of_place(session: Session, words: PlaceWords) -> int:
     hosts = [trace.host for trace in run.traces]
     index = host_named(hosts, words.host)
     if index is None:
+        count = len(session.entry.profiles) if session.entry is not None else 0
+        if not session.complete and len(hosts) < count:
+            missing = count - len(hosts)
+            read = "host that is" if len(hosts) == 1 else "hosts that are"
+            raise UsageError(
+                f"{plain(words.host, 80)!r} is none of the {len(hosts)} {read} read so far.",
+                hint=f"{missing} more {'is' if missing == 1 else 'are'} being read.",
+            )
         names = [plain(host_word(hosts, number), 60) for number in range(len(hosts))]
         more = " …" if len(names) > _MAX_NAMED_HOSTS else ""
         raise UsageError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from powertui import cli, demo
+from powertui.data import logdir
 from powertui.data.model import Epoch
+from powertui.data.opened import Opened
 from powertui.errors import UsageError
 from powertui.place_words import (
     host_named,
@@ -23,10 +26,13 @@ from powertui.place_words import (
     times_words,
 )
 from powertui.plain import plain
+from powertui.screens.place_check import host_of_place
+from powertui.screens.session import Session
 from powertui.view.navigation import Navigator
 from powertui.view.place_line import place_line
 from powertui.view.places import place_in_sight
 from powertui.view.timeline_model import TimelineModel
+from tests.synthetic import hosts as made_hosts
 from tests.synthetic import traces
 from tests.synthetic.traces import MS
 
@@ -142,6 +148,28 @@ def test_hosts_of_one_name_are_told_apart_by_number() -> None:
     assert host_named(hosts, "c") is None
     assert host_named(hosts, "#5") is None
     assert host_named(hosts, "#" + "9" * 5000) is None
+
+
+def test_zeros_in_front_of_a_number_need_not_be_typed() -> None:
+    assert host_named(["node004", "node040", "node400"], "node40") == 1
+    assert host_named(["n1", "n01"], "n01") == 1
+    assert host_named(["n01", "n001"], "n1") is None, "either could be meant"
+    assert host_named(["node100", "node10"], "node1") is None
+
+
+def test_a_host_that_is_not_read_yet_is_not_said_to_be_missing(tmp_path: Path) -> None:
+    (entry,) = logdir.scan(str(made_hosts.two(tmp_path).logdir)).runs
+    run = Opened(entry).run
+    session = Session(opened=Opened(entry))
+    assert session.opened is not None
+    session.opened.adopt(replace(run, traces=run.traces[:1]), complete=False)
+    with pytest.raises(UsageError, match="'host-b' is none of the 1 host that is read") as raised:
+        host_of_place(session, parse_place("host host-b"))
+    assert raised.value.hint == "1 more is being read."
+    session.opened.adopt(run)
+    assert host_of_place(session, parse_place("host host-b")) == 1
+    with pytest.raises(UsageError, match="There is no host 'host-c'"):
+        host_of_place(session, parse_place("host host-c"))
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,9 @@ from powertui.power_server import JobPower, JobStretch
 from powertui.value_types import dataclass
 
 _PORT = re.compile(r":\d{1,5}$")
-# 95 % of a uniform error, as a share of the gap in which the edge is: ± so much of it.
-_EDGE_SHARE = 0.475
+# Of the gap in which an edge is: all of it. A job whose length is a multiple of the time between
+# scrapes has both of its edges at the same place in their gaps, so both may err to the utmost.
+_EDGE_SHARE = 0.5
 _ROUNDING_NS = 1_000_000  # servers write milliseconds
 _EDGE_READINGS = settings.MIN_REPEATS  # whose mean is the power beside an edge
 
@@ -76,7 +77,7 @@ class JobEnergy:
         sensors = sum(machine.half**2 for machine in self.machines)
         starts = sum(machine.start_half for machine in self.machines)
         ends = sum(machine.end_half for machine in self.machines)
-        return math.sqrt(sensors + starts**2 + ends**2)
+        return math.sqrt(sensors + (starts + ends) ** 2)
 
 
 def job_energy(job: JobPower, series: Sequence[PowerSeries]) -> JobEnergy:
