@@ -26,7 +26,7 @@ _MAX_CORRELATION = 0.999999  # so that its standard error is finite
 # Of the share of a window in which something ran: else nothing can follow.
 _MIN_BUSY_RANGE = settings.MINOR_SHARE
 _MIN_READINGS = settings.MIN_INDEPENDENT_READINGS
-_MAX_OPEN_S = 4.1  # between the first and the last place of a log: ±2 s, and both clocks' own error
+_MAX_OPEN_S = settings.FOREIGN_OPEN_S  # between the first and the last place of a log
 _MIN_INDEPENDENT = settings.MIN_SPREAD_VALUES
 # Power that does not follow, however late its readings are. Chosen: a GPU that runs during half of
 # the time and rests in the other half, and draws the same, is none that was ever seen.

@@ -68,7 +68,6 @@ _MIN_STEP_SHARE = settings.MAJORITY_SHARE
 _STEP_CERTAINTY = 0.2
 # Power is no even noise: its few large moves leave more open than their mean says, and the more
 # the less of the time is looked at.
-_TAIL_FACTOR = 1.0
 _TAIL_FACTOR_UNSEEN = 0.7
 _MIN_LOOK_VARIANCE = 0.06  # in T² d², where power goes up and down in turns
 
@@ -168,7 +167,7 @@ def _between_looks(figures: CurveFigures, sensor: SensorTraits) -> Floats:
     repeats = np.minimum(sensor.beats, figures.pairs) / np.square(
         sensor.beat
     )  # … unless the same places of every step are seen
-    tails = _TAIL_FACTOR + _TAIL_FACTOR_UNSEEN * (1 - np.asarray(sensor.averaged))
+    tails = 1 + _TAIL_FACTOR_UNSEEN * (1 - np.asarray(sensor.averaged))
     return np.asarray(tails * share * np.maximum(1.0, _REPEATED_LOOK_VARIANCE * repeats))
 
 

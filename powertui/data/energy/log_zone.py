@@ -18,7 +18,7 @@ _QUARTER_HOUR_ZONES = range(2 * -24, 2 * 29)  # some zones are a quarter of an h
 _MAX_CHANCE_OVERLAP = settings.MINOR_SHARE
 HALF_HOUR_S = 1800
 # Two programs on one machine read one clock, but not at the same moment.
-_SAME_MACHINE_NS = 10_000_000
+_SAME_MACHINE_NS = int(settings.SAME_CLOCK_S * NS_PER_S)
 _DAYS_OF_LOG = 8  # that a log without dates may have run before the run began
 
 

@@ -18,13 +18,13 @@ from powertui import units
 from powertui.data.energy import log_alignment, meeting, placing, settings
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.meeting import Span
-from powertui.data.model import PS_PER_NS, PowerOnTrace, Scope
+from powertui.data.model import PS_PER_NS, PS_PER_S, PowerOnTrace, Scope
 from powertui.value_types import dataclass
 
 STATUS_RANK = {"aligned": 0, "ambiguous": 1, "none": 2}
 # A place that is open by so little is no reason to prefer a log that measures less of the machine:
 # clocks of unknown machines are believed to ±2 s.
-_MAX_NEAR_PS = 4_500_000_000_000
+_MAX_NEAR_PS = int(settings.FOREIGN_OPEN_S * PS_PER_S)
 # Share of the trace from which on coverage does not decide.
 ENOUGH_COVERAGE = settings.NEARLY_ALL_SHARE
 _SCOPE_RANK = {

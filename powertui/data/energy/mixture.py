@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from powertui import units
-from powertui.data.energy import placing
+from powertui.data.energy import placing, settings
 from powertui.data.energy.measured_energy import (
     Energies,
     Energy,
@@ -27,7 +27,7 @@ from powertui.data.energy.robust_stats import TAILS
 from powertui.data.model import Bools, Floats, Int64s, PowerOnTrace, worst_badge
 
 # Places that together weigh less need not resolve a window. Chosen, not measured.
-MAX_UNRESOLVED_WEIGHT = 0.05
+MAX_UNRESOLVED_WEIGHT = 1 - settings.SURE_WEIGHT
 _MAX_WORLDS = 1024  # combinations of the places of several logs: a bound of time
 _SIGMA_COLUMNS = ("sigma_quantum", "sigma_sampling", "sigma_edges", "sigma_timing")
 _HALVINGS = 40  # each halves what is open: 40 leave 1e-12 of it

@@ -64,6 +64,8 @@ MIN_KIND_SHARE = 0.02
 SLIGHT_SHARE = 0.02
 # What is left of variation, power or an error budget below this is nothing. Chosen.
 NEGLIGIBLE_SHARE = 0.01
+# The steadiest readings, this share of all, show the noise. Chosen.
+STEADY_SHARE = 0.4
 # Of a whole run: less energy or time gets no row and no finding. Half and twice: no change.
 MIN_RUN_SHARE = 0.005
 # Of its own stretch, of steps or of a duration: from here on a difference is told. Half and twice:
@@ -128,6 +130,9 @@ DEFAULT_REFRESH_S = 1.0
 SAME_CLOCK_S = 0.010
 # A clock that somebody set, or a time server over the network, s either way. Chosen, not measured.
 FOREIGN_CLOCK_S = 2.0
+# Between the first and the last place of a log whose clock is believed so: ±2 s, and what both clocks
+# are off by themselves, s. Chosen.
+FOREIGN_OPEN_S = 4.5
 # Shorter lulls or limits are moments within the work, s. Chosen.
 MOMENT_S = 1.0
 # A pause or a stall: so many times as long as usual. Chosen.

@@ -14,6 +14,7 @@ import numpy as np
 
 from powertui.data.asked import Aligning
 from powertui.data.energy import account, settings
+from powertui.data.energy.robust_stats import TAILS
 from powertui.data.energy.samples import Samples, power_samples
 from powertui.data.energy.trace_account import Account
 from powertui.data.model import PS_PER_S, Z95, Badge, Bools, Floats, Int64s, PowerOnTrace, Sensor
@@ -24,7 +25,6 @@ from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 _MIN_READINGS = settings.MIN_SAMPLE_VALUES  # fewer show no spread; chosen, not measured
-_TAIL = 0.025  # on either side of a 95 % interval
 # Correlation of neighboring readings: at 1 all together would count for nothing.
 _MAX_LAG = settings.MAX_NEIGHBOR_CORRELATION
 _OFFSETS_PER_PLACE = 9  # that are tried over the interval of each place of a log
@@ -301,7 +301,7 @@ def _fitted(shares: Floats, watts: Floats) -> _Fit | None:
     residuals = y - columns @ line
     squares = max(float(residuals @ residuals), 1e-9)
     error = math.sqrt(squares / freedom * float(inverse.sum()))
-    return _Fit(float(line.sum()), t_quantile(freedom, _TAIL) * error, squares)
+    return _Fit(float(line.sum()), t_quantile(freedom, TAILS[0]) * error, squares)
 
 
 def _residuals(shares: Floats, watts: Floats) -> Floats:

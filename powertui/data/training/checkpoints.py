@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from powertui.data.energy import settings
+from powertui.data.model import NS_PER_S
 from powertui.data.training.placed_training import PlacedTraining
 from powertui.named_tuples import NamedTuple
 
@@ -22,7 +24,7 @@ _FILE = re.compile(
 # Entries of a folder that are looked at. Chosen, not measured.
 _MAX_ENTRIES = 5000
 # A checkpoint is of a pause when it began at most so long after it. Chosen, not measured.
-_MAX_DELAY_NS = 1_000_000_000
+_MAX_DELAY_NS = int(settings.MOMENT_S * NS_PER_S)
 
 
 class SavedCheckpoint(NamedTuple):

@@ -39,9 +39,6 @@ _MAX_HALF_HOURS = 28  # time zones reach 14 hours
 # Beside whole half hours a clock in another zone is off as any other.
 _ZONE_S = settings.FOREIGN_CLOCK_S
 _MAX_HOURS_LOG_S = 12 * HALF_HOUR_S  # a longer log would meet the training in its own zone, too
-# Of all offsets that were searched: a log that may be at more of them has no place. Chosen, not
-# measured.
-_MAX_OPEN_SHARE = 0.7
 
 
 def place_by_clock(
@@ -178,7 +175,11 @@ def _shares_of(training: TrainingRecords, base: int) -> WindowShares | None:
     hi = int(stretches.end.max())
     grid = np.linspace(lo, hi, _GRID_BINS + 1).astype(np.int64)
     length = (hi - lo) / NS_PER_S
-    names = [kind for kind in KINDS if stretches.seconds(kind) >= max(0.02 * length, 1.0)]
+    names = [
+        kind
+        for kind in KINDS
+        if stretches.seconds(kind) >= max(settings.MIN_KIND_SHARE * length, 1.0)
+    ]
     if TRAINING not in names:
         return None
     table = np.stack([stretches.running(kind, grid) / NS_PER_S for kind in names], axis=1)

@@ -29,7 +29,7 @@ _MIN_COURSE_ERRORS = settings.ORDINARY_SIGMAS
 # Readings of an epoch that show its course.
 _MIN_EPOCH_READINGS = settings.MIN_REPEATS
 # Of the other epochs: so many of them draw less where that is usual.
-_NEARLY_ALL = 0.75
+_NEARLY_ALL = settings.LARGE_SHARE
 # Of what other epochs drew more or less: as well as their median tells what this one draws.
 _MIN_COURSE_ERROR = settings.BORROWED_ERROR_SHARE
 # Of an epoch: what happens within it moves by no more when epochs are uneven.

@@ -98,7 +98,7 @@ def _epoch_s(training: PlacedTraining) -> float:
     if lengths:
         return float(np.median(lengths)) / NS_PER_S
     stretches = training.stretches
-    return float(0.1 * (stretches.end.max() - stretches.start[0])) / NS_PER_S
+    return float(settings.MINOR_SHARE * (stretches.end.max() - stretches.start[0])) / NS_PER_S
 
 
 def _covered_share(training: PlacedTraining, axis: TrainingOnAxis) -> float:

@@ -46,7 +46,7 @@ _MOMENTS = 60  # at which a burst of one length is tried
 _LENGTHS = 16  # of bursts that are tried
 _MAX_LENGTH_SHARE = 0.4  # of the span
 _LISTED_LIMITS = 2  # in the sentence
-_ALL_OF_IT = 0.985  # of the time: the rest is not worth the words
+_ALL_OF_IT = settings.WHOLE_SHARE  # of the time: the rest is not worth the words
 _SHORTER_SHARE = settings.LARGE_SHARE  # of the limit before, from which another is worth listing
 # A reading counts as part of a burst from this share of its window on: each is tried, and the one
 # counts with which the burst shows best. Chosen, not measured.

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from powertui.data.energy import fold as folding
-from powertui.data.energy import integrate, placing, samples, scan
+from powertui.data.energy import integrate, placing, samples, scan, settings
 from powertui.data.energy.findings import neighbours, stretch_search
 from powertui.data.energy.findings.finding_rules import MIN_STRETCH_SHARE
 from powertui.data.energy.findings.placed_search import MIN_PLACE_WEIGHT, MIN_SURE_WEIGHT
@@ -126,7 +126,7 @@ def time(folded: Folded, rng: np.random.Generator) -> list[Slower]:
             usable=usable,
             block=1,
             least=1,
-            floor=0.01 * usual,
+            floor=settings.NEGLIGIBLE_SHARE * usual,
             looks=epoch_count,
             rng=rng,
         ):

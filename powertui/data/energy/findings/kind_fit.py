@@ -47,7 +47,7 @@ _PRIOR_IDLE_SIGMA = settings.UNKNOWN_SHARE
 # The same of what each kind adds. Chosen, not measured.
 _PRIOR_KIND_SIGMA = settings.UNLIKE_POWER_SHARE
 # Readings with the least other work, this share of all, show the noise. Chosen, not measured.
-_STEADY_QUANTILE = 0.4
+_STEADY_QUANTILE = settings.STEADY_SHARE
 # Rounds of a fit that begins next to a known one. Chosen, not measured.
 _REFIT_ROUNDS = 4
 
@@ -201,11 +201,13 @@ class _FitProblem:
         """A robust fit that begins with a guess of the usual power of work."""
         columns = self.columns
         watts = self.watts
-        swing = max(level - self.least_w, 0.1 * level)
+        swing = max(level - self.least_w, settings.MINOR_SHARE * level)
         prior, precision = self._prior(level, swing)
         variance = (UNLIKE_SHARE * swing * self.unlike) ** 2
         coefficients = prior.copy()
-        steady = self.unlike <= max(quantile_of_column(self.unlike, _STEADY_QUANTILE), 0.02)
+        steady = self.unlike <= max(
+            quantile_of_column(self.unlike, _STEADY_QUANTILE), settings.SLIGHT_SHARE
+        )
         residual = watts - columns @ coefficients
         first_rounds = MAX_FIT_ROUNDS // 3
         for turn in range(MAX_FIT_ROUNDS):

@@ -91,7 +91,7 @@ def time(steps: Steps, rng: np.random.Generator) -> list[Slow]:
                 usable=steady,
                 block=1,
                 least=1,
-                floor=0.01 * usual,
+                floor=settings.NEGLIGIBLE_SHARE * usual,
                 looks=1,
                 rng=rng,
             ):

@@ -9,10 +9,6 @@ import numpy as np
 from powertui.data.energy.findings.power_stretch import Box, may_hold
 from powertui.data.energy.findings.readings import SensorReadings
 
-# Of its length: so much longer a load may be on either side, unseen. A load whose lengths are those
-# of chance has as much before it as behind it. Chosen, not measured.
-_MAX_UNSEEN_SHARE = 1.0
-
 
 def with_open_ends(box: Box, readings: SensorReadings) -> Box:
     """The same load; its intervals contain what may be of it beside, where readings do not say.
@@ -22,10 +18,12 @@ def with_open_ends(box: Box, readings: SensorReadings) -> Box:
     """
     if box.watts <= 0 or not len(readings):
         return box
+    # As long again on either side at most: a load whose lengths are those of chance has as much
+    # before it as behind it. Chosen, not measured.
     length_s = box.end - box.start
     earliest_s, latest_s = _farthest_ends(box, readings)
-    earliest_s = max(earliest_s, box.start - _MAX_UNSEEN_SHARE * length_s)
-    latest_s = min(latest_s, box.end + _MAX_UNSEEN_SHARE * length_s)
+    earliest_s = max(earliest_s, box.start - length_s)
+    latest_s = min(latest_s, box.end + length_s)
     unseen_s = max(box.start - earliest_s, 0.0) + max(latest_s - box.end, 0.0)
     return replace(
         box,

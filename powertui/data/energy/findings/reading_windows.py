@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from powertui.data.energy import settings
 from powertui.data.energy.findings.noise import noise_of
 from powertui.data.energy.robust_stats import quantile_of_column, spread
 from powertui.data.model import Floats
@@ -161,7 +162,7 @@ class _Judge:
         for variant in variants:
             if variant not in self.tried:
                 residual, doubt = self.tried[variant] = self.residuals(*variant)
-                sure = doubt <= quantile_of_column(doubt, 0.4) + 1e-12
+                sure = doubt <= quantile_of_column(doubt, settings.STEADY_SHARE) + 1e-12
                 self.scale = max(min(self.scale, spread(residual[sure])), self.floor)
         moved = np.ptp([residual for residual, _ in self.tried.values()], axis=0)
         self.rough = _RULES.rough_share * moved

@@ -45,7 +45,7 @@ _TAIL_DEVIATIONS = settings.OUTLIER_SIGMAS
 # A stretch with more than this share of the readings is what is usual. Chosen, not measured.
 _MAX_STRETCH_SHARE = 0.6
 # In a stretch of so many readings a single low one is no pause. Chosen, not measured.
-_MIN_READINGS_FOR_FALTER = 9
+_MIN_READINGS_FOR_FALTER = settings.MIN_SAMPLE_VALUES
 # Boxes beside one another are fitted again in so many rounds. Chosen, not measured.
 _FIT_ROUNDS = 2
 # So many readings at most are smoothed over to see a pause. Chosen, not measured.
