@@ -58,7 +58,7 @@ EXCEPTION_SHARE = 0.3
 # A reading or a part may be off by this share of a height and still be of it. Chosen.
 MAX_DOUBT_SHARE = 1 / 3
 # Kinds of work that filled less of a profile have no watts of their own. Chosen: of half a minute
-# it is 0.6 s, less than the refresh of most BMCs. Half and twice: no change in findings.
+# it is 0.6 s, less than the refresh of most BMCs.
 MIN_KIND_SHARE = 0.02
 # Less of a stretch, a step or a load is what these differ by anyway. Chosen.
 SLIGHT_SHARE = 0.02
@@ -130,8 +130,8 @@ DEFAULT_REFRESH_S = 1.0
 SAME_CLOCK_S = 0.010
 # A clock that somebody set, or a time server over the network, s either way. Chosen, not measured.
 FOREIGN_CLOCK_S = 2.0
-# Between the first and the last place of a log whose clock is believed so: ±2 s, and what both clocks
-# are off by themselves, s. Chosen.
+# Between the first and the last place of a log whose clock is believed so: ±2 s, and what both
+# clocks are off by themselves, s. Chosen.
 FOREIGN_OPEN_S = 4.5
 # Shorter lulls or limits are moments within the work, s. Chosen.
 MOMENT_S = 1.0

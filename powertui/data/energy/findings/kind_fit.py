@@ -205,9 +205,8 @@ class _FitProblem:
         prior, precision = self._prior(level, swing)
         variance = (UNLIKE_SHARE * swing * self.unlike) ** 2
         coefficients = prior.copy()
-        steady = self.unlike <= max(
-            quantile_of_column(self.unlike, _STEADY_QUANTILE), settings.SLIGHT_SHARE
-        )
+        steadiest = quantile_of_column(self.unlike, _STEADY_QUANTILE)
+        steady = self.unlike <= max(steadiest, settings.SLIGHT_SHARE)
         residual = watts - columns @ coefficients
         first_rounds = MAX_FIT_ROUNDS // 3
         for turn in range(MAX_FIT_ROUNDS):

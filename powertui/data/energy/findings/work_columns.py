@@ -31,7 +31,7 @@ _LONG_GAP_S = 0.2  # where no steps say how long one is
 _MIN_STEPS = settings.MIN_REPEATS
 # A kind that filled less of the profile joins the next weaker one. Half and twice: no change in
 # docs/energy-evidence.md.
-_MIN_KIND_SHARE = settings.MIN_KIND_SHARE
+_MIN_KIND_SHARE = settings.NEGLIGIBLE_SHARE
 
 
 @dataclass(frozen=True, eq=False)
