@@ -9,6 +9,7 @@ told.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
@@ -185,6 +186,9 @@ def _begin(function: Callable[[Any], Any] | None, prepare: Callable[[], None] | 
     from powertui.data import free_memory
 
     _inherited = function
+    # The first picture is made without collecting, and its copies would never collect.
+    gc.freeze()
+    gc.enable()
     free_memory.keep_for_next_answer()
     if prepare is not None:
         prepare()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import pickle
+import weakref
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
@@ -16,6 +18,7 @@ import powertui
 from powertui.api import RunView
 from powertui.data import host_trace, logdir, processes
 from powertui.data.asked import COMPAT, Aligning, Compat, ReadOptions
+from powertui.data.formats import registry
 from powertui.data.host_parts import HostQuestion
 from powertui.data.host_readers import HostReading
 from powertui.data.opened import Opened
@@ -53,6 +56,33 @@ def answers(logs: Path, capsys: pytest.CaptureFixture[str]) -> Callable[[ReadOpt
 def opened(logs: Path, executor: Executor | None = None) -> Opened:
     (entry,) = logdir.scan(str(logs)).runs
     return Opened(entry, ReadOptions(hosts=HostReading(executor)))
+
+
+def test_events_are_gone_with_the_last_who_holds_them_without_a_search_for_garbage(
+    logs: Path,
+) -> None:
+    path = next(logs.rglob("*.xplane.pb"))
+    gc.collect()
+    gc.disable()
+    try:
+        *_, trace = registry.load(str(path))
+        columns = [weakref.ref(track.events.start) for _, track in trace.tracks()]
+        assert columns
+        assert all(column() is not None for column in columns)
+        del trace, _
+        assert [column() for column in columns] == [None] * len(columns)
+    finally:
+        gc.enable()
+
+
+def test_a_process_that_was_copied_while_nothing_is_collected_does_collect() -> None:
+    gc.disable()
+    try:
+        pool = processes.process_pool(1)
+    finally:
+        gc.enable()
+    with pool:
+        assert pool.submit(gc.isenabled).result()
 
 
 def test_answers_are_the_same_whoever_reads_the_hosts(

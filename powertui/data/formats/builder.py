@@ -9,6 +9,7 @@ timeline over centuries.
 from __future__ import annotations
 
 import re
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -206,7 +207,9 @@ class ProcessBuilder:
     ) -> None:
         self.name = name
         self.kind = process_kind(name)
-        self._trace = trace
+        # Without owning it: a circle of the two would keep all events until garbage is collected,
+        # which is seldom, and never in a process that was copied before the first picture.
+        self._trace: TraceBuilder = weakref.proxy(trace)
         self._stats = stats
         self._source = source
         self._tracks: list[Track] = []

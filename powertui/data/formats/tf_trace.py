@@ -141,7 +141,8 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
     """The whole trace."""
     builder = TraceBuilder(source.path, NAME, size=source.size)
     stored = source.stored()
-    stored.admit = lambda need: source.limit.check(source.path, need)
+    limit, path = source.limit, source.path  # not of the opened file, which holds the bytes
+    stored.admit = lambda need: limit.check(path, need)
     outline = windows.hop(stored, 0, stored.size).hop
     lo, hi = outline.ranges(_EVENTS)
     if outline.bad >= 0:

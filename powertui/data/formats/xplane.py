@@ -86,7 +86,10 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
     if looks_mangled(source.head):
         raise UnreadableFile(source.path, MANGLED, hint=MANGLED_HINT)
     stored = source.stored()
-    stored.admit = lambda need: source.limit.check(source.path, need, "its metadata takes")
+    # Not of the opened file: it holds the bytes, and a circle would keep all events until garbage
+    # is collected, which is seldom.
+    limit, path = source.limit, source.path
+    stored.admit = lambda need: limit.check(path, need, "its metadata takes")
     space = windows.hop(stored, 0, stored.size, empty=False).hop
     builder = TraceBuilder(source.path, NAME, size=source.size)
     names = EventNames(stored)
