@@ -31,12 +31,15 @@ def headline(power: Sequence[PowerSeries]) -> str:
     """The first thing to say of them: joules, mean and highest watts."""
     total = total_of_logs([described_sensor(series) for series in power])
     if total is None or total.joules is None or total.mean_w is None:
-        reason = f" ({total.reason})" if total is not None and total.reason else ""
+        reason = ""
+        if total is not None and total.reason:
+            reason = f" ({total.reason})"
         return f"The joules of this log are not known{reason}. {_FOR_WANT_OF_A_PROFILE}"
     joules = units.quantity(total.joules, "J", padded=True)
     half = units.quantity(total.half, "J", 2)
     length = units.duration(total.hi_ps - total.lo_ps, 3)
-    watts = f"{units.quantity(total.mean_w, 'W')} on average"
+    mean = units.quantity(total.mean_w, "W")
+    watts = f"{mean} on average"
     if total.max_w is not None:
         watts += f", {total.max_w:g} W at most"
     return f"{joules} ±{half} in {length}, {watts}. {_FOR_WANT_OF_A_PROFILE}"

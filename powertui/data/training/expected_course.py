@@ -360,13 +360,25 @@ def _settled_at(data: Samples, residual: Floats, epochs: _Spans, latest: float) 
     end = epochs[-1][1]
     in_training = (data.lo >= start) & (data.hi <= end)
     noise_w = spread(calm(residual[in_training], data.quantum))
-    deviation = max(noise_w, rounding_sigma(data.quantum))
-    at_level = np.abs(residual) <= _SETTLED_DEVIATIONS * deviation  # never where it is NaN
+    # Readings that only round show no noise: they are off by their rounding.
+    deviation_w = max(noise_w, rounding_sigma(data.quantum))
+    farthest_w = _SETTLED_DEVIATIONS * deviation_w
+    # False where nothing is expected: NaN is never less than anything.
+    at_level = np.abs(residual) <= farthest_w
     in_start = (data.lo >= start) & (data.hi <= latest)
-    pace_s = float(np.median(np.diff(data.hi))) if len(data) > 1 else 1.0
-    needed = max(_SETTLED_READINGS, int(np.ceil(_SETTLED_S / pace_s)))
-    first = _first_run(at_level & in_start, needed)
-    return latest if first is None else float(data.lo[first])
+    first = _first_run(at_level & in_start, _readings_to_settle(data))
+    if first is None:
+        return latest
+    return float(data.lo[first])
+
+
+def _readings_to_settle(data: Samples) -> int:
+    """So many readings at the level end the start: some seconds of them, and never only two."""
+    if len(data) < 2:
+        return _SETTLED_READINGS
+    pace_s = float(np.median(np.diff(data.hi)))
+    within_time = int(np.ceil(_SETTLED_S / pace_s))
+    return max(_SETTLED_READINGS, within_time)
 
 
 def _first_run(values: Bools, length: int) -> int | None:
