@@ -10,6 +10,8 @@ or a maximum needs; every reading counts exactly once.
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 
 from powertui.data.model import Floats, Int64s
@@ -48,6 +50,9 @@ class ReadingBlocks(NamedTuple):
         return times, np.where(is_value, mean[block], np.nan)
 
 
+_Columns = TypeVar("_Columns", Int64s, Floats)
+
+
 class _Ring:
     """Columns that grow to `keep` × 2 rows and then forget the older half."""
 
@@ -60,17 +65,28 @@ class _Ring:
 
     def append(self, times: tuple[int, int], values: tuple[float, ...]) -> None:
         if self.size == 2 * self.keep:
-            newer = slice(self.keep, self.size)
-            self.times[:, : self.keep] = self.times[:, newer]
-            self.values[:, : self.keep] = self.values[:, newer]
-            self.dropped += self.keep
-            self.size = self.keep
+            self._forget_older_half()
         elif self.size == self.times.shape[1]:
-            self.times = np.concatenate([self.times, np.empty_like(self.times)], axis=1)
-            self.values = np.concatenate([self.values, np.empty_like(self.values)], axis=1)
-        self.times[:, self.size] = times
-        self.values[:, self.size] = values
+            self.times = _doubled(self.times)
+            self.values = _doubled(self.values)
+        row = self.size
+        self.times[:, row] = times
+        self.values[:, row] = values
         self.size += 1
+
+    def _forget_older_half(self) -> None:
+        older = slice(self.keep)
+        newer = slice(self.keep, self.size)
+        self.times[:, older] = self.times[:, newer]
+        self.values[:, older] = self.values[:, newer]
+        self.dropped += self.keep
+        self.size = self.keep
+
+
+def _doubled(columns: _Columns) -> _Columns:
+    """The same columns with room for as many rows again."""
+    room = np.empty_like(columns)
+    return np.concatenate([columns, room], axis=1)
 
 
 class Pyramid:

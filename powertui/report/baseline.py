@@ -138,13 +138,16 @@ def _page(baseline: BaselineRuns, document: dict[str, Any], form: str) -> list[s
     runs = text.plural(len(baseline.runs), "run")
     recorded = f", recorded {document['recorded']}" if document["recorded"] else ""
     lines = [*style.head(1, f"Baseline {baseline.name}: {runs}{recorded}"), ""]
-    fixed = [row for row in document["quantities"] if not quantities.prefix_of(row["name"])]
-    named = [row for row in document["quantities"] if quantities.prefix_of(row["name"])]
+    fixed: list[dict[str, Any]] = []
+    named: list[dict[str, Any]] = []
+    for row in document["quantities"]:
+        group = named if quantities.prefix_of(row["name"]) else fixed
+        group.append(row)
     rows = [*fixed, *named[:_SHOWN_NAMED]]
     lines += style.table(_HEADERS, map(_cells, rows), (1, 2, 3, 4))
-    left = len(named) - _SHOWN_NAMED
-    if left > 0:
-        lines.append(style.line(f"… and {left:,} more (--json lists them)"))
+    hidden_count = len(named) - _SHOWN_NAMED
+    if hidden_count > 0:
+        lines.append(style.line(f"… and {hidden_count:,} more (--json lists them)"))
     if baseline.left_out:
         left_out = f"{baseline.left_out:,} quantities are not kept"
         lines.append(style.line(f"{left_out}: they are small, or their names are long."))

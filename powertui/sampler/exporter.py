@@ -68,17 +68,21 @@ def exporter_address(text: str) -> ExporterAddress:
 def exposition(channels: Iterable[Health], here: str) -> str:
     """The text of one scrape. `here` names the machine that we run on."""
     samples: dict[str, list[str]] = {family[0]: [] for family in _FAMILIES}
+
+    def add(family: str, suffix: str, labels: str, value: str) -> None:
+        samples[family].append(f"{family}{suffix}{labels} {value}")
+
     for health in channels:
         labels = _labels(health, here)
         total, last = health.counted()
-        if last is not None and total.covered_s > 0:
+        if last is None:
+            continue
+        if total.covered_s > 0:
             moment = f"{last.t:.3f}"
-            joules = samples["powertui_energy_joules"]
-            joules.append(f"powertui_energy_joules_total{labels} {total.joules!r} {moment}")
-            seconds = samples["powertui_covered_seconds"]
-            seconds.append(f"powertui_covered_seconds_total{labels} {total.covered_s!r} {moment}")
-        if last is not None and last.watts is not None and not health.reason:
-            samples["powertui_power_watts"].append(f"powertui_power_watts{labels} {last.watts!r}")
+            add("powertui_energy_joules", "_total", labels, f"{total.joules!r} {moment}")
+            add("powertui_covered_seconds", "_total", labels, f"{total.covered_s!r} {moment}")
+        if last.watts is not None and not health.reason:
+            add("powertui_power_watts", "", labels, f"{last.watts!r}")
     lines = []
     for name, kind, unit, help_text in _FAMILIES:
         lines += [f"# TYPE {name} {kind}", f"# UNIT {name} {unit}", f"# HELP {name} {help_text}"]

@@ -208,14 +208,17 @@ class Health:
         last = self.last_value
         if last is None or last.watts is None or hi <= lo:
             return Joules(0.0, 0.0, max(hi - lo, 0.0), 0)
-        begin, end = self._ledger.at(lo), self._ledger.at(hi)
+        begin = self._ledger.at(lo)
+        end = self._ledger.at(hi)
         if begin is None or end is None:
             return Joules(0.0, 0.0, hi - lo, 0)
-        joules, covered = end.joules - begin.joules, end.covered - begin.covered
+        joules = end.joules - begin.joules
+        covered_s = end.covered - begin.covered
         if hold and hi >= last.mono and not self.reason:
             held_from = max(lo, last.mono)
             held_to = min(hi, last.mono + self.longest_bridge)
             held_s = max(held_to - held_from, 0.0)
             joules += last.watts * held_s
-            covered += held_s
-        return Joules(joules, covered, hi - lo, self._ledger.inside(lo, hi))
+            covered_s += held_s
+        count = self._ledger.inside(lo, hi)
+        return Joules(joules, covered_s, hi - lo, count)

@@ -376,10 +376,13 @@ def _channel_line(item: FoundSource, channel: Channel) -> str:
     name = channel.name
     if channel.host and channel.host != item.host:
         name = f"{channel.host} {name}"
-    step = ""
+    words = [str(channel.scope)]
     if channel.quantum_w and channel.quantum_w >= _MIN_SHOWN_STEP_W:
-        step = f"  steps of {channel.quantum_w:g} W"
-    remarks = f"  {channel.note}" if channel.note else ""
-    if channel.name in item.reasons:
-        remarks += f"  ({item.reasons[channel.name]})"
-    return f"     {plain(name):<24} {value:>12}  {channel.scope}{step}{plain(remarks)}"
+        words.append(f"steps of {channel.quantum_w:g} W")
+    if channel.note:
+        words.append(channel.note)
+    reason = item.reasons.get(channel.name)
+    if reason is not None:
+        words.append(f"({reason})")
+    remarks = "  ".join(words)
+    return f"     {plain(name):<24} {value:>12}  {plain(remarks)}"

@@ -426,11 +426,13 @@ def _sum_line(channels: list[dict[str, Any]]) -> str:
     if len(machines) < 2 or len(machines) < len(nodes) or _may_be_one_machine(machines):
         return ""
     measured = [node for node in nodes if _has_energy(node)]
+    joules = quantity(sum(map(_joules, measured)), "J")
+    watts = sum(node["watts"] for node in measured)
     names = f" ({', '.join(machines)})" if len(machines) <= _MAX_NAMED_MACHINES else ""
-    joules, watts = sum(map(_joules, measured)), sum(node["watts"] for node in measured)
-    text = f"{len(measured)} machines together{names}: {quantity(joules, 'J')}, mean {watts:,.0f} W"
-    if len(measured) < len(nodes):
-        text += f" (without {len(nodes) - len(measured)} that had no values)"
+    text = f"{len(measured)} machines together{names}: {joules}, mean {watts:,.0f} W"
+    missing_count = len(nodes) - len(measured)
+    if missing_count:
+        text += f" (without {missing_count} that had no values)"
     return text
 
 

@@ -128,16 +128,24 @@ class CompareScreen(ToolScreen, inherit_bindings=False):
     def _show_causes(self) -> None:
         """Where the difference comes from, in the rows that the figures leave free."""
         table = self.table.table
+        style = self.shell.look.style
         lines: list[StyledLine] = []
         if self.result is not None and table is not None and self._table == 0:
-            panes = (self.query_one("#facts"), self.query_one("#notes"))
-            heights = (pane.styles.height for pane in panes if pane.display)
-            used = sum(int(height.value) for height in heights if height is not None)
-            free = self.size.height - _LINES_AROUND_ROWS - len(table) - used
+            free = self.size.height - _LINES_AROUND_ROWS - len(table) - self._rows_around()
             cells = self.size.width - 2
             for pieces in cause_bars.accounts(self.result, cells, free, self.table.glyphs):
-                lines.append(tuple((words, self.shell.look.style(role)) for words, role in pieces))
+                lines.append(tuple((words, style(role)) for words, role in pieces))
         self._fill("#causes", lines, len(lines))
+
+    def _rows_around(self) -> int:
+        """How many rows the facts and notes take."""
+        rows = 0
+        for id in ("#facts", "#notes"):
+            pane = self.query_one(id)
+            height = pane.styles.height
+            if pane.display and height is not None:
+                rows += int(height.value)
+        return rows
 
     def on_resize(self, event: Resize) -> None:
         """Another height: other rows are free."""

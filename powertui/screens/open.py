@@ -246,11 +246,14 @@ class OpenScreen(BaseScreen):
 
     def _filtered(self, runs: Sequence[RunEntry], words: Sequence[str]) -> tuple[RunEntry, ...]:
         """The rows that contain all words, with the trainings and sessions that belong to them."""
-        rows = {run.path: row for row, run in enumerate(runs)}
-        row_of_session = self.trainings.row_of_session
-        within = [rows.get(row_of_session.get(run.path, ""), -1) for run in runs]
-        matching = [run_table.matches(run, self.reader.facts(run), words) for run in runs]
-        shown = nested_rows.left(np.array(within, np.int64), np.array(matching, np.bool_))
+        row_by_path = {run.path: row for row, run in enumerate(runs)}
+        rows_above: list[int] = []  # of the training that a session belongs to
+        matching: list[bool] = []
+        for run in runs:
+            path_above = self.trainings.row_of_session.get(run.path, "")
+            rows_above.append(row_by_path.get(path_above, -1))
+            matching.append(run_table.matches(run, self.reader.facts(run), words))
+        shown = nested_rows.left(np.array(rows_above, np.int64), np.array(matching, np.bool_))
         return tuple(runs[row] for row in np.flatnonzero(shown).tolist())
 
     def _remarks(self, runs: Sequence[RunEntry], words: Sequence[str]) -> list[str]:

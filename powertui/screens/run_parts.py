@@ -72,14 +72,19 @@ def run_parts(session: Session) -> list[HostOrDevice]:
 
 def _with_figures(part: HostOrDevice, number: int, figures: HostFigures) -> HostOrDevice:
     """A host with what it is sorted by."""
+    behind_ps = float(figures.behind_ps[number])
+    waited_ps = float(figures.waited_ps[number])
+    joules = float(figures.joules[number])
     words = []
-    if not math.isnan(figures.behind_ps[number]):
-        ps = round(float(figures.behind_ps[number]))
-        words.append(f"{'+' if ps > 0 else ''}{units.duration(ps, 3)} a step")
-    if not math.isnan(figures.waited_ps[number]):
-        words.append(f"waited {units.duration(round(float(figures.waited_ps[number])), 3)}")
-    if not math.isnan(figures.joules[number]):
-        words.append(units.quantity(float(figures.joules[number]), "J", 3))
+    if not math.isnan(behind_ps):
+        length = units.duration(round(behind_ps), 3)
+        sign = "+" if round(behind_ps) > 0 else ""
+        words.append(f"{sign}{length} a step")
+    if not math.isnan(waited_ps):
+        length = units.duration(round(waited_ps), 3)
+        words.append(f"waited {length}")
+    if not math.isnan(joules):
+        words.append(units.quantity(joules, "J", 3))
     return replace(part, about=", ".join(words) or part.about)
 
 

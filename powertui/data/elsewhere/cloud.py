@@ -117,11 +117,11 @@ class Bucket:
         """The first bytes of files, asked for together."""
         system = self._system()
         place = self._address.place
-        for low in range(0, len(paths), _HEADS_PER_CALL):
-            batch = paths[low : low + _HEADS_PER_CALL]
+        for done in range(0, len(paths), _HEADS_PER_CALL):
+            batch = paths[done : done + _HEADS_PER_CALL]
             names = [f"{place}{path}" for path, _ in batch]
             ends = [min(size, count) for _, size in batch]
-            progress = TransferProgress(place, "files", low, len(paths))
+            progress = TransferProgress(place, "files", done, len(paths))
 
             def fetch(names: list[str] = names, ends: list[int] = ends) -> list[Any]:
                 return list(system.cat_ranges(names, [0] * len(names), ends, on_error="return"))

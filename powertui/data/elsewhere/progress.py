@@ -30,17 +30,22 @@ class TransferProgress(NamedTuple):
 
     def __str__(self) -> str:
         if self.phase == "login" or not self.done:
-            waited = f", {self.quiet_s:.0f} s" if self.quiet_s >= 1 else ""
-            return f"waiting for {self.place}{waited}"
-        if self.phase == "bytes":
-            done, total, noun = units.size(self.done), units.size(self.total), ""
-        else:
-            done, total, noun = f"{self.done:,}", f"{self.total:,}", f" {self.phase}"
-        text = f"{done} of {total}{noun}" if self.total else f"{done}{noun}"
+            text = f"waiting for {self.place}"
+            if self.quiet_s >= 1:
+                text += f", {self.quiet_s:.0f} s"
+            return text
+        text = self._amount(self.done)
+        if self.total:
+            text += f" of {self._amount(self.total)}"
+        if self.phase != "bytes":
+            text += f" {self.phase}"
         text += f" from {self.place}"
         if self.quiet_s >= _MIN_SHOWN_SILENCE_S:
             text += f", nothing for {self.quiet_s:.0f} s"
         return text
+
+    def _amount(self, count: int) -> str:
+        return units.size(count) if self.phase == "bytes" else f"{count:,}"
 
 
 TransferListener = Callable[[TransferProgress | None], None]

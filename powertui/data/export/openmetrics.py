@@ -247,13 +247,16 @@ def _samples(
     """The lines of a series: of the samples of one millisecond the last."""
     unix_ms = (trace.clock.mid_ns + series.at // PS_PER_NS) // _NS_PER_MS
     order = np.argsort(unix_ms, kind="stable")
-    unix_ms, values = unix_ms[order], series.values[order]
+    unix_ms = unix_ms[order]
     is_last = np.append(np.diff(unix_ms) > 0, True)
     counter.left_out += len(unix_ms) - int(is_last.sum())
     name = f"{family.name}{series.suffix}{_label_text(series.labels)}"
-    for ms, value in zip(unix_ms[is_last].tolist(), values[is_last].tolist(), strict=True):
+    last_ms = unix_ms[is_last].tolist()
+    last_values = series.values[order[is_last]].tolist()
+    for ms, value in zip(last_ms, last_values, strict=True):
         counter.written += 1
-        yield f"{name} {_number(value)} {ms // _MS_PER_S}.{ms % _MS_PER_S:03d}\n"
+        seconds, milliseconds = divmod(ms, _MS_PER_S)
+        yield f"{name} {_number(value)} {seconds}.{milliseconds:03d}\n"
 
 
 def _number(value: float) -> str:

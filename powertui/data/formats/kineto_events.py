@@ -356,8 +356,8 @@ class _Collector(ThreadCollector):
         """Each process of the host, with its threads as lines."""
         zero = Stat(ZERO, round(base_us), "int64")
         threads_by_pid: dict[Any, list[tuple[Any, bool, ThreadEvents]]] = {}
-        for (pid, tid, python), thread in self.host.items():
-            threads_by_pid.setdefault(pid, []).append((tid, python, thread))
+        for (pid, tid, is_python), thread in self.host.items():
+            threads_by_pid.setdefault(pid, []).append((tid, is_python, thread))
         for pid, threads in threads_by_pid.items():
             # Some writers give kernels no category: their process is named like a device.
             name = process_name(self.processes.get(pid, ""))
@@ -366,9 +366,11 @@ class _Collector(ThreadCollector):
                 if len(threads_by_pid) > 1:
                     name += f" {self.processes.get(pid) or 'process'} {pid}"
             process = builder.process(name, (*self.about, zero), self.stats)
-            for tid, python, thread in threads:
+            for tid, is_python, thread in threads:
                 label = self.labels.get((pid, tid)) or f"thread {tid}"
-                put(process, thread_number(tid), f"{label} Python" if python else label, thread)
+                if is_python:
+                    label += " Python"
+                put(process, thread_number(tid), label, thread)
 
     def _flow_thread(self, place: Any) -> ThreadEvents | None:
         """What a flow means by (pid, tid); None for nothing.

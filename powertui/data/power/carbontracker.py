@@ -43,18 +43,26 @@ _TABLE = EnergyTable(
 )
 
 
+def _length_s(duration: re.Match[str]) -> float:
+    """How long an epoch took: "1 day, 2:03:04.5", mostly without days."""
+    _, days, hours, minutes, seconds = duration.groups()
+    whole_hours = int(days or 0) * 24 + int(hours)
+    whole_minutes = whole_hours * 60 + int(minutes)
+    return whole_minutes * 60 + float(seconds)
+
+
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per device, with an interval for each epoch."""
     epochs: list[dict[str, str]] = []
     for line in source.text.split("\n"):
         if match := _DURATION.fullmatch(line):
-            when, days, hours, minutes, seconds = match.groups()
-            length = ((int(days or 0) * 24 + int(hours)) * 60 + int(minutes)) * 60 + float(seconds)
-            epochs.append({"end": when, "duration": f"{length:.3f}"})
+            epochs.append({"end": match[1], "duration": f"{_length_s(match):.3f}"})
         elif epochs and (match := _POWER.fullmatch(line)):
-            length = float(epochs[-1]["duration"])
+            epoch = epochs[-1]
+            length_s = float(epoch["duration"])
             for number, watts in enumerate(re.findall(_NUMBER, match[2])):
-                epochs[-1][f"{match[1]} {number}"] = f"{float(watts) * length:.3f}"
+                joules = float(watts) * length_s
+                epoch[f"{match[1]} {number}"] = f"{joules:.3f}"
     names = list(dict.fromkeys(name for epoch in epochs for name in epoch))
     if len(names) <= len(("end", "duration")):
         raise UnreadableFile(source.path, "comes from carbontracker, but holds no power")

@@ -159,14 +159,25 @@ def _has_repeats(ns: Int64s) -> bool:
 def _tells_rows_apart(keys: Sequence[Key], key: Key, ns: Int64s) -> bool:
     """Whether rows of one moment and one channel are of one channel no more with this column."""
     moments: list[int] = ns[:_MAX_COMPARED_ROWS].tolist()
-    before = [each.cells.codes[:_MAX_COMPARED_ROWS].tolist() for each in keys]
-    cells = key.cells.codes[:_MAX_COMPARED_ROWS].tolist()
+    cells = _compared_codes(key)
     rarest_count = min(Counter(cells).values())
     if len(key.values) < 2 or rarest_count < _MIN_MOMENTS_SHARE * len(set(moments)):
         return False  # a reading that happens to differ
-    repeats_without = len(moments) - len(set(zip(moments, *before, strict=True)))
-    repeats_with = len(moments) - len(set(zip(moments, *before, cells, strict=True)))
+    columns = [moments, *map(_compared_codes, keys)]
+    repeats_without = _repeat_count(columns)
+    repeats_with = _repeat_count([*columns, cells])
     return repeats_without > 0 and repeats_with <= _MAX_REPEAT_SHARE * repeats_without
+
+
+def _compared_codes(key: Key) -> list[int]:
+    codes: list[int] = key.cells.codes[:_MAX_COMPARED_ROWS].tolist()
+    return codes
+
+
+def _repeat_count(columns: Sequence[list[int]]) -> int:
+    """How many rows have the cells of an earlier row in all these columns."""
+    different_rows = set(zip(*columns, strict=True))
+    return len(columns[0]) - len(different_rows)
 
 
 def _could_name(name: str) -> bool:

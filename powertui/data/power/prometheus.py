@@ -210,14 +210,16 @@ def _json(source: LogFile, notes: Notes) -> list[Metric]:
         points = _points(entry, notes)
         if not points:
             continue
-        column = column_times.from_numbers(np.array([_value(when) for when, _ in points]), "time")
-        bad_count = int((~column.ok).sum())
+        moments = np.array([_value(moment) for moment, _ in points])
+        values = np.array([_value(value) for _, value in points])
+        column = column_times.from_numbers(moments, "time")
+        is_possible = column.ok
+        bad_count = int((~is_possible).sum())
         if bad_count:
             notes.say(f"{bad_count} points have an impossible time")
-        if column.ok.any():
+        if is_possible.any():
             labels = {str(key): str(value) for key, value in entry["metric"].items()}
-            values = np.array([_value(value) for _, value in points])
-            metrics.append((labels, column.ns[column.ok], values[column.ok]))
+            metrics.append((labels, column.ns[is_possible], values[is_possible]))
     zero = min((int(ns.min()) for _, ns, _ in metrics), default=0)
     clock = Clock(zero, zero, times.ABSOLUTE, "Prometheus' time stamps")
     return [Metric(labels, ns - zero, values, clock) for labels, ns, values in metrics]

@@ -150,21 +150,33 @@ def _walk_member(key: str, member: Any, place: _Place, collected: Collected) -> 
 
 def _add_readings(value: dict[str, Any], place: _Place, collected: Collected) -> None:
     """The power that an object reports of itself."""
-    is_control = place.part == "PowerControl"
-    default = "PowerControl" if is_control else value.get("MemberId") or place.part
+    if place.part == "PowerControl":
+        default = "PowerControl"
+    else:
+        default = value.get("MemberId") or place.part
     name = _labeled(unquote(str(value.get("Name") or default)), place.number)
-    label = name.replace("PowerControl", "power") if is_control else name or "power"
     # An iLO 4 repeats beside its only control what that reports.
-    members = {} if "PowerControl" in value else _MEMBERS
-    for key, kind in members.items():
-        if value.get(key) is not None:
-            is_supply = place.part == "PowerSupplies" or bool(kind)
-            scope = Scope.RAIL if is_supply else _scope(name, place.part)
-            _add(collected, _labeled(place.chassis, label, kind), scope, place, value[key])
-    if value.get("ReadingUnits") == "W" and value.get("Reading") is not None:
-        scope = _scope(f"{name} {value.get('PhysicalContext', '')}", place.part)
-        label = _labeled(place.chassis, name or "power")
-        _add(collected, label, scope, place, value["Reading"])
+    if "PowerControl" not in value:
+        _add_members(value, name, place, collected)
+    reading = value.get("Reading")
+    if value.get("ReadingUnits") == "W" and reading is not None:
+        context = value.get("PhysicalContext", "")
+        scope = _scope(f"{name} {context}", place.part)
+        _add(collected, _labeled(place.chassis, name or "power"), scope, place, reading)
+
+
+def _add_members(value: dict[str, Any], name: str, place: _Place, collected: Collected) -> None:
+    """The readings that have a member of their own: drawn, taken, given."""
+    label = name or "power"
+    if place.part == "PowerControl":
+        label = name.replace("PowerControl", "power")
+    for key, kind in _MEMBERS.items():
+        reading = value.get(key)
+        if reading is None:
+            continue
+        is_supply = place.part == "PowerSupplies" or bool(kind)
+        scope = Scope.RAIL if is_supply else _scope(name, place.part)
+        _add(collected, _labeled(place.chassis, label, kind), scope, place, reading)
 
 
 def _add_environment(

@@ -22,6 +22,10 @@ from powertui.errors import UnreadableFile
 
 NAME = "rrdtool"
 _ROW = r"(\d{9,10}):((?:\s+-?(?:[\d.]+(?:e[+-]\d+)?|nan))+)\s*"
+_XML_NAME = r"<entry>([^<]*)</entry>"
+_XML_ROW = r"<row>(?:<t>([^<]*)</t>)?((?:<v\d{0,4}>[^<]*</v\d{0,4}>)*)</row>"
+_XML_CELL = r"<v\d{0,4}>([^<]*)</v\d{0,4}>"
+_XML_FIGURE = r"<(end|step)>\s*(\d{1,12})\s*</(?:end|step)>"
 _SCORE = 96
 _JSON_ABOUT = "RRDtool graph JSON output"
 _MAX_NAMES_LENGTH = 2000  # of one line. Chosen, not measured
@@ -69,15 +73,12 @@ def _of_fetch(text: str) -> tuple[list[str], Iterator[Sequence[str]]]:
 
 
 def _of_xml(text: str) -> tuple[list[str], Iterator[Sequence[str]]]:
-    names = [html.unescape(name).strip() for name in re.findall(r"<entry>([^<]*)</entry>", text)]
+    names = [html.unescape(name).strip() for name in re.findall(_XML_NAME, text)]
     rows: list[tuple[str, list[str]]] = []
-    for time, cells in re.findall(
-        r"<row>(?:<t>([^<]*)</t>)?((?:<v\d{0,4}>[^<]*</v\d{0,4}>)*)</row>", text
-    ):
-        values = re.findall(r"<v\d{0,4}>([^<]*)</v\d{0,4}>", cells)
-        rows.append((time.strip(), values))
-    figures = re.findall(r"<(end|step)>\s*(\d{1,12})\s*</(?:end|step)>", text)
-    ends = _ends({name: int(value) for name, value in figures}, len(rows))
+    for time, cells in re.findall(_XML_ROW, text):
+        rows.append((time.strip(), re.findall(_XML_CELL, cells)))
+    figures = {name: int(value) for name, value in re.findall(_XML_FIGURE, text)}
+    ends = _ends(figures, len(rows))
     return names, ((time or end, *cells) for (time, cells), end in zip(rows, ends, strict=False))
 
 

@@ -183,13 +183,11 @@ def _columns(rows: Sequence[_Row]) -> Iterator[Column]:
     count = np.array([len(row.calls) for row in rows], np.int64)
     shortest = [min(row.calls).ps for row in rows]
     longest = [max(row.calls).ps for row in rows]
-    mean_s = total / np.maximum(count, 1) / PS_PER_S
-    algorithm: list[float | None] = []
-    bus: list[float | None] = []
-    for kind, seconds in zip(kinds, mean_s.tolist(), strict=True):
-        algorithm_rate, bus_rate = _rate(kind, seconds)
-        algorithm.append(algorithm_rate)
-        bus.append(bus_rate)
+    calls = np.maximum(count, 1)
+    mean_s = total / calls / PS_PER_S
+    rates = [_rate(kind, seconds) for kind, seconds in zip(kinds, mean_s.tolist(), strict=True)]
+    algorithm = [algorithm_rate for algorithm_rate, _ in rates]
+    bus = [bus_rate for _, bus_rate in rates]
     members = [kind.members for kind in kinds]
     sizes = [kind.bytes for kind in kinds]
     yield text_column("collective", "collective", [kind.collective for kind in kinds], weight=9)
@@ -199,7 +197,7 @@ def _columns(rows: Sequence[_Row]) -> Iterator[Column]:
     yield optional("message_bytes", "message", "number", sizes, unit="B", weight=7)
     yield Column("count", "count", "integer", count, weight=7)
     yield Column("total_s", "total", "duration", total, weight=9)
-    yield Column("average_s", "average", "duration", total // np.maximum(count, 1), weight=6)
+    yield Column("average_s", "average", "duration", total // calls, weight=6)
     yield int_column("min_s", "shortest", "duration", shortest, weight=3)
     yield int_column("max_s", "longest", "duration", longest, weight=4)
     yield optional("algorithm_bandwidth", "algorithm", "number", algorithm, unit="B/s", weight=5)

@@ -85,8 +85,10 @@ def _columns(
     yield optional("duration_s", "duration", "duration", lengths, weight=9)
     yield int_column("slack_s", "±", "duration", [epoch.slack for epoch in epochs], weight=2)
     yield int_column("steps", "steps", "integer", step_counts, weight=7)
-    scalars = [dict(epoch.scalars) for epoch in epochs]
-    for tag in dict.fromkeys(tag for of_epoch in scalars for tag in of_epoch):
-        values = [of_epoch.get(tag) for of_epoch in scalars]
-        yield optional(f"scalar:{plain(tag, 80)}", plain(tag, 40), "number", values, weight=4)
+    values_by_epoch = [dict(epoch.scalars) for epoch in epochs]
+    tags = dict.fromkeys(tag for values in values_by_epoch for tag in values)
+    for tag in tags:
+        values_of_tag = [values.get(tag) for values in values_by_epoch]
+        id = f"scalar:{plain(tag, 80)}"
+        yield optional(id, plain(tag, 40), "number", values_of_tag, weight=4)
     yield text_column("source", "evidence", [epoch.source for epoch in epochs], weight=3)

@@ -164,7 +164,8 @@ def _sampled(ran: _DeviceKernels, counter: Counter) -> _Measured:
     # Prefix sums: what lies between two samples is the difference of two of them.
     time_before = np.concatenate(([0.0], np.cumsum(lasts_ps)))
     integral_before = np.concatenate(([0.0], np.cumsum(counter.values[:-1] * lasts_ps)))
-    first = np.minimum(np.searchsorted(times, ran.start), len(times) - 1)
+    next_sample = np.searchsorted(times, ran.start)
+    first = np.minimum(next_sample, len(times) - 1)
     last_inside = np.searchsorted(times, ran.end, side="right") - 1
     last = np.maximum(last_inside, first)
     integral = integral_before[last] - integral_before[first]

@@ -95,12 +95,18 @@ def _stream_columns(rows: list[_Stream]) -> Iterator[Column]:
     ) -> Column:
         return int_column(id, label, "duration", values, weight=weight, present=present)
 
-    delays = [row.delays for row in rows]
-    has_delays = np.array([len(ps) > 0 for ps in delays], np.bool_)
-    mean_delays = [int(ps.mean()) if len(ps) else 0 for ps in delays]
-    longest_delays = [int(ps.max(initial=0)) for ps in delays]
-    longest_queues = [row.queue.longest if row.queue else None for row in rows]
-    mean_queues = [row.queue.mean if row.queue else None for row in rows]
+    mean_delays: list[int] = []
+    longest_delays: list[int] = []
+    longest_queues: list[int | None] = []
+    mean_queues: list[float | None] = []
+    for row in rows:
+        delays = row.delays if len(row.delays) else np.zeros(1, np.int64)
+        mean_delays.append(int(delays.mean()))
+        longest_delays.append(int(delays.max(initial=0)))
+        queue = row.queue
+        longest_queues.append(queue.longest if queue else None)
+        mean_queues.append(queue.mean if queue else None)
+    has_delays = np.array([len(row.delays) > 0 for row in rows], np.bool_)
     yield text_column("device", "device", [row.line.process.name for row in rows], weight=5)
     yield text_column("stream", "stream", [row.line.track.name for row in rows], weight=9)
     yield int_column("events", "events", "integer", [row.events for row in rows], weight=7)
@@ -203,13 +209,13 @@ def _launched_work(question: Question, work: Kernels, calls: Launches) -> _Launc
     has_op = np.array([_has_op(facts) or bool(facts.operator) for facts in work.facts], np.bool_)
     for line, call_of in zip(work.lines, calls.of_line, strict=True):
         rows, length = kernels.inside(line.track, *question.window)
-        has_call = call_of[rows] >= 0
-        rows = rows[has_call]
-        length = length[has_call]
         call = call_of[rows]
+        is_launched = call >= 0
+        call = call[is_launched]
+        facts = line.facts[rows[is_launched]]
         np.add.at(launched.kernels, call, 1)
-        np.add.at(launched.total, call, length)
-        np.add.at(launched.with_op, call, has_op[line.facts[rows]].astype(np.int64))
+        np.add.at(launched.total, call, length[is_launched])
+        np.add.at(launched.with_op, call, has_op[facts].astype(np.int64))
     return launched
 
 

@@ -249,14 +249,16 @@ def _columns(
     waited_for: list[str] = []
     replicas: list[int] = []
     shares: list[float | None] = []
-    for key, ps in zip(keys, longer.tolist(), strict=True):
+    for key, longer_ps in zip(keys, longer.tolist(), strict=True):
         place = compared.places.get(key)
-        replicas.append(1 if place is None else int(place[0].replicas[place[1]]))
-        shares.append(float(ps) / difference_ps if difference_ps > 0 else None)
-        if _BLOCKING.search(key[0]) and ps > 0:
-            waited_for.append(_waited_for(question.profile.trace, place))
-        else:
-            waited_for.append("")
+        replica_count = 1
+        if place is not None:
+            table, row = place
+            replica_count = int(table.replicas[row])
+        replicas.append(replica_count)
+        shares.append(float(longer_ps) / difference_ps if difference_ps > 0 else None)
+        waits = longer_ps > 0 and _BLOCKING.search(key[0])
+        waited_for.append(_waited_for(question.profile.trace, place) if waits else "")
     yield text_column("name", "name", [name for name, _ in keys], weight=9)
     if any(waited_for):
         yield text_column("waited_for", "waited for", waited_for, weight=6)

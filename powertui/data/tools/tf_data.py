@@ -218,20 +218,31 @@ def _iterator_columns(
     calls: IteratorCalls, nodes: list[_Node], blamed: dict[str, int]
 ) -> Iterator[Column]:
     length = calls.end - calls.start
-    total = np.array([int(length[node.rows].sum()) for node in nodes], np.int64)
-    self_time = np.array([int(calls.own[node.rows].sum()) for node in nodes], np.int64)
-    count = np.array([len(node.rows) for node in nodes], np.int64)
-    labels = ["  " * node.depth + node.path.rpartition("::")[2] for node in nodes]
-    blocks = [int(calls.blocking[node.rows].sum()) for node in nodes]
-    bottleneck = [blamed.get(node.path) for node in nodes]
-    ahead = np.array([iterator_kind(node.path) in WORKS_AHEAD for node in nodes], np.bool_)
+    paths: list[str] = []
+    labels: list[str] = []
+    counts: list[int] = []
+    totals: list[int] = []
+    self_times: list[int] = []
+    delayed_steps: list[int] = []
+    for node in nodes:
+        name = node.path.rpartition("::")[2]
+        paths.append(node.path)
+        labels.append("  " * node.depth + name)
+        counts.append(len(node.rows))
+        totals.append(int(length[node.rows].sum()))
+        self_times.append(int(calls.own[node.rows].sum()))
+        delayed_steps.append(int(calls.blocking[node.rows].sum()))
+    count = np.array(counts, np.int64)
+    self_time = np.array(self_times, np.int64)
     mean_self_time = self_time // np.maximum(1, count)
+    bottlenecks = [blamed.get(path) for path in paths]
+    ahead = np.array([iterator_kind(path) in WORKS_AHEAD for path in paths], np.bool_)
     yield text_column("iterator", "iterator", labels, weight=9)
     yield Column("calls", "calls", "integer", count, weight=5)
-    yield Column("total_s", "total", "duration", total, weight=6)
+    yield int_column("total_s", "total", "duration", totals, weight=6)
     yield Column("self_s", "self", "duration", self_time, weight=9)
     yield Column("avg_self_s", "self a call", "duration", mean_self_time, weight=7)
-    yield int_column("blocking", "delayed a step", "integer", blocks, weight=4)
-    yield optional("bottleneck", "bottleneck", "integer", bottleneck, weight=8)
+    yield int_column("blocking", "delayed a step", "integer", delayed_steps, weight=4)
+    yield optional("bottleneck", "bottleneck", "integer", bottlenecks, weight=8)
     yield Column("ahead", "works ahead", "flag", ahead, weight=3)
-    yield text_column("path", "path", [node.path for node in nodes], weight=0)
+    yield text_column("path", "path", paths, weight=0)

@@ -55,15 +55,14 @@ class FramedThread:
     def inside(self, lo: int, hi: int) -> EventTimes:
         """The events that touch [lo, hi), by the part inside."""
         rows = np.flatnonzero(touches(self._start, self._end, lo, hi))
-        total = np.minimum(self._end[rows], hi) - np.maximum(self._start[rows], lo)
+        total = _length_inside(self._start[rows], self._end[rows], lo, hi)
         first = int(self._until.searchsorted(lo, side="right"))
         after_last = int(self._from.searchsorted(hi, side="left"))
         stretches = slice(first, max(first, after_last))
-        stretch_lo = np.maximum(self._from[stretches], lo)
-        stretch_hi = np.minimum(self._until[stretches], hi)
+        owned = _length_inside(self._from[stretches], self._until[stretches], lo, hi)
         owner = rows.searchsorted(self._owner[stretches])
         self_time = np.zeros(len(rows), np.int64)
-        np.add.at(self_time, owner, stretch_hi - stretch_lo)
+        np.add.at(self_time, owner, owned)
         return EventTimes(self._name[rows], total, self_time)
 
     def _running(self, moments: Int64s) -> Int64s:
@@ -78,6 +77,11 @@ class FramedThread:
             owner[ended] = outlasting[owner[ended]]
             unsure = ended[owner[ended] >= 0]
         return owner
+
+
+def _length_inside(start: Int64s, end: Int64s, lo: int, hi: int) -> Int64s:
+    """How much of each stretch is inside [lo, hi)."""
+    return np.minimum(end, hi) - np.maximum(start, lo)
 
 
 def _outlasting(end: Int64s) -> Int64s:

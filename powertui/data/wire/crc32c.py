@@ -93,22 +93,22 @@ def crc32c(data: bytes | memoryview, starts: Sequence[int], lengths: Sequence[in
     start = np.asarray(starts, np.int64)
     length = np.asarray(lengths, np.int64)
     # Lanes: every range is cut from its end, so that only its first lane is short.
-    counts = np.maximum(1, -(-length // _LANE))
-    owner = np.repeat(np.arange(len(start)), counts)
-    lanes_before = np.repeat(np.cumsum(counts) - counts, counts)
-    index = np.arange(len(owner)) - lanes_before
-    after = (counts[owner] - 1 - index) * _LANE  # bytes of the range behind this lane
+    lane_count = np.maximum(1, -(-length // _LANE))
+    owner = np.repeat(np.arange(len(start)), lane_count)
+    first_lane = np.cumsum(lane_count) - lane_count
+    index = np.arange(len(owner)) - first_lane[owner]
     is_first = index == 0
-    lane_end = start[owner] + length[owner] - after
-    lane_size = np.where(is_first, length[owner] - after, _LANE)
-    lane_start = lane_end - lane_size
+    bytes_after = (lane_count[owner] - 1 - index) * _LANE  # of the range behind this lane
+    bytes_up_to_end = length[owner] - bytes_after  # of the range, where this lane ends
+    lane_size = np.where(is_first, bytes_up_to_end, _LANE)
+    lane_start = start[owner] + bytes_up_to_end - lane_size
     # the register starts with ones, joined lanes with zeros
     registers = np.where(is_first, 0xFFFFFFFF, 0).astype(np.uint32)
     step = max(1, _BATCH // _LANE)
     for first in range(0, len(owner), step):
         rows = slice(first, first + step)
         registers[rows] = _lanes(raw, lane_start[rows], lane_size[rows], registers[rows])
-    registers = _advance(registers, after)
+    registers = _advance(registers, bytes_after)
     sums = np.zeros(len(start), np.uint32)
     np.bitwise_xor.at(sums, owner, registers)
     return np.asarray(sums ^ np.uint32(0xFFFFFFFF), np.uint32)

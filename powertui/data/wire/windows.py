@@ -230,7 +230,9 @@ def texts(stored: Stored, lo: Int64s, hi: Int64s, fields: Sequence[int]) -> MapT
             text_lo[field, rows] = arena_bytes + text_begin
             text_hi[field, rows] = arena_bytes + text_end
             total = int(text_end[-1])
-            pieces.append(data[np.repeat(begin - text_begin, length) + np.arange(total)])
+            # The bytes of all texts, one behind another: how far each is from its place in `data`.
+            shift_of_byte = np.repeat(begin - text_begin, length)
+            pieces.append(data[shift_of_byte + np.arange(total)])
             arena_bytes += total
     arena = np.concatenate(pieces) if pieces else np.empty(0, np.uint8)
     return MapTexts(keys, begins, ends, arena, text_lo, text_hi)

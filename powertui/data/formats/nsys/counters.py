@@ -42,11 +42,14 @@ def _add_metrics(database: NsysDatabase, builder: TraceBuilder, progress: Progre
     value = columns["value"].astype(np.float64)
     is_possible = np.abs(time_ns) < _LONGEST_NS
     metrics = row_groups([columns["typeId"], columns["metricId"]])
-    for (type_id, metric_id), rows in sorted(metrics, key=itemgetter(0))[:MAX_COUNTERS]:
+    metrics_by_id = sorted(metrics, key=itemgetter(0))
+    for (type_id, metric_id), rows in metrics_by_id[:MAX_COUNTERS]:
         # Older exports name a metric once for all GPUs, without a type.
         title = names.get((type_id, metric_id)) or names.get((MISSING, metric_id))
         label, unit = _named(title or f"metric {metric_id}")
-        gpu = type_id & _GPU_MASK if type_id != MISSING else 0
+        gpu = 0
+        if type_id != MISSING:
+            gpu = type_id & _GPU_MASK
         possible_rows = rows[is_possible[rows]]
         time_ps = time_ns[possible_rows] * PS_PER_NS
         builder.counter(label, unit, f"/device:GPU:{gpu}", time_ps, value[possible_rows])

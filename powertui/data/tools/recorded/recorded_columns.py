@@ -43,11 +43,13 @@ def recorded_column(path: str, values: Sequence[Any], known: KnownColumn | None)
     if how.kind == "text":
         words = ["" if value is None else _word(value) for value in values]
         return Column(how.id, how.label, "text", words, weight=how.weight)
-    numbers = [None if value in (None, "") else float(value) for value in values]
-    present = np.array([number is not None for number in numbers], np.bool_)
-    array = np.array([0.0 if number is None else number for number in numbers])
+    is_present = [value not in (None, "") for value in values]
+    present = np.array(is_present, np.bool_)
+    written = [value if there else 0 for value, there in zip(values, is_present, strict=True)]
+    array = np.array([float(value) for value in written])
     if how.kind == "integer":
-        integers = [0 if value in (None, "") else int(value) for value in values]
+        # Not by way of a float: a large integer keeps its last digits.
+        integers = [int(value) for value in written]
         array = np.array(integers, np.int64)
     elif how.kind == "flag":
         array = array.astype(np.bool_)

@@ -138,19 +138,18 @@ def _payloads(data: Bytes, at: Int64s) -> tuple[Int64s, Int64s]:
 
 def _decode_stats(data: Bytes, lo: Int64s, hi: Int64s) -> tuple[Int64s, Int64s, Int64s, Int64s]:
     """(name, kind, value, end of a payload) of each stat."""
-    n = len(lo)
-    name, kind, value, stop = (np.zeros(n, np.int64) for _ in range(4))
-    malformed = np.zeros(n, np.bool_)
+    name, kind, value, stop = np.zeros((4, len(lo)), np.int64)
+    malformed = np.zeros(len(lo), np.bool_)
     for part in rounds(data, lo, hi, malformed):
         tag_of_field = part.number << 3 | part.wire
-        matching = np.flatnonzero(tag_of_field == _NAME_TAG)
-        name[part.row[matching]] = part.value[matching]
-        matching = np.flatnonzero(np.isin(tag_of_field, _VALUE_TAGS))
-        row = part.row[matching]
-        is_len = part.wire[matching] == LEN
-        kind[row] = part.number[matching]
-        value[row] = np.where(is_len, part.lo[matching], part.value[matching])
-        stop[row] = np.where(is_len, part.hi[matching], 0)
+        named = np.flatnonzero(tag_of_field == _NAME_TAG)
+        name[part.row[named]] = part.value[named]
+        valued = np.flatnonzero(np.isin(tag_of_field, _VALUE_TAGS))
+        row = part.row[valued]
+        is_payload = part.wire[valued] == LEN
+        kind[row] = part.number[valued]
+        value[row] = np.where(is_payload, part.lo[valued], part.value[valued])
+        stop[row] = np.where(is_payload, part.hi[valued], 0)
     kind[malformed] = NO_VALUE
     return name, kind, value, stop
 
