@@ -41,8 +41,11 @@ def fitted(lines: Iterable[str], columns: int | None = None) -> list[str]:
     """
     if columns is None:
         columns = terminal_columns()
+    single_lines = "\n".join(lines).split("\n")
+    if columns < _MIN_WRAPPED_CELLS:
+        return single_lines  # a pipe: of thousands of runs, measuring each line takes a tenth
     kept: list[str] = []
-    for line in "\n".join(lines).split("\n"):
+    for line in single_lines:
         sentence = line.lstrip(" ")
         indent = len(line) - len(sentence)
         if width(line) <= columns or "  " in sentence or sentence.startswith("powertui "):

@@ -130,6 +130,8 @@ class Texts:
         out: Bools = sizes == len(prefix) if whole else sizes >= len(prefix)
         for offset, byte in enumerate(prefix):
             candidates = np.flatnonzero(out)
+            if not len(candidates):
+                break
             bytes_there = self.data[self.start[candidates] + offset]
             out[candidates[bytes_there != byte]] = False
         return out
