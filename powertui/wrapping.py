@@ -43,7 +43,7 @@ def fitted(lines: Iterable[str], columns: int | None = None) -> list[str]:
         columns = terminal_columns()
     single_lines = "\n".join(lines).split("\n")
     if columns < _MIN_WRAPPED_CELLS:
-        return single_lines  # a pipe: of thousands of runs, measuring each line takes a tenth
+        return single_lines  # a pipe: measuring lines is 3 % of a report of 2,000 runs
     kept: list[str] = []
     for line in single_lines:
         sentence = line.lstrip(" ")

@@ -47,6 +47,35 @@ def test_answers_come_in_order_from_processes_of_their_own() -> None:
     assert children() == before
 
 
+def test_a_process_is_asked_about_several_of_thousands_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent: list[int] = []
+    ask = processes.answers
+
+    def count(executor, function, questions, **options):  # type: ignore[no-untyped-def]
+        sent.extend(len(question) for question in questions)
+        return ask(executor, function, questions, **options)
+
+    monkeypatch.setattr(processes, "answers", count)
+
+    def work(item: int) -> int:
+        return 1 // (item - 1500) + item  # what goes wrong is in the middle of a question
+
+    answers = []
+    with pytest.raises(ZeroDivisionError):
+        for answer in processes.each(work, range(2000), processes=2):
+            answers.append(answer)
+    assert answers[:1500] == [1 // (item - 1500) + item for item in range(1500)]
+    assert len(answers) == 1500
+    assert sum(sent) == 1999
+    assert len(sent) == 125
+    sent.clear()
+    # Large ones are asked about one by one: several at once would need memory.
+    assert len(list(processes.each(str, range(200), 1 << 28, processes=2))) == 200
+    assert set(sent) == {1}
+
+
 def test_few_are_asked_here() -> None:
     assert set(processes.each(lambda _: os.getpid(), range(processes.MIN_RUNS))) == {os.getpid()}
 
