@@ -28,7 +28,7 @@ R = TypeVar("R")
 # Runs for each process: fewer are read sooner than a process is made. Chosen, not measured.
 MIN_RUNS = 32
 # So many small runs are asked for at once: each question to another process costs 0.7 ms, beside
-# 5 ms that a run takes. Each process is asked this often at least, so that all end together (chosen).
+# 5 ms that a run takes. Each process is asked this often at least, so that all end together.
 _MAX_TOGETHER = 16
 _MIN_QUESTIONS = 32
 _MAX_PROCESSES = 8

@@ -62,10 +62,9 @@ def test_a_process_is_asked_about_several_of_thousands_at_once(
     def work(item: int) -> int:
         return 1 // (item - 1500) + item  # what goes wrong is in the middle of a question
 
-    answers = []
+    answers: list[int] = []
     with pytest.raises(ZeroDivisionError):
-        for answer in processes.each(work, range(2000), processes=2):
-            answers.append(answer)
+        answers.extend(processes.each(work, range(2000), processes=2))
     assert answers[:1500] == [1 // (item - 1500) + item for item in range(1500)]
     assert len(answers) == 1500
     assert sum(sent) == 1999
