@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from powertui.data import wire
-from powertui.data.formats.xplane_tables import PlaneStats
+from powertui.data.formats.xplane_stats import PlaneStats
 from powertui.data.model import Int64s, StatSource, Trace
 from powertui.data.model.allocations import AllocatorLog
 from powertui.data.opened import Profile

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from powertui.data import logdir
-from powertui.data.formats.xplane_tables import PlaneStats
+from powertui.data.formats.xplane_stats import PlaneStats
 from powertui.data.model import StatColumn, UInt64s
 from powertui.data.opened import Opened
 from powertui.data.tools import breakdown, typed_events
