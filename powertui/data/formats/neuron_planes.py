@@ -19,7 +19,7 @@ import numpy as np
 
 from powertui.data.formats.builder import PROCESS_ORDER
 from powertui.data.formats.source import OpenedFile
-from powertui.data.formats.xplane_start import recorded_start
+from powertui.data.formats.xplane_head import recorded_start
 from powertui.data.limits import MemoryLimit
 from powertui.data.model import (
     PS_PER_NS,

@@ -20,9 +20,9 @@ from powertui.data.formats import xplane_stats
 from powertui.data.formats.builder import LIMIT_PS, LineEvents, ProcessBuilder, TraceBuilder
 from powertui.data.formats.registry import ClockRule, Progress
 from powertui.data.formats.source import MANGLED, MANGLED_HINT, OpenedFile, describe, looks_mangled
+from powertui.data.formats.xplane_head import UNIX_NS, recorded_start
 from powertui.data.formats.xplane_head import sniff as sniff
 from powertui.data.formats.xplane_names import EventNames
-from powertui.data.formats.xplane_start import UNIX_NS, recorded_start
 from powertui.data.formats.xplane_stats import PlaneStats, TextTable
 from powertui.data.model import PS_PER_NS, Aggregates, Clock, Events, ProcessKind, Stat, Trace
 from powertui.data.wire import windows

@@ -1,6 +1,7 @@
-"""What the head of an XPlane file says: whether it is one, and when its session began and ended.
+"""What an XPlane file says of itself: whether it is one, and when its session began and ended.
 
-The session is read from a small plane; the large ones are skipped unread.
+The session is read from a small plane, which recent TensorFlow and JAX write. A file that is not
+open yet is searched for it: the large planes are skipped unread.
 """
 
 from __future__ import annotations
@@ -10,15 +11,19 @@ from pathlib import Path
 from typing import BinaryIO
 
 from powertui.data import elsewhere
+from powertui.data.model import Clock, Trace
 from powertui.data.wire import schemas
 from powertui.opening import open_regular
 
 _PLANE_HEAD_BYTES = 4096  # the id and the name of a plane come first
 _MAX_PLANE_BYTES = 1 << 20  # a plane that contains two times is much smaller
 _MAX_PLANES = 10_000  # more than any profile has
-_ENVIRONMENT = b"Task Environment"
-_UNIX_NS = (10**18, 4 * 10**18)  # 2001 to 2096
-_PLANE_NAMES = (b"/host:", b"/device:", b"Task Environment", b"/custom:", b"#Chip")
+_ENVIRONMENT = "Task Environment"
+# 2001 to 2096. Times of lines in here are Unix times; all others count from the session's start.
+UNIX_NS = (10**18, 4 * 10**18)
+# The session's start is read before the collectors start. Their zero is within this of it.
+_START_SLACK_NS = 1_000_000
+_PLANE_NAMES = (b"/host:", b"/device:", _ENVIRONMENT.encode(), b"/custom:", b"#Chip")
 _PLANE_TAGS = frozenset((0x08, 0x12, 0x1A, 0x22, 0x2A, 0x32))
 
 
@@ -87,7 +92,7 @@ def _cached_span(path: str, size: int, _mtime_ns: int) -> tuple[int, int] | None
                 length, payload = _varint(head, after_tag)
                 if not payload or tag & 7 != 2:  # no field with a length
                     return None
-                is_environment = _ENVIRONMENT in head[payload : payload + 256]
+                is_environment = _ENVIRONMENT.encode() in head[payload : payload + 256]
                 if tag == 0x0A and length <= _MAX_PLANE_BYTES and is_environment:
                     return _times(stream, at + payload, length)
                 at += payload + length
@@ -108,12 +113,30 @@ def _times(stream: BinaryIO, at: int, length: int) -> tuple[int, int] | None:
     }
     start = values.get("profile_start_time")
     stop = values.get("profile_stop_time")
-    first_ns, last_ns = _UNIX_NS
+    first_ns, last_ns = UNIX_NS
     if start is None or not first_ns < start < last_ns:
         return None
     if stop is None or not start <= stop < last_ns:
         return start, start
     return start, stop
+
+
+def recorded_start(trace: Trace) -> Clock | None:
+    """The session's start, which recent TensorFlow and JAX write into a plane of its own."""
+    for process in trace.processes:
+        if process.name != _ENVIRONMENT:
+            continue
+        for stat in process.stats:
+            if stat.name != "profile_start_time":
+                continue
+            if isinstance(stat.value, int) and stat.value > UNIX_NS[0]:
+                return Clock(
+                    stat.value - _START_SLACK_NS,
+                    stat.value + _START_SLACK_NS,
+                    "task environment",
+                    "start of the session as recorded in the profile",
+                )
+    return None
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
