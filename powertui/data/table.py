@@ -115,6 +115,7 @@ class Table:
     within: Int64s | None = None
     card: Callable[[int], Card | None] | None = None  # all that is known of a row
     lead: Callable[[int], Lead | None] | None = None  # the page that a row stands for
+    counts_outer: bool = False  # whether a row that holds others is one more of `noun`
 
     def __len__(self) -> int:
         if not self.columns:

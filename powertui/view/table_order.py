@@ -48,6 +48,14 @@ class ListedRows:
     lines: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
     folds: NestedRows | None = None  # where rows lie in rows
 
+    @property
+    def count(self) -> int:
+        """How many of what the table counts (`noun`) there are, listed or not."""
+        count = len(self.table) - self.elsewhere
+        if self.folds is not None and not self.table.counts_outer:
+            count -= int(np.count_nonzero(self.folds.held))
+        return count
+
     def unfolded(self, open_: frozenset[str]) -> ListedRows:
         """The same with these groups open; of rows that lie in rows, with those folded that
         `nested_rows.turned` tells of.

@@ -170,10 +170,7 @@ class TableDrawing(Widget):
         stands = self._stands
         if table is None or stands is None:
             return ""
-        count = len(table) - stands.elsewhere
-        if stands.folds is not None:
-            count -= int(np.count_nonzero(stands.folds.held))
-        total = f"{count:,} {plural(table.noun, count)}"
+        total = f"{stands.count:,} {plural(table.noun, stands.count)}"
         words = [total]
         if self.order.text:
             words = [f"{len(self.rows):,} of {total} contain {self.order.text!r}"]

@@ -11,9 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 MAX_LINES = 450  # of a file: what a person reads in one sitting (chosen)
 # Files that may be longer, each with the reason.
-LONGER = {
-    "powertui/data/formats/xplane_tables.py": "one pass over tables that refer to each other",
-}
+LONGER = {}
 _WORD = re.compile(r"\b[a-z][a-z0-9_]*\b|\b__[a-z]+__\b")
 
 

@@ -144,3 +144,10 @@ def test_the_list_of_runs_says_of_a_session_only_what_its_training_does_not() ->
     assert flat["run"].values == ["one/y", "one/x", "one", "z"]
     assert flat.within is None
     assert run_table.table(found[3:], facts[3:], trainings=inside).within is None
+
+
+def test_rows_that_hold_others_count_where_they_are_of_the_same_kind() -> None:
+    groups = table_order.listed(table(), Order())
+    assert groups.count == 5, "a training that holds runs is no run"
+    same_kind = table_order.listed(replace(table(), counts_outer=True), Order())
+    assert same_kind.count == 7, "a fused op is an op"

@@ -16,14 +16,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from powertui.data import texts, wire
-from powertui.data.formats import xplane_stats
 from powertui.data.formats.builder import LIMIT_PS, LineEvents, ProcessBuilder, TraceBuilder
 from powertui.data.formats.registry import ClockRule, Progress
 from powertui.data.formats.source import MANGLED, MANGLED_HINT, OpenedFile, describe, looks_mangled
 from powertui.data.formats.xplane_head import UNIX_NS, recorded_start
 from powertui.data.formats.xplane_head import sniff as sniff
 from powertui.data.formats.xplane_names import EventNames
-from powertui.data.formats.xplane_stats import PlaneStats, TextTable
+from powertui.data.formats.xplane_stats import PlaneStats, TextTable, decode
 from powertui.data.model import PS_PER_NS, Aggregates, Clock, Events, ProcessKind, Stat, Trace
 from powertui.data.wire import windows
 from powertui.data.wire.stored import Stored
@@ -242,7 +241,7 @@ def _outline(
     names.extend(plane.ranges(4), source)
     stat_ranges = _bounded(plane.ranges(6), _MAX_TEXTS, "stats of a plane", builder)
     begins, ends = np.array(stat_ranges, np.int64).reshape(-1, 2).T
-    stats = xplane_stats.decode(windows.each_stat(stored, (begins, ends)), stat_names)
+    stats = decode(windows.each_stat(stored, (begins, ends)), stat_names)
     lines = []
     for at, end in _bounded(plane.ranges(3), most_lines, "lines", builder):
         line, stretches = windows.hop(stored, at, end, skip=wire.EVENTS_FIELD)

@@ -273,6 +273,7 @@ def check_framework_ops(answer: Any) -> None:
     columns = ("op", "fused_in", "occurrences", "core", "time_s", "share")
     assert rows_of(table, *columns) == FRAMEWORK_ROWS
     assert table.within.tolist() == [-1, -1, 1, 1, -1]
+    assert table.counts_outer, "a fused op is one of the five"
     cores = rows_of(answer["framework_cores"], "device", "core", "ops", "time_s", "share")
     assert cores == [
         ("device 0", "core 0", 2, 700 * US, 0.35),

@@ -232,6 +232,7 @@ def _op_tables(table: NeuronOps) -> tuple[Table, ...]:
         key=("op", "core") if any(row.core for row in rows) else ("op",),
         noun="op",
         within=np.array(within, np.int64) if any(op.fused for op in ordered) else None,
+        counts_outer=True,  # a fused op is an op, too
     )
     return (ops, *_by_core(table, whole))
 
