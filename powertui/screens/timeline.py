@@ -45,11 +45,15 @@ if TYPE_CHECKING:
     from powertui.screens.timeline_box import TimelineBox
 
 _CONTEXT_FROM = 100  # columns from which there is room for the context pane
-_CONTEXT_CELLS = 36
+# The pane's part of the page, and its ends in cells (looked at: names of ops are told apart in 40
+# cells, and beyond 52 their figures are too far from them).
+_CONTEXT_SHARE = 1 / 3
+_MIN_CONTEXT_CELLS = 36
+_MAX_CONTEXT_CELLS = 52
 # From so many columns on the pane beside the tracks is wide enough for lists of ops and steps, and
 # the rows below the tracks are the tracks' own.
 _WIDE_FROM = 150
-_WIDE_CONTEXT_CELLS = 52
+_TALL_FROM = 34  # rows from which the pane has more of them than the context takes
 
 
 class TimelineScreen(Moving):
@@ -128,9 +132,11 @@ class TimelineScreen(Moving):
         width, height = self.size
         context = self.query_one("#context", ContextPane)
         context.display = self._context_wanted and width >= _CONTEXT_FROM
-        is_wide = context.display and width >= _WIDE_FROM
-        context.styles.width = _WIDE_CONTEXT_CELLS if is_wide else _CONTEXT_CELLS
-        self.view.set_panel(not is_wide)
+        is_wide = width >= _WIDE_FROM
+        share = round(width * _CONTEXT_SHARE)
+        context.styles.width = min(max(share, _MIN_CONTEXT_CELLS), _MAX_CONTEXT_CELLS)
+        has_free_rows = is_wide or height >= _TALL_FROM
+        self.view.set_panel(not (context.display and has_free_rows))
         self.context_changed()
         room = height >= timeline_footer.BELOW_FROM
         self.below.arrange()

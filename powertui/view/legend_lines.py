@@ -5,6 +5,7 @@ A legend explains colors and letters; below it are findings, the longest steps a
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Sequence
@@ -19,6 +20,9 @@ from powertui.view.truncation import middle
 
 if TYPE_CHECKING:
     from powertui.view.visible_content import LongStep, Side, VisibleContent
+
+_UNIT_GAP = re.compile(r"(?<=\d) (?=[^\W\d_])")  # a figure and its unit stay on one line
+_NO_BREAK = "\N{NO-BREAK SPACE}"
 
 # (text, role of the theme); the role "category:NAME" is the color of that kind
 Pieces = tuple[tuple[str, str], ...]
@@ -46,17 +50,17 @@ _KIND_NAMES = {
 _MIN_LIST_CELLS = 38
 _MAX_LIST_CELLS = 64
 _LIST_GAP_CELLS = 3
+_CAUSE_INDENT = "  "  # before the op that made a step longer
 _MIN_LIST_ROWS = 3  # with fewer rows each list is one line
 _MIN_STACKED_ROWS = 2  # a title and a line below it
+_MIN_TIMES = 100  # "+9900 %" is the last that is read at a glance (chosen by eye)
+_MAX_FINDING_ROWS = 2  # of each finding in the pane beside the tracks
 _KIND_GAP_CELLS = 2
 # Where devices and host share a line, the host has at least this share of it (chosen by eye).
 _MIN_SECOND_SHARE = 0.4
 # On a host a smaller share of unknown names may be hidden among "4 more"; of kernels none is.
 # Chosen, not measured: at 0 the words of the other kinds gave way to it in 120 columns.
 _MIN_UNKNOWN_HOST_SHARE = 0.05
-# Steps that are longer than the median by less than this count as equally long (chosen, not
-# measured).
-_SAME_LENGTH_SHARE = 0.02
 
 
 def _percent(share: float) -> str:
@@ -192,6 +196,7 @@ class _Row:
     figures: str = ""
     tail: str = ""  # of the name, where all of it has no room
     texts: tuple[str, ...] = ()  # instead of the others: the longest that fits is written
+    role: str = ""  # of the theme; "": that of its list
 
 
 @dataclass(frozen=True)
@@ -231,8 +236,8 @@ def stacked(content: VisibleContent, width: int, height: int) -> list[Pieces]:
     columns = []
     for part in parts:
         if part is not None:
-            # A finding needs as many lines as its words: it is asked for all of them.
-            columns.append(_column(part, width, height))
+            # The sentence at the foot has all of a finding's words.
+            columns.append(_column(part, width, height, max_text_rows=_MAX_FINDING_ROWS))
     gaps = max(0, len(columns) - 1)
     rooms = _shared_rows([len(column) for column in columns], height - gaps)
     lines: list[Pieces] = []
@@ -270,20 +275,18 @@ def _steps(content: VisibleContent) -> _List | None:
         return None
     medians = {step.usual for step in content.steps}
     median = medians.pop() if len(medians) == 1 else None
-    longer = [step for step in content.steps if _is_longer(step)] or content.steps[:1]
+    longer = [step for step in content.steps if step.is_longer] or content.steps[:1]
     rows = []
     for step in longer:
         figures = _step_figures(step, median_in_title=median is not None)
         rows.append(_Row(step.name, figures))
+        if step.cause:
+            cause = f"+{units.duration(step.cause_ps, 3)}"
+            rows.append(_Row(f"{_CAUSE_INDENT}{step.cause}", cause, role="dim"))
     title = "Longest steps here" if content.step_count > 1 else "The step here"
     if median is not None:
         title = f"{title}, median {units.duration(median, 3)}"
     return _List(title, tuple(rows))
-
-
-def _is_longer(step: LongStep) -> bool:
-    """Whether a step is longer than the median, where that is known."""
-    return step.usual is None or step.length > step.usual * (1 + _SAME_LENGTH_SHARE)
 
 
 def _step_figures(step: LongStep, *, median_in_title: bool) -> str:
@@ -291,10 +294,18 @@ def _step_figures(step: LongStep, *, median_in_title: bool) -> str:
     length = units.duration(step.length, 3)
     if step.usual is None or step.usual <= 0:
         return length
-    more = f"{(step.length - step.usual) / step.usual:+.0%}".replace("%", " %")
+    more = _more_than(step.length, step.usual)
     if median_in_title:
         return f"{length}  {more:>7}"
     return f"{length}  median {units.duration(step.usual, 3)}  {more}"
+
+
+def _more_than(length: int, usual: int) -> str:
+    """How much longer: in percent, or how many times where nobody would read the percent."""
+    ratio = length / usual
+    if ratio >= _MIN_TIMES:
+        return f"{ratio:,.0f} times"
+    return f"{ratio - 1:+.0%}".replace("%", " %")
 
 
 def _ops(content: VisibleContent) -> _List | None:
@@ -318,6 +329,8 @@ def _line(part: _List, width: int) -> Pieces:
     room = width - len(title) - 4
     line = ""
     for row in part.rows:
+        if row.role:
+            continue  # only explains the row above it
         text = f"{row.tail or row.name} {' '.join(row.figures.split())}"
         if row.texts:
             text = row.texts[0]
@@ -346,16 +359,26 @@ def _side_by_side(
 
 
 def _fitting_names(rows: Sequence[_Row], width: int) -> list[str]:
-    """The names of rows beside their figures: two that differ never look alike."""
-    room = width - max((cells(row.figures) for row in rows), default=0) - 1
-    names = []
-    for row in rows:
-        has_room = cells(row.name) <= room
-        names.append(row.name if has_room or not row.tail else row.tail)
-    return distinct(names, room)
+    """The names of rows beside their figures: two that differ never look alike.
+
+    What only explains another row has its own room: its figures are short.
+    """
+    names: dict[int, str] = {}
+    for explains in (False, True):
+        numbers = [number for number, row in enumerate(rows) if bool(row.role) == explains]
+        room = width - max((cells(rows[number].figures) for number in numbers), default=0) - 1
+        texts = []
+        for number in numbers:
+            row = rows[number]
+            has_room = cells(row.name) <= room
+            texts.append(row.name if has_room or not row.tail else row.tail)
+        names.update(zip(numbers, distinct(texts, room), strict=True))
+    return [names[number] for number in range(len(rows))]
 
 
-def _column(part: _List, width: int, height: int) -> list[tuple[str, str]]:
+def _column(
+    part: _List, width: int, height: int, *, max_text_rows: int | None = None
+) -> list[tuple[str, str]]:
     """A list with its title, in at most `height` lines."""
     lines = [(middle(part.title, width), "dim")]
     names = _fitting_names(part.rows, width)
@@ -364,17 +387,19 @@ def _column(part: _List, width: int, height: int) -> list[tuple[str, str]]:
         if room <= 0:
             break
         if row.texts:
-            lines += [(line, part.role) for line in _wrapped_in(row.texts, width, room)]
+            text_rows = room if max_text_rows is None else min(room, max_text_rows)
+            lines += [(line, part.role) for line in _wrapped_in(row.texts, width, text_rows)]
             continue
         gap = " " * (width - cells(row.figures) - cells(name))
-        lines.append((name + gap + row.figures, part.role))
+        lines.append((name + gap + row.figures, row.role or part.role))
     return lines
 
 
 def _wrapped_in(texts: Sequence[str], width: int, rows: int) -> list[str]:
     """The longest text that has room in so many rows; else a row of the shortest."""
     for text in texts:
-        wrapped = textwrap.wrap(text, width)
+        wrapped = textwrap.wrap(_UNIT_GAP.sub(_NO_BREAK, text), width)
+        wrapped = [line.replace(_NO_BREAK, " ") for line in wrapped]
         if len(wrapped) <= rows:
             return wrapped
     return [f"{wrapped[0].rstrip(' ,;:')[: width - 1]}…"]

@@ -20,6 +20,7 @@ from powertui.data.texts import CancelCheck, unhindered
 from powertui.data.tools import launched_kinds, op_stats
 from powertui.data.tools.op_stats import OpRow, OpStats
 from powertui.data.tools.replicas import without_replica
+from powertui.data.tools.usual_steps import ComparedSteps, UsualSteps
 from powertui.data.window import touches
 from powertui.plain import plain
 from powertui.value_types import dataclass
@@ -30,6 +31,10 @@ _MAX_NAMES = 20_000  # whose kinds are looked up; what is beyond them has none
 _MAX_OPS = 12
 _MAX_STEPS = 12
 _MAX_FINDINGS = 4
+_MAX_EXPLAINED_STEPS = 3  # each is held against nine others, op by op
+# Steps that are longer than the median by less than this count as equally long (chosen, not
+# measured).
+_SAME_LENGTH_SHARE = 0.02
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,13 @@ class LongStep:
     name: str
     length: int
     usual: int | None
+    cause: str = ""  # the op that took most of what is longer, safe to draw; "" where none did
+    cause_ps: int = 0  # how much longer that op took than usual
+
+    @property
+    def is_longer(self) -> bool:
+        """Whether it is longer than the median, where that is known."""
+        return self.usual is None or self.length > self.usual * (1 + _SAME_LENGTH_SHARE)
 
 
 @dataclass(frozen=True)
@@ -89,12 +101,14 @@ def visible_summary(
     ops = op_stats.op_stats(model.trace, lo, hi, check)
     model.labels.adopt(launched_kinds.launched_kinds(model.trace))
     sides = (_side(model, ops, devices=True), _side(model, ops, devices=False))
-    steps, count = _steps(model, lo, hi)
+    top_rows = _top_rows(ops)
+    scopes = _scopes(ops, top_rows)
+    steps, count = _steps(model, lo, hi, scopes, check)
     return VisibleContent(
         lo,
         hi,
         sides=tuple(side for side in sides if side is not None),
-        ops=_top(model, ops),
+        ops=_top(model, ops, top_rows, scopes),
         steps=steps,
         step_count=count,
         findings=tuple(findings),
@@ -122,19 +136,31 @@ def _side(model: TimelineModel, ops: OpStats, *, devices: bool) -> Side | None:
     return Side("devices" if devices else "host", tuple(shares))
 
 
-def _top(model: TimelineModel, ops: OpStats) -> tuple[TopOp, ...]:
+def _top_rows(ops: OpStats) -> list[int]:
+    """The rows of the ops with the most self time: on devices where there are any."""
     side: Bools = ops.on_device
     if not side.any():
         side = ~side
     rows = np.flatnonzero(side & ~ops.wrappers & (ops.self_time > 0))
     longest_first = np.argsort(-ops.self_time[rows], kind="stable")
-    top_rows = rows[longest_first[:_MAX_OPS]].tolist()
-    top = [_top_op(model, ops, row) for row in top_rows]
+    top: list[int] = rows[longest_first[:_MAX_OPS]].tolist()
+    return top
+
+
+def _scopes(ops: OpStats, rows: list[int]) -> table_rows.Scopes:
+    """What tells the layers of these ops apart."""
+    paths = [_path(ops[row]) for row in rows]
+    return table_rows.scopes_of(text_column("name", "name", paths))
+
+
+def _top(
+    model: TimelineModel, ops: OpStats, rows: list[int], scopes: table_rows.Scopes
+) -> tuple[TopOp, ...]:
+    top = [_top_op(model, ops, row) for row in rows]
     if len({op.name for op in top}) < len(top):
         # Different layers run the same op: then each is called as in the table of ops.
-        paths = [_path(ops[row]) for row in top_rows]
-        scopes = table_rows.scopes_of(text_column("name", "name", paths))
-        for number, path in enumerate(paths):
+        for number, row in enumerate(rows):
+            path = _path(ops[row])
             if "/" in path:
                 name = plain(table_rows.layered(path, scopes), 300)
                 top[number] = replace(top[number], name=name, tail=name)
@@ -164,7 +190,9 @@ def _top_op(model: TimelineModel, ops: OpStats, row: int) -> TopOp:
     )
 
 
-def _steps(model: TimelineModel, lo: int, hi: int) -> tuple[tuple[LongStep, ...], int]:
+def _steps(
+    model: TimelineModel, lo: int, hi: int, scopes: table_rows.Scopes, check: CancelCheck
+) -> tuple[tuple[LongStep, ...], int]:
     """The longest steps inside of it, and how many there are.
 
     Where none is inside, those that touch it.
@@ -179,12 +207,34 @@ def _steps(model: TimelineModel, lo: int, hi: int) -> tuple[tuple[LongStep, ...]
     length, median = _lengths(steps)
     longest_first = np.argsort(-length[rows], kind="stable")
     several_epochs = len(wire.distinct(steps.epoch[rows])) > 1
-    longest = []
+    usual_steps = UsualSteps(model.trace, steps)
+    longest: list[LongStep] = []
     for row in rows[longest_first[:_MAX_STEPS]].tolist():
         usual = int(median[row]) if median[row] >= 0 else None
         name = _name(model, row, with_epoch=several_epochs)
-        longest.append(LongStep(name, int(length[row]), usual))
+        step = LongStep(name, int(length[row]), usual)
+        if len(longest) < _MAX_EXPLAINED_STEPS and step.is_longer:
+            compared = usual_steps.compared(np.array([row], np.int64), check)
+            step = _explained(step, compared, scopes)
+        longest.append(step)
     return tuple(longest), len(rows)
+
+
+def _explained(
+    step: LongStep, compared: ComparedSteps | None, scopes: table_rows.Scopes
+) -> LongStep:
+    """The step with the op that took most of what it is longer."""
+    key = None if compared is None else compared.cause()
+    if compared is None or key is None:
+        return step
+    name, _device = key
+    place = compared.places.get(key)
+    if place is not None:
+        stats, op = place
+        path = _path(stats[op])
+        if "/" in path:
+            name = table_rows.layered(path, scopes)
+    return replace(step, cause=plain(name, 300), cause_ps=compared.longer_ps(key))
 
 
 @functools.lru_cache(maxsize=2)

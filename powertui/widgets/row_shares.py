@@ -18,9 +18,9 @@ FIRST_STRIP_SHARE = 0.29
 # In a view lower than this, strips below the first have three rows and leave as many free (chosen
 # by eye).
 _MIN_ROOMY_HEIGHT = 40
-# Where the panel is beside the tracks: rows that the first power strip gets of those it leaves.
-_HIGH_POWER_ROWS = 5
-_MIN_ROWS_FOR_HIGH_POWER = 44  # of the view: from there on 14 rows of tracks are left (looked at)
+# Where the panel is beside the tracks, the first power strip gets some of the rows it leaves: from
+# so many rows of the view on, so many (looked at: 14 rows of tracks are left).
+_HIGH_POWER_ROWS = ((44, 5), (30, 3))
 
 
 def label_width(width: int) -> int:
@@ -63,8 +63,8 @@ def near_heights(
     `is_high`: the panel about the view is beside the tracks and leaves its rows.
     """
     heights = strip_heights(height, series, lanes)
-    if heights and is_high and height >= _MIN_ROWS_FOR_HIGH_POWER:
-        heights[0] += _HIGH_POWER_ROWS
+    if heights and is_high:
+        heights[0] += next((rows for least, rows in _HIGH_POWER_ROWS if height >= least), 0)
     if has_findings and heights and heights[0] > 4:
         # Findings come last: the power gives its row, so that no track moves a row down.
         heights[0] -= 1

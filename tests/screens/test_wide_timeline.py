@@ -31,9 +31,26 @@ async def test_a_wide_page_shows_findings_steps_and_ops_beside_the_tracks(make: 
         assert page.view.strips[0].size.height <= wide_rows
 
 
-async def test_a_narrower_page_shows_them_below(make: Maker) -> None:
+async def test_a_high_page_shows_them_beside_with_what_made_a_step_long(make: Maker) -> None:
+    """They take rows that the pane beside the tracks has free, and power those below."""
     shell = make()
     async with shell.run_test(size=(120, 36)) as pilot:
+        await loaded(pilot)
+        page = timeline_screen(shell)
+        beside = text_of(page.query_one(ContextPane)).splitlines()
+        titles = ("Findings here", "Longest steps here, median 90.5 ms", "Top ops here, self time")
+        assert [title for title in titles if title in beside] == list(titles)
+        steps = beside.index(titles[1])
+        assert beside[steps + 1].split() == ["epoch", "0", "step", "0", "1.52", "s", "+1581", "%"]
+        assert beside[steps + 2].split() == ["tf.function-graph_building", "+639", "ms"]
+        assert beside[steps + 3].startswith("epoch 1 step 74")
+        assert beside[steps + 4].endswith("+18.7 ms")  # as `6` `↓` `i` says
+        assert page.view.strips[0].size.height >= 9
+
+
+async def test_a_low_page_shows_them_below(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=(120, 33)) as pilot:
         await loaded(pilot)
         page = timeline_screen(shell)
         assert "Top ops here" not in text_of(page.query_one(ContextPane))

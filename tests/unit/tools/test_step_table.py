@@ -71,7 +71,6 @@ def test_a_window_of_every_step_has_nothing_to_be_held_against() -> None:
     _, answer = asked("step_ops", lo, hi + 1)
     assert "none to compare it with" in answer.notes[0]
     assert len(answer.table) == 0
-    assert step_ops.REFERENCES > 1
 
 
 def test_a_step_that_is_only_asked_for_is_as_long_as_its_work(shared_data: Path) -> None:
