@@ -19,7 +19,7 @@ from powertui.data.conclusions.makers.cause_words import (
     words_of_few,
 )
 from powertui.data.conclusions.makers.purposes import Purpose
-from powertui.data.conclusions.words import whole_percent
+from powertui.data.conclusions.words import percent, whole_percent
 from powertui.data.tools import framework_advice
 from powertui.data.tools.activity import ActivityKind
 from powertui.data.tools.wall_time import RunPart
@@ -133,11 +133,19 @@ def _compute(words: CauseWords) -> Wording:
     op = computing.notable_op(words.inquiry.ops, words.cause.ps)
     most = f". The largest op is {computing.op_words(op)}" if op is not None else ""
     return Wording(
-        sentence=f"Computing on {where} takes {words.amount}{most}.",
+        sentence=f"Computing on {where} takes {words.amount}{_beside_input(words)}{most}.",
         short=f"compute {whole_percent(words.share)}",
         tool="framework_op_stats",
         next="Start with the operations that take most of it.",
     )
+
+
+def _beside_input(words: CauseWords) -> str:
+    """Whether the program waits for input, which everybody asks; "" where none was recorded."""
+    waiting_ps = words.wall.timeline[ActivityKind.INPUT].length
+    if not waiting_ps:
+        return ""
+    return f", waiting for input {percent(waiting_ps / words.wall.length)}"
 
 
 def _launch(words: CauseWords) -> Wording:
