@@ -33,7 +33,7 @@ from powertui.view.navigation import Navigator
 from powertui.view.time_navigation import State
 from powertui.view.timeline_model import TimelineModel
 from powertui.widgets import background
-from powertui.widgets.context_pane import ContextPane
+from powertui.widgets.context_pane import ContextPane, cells_of_pane
 from powertui.widgets.details import DetailsPane
 from powertui.widgets.lines import LinesPane
 from powertui.widgets.ops_table import OpsTable
@@ -45,15 +45,10 @@ if TYPE_CHECKING:
     from powertui.screens.timeline_box import TimelineBox
 
 _CONTEXT_FROM = 100  # columns from which there is room for the context pane
-# The pane's part of the page, and its ends in cells (looked at: names of ops are told apart in 40
-# cells, and beyond 52 their figures are too far from them).
-_CONTEXT_SHARE = 1 / 3
-_MIN_CONTEXT_CELLS = 36
-_MAX_CONTEXT_CELLS = 52
 # From so many columns on the pane beside the tracks is wide enough for lists of ops and steps, and
 # the rows below the tracks are the tracks' own.
 _WIDE_FROM = 150
-_TALL_FROM = 34  # rows from which the pane has more of them than the context takes
+_TALL_FROM = 31  # rows from which the pane has a dozen more than the context takes
 
 
 class TimelineScreen(Moving):
@@ -133,8 +128,7 @@ class TimelineScreen(Moving):
         context = self.query_one("#context", ContextPane)
         context.display = self._context_wanted and width >= _CONTEXT_FROM
         is_wide = width >= _WIDE_FROM
-        share = round(width * _CONTEXT_SHARE)
-        context.styles.width = min(max(share, _MIN_CONTEXT_CELLS), _MAX_CONTEXT_CELLS)
+        context.styles.width = cells_of_pane(width)
         has_free_rows = is_wide or height >= _TALL_FROM
         self.view.set_panel(not (context.display and has_free_rows))
         self.context_changed()

@@ -13,10 +13,20 @@ from powertui.widgets.time_lane import fit_text
 if TYPE_CHECKING:  # a name alone: nothing is counted before the first picture
     from powertui.view.visible_content import VisibleContent
 
+# The pane's part of the page, and its ends in cells (looked at: names of ops are told apart in 40
+# cells, and beyond 52 their figures are too far from them).
+_SHARE = 1 / 3
+_MIN_CELLS = 36
+_MAX_CELLS = 52
 _NAME_WIDTH = 10
 _MAX_VALUE_LINES = 5  # of one value
 _MIN_CONTENT_ROWS = 4  # a list of two rows with its title, and another's title
 _MARKS = {Badge.MEASURED: "measured", Badge.ESTIMATED: "estimated", Badge.ASSUMED: "assumed"}
+
+
+def cells_of_pane(page_cells: int) -> int:
+    """How wide the pane is beside the tracks of a page."""
+    return min(max(round(page_cells * _SHARE), _MIN_CELLS), _MAX_CELLS)
 
 
 class ContextPane(LinesPane):
