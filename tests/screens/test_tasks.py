@@ -6,13 +6,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pandas as pd
 import pytest
 
 from powertui import demo
-from powertui.screens import runs
+from powertui.screens import frame, runs
 from powertui.screens.shell import Shell
 from tests.tasks import SIZES, TASKS, Task
 from tests.waiting import until_then
@@ -29,17 +32,41 @@ def shown(shell: Shell) -> str:
     )
 
 
+def words(picture: str) -> list[str]:
+    """What a picture says, piece by piece."""
+    pieces = []
+    for element in ElementTree.fromstring(picture).iter("{http://www.w3.org/2000/svg}text"):
+        text = "".join(element.itertext()).replace("\N{NO-BREAK SPACE}", " ").strip()
+        if text:
+            pieces.append(text)
+    return pieces
+
+
+@pytest.fixture
+def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
 def opened(make: Maker, task: Task) -> Shell:
     return make({"demo": "demo", "power": demo.power_file(), "logdirs": "logdirs"}[task.opened])
 
 
+@pytest.mark.usefixtures("utc")
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
 async def test_the_keys_lead_to_the_answer(
     make: Maker, task: Task, size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """And the picture in docs/ says what the screen says."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(runs, "LOOK_FOR_NEWS_S", 0.1)
     shell = opened(make, task)
+    drawn = ROOT / "docs" / "pictures" / "tasks" / f"{task.id}-{size}.svg"
+    stored = words(drawn.read_text(encoding="utf-8"))
     async with shell.run_test(size=SIZES[size]) as pilot:
         if task.opened == "logdirs":
             await settled(pilot)
@@ -49,8 +76,13 @@ async def test_the_keys_lead_to_the_answer(
             await pilot.press(key)
             await settled(pilot)
         await until_then(
-            lambda: all(words in shown(shell) for words in task.says), lambda: shown(shell)
+            lambda: all(answer in shown(shell) for answer in task.says), lambda: shown(shell)
         )
+        if task.opened != "logdirs":
+            await until_then(lambda: frame.known_conclusions(shell.session) is not None)
+        await settled(pilot)
+        drawn_now = words(shell.svg_of(shell.screen))
+        assert drawn_now == stored, f"draw it anew: scripts/tasks.py {task.id}"
     for path in tmp_path.glob("*-samples.csv"):  # the export, as somebody reads it
         table = pd.read_csv(path)
         assert set(table["epoch"]) == {1}
@@ -99,7 +131,7 @@ async def test_a_tall_window_has_room_for_two_conclusions(
         await loaded(pilot)
         sentences = ("Epoch 1, steps 46-71: +59 W", "Computing on the host takes 85 %")
         await until_then(
-            lambda: all(words in shown(shell) for words in sentences), lambda: shown(shell)
+            lambda: all(said in shown(shell) for said in sentences), lambda: shown(shell)
         )
 
 

@@ -48,13 +48,12 @@ async def test_a_high_page_shows_them_beside_with_what_made_a_step_long(make: Ma
         assert page.view.strips[0].size.height >= 9
 
 
-async def test_a_low_page_shows_them_below(make: Maker) -> None:
+async def test_a_low_page_has_no_room_for_them_beside_the_tracks(make: Maker) -> None:
     shell = make()
     async with shell.run_test(size=(120, 30)) as pilot:
         await loaded(pilot)
         page = timeline_screen(shell)
         assert "Longest steps here" not in text_of(page.query_one(ContextPane))
-        assert "Findings here" in text_of(page.query_one(SightPane))
         await pilot.resize_terminal(200, 50)
         await settled(pilot)
         assert "Top ops here" in text_of(page.query_one(ContextPane))

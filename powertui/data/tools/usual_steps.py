@@ -17,6 +17,7 @@ from powertui.data import category
 from powertui.data.model import Int64s, Steps, Trace
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.data.tools import op_stats
+from powertui.data.tools.name_classes import NameClass, name_class
 from powertui.data.tools.op_stats import OpStats
 from powertui.data.tools.replicas import without_replica
 from powertui.named_tuples import NamedTuple
@@ -29,6 +30,9 @@ _MIN_CAUSE_SHARE = 0.2
 
 # Calls of a runtime that return when a device has done what was asked of it before.
 BLOCKING = re.compile(r"^(?:cuda|hip|cu)(?:Memcpy|Stream|Device|Event)\w*|Synchronize|Await$")
+
+# A program is as long as the ops that run in it, which have names of their own.
+_WAITING = frozenset((NameClass.WAIT, NameClass.WAITING_FRAME, NameClass.PROGRAM))
 
 OpKey = tuple[str, str]  # an op's name and its device
 _Times = dict[OpKey, int]
@@ -69,12 +73,19 @@ class ComparedSteps(NamedTuple):
         """
         for key in self.keys():
             name, _device = key
-            if name in category.HAND_OVER or BLOCKING.search(name):
-                continue  # it only waits for others
+            if _only_waits(name):
+                continue
             if self.longer_ps(key) >= _MIN_CAUSE_SHARE * self.difference_ps > 0:
                 return key
             return None
         return None
+
+
+def _only_waits(name: str) -> bool:
+    """Whether an op is long because of others."""
+    if name in category.HAND_OVER or BLOCKING.search(name):
+        return True
+    return name_class(name) in _WAITING
 
 
 class UsualSteps:

@@ -7,14 +7,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from powertui.data.opened import Opened
 from powertui.data.tools import registry
 from powertui.data.tools.registry import Question
+from powertui.data.tools.usual_steps import UsualSteps
 from tests.answers import rows
 from tests.synthetic import torch_json
 from tests.synthetic.torch_json import event
 
 
-def _longer(tmp_path: Path) -> list[dict[str, Any]]:
+def _stalled(tmp_path: Path) -> Opened:
     """Twelve steps of 10 ms; the seventh takes 10 ms more, in which the host waits for a kernel."""
     events: list[dict[str, Any]] = []
     at = 0
@@ -31,7 +35,11 @@ def _longer(tmp_path: Path) -> list[dict[str, Any]]:
             event(("kernel", "sgemm_kernel", at + 5_100, 4_000 + more), correlation=step),
         ]
         at += 10_000 + more
-    opened = torch_json.write(tmp_path, events)
+    return torch_json.write(tmp_path, events)
+
+
+def _longer(tmp_path: Path) -> list[dict[str, Any]]:
+    opened = _stalled(tmp_path)
     tool = next(tool for tool in registry.TOOLS if tool.name == "step_ops")
     return rows(tool.answer(Question(opened)).tables[0])
 
@@ -53,6 +61,23 @@ def test_a_wait_says_what_it_waited_for(tmp_path: Path) -> None:
     assert wait["difference_s"] == 0.01
     assert wait["waited_for"] == "sgemm_kernel"
     assert by_name["aten::conv2d"]["waited_for"] is None
+
+
+def test_a_wait_is_no_cause_but_what_was_waited_for_is(tmp_path: Path) -> None:
+    (profile,) = _stalled(tmp_path).profiles
+    compared = UsualSteps(profile.trace, profile.steps).compared(np.array([7]))
+    assert compared is not None
+    cause = compared.cause()
+    assert cause is not None
+    assert cause[0] == "sgemm_kernel"
+    assert compared.longer_ps(cause) == 10**10
+
+
+def test_a_step_of_the_usual_length_has_no_cause(tmp_path: Path) -> None:
+    (profile,) = _stalled(tmp_path).profiles
+    compared = UsualSteps(profile.trace, profile.steps).compared(np.array([3]))
+    assert compared is not None
+    assert compared.cause() is None
 
 
 def test_frames_of_one_function_are_one_name_whatever_object_it_was_called_on(

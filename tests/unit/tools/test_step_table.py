@@ -12,7 +12,7 @@ import pytest
 from powertui import api, demo
 from powertui.data import logdir
 from powertui.data.opened import Opened
-from powertui.data.tools import registry, step_ops
+from powertui.data.tools import registry
 from powertui.data.tools.registry import Question
 from powertui.report import runs
 
