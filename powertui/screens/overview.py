@@ -90,7 +90,8 @@ class OverviewScreen(ToolScreen):
         if max_rows < _MIN_OPS:
             return []
         cells = min(self.size.width - 2, _MAX_OPS_CELLS)
-        return top_ops.titled_lines(result, cells, max_rows, self.table.glyphs)
+        table = top_ops.table_of_ops(result)
+        return top_ops.titled_lines(table, cells, max_rows, self.table.glyphs)
 
     def useful(self) -> Iterable[str | tuple[str, str] | Hint]:
         """All conclusions first: that is what a person wants to see."""

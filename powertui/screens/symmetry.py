@@ -21,7 +21,7 @@ from powertui.data.energy import account
 from powertui.data.energy.findings import finding_texts
 from powertui.data.energy.findings.finding import Against, Finding, Findings, Unopened
 from powertui.data.opened import Opened
-from powertui.data.table import Chart
+from powertui.data.overview.run_steps import RunWork
 from powertui.plain import plain
 from powertui.screens import frame
 from powertui.screens.base import BaseScreen, bindings_for
@@ -42,7 +42,7 @@ class _Answer:
 
     conclusions: Conclusions
     findings: tuple[Findings, ...]  # of each host
-    steps: Chart | None  # their times, by kinds of work
+    work: RunWork
 
     @property
     def smaller_count(self) -> int:
@@ -51,14 +51,14 @@ class _Answer:
 
 
 def _answer(opened: Opened, aligning: Aligning) -> _Answer:
-    from powertui.data.overview.run_steps import step_time_chart
+    from powertui.data.overview.run_steps import run_work
 
     conclusions = run_conclusions(opened, aligning)
     findings = tuple(account.findings(profile, aligning) for profile in opened.profiles)
     return _Answer(
         conclusions,
         findings or _of_training(opened, aligning),
-        step_time_chart(opened, aligning),
+        run_work(opened, aligning),
     )
 
 
@@ -244,16 +244,17 @@ class SymmetryScreen(BaseScreen):
             pane.styles.height = min(len(lines) + 1, room)
         else:
             pane.styles.height = "1fr"
-            lines += self._steps_below(answer.steps, height - len(lines))
+            lines += self._work_below(answer.work, height - len(lines))
         pane.set_lines(lines)
 
-    def _steps_below(self, steps: Chart | None, rows: int) -> list[StyledLine]:
-        """The steps' times in rows that nothing else needs: most conclusions are about them."""
-        if steps is None:
-            return []
+    def _work_below(self, work: RunWork, rows: int) -> list[StyledLine]:
+        """The steps' times, then the ops, in rows that nothing else needs: most conclusions are
+        about them.
+        """
         glyphs = self.shell.capabilities.glyphs
+        below = finding_lines.work_below(work.steps, work.ops, self.size.width, rows, glyphs)
         lines: list[StyledLine] = []
-        for pieces in finding_lines.steps_below(steps, self.size.width, rows, glyphs):
+        for pieces in below:
             lines.append(tuple((text, self.shell.look.ink(role)) for text, role in pieces))
         return lines
 

@@ -1,5 +1,5 @@
 """What stands below the conclusions of a run: how sure one is, what could not be looked at, and
-the steps that a conclusion about time is drawn from.
+the steps and ops that a conclusion about time is drawn from.
 """
 
 from __future__ import annotations
@@ -8,8 +8,10 @@ from powertui import units
 from powertui.data.conclusions.conclusion import Conclusion, Confidence
 from powertui.data.energy.findings.finding import Findings
 from powertui.data.model import PS_PER_S
-from powertui.data.table import Chart
+from powertui.data.table import Chart, Table
 from powertui.plain import plain
+from powertui.terminal import glyphs as glyph_sets
+from powertui.view import top_ops
 from powertui.view.overview_lines import LinePieces, step_graph
 
 _CONFIDENCE_WORDS = {
@@ -21,6 +23,10 @@ _CONFIDENCE_WORDS = {
 _MIN_GRAPH_ROWS = 3
 _MAX_GRAPH_ROWS = 12
 _GRAPH_FRAME_ROWS = 3  # a blank line, the title, the legend
+_MIN_OPS = 3
+_MAX_OPS = 10
+_OPS_FRAME_ROWS = 2  # a blank line, the title
+_MAX_OPS_CELLS = 118  # beyond them a bar is too far from its name (chosen by eye)
 
 
 def details(conclusion: Conclusion) -> str:
@@ -49,7 +55,19 @@ def notes(findings: Findings | None) -> list[str]:
     return [text for text in texts if text]
 
 
-def steps_below(chart: Chart, width: int, rows: int, glyphs: str) -> list[LinePieces]:
+def work_below(
+    steps: Chart | None, ops: Table | None, width: int, rows: int, glyphs: str
+) -> list[LinePieces]:
+    """The steps by kinds of work, and below them the top ops, in at most so many rows."""
+    lines = [] if steps is None else _steps_below(steps, width, rows, glyphs)
+    op_rows = min(_MAX_OPS, rows - len(lines) - _OPS_FRAME_ROWS)
+    if op_rows >= _MIN_OPS:
+        cells = min(width - 2, _MAX_OPS_CELLS)
+        lines += top_ops.titled_lines(ops, cells, op_rows, glyph_sets.get(glyphs))
+    return lines
+
+
+def _steps_below(chart: Chart, width: int, rows: int, glyphs: str) -> list[LinePieces]:
     """The steps by kinds of work in at most so many rows; nothing where they have no room."""
     graph_rows = min(_MAX_GRAPH_ROWS, rows - _GRAPH_FRAME_ROWS)
     if graph_rows < _MIN_GRAPH_ROWS:

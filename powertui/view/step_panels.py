@@ -43,7 +43,7 @@ def panel_lines(steps: Result, overview: Result, columns: int, glyphs: Glyphs) -
             top_ops.TITLE,
             top_ops.UNIT,
             _OPS_CELLS,
-            top_ops.lines(overview, _OPS_CELLS, _PANEL_ROWS, glyphs),
+            top_ops.lines(top_ops.table_of_ops(overview), _OPS_CELLS, _PANEL_ROWS, glyphs),
         ),
         _slowest_steps(steps, glyphs),
         _energy(overview, steps),

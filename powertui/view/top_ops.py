@@ -1,4 +1,4 @@
-"""The ops with the most self time as lines with bars, from the tables of the overview."""
+"""The ops with the most self time as lines with bars, from a table of the overview."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ _SHARE_CELLS = 7
 _MIN_BAR_CELLS = 10
 
 
-def lines(overview: Result, cells: int, max_rows: int, glyphs: Glyphs) -> list[LinePieces]:
-    """At most `max_rows` ops, each colored by the kind of its work; none without such a table."""
-    table = _table_of_ops(overview)
-    if table is None:
+def lines(table: Table | None, cells: int, max_rows: int, glyphs: Glyphs) -> list[LinePieces]:
+    """At most `max_rows` ops, each colored by the kind of its work; none without a table."""
+    if table is None or not len(table):
         return []
     paths = []
     shares = []
@@ -54,9 +53,11 @@ def _short_names(paths: list[str], room: int, glyphs: Glyphs) -> list[str]:
     return readable_names.distinct(layered, room, glyphs.ellipsis)
 
 
-def titled_lines(overview: Result, cells: int, max_rows: int, glyphs: Glyphs) -> list[LinePieces]:
+def titled_lines(
+    table: Table | None, cells: int, max_rows: int, glyphs: Glyphs
+) -> list[LinePieces]:
     """The same below a blank line and a title, one cell from the left."""
-    ops = lines(overview, cells, max_rows, glyphs)
+    ops = lines(table, cells, max_rows, glyphs)
     if not ops:
         return []
     rule_cells = cells - width(TITLE) - width(UNIT) - 2
@@ -67,7 +68,7 @@ def titled_lines(overview: Result, cells: int, max_rows: int, glyphs: Glyphs) ->
     return [(blank,), title, *indented]
 
 
-def _table_of_ops(overview: Result) -> Table | None:
+def table_of_ops(overview: Result) -> Table | None:
     """The overview's table of top ops, where it has rows."""
     for table in overview.tables:
         if table.id == TABLE_ID and len(table):
