@@ -7,6 +7,7 @@ import pytest
 from powertui.data.conclusions import words
 from powertui.data.export import openmetrics
 from powertui.data.gate.limits_asked import fixed_limit
+from powertui.data.run.rank_collectives import rank_calls
 from powertui.plain import plain
 
 
@@ -35,3 +36,7 @@ def test_three_channels_that_are_equal_when_cut_count_up() -> None:
 def test_only_a_byte_of_a_file_name_is_shown_as_a_byte() -> None:
     assert plain("\udcff") == "\\xff"
     assert plain("\udd00") == "\\udd00"
+
+
+def test_a_run_without_a_trace_has_no_collectives() -> None:
+    assert list(rank_calls([])) == []

@@ -137,7 +137,7 @@ def _zeros_ps(traces: Sequence[Trace]) -> list[int] | None:
     they are so far apart that they are no one run's.
     """
     clocks = [trace.clock for trace in traces]
-    if not all(clock.known for clock in clocks):
+    if not clocks or not all(clock.known for clock in clocks):
         return None
     middles = [clock.mid_ns for clock in clocks]
     earliest = min(middles)
