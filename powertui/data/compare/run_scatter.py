@@ -25,7 +25,7 @@ _FINDING_SIGMA = 1.28
 # Values of several runs that are equal to so many digits are counts, not measurements.
 _EQUAL_SHARE = 1e-9
 
-_ERROR_SHARE = 0.05  # of pairs without a difference that Welch's interval calls different
+ERROR_SHARE = 0.05  # of pairs without a difference that Welch's interval calls different
 # The same where a side has three or four runs. Of three and three, 2 of 20 splits differ as much
 # as the clearest difference, so no split can show 5 %; both rules together called 1 to 4 % of pairs
 # without a difference different, whatever the scatter (eight kinds, uniform to two speeds). Of few
@@ -49,8 +49,10 @@ class Scatter:
     drift: float = 0.0  # what was taken out, from the first run to the last
 
 
-def welch(a: Sequence[float], b: Sequence[float]) -> Scatter:
-    """B less A by the scatter of the runs of each side."""
+def welch(a: Sequence[float], b: Sequence[float], level: float = ERROR_SHARE) -> Scatter:
+    """B less A by the scatter of the runs of each side. `level` is that of the interval; p is given
+    as at 5 %.
+    """
     difference = float(np.mean(b) - np.mean(a))
     error_a = _squared_error(a)
     error_b = _squared_error(b)
@@ -65,18 +67,23 @@ def welch(a: Sequence[float], b: Sequence[float]) -> Scatter:
     sigma = math.sqrt(error)
     return Scatter(
         difference,
-        half=student.quantile_95(df) * sigma,
-        p=student.two_sided_p(difference / sigma, df),
+        half=student.quantile(df, level) * sigma,
+        p=p_at_level(student.two_sided_p(difference / sigma, df), level),
         run_sigma=sigma / math.sqrt(1 / len(a) + 1 / len(b)),
     )
+
+
+def p_at_level(p: float, level: float) -> float:
+    """A p that is to be held against 5 %, of one that has to be below another level."""
+    return min(1.0, p * ERROR_SHARE / level)
 
 
 def p_to_believe(p: float, a_runs: int, b_runs: int) -> float:
     """The p of the interval; of a side with hardly more runs than can be judged, larger."""
     fewer = min(a_runs, b_runs)
     if fewer < MIN_RUNS:
-        return p * _ERROR_SHARE / _ERROR_SHARE_OF_ONE_SIDE
-    return p * _ERROR_SHARE / _ERROR_SHARE_OF_FEW if fewer <= _FEW_RUNS else p
+        return p * ERROR_SHARE / _ERROR_SHARE_OF_ONE_SIDE
+    return p * ERROR_SHARE / _ERROR_SHARE_OF_FEW if fewer <= _FEW_RUNS else p
 
 
 def _squared_error(values: Sequence[float]) -> float:

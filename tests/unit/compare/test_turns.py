@@ -8,7 +8,7 @@ import pytest
 from powertui.data.compare.figure import FigureSamples, FigureVerdict
 from powertui.data.compare.judging import judge
 from powertui.data.compare.run_scatter import runs_to_find, welch
-from powertui.data.compare.turns import are_in_turns, welch_in_turns
+from powertui.data.compare.turns import are_in_turns, scatter_as_recorded, welch_in_turns
 from tests.synthetic.run_world import RUN_KINDS, run_values, turns_of
 
 
@@ -130,3 +130,15 @@ def test_what_was_not_recorded_in_turns_needs_turns() -> None:
     assert judgement.verdict is FigureVerdict.CANNOT_TELL
     assert judgement.why.endswith("and their drift, as A and B were not recorded in turns")
     assert " runs a side in turns, to see 5%" in judgement.needs
+
+
+def test_a_wave_of_a_day_between_many_runs_of_either_side_is_no_difference() -> None:
+    rng = np.random.default_rng(7302)
+    of_b = np.repeat([0.0, 1.0], 10)
+    hours = np.linspace(0, 1, 20)
+    wrong = 0
+    for _ in range(400):
+        wave = 1.5 * np.sin(rng.uniform(1, 9) * hours + rng.uniform(0, 6)) + 2 * hours
+        values = 100 + wave + rng.standard_normal(20)
+        wrong += scatter_as_recorded(*sides(values, of_b)).p <= 0.05
+    assert wrong / 400 <= 0.06
