@@ -22,7 +22,7 @@ from powertui.data.tools.op_stats import OpStats
 from powertui.data.tools.replicas import without_replica
 from powertui.named_tuples import NamedTuple
 
-REFERENCES = 9  # steps that tell what is usual
+_REFERENCES = 9  # steps that tell what is usual
 
 # An op that explains less of what a step took longer is not called its cause (chosen: of three ops
 # with a third each any may be the largest by chance).
@@ -106,7 +106,7 @@ class UsualSteps:
         # Steps of about the usual length do what a step usually does; outliers do not.
         middle = int(np.median(self._lengths[others]))
         distance = np.abs(self._lengths[others] - middle)
-        references = others[np.argsort(distance, kind="stable")[:REFERENCES]].tolist()
+        references = others[np.argsort(distance, kind="stable")[:_REFERENCES]].tolist()
         lo = int(self._steps.start[rows].min())
         hi = int(self._ends[rows].max())
         here, places = self._times(lo, hi, check)
