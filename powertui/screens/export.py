@@ -22,6 +22,7 @@ from powertui.data.export import files
 from powertui.data.training.training_energy import run_of, training_energy
 from powertui.errors import PowertuiError
 from powertui.plain import plain
+from powertui.screens.answer_threads import writing
 from powertui.screens.base import Dialog
 from powertui.screens.session import Session
 from powertui.value_types import dataclass
@@ -203,7 +204,7 @@ class ExportDialog(Dialog):
             else:
                 shell.from_thread(self._written, message)
 
-        self.run_worker(write, thread=True, exclusive=True)
+        self.run_worker(writing(write), thread=True, exclusive=True)
 
     def _write_page(self, path: Path, force: bool) -> str:
         """Write the picture (in a thread); what was written, in a sentence."""

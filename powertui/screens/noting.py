@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from powertui.errors import PowertuiError
 from powertui.plain import plain
+from powertui.screens.answer_threads import writing
 from powertui.view.time_navigation import State
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ class Noting:
                 found = RunNotes(problem=f"The notes cannot be read: {plain(str(error))}.")
             shell.from_thread(self._read, entry, found, problem or found.problem, done)
 
-        shell.run_worker(work, thread=True, group="notes")
+        shell.run_worker(writing(work), thread=True, group="notes")
 
     def _read(self, entry: RunEntry, found: RunNotes, problem: str, done: str) -> None:
         session = self._page.session

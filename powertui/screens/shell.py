@@ -4,6 +4,7 @@ order.
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import sys
 import time
@@ -19,6 +20,7 @@ from textual.dom import NoScreen
 from textual.screen import Screen
 
 from powertui.screens import SCREENS, page_of, spec
+from powertui.screens.answer_threads import AnswerThreads
 from powertui.screens.base import BaseScreen, Dialog, global_bindings
 from powertui.screens.messages import Messages
 from powertui.screens.runs import OpenRuns
@@ -64,6 +66,7 @@ class Shell(TypeAhead[int]):
         self.runs = OpenRuns(self)
         self._screens: dict[str, BaseScreen] = {}
         self._crash: BaseException | None = None
+        self._ends_process = False  # in a test others need the threads still
         self._compress_said = False
         self.placing: object = None  # the request whose answer is where the power lies
         self.unsaid: tuple[tuple[str, ...], bool] | None = None
@@ -80,6 +83,8 @@ class Shell(TypeAhead[int]):
 
     def on_mount(self) -> None:
         """The terminal is ours now: colours, first screen."""
+        if self._ends_process:
+            asyncio.get_running_loop().set_default_executor(AnswerThreads())
         self.register_theme(textual_theme(self.look))
         self.theme = "powertui"
         self.set_timer(_EASE_S, launch.at_ease)
@@ -104,6 +109,7 @@ class Shell(TypeAhead[int]):
         After a crash the traceback is printed on the restored terminal.
         """
         signals.hand_to(self.end_with)
+        self._ends_process = True
         self.run(mouse=self.capabilities.mouse)
         signals.in_time()
         if self.ended_with == signals.HANGUP:
