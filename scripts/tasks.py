@@ -125,7 +125,7 @@ def main() -> int:
         for task in TASKS:
             if not sys.argv[1:] or task.id in sys.argv[1:]:
                 for size in SIZES:
-                    for made in Path(elsewhere).glob("*.csv"):
+                    for made in Path(elsewhere).glob("*-samples.*"):
                         made.unlink()
                     asyncio.run(picture(task, size))
     return 0

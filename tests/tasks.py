@@ -74,7 +74,8 @@ TASKS = (
         ("epoch 0, step 0", "median", "here", "tf.function-graph_building", "+638.8 ms"),
         (
             "Steps stand with the longest first: step 0, 1.522 s for 90.54 ms, builds the graph. "
-            "`i` puts the median beside it, with the difference"
+            "`i` puts the median beside it, with the difference. From 31 rows on the first screen "
+            "has both beside the tracks"
         ),
     ),
     Task(
@@ -94,7 +95,10 @@ TASKS = (
         "demo",
         ("1",),
         ("Computing on the host takes", "Input"),
-        "The overview: no, computing takes most of the time, and input 0.3 % of a step",
+        (
+            "The overview: no, computing takes most of the time, and waiting for input 0.3 %. From "
+            "34 rows on it stands at the foot of the first screen"
+        ),
     ),
     Task(
         "matmul",
@@ -141,7 +145,7 @@ TASKS = (
         ("step 74", "median", "here", "share", "+18.74 ms", "51.8%"),
         (
             "Step 74 of epoch 1: +18.74 ms, half of the stall, in one op; 32.25 ms in the median "
-            "step, 50.99 ms here"
+            "step, 50.99 ms here. From 31 rows on the first screen names that op beside the tracks"
         ),
     ),
     Task(

@@ -184,8 +184,7 @@ class ExportDialog(Dialog):
             self._say("Name a file.")
             return
         if there == "file" and self._exists != str(path):
-            self._exists = str(path)
-            self._say(f"{path} already exists. Press Enter again to replace it.")
+            self._ask_again(path, f"{path} already exists.")
             return
         self._busy = True
         self._say("Writing …")
@@ -199,7 +198,11 @@ class ExportDialog(Dialog):
                     message = self._write_page(path, force)
                 else:
                     message = self._write_window(what, path, force)
-            except (PowertuiError, OSError) as error:
+            except files.AlreadyExists as error:  # the file beside it
+                shell.from_thread(self._asked_again, path, error.message)
+            except PowertuiError as error:
+                shell.from_thread(self._failed, f"{error.message} {error.hint}".rstrip())
+            except OSError as error:
                 shell.from_thread(self._failed, str(error))
             else:
                 shell.from_thread(self._written, message)
@@ -241,6 +244,16 @@ class ExportDialog(Dialog):
     def _written(self, message: str) -> None:
         if not self.answer(message):
             cast("Shell", self.app).say(message)  # Esc came first: it is written all the same
+
+    def _asked_again(self, path: Path, message: str) -> None:
+        self._busy = False
+        if self.is_current:
+            self._ask_again(path, message)
+
+    def _ask_again(self, path: Path, message: str) -> None:
+        """The next Enter replaces what is there."""
+        self._exists = str(path)
+        self._say(f"{message} Press Enter again to replace it.")
 
     def _failed(self, message: str) -> None:
         self._busy = False

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from powertui import units
 from powertui.data.conclusions.conclusion import Conclusion, Confidence
+from powertui.data.conclusions.makers.computing import MIN_NAMED_OP_SHARE
 from powertui.data.energy.findings.finding import Findings
 from powertui.data.model import PS_PER_S
 from powertui.data.table import Chart, Table
@@ -61,10 +62,18 @@ def work_below(
     """The steps by kinds of work, and below them the top ops, in at most so many rows."""
     lines = [] if steps is None else _steps_below(steps, width, rows, glyphs)
     op_rows = min(_MAX_OPS, rows - len(lines) - _OPS_FRAME_ROWS)
-    if op_rows >= _MIN_OPS:
+    if op_rows >= _MIN_OPS and _has_large_op(ops):
         cells = min(width - 2, _MAX_OPS_CELLS)
         lines += top_ops.titled_lines(ops, cells, op_rows, glyph_sets.get(glyphs))
     return lines
+
+
+def _has_large_op(ops: Table | None) -> bool:
+    """Whether the first of the ops is worth looking at: bars of small ones all look alike."""
+    if ops is None or not len(ops):
+        return False
+    share = ops["selfTimePercent"].value(0)
+    return isinstance(share, float) and share >= MIN_NAMED_OP_SHARE
 
 
 def _steps_below(chart: Chart, width: int, rows: int, glyphs: str) -> list[LinePieces]:

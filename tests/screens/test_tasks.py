@@ -135,6 +135,28 @@ async def test_a_tall_window_has_room_for_two_conclusions(
         )
 
 
+async def test_six_of_the_ten_answers_stand_on_the_first_screen(
+    make: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Five at 120×36, and the sixth where a power log is opened alone (above)."""
+    monkeypatch.setattr(runs, "LOOK_FOR_NEWS_S", 0.1)
+    answers = {
+        "drew-more": "Epoch 1, steps 46-71: +59 W for 2.52 s, +149 J",
+        "longest-step": "tf.function-graph_building +639 ms",
+        "epochs": "epoch 1 2.748 kJ ±23 J",
+        "input-bound": "waiting for input 0.3 %",
+        "stall": "filter grad +18.7 ms",
+    }
+    shell = make()
+    async with shell.run_test(size=(120, 36)) as pilot:
+        await loaded(pilot)
+        await until_then(
+            lambda: all(answer in " ".join(shown(shell).split()) for answer in answers.values()),
+            lambda: shown(shell),
+        )
+    assert set(answers) <= {task.id for task in TASKS}
+
+
 async def test_a_key_makes_the_next_epoch_the_window(make: Maker) -> None:
     shell = make()
     async with shell.run_test(size=(80, 24)) as pilot:

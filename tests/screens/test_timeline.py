@@ -424,6 +424,19 @@ async def test_export_writes_a_file_and_never_over_another_unasked(
         await pilot.press("enter")  # asked again: replaces it
         await settled(pilot)
         assert target.read_text() != "mine"
+        target.unlink()  # the file that says what the columns are is still there
+        await pilot.press("e")
+        assert isinstance(shell.screen, ExportDialog)
+        shell.screen.query_one(Input).value = str(target)
+        await pilot.press("enter")
+        await settled(pilot)
+        assert isinstance(shell.screen, ExportDialog)
+        said = str(shell.screen.query_one("#export-message", Static).render())
+        assert said == f"{target}.about.json already exists. Press Enter again to replace it."
+        await pilot.press("enter")
+        await settled(pilot)
+        assert isinstance(shell.screen, TimelineScreen)
+        assert "unix_s" in target.read_text()
         await pilot.press("e", "escape")
         assert isinstance(shell.screen, TimelineScreen)
 

@@ -20,6 +20,10 @@ from powertui.opening import open_pipe_for_writing
 STDOUT = "-"
 
 
+class AlreadyExists(UsageError):
+    """A file that nobody said to replace."""
+
+
 def look(path: str) -> tuple[Path, Literal["nothing", "folder", "file"]]:
     """The path that a person typed, and what is there now.
 
@@ -130,8 +134,8 @@ def _umask() -> int:
     return mask
 
 
-def _exists(path: str) -> UsageError:
-    return UsageError(
+def _exists(path: str) -> AlreadyExists:
+    return AlreadyExists(
         f"{path} already exists.", hint="Use --force to replace it, or give another name."
     )
 

@@ -8,8 +8,9 @@ from powertui.data.tools.name_classes import NameClass, name_class
 from powertui.data.tools.top_ops import Top
 from powertui.plain import plain
 
-# Share of all ops' time from which on a sentence names an op. Chosen, not measured.
-_MIN_NAMED_OP_SHARE = 0.05
+# Share of all ops' time from which on a sentence names an op, and a page draws the largest. Chosen,
+# not measured.
+MIN_NAMED_OP_SHARE = 0.05
 _NO_COMPUTING = frozenset((Category.COMMUNICATION.value, Category.INPUT.value))
 # Other sentences tell of these: a callback that is "87 % of all ops' time" is no computing.
 _NAMED_ELSEWHERE = frozenset(
@@ -26,9 +27,9 @@ _NAMED_ELSEWHERE = frozenset(
 def notable_op(ops: list[Top], computing_ps: float) -> Top | None:
     """The op that computed longest, where that is much of all ops' and of the computing time."""
     first = next((op for op in ops if _is_computing(op)), None)
-    if first is None or first.share < _MIN_NAMED_OP_SHARE:
+    if first is None or first.share < MIN_NAMED_OP_SHARE:
         return None
-    return first if first.self_time >= _MIN_NAMED_OP_SHARE * computing_ps else None
+    return first if first.self_time >= MIN_NAMED_OP_SHARE * computing_ps else None
 
 
 def _is_computing(op: Top) -> bool:
