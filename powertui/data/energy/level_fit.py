@@ -5,6 +5,9 @@ Slow sensors show few jumps, but each of their readings is a mean over a known t
 the readings are fitted by the shares of their windows that training, validation and pauses fill,
 with watts that cannot be negative, on top of the idle machine. Readings far from the fit count
 little: machines do things that no record shows.
+
+Where it is not known whether the training ran already, or still, anything between idling and work
+fits equally well: the levels are no more certain of a start or an end than its edge is.
 """
 
 from __future__ import annotations
@@ -37,6 +40,9 @@ _ORDINARY_SIGMAS = 2.5  # larger residuals are somebody else's work
 # Correlation of neighbors: at 1 all readings together would count for nothing.
 _MAX_LAG = settings.MAX_NEIGHBOR_CORRELATION
 _RIDGE = 1e-6  # of a reading's weight: settles the watts of work that an offset leaves out
+# Of a reading that nothing but noise is in: the mean of the price of one sigma, normally spread. A
+# reading that may be anything costs as much, so that no offset wins by leaving more of them open.
+_NOISE_COST = 0.5
 
 
 class LevelCosts(NamedTuple):
@@ -50,7 +56,38 @@ class LevelCosts(NamedTuple):
         return np.interp(offsets, self.offset_s, self.cost)
 
 
-def level_costs(data: Samples, shares: WindowShares, range_s: tuple[float, float]) -> LevelCosts:
+class OpenTimes(NamedTuple):
+    """When nobody knows what ran, by time and without overlaps (s)."""
+
+    start_s: Floats
+    end_s: Floats
+
+    def share(self, lo: Floats, hi: Floats) -> Floats:
+        """The share of each window that is open."""
+        return (self._seconds(hi) - self._seconds(lo)) / (hi - lo)
+
+    def _seconds(self, at: Floats) -> Floats:
+        """Open seconds up to each moment."""
+        if not len(self.start_s):
+            return np.zeros(np.shape(at))
+        moments = np.column_stack([self.start_s, self.end_s]).ravel()
+        lengths = np.column_stack([np.zeros(len(self.start_s)), self.end_s - self.start_s])
+        return np.interp(at, moments, np.cumsum(lengths.ravel()))
+
+
+def open_times(middle_s: Floats, half_s: Floats) -> OpenTimes:
+    """The times around moments that are known to ± so much."""
+    order = np.argsort(middle_s - half_s, kind="stable")
+    start = (middle_s - half_s)[order]
+    reaches_to = np.maximum.accumulate((middle_s + half_s)[order])
+    is_first = np.concatenate([[True], start[1:] > reaches_to[:-1]])
+    is_last = np.append(is_first[1:], True)
+    return OpenTimes(start[is_first], reaches_to[is_last])
+
+
+def level_costs(
+    data: Samples, shares: WindowShares, open_to: OpenTimes, range_s: tuple[float, float]
+) -> LevelCosts:
     """The costs of all offsets in a range."""
     length_s = float(data.hi[-1] - data.lo[0])
     if len(data) > _MAX_READINGS:
@@ -63,10 +100,10 @@ def level_costs(data: Samples, shares: WindowShares, range_s: tuple[float, float
     # The noise is learned where a rough fit is best, and all offsets are judged by it.
     every = max(1, len(offsets) // _MAX_ROUGH_OFFSETS)
     rough_sigma_w = max(swing_w * _ROUGH_SIGMA_SWING, least_sigma_w)
-    cost, residuals = _costs(above_idle, data, shares, offsets[::every], rough_sigma_w)
+    cost, residuals = _costs(above_idle, data, shares, open_to, offsets[::every], rough_sigma_w)
     best_residual = residuals[int(np.argmin(cost))]
     sigma_w = max(median_deviation(best_residual), least_sigma_w)
-    cost, residuals = _costs(above_idle, data, shares, offsets, sigma_w)
+    cost, residuals = _costs(above_idle, data, shares, open_to, offsets, sigma_w)
     best_residual = residuals[int(np.argmin(cost))]
     lag = _lag(best_residual, sigma_w)
     # Neighbors that are alike count as fewer readings.
@@ -92,7 +129,12 @@ def _lag(residual: Floats, sigma_w: float) -> float:
 
 
 def _costs(
-    above_idle: Floats, data: Samples, shares: WindowShares, offsets: Floats, sigma_w: float
+    above_idle: Floats,
+    data: Samples,
+    shares: WindowShares,
+    open_to: OpenTimes,
+    offsets: Floats,
+    sigma_w: float,
 ) -> tuple[Floats, Floats]:
     """The cost of each offset, and what its fit leaves of each reading."""
     total = np.empty(len(offsets))
@@ -102,24 +144,43 @@ def _costs(
         part = slice(start, start + chunk)
         offset = offsets[part, None]
         columns = shares.work(data.lo + offset, data.hi + offset, data.forget_s)
-        residual = _robust_residual(above_idle, columns, sigma_w)
+        open_share = open_to.share(data.lo + offset, data.hi + offset)
+        residual = _robust_residual(above_idle, columns, open_share, sigma_w)
         distance = (residual / sigma_w) ** 2
         price = (_FREEDOM + 1) / 2 * np.log1p(distance / _FREEDOM)
-        total[part] = np.minimum(price, _MAX_COST).sum(axis=1)
+        price = np.minimum(np.maximum(price, _NOISE_COST * open_share), _MAX_COST)
+        total[part] = price.sum(axis=1)
         residuals[part] = residual
     return total, residuals
 
 
-def _robust_residual(above_idle: Floats, columns: Floats, sigma_w: float) -> Floats:
+def _robust_residual(
+    above_idle: Floats, columns: Floats, open_share: Floats, sigma_w: float
+) -> Floats:
     """[offset, reading]: what watts of the work cannot explain, far readings weighted down."""
     kinds = columns.shape[2]
     ridge = _RIDGE * len(above_idle) * np.eye(kinds)
-    weight = np.ones(columns.shape[:2])
+    known_share = 1 - open_share
+    weight = known_share
     residual = np.broadcast_to(above_idle, weight.shape)
     for iteration in range(_FIT_ITERATIONS):
         if iteration:
-            weight = 1 / (1 + (residual / sigma_w) ** 2 / _FREEDOM)
+            weight = known_share / (1 + (residual / sigma_w) ** 2 / _FREEDOM)
         weighted = (columns * weight[..., None]).transpose(0, 2, 1)
         watts = nnls.many(weighted @ columns + ridge, weighted @ above_idle, exact=False)
         residual = above_idle - (columns @ watts[..., None])[..., 0]
-    return residual
+    return _outside_open(residual, above_idle, watts, open_share)
+
+
+def _outside_open(
+    residual: Floats, above_idle: Floats, watts: Floats, open_share: Floats
+) -> Floats:
+    """What is left where the open share of a reading may be idling, work, or some of both."""
+    idle_w = watts[:, :1]
+    work_w = watts[:, 1:].max(axis=1, keepdims=True)
+    predicted = above_idle - residual
+    least = np.maximum(predicted - open_share * work_w, idle_w)
+    most = np.minimum(predicted + open_share * work_w, idle_w + work_w)
+    least = np.minimum(least, predicted)
+    most = np.maximum(most, predicted)
+    return np.asarray(above_idle - np.clip(above_idle, least, most))
