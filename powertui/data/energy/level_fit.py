@@ -42,9 +42,6 @@ _MAX_LAG = settings.MAX_NEIGHBOR_CORRELATION
 _RIDGE = 1e-6  # of a reading's weight: settles the watts of work that an offset leaves out
 # The same for the idle machine: where all idling is open, it draws what the lowest readings show.
 _IDLE_RIDGE = 1e-3
-# Of a reading that nothing but noise is in: the mean of the price of one sigma, normally spread. A
-# reading that may be anything costs as much, so that no offset wins by leaving more of them open.
-_NOISE_COST = 0.5
 
 
 class LevelCosts(NamedTuple):
@@ -66,7 +63,7 @@ class OpenTimes(NamedTuple):
 
     def share(self, lo: Floats, hi: Floats) -> Floats:
         """The share of each window that is open."""
-        return (self._seconds(hi) - self._seconds(lo)) / (hi - lo)
+        return np.asarray((self._seconds(hi) - self._seconds(lo)) / (hi - lo))
 
     def _seconds(self, at: Floats) -> Floats:
         """Open seconds up to each moment."""
@@ -74,7 +71,7 @@ class OpenTimes(NamedTuple):
             return np.zeros(np.shape(at))
         moments = np.column_stack([self.start_s, self.end_s]).ravel()
         lengths = np.column_stack([np.zeros(len(self.start_s)), self.end_s - self.start_s])
-        return np.interp(at, moments, np.cumsum(lengths.ravel()))
+        return np.asarray(np.interp(at, moments, np.cumsum(lengths.ravel())))
 
 
 def open_times(middle_s: Floats, half_s: Floats) -> OpenTimes:
@@ -102,10 +99,16 @@ def level_costs(
     # The noise is learned where a rough fit is best, and all offsets are judged by it.
     every = max(1, len(offsets) // _MAX_ROUGH_OFFSETS)
     rough_sigma_w = max(swing_w * _ROUGH_SIGMA_SWING, least_sigma_w)
-    cost, residuals = _costs(above_idle, data, shares, open_to, offsets[::every], rough_sigma_w)
+    cost, residuals = _costs(
+        above_idle, data, shares, open_to, offsets[::every], rough_sigma_w, open_price=0.0
+    )
     best_residual = residuals[int(np.argmin(cost))]
-    sigma_w = max(median_deviation(best_residual), least_sigma_w)
-    cost, residuals = _costs(above_idle, data, shares, open_to, offsets, sigma_w)
+    known_residual = best_residual[best_residual != 0.0]  # of open readings exactly nothing is left
+    sigma_w = least_sigma_w
+    if len(known_residual):
+        sigma_w = max(median_deviation(known_residual), least_sigma_w)
+    open_price = _noise_price(known_residual, sigma_w)
+    cost, residuals = _costs(above_idle, data, shares, open_to, offsets, sigma_w, open_price)
     best_residual = residuals[int(np.argmin(cost))]
     lag = _lag(best_residual, sigma_w)
     # Neighbors that are alike count as fewer readings.
@@ -117,6 +120,23 @@ def _offsets_to_try(data: Samples, range_s: tuple[float, float]) -> Floats:
     window_s = float(np.median(data.hi - data.lo))
     step = max(window_s / _STEPS_PER_WINDOW, (hi - lo) / _MAX_OFFSETS)
     return np.arange(lo, hi + step, step)
+
+
+def _noise_price(residual: Floats, sigma_w: float) -> float:
+    """What a reading costs that only noise is in.
+
+    One that may be anything costs as much, so that no offset wins by leaving more of them open.
+    """
+    is_ordinary = np.abs(residual) < _ORDINARY_SIGMAS * sigma_w
+    if not is_ordinary.any():
+        return 0.0
+    return float(_price(residual[is_ordinary], sigma_w).mean())
+
+
+def _price(residual: Floats, sigma_w: float) -> Floats:
+    distance = (residual / sigma_w) ** 2
+    price = (_FREEDOM + 1) / 2 * np.log1p(distance / _FREEDOM)
+    return np.asarray(np.minimum(price, _MAX_COST))
 
 
 def _lag(residual: Floats, sigma_w: float) -> float:
@@ -137,6 +157,7 @@ def _costs(
     open_to: OpenTimes,
     offsets: Floats,
     sigma_w: float,
+    open_price: float,
 ) -> tuple[Floats, Floats]:
     """The cost of each offset, and what its fit leaves of each reading."""
     total = np.empty(len(offsets))
@@ -148,9 +169,7 @@ def _costs(
         columns = shares.work(data.lo + offset, data.hi + offset, data.forget_s)
         open_share = open_to.share(data.lo + offset, data.hi + offset)
         residual = _robust_residual(above_idle, columns, open_share, sigma_w)
-        distance = (residual / sigma_w) ** 2
-        price = (_FREEDOM + 1) / 2 * np.log1p(distance / _FREEDOM)
-        price = np.minimum(np.maximum(price, _NOISE_COST * open_share), _MAX_COST)
+        price = np.maximum(_price(residual, sigma_w), open_price * open_share)
         total[part] = price.sum(axis=1)
         residuals[part] = residual
     return total, residuals
