@@ -40,8 +40,6 @@ _ORDINARY_SIGMAS = 2.5  # larger residuals are somebody else's work
 # Correlation of neighbors: at 1 all readings together would count for nothing.
 _MAX_LAG = settings.MAX_NEIGHBOR_CORRELATION
 _RIDGE = 1e-6  # of a reading's weight: settles the watts of work that an offset leaves out
-# The same for the idle machine: where all idling is open, it draws what the lowest readings show.
-_IDLE_RIDGE = 1e-3
 
 
 class LevelCosts(NamedTuple):
@@ -181,7 +179,7 @@ def _robust_residual(
     """[offset, reading]: what watts of the work cannot explain, far readings weighted down."""
     kinds = columns.shape[2]
     ridge = _RIDGE * len(above_idle) * np.eye(kinds)
-    ridge[0, 0] = _IDLE_RIDGE * len(above_idle)
+    ridge[0, 0] = 1  # as one more reading of the idle machine, for where all its time is open
     known_share = 1 - open_share
     weight = known_share
     residual = np.broadcast_to(above_idle, weight.shape)
