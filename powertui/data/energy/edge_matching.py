@@ -149,7 +149,7 @@ def offset_weights(
     if alignment_verdict.is_flat(swing_w, data):
         return "the power hardly changes, so there is no edge to align by"
     jumps = power_jumps.find_jumps(data, longest_mean_s)
-    # A border within the training is between work and work, or as exact as its records.
+    # Not its borders: with those open, too, a log that was 0.5 s late was no longer corrected.
     at_ends = edges.kind != BORDER
     open_to = level_fit.open_times(edges.at[at_ends], edges.half_s[at_ends])
     levels = level_fit.level_costs(data, shares, open_to, range_s)
