@@ -34,7 +34,7 @@ _EQUAL_SHARE = 1e-9  # differences of so many digits are rounding
 # More runs tell a difference of the means better, and what a machine did between them no better: a
 # wave of a day looks like a change ever more often. Of runs of one side before the other, eight and
 # more on one of them, 7 to 10 % of pairs without a change differed at a level of 5 % (a restless
-# day, 10 and 10), at 2 % up to 5 %. The price with ten a side: 3 % more was found in 90 % before.
+# day, 10 and 10), at 2 % up to 5.2 %. The price with ten a side: 3 % more was found in 90 % before.
 _MANY_RUNS = 8
 _ERROR_SHARE_OF_MANY = 0.015
 _LINE_PARAMETERS = 3  # a mean, the difference and a slope
