@@ -386,7 +386,26 @@ def clock_words(alignment: Alignment, file: str = "the log") -> ClockWords:
         return ClockWords(subject, "", f"does not decide between {places} that its readings fit")
     half_s = max(alignment.offset_s - alignment.lo_s, alignment.hi_s - alignment.offset_s)
     half = f"± {_seconds(half_s, 2)}"
+    elsewhere = _elsewhere(alignment)
+    if elsewhere:
+        return ClockWords(subject, "is", f"not known to better than {half}: {elsewhere}")
     return ClockWords(subject, "is", f"assumed to be right, {half}: nothing confirms it")
+
+
+def _elsewhere(alignment: Alignment) -> str:
+    """Where the readings would rather have a log than its clock has it; "" where they do not say.
+
+    Nobody may then read that the clock is assumed to be right: joules are those of all places.
+    """
+    if not alignment.places or alignment.offset_s is None:
+        return ""
+    likeliest = max(alignment.places, key=lambda place: place.weight)
+    later_s = likeliest.offset_s - alignment.offset_s
+    if likeliest.weight <= settings.MAJORITY_SHARE or abs(later_s) <= likeliest.half_s:
+        return ""
+    way = "later" if later_s > 0 else "earlier"
+    by = _seconds(abs(later_s), 3)
+    return f"its readings fit best with times {by} {way} ({units.percent(likeliest.weight)})"
 
 
 def _by(source: str) -> str:

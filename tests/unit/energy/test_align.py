@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -107,6 +108,11 @@ def test_a_burst_of_another_program_hides_no_wrong_clock(made, logged) -> None:
     likeliest = max(placed.power.places, key=lambda place: place.weight)
     assert likeliest.weight > 0.9
     assert likeliest.offset_ps / 1e12 == pytest.approx(offset, abs=0.1)
+    said = clock_words(found).clause
+    assert re.search(
+        r"not known to better than ± .* fit best with times (99\d ms|1\.\d* s) earlier \(9\d", said
+    )
+    assert "assumed to be right" not in " ".join(found.evidence)
 
 
 def test_a_vague_clock_is_many_places_and_joules_hold_over_all_of_them(made, logged) -> None:
