@@ -144,7 +144,7 @@ def _usual_facts(question: Question, usual: Int64s) -> list[Fact]:
         facts.append(
             Fact(
                 "joules_per_step",
-                "and draws",
+                "a mean step draws",
                 each.joules,
                 "number",
                 "J",
