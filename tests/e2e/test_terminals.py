@@ -95,8 +95,8 @@ def test_the_event_under_the_pointer_is_named_and_a_pointer_that_rests_costs_not
     assert b"?1002h" in terminal.raw
     assert b"?1003h" in terminal.raw, "the line is quick"
     lines = terminal.text().splitlines()
-    row = next(y for y, line in enumerate(lines) if "Execut" in line)
-    column = lines[row].index("Execut")
+    row = next(y for y, line in enumerate(lines) if "Execu" in line)
+    column = lines[row].index("Execu")
     terminal.write(b"\x1b[<35;%d;%dM" % (column + 1, row + 1))
     terminal.wait_for(r"Execute.* · [\d.]+ [mµ]s *$")
     terminal.settle()
