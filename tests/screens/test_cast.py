@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
@@ -14,15 +12,6 @@ import pytest
 
 from powertui.screens import runs
 from scripts import cast
-
-
-@pytest.fixture
-def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
-    yield
-    monkeypatch.undo()
-    time.tzset()
 
 
 def events() -> tuple[dict[str, object], list[tuple[float, str, str]]]:

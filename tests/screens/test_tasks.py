@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -40,15 +38,6 @@ def words(picture: str) -> list[str]:
         if text:
             pieces.append(text)
     return pieces
-
-
-@pytest.fixture
-def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
-    yield
-    monkeypatch.undo()
-    time.tzset()
 
 
 def opened(make: Maker, task: Task) -> Shell:

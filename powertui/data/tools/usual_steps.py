@@ -38,6 +38,7 @@ OpKey = tuple[str, str]  # an op's name and its device
 _Times = dict[OpKey, int]
 _Places = dict[OpKey, tuple[OpStats, int]]
 _DIGITS = re.compile(r"\d+")
+_CHECK_PERIOD = 4096  # ops: a few ms, after which a person who moved on is heard
 
 
 class ComparedSteps(NamedTuple):
@@ -147,6 +148,8 @@ class UsualSteps:
         times: _Times = defaultdict(int)
         places: _Places = {}
         for row in range(len(stats)):
+            if row % _CHECK_PERIOD == 0:
+                check()
             # One replica may have run alone in one step, and several in another.
             name = without_replica(stats.trace.names.display(int(stats.name[row])))
             key = (name, stats.device(row))
