@@ -16,6 +16,7 @@ from powertui.data import wire
 from powertui.data.category import CATEGORIES, Category
 from powertui.data.columns import text_column
 from powertui.data.model import Bools, Int64s, Steps
+from powertui.data.names_in_words import in_words
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.data.tools import launched_kinds, op_stats
 from powertui.data.tools.op_stats import OpRow, OpStats
@@ -227,7 +228,7 @@ def _explained(
     key = None if compared is None else compared.cause()
     if compared is None or key is None:
         return step
-    name, _device = key
+    name = in_words(key[0])
     place = compared.places.get(key)
     if place is not None:
         stats, op = place

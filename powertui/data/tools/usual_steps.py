@@ -27,6 +27,9 @@ _REFERENCES = 9  # steps that tell what is usual
 # An op that explains less of what a step took longer is not called its cause (chosen: of three ops
 # with a third each any may be the largest by chance).
 _MIN_CAUSE_SHARE = 0.2
+# One that took longer by more than the whole step did ran beside it: the step did not wait for it.
+# A tenth more is left to what is usual, which is not known better (chosen, not measured).
+_MAX_CAUSE_SHARE = 1.1
 
 # Calls of a runtime that return when a device has done what was asked of it before.
 BLOCKING = re.compile(r"^(?:cuda|hip|cu)(?:Memcpy|Stream|Device|Event)\w*|Synchronize|Await$")
@@ -76,9 +79,10 @@ class ComparedSteps(NamedTuple):
             name, _device = key
             if _only_waits(name):
                 continue
-            if self.longer_ps(key) >= _MIN_CAUSE_SHARE * self.difference_ps > 0:
-                return key
-            return None
+            share = self.longer_ps(key) / self.difference_ps if self.difference_ps > 0 else 0.0
+            if share > _MAX_CAUSE_SHARE:
+                continue
+            return key if share >= _MIN_CAUSE_SHARE else None
         return None
 
 

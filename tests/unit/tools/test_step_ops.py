@@ -12,7 +12,7 @@ import numpy as np
 from powertui.data.opened import Opened
 from powertui.data.tools import registry
 from powertui.data.tools.registry import Question
-from powertui.data.tools.usual_steps import UsualSteps
+from powertui.data.tools.usual_steps import ComparedSteps, UsualSteps
 from tests.answers import rows
 from tests.synthetic import torch_json
 from tests.synthetic.torch_json import event
@@ -71,6 +71,14 @@ def test_a_wait_is_no_cause_but_what_was_waited_for_is(tmp_path: Path) -> None:
     assert cause is not None
     assert cause[0] == "sgemm_kernel"
     assert compared.longer_ps(cause) == 10**10
+
+
+def test_an_op_that_took_more_than_the_step_did_is_no_cause() -> None:
+    beside, inside = ("## backward ##", "host"), ("sgemm", "GPU:0")
+    here = {beside: 40, inside: 25}
+    usual = {beside: 10, inside: 20}
+    compared = ComparedSteps(110, 100, 9, 9, here, usual, {})
+    assert compared.cause() == inside
 
 
 def test_a_step_of_the_usual_length_has_no_cause(tmp_path: Path) -> None:
