@@ -141,8 +141,8 @@ def _devices(trace: Trace) -> Iterator[Check]:
         yield Check("devices", "note", what)
     else:
         what = (
-            "a CPU-only run: kernel statistics, device memory and roofline do not apply to "
-            "it; time and power do"
+            "a CPU-only run: kernel statistics and the memory of devices do not apply to it; "
+            "time and power do"
         )
         yield Check("devices", "note", what)
 

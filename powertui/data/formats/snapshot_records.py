@@ -5,8 +5,9 @@ torch/cuda/_memory_viz.py describes them:
     snapshot  segments, device_traces (a list of events for each device)
     segment   device, address, total_size, stream, segment_type, blocks, frames
     block     address, size, requested_size, state, frames; older ones: history
-    event     action, addr, size, stream, time_us (newer), device_free (of "oom"), frames
-    frame     filename, line, name
+    event     action, addr, size, stream, time_us (newer), device_free (of "oom"), frames,
+              category (of those that PyTorch makes from a profile)
+    frame     filename, line, name; of those made from a profile all of it is in the name
 
 Dicts and lists are folded into these columns as they close, so that a snapshot of a gigabyte takes
 no more than some gigabytes.
@@ -14,8 +15,9 @@ no more than some gigabytes.
 
 from __future__ import annotations
 
+import re
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,6 +47,11 @@ ALLOC, FREE, FREE_REQUESTED, SEGMENT_ALLOC, SEGMENT_FREE, SEGMENT_MAP, SEGMENT_U
 _OTHER_ACTION = len(_ACTIONS)
 _ACTION_NUMBERS = {action: number for number, action in enumerate(_ACTIONS)}
 _MAX_BYTES = 1 << 60  # more than any device has
+_MAX_CATEGORIES = 100  # PyTorch has eight of them; a number of one takes a byte
+# The frames of a snapshot that PyTorch makes from a profile have no file: "train.py(31): step".
+_NO_FILE = "none"
+_CALL_OF_PROFILE = re.compile(r"(?P<file>.+)\((?P<line>\d{1,9})\): (?P<function>.*)", re.DOTALL)
+_ADDRESS = re.compile(r"(?<=\S) at 0x[0-9a-fA-F]+(?=>)")
 _NOTHING = -1
 _NO_TIME = -1
 
@@ -132,6 +139,8 @@ class SnapshotRecords:
         self.time_us = array("q")
         self.free: dict[int, int] = {}  # bytes that were free, by row: of those that ran out
         self.stack = array("i")
+        self.category = array("b")  # by row, up to the last event that has one
+        self.categories: list[str] = []
         self.block_address = array("q")
         self.block_size = array("q")
         self.block_requested = array("q")
@@ -184,8 +193,20 @@ class SnapshotRecords:
         self.time_us.append(_time(items.get("time_us")))
         if "device_free" in items:
             self.free[row] = _bytes(items["device_free"])
+        if "category" in items:
+            self._add_category(row, _text(items["category"]))
         self.stack.append(self._stack(items.get("frames")))
         return _Event(row)
+
+    def _add_category(self, row: int, category: str) -> None:
+        """What an allocation is for, by the profile that the snapshot was made from."""
+        if category not in self.categories and len(self.categories) < _MAX_CATEGORIES:
+            self.categories.append(category)
+        self.category.extend([_NOTHING] * (row - len(self.category)))
+        if category in self.categories:
+            self.category.append(self.categories.index(category))
+        else:
+            self.category.append(_NOTHING)
 
     def _block(self, items: dict[Any, Any]) -> FoldedAway:
         row = len(self.block_size)
@@ -226,9 +247,11 @@ class SnapshotRecords:
         return _SegmentRow(row)
 
     def _frame(self, items: dict[Any, Any]) -> FoldedAway:
-        file = _text(items["filename"])
-        function = _text(items.get("name"))
-        frame = StackFrame(file, _integer(items["line"]), function)
+        frame = StackFrame(
+            _text(items["filename"]), _integer(items["line"]), _text(items.get("name"))
+        )
+        if frame.file == _NO_FILE and not frame.line:
+            frame = _frame_of_profile(frame.function)
         known = self._frame_numbers.get(frame)
         if known is None:
             known = self._frame_numbers[frame] = _FrameReference(len(self.frames))
@@ -282,19 +305,38 @@ def is_snapshot(top: Any) -> bool:
     return "segments" in items_of(top) and "device_traces" in items_of(top)
 
 
-def columns_of_blocks(records: SnapshotRecords, blocks: tuple[range, ...]) -> BlockColumns:
-    """The blocks of a segment."""
-    rows = np.concatenate([np.zeros(0, np.int64), *(np.arange(r.start, r.stop) for r in blocks)])
-    rows = rows.astype(np.int64)
+def columns_of_blocks(records: SnapshotRecords, segments: Sequence[Segment]) -> BlockColumns:
+    """The blocks of these segments, in their order."""
+    parts = [np.zeros(0, np.int64)]
+    addresses = [np.zeros(0, np.int64)]
+    for segment in segments:
+        runs = [np.arange(run.start, run.stop, dtype=np.int64) for run in segment.blocks]
+        parts += runs
+        addresses.append(_block_addresses(records, segment, runs))
+    rows = np.concatenate(parts)
     size = np.frombuffer(records.block_size, np.int64)[rows]
     requested = np.frombuffer(records.block_requested, np.int64)[rows]
     return BlockColumns(
-        address=np.frombuffer(records.block_address, np.int64)[rows],
+        address=np.concatenate(addresses),
         size=size,
         requested=np.where(requested >= 0, requested, size),
         active=np.frombuffer(records.block_active, np.uint8)[rows].astype(np.float64),
         stack=np.frombuffer(records.block_stack, np.int32)[rows].astype(np.int64),
     )
+
+
+def _block_addresses(records: SnapshotRecords, segment: Segment, runs: Sequence[Int64s]) -> Int64s:
+    """Where the blocks of a segment begin.
+
+    Older snapshots, and those made from a profile, have no addresses: the blocks of a segment
+    follow each other.
+    """
+    rows = np.concatenate([np.zeros(0, np.int64), *runs])
+    address: Int64s = np.frombuffer(records.block_address, np.int64)[rows]
+    if not address.any():
+        size = np.frombuffer(records.block_size, np.int64)[rows]
+        address = segment.address + np.cumsum(size) - size
+    return address
 
 
 class BlockColumns(NamedTuple):
@@ -311,6 +353,14 @@ def _runs(listed: Any, kind: type[_Rows]) -> Iterator[range]:
     for item in listed.items if isinstance(listed, ItemList) else []:
         if isinstance(item, kind):
             yield item.rows
+
+
+def _frame_of_profile(call: str) -> StackFrame:
+    """A call as the profiler writes it: "train.py(31): step", or one of C without its address."""
+    match = _CALL_OF_PROFILE.fullmatch(call)
+    if match is None:
+        return StackFrame("", 0, _ADDRESS.sub("", call))
+    return StackFrame(match["file"], int(match["line"]), match["function"])
 
 
 def _text(value: Any) -> str:

@@ -135,7 +135,7 @@ class _Assembly:
         logs = []
         last = self._last_device()
         for device in self._with_blocks():
-            process = builder.process(f"GPU {device.number} memory", (), stats)
+            process = builder.process(f"{self._device_name(device.number)} memory", (), stats)
             for key, (label, actions) in enumerate(_LINES):
                 on_line = np.isin(device.action, actions)
                 rows = device.rows[on_line]
@@ -177,6 +177,12 @@ class _Assembly:
         with_segments = [min(segment.device, _MAX_DEVICES) for segment in self._segments]
         return max([*with_events, *with_segments], default=-1)
 
+    def _device_name(self, number: int) -> str:
+        """A snapshot that PyTorch made from a profile lists the host behind the devices."""
+        if self._records.categories and number == len(self._devices) - 1:
+            return "CPU"
+        return f"GPU {number}"
+
     def _with_blocks(self) -> Iterator[_Device]:
         by_device: dict[int, list[Segment]] = {}
         for segment in self._segments:
@@ -195,9 +201,7 @@ class _Assembly:
                 order = np.argsort(times, kind="stable")
                 rows = rows[order]
                 times = times[order]
-            blocks = columns_of_blocks(
-                self._records, tuple(run for segment in segments for run in segment.blocks)
-            )
+            blocks = columns_of_blocks(self._records, segments)
             action = self._action[rows]
             size = self._size[rows]
             yield _Device(number, rows, times, action, size, segments, blocks)
@@ -219,7 +223,7 @@ class _Assembly:
             line = self._lines[stack] if stack >= 0 else ""
             if line:
                 warning += f" ({line})"
-            self._builder.findings.add(warning, f"GPU {device.number}")
+            self._builder.findings.add(warning, self._device_name(device.number))
 
     def _log(self, device: _Device, *, is_last: bool) -> AllocatorLog:
         """The allocations of a device, those from before its first event first.
@@ -252,16 +256,16 @@ class _Assembly:
         impossible = (allocated < 0) | (log_reserved < 0)
         self._builder.findings.add(
             "bytes in use come out below 0, as events are missing: they are not shown",
-            f"GPU {device.number}",
+            self._device_name(device.number),
             int(impossible.sum()),
         )
         allocated[allocated < 0] = np.nan
         log_reserved[log_reserved < 0] = np.nan
         unknown = np.broadcast_to(np.float64("nan"), count)
         none: Int32s = np.broadcast_to(np.int32(-1), count)
-        pool = [clean(line) for line in self._lines]
+        pool = [clean(line) for line in [*self._lines, *records.categories]]
         return AllocatorLog(
-            allocator=f"GPU {device.number}",
+            allocator=self._device_name(device.number),
             times=_with_earlier(np.full(len(before), start), device.times, is_event),
             taken=np.concatenate((np.ones(len(before), np.bool_), taken)),
             size=size,
@@ -273,13 +277,36 @@ class _Assembly:
             lifetime_peak=unknown,
             requested=unknown,
             step=np.broadcast_to(np.int64(-1), count),
-            words=AllocationTexts(tuple(pool), _known(stack, pool), none, none, none),
+            words=AllocationTexts(
+                texts=tuple(pool),
+                op=_known(stack, pool[: len(self._lines)]),
+                region=self._regions(rows, count),
+                dtype=none,
+                shape=none,
+            ),
             track=none,
             event=none,
             order=np.concatenate((np.full(len(before), -1, np.int32), rows)),
             segments=_segment_columns(device, self._lines),
             last_fragmentation=_fragmentation(device),
+            is_timed=self._timed,
         )
+
+    def _regions(self, rows: Int32s, count: int) -> Int32s:
+        """What the last of these allocations are for, as texts behind the lines of the stacks; -1
+        where the snapshot says nothing.
+        """
+        records = self._records
+        if not records.categories:
+            return np.broadcast_to(np.int32(-1), count)
+        by_row = np.full(len(records.action), -1, np.int32)
+        by_row[: len(records.category)] = np.frombuffer(records.category, np.int8)
+        # "unknown" is a category of PyTorch's, and no answer.
+        is_known = np.array([name != "unknown" for name in records.categories] + [False], np.bool_)
+        by_row = np.where(is_known[by_row], by_row + np.int32(len(self._lines)), np.int32(-1))
+        regions = np.full(count, -1, np.int32)
+        regions[count - len(rows) :] = by_row[rows]
+        return regions
 
 
 def _or_unknown(line: str) -> str:

@@ -67,6 +67,7 @@ class AllocatorLog:
     # PyTorch reserves memory and allocates in it. TensorFlow's reserved bytes are stacks beside
     # what is allocated.
     reserved_beside: bool = False
+    is_timed: bool = True  # False: its times only keep the order of its events
     segments: MemorySegments | None = None
     last_fragmentation: float = math.nan  # after the last event, where it is known of no other
 

@@ -157,10 +157,10 @@ def together(rows: list[PeakRow]) -> Iterator[PeakRow]:
 
 
 def by_op(rows: list[PeakRow]) -> Iterator[PeakRow]:
-    """All rows of an op as one, the largest first: where nothing else is known of an allocation."""
-    of_op: dict[str, list[PeakRow]] = {}
+    """All rows of an op and region as one, the largest first: where no type and shape is known."""
+    of_op: dict[tuple[str, str], list[PeakRow]] = {}
     for row in rows:
-        of_op.setdefault(row.op, []).append(row)
+        of_op.setdefault((row.op, row.region), []).append(row)
     merged = []
     for same in of_op.values():
         largest = max(same, key=lambda row: row.size)
@@ -172,4 +172,4 @@ def by_op(rows: list[PeakRow]) -> Iterator[PeakRow]:
                 occurrences=sum(row.occurrences for row in same),
             )
         )
-    yield from sorted(merged, key=lambda row: (-row.total, row.op))
+    yield from sorted(merged, key=lambda row: (-row.total, row.op, row.region))

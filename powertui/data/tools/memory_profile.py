@@ -157,11 +157,29 @@ def _notes(peaks: list[AllocatorPeak], compat: Compat) -> Iterator[str]:
         yield (
             "This trace counts bytes from its own start: what was allocated earlier is not counted."
         )
+    if any(_counts_from_start(log) for log in _logs(peaks)):
+        yield (
+            "PyTorch counts the CPU's memory from the start of the profile: what was allocated "
+            "earlier, the parameters perhaps, is in no figure here."
+        )
+    if not all(log.is_timed for log in _logs(peaks)):
+        yield "The snapshot has no times: its events are drawn one µs apart, in their order."
     if any(view.has_operators for view, _, _ in peaks):
         yield (
             "The op is the innermost operator around an allocation, past those that only allocate; "
             "type and shape are those of its inputs."
         )
+
+
+def _counts_from_start(log: AllocatorLog) -> bool:
+    """Whether PyTorch's allocator of the CPU held nothing but its first recorded allocation."""
+    return (
+        log.allocator == "CPU"
+        and log.segments is None
+        and len(log) > 0
+        and bool(log.taken[0])
+        and log.allocated[0] == log.size[0]
+    )
 
 
 def _logs(peaks: list[AllocatorPeak]) -> list[AllocatorLog]:

@@ -13,12 +13,21 @@ from dataclasses import replace
 import numpy as np
 
 from powertui.data.columns import Field, columns_of
+from powertui.data.hlo_costs import OpCost
 from powertui.data.model import PS_PER_S, PS_PER_US
 from powertui.data.opened import Profile
 from powertui.data.table import Chart, Fact, Place, Result, Series, Table
-from powertui.data.tools import device_facts, torch_costs, torch_links, torch_operators, xla_ops
+from powertui.data.tools import (
+    device_facts,
+    torch_costs,
+    torch_host_work,
+    torch_links,
+    torch_operators,
+    xla_ops,
+)
 from powertui.data.tools.device_facts import DeviceFacts
 from powertui.data.tools.registry import Question
+from powertui.data.tools.torch_links import Links
 from powertui.value_types import dataclass
 
 _SHAPES = ("Input Dims", "Input type", "Concrete Inputs")
@@ -27,6 +36,9 @@ _COLUMN_CELLS = {"flop_rate": len("718.8 TFLOP/s"), "shapes": 20}
 _ROOF_SPAN = 10.0  # how far beyond its ops a roof is drawn
 _EMPTY = "No op of XLA ran here, and no operator of PyTorch that launched work on a device."
 _ONE_SHAPE = re.compile(r"\[([\d, ]+)\]")  # one input of `Input Dims`
+_NO_SHAPES = ("", "", "")
+_SHAPES_BASIS = "input shapes"
+_COUNTED_INSIDE = "counted at the operator that it calls"
 _NO_PEAK = "the profile does not say enough about the device"
 
 
@@ -41,7 +53,7 @@ class _Row:
     count: int
     flops: float | None
     bytes: float | None
-    basis: str  # "profile", "program", "input shapes"
+    basis: str  # "profile", "program", `_SHAPES_BASIS`; "" where the cost is not known
     why: str
     place: tuple[int, int] | None  # (line, event)
 
@@ -147,10 +159,15 @@ def _xla_rows(question: Question) -> Iterable[_Row]:
 
 
 def _torch_rows(question: Question) -> Iterable[_Row]:
-    """Operators by name and shapes."""
+    """Operators by name and shapes: those that launched work, or that computed on the host."""
     links = torch_links.torch_links(question.profile)
     if links is None:
         return
+    yield from _launching_rows(links, question)
+    yield from _host_rows(links, question)
+
+
+def _launching_rows(links: Links, question: Question) -> Iterable[_Row]:
     launched = torch_operators.launched_work(links, question)
     host = links.host
     rows: dict[tuple[str, tuple[str, ...]], list[int]] = {}
@@ -160,21 +177,68 @@ def _torch_rows(question: Question) -> Iterable[_Row]:
             shapes = _shapes(question.profile, int(host.line[caller]), int(host.row[caller]))
             rows.setdefault((name, shapes), []).append(number)
     for (name, shapes), numbers in rows.items():
-        cost = torch_costs.operator_cost(name, *shapes)
-        count = len(numbers)
         longest = int(launched.at[max(numbers, key=lambda number: launched.direct[number])])
-        yield _Row(
-            name=name,
+        yield _operator_row(
+            name,
+            shapes,
             kind=launched.categories[numbers[0]],
-            shapes=_shape_words(shapes[0]),
             time=round(float(launched.direct[numbers].sum()) * PS_PER_US),
-            count=count,
-            flops=None if cost.flops is None else cost.flops * count,
-            bytes=None if cost.bytes is None else cost.bytes * count,
-            basis="input shapes" if cost.flops is not None else "",
-            why=cost.why,
+            count=len(numbers),
             place=(int(host.line[longest]), int(host.row[longest])),
         )
+
+
+def _host_rows(links: Links, question: Question) -> Iterable[_Row]:
+    """Operators of a profile without work on a device."""
+    work = torch_host_work.host_work(links, question)
+    host = links.host
+    rows: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+    for number, at in enumerate(work.at.tolist()):
+        shapes: tuple[str, ...] = _NO_SHAPES
+        if work.has_rule[number]:
+            shapes = _shapes(question.profile, int(host.line[at]), int(host.row[at]))
+        name = links.trace.names.full(int(host.name[at]))
+        rows.setdefault((name, shapes), []).append(number)
+    for (name, shapes), numbers in rows.items():
+        longest = int(work.at[max(numbers, key=lambda number: work.time[number])])
+        is_counted_inside = not work.has_rule[numbers[0]] and torch_costs.has_rule(name)
+        yield _operator_row(
+            name,
+            shapes,
+            kind=torch_host_work.category(name),
+            time=int(work.time[numbers].sum()),
+            count=len(numbers),
+            why=_COUNTED_INSIDE if is_counted_inside else "",
+            place=(int(host.line[longest]), int(host.row[longest])),
+        )
+
+
+def _operator_row(
+    name: str,
+    shapes: tuple[str, ...],
+    *,
+    kind: str,
+    time: int,
+    count: int,
+    place: tuple[int, int],
+    why: str = "",
+) -> _Row:
+    """All runs of an operator with inputs of these shapes; `why`: its cost is not asked for."""
+    cost = OpCost(None, 0.0, None, why)
+    if not why:
+        cost = torch_costs.operator_cost(name, *shapes)
+    return _Row(
+        name=name,
+        kind=kind,
+        shapes=_shape_words(shapes[0]),
+        time=time,
+        count=count,
+        flops=None if cost.flops is None else cost.flops * count,
+        bytes=None if cost.bytes is None else cost.bytes * count,
+        basis=_SHAPES_BASIS if cost.flops is not None else "",
+        why=cost.why,
+        place=place,
+    )
 
 
 def _shape_words(recorded: str) -> str:
@@ -276,7 +340,7 @@ def _notes(rows: Sequence[_Row]) -> tuple[str, ...]:
             "Costs are counted from the program's text by XLA's rules: exponentials and their like "
             "are no FLOPs, and bytes are what an op reads and writes, whatever caches hold."
         )
-    if "input shapes" in bases:
+    if _SHAPES_BASIS in bases:
         notes.append(
             "Costs are counted from the operators' input shapes: each value is read or written "
             "once."

@@ -21,6 +21,7 @@ _WIDTHS = {
     "double": 8,
     "int": 4,
     "long": 8,
+    "long int": 8,
     "signed char": 1,
     "unsigned char": 1,
     "c10::Float8_e4m3fn": 1,
@@ -33,6 +34,11 @@ _NO_RULE = "no rule for this operator"
 _OTHER_SHAPES = "its shapes do not fit the operator"
 
 _Dims = tuple[int, ...]
+
+
+def has_rule(name: str) -> bool:
+    """Whether the shapes of an operator's inputs can say what it costs."""
+    return name in _RULES
 
 
 def operator_cost(name: str, dims: str, types: str, concrete: str) -> OpCost:
@@ -107,6 +113,17 @@ def _addmm(tensors: Sequence[_Dims], _concrete: Sequence[Any]) -> tuple[float, f
     return flops + output, output
 
 
+def _mv(tensors: Sequence[_Dims], _concrete: Sequence[Any]) -> tuple[float, float]:
+    matrix, vector = tensors[:2]
+    return _product(matrix, (*vector, 1))
+
+
+def _addmv(tensors: Sequence[_Dims], _concrete: Sequence[Any]) -> tuple[float, float]:
+    """With the sum of what is added."""
+    flops, output = _mv(tensors[1:3], ())
+    return flops + output, output
+
+
 def _product(a: _Dims, b: _Dims) -> tuple[float, float]:
     """A product of matrices, or of as many of them as the first dimension counts."""
     *batch, rows, inner = a
@@ -118,19 +135,27 @@ def _product(a: _Dims, b: _Dims) -> tuple[float, float]:
 
 
 def _convolution(tensors: Sequence[_Dims], concrete: Sequence[Any]) -> tuple[float, float]:
-    """aten::convolution: its 3rd input is the bias, then stride, padding, dilation."""
+    """aten::convolution: its 3rd input is the bias, then stride, padding, dilation, and whether it
+    is transposed.
+    """
     has_bias = len(tensors[2]) == 1
-    return _taps(tensors, concrete, 3, 4, 5, 6, has_bias)
+    if str(concrete[6]) == "True":
+        return _transposed_taps(tensors, concrete, has_bias)
+    return _taps(tensors, concrete, 3, 4, 5, has_bias)
 
 
 def _library_convolution(tensors: Sequence[_Dims], concrete: Sequence[Any]) -> tuple[float, float]:
     """aten::cudnn_convolution: padding, stride, dilation behind the weights; no bias."""
-    return _taps(tensors, concrete, 3, 2, 4, None, False)
+    return _taps(tensors, concrete, 3, 2, 4, False)
 
 
-def _miopen_convolution(tensors: Sequence[_Dims], concrete: Sequence[Any]) -> tuple[float, float]:
-    """aten::miopen_convolution: the bias, then padding, stride, dilation."""
-    return _taps(tensors, concrete, 4, 3, 5, None, len(tensors[2]) == 1)
+def _bias_first_convolution(
+    tensors: Sequence[_Dims], concrete: Sequence[Any]
+) -> tuple[float, float]:
+    """aten::miopen_convolution, aten::mkldnn_convolution: the bias, then padding, stride,
+    dilation.
+    """
+    return _taps(tensors, concrete, 4, 3, 5, len(tensors[2]) == 1)
 
 
 def _taps(
@@ -139,14 +164,11 @@ def _taps(
     stride: int,
     padding: int,
     dilation: int,
-    transposed: int | None,
     has_bias: bool,
 ) -> tuple[float, float]:
     """Every value of the result sums over the kernel, as PyTorch and TraceLens count: the padding
     too.
     """
-    if transposed is not None and str(concrete[transposed]) == "True":
-        raise ValueError
     (batch, _, *inputs), (outputs, features, *kernel) = tensors[:2]
     strides, paddings, dilations = (
         _numbers(concrete[place], len(inputs)) for place in (stride, padding, dilation)
@@ -160,6 +182,45 @@ def _taps(
     output = float(batch * outputs * math.prod(spatial))
     flops = 2 * output * features * math.prod(kernel)
     return flops + output * has_bias, output
+
+
+def _transposed_taps(
+    tensors: Sequence[_Dims], concrete: Sequence[Any], has_bias: bool
+) -> tuple[float, float]:
+    """Every value of the input is spread over the kernel: what `_taps` counts, the other way."""
+    (batch, channels, *inputs), (_, features, *kernel) = tensors[:2]
+    strides, paddings, dilations, extras = (
+        _numbers(concrete[place], len(inputs)) for place in (3, 4, 5, 7)
+    )
+    spatial = [
+        (size - 1) * step - 2 * pad + spread * (taps - 1) + extra + 1
+        for size, step, pad, spread, taps, extra in zip(
+            inputs, strides, paddings, dilations, kernel, extras, strict=True
+        )
+    ]
+    groups = int(concrete[8])
+    output = float(batch * features * groups * math.prod(spatial))
+    flops = 2 * batch * channels * math.prod(inputs) * features * math.prod(kernel)
+    return flops + output * has_bias, output
+
+
+def _convolution_backward(tensors: Sequence[_Dims], concrete: Sequence[Any]) -> tuple[float, float]:
+    """aten::convolution_backward: the gradients of input and weights are each as many products as
+    the convolution, that of the bias is a sum; its last input says which of them are wanted.
+    """
+    gradient, inputs, weights = tensors[:3]
+    wanted = _listed(concrete[10])
+    if wanted is None or len({len(gradient), len(inputs), len(weights)}) != 1:
+        raise ValueError
+    for_input, for_weights, for_bias = (flag is True for flag in wanted)
+    if str(concrete[7]) == "True":
+        outer = inputs
+    else:
+        outer = gradient
+    products = 2 * outer[0] * math.prod(outer[2:]) * math.prod(weights)
+    flops = products * (for_input + for_weights) + math.prod(gradient) * for_bias
+    output = math.prod(inputs) * for_input + math.prod(weights) * for_weights
+    return float(flops), float(output + gradient[1] * for_bias)
 
 
 def _numbers(text: Any, count: int) -> list[int]:
@@ -206,10 +267,16 @@ _RULES: dict[str, _Rule] = {
     "aten::bmm": _mm,
     "aten::addmm": _addmm,
     "aten::baddbmm": _addmm,
+    "aten::mv": _mv,
+    "aten::addmv": _addmv,
+    "aten::addmv_": _addmv,
     "aten::convolution": _convolution,
     "aten::_convolution": _convolution,
     "aten::cudnn_convolution": _library_convolution,
-    "aten::miopen_convolution": _miopen_convolution,
+    "aten::miopen_convolution": _bias_first_convolution,
+    "aten::mkldnn_convolution": _bias_first_convolution,
+    "aten::convolution_backward": _convolution_backward,
     "aten::_scaled_dot_product_flash_attention": _attention,
+    "aten::_scaled_dot_product_flash_attention_for_cpu": _attention,
     "aten::_flash_attention_forward": _flash,
 }

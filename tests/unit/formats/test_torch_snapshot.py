@@ -27,6 +27,8 @@ from powertui.data.tools.registry import Question
 from powertui.errors import UnreadableFile
 from tests.synthetic.torch_snapshot import Allocator, snapshot
 
+_FROM_PROFILE = Path(__file__).parents[2] / "data/torch/torch_profile_snapshot.pickle"
+
 
 def _written(folder: Path, content: Any, protocol: int = 4) -> Path:
     path = folder / "no name that says anything"
@@ -253,3 +255,51 @@ def test_records_without_stacks_take_few_opcodes(monkeypatch: pytest.MonkeyPatch
     events = len(_columns(data, CHUNK)[0]["action"])
     assert events > 2000
     assert len(closed) < events // 4
+
+
+def test_a_snapshot_that_pytorch_made_from_a_profile_of_the_cpu_is_read_as_it_is() -> None:
+    """Recorded with PyTorch 2.14: no times, frames without files, blocks without addresses, what
+    each allocation is for, and the host behind the devices.
+    """
+    content = pickle.loads(_FROM_PROFILE.read_bytes())
+    (events,) = content["device_traces"]
+    in_use = sum(
+        block["size"]
+        for segment in content["segments"]
+        for block in segment["blocks"]
+        if block["state"] == "active_allocated"
+    )
+    changes = {"alloc": 1, "free_completed": -1, "free_requested": 0}
+    deltas = [changes[event["action"]] * event["size"] for event in events]
+    levels = [in_use - sum(deltas[at + 1 :]) for at, delta in enumerate(deltas) if delta]
+
+    run = powertui.open(_FROM_PROFILE)[0]
+    (log,) = run.opened.profiles[0].trace.allocators
+    before = int((log.order < 0).sum())
+    assert log.allocator == "CPU"
+    assert log.allocated[before:].tolist() == levels
+    assert set(log.allocated[:before].tolist()) == {levels[0] - deltas[0]}
+    regions = {log.words.text(number) for number in log.words.region[before:].tolist()}
+    assert regions - {""} == {event["category"] for event in events if "category" in event} - {
+        "unknown"
+    }
+    result = registry.get("memory_profile").answer(Question(run.opened))
+    assert "train.py:9 step" in result["peak"]["op"].values
+    assert not any("0x" in op or "none:" in op for op in result["peak"]["op"].values)
+    assert result.notes[0] == (
+        "The snapshot has no times: its events are drawn one µs apart, in their order."
+    )
+
+
+def test_blocks_of_older_snapshots_follow_each_other(tmp_path: Path) -> None:
+    allocator = _allocator()
+    content = snapshot(allocator, kept=12)
+    with_addresses = formats.read(_written(tmp_path, content)).allocators[0]
+    for segment in content["segments"]:
+        at = segment["address"]
+        for block in segment["blocks"]:
+            assert block.pop("address") == at
+            at += block["size"]
+    log = formats.read(_written(tmp_path, content)).allocators[0]
+    assert log.address.tolist() == with_addresses.address.tolist()
+    assert log.allocated.tolist() == with_addresses.allocated.tolist()

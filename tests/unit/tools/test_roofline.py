@@ -16,6 +16,7 @@ from tests.synthetic import xplane
 from tests.unit.tools.opened_runs import opened
 from tests.unit.tools.test_op_profile import JAX, tpu
 
+CPU_TRACE = Path(__file__).parents[2] / "data/torch/torch_cpu_shapes.json.gz"
 BF16 = "['c10::BFloat16', 'c10::BFloat16', 'c10::BFloat16']"
 
 
@@ -57,6 +58,31 @@ def ask(path: Path) -> Result:
             8 * 141 * 141 * 128,
             2 * 4 * 141 * 8 * 64,
         ),
+        (
+            "aten::mkldnn_convolution",
+            "[[2, 6, 9, 9], [8, 3, 3, 3], [8], [], [], [], []]",
+            "['', '', '', '[1, 1]', '[2, 2]', '[1, 1]', '2']",
+            2 * 2 * 8 * 25 * 3 * 9 + 2 * 8 * 25,
+            2 * (2 * 6 * 81 + 8 * 27 + 8 + 2 * 8 * 25),
+        ),
+        (  # 5×5 values become 10×10
+            "aten::convolution",
+            "[[2, 6, 5, 5], [6, 4, 3, 3], [8], [], [], [], [], [], []]",
+            "['', '', '', '[2, 2]', '[1, 1]', '[1, 1]', 'True', '[1, 1]', '2']",
+            2 * 2 * 6 * 25 * 4 * 9 + 2 * 8 * 100,
+            2 * (2 * 6 * 25 + 6 * 4 * 9 + 8 + 2 * 8 * 100),
+        ),
+        (  # of the grouped convolution above: weights and bias, not its input
+            "aten::convolution_backward",
+            "[[2, 8, 5, 5], [2, 6, 9, 9], [8, 3, 3, 3], [], [], [], [], [], [], [], []]",
+            (
+                "['', '', '', '[8]', '[2, 2]', '[1, 1]', '[1, 1]', 'False', '[0, 0]', '2', "
+                "'[False, True, True]']"
+            ),
+            2 * 2 * 8 * 25 * 3 * 9 + 2 * 8 * 25,
+            2 * (2 * 8 * 25 + 2 * 6 * 81 + 8 * 27 + 8 * 27 + 8),
+        ),
+        ("aten::addmv_", "[[3], [3, 5], [5]]", "", 2 * 3 * 5 + 3, 2 * (3 + 15 + 5 + 3)),
     ],
 )
 def test_an_operator_costs_what_its_shapes_say(
@@ -121,6 +147,53 @@ def test_operators_of_a_trace_have_costs(shared_data: Path) -> None:
     assert conv["shapes"].startswith("128×3×224×224 · 768×3×16×16")
     assert {row["category"] for row in known} == {"GEMM", "CONV_fwd"}
     assert len(known) == sum(row["category"] in ("GEMM", "CONV_fwd") for row in rows)
+
+
+# As `key_averages(group_by_input_shape=True)` of PyTorch 2.14 counted the recorded program, for both
+# of its steps; it counts no sum of a bias.
+COUNTED_BY_TORCH = {
+    ("aten::mkldnn_convolution", "2×3×9×8 · 5×3×3×2 · 5"): 20_160,
+    ("aten::addmm", "6 · 2×4 · 4×6"): 192,
+    ("aten::bmm", "2×1×6 · 2×6×1"): 48,
+    ("aten::bmm", "2×6×1 · 2×1×1"): 48,
+    ("aten::bmm", "2×1×1 · 2×1×6"): 48,
+    ("aten::mm", "2×6 · 6×4"): 192,
+    ("aten::mm", "6×2 · 2×4"): 192,
+}
+BIAS_SUMS = {"aten::mkldnn_convolution": 2 * 2 * 5 * 4 * 7, "aten::addmm": 2 * 2 * 6}
+
+
+def test_operators_on_the_cpu_cost_what_pytorch_counts_itself() -> None:
+    rows = {(row["name"], row["shapes"]): row for row in answers.rows(ask(CPU_TRACE)["roofline"])}
+    for (name, shapes), flops in COUNTED_BY_TORCH.items():
+        row = rows[name, shapes]
+        assert row["flops"] == flops + BIAS_SUMS.get(name, 0)
+        assert row["flop_rate"] == pytest.approx(row["flops"] / row["time_s"])
+    # Convolutions are counted once, at the operator that computes them.
+    assert ("aten::convolution", "2×3×9×8 · 5×3×3×2 · 5") not in rows
+    up = rows["aten::_convolution", "2×5×4×7 · 5×4×3×3 · 4"]
+    assert up["flops"] == 2 * (2 * 2 * 5 * 4 * 7 * 4 * 9 + 2 * 4 * 8 * 14)
+    assert up["category"] == "CONV_fwd"
+    backward = rows["aten::convolution_backward", "2×4×8×14 · 2×5×4×7 · 5×4×3×3"]
+    assert backward["flops"] == 2 * (2 * 2 * (2 * 5 * 4 * 7) * 4 * 9 + 2 * 4 * 8 * 14)
+    assert rows["aten::mean", None]["why"] == "no rule for this operator"
+    assert rows["aten::convolution", None]["why"] == "counted at the operator that it calls"
+
+
+def test_times_of_operators_on_the_cpu_add_up_to_what_the_outermost_took() -> None:
+    trace = opened(CPU_TRACE).profiles[0].trace
+    total = 0
+    for _, track in trace.tracks():
+        until = 0
+        for start, end, name in sorted(
+            zip(track.events.start, track.events.end, track.events.name, strict=True)
+        ):
+            stats = {stat.name: stat.value for stat in trace.names.stats(int(name))}
+            if stats.get("cat") == "cpu_op" and start >= until:
+                total += int(end - start)
+                until = end
+    rows = answers.rows(ask(CPU_TRACE)["roofline"])
+    assert sum(row["time_s"] for row in rows) == pytest.approx(total / 1e12)
 
 
 def test_ops_of_one_name_in_several_programs_are_told_apart(shared_data: Path) -> None:
