@@ -63,9 +63,8 @@ def lap(name):
 base = peak()
 (entry,) = logdir.scan(sys.argv[1]).trainings
 training = Training(entry, ReadOptions())
-islands = training.islands_unread()
-lap("first")
-out["islands"], out["first_mb"] = len(islands), peak() - base
+lap("list")
+out["list_mb"] = peak() - base
 training.logs; lap("read")
 out["records"] = sum(log.records for log in training.logs.events)
 out["read_mb"] = peak() - base
@@ -157,7 +156,7 @@ def main() -> None:
             "channels",
             "scalar records",
             "sessions",
-            "list and islands",
+            "list",
             "scalars, power read",
             "axis",
             "answers",
@@ -175,12 +174,12 @@ def main() -> None:
             size.channels,
             f"{size.records:,}",
             f"{size.sessions} × {size.events:,}",
-            f"{told['first']:.2f} s",
+            f"{told['list']:.2f} s",
             f"{told['read']:.1f} s",
             f"{told['axis']:.2f} s",
             f"{told['answers']:.2f} s",
             f"{told['window_ms']:.1f} ms",
-            f"{told['first_mb']:.0f} MB",
+            f"{told['list_mb']:.0f} MB",
             f"{told['read_mb']:.0f} MB",
             f"{told['mb']:.0f} MB",
         )

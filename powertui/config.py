@@ -115,36 +115,25 @@ _MAX_BYTES = 1 << 20  # a hundred machines take 10 kB
 _SECRETS = ("password", "passwd", "pass", "secret", "kg", "key", "token")
 
 
-def _folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where configuration lies (XDG base directories; a relative value there is to be ignored)."""
-    base = environ.get("XDG_CONFIG_HOME", "")
-    root = (
-        Path(base)
-        if base.startswith("/")
-        else Path(environ.get("HOME") or "~").expanduser() / ".config"
-    )
-    return root / "powertui"
-
-
-def state_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where is kept what a person did and the next start is to know (XDG base directories, as
-    above).
-    """
-    base = environ.get("XDG_STATE_HOME", "")
-    root = (
-        Path(base)
-        if base.startswith("/")
-        else Path(environ.get("HOME") or "~").expanduser() / ".local" / "state"
-    )
-    return root / "powertui"
-
-
-def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where is kept what a person saved by name (XDG base directories, as above)."""
-    base = environ.get("XDG_DATA_HOME", "")
+def _folder(
+    variable: str, below_home: tuple[str, ...], environ: Mapping[str, str] = os.environ
+) -> Path:
+    """A folder of ours (XDG base directories; a relative value there is to be ignored)."""
+    base = environ.get(variable, "")
+    if base.startswith("/"):
+        return Path(base, "powertui")
     home = Path(environ.get("HOME") or "~").expanduser()
-    root = Path(base) if base.startswith("/") else home / ".local" / "share"
-    return root / "powertui"
+    return Path(home, *below_home, "powertui")
+
+
+def state_folder() -> Path:
+    """Where is kept what a person did and the next start is to know."""
+    return _folder("XDG_STATE_HOME", (".local", "state"))
+
+
+def data_folder() -> Path:
+    """Where is kept what a person saved by name."""
+    return _folder("XDG_DATA_HOME", (".local", "share"))
 
 
 def write_state(path: Path, value: object) -> bool:
@@ -173,7 +162,11 @@ def write_state(path: Path, value: object) -> bool:
 def default_path(environ: Mapping[str, str] = os.environ) -> Path:
     """The file that is read."""
     named = environ.get("POWERTUI_CONFIG", "")
-    return Path(named).expanduser() if named else _folder(environ) / "config.toml"
+    return (
+        Path(named).expanduser()
+        if named
+        else _folder("XDG_CONFIG_HOME", (".config",), environ) / "config.toml"
+    )
 
 
 def load(environ: Mapping[str, str] = os.environ) -> Config:

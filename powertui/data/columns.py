@@ -224,7 +224,7 @@ def shown(value: Value, kind: ColumnKind, unit: str = "", *, padded: bool = Fals
     return f"{float(value):.4g}"
 
 
-def exported_value(value: Value, kind: ColumnKind, unit: str = "") -> Value:
+def exported_value(value: Value, kind: ColumnKind, unit: str) -> Value:
     """A value of a kind as a program reads it: times in seconds, or in the unit named."""
     if value is None or isinstance(value, str):
         return value
@@ -278,11 +278,10 @@ def text_column(
     values: Iterable[str | None],
     *,
     weight: int = 1,
-    ranks: Floats | None = None,
 ) -> Column:
     """A column of words."""
     words = [value or "" for value in values]
-    return Column(id, label, "text", words, weight=weight, ranks=ranks)
+    return Column(id, label, "text", words, weight=weight)
 
 
 def int_column(
@@ -292,7 +291,7 @@ def int_column(
     values: Iterable[int],
     *,
     present: Bools | None = None,
-    weight: int = 1,
+    weight: int,
 ) -> Column:
     """A column of counts, moments or lengths of time."""
     integers = np.array(list(values), np.int64)

@@ -121,7 +121,6 @@ class _Plan:
     def __init__(self, module: Module, space: int) -> None:
         self._module = module
         self._proto = module.buffers
-        self._space = space
         self.allocations = [
             _Allocation(proto, _kind(proto))
             for proto in self._proto.buffer_allocations

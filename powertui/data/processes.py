@@ -130,7 +130,7 @@ def _wait(future: Future[R], on_wait: Callable[[], None] | None) -> None:
         on_wait()
 
 
-def _process_count(items: int, largest: int, min_items: int = MIN_RUNS) -> int:
+def _process_count(items: int, largest: int, min_items: int) -> int:
     """How many processes the items are worth, as memory and cores allow."""
     count = min(items // min_items, _MAX_PROCESSES, _MAX_BYTES // max(largest, 1))
     if count < 2:

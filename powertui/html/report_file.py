@@ -35,7 +35,7 @@ def write_report(
     reading: ReadOptions,
     aligning: Aligning,
     output: HtmlFile,
-    notes_of: NotesOfRun | None = None,
+    notes_of: NotesOfRun | None,
 ) -> int:
     """Write the runs that were named, with the notes on each.
 

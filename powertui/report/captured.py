@@ -87,6 +87,6 @@ def _joules(energy: Energy | None, of_what: str) -> str:
     return f"{joules} ± {half} {of_what} ({quality})"
 
 
-def next_command(folder: Path, words: Sequence[str] = ()) -> str:
+def next_command(folder: Path) -> str:
     """What to type to look at it."""
-    return " ".join(["powertui", *words, shlex.quote(str(folder))])
+    return f"powertui {shlex.quote(str(folder))}"

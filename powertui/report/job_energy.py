@@ -8,7 +8,7 @@ from typing import Any
 from powertui import units
 from powertui.data.asked import LogColumns
 from powertui.data.energy.job_energy import JobEnergy, MachineEnergy, job_energy
-from powertui.data.model import NS_PER_S, Scope
+from powertui.data.model import NS_PER_S
 from powertui.data.power import fetched
 from powertui.errors import PowertuiError, UsageError
 from powertui.plain import plain
@@ -33,7 +33,6 @@ _LABELS = {
     "pod": ("pod", "exported_pod", "pod_name"),
     "user": ("user", "username", "user_name", "hpc_user"),
 }
-_MACHINE_SCOPES = (Scope.NODE, Scope.PLUG)  # that hold all of a machine
 _MAX_SUM_SENTENCES = 3  # what is added up differs between kinds of machines
 _MAX_TABLE_ROWS = 40  # machines of a page; all are in JSON and CSV
 _COLUMNS = ("machine", "channels", "start_unix_s", "end_unix_s", "joules", "half_j", "quality")

@@ -136,7 +136,7 @@ def markdown_text(text: str) -> str:
 _FENCE_ESCAPES = str.maketrans("`<>", "'()")
 
 
-def fenced_text(text: str, limit: int | None = None) -> str:
+def fenced_text(text: str, limit: int | None) -> str:
     """Text from a file inside a code fence, in ASCII: it ends no fence, and is no tag either."""
     return in_ascii(plain(text, limit)).translate(_FENCE_ESCAPES)
 

@@ -112,7 +112,7 @@ class _Outbox:
         self._thread.join()
 
 
-def _summary_of(recorder: Recorder, window: list[float] | None = None) -> dict[str, Any]:
+def _summary_of(recorder: Recorder, window: list[float] | None) -> dict[str, Any]:
     """What a recording came to, per channel."""
     started, ended = recorder.started, recorder.ended
     duration_s = ended.mono - started.mono if started and ended else 0.0

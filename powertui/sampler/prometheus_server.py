@@ -36,7 +36,6 @@ class PrometheusConnection:
         self.name = join_host_port(address.host, address.port)
         self.ahead_s = 0.0  # its clock against ours, as its last answer shows
         self.missing = ""  # why its last answer was not whole, in its own words
-        self.requests = 0
         self._prefix = address.path.rstrip("/")
         self._query = address.query
         self._wait = wait
@@ -67,7 +66,6 @@ class PrometheusConnection:
 
     def _ask(self, path: str, parameters: prometheus_api.Parameters) -> QueryAnswer:
         asked_s = time.time()
-        self.requests += 1
         answer = prometheus_api.ask(
             self.http, self.name, f"{self._prefix}/api/v1/{path}", parameters
         )

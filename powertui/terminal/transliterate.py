@@ -120,7 +120,7 @@ def _table(glyphs: str, encoding: str) -> _Table:
     return _Table(fixed, glyphs, encoding)
 
 
-def translator(glyphs: str, encoding: str = "utf-8") -> Callable[[str], str]:
+def translator(glyphs: str, encoding: str) -> Callable[[str], str]:
     """A function that rewrites a text for a glyph set ("unicode", "console", "ascii") and an output
     encoding.
     """

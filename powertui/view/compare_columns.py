@@ -42,7 +42,7 @@ def worded_numbers(
     label: str,
     values: Sequence[float | None],
     words: Sequence[str],
-    weight: int = ALWAYS,
+    weight: int,
 ) -> Column:
     """A column as wide as the longest of its words."""
     numbers = [np.nan if value is None else value for value in values]

@@ -15,7 +15,7 @@ _MAX_CHARACTERS = 400  # of a sentence that are looked at
 
 
 def conclusion_lines(
-    conclusions: Conclusions, key: str, cells: int, rows: int = 1, ellipsis: str = "…"
+    conclusions: Conclusions, key: str, cells: int, rows: int, ellipsis: str = "…"
 ) -> list[tuple[_Piece, ...]]:
     """What comes first, a line each, and behind the first the key of the page that shows all."""
     count = len(conclusions)

@@ -49,7 +49,7 @@ def run_conclusions(opened: Opened, aligning: Aligning | None = None) -> Conclus
     return opened.cached((KEPT_AS, how), lambda: _make(opened, how))
 
 
-def smaller_conclusions(opened: Opened, aligning: Aligning | None = None) -> tuple[Conclusion, ...]:
+def smaller_conclusions(opened: Opened, aligning: Aligning | None) -> tuple[Conclusion, ...]:
     """The differences that are too small to matter, looked up when somebody asks."""
     inquiry = Inquiry.of_run(opened, aligning or Aligning())
     return tuple(stretches.smaller_differences(inquiry))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
 
 from powertui import units
 from powertui.value_types import dataclass
@@ -46,12 +45,12 @@ class Deadlines:
         return Deadlines(self.silence_s / 10, self.min_rate, self.min_progress)
 
 
-def deadlines(environ: Mapping[str, str] = os.environ) -> Deadlines:
+def deadlines() -> Deadlines:
     """The limits in force: those of the environment, where it names any."""
     usual = Deadlines()
     return Deadlines(
-        _positive(environ.get(SILENCE_VARIABLE, ""), usual.silence_s),
-        _positive(environ.get(_RATE_VARIABLE, ""), usual.min_rate),
+        _positive(os.environ.get(SILENCE_VARIABLE, ""), usual.silence_s),
+        _positive(os.environ.get(_RATE_VARIABLE, ""), usual.min_rate),
     )
 
 

@@ -86,9 +86,7 @@ _LOCAL_PROGRAMS = frozenset(
 )
 
 
-def clock_kind(
-    series: PowerSeries, hosts: Iterable[str], gpu_ids: Collection[str] = ()
-) -> ClockKind:
+def clock_kind(series: PowerSeries, hosts: Iterable[str], gpu_ids: Collection[str]) -> ClockKind:
     """The kind of a log's clock.
 
     `hosts` are the machines of the training, and `gpu_ids` what its profiles call their GPUs, as

@@ -208,7 +208,7 @@ def _widths(offsets: Floats) -> Floats:
 
 
 def weights_of_places(
-    places: Sequence[Where], age_s: float, *, may_overrule: bool = True
+    places: Sequence[Where], age_s: float, *, may_overrule: bool
 ) -> OffsetWeights:
     """The weights of places that something else found; `age_s` is in their intervals already."""
     middle = np.array([place.offset_s for place in places])

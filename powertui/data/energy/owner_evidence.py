@@ -212,7 +212,7 @@ def all_gpus(power: Sequence[PowerSeries], machines: Machines) -> frozenset[int]
     return frozenset(found)
 
 
-def unlabeled_owner(series: PowerSeries, machines: Machines, *, is_gpu: bool = False) -> Owner:
+def unlabeled_owner(series: PowerSeries, machines: Machines, *, is_gpu: bool) -> Owner:
     """The owner of a channel whose log says no host beside it: by its column, its file, or because
     there is only one host.
 

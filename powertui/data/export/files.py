@@ -39,7 +39,7 @@ def look(path: str) -> tuple[Path, Literal["nothing", "folder", "file"]]:
     return place, "folder" if kind == stat.S_IFDIR else "file"
 
 
-def refuse_existing(path: str, *, force: bool = False) -> None:
+def refuse_existing(path: str, *, force: bool) -> None:
     """Raise what `opened` would raise for this path, before long work is done for it."""
     if path == STDOUT:
         return

@@ -124,9 +124,7 @@ def _drift_reach(value: GateValue) -> float | None:
     return drift.reach(value.blocks, value.blocks)
 
 
-def difference_interval(
-    base: GateSamples, new: GateSamples, *, with_margins: bool = False
-) -> GateInterval:
+def difference_interval(base: GateSamples, new: GateSamples, *, with_margins: bool) -> GateInterval:
     """New less base. `with_margins`: the sensors differ, so their gains do not cancel."""
     if base.decides_by_runs or new.decides_by_runs:
         interval = _by_runs(base, new)

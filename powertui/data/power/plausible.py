@@ -53,9 +53,7 @@ _SMALL_BOARD_MAX_W = 300.0  # W of a whole board of that kind
 _MAX_NEGATIVE_SHARE = 0.001
 
 
-def plausible_part(
-    series: PowerSeries, *, told: bool = False
-) -> tuple[PowerSeries | None, Warn | None]:
+def plausible_part(series: PowerSeries, *, told: bool) -> tuple[PowerSeries | None, Warn | None]:
     """The channel as it may be used, and why it is None when it may not.
 
     `told`: a person named the unit.

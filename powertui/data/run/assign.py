@@ -270,7 +270,7 @@ def steps_of_work(
     lines: DrawnSteps,
     modules: DrawnSteps,
     ends: Int64s,
-    thread_handovers: Callable[[], HandOvers | None] = lambda: None,
+    thread_handovers: Callable[[], HandOvers | None],
 ) -> StepOfWork:
     """The step of all work.
 

@@ -87,7 +87,7 @@ def find_steps_and_others(trace: Trace, *, marker: str | None = None) -> StepsAn
     return _steps_by_choice(trace, choice, work)
 
 
-def no_steps(why: str = "") -> StepsAndOthers:
+def no_steps(why: str) -> StepsAndOthers:
     """No steps, and the reason."""
     return StepsAndOthers(Steps.none(why), marks.join_marks([]))
 

@@ -24,12 +24,6 @@ class AllocationLives(NamedTuple):
         other = self.counterpart[rows]
         return rows[(other < 0) | (other >= end)]
 
-    def from_before(self, log: AllocatorLog, moment_ps: int) -> Int64s:
-        """What was given back after a moment and had been allocated before the log began."""
-        start = int(np.searchsorted(log.times, moment_ps, side="right"))
-        rows = np.arange(start, len(log))
-        return rows[~log.taken[rows] & (self.counterpart[rows] < 0)]
-
 
 def allocation_lives(log: AllocatorLog) -> AllocationLives:
     """Allocations and their ends, by address.

@@ -29,12 +29,6 @@ class CoveredTime(NamedTuple):
         """How long all of them are together."""
         return int((self.end - self.start).sum())
 
-    def length_until(self, moments: Int64s) -> Int64s:
-        """How much of them lies before each moment."""
-        if not len(self.start):
-            return np.zeros(len(moments), np.int64)
-        return self._until(moments, self.lengths_before())
-
     def inside(self, lo: Int64s, hi: Int64s, lengths_before: Int64s | None = None) -> Int64s:
         """How much of each [lo, hi) they cover.
 

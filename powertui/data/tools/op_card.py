@@ -17,7 +17,7 @@ NO_EVENT = "no event of this profile names it"
 _NO_COST = "the profile does not say"
 
 
-def instruction_card(op: Instruction, program: str, leads: tuple[Lead, ...] = ()) -> Card:
+def instruction_card(op: Instruction, program: str, leads: tuple[Lead, ...]) -> Card:
     """The card of an op without events."""
     facts = (
         Fact("category", "category", op.category),

@@ -122,7 +122,7 @@ class OpTable:
         return len(self.ops)
 
 
-def op_numbers(names: Names, used: Bools, table: OpTable, compat: Compat = "corrected") -> Int32s:
+def op_numbers(names: Names, used: Bools, table: OpTable, compat: Compat) -> Int32s:
     """For each name the number of its op in the table, -1 for what is no op.
 
     Only names that are used are looked at.

@@ -98,7 +98,6 @@ class TpuSteps:
     all_reduce_wait: Int64s  # … and waits for the other cores
     send_recv: Int64s
     high_flop: Int64s
-    infeed_told: bool  # by infeed ops; False: by the time that the host waited for input
     barrier: float  # of the steps' time, on all cores
     printing: float
 
@@ -179,8 +178,7 @@ def _steps(profile: Profile) -> TpuSteps | None:
     sums = op_times.sums
     idle = np.maximum(0, length - sum(sums[kind] for kind in _KINDS))
     infeed = sums["infeed"]
-    has_infeed_ops = bool(sums["infeed"].any())
-    if not has_infeed_ops:
+    if not infeed.any():
         # Without infeed ops, what the cores idled while the host waited for input is infeed.
         waited = _host_input(profile, cores.start.min(axis=0), length.max(axis=0))
         infeed = np.minimum(idle, waited[None, :])
@@ -212,7 +210,6 @@ def _steps(profile: Profile) -> TpuSteps | None:
         all_reduce_wait=(sums["all_reduce"] - reducing[None, :]).max(axis=0),
         send_recv=sums["send_recv"].max(axis=0),
         high_flop=_mean(sums["high_flop"]),
-        infeed_told=has_infeed_ops,
         barrier=float(sums["barrier"].sum()) / steps_ps,
         printing=float(sums["print"].sum()) / steps_ps,
     )

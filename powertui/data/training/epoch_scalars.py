@@ -37,7 +37,7 @@ _USUAL_RECORDS = settings.USUAL_STEPS
 
 
 def trained_epochs(
-    logs: Sequence[EventLog], strips: Sequence[ScalarStrip], rate: Rate, marks: Iterable[Mark] = ()
+    logs: Sequence[EventLog], strips: Sequence[ScalarStrip], rate: Rate, marks: Iterable[Mark]
 ) -> tuple[TrainedEpoch, ...]:
     """All of them, by number. `marks` are on Unix time."""
     program_logs = [log for log in logs if not log.is_marker]

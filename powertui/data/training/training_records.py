@@ -181,20 +181,6 @@ class TrainingRecords:
         )
         return tuple(places)
 
-    def islands_unread(self) -> tuple[PlacedSession, ...]:
-        """The same at no cost: neither scalars nor sessions are read.
-
-        So clocks are judged by the times in the entry alone.
-        """
-        first = self.entry.first_ns
-        last = self.entry.last_ns
-        span = (first, last) if first is not None and last is not None else None
-        return tuple(
-            session_places.judged(place, span)
-            for entry in self.entry.sessions
-            for place in self._places(entry)
-        )
-
     def _places(self, entry: RunEntry) -> tuple[PlacedSession, ...]:
         """Where one of its sessions is: each profile of it."""
         key = _session_key(entry)

@@ -382,7 +382,6 @@ def test_an_address_that_is_taken_twice_is_counted_once(tmp_path: Path) -> None:
     assert lives.counterpart.tolist() == [1, 2, 1, -1, -1]
     alive = [int(log.size[lives.alive(log, int(at))].sum()) for at in log.times]
     assert alive == [512, 256, 0, 0, 32]
-    assert lives.from_before(log, 0).tolist() == [3]
 
 
 def _log_of(folder: Path, args: list[dict[str, int]]) -> AllocatorLog:

@@ -167,7 +167,7 @@ def _chance(score: float, freedom: float, blocks: float) -> float:
     return min(1.0, stretches * math.erfc(normal / math.sqrt(2)))
 
 
-def ordinary(beyond: Floats, doubt: Floats, free: Bools, floor: float, tail: float = 0.0) -> Floats:
+def ordinary(beyond: Floats, doubt: Floats, free: Bools, floor: float, tail: float) -> Floats:
     """The readings that noise may be learned from.
 
     They are those of which enough is known, without the far ones, however many these are: bursts

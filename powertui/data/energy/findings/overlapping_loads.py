@@ -36,7 +36,7 @@ _MIN_READINGS = 2
 _MIN_SHOWN_SHARE = settings.MAJORITY_SHARE
 
 
-def find_loads(readings: SensorReadings, looks: int = 1) -> tuple[list[Box], Noise]:
+def find_loads(readings: SensorReadings, looks: int) -> tuple[list[Box], Noise]:
     """Stretches that noise does not explain, and the noise.
 
     `looks`: at so many recordings like this one.
@@ -141,7 +141,7 @@ class LoadsAbove(NamedTuple):
     noise: Noise
 
 
-def loads_above_level(readings: SensorReadings, looks: int = 1) -> LoadsAbove:
+def loads_above_level(readings: SensorReadings, looks: int) -> LoadsAbove:
     """The loads against this expectation, or against its low level where that fits as well."""
     boxes, noise = find_loads(readings, looks)
     lower = _lower(readings, boxes)

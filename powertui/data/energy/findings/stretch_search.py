@@ -72,19 +72,19 @@ class _Candidate(NamedTuple):
 
 
 def find_stretches(
-    readings: SensorReadings, *, least: float = 0.0, looks: int = 1, quiet: Bools | None = None
+    readings: SensorReadings, *, looks: int = 1, quiet: Bools | None = None
 ) -> tuple[list[Box], Noise]:
     """Stretches that noise does not explain, by their start, and what the noise is.
 
-    `least`: watts below which no stretch counts. `looks`: at so many recordings like this one.
-    `quiet`: the readings that noise may be learned from, where somebody knows.
+    `looks`: at so many recordings like this one. `quiet`: the readings that noise may be learned
+    from, where somebody knows.
     """
     judged = np.flatnonzero(readings.judged)
     usual_w = float(np.median(np.abs(readings.watts[judged]))) if len(judged) else 0.0
     floor = noise_floor(readings.quantum, usual_w)
     if len(judged) < MIN_READINGS:
         return [], noise_of(np.empty(0), floor)
-    search = _Search(readings=readings, rows=judged, floor=floor, least=least, looks=looks)
+    search = _Search(readings=readings, rows=judged, floor=floor, looks=looks)
     if quiet is not None:
         search.learn_from(quiet[judged])
     return search.run()
@@ -93,13 +93,10 @@ def find_stretches(
 class _Search:
     """The search in one recording: the largest stretch first, then the largest of the rest."""
 
-    def __init__(
-        self, readings: SensorReadings, rows: Int64s, floor: float, least: float, looks: int
-    ) -> None:
+    def __init__(self, readings: SensorReadings, rows: Int64s, floor: float, looks: int) -> None:
         self.readings = readings
         self.rows = rows
         self.floor = floor
-        self.least = least
         self.looks = looks
         self.usual_w = float(np.median(np.abs(readings.watts[rows])))
         self.beyond = readings.beyond()[rows]
@@ -154,14 +151,10 @@ class _Search:
             fitted.append(fit)
             if (~self.explained).sum() < MIN_READINGS:
                 break
-            if len(self._large(fitted)) == _MAX_STRETCHES:
+            if len(fitted) == _MAX_STRETCHES:
                 break
-        boxes = self._large(_fitted_again(self.readings, fitted))
+        boxes = [fit.box for fit in _fitted_again(self.readings, fitted)]
         return one_load(boxes), replace(noise, shortest=self.shortest, most=self.cut_off)
-
-    def _large(self, fitted: list[_FittedBox]) -> list[Box]:
-        """The boxes that are high enough to count."""
-        return [fit.box for fit in fitted if abs(fit.box.watts) >= self.least]
 
     def _fitted(self, candidate: _Candidate, foreign: Floats) -> _FittedBox | None:
         """The box behind a stretch, beside the foreign power that is known already."""
@@ -225,9 +218,8 @@ class _Search:
             mean = np.abs(_over(gained, length)) / total
             shared_error = ((_over(shared, length) / total) ** 2).sum(axis=0)
             unexplained = explained[length:] == explained[:-length]
-            usable = unexplained & (mean >= 0.5 * self.least)
             error = np.sqrt(noise.mean_error(length) ** 2 + shared_error)
-            score = np.where(usable, mean / error, 0.0)
+            score = np.where(unexplained, mean / error, 0.0)
             start = int(np.argmax(score))
             if score[start] > best:
                 best = float(score[start])
