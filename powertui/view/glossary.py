@@ -33,17 +33,8 @@ _POWER = PAGES
 TERMS: tuple[Term, ...] = (
     Term(
         "aligned",
-        "the place of the log is known to within its interval",
-        ("timeline", "alignment", "open"),
-    ),
-    Term(
-        "alignment",
-        "where a power log is put on the time axis of a run, and how well that is known",
-        ("timeline", "alignment", "open"),
-    ),
-    Term(
-        "ambiguous",
-        "the log fits at several places; joules are computed over all of them",
+        "of a power log: its place on the time axis is known to within its interval; ambiguous: it "
+        "fits at several places, and joules are computed over all of them",
         ("timeline", "alignment", "open"),
     ),
     Term("assumed", badges.MEANING[Badge.ASSUMED], _POWER),
@@ -70,12 +61,8 @@ TERMS: tuple[Term, ...] = (
     ),
     Term(
         "clock",
-        "what ties the profile's own time to the time of day, and how well",
-        ("timeline", "alignment"),
-    ),
-    Term(
-        "clock corrected",
-        "readings show that the log's clock is wrong, and by how much; its times were moved",
+        "what ties the profile's own time, or the log's, to the time of day, and how well; "
+        "corrected: readings show by how much the log's is wrong, and its times were moved",
         ("timeline", "alignment", "open"),
     ),
     Term(
@@ -90,13 +77,9 @@ TERMS: tuple[Term, ...] = (
     ),
     Term(
         "coverage",
-        "the share of a window for which readings exist",
-        ("overview", "timeline", "live", "tool"),
-    ),
-    Term(
-        "dispatch",
-        "the moment at which the host hands work to a device; the device may run it later",
-        ("timeline", "tool"),
+        "the share of a window for which readings exist; over a gap, a stretch without readings, "
+        "nothing is drawn",
+        ("overview", "timeline", "alignment", "live", "tool"),
     ),
     Term(
         "epoch",
@@ -106,7 +89,8 @@ TERMS: tuple[Term, ...] = (
     Term("estimated", badges.MEANING[Badge.ESTIMATED], _POWER),
     Term(
         "finding",
-        "a stretch that drew more or less power than the trace or other epochs explain",
+        "a stretch that drew more or less power than the trace or other epochs explain; a smaller "
+        "difference is too small or too unsure to be one",
         ("overview", "timeline", "symmetry"),
     ),
     Term(
@@ -120,11 +104,6 @@ TERMS: tuple[Term, ...] = (
         ("alignment", "tool"),
     ),
     Term(
-        "gap",
-        "a stretch without readings; nothing is drawn over it",
-        ("timeline", "alignment", "live"),
-    ),
-    Term(
         "interval", "the range that holds the true value in 95 of 100 cases, written as ±", _POWER
     ),
     Term(
@@ -134,7 +113,8 @@ TERMS: tuple[Term, ...] = (
     ),
     Term(
         "launch delay",
-        "the time from the call that launches a kernel to its start on the device",
+        "the time from the dispatch of a kernel, where the host hands it to a device, to its start "
+        "there",
         ("timeline", "tool"),
     ),
     Term(
@@ -144,12 +124,6 @@ TERMS: tuple[Term, ...] = (
     ),
     Term("mark", "a moment with a name in a recording", ("timeline", "live")),
     Term("measured", badges.MEANING[Badge.MEASURED], _POWER),
-    Term(
-        "median step",
-        "the one in the middle, by length, of the steps that are like it",
-        ("overview", "symmetry", "tool"),
-    ),
-    Term("not profiled", "a stretch of the training of which no profile was taken", ("timeline",)),
     Term("not resolved", badges.NOT_RESOLVED, _POWER),
     Term(
         "pause",
@@ -161,12 +135,11 @@ TERMS: tuple[Term, ...] = (
         "a point at which a person fixed the power log on the timeline",
         ("timeline", "alignment"),
     ),
-    Term("poll", "how often a sensor was asked", ("alignment", "live")),
     Term("reading", "one value of one channel, with its time", _POWER),
     Term("recording", "a power log that powertui wrote", ("timeline", "live", "open")),
     Term(
         "refresh",
-        "how often a sensor has a new value, however often it is asked",
+        "how often a sensor has a new value, however often it is asked (polled)",
         ("alignment", "live", "tool"),
     ),
     Term("relative log", "a power log with elapsed time and no time of day", ("alignment", "open")),
@@ -177,7 +150,8 @@ TERMS: tuple[Term, ...] = (
     ),
     Term(
         "run to run",
-        "of a comparison: an interval made of how much the runs of one side differ",
+        "of a comparison: an interval made of how much the runs of one side differ; within-run "
+        "only: made of the drift of one run a side, which says nothing of further runs",
         ("compare",),
     ),
     Term(
@@ -191,18 +165,9 @@ TERMS: tuple[Term, ...] = (
         ("overview", "timeline", "tool"),
     ),
     Term(
-        "session",
-        "one profile of a training that may have been profiled several times",
-        ("timeline", "open"),
-    ),
-    Term(
-        "smaller difference",
-        "a difference in power that is too small or too unsure to be a finding",
-        ("symmetry",),
-    ),
-    Term(
         "step",
-        "one batch of the training, from its mark to the next",
+        "one batch of the training, from its mark to the next; the median step is the one in the "
+        "middle, by length, of those like it",
         ("overview", "timeline", "symmetry", "tool"),
     ),
     Term(
@@ -215,7 +180,8 @@ TERMS: tuple[Term, ...] = (
     ),
     Term(
         "training",
-        "all that one program did: its sessions, scalars and power on one axis",
+        "all that one program did, on one axis: scalars, power and its sessions, one for each time "
+        "that it was profiled; in between it is not profiled",
         ("timeline", "open"),
     ),
     Term(
@@ -226,11 +192,6 @@ TERMS: tuple[Term, ...] = (
     Term(
         "within noise",
         "of a comparison: no difference shows, and one of 5 % would have shown",
-        ("compare",),
-    ),
-    Term(
-        "within-run only",
-        "of a comparison: one run a side, held against its own drift; says nothing of further runs",
         ("compare",),
     ),
     Term(
