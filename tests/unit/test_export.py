@@ -468,6 +468,47 @@ def test_standard_output_gets_the_bytes(run, power, monkeypatch) -> None:
     assert caught.getvalue().startswith(b"unix_s,")
 
 
+def test_the_energy_of_all_channels_that_count_comes_first(run, power, tmp_path) -> None:
+    """Of one channel that counts it takes the place of the channel's own; of several it is above
+    theirs.
+    """
+    total = replace(integrate.energy(power, 0, round(5e12)), joules=1234.5, lo=1200.0, hi=1300.0)
+    answer = wrote(run, power, tmp_path / "one.csv", "samples", 0, 5, total=total)
+    assert " The window: 1234.5 J (95 % 1200 to 1300 J), measured." in answer
+    about = json.loads((tmp_path / "one.csv.about.json").read_bytes())
+    assert [(row["channel"], row["joules"]) for row in about["energy"]] == [("nvml-1s", 1234.5)]
+    export.write(
+        run,
+        0,
+        0,
+        round(5e12),
+        what="steps",
+        path=str(tmp_path / "two.csv"),
+        power=(power, power),
+        total=total,
+    )
+    about = json.loads((tmp_path / "two.csv.about.json").read_bytes())
+    names = [row["channel"] for row in about["energy"]]
+    assert names == ["all counted channels", "nvml-1s", "nvml-1s (2)"]
+    assert about["energy"][0]["joules"] == 1234.5
+
+
+def test_the_answer_names_the_energy_where_the_rows_are_of_the_whole_window(
+    run, power, tmp_path
+) -> None:
+    for what, has_energy in (("samples", True), ("steps", True), ("ops", False), ("events", False)):
+        path = tmp_path / f"{what}.csv"
+        answer = wrote(run, power, path, what, 0, 5)
+        assert (" The window: " in answer) is has_energy, what
+        assert answer.endswith(f" Based on: {path}.about.json.")
+        facts = json.loads(Path(f"{path}.about.json").read_bytes())["about"]
+        assert facts[4] == ["content", what]
+    commented = wrote(run, power, tmp_path / "c.csv", "steps", 0, 5, comments=True)
+    assert "Based on" not in commented
+    assert not (tmp_path / "c.csv.about.json").exists()
+    assert b"# content: steps\r\n" in (tmp_path / "c.csv").read_bytes()
+
+
 def test_what_cannot_be_exported_is_said(run, power, tmp_path) -> None:
     for options, words in (
         ({"what": "samples", "power": ()}, "no samples"),
@@ -480,6 +521,8 @@ def test_what_cannot_be_exported_is_said(run, power, tmp_path) -> None:
         lo, hi = (int(options.get(k, d) * 1e12) for k, d in (("lo", 0), ("hi", 5)))
         with pytest.raises(UsageError, match=words):
             export.write(run, 0, lo, hi, what=options["what"], path=path, power=options["power"])
+    with pytest.raises(UsageError, match="There is no profile to export from"):
+        export.write(run, 1, 0, 5, what="ops", path=str(tmp_path / "x.csv"))
     assert not list(tmp_path.iterdir())
 
 

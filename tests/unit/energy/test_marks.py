@@ -175,7 +175,10 @@ def test_energy_tells_of_windows_beside_a_profile(
     assert first["joules"] == pytest.approx(16 * 200.5, rel=0.002)
     assert first["lo"] < first["joules"] < first["hi"]
     assert [mark["name"] for mark in run["marks"]] == ["checkpoint"]
-    assert "Windows of the recording" in told(capfd, "energy", str(folder))
+    below = told(capfd, "energy", str(folder)).partition("Windows of the recording")[2]
+    lines = [line.split() for line in below.splitlines() if line.split()[:1] == ["epoch"]]
+    assert [line[:4] for line in lines] == [["epoch", "0", "16", "s"], ["epoch", "1", "16", "s"]]
+    assert "more (--json lists them)" not in below
 
 
 def test_energy_tells_of_windows_of_a_log_alone(
@@ -188,6 +191,16 @@ def test_energy_tells_of_windows_of_a_log_alone(
     text = told(capfd, "energy", str(path))
     assert "epoch 1" in text
     assert "16 s" in text
+
+
+def test_a_page_lists_fifty_windows_and_says_how_many_more_there_are(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    windows = [(f"window {number}", number + 1.0, number + 1.5) for number in range(52)]
+    text = told(capfd, "energy", str(recording(tmp_path / "power.csv", [*windows])))
+    shown = [line.split()[1] for line in text.splitlines() if line.split()[:1] == ["window"]]
+    assert shown == [str(number) for number in range(50)]
+    assert "… and 2 more (--json lists them)" in text
 
 
 def test_report_tells_of_windows(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
