@@ -175,7 +175,7 @@ def page_of(tool: str) -> str:
 
 def page_named(words: str) -> ScreenSpec:
     """The page that is named by its key, its title or the beginning of it, or the page of the tool
-    of this name or title.
+    of this name or title or the beginning of its name.
 
     Raises `UsageError` with the pages that there are.
     """
@@ -183,14 +183,14 @@ def page_named(words: str) -> ScreenSpec:
     for entry in SCREENS:
         if entry.key and wanted and (wanted == entry.key or entry.title.lower().startswith(wanted)):
             return entry
-    from powertui.data.tools.registry import TOOLS  # only for what is no page of its own
+    from powertui.data.tools.registry import named_tool  # only for what is no page of its own
 
-    for tool in TOOLS:
-        if wanted in (tool.name.lower(), tool.title.lower()):
-            own = page_of(tool.name)
-            if own != "tool":
-                return spec(own)
-            return replace(spec("tool"), title=tool.title, tool=tool.name)
+    tool = named_tool(words)
+    if tool is not None:
+        own = page_of(tool.name)
+        if own != "tool":
+            return spec(own)
+        return replace(spec("tool"), title=tool.title, tool=tool.name)
     pages = ", ".join(f"{entry.key} {entry.title}" for entry in SCREENS if entry.key)
     raise UsageError(
         f"There is no page {words[:80]!r}.", hint=f"Pages: {pages}; or a tool: memory_profile."

@@ -63,7 +63,7 @@ def test_the_page_of_a_tool_is_drawn_by_its_name(tmp_path: Path, name: str) -> N
     assert "Event sets" in text_of(picture)
     assert page_named("op_stats").name == "ops", "a tool with a page of its own"
     with pytest.raises(UsageError) as refused:
-        page_named("memory_profil")
+        page_named("memory_x")
     assert "or a tool" in refused.value.hint
 
 

@@ -395,16 +395,37 @@ _ONCE = {
 }
 
 
-def get(name: str) -> Tool:
-    """The tool of this name. Raises `UsageError` with the names that there are."""
+def named_tool(words: str) -> Tool | None:
+    """The tool of this name or title, or the only one whose name begins so; None for no other."""
+    wanted = _as_name(words)
+    wanted = _ONCE.get(wanted, wanted)
     for tool in TOOLS:
-        if tool.name == _ONCE.get(name, name):
+        if wanted in (tool.name, _as_name(tool.title)):
             return tool
+    begun = _begun_by(wanted)
+    return begun[0] if len(begun) == 1 else None
+
+
+def _as_name(words: str) -> str:
+    return words.strip().lower().replace(" ", "_")
+
+
+def _begun_by(wanted: str) -> list[Tool]:
+    return [tool for tool in TOOLS if wanted and tool.name.startswith(wanted)]
+
+
+def get(name: str) -> Tool:
+    """The tool of this name (`named_tool`). Raises `UsageError` with the names that there are."""
+    tool = named_tool(name)
+    if tool is not None:
+        return tool
     import difflib  # only for an unknown name
 
-    near = difflib.get_close_matches(name, [tool.name for tool in TOOLS], 1)
+    wanted = _as_name(name)
+    near = [tool.name for tool in _begun_by(wanted)]
+    near = near or difflib.get_close_matches(wanted, [tool.name for tool in TOOLS], 1)
     if near:
-        hint = f"Did you mean {near[0]}?"
+        hint = f"Did you mean {' or '.join(near)}?"
     else:
         hint = f"There are: {', '.join(tool.name for tool in TOOLS)}."
     raise UsageError(f"There is no tool {plain(name, 40)!r}.", hint=hint)

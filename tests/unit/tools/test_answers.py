@@ -22,6 +22,7 @@ from powertui.data.opened import Opened
 from powertui.data.table import Result
 from powertui.data.tools import registry
 from powertui.data.tools.registry import Question
+from powertui.errors import UsageError
 from powertui.report.writers import WRITERS, as_json, write
 from tests.answers import told
 
@@ -199,3 +200,35 @@ def test_hosts_and_runs_stand_in_front_once(capsys: pytest.CaptureFixture[str], 
     assert rows[0][:2] == ["run", "host"]
     assert rows[0].count("host") == 1
     assert len({row[0] for row in rows[1:]}) > 1
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("roofline", "roofline_model"),
+        ("Roofline", "roofline_model"),
+        ("memory", "memory_profile"),  # a title comes before the beginning of a name
+        ("GPU kernels", "kernel_stats"),
+        ("graph", "graph_viewer"),
+        ("pod_viewer", "hosts"),
+        ("Input Pipeline", "input_pipeline_analyzer"),
+    ],
+)
+def test_a_tool_is_found_by_its_title_or_the_beginning_of_its_name(words: str, name: str) -> None:
+    assert registry.get(words).name == name
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ("kernel", "Did you mean kernel_stats or kernel_summary?"),
+        ("roofline_modle", "Did you mean roofline_model?"),
+        ("", "There are: overview_page, "),
+    ],
+)
+def test_a_name_of_no_tool_or_of_several_gets_those_that_may_be_meant(
+    words: str, hint: str
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        registry.get(words)
+    assert str(refused.value.hint).startswith(hint)
