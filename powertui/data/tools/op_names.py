@@ -24,6 +24,8 @@ _NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_./>\\-]*")
 _NAME_TF2 = re.compile(
     r"[A-Za-z0-9.][A-Za-z0-9_./\\]*"
 )  # up to TensorFlow 2.1x: layout optimisers' names with a - were unknown
+# Functions of TensorFlow that XLA compiles: "__inference_train_12:__inference_train_12".
+_FUNCTION = re.compile(r"_[A-Za-z0-9_./>\\-]*")
 _TYPE = re.compile(r"[A-Z_][a-zA-Z0-9_]*")
 _JAX_TYPE = re.compile(r"[a-z_][a-z0-9_]*(?:\[.*\])?", re.DOTALL)
 _COPY = re.compile(r"MEMCPY(?:HToD|DToH|DToD|HToH)", re.IGNORECASE)
@@ -53,16 +55,28 @@ def parsed(full: str, compat: Compat = "corrected") -> OpName:
     if name == "Iterator":
         return OpName(full, _DATASET, "dataset")
     pattern = _NAME_TF2 if compat == "tf2" else _NAME
-    if not pattern.fullmatch(name):
-        return unknown
-    if _TYPE.fullmatch(op_type):
+    is_name = pattern.fullmatch(name) is not None
+    if is_name and _TYPE.fullmatch(op_type):
         return OpName(name, op_type, "tf")
+    if not is_name and not _may_be_function(name, compat):
+        return unknown
     if _JAX_TYPE.fullmatch(op_type):
         return OpName(name, op_type.partition("[")[0], "jax")
     if not op_type:
         # "dense/MatMul_1:": the type is the end of the path, without an instance's number.
-        return OpName(name, _TAIL.sub("", name.rpartition("/")[2]), "tf")
+        derived = _TAIL.sub("", name.rpartition("/")[2])
+        if is_name or _TYPE.fullmatch(derived) or _JAX_TYPE.fullmatch(derived):
+            return OpName(name, derived, "tf")
     return unknown
+
+
+def _may_be_function(name: str, compat: Compat) -> bool:
+    """Whether what is no name of an op may have a type of JAX's form all the same; to the converter
+    of 2026 every text may.
+    """
+    if compat == "xprof":
+        return True
+    return compat == "corrected" and _FUNCTION.fullmatch(name) is not None
 
 
 _INSTANCE = re.compile(r"(?:\.\d+)+$")

@@ -20,6 +20,12 @@ from powertui.data.tools.op_names import OpName
             OpName("jit_f/dot_general", "dot_general", "jax"),
         ),
         ("scope/MatMul_12:", OpName("scope/MatMul_12", "MatMul", "tf")),
+        (
+            "__inference_f_12:__inference_f_12",
+            OpName("__inference_f_12", "__inference_f_12", "jax"),
+        ),
+        ("_u/dense/MatMul_1:", OpName("_u/dense/MatMul_1", "MatMul", "tf")),
+        ("k=v:relu", OpName("k=v:relu", "Unknown", "")),
         ("MEMCPYHToD", OpName("MEMCPYHToD", "MemcpyHToD", "copy")),
         ("memcpydtoh 4 bytes", OpName("memcpydtoh 4 bytes", "MemcpyDToH", "copy")),
         ("MemcpyH2D", OpName("MemcpyH2D", "Unknown", "")),  # the call of CUDA's own, and no op
@@ -44,6 +50,25 @@ def test_names(full: str, op: OpName) -> None:
 )
 def test_versions_differ_in_names_with_a_minus(compat: Compat, op: OpName) -> None:
     assert op_names.parsed("pool-0-TransposeNHWCToNCHW-LayoutOptimizer:Transpose", compat) == op
+
+
+@pytest.mark.parametrize(
+    ("full", "op"),
+    [  # what xprof 2.24.2 answered about events of these names
+        ("__x:__x", OpName("__x", "__x", "jax")),
+        ("<eval>:foo", OpName("<eval>", "foo", "jax")),
+        ("k=v:relu", OpName("k=v", "relu", "jax")),
+        (":relu", OpName("", "relu", "jax")),
+        ("_m:foo[x=1]", OpName("_m", "foo", "jax")),
+        ("__inference_f_3:", OpName("__inference_f_3", "__inference_f", "tf")),
+        ("_f:Foo", OpName("_f:Foo", "", "")),
+        ("a b:", OpName("a b:", "", "")),
+        ("a:b c", OpName("a:b c", "", "")),
+        (":Foo", OpName(":Foo", "", "")),
+    ],
+)
+def test_the_converter_takes_any_name_with_a_type_of_jax_for_an_op(full: str, op: OpName) -> None:
+    assert op_names.parsed(full, "xprof") == op
 
 
 def test_a_name_is_told_once_whatever_its_types() -> None:
