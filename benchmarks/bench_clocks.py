@@ -13,8 +13,8 @@ _COUNT = 40
 
 
 def main() -> None:
-    """Print the table."""
-    clock_answers.answers(_FIRST_SEED, _COUNT).print()
+    """Print the tables."""
+    clock_answers.print_tables(_FIRST_SEED, _COUNT)
 
 
 if __name__ == "__main__":

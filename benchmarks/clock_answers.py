@@ -12,22 +12,28 @@ import tempfile
 from collections import Counter, defaultdict
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks.harness import Table
 from benchmarks.power_world import (
     SENSORS,
+    Course,
     Taken,
+    course_levels,
     make_whole,
     record,
+    shift_bound,
     write_log,
     write_whole,
 )
+from benchmarks.power_world.shift_bound import errors_by_records, errors_of_shift
 from powertui.data import logdir
 from powertui.data.asked import ReadOptions
 from powertui.data.energy.log_alignment import Alignment
 from powertui.data.training.training import Training
 
-OFF_S = (0.0, 0.1, 0.5, -0.5, 2.0, -2.0, 15.0, -15.0, 30.0, -30.0)
+NOTICED = ("clock corrected", "ambiguous", "none")
+OFF_S = (0.0, 0.1, 0.5, -0.5, 2.0, -2.0, 15.0, -15.0, 30.0, -30.0, 3600.0)
 DRIFT, RELATIVE = "50 ppm", "relative"
 _PPM = 50e-6
 _SLACK_S = 0.02  # a drifting clock is right in the middle of its log only
@@ -55,41 +61,155 @@ def judge(
     return found, zero + found.lo_s, zero + found.hi_s
 
 
-def run(first: int, count: int) -> dict[tuple[str, str], Counter[str]]:
-    """What came of all of them, by scalars and clock."""
-    cells: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+class Case(NamedTuple):
+    """One log with one clock: what was answered, and what could be known."""
+
+    seed: int
+    scalars: str
+    sensor: str
+    off: float | str
+    status: str
+    lo_s: float  # of what is claimed, around the truth
+    hi_s: float
+    is_sure_and_wrong: bool
+    errors_by_truth: float  # how many of its own errors the log is off
+    errors_by_records: float
+
+    @property
+    def is_noticed(self) -> bool:
+        return self.status in NOTICED
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether log and records show that the clock is wrong."""
+        return self.off != 0.0 and self.errors_by_records >= shift_bound.ASKED_ERRORS
+
+
+def run(first: int, count: int) -> list[Case]:
+    """What came of all of them."""
+    cases: list[Case] = []
     names = list(SENSORS)
     for seed in range(first, first + count):
         for batches in (True, False):
             course = make_whole(seed, batches=batches, burst=seed % 3 != 2)
-            taken = record(course.world, SENSORS[names[seed % len(names)]], seed)
+            sensor = names[seed % len(names)]
+            taken = record(course.world, SENSORS[sensor], seed)
+            by_truth, by_records = _errors(course, taken)
             with tempfile.TemporaryDirectory() as folder:
                 logs = write_whole(course, Path(folder))
                 for off in (*OFF_S, DRIFT, RELATIVE):
                     found, lo, hi = judge(logs, taken, off, Path(folder))
-                    cell = cells["batches" if batches else "epochs", str(off)]
-                    cell[found.status] += 1
                     holds = lo <= _SLACK_S and hi >= -taken.delay_s - _SLACK_S
-                    cell["sure and wrong"] += found.is_sure and not holds
-    return dict(cells)
+                    case = Case(
+                        seed=seed,
+                        scalars="batches" if batches else "epochs",
+                        sensor=sensor,
+                        off=off,
+                        status=found.status,
+                        lo_s=lo,
+                        hi_s=hi,
+                        is_sure_and_wrong=found.is_sure and not holds,
+                        errors_by_truth=by_truth.get(off, 0.0),
+                        errors_by_records=by_records.get(off, 0.0),
+                    )
+                    cases.append(case)
+    return cases
 
 
-def answers(first: int, count: int) -> Table:
-    """How many of so many trainings got which answer, by scalars and by what the clock is off."""
+def _errors(course: Course, taken: Taken) -> tuple[dict[object, float], dict[object, float]]:
+    """How many of its own errors a log is off by each clock: by the truth, and by its records."""
+    measured = taken.measured
+    assert measured is not None
+    template = course_levels(course)
+    watts = measured.watts / taken.gain
+    readings = shift_bound.readings(
+        template, measured.lo_s, measured.hi_s, watts, taken.model.quantum
+    )
+    late_s = taken.model.poll_s + taken.model.delay * taken.model.refresh_s
+    by_truth: dict[object, float] = {}
+    by_records: dict[object, float] = {}
+    for off in OFF_S:
+        by_truth[off] = errors_of_shift(template, readings, off)
+        by_records[off] = errors_by_records(template, readings, off, late_s)
+    return by_truth, by_records
+
+
+def answers(cases: list[Case]) -> Table:
+    """How many trainings got which answer, by scalars and by what the clock is off."""
     shown = ("aligned", "clock corrected", "ambiguous", "cannot tell", "none", "sure and wrong")
-    table = Table(f"{count} trainings with wrong clocks", ("scalars", "clock off by", *shown))
-    for key, cell in run(first, count).items():
+    table = Table("trainings with wrong clocks", ("scalars", "clock off by", *shown))
+    cells: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for case in cases:
+        cell = cells[case.scalars, str(case.off)]
+        cell[case.status] += 1
+        cell["sure and wrong"] += case.is_sure_and_wrong
+    for key, cell in cells.items():
         table.row(*key, *(cell[name] for name in shown))
     return table
 
 
+def noticed(cases: list[Case]) -> Table:
+    """Wrong clocks that a matched filter with known levels tells, and how many of them are noticed.
+
+    `by its records` knows no edge better than the records of the training show it.
+    """
+    columns = ("clock off by", "by the truth", "noticed", "by its records", "noticed", "missed")
+    table = Table(f"off by more than {shift_bound.ASKED_ERRORS:g} of the signal's errors", columns)
+    wrong = [case for case in cases if isinstance(case.off, float) and case.off != 0.0]
+    for off_s in sorted({abs(case.off) for case in wrong if isinstance(case.off, float)}):
+        _row_of_noticed(table, f"{off_s:g} s", [case for case in wrong if _is_off(case, off_s)])
+    _row_of_noticed(table, "all", wrong)
+    return table
+
+
+def missed_ones(cases: list[Case]) -> Table:
+    """Each clock that log and records show to be wrong and that is not noticed."""
+    columns = ("seed", "scalars", "sensor", "off by", "errors", "answer", "from", "to")
+    table = Table("missed", columns)
+    for case in cases:
+        if case.is_asked and not case.is_noticed:
+            errors = f"{case.errors_by_records:.1f}"
+            claim = (f"{case.lo_s:.2f}", f"{case.hi_s:.2f}")
+            table.row(case.seed, case.scalars, case.sensor, case.off, errors, case.status, *claim)
+    return table
+
+
+def _is_off(case: Case, off_s: float) -> bool:
+    return isinstance(case.off, float) and abs(case.off) == off_s
+
+
+def _row_of_noticed(table: Table, name: str, cases: list[Case]) -> None:
+    by_truth = [case for case in cases if case.errors_by_truth >= shift_bound.ASKED_ERRORS]
+    by_records = [case for case in cases if case.is_asked]
+    missed = Counter(case.sensor for case in by_records if not case.is_noticed)
+    table.row(
+        name,
+        len(by_truth),
+        sum(case.is_noticed for case in by_truth),
+        len(by_records),
+        sum(case.is_noticed for case in by_records),
+        ", ".join(f"{count} of {sensor}" for sensor, count in missed.most_common()),
+    )
+
+
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.clock_answers", description=__doc__)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=8)
+    parser.add_argument("--missed", action="store_true", help="list the missed clocks one by one")
     args = parser.parse_args()
-    answers(args.first, args.count).print()
+    cases = print_tables(args.first, args.count)
+    if args.missed:
+        missed_ones(cases).print()
+
+
+def print_tables(first: int, count: int) -> list[Case]:
+    """The tables of so many trainings; the answer is what they are made of."""
+    cases = run(first, count)
+    answers(cases).print()
+    noticed(cases).print()
+    return cases
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from benchmarks.power_world.files import write, write_log
 from benchmarks.power_world.plan import Burst, Plan, plan
 from benchmarks.power_world.sensors import FORGETFUL, SENSORS, Fault, Model, Taken, record
 from benchmarks.power_world.training import World, make
-from benchmarks.power_world.whole import Course, make_whole, write_whole
+from benchmarks.power_world.whole import Course, course_levels, make_whole, write_whole
 
 __all__ = [
     "FORGETFUL",
@@ -29,6 +29,7 @@ __all__ = [
     "Plan",
     "Taken",
     "World",
+    "course_levels",
     "make",
     "make_whole",
     "plan",

@@ -8,7 +8,7 @@ and error.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -107,6 +107,14 @@ class Fault:
     cut: float | None = None  # … and ends here
 
 
+class Measured(NamedTuple):
+    """What a sensor measured, each once: from, to (s on the profile's clock), W by its scale."""
+
+    lo_s: Floats
+    hi_s: Floats
+    watts: Floats
+
+
 @dataclass(frozen=True, eq=False)
 class Taken:
     """Rows of a log: the logger's Unix times, and what it was told."""
@@ -118,6 +126,7 @@ class Taken:
     offset_s: float  # where on the profile's clock a log that counts from its first row begins
     # from the end of what was measured to its publication: no log can tell it from the offset
     delay_s: float = 0.0
+    measured: Measured | None = None
 
 
 def record(world: World, model: Model, seed: int, fault: Fault | None = None) -> Taken:
@@ -127,11 +136,12 @@ def record(world: World, model: Model, seed: int, fault: Fault | None = None) ->
     gain = 1 + float(rng.uniform(-model.gain, model.gain))
     polls = _polls(world, model, rng, fault)
     delay = 0.0 if model.counter else float(rng.uniform(0, model.delay)) * model.refresh_s
-    values = (
-        _counted(world, model, rng, polls, gain)
-        if model.counter
-        else _published(world, model, rng, polls, gain, delay)
-    )
+    if model.counter:
+        values = _counted(world, model, rng, polls, gain)
+        joules = np.diff(values) % model.wrap_j if model.wrap_j else np.diff(values)
+        measured = Measured(polls[:-1], polls[1:], joules / np.diff(polls))
+    else:
+        values, measured = _published(world, model, rng, polls, gain, delay)
     if fault.repeated:
         again = rng.random(len(polls)) < fault.repeated
         again[0] = False
@@ -142,7 +152,7 @@ def record(world: World, model: Model, seed: int, fault: Fault | None = None) ->
     stamps = polls + world.plan.unix_s
     if fault.clock_step is not None:
         stamps = stamps + np.where(polls >= fault.clock_step[0], fault.clock_step[1], 0.0)
-    return Taken(model, stamps, values, gain, float(polls[0]), delay)
+    return Taken(model, stamps, values, gain, float(polls[0]), delay, measured)
 
 
 def _polls(
@@ -173,7 +183,8 @@ def _polls(
 
 def _published(
     world: World, model: Model, rng: np.random.Generator, polls: Floats, gain: float, delay: float
-) -> Floats:
+) -> tuple[Floats, Measured]:
+    """What each poll is told, and what the sensor measured of that."""
     period = model.refresh_s * (1 + float(rng.uniform(-0.004, 0.004)))
     count = int((world.end - world.begin - model.window_s) / period)
     done = world.begin + model.window_s + float(rng.uniform(0, period)) + np.arange(count) * period
@@ -189,8 +200,11 @@ def _published(
     said = gain * said + model.noise_w * rng.standard_normal(count)
     if model.quantum:
         said = np.round(said / model.quantum) * model.quantum
-    last = np.searchsorted(done + delay, polls, side="right") - 1
-    return np.asarray(said[np.maximum(last, 0)])
+    last = np.maximum(np.searchsorted(done + delay, polls, side="right") - 1, 0)
+    published = np.unique(last)
+    at = done[published]
+    measured = Measured(at - model.window_s, at, np.asarray(said[published]))
+    return np.asarray(said[last]), measured
 
 
 def _remembered(world: World, forget_s: float, at: Floats) -> Floats:

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.power_world.plan import Burst, Plan
+from benchmarks.power_world.shift_bound import Levels, levels
 from benchmarks.power_world.training import TICK, Floats, World
 from tests.synthetic.tfevents import write_scalars
 
@@ -29,6 +30,8 @@ class Course:
     per_epoch: int
     every: int  # steps from one record to the next; 0: epoch scalars alone
     validated: tuple[tuple[float, float], ...]
+    base_w: float = 0.0  # of the idle machine
+    loads: tuple[tuple[float, float, float], ...] = ()  # from, to, W above it: one after the other
 
 
 def make_whole(
@@ -114,7 +117,38 @@ def make_whole(
     world = World(
         plan, (), (), tuple(bounds), (0.0, end), (0.0, end), bursts, (), -lead, watts, foreign
     )
-    return Course(world, np.array(done), per_epoch, every, tuple(validated))
+    return Course(
+        world=world,
+        done=np.array(done),
+        per_epoch=per_epoch,
+        every=every,
+        validated=tuple(validated),
+        base_w=base,
+        loads=tuple(loads),
+    )
+
+
+def course_levels(course: Course) -> Levels:
+    """What its machine draws, and what its records leave open of that."""
+    edge_s = [course.loads[0][0]]
+    watts = [course.base_w]
+    for _, end, amount in course.loads:
+        edge_s.append(end)
+        watts.append(course.base_w + amount)
+    record_s = [end for _, end in course.world.epochs]
+    record_s += [end for _, end in course.validated]
+    usual_interval_s = course.world.epochs[0][1]
+    if course.every:
+        at = course.done[course.every - 1 :: course.every]
+        record_s += at.tolist()
+        usual_interval_s = float(np.median(np.diff(at)))
+    return levels(
+        np.array(edge_s),
+        np.array([*watts, course.base_w]),
+        np.array(record_s),
+        begun_s=course.world.trained[0],
+        usual_interval_s=usual_interval_s,
+    )
 
 
 def write_whole(course: Course, folder: Path) -> Path:
