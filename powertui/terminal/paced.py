@@ -194,7 +194,7 @@ class PacedApp(App[ReturnType], Generic[ReturnType]):
         if not isinstance(driver, TerminalDriver) or self._exit or not self.painter.dirty:
             return
         now = time.monotonic()
-        wait = self.gate.opens_at(now) - now
+        wait = self.gate.opens_at() - now
         if wait > 0:
             if (
                 self._frame_timer is None

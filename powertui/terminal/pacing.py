@@ -95,10 +95,8 @@ class PaintGate:
         answering = self.acknowledged or self._outstanding <= 1
         return 1.0 / (min(self.fps, self.quality.fps) if answering else min(self.fps, BLIND_FPS))
 
-    def opens_at(self, now: float) -> float:
-        """The earliest moment at which a frame may leave, as far as is known now (`now` or before:
-        at once).
-        """
+    def opens_at(self) -> float:
+        """The earliest moment at which a frame may leave, as far as is known now."""
         earliest = max(self._last_frame + self.interval, self._held_until)
         if self._sent_at is None:
             return earliest
@@ -114,7 +112,7 @@ class PaintGate:
 
     def is_open(self, now: float) -> bool:
         """Whether a frame may leave now."""
-        return now >= self.opens_at(now)
+        return now >= self.opens_at()
 
     @property
     def slice_bytes(self) -> int:

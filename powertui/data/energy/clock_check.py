@@ -101,17 +101,26 @@ class ClockOffset(NamedTuple):
 
     def prior(self, offsets: Floats) -> Floats:
         """The density (1/s) of each offset beforehand."""
-        width = self.hi_s - self.lo_s
-        outside = np.maximum(self.lo_s - offsets, offsets - self.hi_s)
-        beside = np.maximum(outside, 0.0)
-        near_s = self.kind.prompt_s / 3  # 95 % of an exponential is within three of its means
-        near = np.exp(-beside / near_s) / (2 * near_s + width)
-        late = np.exp(-0.5 * (beside / LATE_S) ** 2) / (ROOT_2PI * LATE_S + width)
-        far_s = _RULES.wrong_by_s
-        far = np.exp(-beside / far_s) / (2 * far_s + width)
-        right, late_share = self.kind.right_share, self.kind.late_share
-        near_or_late = (1 - late_share) * near + late_share * late
-        return np.asarray(right * near_or_late + (1 - right) * far)
+        outside_s = np.maximum(self.lo_s - offsets, offsets - self.hi_s)
+        beside_s = np.maximum(outside_s, 0.0)
+        # 95 % of an exponential is within three of its means.
+        prompt = self._exponential(beside_s, self.kind.prompt_s / 3)
+        late = self._normal(beside_s, LATE_S)
+        wrong = self._exponential(beside_s, _RULES.wrong_by_s)
+        late_share = self.kind.late_share
+        right = (1 - late_share) * prompt + late_share * late
+        right_share = self.kind.right_share
+        return np.asarray(right_share * right + (1 - right_share) * wrong)
+
+    def _exponential(self, beside_s: Floats, mean_s: float) -> Floats:
+        """A density that is level within the clock's interval and falls off on either side."""
+        area_s = 2 * mean_s + (self.hi_s - self.lo_s)
+        return np.asarray(np.exp(-beside_s / mean_s) / area_s)
+
+    def _normal(self, beside_s: Floats, sigma_s: float) -> Floats:
+        """The same that falls off as a normal distribution does."""
+        area_s = ROOT_2PI * sigma_s + (self.hi_s - self.lo_s)
+        return np.asarray(np.exp(-0.5 * (beside_s / sigma_s) ** 2) / area_s)
 
 
 class Verdict(NamedTuple):

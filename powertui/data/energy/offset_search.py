@@ -160,11 +160,7 @@ class OffsetSearch(OffsetCosts):
         cost, _ = self.costs(offsets, thinned, exact=False)
         centres = coarse_search.separated(offsets, cost, near, MAX_BASINS)
         if self._has_aliases(near):
-            assert self.step_s is not None
-            aliases = centres[0] + self.step_s * np.array([-2.0, -1.0, 1.0, 2.0])
-            distance = np.abs(centres[:, None] - aliases).min(axis=0)
-            is_new = distance > _MIN_ALIAS_WINDOWS * near
-            centres = np.concatenate([centres, aliases[is_new]])
+            centres = self._with_steps_beside(centres, near)
         self.set_scale(centres[:1], self.data)
         aliases = self._aliases(float(centres[0]), near, bounds)
         centres = np.concatenate([centres, aliases])
@@ -172,6 +168,14 @@ class OffsetSearch(OffsetCosts):
         ranked = np.argsort(cost, kind="stable")[:_MAX_CENTERS]
         likely = cost[ranked] - cost.min() < 2 * NEGLIGIBLE_COST * self.like.alike
         return bounds.clip(centres[ranked[likely]])  # grids reach beyond
+
+    def _with_steps_beside(self, centres: Floats, near: float) -> Floats:
+        """The offsets, with those that are one and two steps away from the very best."""
+        assert self.step_s is not None
+        aliases = centres[0] + self.step_s * np.array([-2.0, -1.0, 1.0, 2.0])
+        distance = np.abs(centres[:, None] - aliases).min(axis=0)
+        is_new = distance > _MIN_ALIAS_WINDOWS * near
+        return np.concatenate([centres, aliases[is_new]])
 
     def _with_grid(
         self, choices: OffsetChoices, step: float, grid: _Grid, bounds: OffsetRange

@@ -137,13 +137,15 @@ def _families(window: Window, run: str) -> Iterator[tuple[_Family, Sequence[_Ser
     about = {"run": run, "host": window.trace.host}
     power = placed_channels(window)
     names = _told_apart(channel_names(power))
-    readings = [ChannelReadings.in_window(channel, window.lo, window.hi) for channel in power]
-    labels = [
-        _power_labels(about, name, channel) for name, channel in zip(names, power, strict=True)
-    ]
-    pairs = list(zip(labels, readings, strict=True))
-    yield _WATTS, [_watts(label, channel, window.hi) for label, channel in pairs]
-    yield _JOULES, [_joules(label, channel, window) for label, channel in pairs]
+    watts: list[_Series] = []
+    joules: list[_Series] = []
+    for name, channel in zip(names, power, strict=True):
+        labels = _power_labels(about, name, channel)
+        readings = ChannelReadings.in_window(channel, window.lo, window.hi)
+        watts.append(_watts(labels, readings, window.hi))
+        joules.append(_joules(labels, readings, window))
+    yield _WATTS, watts
+    yield _JOULES, joules
     numbers, seconds = _steps(about, window)
     yield _STEP, [numbers]
     yield _STEP_SECONDS, [seconds]

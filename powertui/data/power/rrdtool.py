@@ -74,12 +74,17 @@ def _of_fetch(text: str) -> tuple[list[str], Iterator[Sequence[str]]]:
 
 def _of_xml(text: str) -> tuple[list[str], Iterator[Sequence[str]]]:
     names = [html.unescape(name).strip() for name in re.findall(_XML_NAME, text)]
-    rows: list[tuple[str, list[str]]] = []
-    for time, cells in re.findall(_XML_ROW, text):
-        rows.append((time.strip(), re.findall(_XML_CELL, cells)))
-    figures = {name: int(value) for name, value in re.findall(_XML_FIGURE, text)}
-    ends = _ends(figures, len(rows))
-    return names, ((time or end, *cells) for (time, cells), end in zip(rows, ends, strict=False))
+    matches = re.findall(_XML_ROW, text)
+    figures: dict[str, int] = {}
+    for name, value in re.findall(_XML_FIGURE, text):
+        figures[name] = int(value)
+    return names, _xml_rows(matches, _ends(figures, len(matches)))
+
+
+def _xml_rows(matches: list[tuple[str, str]], ends: list[str]) -> Iterator[Sequence[str]]:
+    """Each row as its time and cells. Without --showtime no row has a time of its own."""
+    for (time, cells), end in zip(matches, ends, strict=False):
+        yield (time.strip() or end, *re.findall(_XML_CELL, cells))
 
 
 def _of_json(path: str, text: str) -> tuple[list[str], Iterator[Sequence[str]]]:

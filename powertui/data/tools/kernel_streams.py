@@ -205,17 +205,24 @@ class _LaunchedWork(NamedTuple):
 
 
 def _launched_work(question: Question, work: Kernels, calls: Launches) -> _LaunchedWork:
-    launched = _LaunchedWork(*np.zeros((3, len(calls.calls)), np.int64))
-    has_op = np.array([_has_op(facts) or bool(facts.operator) for facts in work.facts], np.bool_)
+    count = len(calls.calls)
+    launched = _LaunchedWork(
+        kernels=np.zeros(count, np.int64),
+        with_op=np.zeros(count, np.int64),
+        total=np.zeros(count, np.int64),
+    )
+    has_op = np.zeros(len(work.facts), np.int64)
+    for number, facts in enumerate(work.facts):
+        has_op[number] = _has_op(facts) or bool(facts.operator)
     for line, call_of in zip(work.lines, calls.of_line, strict=True):
         rows, length = kernels.inside(line.track, *question.window)
         call = call_of[rows]
         is_launched = call >= 0
         call = call[is_launched]
-        facts = line.facts[rows[is_launched]]
+        facts_of = line.facts[rows[is_launched]]
         np.add.at(launched.kernels, call, 1)
         np.add.at(launched.total, call, length[is_launched])
-        np.add.at(launched.with_op, call, has_op[facts].astype(np.int64))
+        np.add.at(launched.with_op, call, has_op[facts_of])
     return launched
 
 

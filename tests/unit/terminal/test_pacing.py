@@ -32,7 +32,7 @@ def test_frames_are_held_until_there_is_a_picture_or_for_a_while() -> None:
     assert gate.answered(0.1)
     gate.hold(0.5)
     assert not gate.is_open(0.4)
-    assert gate.opens_at(0.4) == 0.5
+    assert gate.opens_at() == 0.5
     assert gate.is_open(0.5)
     gate.hold(2.0)
     assert not gate.is_open(1.0)
@@ -91,7 +91,7 @@ def line(gate: PaintGate, rtt: float, rate: float, frames: int, size: int) -> fl
     now += rtt
     gate.answered(now)
     for _ in range(frames):
-        now = max(now, gate.opens_at(now))
+        now = max(now, gate.opens_at())
         count = min(size, gate.slice_bytes)
         gate.sent(now, count)
         now += rtt + count / rate
@@ -152,6 +152,6 @@ def test_whatever_happens_a_frame_can_leave_again(events: list[tuple[str, float]
             gate.sent(now, int(amount * 10_000))
         elif kind == "answer":
             gate.answered(now)
-        assert gate.opens_at(now) <= now + LOST_S + 1
+        assert gate.opens_at() <= now + LOST_S + 1
         assert gate.slice_bytes >= SLICE_LEAST
         assert 0 <= gate.level < len(LEVELS)
