@@ -24,10 +24,10 @@ from powertui.view.timeline_model import TimelineModel
 if TYPE_CHECKING:
     from powertui.data.training.training import Training
 
-_MAX_REREAD_BYTES = (
-    64_000_000  # bytes of scalars and power that are read anew whenever they have grown
-)
-_REREAD_PAUSE_RATIO = 10  # times as long as it took nothing is read again
+# Scalars and power of more bytes than that are not followed while they grow. Chosen, not measured.
+_MAX_REREAD_BYTES = 64_000_000
+# So many times as long as reading took nothing is read again: it takes a tenth of a core at most.
+_REREAD_PAUSE_RATIO = 10
 
 
 @dataclass(frozen=True)

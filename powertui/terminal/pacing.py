@@ -17,19 +17,35 @@ from dataclasses import field
 
 from powertui.value_types import dataclass
 
-# a terminal that has not answered the first question by now is taken for one that does not answer
+# The numbers of this file were chosen, not measured.
+
+# ── answers ──
+# A terminal that has not answered the first question by now is taken for one that does not answer.
 PATIENCE_S = 0.5
 LOST_S = 15.0  # an answer that is missing for so long was lost
 BLIND_FPS = 8.0  # frames a second towards a terminal that does not answer
+
+# ── the size of a frame ──
 _SLICE_S = 0.25  # a frame should not keep the link longer than this
 SLICE_LEAST = 4096  # … but a frame of this size always goes whole
 SLICE_FIRST = 16384  # the first frame goes in pieces, until one has shown how fast the link is
 
+# ── what is learned of the link ──
+_MAX_BARE_BYTES = 512  # what so small a frame takes is the round trip itself
+_MIN_RATED_BYTES = 2048  # a smaller frame shows nothing of the bandwidth
+_MIN_RATED_S = 0.02  # beyond the round trip: less is the terminal's own scatter
+_RTT_WEIGHT = 0.2  # of the newest answer: a line that gets slower is noticed after some five
+_RATE_WEIGHT = 0.3  # the same of the bandwidth
+_RATE_GROWTH = 1.25  # a large frame that took no time shows that the line is better than thought
+
+# ── what the link can carry ──
 # On a line that answers later, an outline would come when one has looked for the place already.
-# Chosen, not measured.
 _MAX_MOTION_RTT_S = 0.1
-_SLOW_S = 0.40  # three frames in a row that took this long: send less
-_QUICK_S = 0.15  # ten frames in a row under this: send more again
+_SLOW_S = 0.40  # a frame that took so long is slow
+_QUICK_S = 0.15  # a frame under this is quick
+_SLOW_FRAMES = 3  # in a row: send less
+_QUICK_FRAMES = 10  # in a row: send more again, later than less, so that quality does not flicker
+_MAX_COMPRESSED_BYTES_PER_S = 250_000  # on a line of 2 Mbit/s and less `ssh -C` can be felt
 
 
 @dataclass(frozen=True)
@@ -168,34 +184,41 @@ class PaintGate:
     def _measure(self, took: float, count: int) -> None:
         if self.rtt is None or took < self.rtt:
             self.rtt = took
-        elif count < 512:
-            self.rtt += 0.2 * (took - self.rtt)  # lines get slower too: forget slowly
-        extra = took - self.rtt
-        if count >= 2048 and extra > 0.02:
-            rate = count / extra
-            self.bandwidth = (
-                rate if self.bandwidth is None else self.bandwidth + 0.3 * (rate - self.bandwidth)
-            )
-        elif count >= 2048:
+        elif count < _MAX_BARE_BYTES:
+            self.rtt += _RTT_WEIGHT * (took - self.rtt)  # lines get slower, too: forget slowly
+        if count >= _MIN_RATED_BYTES:
+            self._rate(took - self.rtt, count)
+        self._judge(took)
+
+    def _rate(self, extra_s: float, count: int) -> None:
+        """Learn the bandwidth from a frame that took this much longer than the round trip."""
+        if extra_s <= _MIN_RATED_S:
             self._proved = self._proved or count >= SLICE_FIRST // 2
             if self.bandwidth is not None:
-                self.bandwidth *= 1.25  # it went through at once: the line is better than thought
-        self._judge(took)
+                self.bandwidth *= _RATE_GROWTH
+            return
+        rate = count / extra_s
+        if self.bandwidth is None:
+            self.bandwidth = rate
+        else:
+            self.bandwidth += _RATE_WEIGHT * (rate - self.bandwidth)
 
     def _judge(self, took: float) -> None:
         self._slow = self._slow + 1 if took > _SLOW_S else 0
         self._quick = self._quick + 1 if took < _QUICK_S else 0
-        if self._slow >= 3 and self.level + 1 < len(LEVELS):
+        if self._slow >= _SLOW_FRAMES and self.level + 1 < len(LEVELS):
             self.level += 1
             self._slow = 0
-        elif self._quick >= 10 and self.level > 0:
+        elif self._quick >= _QUICK_FRAMES and self.level > 0:
             self.level -= 1
             self._quick = 0
 
     @property
     def wants_compression(self) -> bool:
         """Whether `ssh -C` would help enough to say so."""
-        return self.level > 0 or (self.bandwidth is not None and self.bandwidth < 250_000)
+        if self.level > 0:
+            return True
+        return self.bandwidth is not None and self.bandwidth < _MAX_COMPRESSED_BYTES_PER_S
 
     def describe(self) -> str:
         """The link in one line, for the help screen."""

@@ -21,12 +21,13 @@ from powertui.data.run.marks import Marks
 from powertui.data.run.stat_carriers import whole_numbers
 from powertui.value_types import dataclass
 
-# What a candidate's numbers are worth.
-OWN_NUMBERS = 1.0
-NAMED = 0.9
-TITLED = 0.7
-_ROOT = 0.4
-NONE = 0.0
+# What a candidate's numbers are worth, a part of its score (`marker_choice`). Chosen, not measured:
+# what matters is their order, and that none outweighs how much of the work a marker covers.
+OWN_NUMBERS = 1.0  # a stat holds the number of each step
+NAMED = 0.9  # the number is in each name
+TITLED = 0.7  # the profiler wrote a `step_name`, but no number
+_ROOT = 0.4  # roots of the profiler's groups (`_r`), without number and name
+NONE = 0.0  # only counted
 
 _PROFILER_STEP = re.compile(r"^ProfilerStep\s*#?\s*\d+$")
 STEP_NAMES = re.compile(
