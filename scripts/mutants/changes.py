@@ -39,6 +39,12 @@ MUTANTS_PER_PLACE = {
     "powertui/data/packed.py": 4,
     "powertui/data/extremes.py": 2,
     "powertui/capture/": 6,
+    "powertui/data/compare/": 6,
+    "powertui/data/conclusions/": 3,
+    "powertui/data/conclusions/makers/": 6,
+    "powertui/data/gate/": 4,
+    "powertui/html/": 3,
+    "powertui/report/": 8,
 }
 
 _OTHER_COMPARISON: dict[type[ast.cmpop], type[ast.cmpop]] = {

@@ -81,6 +81,11 @@ TESTS: dict[str, tuple[str, ...]] = {
     "powertui/data/extremes.py": ("tests/unit/test_extremes.py",),
     "powertui/data/training/": ("tests/unit/training",),
     "powertui/data/elsewhere/": ("tests/unit/test_elsewhere.py",),
+    "powertui/data/compare/": ("tests/unit/compare", "tests/unit/gate"),
+    "powertui/data/conclusions/": ("tests/unit/conclusions",),
+    "powertui/data/gate/": ("tests/unit/gate",),
+    "powertui/html/": ("tests/unit/html",),
+    "powertui/report/": ("tests/unit/report", "tests/unit/test_cli.py"),
     "powertui/capture/": ("tests/unit/capture",),
     "powertui/data/opened.py": (
         "tests/unit/test_opened.py",
