@@ -58,7 +58,7 @@ def tell(
             windows = energy_window.training_windows(path, chosen, asked)
         energy_window.print_windows(path, windows, form, unit)
         return 0
-    traces = _gather(path, name, reading, aligning, trainings)
+    traces = asked_traces(path, name, reading, aligning, trainings)
     chosen = trainings.chosen(trainings.found.chosen(name), name is None)
     if form == "json":
         from powertui.report import training_json
@@ -78,7 +78,7 @@ def tell(
 # ── what is there ────────────────────────────────────────────────────────────────────────────────
 
 
-def _gather(
+def asked_traces(
     path: str,
     name: str | None,
     reading: ReadOptions,

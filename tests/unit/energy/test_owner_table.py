@@ -9,6 +9,13 @@ from typing import Any
 import pytest
 
 from powertui import cli
+from powertui.data import logdir
+from powertui.data.training.training import Trainings
+from powertui.data.training.training_energy import training_energy
+from powertui.report import energy
+from powertui.report.energy_figures import json_energy
+from powertui.report.owners_json import json_owners_of_run, json_owners_of_training
+from powertui.verbs import common
 from tests.synthetic import owned
 from tests.unit.energy.foreign_owner_cases import FOREIGN
 from tests.unit.energy.later_owner_cases import LATER
@@ -21,13 +28,17 @@ pytestmark = pytest.mark.usefixtures("nothing_is_searched")
 CASES = (*FIRST, *LATER, *LIKE_PARTS, *NAMED, *FOREIGN)
 
 
-def answer(folder: Path, case: Case, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+def written(folder: Path, case: Case) -> list[str]:
+    """The folder of a training with its logs, and what is asked of it on the command line."""
     logs = owned.write(folder, case.ranks)
     for name, text in case.logs.items():
         (logs / name).parent.mkdir(exist_ok=True)
         (logs / name).write_text(text)
-    arguments = [argument.replace("LOGS", str(logs)) for argument in case.args]
-    assert cli.main(["energy", str(logs), "--json", *arguments]) == 0
+    return [str(logs), *(argument.replace("LOGS", str(logs)) for argument in case.args)]
+
+
+def answer(folder: Path, case: Case, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    assert cli.main(["energy", "--json", *written(folder, case)]) == 0
     answered: dict[str, Any] = json.loads(capsys.readouterr().out)
     return answered
 
@@ -37,7 +48,33 @@ def mean_watts(energy: dict[str, Any]) -> float | None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_a_watt_belongs_to_the_machine_it_names(
+def test_a_watt_belongs_to_the_machine_it_names(case: Case, tmp_path: Path) -> None:
+    """The joules of all steps and epochs, which `energy` prints as well, take most of its time."""
+    args = cli.build_parser("energy").parse_args(["energy", *written(tmp_path, case)])
+    reading, aligning = common.reading_of(args), common.aligning_of(args)
+    trainings = Trainings(logdir.scan(args.path), reading, aligning)
+    traces = energy.asked_traces(args.path, None, reading, aligning, trainings)
+    (training,) = trainings.chosen(trainings.found.chosen(None), True)
+    of_training = training_energy(training.seen_from())
+    steps = of_training.training()
+    assert steps is not None
+    assert mean_watts(json_energy(steps.energy)) == _about(case.training)
+    owners = json_owners_of_training(of_training.owned, of_training.counted)
+    if case.ranks:
+        runs = {}
+        for trace in traces:
+            assert trace.account is not None
+            profile = trace.account.energy(*trace.account.trace.span)
+            runs[trace.host] = mean_watts(json_energy(profile))
+            owners += json_owners_of_run(trace.run, trace.account)
+        assert runs == {host: _about(level) for host, level in case.runs.items()}
+    # What is not counted has an owner elsewhere, or a reason.
+    assert all(owner["why"] or owner["host"] for owner in owners)
+
+
+# The command line asks the same functions: a sample of the cases holds that.
+@pytest.mark.parametrize("case", CASES[::16], ids=lambda case: case.name)
+def test_the_command_line_counts_the_same_watts(
     case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     answered = answer(tmp_path, case, capsys)
@@ -46,7 +83,6 @@ def test_a_watt_belongs_to_the_machine_it_names(
     if case.ranks:
         runs = {run["host"]: mean_watts(run["profile"]) for run in answered["runs"]}
         assert runs == {host: _about(level) for host, level in case.runs.items()}
-    # What is not counted has an owner elsewhere, or a reason.
     for part in (training, *answered["runs"] * bool(case.ranks)):
         assert all(owner["why"] or owner["host"] for owner in part["owners"])
 
