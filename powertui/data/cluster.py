@@ -78,7 +78,7 @@ class _DaskCluster:
         except ImportError:
             raise UsageError(
                 f"--on {self.name} needs the package distributed.",
-                hint="pip install 'powertui[cluster]'",
+                hint="pip install distributed",
             ) from None
         # Whatever it would say of a lost connection, we say in one sentence.
         logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)

@@ -151,19 +151,31 @@ def _two_runs(runs: _OpenedRuns, path: str, words: SideWords) -> tuple[AskedSide
 
 
 def _side(runs: _OpenedRuns, paths: Sequence[str], words: SideWords) -> AskedSide:
-    entries = []
+    entries, logs = [], 0
     for path in paths:
         for entry in runs.trainings(path).found.chosen(words.run):
             if entry.profiles:
                 entries.append((path, entry))
+            logs += len(entry.power)
     if not entries:
-        raise UnreadableFile(
-            paths[0], "holds no profile", hint=f"See what is there: powertui doctor {paths[0]}"
-        )
+        raise _no_profile(paths[0], is_power=logs > 0)
     name = paths[0]
     if len(paths) > 1:
         name += f" and {len(paths) - 1} more"
     return AskedSide(_listed([name, words.words]), runs.parts(entries, words))
+
+
+def _no_profile(path: str, *, is_power: bool) -> UnreadableFile:
+    if is_power:
+        return UnreadableFile(
+            path,
+            "is a power log, and no profile is beside it",
+            hint=f"Name the run that it belongs to: RUN --power {path}. Its joules alone: "
+            f"powertui energy {path}",
+        )
+    return UnreadableFile(
+        path, "holds no profile", hint=f"See what is there: powertui doctor {path}"
+    )
 
 
 def _listed(parts: Sequence[str | None]) -> str:

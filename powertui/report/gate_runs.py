@@ -42,7 +42,7 @@ def run_gate(paths: Sequence[str], request: GateRequest, reading: SideReading) -
         raise UsageError("--tolerance needs a baseline.", hint="Name it with --against.")
     elif not limits:
         raise UsageError(
-            "There is nothing to hold the runs against.",
+            "No limit and no baseline is named: there is nothing to check.",
             hint="Give --max 'J/step=24', --min 'steps/s=20' or --against BASELINE. The quantities "
             f"are {quantities.LISTED}.",
         )

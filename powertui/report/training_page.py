@@ -144,7 +144,7 @@ def _power_begins(training: Training, axis: TrainingOnAxis) -> str:
     first_ns = training.entry.first_ns
     if training.entry.is_local and first_ns is not None:
         local = _wall_time(first_ns).removesuffix(" UTC")
-        return f"from {local} local time of a zone that is not known"
+        return f"from {local} local time (the log names no zone: name it with --tz)"
     return "no date: its times count from its own start"
 
 

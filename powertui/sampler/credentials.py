@@ -118,12 +118,14 @@ def find_password(
     environment: Mapping[str, str] | None = None,
     ask: bool = True,
     shown: str = "",
+    machine: str = "",
 ) -> Secret | None:
     """The password for a user of a host, from the first place that has one. None when there is
     nobody to ask.
 
     `host` has its port where that is not the usual one: the key store is asked by it. `shown` is
-    what a prompt calls the host.
+    what a prompt calls the host. `machine` is its name alone, which must be known before a person
+    is asked.
     """
     if file:
         return read_secret_file(file)
@@ -133,20 +135,36 @@ def find_password(
             return Secret(environment[variable])
     password = _from_keyring(host, user)
     if password is None and ask:
-        password = _from_prompt(user, shown or host)
+        password = _from_prompt(user, shown or host, machine)
     return password
 
 
-def _from_prompt(user: str, host: str) -> Secret | None:
+def _from_prompt(user: str, host: str, machine: str) -> Secret | None:
     """Only from a terminal: where input comes from a pipe, a prompt would eat a line of it."""
     if sys.stdin is None or not sys.stdin.isatty():
         return None
+    if machine:
+        _check_resolvable(machine)
     with contextlib.suppress(EOFError):
         whose = f"Password of {user} on {plain(host)}: "
         if not user:
             whose = f"Password on {plain(host)}, without a user name (--user names one): "
         return Secret(getpass.getpass(whose))
     return None
+
+
+def _check_resolvable(machine: str) -> None:
+    """A mistyped name is an error before a password is typed for it, and not after."""
+    import socket  # here: only where a person is asked
+
+    try:
+        socket.getaddrinfo(machine, None)
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not a host name"
+        raise UsageError(
+            f"The host name {plain(machine)!r} cannot be resolved ({reason}).",
+            hint="Check how it is written.",
+        ) from None
 
 
 def scrub(environment: Mapping[str, str]) -> dict[str, str]:

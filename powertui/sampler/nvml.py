@@ -162,7 +162,7 @@ def _initialized_library() -> Any:
     except ImportError:
         raise NotSupported(
             "The package nvidia-ml-py is not installed.",
-            hint="Run pip install nvidia-ml-py (or powertui[nvml]).",
+            hint="Run pip install nvidia-ml-py.",
         ) from None
     try:
         library.nvmlInit()

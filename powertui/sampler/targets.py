@@ -140,17 +140,21 @@ class _Passwords:
                 environment=self._environment,
                 ask=self._ask,
                 shown=shown,
+                machine=place.host,
             )
         password = self._passwords[login]
         # Never try without one: a refused login counts towards a locked account.
         if password is None:
-            raise UsageError(
-                f"There is no password for {user or 'the user'} on {shown}.",
-                hint=(
-                    "Give it with --password-file or $IPMI_PASSWORD, or run in a terminal "
-                    "to be asked for it."
-                ),
+            give = (
+                "Give the password with --password-file or $IPMI_PASSWORD, or run in a terminal "
+                "to be asked for it."
             )
+            if not user:
+                raise UsageError(
+                    f"There is no user name and no password for {shown}.",
+                    hint=f"Name the user with --user. {give}",
+                )
+            raise UsageError(f"There is no password for {user} on {shown}.", hint=give)
         return password
 
     def bmc_key(self, entry: NamedHost) -> Secret | None:

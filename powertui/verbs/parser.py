@@ -38,12 +38,29 @@ class Parser(argparse.ArgumentParser):
 
     verb = ""  # the only one it has: what it does not know, that verb does not know
     _words: Sequence[str] = ()
+    _is_mixing = False  # paths may be before and behind options: OLD --json NEW
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        self._words = list(args or ())
+        self._words = words = list(args or ())
         if self.prog.rpartition(" ")[2] in _GROUPING_VERBS:
-            args = [GROUP_MARK if word == "--" else word for word in self._words]
-        return super().parse_known_args(args, namespace)
+            words = [GROUP_MARK if word == "--" else word for word in words]
+        parsed, unknown = super().parse_known_args(words, namespace)
+        if "--" in words or not self._can_mix(unknown):
+            return parsed, unknown
+        self._is_mixing = True  # what follows calls this again
+        try:
+            return self.parse_known_intermixed_args(words)
+        finally:
+            self._is_mixing = False
+
+    def _can_mix(self, unknown: Sequence[str]) -> bool:
+        """Whether these are paths behind an option, which argparse takes only when asked again."""
+        if self._is_mixing or not unknown:
+            return False
+        if any(word.startswith("-") for word in unknown):
+            return False
+        rest = (argparse.PARSER, argparse.REMAINDER)  # the words of a verb, or a command's own
+        return not any(action.nargs in rest for action in self._get_positional_actions())
 
     def error(self, message: str) -> NoReturn:
         program = f"{self.prog} {self.verb}".strip()

@@ -199,7 +199,7 @@ def test_a_missing_package_is_said(
     assert cli.main(["report", ".", "--on", "dask://host:8786"]) == 2
     said = capsys.readouterr().err
     assert "--on dask://host:8786 needs the package distributed." in said
-    assert "pip install 'powertui[cluster]'" in said
+    assert "pip install distributed" in said
 
 
 def test_a_cluster_without_workers_and_one_of_another_version_are_said(

@@ -209,7 +209,8 @@ class Bucket:
                 "not installed"
             )
             hint = (
-                "Install it: pip install 'powertui[cloud]'. Or copy the folder, and name the copy."
+                f"Install it: pip install {_DRIVERS[scheme]}. Or copy the folder, and name the "
+                "copy."
             )
             raise UnreadableFile(str(self._address), problem, hint=hint) from None
         except Exception as error:

@@ -43,7 +43,7 @@ def write_parquet(stream: BinaryIO, table: Sheet, facts: Sequence[tuple[str, Any
     except ImportError:
         raise UsageError(
             "Parquet needs the package pyarrow, which is not installed.",
-            hint="pip install 'powertui[parquet]', or write CSV instead.",
+            hint="pip install pyarrow, or write CSV instead: --format csv",
         ) from None
     metadata = {f"powertui.{i:02}.{key}": str(value) for i, (key, value) in enumerate(facts)}
     schema = pa.schema(_fields(pa, table), metadata=metadata)

@@ -209,8 +209,9 @@ def _summary(log: PowerFile) -> _Summary:
     for channel in channels:
         if not channel.clock.known or not len(channel):
             return summary  # times that count from a log's own start say nothing of others
-        firsts.append(channel.clock.mid_ns + int(channel.times[0]))
-        lasts.append(channel.clock.mid_ns + int(channel.times[-1]))
+        zero_ns = times.written_zero_ns(channel.clock)
+        firsts.append(zero_ns + int(channel.times[0]))
+        lasts.append(zero_ns + int(channel.times[-1]))
     if not firsts:
         return summary
     is_local = any(times.is_local(channel.clock) for channel in channels)

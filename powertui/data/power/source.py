@@ -283,4 +283,5 @@ def _unreadable(path: str, error: OSError) -> UnreadableFile:
             "is a folder, not a power log",
             hint="Name the CSV, text or database file inside it.",
         )
-    return UnreadableFile(path, f"cannot be read ({error.strerror or error})")
+    hint = f"See who may read it: ls -l {path}" if isinstance(error, PermissionError) else ""
+    return UnreadableFile(path, f"cannot be read ({error.strerror or error})", hint=hint)

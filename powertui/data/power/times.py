@@ -24,6 +24,8 @@ LOCAL = "local time without zone"
 ABSOLUTE = "absolute timestamps"
 BMC = "BMC clock"
 _MIN_FALL_NS = 1800 * S  # stamps that fall by more are those of clocks that were put back
+_EASTERNMOST_NS = 14 * 3600 * S  # UTC+14, the zone whose clocks are furthest ahead
+_WESTERNMOST_NS = 12 * 3600 * S  # UTC-12
 BMC_SLACK = 120 * S  # BMCs are often not synchronised: minutes have been seen
 
 
@@ -159,8 +161,8 @@ def clock(column: TimeColumn, zero_ns: int) -> Clock:
         )
     if column.kind == "local":
         return Clock(
-            zero_ns - 14 * 3600 * S,
-            zero_ns + 12 * 3600 * S,
+            zero_ns - _EASTERNMOST_NS,
+            zero_ns + _WESTERNMOST_NS,
             LOCAL,
             column.problem or "give --tz, or let the profile's own evidence resolve it",
             assumed=column.assumed,
@@ -174,7 +176,7 @@ def with_offset(naive: Clock, utc_offset_s: int, detail: str = "") -> Clock:
     """A clock of naive local times, once the zone is known (seconds east of UTC)."""
     if naive.source != LOCAL or naive.lo_ns is None:
         return naive
-    zero = naive.lo_ns + 14 * 3600 * S - utc_offset_s * S
+    zero = written_zero_ns(naive) - utc_offset_s * S
     return Clock(
         zero,
         zero,
@@ -183,6 +185,16 @@ def with_offset(naive: Clock, utc_offset_s: int, detail: str = "") -> Clock:
         utc_offset_s,
         naive.assumed,
     )
+
+
+def written_zero_ns(clock: Clock) -> int:
+    """The log's zero as the log writes it: local times of an unknown zone stay as they are.
+
+    The middle of their interval is no time that the log contains: it is an hour before.
+    """
+    if clock.source == LOCAL and clock.lo_ns is not None:
+        return clock.lo_ns + _EASTERNMOST_NS
+    return clock.mid_ns
 
 
 def day_words(ns: int) -> str:

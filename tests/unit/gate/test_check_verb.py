@@ -162,7 +162,7 @@ def test_a_part_of_the_runs_is_checked(place: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["base"], "There is nothing to hold the runs against."),
+        (["base"], "No limit and no baseline is named: there is nothing to check."),
         (["base", "--tolerance", "3%"], "--tolerance needs a baseline."),
         (["base", "--max", "speed=3"], "There is no quantity 'speed'."),
         (["base", "--min", "step_s"], "--min step_s: is not a quantity and a number."),

@@ -58,7 +58,7 @@ class CauseWords:
 
     @property
     def each(self) -> str:
-        """How long it takes in each step: "30 ms"."""
+        """How long it takes in a step, on average: "30 ms"."""
         return short_time(self.cause.ps / max(1, len(self.wall.periods)))
 
     @property
@@ -72,13 +72,26 @@ class CauseWords:
         slow = self.cause.slow
         if len(slow) <= 1:
             return self._name(int(slow[0]))
-        distances = wire.distinct(np.diff(slow))
         often = ""
-        if len(distances) == 1 and distances[0] > 1:
-            often = f" (every {_ordinal(int(distances[0]))})"
+        if distance := self._period():
+            often = f" (every {_ordinal(distance)})"
         elif len(slow) <= _MAX_NAMED_STEPS:
             often = f" ({', '.join(str(self._number(row)) for row in slow.tolist())})"
         return f"{len(slow):,} of {len(self.wall.periods):,} steps{often}"
+
+    def _period(self) -> int:
+        """The distance of slow steps that come at equal distances all through the run, else 0.
+
+        Two of 18 steps that are three apart are not every third one.
+        """
+        slow = self.cause.slow
+        distances = wire.distinct(np.diff(slow))
+        if len(distances) != 1 or distances[0] <= 1:
+            return 0
+        distance = int(distances[0])
+        begins_late = int(slow[0]) >= distance
+        ends_early = int(slow[-1]) + distance < len(self.wall.periods)
+        return 0 if begins_late or ends_early else distance
 
     def _name(self, row: int) -> str:
         """A step as the program numbers it, else by its place."""
@@ -281,7 +294,7 @@ def words_between(words: CauseWords) -> Wording:
 
 def _sentence_between(words: CauseWords, *, silent: bool) -> str:
     cause = words.cause
-    after_each = f"{words.each} after each step"
+    after_each = f"{words.each} a step on average"
     if len(words.wall.periods) == 1:
         after_each = "after the only step"
     if cause.kind is Kind.INPUT and words.who.startswith("MakeIterator"):

@@ -228,7 +228,7 @@ def _waiting(words: CauseWords) -> Wording:
 
 def _unknown(words: CauseWords) -> Wording:
     count = len(words.wall.periods)
-    each = f", {words.each} of each step" if count > 1 else ""
+    each = f", {words.each} of a step on average" if count > 1 else ""
     guess = "Python code (such as preprocessing), files, a sleep, or a lock"
     if not count:
         guess = "waiting for requests or data, a sleep, a lock, or Python code"
