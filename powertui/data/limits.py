@@ -90,8 +90,8 @@ class MemoryLimit:
         """Why no file that people keep unpacks so far; "" when it may be one."""
         if self.said is None and unpacked > RATIO_FROM and unpacked > _MAX_GZIP_RATIO * packed:
             return (
-                f"it unpacks to more than {_MAX_GZIP_RATIO} times its size, as no recording does: "
-                f"the rest was left out. {HINT}"
+                f"it unpacks to more than {_MAX_GZIP_RATIO} times its size, as no log or profile "
+                f"does: the rest was left out. {HINT}"
             )
         return ""
 

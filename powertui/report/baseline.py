@@ -26,7 +26,7 @@ from powertui.plain import plain
 from powertui.report import text
 from powertui.report.compare_sides import Asked, SideReading
 from powertui.report.gate_runs import runs_to_save
-from powertui.report.gate_words import in_quantity_unit
+from powertui.report.gate_words import in_quantity_unit, runs_in_words
 
 _HEADERS = ("quantity", "mean", "95 % interval", "from run to run", "runs")
 _SHOWN_NAMED = 10  # ops and kernels, the largest first; --json lists all
@@ -42,7 +42,8 @@ def save(
     runs = runs_to_save(paths, part, reading).runs
     content = baseline_text(name, runs, int(time.time()))
     path = save_baseline(folder, name, content, replace=replace)
-    words = f"Saved {name}: {text.plural(len(runs), 'run')}, {len(content.encode()):,} bytes"
+    counted = runs_in_words(len(runs), sum(run.sessions for run in runs))
+    words = f"Saved {name}: {counted}, {len(content.encode()):,} bytes"
     text.out(plain(f"{words} in {path}."))
     if len(runs) < MIN_RUNS:
         text.out(

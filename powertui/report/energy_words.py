@@ -123,7 +123,8 @@ def _reading_words(channel: PowerSeries) -> str:
     if sensor.window_s and sensor.window_s.value > 0 and sensors.is_window_known(sensor):
         return f", {_seconds(sensor.window_s.value)} mean"
     if sensor.refresh_s:
-        return f", every {_seconds(sensor.refresh_s.value)}"
+        assumed = " (assumed)" if sensor.refresh_s.badge is Badge.ASSUMED else ""
+        return f", every {_seconds(sensor.refresh_s.value)}{assumed}"
     return ""
 
 

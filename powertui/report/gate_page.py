@@ -16,6 +16,7 @@ from powertui.report.gate_words import (
     limit_cell,
     row_name,
     row_sentence,
+    runs_in_words,
     verdict_cell,
 )
 from powertui.report.page_style import Style, style_of
@@ -49,7 +50,7 @@ def gate_page(gate: Gate, form: str) -> list[str]:
 
 
 def _answer(style: Style, gate: Gate) -> list[str]:
-    runs = text.plural(len(gate.runs), "run")
+    runs = runs_in_words(len(gate.runs), gate.sessions)
     against = ""
     if gate.baseline:
         baseline_runs = text.plural(gate.baseline_runs, "run")

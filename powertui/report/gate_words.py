@@ -10,6 +10,7 @@ from powertui.data.compare.figure import Basis
 from powertui.data.gate import quantities
 from powertui.data.gate.gate import Gate, GateRow, GateVerdict
 from powertui.plain import plain
+from powertui.report import text
 
 _NAME_CHARACTERS = 60  # of ops and kernels, whose names may take a page
 _STARTS = {
@@ -144,6 +145,12 @@ def basis_words(row: GateRow) -> str:
     if row.interval is not None and row.interval.basis is Basis.WITHIN_RUN:
         return f"{runs}, {Basis.WITHIN_RUN.value}"
     return runs
+
+
+def runs_in_words(runs: int, sessions: int) -> str:
+    """ "3 runs", "1 run of 2 sessions": a report lists each session as a run of its own."""
+    words = text.plural(runs, "run")
+    return words if sessions <= runs else f"{words} of {text.plural(sessions, 'session')}"
 
 
 def in_quantity_unit(value: float | None, unit: str) -> str:

@@ -42,7 +42,7 @@ def run_figure(profile: Profile, lo: int, hi: int) -> Any:
     except ImportError:
         raise UsageError(
             "A picture of a run needs matplotlib, which is not installed here.",
-            hint="pip install matplotlib. run.html(\"run.html\") writes a page without it.",
+            hint='pip install matplotlib. run.html("run.html") writes a page without it.',
         ) from None
     # Names come from files, and LaTeX runs what it is given.
     with matplotlib.rc_context({"text.usetex": False}):

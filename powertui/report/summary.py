@@ -79,7 +79,7 @@ def tell(
         lines = []
         if runs or not has_training_alone:
             lines += _text(scan, runs)
-        lines += training_page.summaries(described)
+        lines += training_page.summaries(described, with_joules=not Path(path).is_file())
         text.out("\n".join(wrapping.fitted(lines)))
     is_any_readable = any(answer.readable for answer in answers)
     return 0 if is_any_readable or has_training_alone else 3
@@ -272,7 +272,8 @@ def _markdown(scan: Logdir, runs: Sequence[Facts], trainings: Sequence[Training]
         lines += _markdown_run(run)
     from powertui.report import training_page
 
-    summaries = training_page.summaries(trainings)
+    with_joules = not Path(scan.path).is_file()
+    summaries = training_page.summaries(trainings, with_joules=with_joules)
     if summaries:
         lines.append("")
     lines += _bullets(line.strip() for line in summaries)

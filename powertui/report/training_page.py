@@ -78,19 +78,24 @@ def windows(energy: TrainingEnergy) -> list[TrainingWindow]:
 # ── without energy ───────────────────────────────────────────────────────────────────────────────
 
 
-def summaries(trainings: Sequence[Training]) -> list[str]:
-    """A few lines for each training."""
+def summaries(trainings: Sequence[Training], *, with_joules: bool = True) -> list[str]:
+    """A few lines for each training; a power log that was named itself has its joules above."""
     lines: list[str] = []
     for training in trainings[:MAX_DESCRIBED]:
-        lines += ["", *_summary(training)]
+        lines += ["", *_summary(training, with_joules=with_joules)]
     return lines
 
 
-def _summary(training: Training) -> list[str]:
+def _summary(training: Training, *, with_joules: bool) -> list[str]:
     axis = training.seen_from()
     epochs = [_epoch_line(training, axis, index) for index in range(len(axis.epochs))]
-    channels = [_channel_line(channel) for channel in axis.power]
+    is_alone = _is_power_alone(training.entry)
+    channels = [] if is_alone else [_channel_line(channel) for channel in axis.power]
     lines = [plain(sentence) for sentence in description(training, axis)]
+    if is_alone and with_joules:
+        from powertui.data.energy import logs_alone
+
+        lines.insert(0, plain(logs_alone.headline(training.logs.power)))
     lines += text.first_of(list(filter(None, epochs)), _MAX_ROWS)
     lines += text.first_of(channels, _MAX_ROWS)
     lines += text.first_of(list(unplaced_logs(axis)), _MAX_ROWS)
@@ -120,7 +125,7 @@ def description(training: Training, axis: TrainingOnAxis) -> Iterator[str]:
     """Its length, its sessions, its steps, and why all this is one training."""
     length = units.duration(axis.end - axis.start)
     if _is_power_alone(training.entry):
-        yield f"{length}, {_power_begins(training, axis)}; times count from the first reading"
+        yield f"{length}, {_power_begins(training, axis)}"
     else:
         begins = ""
         if axis.wall:
@@ -134,17 +139,19 @@ def description(training: Training, axis: TrainingOnAxis) -> Iterator[str]:
         )
     elif training.epochs:
         yield "no records within epochs: parts of an epoch are given as shares of it"
-    yield from training.entry.reasons
+    if not _is_power_alone(training.entry) or len(training.entry.power) > 1:
+        yield from training.entry.reasons
 
 
 def _power_begins(training: Training, axis: TrainingOnAxis) -> str:
     """When power without a profile begins."""
+    counted = "; times count from the first reading"
     if axis.wall:
-        return f"from {_wall_time(axis.unix_ns(axis.start))}"
+        return f"from {_wall_time(axis.unix_ns(axis.start))}{counted}"
     first_ns = training.entry.first_ns
     if training.entry.is_local and first_ns is not None:
         local = _wall_time(first_ns).removesuffix(" UTC")
-        return f"from {local} local time (the log names no zone: name it with --tz)"
+        return f"from {local} local time (the log names no zone: name it with --tz){counted}"
     return "no date: its times count from its own start"
 
 

@@ -47,7 +47,7 @@ def chosen_machines(
     shown = sorted(machine for machine in machines if machine)[:_MAX_SHOWN]
     raise SensorError(
         f"{server} has power of {len(machines)} machines ({', '.join(shown)}, …), and none is "
-        f"called like the run's ({', '.join(sorted(hosts)[:_MAX_SHOWN])}).",
+        f"named like a host of the run ({', '.join(sorted(hosts)[:_MAX_SHOWN])}).",
         hint="Say which one it is: --power-host MACHINE=HOST, or prometheus://…?instance=MACHINE.",
     )
 

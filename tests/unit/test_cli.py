@@ -13,6 +13,7 @@ import pytest
 from powertui import __version__, demo, verbs
 from powertui.cli import build_parser, main, normalise
 from powertui.errors import UsageError
+from powertui.verbs.parser import GROUP_MARK
 from tests.synthetic.xplane import Event, Line, Plane, encode
 
 pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
@@ -488,3 +489,23 @@ def test_what_the_command_line_cannot_take_is_one_sentence(
     assert hint in err
     assert len(err.splitlines()) == 2
     assert "hunter2" not in err
+
+
+@pytest.mark.parametrize(
+    ("words", "paths"),
+    [
+        (["compare", "old", "--json", "new"], ["old", "new"]),
+        (["compare", "old", "--json", "--", "new"], ["old", GROUP_MARK, "new"]),
+        (["baseline", "save", "--replace", "main", "run1", "run2"], ["run1", "run2"]),
+        (["check", "run1", "--max", "W=1", "run2"], ["run1", "run2"]),
+    ],
+)
+def test_paths_may_follow_an_option(words: list[str], paths: list[str]) -> None:
+    assert build_parser(words[0]).parse_args(words).paths == paths
+
+
+def test_a_word_that_no_option_takes_is_still_refused_beside_a_command() -> None:
+    words = ["record", "-o", "p.csv", "--", "ls", "-l", "--", "x"]
+    assert build_parser("record").parse_args(words).command[-4:] == ["ls", "-l", "--", "x"]
+    with pytest.raises(UsageError, match="does not know extra"):
+        build_parser("demo").parse_args(["demo", "extra"])

@@ -276,3 +276,21 @@ def test_the_energy_of_a_training_is_worked_out_once_for_all_who_ask(tmp_path: P
     (entry,) = logdir.scan(tmp_path).trainings
     training = Training(entry)
     assert training_energy(training.seen_from()) is training_energy(training.seen_from())
+
+
+def test_a_log_of_local_times_begins_when_it_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not an hour before, which is the middle of all zones."""
+    path = tmp_path / "meter.csv"
+    rows = [f"20.02.2026;10:53:{second};400,{second}" for second in range(10, 50)]
+    path.write_text("Date;Time;Power_W\n" + "\n".join(rows) + "\n")
+    assert cli.main(["report", str(path)]) == 0
+    assert "from 2026-02-20 10:53:10 local time (the log names no zone: name it with --tz)" in (
+        capsys.readouterr().out
+    )
+    (training,) = logdir.scan(tmp_path).trainings
+    assert training.is_local
+    assert training.first_ns is not None
+    written = datetime.datetime(2026, 2, 20, 10, 53, 10, tzinfo=datetime.timezone.utc)
+    assert training.first_ns / 1e9 == written.timestamp()

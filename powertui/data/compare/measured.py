@@ -131,9 +131,15 @@ def merged(sessions: Sequence[Measured]) -> Measured:
         values[key] = ComparedValue(sum(numbers) / len(numbers), identity=identity)
     return replace(
         first,
-        name=f"{first.name} and {len(sessions) - 1} more sessions",
+        name=name_of_sessions(first.name, len(sessions)),
         values=values,
         stretch=None,
         notes=tuple(note for session in sessions for note in session.notes),
         entries=tuple(entry for session in sessions for entry in session.entries),
     )
+
+
+def name_of_sessions(first: str, count: int) -> str:
+    """What several sessions of one start of a program are called together."""
+    more = count - 1
+    return f"{first} and {more} more {'session' if more == 1 else 'sessions'}"

@@ -11,7 +11,9 @@ from powertui.data.energy.counted_energy import combined
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import PowerSeries
 
-_FOR_WANT_OF_A_PROFILE = "No profile lies beside it: nothing shows what drew it."
+_FOR_WANT_OF_A_PROFILE = "No profile is beside it: nothing shows what drew it."
+
+_HOW_TO_RECORD = "Record more of it: powertui record --host BMC -o power.csv."
 
 
 def described_sensor(series: PowerSeries) -> PowerSeries:
@@ -34,7 +36,7 @@ def headline(power: Sequence[PowerSeries]) -> str:
         reason = ""
         if total is not None and total.reason:
             reason = f" ({total.reason})"
-        return f"The joules of this log are not known{reason}. {_FOR_WANT_OF_A_PROFILE}"
+        return f"The joules of this log are not known{reason}. {_HOW_TO_RECORD}"
     joules = units.quantity(total.joules, "J", padded=True)
     half = units.quantity(total.half, "J", 2)
     length = units.duration(total.hi_ps - total.lo_ps, 3)

@@ -222,8 +222,8 @@ def _check(window: Window, what: str) -> None:
     if what in OF_POWER and not any(series.status != "none" for series in window.power):
         raise UsageError(
             "There is no power on this profile's clock, so there are no samples.",
-            hint="Name a power log with --power FILE, or write something else: --what steps, ops or "
-            "events.",
+            hint="Name a power log with --power FILE, or write something else: --what steps, "
+            "ops or events.",
         )
     if what == "openmetrics":
         openmetrics.check(window)

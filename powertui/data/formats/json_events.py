@@ -34,8 +34,8 @@ FIRST_PART = 20_000  # events of the first partial trace; each next one has twic
 EVENT_BYTES = 80
 OBJECT_BYTES = 400  # memory of a name; a thread counts as several
 _OVERSIZED_HINT = (
-    "The file is not cut. Find out what its writer put into the events; a "
-    "profile without that can be read."
+    "The file is not truncated. Find out what its program wrote into the events, and profile "
+    "without that."
 )
 _DAMAGED_HINT = (
     "Copy the original again. If it is the same, the program that wrote it wrote damaged JSON."

@@ -58,7 +58,7 @@ _RANGE = "cuda_profiler_range"
 _LINE_SUFFIXES = {WORK: "", ANNOTATIONS: "annotations", SYNCHRONIZATION: "synchronisation"}
 _NOT_DRAWN = {
     "b": "async spans are not drawn (ph b)",
-    "B": "begins without an end (ph B) were left out",
+    "B": "begin events without an end event (ph B) were left out",
 }
 
 

@@ -162,7 +162,7 @@ def _placed(trace: Trace, timeline: Trace, *, is_alone: bool) -> tuple[Clock, in
         apart_ns = timeline.clock.mid_ns - session
         if abs(apart_ns) < _MAX_SHIFT_NS:
             return trace.clock, apart_ns * PS_PER_NS, ""
-    problem = "no clock joins Neuron's timeline with the host: it begins where the profile does"
+    problem = "no clock relates Neuron's timeline to the host: it starts where the profile starts"
     return trace.clock, trace.span[0] - timeline.span[0], problem
 
 

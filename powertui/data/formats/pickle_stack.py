@@ -25,7 +25,7 @@ class PickleStack(PickleBytes):
 
     def _mark(self) -> None:
         if len(self._marks) >= MAX_MARKS:
-            raise self._damaged("containers lie too deep in each other")
+            raise self._damaged("containers are nested too deeply")
         self._marks.append(len(self._stack))
 
     def _pop(self) -> Any:

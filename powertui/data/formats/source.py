@@ -280,10 +280,10 @@ def refuse_filler(source: OpenedFile) -> None:
         if content:
             raise UnreadableFile(
                 source.path,
-                f"begins with {reach:,} {what}, as no recording does",
+                f"begins with {reach:,} {what}, which no profile does",
                 hint=(
-                    "Copy the original again. If it begins like this, too, the program that "
-                    "wrote it went wrong."
+                    "Copy the original again. If it begins the same way, the program that wrote "
+                    "it is at fault."
                 ),
             )
     if source.warnings:  # it could not be read to its end
@@ -294,7 +294,7 @@ def refuse_filler(source: OpenedFile) -> None:
         )
     if filler == _BLANKS:
         raise UnreadableFile(
-            source.path, "is empty: it contains only blanks", hint=_NOTHING_WRITTEN
+            source.path, "is empty: it contains only spaces and line breaks", hint=_NOTHING_WRITTEN
         )
     raise UnreadableFile(source.path, _ONLY_ZEROS, hint="Copy it again.")
 

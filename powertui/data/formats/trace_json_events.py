@@ -79,7 +79,8 @@ _NOT_DRAWN = {
 _NOT_DRAWN = {phase: f"{what} are not drawn (ph {phase})" for phase, what in _NOT_DRAWN.items()}
 _COUNTED = np.array([ord(phase) for phase in _NOT_DRAWN], np.uint8)
 _DRAWN = np.array([ord(phase) for phase in "XBEiI"], np.uint8)
-_STRAY_ENDS = "ends (ph E) without a begin were left out"
+_OPEN_BEGINS = "begin events (ph B) without an end event were extended to the end of the trace"
+_STRAY_ENDS = "end events (ph E) without a begin event were left out"
 
 
 class _Collector(ThreadCollector):
@@ -356,7 +357,7 @@ class _Collector(ThreadCollector):
                 tracks[pid, tid] = process.add(thread_number(tid), label, line)
                 builder.findings.add(_STRAY_ENDS, count=thread.stray)
                 builder.findings.add(
-                    "begins (ph B) without an end were extended to the end of the trace",
+                    _OPEN_BEGINS,
                     count=thread.unclosed + open_async[pid, tid],
                 )
         return tracks

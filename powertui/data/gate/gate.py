@@ -76,6 +76,7 @@ class Gate:
 
     rows: tuple[GateRow, ...]
     runs: tuple[str, ...]
+    sessions: int = 0  # profiles of these runs
     baseline: str = ""  # its name
     baseline_runs: int = 0
     configuration: tuple[Setting, ...] = ()  # that differs from the baseline's
@@ -125,6 +126,7 @@ def held_against(
     return Gate(
         rows=tuple(rows),
         runs=tuple(run.name for run in runs),
+        sessions=sum(run.sessions for run in runs),
         baseline="" if baseline is None else baseline.name,
         baseline_runs=0 if baseline is None else len(baseline.runs),
         configuration=configuration,

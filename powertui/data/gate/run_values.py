@@ -18,6 +18,7 @@ from powertui.data.compare import (
     step_figures,
 )
 from powertui.data.compare.figure import Family
+from powertui.data.compare.measured import name_of_sessions
 from powertui.data.compare.part import AskedSide, ComparedPart
 from powertui.data.compare.values import ComparedValue, Values
 from powertui.data.energy import account
@@ -54,6 +55,7 @@ class GatedRun:
     settings: dict[str, str] = field(default_factory=dict)
     no_power: str = ""  # why there are no joules
     start_ns: int | None = None
+    sessions: int = 1  # profiles of it: the lists of runs have a row for each
 
 
 @dataclass(frozen=True)
@@ -126,8 +128,9 @@ def _merged(sessions: Sequence[GatedRun]) -> GatedRun:
         )
     return replace(
         first,
-        name=f"{first.name} and {len(sessions) - 1} more sessions",
+        name=name_of_sessions(first.name, len(sessions)),
         steps=sum(session.steps for session in sessions),
+        sessions=len(sessions),
         values=values,
     )
 

@@ -42,11 +42,12 @@ def performance(steps: Breakdown, step_shares: Shares | None) -> list[Fact]:
         ("device_idle_share", "device idle", step_shares.idle),
     ]
     of_host = [("host_idle_share", "host idle", step_shares.other)]
+    on_host = step_shares.host + step_shares.python  # one category in the table of a step
     parts = [
         ("input_share", "waiting for input", step_shares.input),
         ("output_share", "output", step_shares.output),
         *(of_device if steps.has_device else of_host),
-        ("host_compute_share", "host compute", step_shares.host),
+        ("host_compute_share", "host compute", on_host),
         ("other_share", "all others", step_shares.other),
     ]
     return facts + [Fact(id, label, share, "share") for id, label, share in parts]

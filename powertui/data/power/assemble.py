@@ -160,7 +160,7 @@ def _steps_in_words(joined: Joined) -> str:
     if joined.paused_ns:
         return (
             f"the clock of the log was set while it ran, or the log paused ({words}); its "
-            "place holds both"
+            "alignment allows for both"
         )
     if any(step == -steps_of_clock.HOUR for step in steps_ns):
         return (
@@ -169,7 +169,7 @@ def _steps_in_words(joined: Joined) -> str:
         )
     return (
         f"the clock of the log was set while it ran ({words}); its rows follow one another, "
-        "and its place holds both clocks"
+        "and its alignment allows for both clocks"
     )
 
 

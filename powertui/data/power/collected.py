@@ -103,7 +103,7 @@ class Collected:
     ) -> PowerLog:
         """The channels. `period_s`: of rounds without a time, where the tool has one by default."""
         if not self._stamps:
-            why = self.notes.first_reason() or "no line that fits"
+            why = self.notes.first_reason() or "no line has its form"
             raise UnreadableFile(
                 self.path, f"looks like {dialect}, but holds no reading of power ({why})", hint=hint
             )

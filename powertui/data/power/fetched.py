@@ -78,7 +78,7 @@ def _resolution_words(answer: FetchedPower) -> str:
     machines = {prometheus.machine_of(series.labels) for series in answer.series}
     of_machines = f"{len(machines)} of {answer.machine_count} machines"
     finest_s = _MIN_SAMPLES * (answer.step_s or answer.spacing_s)
-    resolved = f"it resolves windows from {finest_s:.3g} s on at best"
+    resolved = f"windows of {finest_s:.3g} s and more can be resolved at best"
     every = f"one every {answer.spacing_s:.3g} s"
     if answer.step_s is None:
         return f"all samples of {of_machines}, {every}; {resolved}"

@@ -250,7 +250,7 @@ class _TableLog:
             channels, self.times.ns, self.times.ok
         ):
             self.notes.say(
-                f"{channels[0][0].by} names stretches of time, not channels: one channel"
+                f"{channels[0][0].by} names time spans, not channels: read as one channel"
             )
             return [(ChannelRows(), np.ones(len(self.rows), np.bool_))]
         return channels
@@ -312,7 +312,7 @@ class _TableLog:
         cell = next(cell for cell in self.rows.texts(column.column) if cell)
         self.notes.say(
             f"{column.name}: {cell} is taken for {number(cell):g} {column.unit.name}; "
-            "if its sign separates thousands, all is 1,000 times as much"
+            "if that sign separates thousands, every value is 1,000 times as large"
         )
         return replace(column, sure=False)
 

@@ -163,7 +163,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     guess = assemble.join_guess(
         (
             f"nvidia-smi: time `{rows.names[when]}`, {column.words}",
-            f"power {draw_names} in W" + (", taken by its decimals" if is_guessed else ""),
+            f"power {draw_names} in W" + (", found by its decimals" if is_guessed else ""),
             how,
         )
     )

@@ -92,7 +92,7 @@ def _counts(text: str, notes: Notes) -> dict[str, list[_Count]]:
             joules = float("nan")
         elapsed_s = float(elapsed.replace(",", "."))
         if not elapsed_s < column_times.LONGEST_S:
-            notes.drop(number, "the time is not a time")
+            notes.drop(number, "the time cannot be read")
             continue
         name = f"{event} {socket or ''}".strip()
         counts.setdefault(name, []).append(_Count(round(elapsed_s * NS_PER_S), joules))

@@ -282,6 +282,13 @@ def test_steps_that_a_busy_machine_made_slow_do_not_count_beside_those_that_slee
     assert "in 4 of 80 steps (every 20th)" in first.sentence
 
 
+def test_two_slow_steps_of_twenty_are_named_and_not_called_every_fourth(tmp_path: Path) -> None:
+    lengths = [10] * 20
+    lengths[11] = lengths[15] = 300
+    first = _first(torch_json.write(tmp_path, _steps(lengths, [_WORK])))
+    assert "in 2 of 20 steps (11, 15)" in first.sentence
+
+
 def test_a_profile_of_microseconds_without_steps_shows_nothing(tmp_path: Path) -> None:
     events = [event(("cpu_op", "aten::ones", 10, 60)), event(("cpu_op", "aten::add", 100, 80))]
     run = torch_json.write(tmp_path, events)

@@ -26,7 +26,7 @@ def test_a_power_log_alone_says_what_it_comes_to_and_that_no_profile_is_there(
     looked_at = run.conclusions.attrs["looked_at"]
     joules, _, rest = looked_at.partition(" kJ ±")
     assert abs(float(joules) - 60 * 0.205) < 0.05
-    assert " in 60 s, 205 W on average, 210 W at most. No profile lies beside it" in rest
+    assert " in 60 s, 205 W on average, 210 W at most. No profile is beside it" in rest
 
 
 def test_of_a_log_without_watts_no_joules_are_told(tmp_path: Path) -> None:

@@ -370,7 +370,8 @@ def test_results_in_planes_of_an_xplane_answer_as_their_files_do(tmp_path: Path)
     assert causes["records of Neuron's timeline that are not JSON were left out"] == 2
     # Nothing in the file says how far apart host and device began.
     assert (
-        "no clock joins Neuron's timeline with the host: it begins where the profile does" in causes
+        "no clock relates Neuron's timeline to the host: it starts where the profile starts"
+        in causes
     )
     ((_, answer),) = run.tool("neuron_ops").results
     check_framework_ops(answer)

@@ -303,8 +303,8 @@ def test_what_is_not_drawn_is_named(tmp_path: Path) -> None:
     ]
     assert set(causes(read_back)) == {
         "kernel events (ftrace) are not drawn",
-        "ends without a begin were left out",
-        "begins without an end were extended to the end of the trace",
+        "end events without a begin event were left out",
+        "begin events without an end event were extended to the end of the trace",
     }
 
 

@@ -334,9 +334,9 @@ def test_a_list_of_damaged_events_is_not_called_truncated(tmp_path: Path) -> Non
 def test_a_file_of_blanks_is_empty(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_bytes(b" \n" * 100_000)
-    assert problem_of(path) == "is empty: it contains only blanks"
+    assert problem_of(path) == "is empty: it contains only spaces and line breaks"
     path.write_bytes(b" \n" * 100_000 + b"x")
-    assert problem_of(path) == "begins with 200,000 blanks, as no recording does"
+    assert problem_of(path) == "begins with 200,000 blanks, which no profile does"
 
 
 def test_empty_gzip_members_are_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -261,8 +261,8 @@ def test_asynchronous_spans_are_paired_by_their_id(tmp_path: Path) -> None:
         "old (asynchronous)",
     ]
     assert {w.cause for w in trace.warnings} == {
-        "ends (ph E) without a begin were left out",
-        "begins (ph B) without an end were extended to the end of the trace",
+        "end events (ph E) without a begin event were left out",
+        "begin events (ph B) without an end event were extended to the end of the trace",
     }
 
 

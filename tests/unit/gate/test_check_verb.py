@@ -15,10 +15,12 @@ import pytest
 import powertui
 from powertui import cli
 from powertui.data.asked import Aligning
+from powertui.data.compare.measured import name_of_sessions
 from powertui.data.gate.gate import held_against
 from powertui.data.gate.limits_asked import fixed_limit
 from powertui.data.gate.run_values import GatedRun, GateValue
 from powertui.errors import UsageError
+from powertui.report.gate_words import runs_in_words
 from powertui.report.junit import junit_xml
 from tests.synthetic import step_world
 from tests.synthetic.step_world import step_series, write_run
@@ -169,12 +171,14 @@ def test_a_part_of_the_runs_is_checked(place: Path, capsys: pytest.CaptureFixtur
         (["base", "--against", "none"], None),
         (["base", "--against", "../x"], None),
         (["nothing", "--max", "W=1"], "nothing: no such file or directory"),
+        (["meter.csv", "--max", "W=1"], "meter.csv: is a power log, and no profile is beside it"),
         (["base", "--against", "main", "--tolerance", "3"], "--tolerance 3 is not a percentage."),
     ],
 )
 def test_what_cannot_be_asked_is_one_sentence(
     place: Path, words: list[str], sentence: str | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    (place / "meter.csv").write_text("unix_s,watts\n1700000000,100\n1700000001,101\n")
     assert cli.main(["check", *words]) in (2, 3)
     printed = capsys.readouterr()
     assert printed.out == ""
@@ -317,3 +321,10 @@ def test_the_same_in_a_notebook(place: Path, world: Path) -> None:
     assert repr(slow) == f"<Check: {slow.sentence}>"
     with pytest.raises(UsageError, match="check\\(\\) does not know speed"):
         powertui.check("slow", speed=3)
+
+
+def test_a_run_of_several_sessions_says_so_as_lists_have_a_row_for_each() -> None:
+    assert runs_in_words(3, 3) == "3 runs"
+    assert runs_in_words(1, 2) == "1 run of 2 sessions"
+    assert name_of_sessions("training", 2) == "training and 1 more session"
+    assert name_of_sessions("training", 3) == "training and 2 more sessions"

@@ -414,7 +414,7 @@ def test_phases_are_no_channels(tmp_path: Path) -> None:
     rows = [f"{START + t},{'idle' if t < 10 else 'train'},{200 + t}\n" for t in range(20)]
     log = read(tmp_path, "time,label,power_w\n" + "".join(rows))
     assert [len(s) for s in log.series] == [20]
-    assert "names stretches of time" in " ".join(map(str, log.warnings))
+    assert "names time spans" in " ".join(map(str, log.warnings))
     blocks = [
         f"{START + t},{sensor},{200 + t}\n" for sensor in ("left", "right") for t in range(20)
     ]

@@ -332,6 +332,22 @@ def test_a_prompt_without_a_user_says_how_to_name_one(monkeypatch):
     ]
 
 
+def test_a_mistyped_host_is_an_error_before_a_password_is_asked_for(monkeypatch):
+    def no_question(words):
+        raise AssertionError(words)
+
+    monkeypatch.setattr(
+        credentials.sys, "stdin", type("Terminal", (), {"isatty": lambda self: True})()
+    )
+    monkeypatch.setattr(credentials.getpass, "getpass", no_question)
+    for name in ("bmc.invalid", "a" * 70):
+        with pytest.raises(UsageError, match="cannot be resolved") as raised:
+            find_password(name, "viewer", environment={}, machine=name)
+        assert raised.value.hint == "Check how it is written."
+    monkeypatch.setattr(credentials.getpass, "getpass", lambda words: "pw")
+    assert find_password("h", "viewer", environment={}, machine="127.0.0.1").reveal() == "pw"
+
+
 def test_password_file(tmp_path):
     path = tmp_path / "pw"
     path.write_text("secret with spaces \nsecond line\n")

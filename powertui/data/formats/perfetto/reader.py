@@ -253,9 +253,9 @@ class PerfettoReader:
         kind = events.kind[rows]
         marks = rows[(kind == BEGIN) | (kind == END)]
         paired = pair(events.kind[marks] == BEGIN)
-        self.findings.add("ends without a begin were left out", count=paired.stray)
+        self.findings.add("end events without a begin event were left out", count=paired.stray)
         self.findings.add(
-            "begins without an end were extended to the end of the trace",
+            "begin events without an end event were extended to the end of the trace",
             count=int((paired.end < 0).sum()),
         )
         begin, end = marks, marks  # empty where there are no marks
