@@ -184,6 +184,11 @@ def quantity(value: float, unit: str, figures: int = 4, *, padded: bool = False)
     return f"{_figures(value, figures)} {unit}"
 
 
+def watts(value: float) -> str:
+    """A reading in watts without its unit, in four digits: 14.47; whole above: 12350."""
+    return f"{float(f'{value:.4g}'):g}" if abs(value) < 10_000 else f"{value:.0f}"
+
+
 def difference(delta: float, unit: str) -> str:
     """A difference with its sign: "+60 W", "-3479 J"; what has more digits is "+362 kJ"."""
     if abs(delta) < _MAX_WHOLE_DIFFERENCE:

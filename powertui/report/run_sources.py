@@ -104,9 +104,13 @@ def _watts(channel: Facts) -> str:
     lowest, highest = channel["min_watts"], channel["max_watts"]
     if lowest is None:
         return "no watts"
-    words = f"{lowest:g} to {highest:g} W"
+    lowest_words, highest_words = units.watts(lowest), units.watts(highest)
+    if lowest_words == highest_words:
+        words = f"{highest_words} W"
+    else:
+        words = f"{lowest_words} to {highest_words} W"
     if channel["limit_watts"] is not None:
-        words += f", limit {channel['limit_watts']:g} W"
+        words += f", limit {units.watts(channel['limit_watts'])} W"
     return words
 
 

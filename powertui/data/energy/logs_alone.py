@@ -43,5 +43,5 @@ def headline(power: Sequence[PowerSeries]) -> str:
     mean = units.quantity(total.mean_w, "W")
     watts = f"{mean} on average"
     if total.max_w is not None:
-        watts += f", {total.max_w:g} W at most"
+        watts += f", {units.watts(total.max_w)} W at most"
     return f"{joules} ±{half} in {length}, {watts}. {_FOR_WANT_OF_A_PROFILE}"

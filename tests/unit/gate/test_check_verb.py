@@ -171,20 +171,29 @@ def test_a_part_of_the_runs_is_checked(place: Path, capsys: pytest.CaptureFixtur
         (["base", "--against", "none"], None),
         (["base", "--against", "../x"], None),
         (["nothing", "--max", "W=1"], "nothing: no such file or directory"),
-        (["meter.csv", "--max", "W=1"], "meter.csv: is a power log, and no profile is beside it"),
         (["base", "--against", "main", "--tolerance", "3"], "--tolerance 3 is not a percentage."),
     ],
 )
 def test_what_cannot_be_asked_is_one_sentence(
     place: Path, words: list[str], sentence: str | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (place / "meter.csv").write_text("unix_s,watts\n1700000000,100\n1700000001,101\n")
     assert cli.main(["check", *words]) in (2, 3)
     printed = capsys.readouterr()
     assert printed.out == ""
     lines = printed.err.splitlines()
     assert len(lines) <= 2
     assert sentence is None or lines[0] == f"powertui: {sentence}"
+
+
+def test_a_power_log_instead_of_a_run_is_told_where_it_goes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "meter.csv"
+    log.write_text("unix_s,watts\n1700000000,100\n1700000001,101\n")
+    assert cli.main(["check", str(log), "--max", "W=1"]) == 3
+    error = capsys.readouterr().err
+    assert "meter.csv: is a power log, and no profile is beside it\n" in error
+    assert "Name the run that it belongs to: RUN --power " in " ".join(error.split())
 
 
 def test_markdown_begins_with_the_answer(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
