@@ -205,16 +205,19 @@ def _three_times(steps: Facts) -> list[str]:
     host, device = steps["host_s"], steps["device_s"]
     if device is None:
         return []
+    # Replicas are no devices: each of those has several.
+    devices = [facts for facts in steps["on"] if facts["kind"] == "device"]
     medians = []
     if host is not None:
         medians.append(f"host {duration(host['median_s'])}")
     device_median = duration(device["median_s"])
-    medians.append(f"device {device_median} (by {steps['device_by']})")
+    if len(devices) > 1:
+        medians.append(f"any device {device_median} (by {steps['device_by']})")
+    else:
+        medians.append(f"device {device_median} (by {steps['device_by']})")
     step_median = duration(steps["step_s"]["median_s"])
     medians.append(f"step {step_median}")
     lines = [f"medians: {', '.join(medians)}"]
-    # Replicas are no devices: each of those has several.
-    devices = [facts for facts in steps["on"] if facts["kind"] == "device"]
     if len(devices) > 1:
         lines.append(_median_of_each(devices))
     return lines

@@ -90,7 +90,7 @@ def test_what_is_unknown_is_null_and_never_zero() -> None:
 
 def test_the_text_tells_the_three_times_each_device_and_the_next_best_marker() -> None:
     lines = step_facts.lines(step_facts.step_facts(traces.training().traces[0], steps(), Epochs()))
-    assert "medians: host 1 ms, device 6 ms (by launch), step 5 ms" in lines
+    assert "medians: host 1 ms, any device 6 ms (by launch), step 5 ms" in lines
     assert "on each device: /device:GPU:0 8 ms, /device:GPU:1 9 ms" in lines
     assert "sure: the program numbers its steps" in lines
     (other,) = (line for line in lines if line.startswith("next best"))
