@@ -1,7 +1,8 @@
 """`powertui compare` of groups of runs whose scatter nobody tuned for: how often a family of figures
 is called different though nothing changed, and how often 3 % is found.
 
-The kinds are those of `tests/synthetic/held_out_runs.py`; the rule is the one that ships.
+The kinds are those of `tests/synthetic/held_out_runs.py` and `drifting_runs.py`; the rule is the
+one that ships.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from benchmarks.bench_compare_groups import _power_at
 from benchmarks.harness import Table
 from powertui.data.compare.figure import ComparedFigure, Family, FigureSamples, FigureVerdict
 from powertui.data.compare.judging import judge, judge_family
+from powertui.data.compare.turns import places_by_start
+from tests.synthetic.drifting_runs import DRIFTING_KINDS, drifting_values
 from tests.synthetic.held_out_runs import HELD_OUT_KINDS, ORDERS, held_out_values
 from tests.synthetic.run_world import turns_of
 from tests.synthetic.step_world import Floats
@@ -21,6 +24,9 @@ from tests.synthetic.step_world import Floats
 PAIRS = 300
 OP_PAIRS = 60
 OPS = 30
+DRIFTING_PAIRS = 150
+LONG_PAUSE = 144  # runs: a day, where a run takes ten minutes
+_OWN_SIGMA = 0.4  # by which the figures of one run differ from each other
 SIDES = ((3, 3), (4, 4), (5, 5), (10, 10), (3, 6), (10, 4))
 TIMES = ("lower quartile step", "median step", "time per step")
 POWERS = ("energy per step", "power during steps")
@@ -31,14 +37,21 @@ def main() -> None:
     """The tables."""
     _alike()
     _longer()
+    _drifting()
 
 
 def family_differs(
-    values: Floats, of_b: Floats, order: str, family: Family, names: tuple[str, ...]
+    values: Floats,
+    of_b: Floats,
+    starts: Floats | None,
+    family: Family,
+    names: tuple[str, ...],
 ) -> bool:
-    """Whether one figure of the family is called different."""
+    """Whether one figure of the family is called different. `starts` are None where unknown."""
     a, b = np.flatnonzero(of_b == 0), np.flatnonzero(of_b)
-    places = [() if order == "unknown" else tuple(at.tolist()) for at in (a, b)]
+    places: tuple[tuple[float, ...], ...] = ((), ())
+    if starts is not None:
+        places = places_by_start(*(starts[at].astype(int).tolist() for at in (a, b)))
     figures = []
     for column, name in enumerate(names):
         of_a = FigureSamples(tuple(values[a, column].tolist()), places=places[0])
@@ -56,6 +69,11 @@ def sides_in_order(order: str, a: int, b: int, rng: np.random.Generator) -> Floa
     return np.asarray(rng.permutation(in_blocks)) if order == "unknown" else in_blocks
 
 
+def starts_in_order(order: str, runs: int) -> Floats | None:
+    """When each run was recorded, in lengths of one; None where that is unknown."""
+    return None if order == "unknown" else np.arange(float(runs))
+
+
 def share_differing(
     kind: str, order: str, sides: tuple[int, int], names: tuple[str, ...], pairs: int
 ) -> float:
@@ -68,7 +86,7 @@ def share_differing(
     for _ in range(pairs):
         of_b = sides_in_order(order, *sides, rng)
         values = LEVEL + held_out_values(kind, of_b, len(names), rng)
-        wrong += family_differs(values, of_b, order, family, names)
+        wrong += family_differs(values, of_b, starts_in_order(order, len(of_b)), family, names)
     return wrong / pairs
 
 
@@ -107,10 +125,39 @@ def _longer() -> None:
                 of_b = sides_in_order(order, 5, 5, rng)
                 values = LEVEL * (1 + sigma * held_out_values("plain", of_b, len(TIMES), rng))
                 values += LEVEL * 0.03 * of_b[:, np.newaxis]
-                found += family_differs(values, of_b, order, Family.TIME, TIMES)
+                starts = starts_in_order(order, len(of_b))
+                found += family_differs(values, of_b, starts, Family.TIME, TIMES)
             cells.append(f"{found / PAIRS:.0%}")
         table.row(f"{sigma:.2%}", *cells, f"{_power_at(0.03, sigma, 5):.0%}")
     table.print()
+
+
+def _drifting() -> None:
+    """All of A before B, on machines that drift in ways which the rule was not chosen by."""
+    groups = ((3, 3), (5, 5), (10, 10), (15, 15), (10, 4))
+    for change in (0.0, 3.0):
+        for pause in (1, LONG_PAUSE):
+            table = Table(
+                f"A before B, {DRIFTING_PAIRS} pairs, {change:g} % more, a pause of {pause} runs in "
+                f"between: called different{' (target ≤ 5 %)' if not change else ''}",
+                ["how the machine drifts", *(f"{a} and {b}" for a, b in groups)],
+            )
+            for kind in DRIFTING_KINDS:
+                shares = [_drifting_share(kind, sides, pause, change) for sides in groups]
+                table.row(kind, *(f"{share:.1%}" for share in shares))
+            table.print()
+
+
+def _drifting_share(kind: str, sides: tuple[int, int], pause: int, change: float) -> float:
+    rng = np.random.default_rng([DRIFTING_KINDS.index(kind), *sides, pause, 43])
+    of_b = np.repeat([0.0, 1.0], sides)
+    starts = np.arange(len(of_b)) + (pause - 1) * of_b
+    found = 0
+    for _ in range(DRIFTING_PAIRS):
+        values = LEVEL + drifting_values(kind, starts, rng) + change * of_b
+        own = _OWN_SIGMA * rng.standard_normal((len(of_b), len(TIMES)))
+        found += family_differs(values[:, np.newaxis] + own, of_b, starts, Family.TIME, TIMES)
+    return found / DRIFTING_PAIRS
 
 
 if __name__ == "__main__":

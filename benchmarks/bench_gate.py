@@ -15,15 +15,21 @@ from collections import Counter
 
 import numpy as np
 
-from benchmarks.bench_compare_held_out import LEVEL, sides_in_order
+from benchmarks.bench_compare_held_out import (
+    LEVEL,
+    LONG_PAUSE,
+    sides_in_order,
+    starts_in_order,
+)
 from benchmarks.harness import GENERATED, Table
 from powertui import cli
 from powertui.data.gate.baseline_file import baseline_text
 from powertui.data.gate.gate import held_against
 from powertui.data.gate.limits_asked import tolerances
 from powertui.data.gate.run_values import BaselineRuns, GatedRun, GateValue
+from tests.synthetic.drifting_runs import DRIFTING_KINDS, drifting_values
 from tests.synthetic.held_out_runs import HELD_OUT_KINDS, ORDERS, held_out_values
-from tests.synthetic.step_world import KINDS, LOG_START_S, step_series, write_run
+from tests.synthetic.step_world import KINDS, LOG_START_S, Floats, step_series, write_run
 
 JOBS = 100
 OLDER_JOBS = 200
@@ -42,6 +48,7 @@ def main() -> None:
     _by_kind()
     _by_count()
     _older_baseline()
+    _a_day_later()
     _whole_jobs()
     _sizes()
 
@@ -140,21 +147,56 @@ def _older_baseline() -> None:
         table.print()
 
 
+def _a_day_later() -> None:
+    """A baseline of yesterday, on machines that drift."""
+    groups = ((5, 5), (10, 10), (10, 2))
+    table = Table(
+        f"Of {OLDER_JOBS} jobs, the baseline a day older: red / green / cannot say (target: red ≤ 5 "
+        "unchanged, green ≤ 10 slower)",
+        ["how the machine drifts, change", *(f"{base}, {new}" for base, new in groups)],
+    )
+    for kind in DRIFTING_KINDS:
+        for change in (0.0, 5.0):
+            cells = [_later_cell(kind, sides, change) for sides in groups]
+            table.row(f"{kind}, {change:g} %", *cells)
+    table.print()
+
+
+def _later_cell(kind: str, sides: tuple[int, int], change: float) -> str:
+    rng = np.random.default_rng([DRIFTING_KINDS.index(kind), *sides, 13])
+    of_new = np.repeat([0.0, 1.0], sides)
+    starts = np.arange(len(of_new)) + (LONG_PAUSE - 1) * of_new
+    codes: Counter[int] = Counter()
+    for _ in range(OLDER_JOBS):
+        seconds = LEVEL + drifting_values(kind, starts, rng) + change * of_new
+        codes[_answer_by_start(of_new, seconds, starts)] += 1
+    return _shares(codes)
+
+
+def _answer_by_start(of_new: Floats, seconds: Floats, starts: Floats | None) -> int:
+    """The exit code of runs with one quantity; `starts` are None where nobody knows them."""
+    groups: tuple[list[GatedRun], list[GatedRun]] = ([], [])
+    for at, (side, value) in enumerate(zip(of_new.tolist(), seconds.tolist(), strict=True)):
+        start = None if starts is None else int(starts[at])
+        run = GatedRun("run", STEPS, {"step_s": GateValue(value)}, start_ns=start)
+        groups[int(side)].append(run)
+    base, new = groups
+    asked = tolerances([f"step_s={TOLERANCE}"], USUAL)
+    return held_against(new, [], asked, BaselineRuns("main", tuple(base))).exit_code
+
+
+def _shares(codes: Counter[int]) -> str:
+    return " / ".join(f"{codes[code] / OLDER_JOBS:.1%}" for code in (1, 0, 3))
+
+
 def _order_cell(kind: str, order: str, sides: tuple[int, int], change: float) -> str:
     rng = np.random.default_rng([HELD_OUT_KINDS.index(kind), *sides, 12])
-    asked = tolerances([f"step_s={TOLERANCE}"], USUAL)
     codes: Counter[int] = Counter()
     for _ in range(OLDER_JOBS):
         of_new = sides_in_order(order, *sides, rng)
         seconds = LEVEL + held_out_values(kind, of_new, 1, rng)[:, 0] + change * of_new
-        groups: tuple[list[GatedRun], list[GatedRun]] = ([], [])
-        for place, (side, value) in enumerate(zip(of_new.tolist(), seconds.tolist(), strict=True)):
-            start = None if order == "unknown" else place
-            run = GatedRun("run", STEPS, {"step_s": GateValue(value)}, start_ns=start)
-            groups[int(side)].append(run)
-        base, new = groups
-        codes[held_against(new, [], asked, BaselineRuns("main", tuple(base))).exit_code] += 1
-    return " / ".join(f"{codes[code] / OLDER_JOBS:.1%}" for code in (1, 0, 3))
+        codes[_answer_by_start(of_new, seconds, starts_in_order(order, len(of_new)))] += 1
+    return _shares(codes)
 
 
 def _whole_jobs() -> None:

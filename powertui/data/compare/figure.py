@@ -49,7 +49,7 @@ class FigureSamples:
 
     runs: tuple[float, ...]  # one value for each run that has the figure
     blocks: tuple[float, ...] = ()  # of a single run: the means of consecutive blocks of steps
-    places: tuple[int, ...] = ()  # of the runs among all of both sides, by when they were recorded
+    places: tuple[float, ...] = ()  # of the runs among all of both sides, by their starts
 
     @property
     def mean(self) -> float:
@@ -71,6 +71,7 @@ class Judgement:
     runs_needed: int | None = None  # a side, where they would tell
     run_sigma: float | None = None  # by which runs of one side differ
     most_runs: int = 0  # that a side has
+    is_drift_decisive: bool = False  # whether only a drift from run to run keeps it from differing
     sides: tuple[FigureSamples, FigureSamples] | None = None  # the runs that decided
 
 

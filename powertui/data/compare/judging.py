@@ -186,11 +186,15 @@ def _rank(figure: ComparedFigure) -> int:
 
 
 def _by_runs(a: FigureSamples, b: FigureSamples, level: float) -> Judgement:
-    scatter, why, in_order = _scatter(a, b)
+    scatter, why = _scatter(a, b)
+    # Where nobody knows the order, none is better.
+    is_in_turns = not a.places or turns.are_in_turns(a.places, b.places)
     lo, hi = scatter.difference - scatter.half, scatter.difference + scatter.half
     relevant = _RELEVANT_SHARE * abs(a.mean)
     runs, needs = None, ""
     most_runs = max(len(a.runs), len(b.runs))
+    # In turns as many runs may show what they do not show one side after the other.
+    more_than = most_runs if is_in_turns else most_runs - 1
     if scatter.p <= _ERROR_SHARE:
         verdict = FigureVerdict.DIFFERS
     elif max(-lo, hi) <= relevant:
@@ -198,10 +202,9 @@ def _by_runs(a: FigureSamples, b: FigureSamples, level: float) -> Judgement:
     else:
         verdict = FigureVerdict.CANNOT_TELL
         runs = run_scatter.runs_to_find(
-            relevant, scatter.run_sigma, more_than=most_runs, level=level
+            relevant, scatter.run_sigma, more_than=more_than, level=level
         )
-        needs = f"about {runs} runs a side{in_order}" if runs else "a machine that varies less"
-        needs += f", to see {_RELEVANT_SHARE:.0%}"
+        needs = _needs_words(runs, is_in_turns=is_in_turns)
     return Judgement(
         verdict,
         Basis.RUN_TO_RUN,
@@ -214,23 +217,29 @@ def _by_runs(a: FigureSamples, b: FigureSamples, level: float) -> Judgement:
         run_sigma=scatter.run_sigma,
         most_runs=most_runs,
         sides=(a, b),
+        is_drift_decisive=scatter.is_drift_decisive,
     )
 
 
-def _scatter(a: FigureSamples, b: FigureSamples) -> tuple[run_scatter.Scatter, str, str]:
-    """How runs of one side differ, what that is made of, and how further runs are recorded best."""
+def _needs_words(runs: int | None, *, is_in_turns: bool) -> str:
+    """Which recording would show a difference that people ask for."""
+    order = "" if is_in_turns else "A and B recorded in turns, "
+    count = f"about {runs} runs a side" if runs else "a machine that varies less"
+    return f"{order}{count}, to see {_RELEVANT_SHARE:.0%}"
+
+
+def _scatter(a: FigureSamples, b: FigureSamples) -> tuple[run_scatter.Scatter, str]:
+    """How runs of one side differ, and what that is made of."""
     why = f"the scatter of {len(a.runs)} and {len(b.runs)} runs"
     scatter = turns.scatter_as_recorded(a, b)
-    if not a.places or not b.places:
-        return scatter, why, ""
-    if not turns.are_in_turns(a.places, b.places):
-        if scatter.drift:
-            why += " and their drift, as A and B were not recorded in turns"
-        return scatter, why, " in turns"
-    if scatter.drift:
+    if not a.places or not b.places or not scatter.drift:
+        return scatter, why
+    if turns.are_in_turns(a.places, b.places):
         drifted = _percent(scatter.drift, a.mean)
-        why += f" beside a drift of {drifted} from the first to the last"
-    return scatter, why, ""
+        return scatter, f"{why} beside a drift of {drifted} from the first to the last"
+    if scatter.is_drift_decisive:
+        return scatter, "the runs differ by more than they scatter, but a drift may do the same"
+    return scatter, f"{why} and their drift, as A and B were not recorded in turns"
 
 
 def _by_drift(a: FigureSamples, b: FigureSamples, within_run: WithinRun | None) -> Judgement:

@@ -161,8 +161,8 @@ class _Places(NamedTuple):
     """How many runs the sides have, and where each lies by when it was recorded."""
 
     runs: tuple[int, int]
-    of_a: tuple[int, ...]  # empty where that is not known
-    of_b: tuple[int, ...]
+    of_a: tuple[float, ...]  # empty where that is not known
+    of_b: tuple[float, ...]
 
 
 def _places(a: Sequence[Measured], b: Sequence[Measured]) -> _Places:
@@ -170,7 +170,7 @@ def _places(a: Sequence[Measured], b: Sequence[Measured]) -> _Places:
     return _Places((len(a), len(b)), of_a, of_b)
 
 
-def _samples(runs: Sequence[Measured], key: ValueKey, places: Sequence[int]) -> FigureSamples:
+def _samples(runs: Sequence[Measured], key: ValueKey, places: Sequence[float]) -> FigureSamples:
     having = [at for at, run in enumerate(runs) if key in run.values]
     if not having:
         return FigureSamples(())

@@ -46,13 +46,12 @@ class Scatter:
     half: float  # of the 95 % interval
     p: float
     run_sigma: float = 0.0  # by which one run differs from another without any change
-    drift: float = 0.0  # what was taken out, from the first run to the last
+    drift: float = 0.0  # what was taken out; in turns, from the first run to the last
+    is_drift_decisive: bool = False  # whether the runs differ by more than they scatter alone
 
 
-def welch(a: Sequence[float], b: Sequence[float], level: float = ERROR_SHARE) -> Scatter:
-    """B less A by the scatter of the runs of each side. `level` is that of the interval; p is given
-    as at 5 %.
-    """
+def welch(a: Sequence[float], b: Sequence[float]) -> Scatter:
+    """B less A by the scatter of the runs of each side."""
     difference = float(np.mean(b) - np.mean(a))
     error_a = _squared_error(a)
     error_b = _squared_error(b)
@@ -67,8 +66,8 @@ def welch(a: Sequence[float], b: Sequence[float], level: float = ERROR_SHARE) ->
     sigma = math.sqrt(error)
     return Scatter(
         difference,
-        half=student.quantile(df, level) * sigma,
-        p=p_at_level(student.two_sided_p(difference / sigma, df), level),
+        half=student.quantile_95(df) * sigma,
+        p=student.two_sided_p(difference / sigma, df),
         run_sigma=sigma / math.sqrt(1 / len(a) + 1 / len(b)),
     )
 

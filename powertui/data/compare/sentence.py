@@ -93,6 +93,12 @@ def _of_time(time: ComparedFigure, causes: Sequence[Cause], counts: Counts, need
             f"Cannot tell whether a step takes longer: these two recordings differ by "
             f"{size_of_difference(time)} ({sizes}), but two runs of one program may differ as much."
         )
+    elif time.judgement.is_drift_decisive:
+        words = (
+            f"Cannot tell whether a step takes longer ({sizes}): the runs differ by more than they "
+            "scatter, but A and B were not recorded in turns, and a drift of the machine may be "
+            "as large."
+        )
     if needs:
         words += f" To tell: {needs}."
     return words + (_parts_that_differ(causes) or _largest_parts(causes))

@@ -9,10 +9,10 @@ Of 1,000 simulated pairs of each of ten kinds without any difference it said "di
 the others not). A difference of twice the scatter was found in 94 to 100 of 100 pairs of five runs
 with a drift, by Welch's in 3 to 96; without one in 75 instead of 79.
 
-Where one side was recorded before the other, nobody can tell a drift from a change by the means
-alone, and Welch's interval called 30 to 84 % of such pairs different under a drift. How much the
-runs drift within either side shows what it may have done in between: both intervals together, with
-and without the line, called 0 to 4 % different (a jump of the machine just in between: 14 %).
+In any other order nobody can tell a drift from a change by the means alone, and Welch's interval
+called 30 to 84 % of such pairs different under a drift. `run_drift.py` says what a drift may have
+done in between; both intervals together are the answer (a jump of the machine just in between is
+called different: 12 % of pairs of five runs, where it lies anywhere).
 """
 
 from __future__ import annotations
@@ -23,20 +23,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from powertui.data.compare import student
+from powertui.data.compare import run_drift, student
 from powertui.data.compare.figure import FigureSamples
-from powertui.data.compare.run_scatter import ERROR_SHARE, MIN_RUNS, Scatter, p_at_level, welch
+from powertui.data.compare.run_scatter import ERROR_SHARE, MIN_RUNS, Scatter, welch
 from powertui.data.model import Bools, Floats
 
 # More runs of one side after each other may look like the drift, or hide it.
 _MAX_IN_A_ROW = 2
 _EQUAL_SHARE = 1e-9  # differences of so many digits are rounding
-# More runs tell a difference of the means better, and what a machine did between them no better: a
-# wave of a day looks like a change ever more often. Of runs of one side before the other, eight and
-# more on one of them, 7 to 10 % of pairs without a change differed at a level of 5 % (a restless
-# day, 10 and 10), at 2 % up to 5.2 %. The price with ten a side: 3 % more was found in 90 % before.
-_MANY_RUNS = 8
-_ERROR_SHARE_OF_MANY = 0.015
 _LINE_PARAMETERS = 3  # a mean, the difference and a slope
 
 
@@ -51,16 +45,16 @@ def scatter_as_recorded(a: FigureSamples, b: FigureSamples) -> Scatter:
 
 def places_by_start(
     a: Sequence[int | None], b: Sequence[int | None]
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The places of the runs of either side among all of them; empty where a start is unknown."""
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Where the runs of either side lie among all of them; empty where a start is unknown."""
     starts = [start for start in (*a, *b) if start is not None]
     if len(set(starts)) < len(a) + len(b):
         return (), ()
-    places = np.argsort(np.argsort(starts)).tolist()
+    places = run_drift.positions(starts)
     return tuple(places[: len(a)]), tuple(places[len(a) :])
 
 
-def are_in_turns(a: Sequence[int], b: Sequence[int]) -> bool:
+def are_in_turns(a: Sequence[float], b: Sequence[float]) -> bool:
     """Whether runs at these places were recorded in turns. False where that is not known."""
     if min(len(a), len(b)) < MIN_RUNS:
         return False
@@ -73,7 +67,7 @@ def are_alternating(of_b: Bools) -> bool:
     return longest <= _MAX_IN_A_ROW
 
 
-def _sides_in_order(a: Sequence[int], b: Sequence[int]) -> tuple[Floats, Bools]:
+def _sides_in_order(a: Sequence[float], b: Sequence[float]) -> tuple[Floats, Bools]:
     """The order of all runs, and which of them are of B."""
     order = np.argsort([*a, *b], kind="stable")
     return np.asarray(order), np.asarray(order >= len(a))
@@ -81,41 +75,32 @@ def _sides_in_order(a: Sequence[int], b: Sequence[int]) -> tuple[Floats, Bools]:
 
 def _welch_and_drift(a: FigureSamples, b: FigureSamples) -> Scatter:
     """B less A of runs not in turns: what the scatter allows, and what a drift allows, together."""
-    is_many = max(len(a.runs), len(b.runs)) >= _MANY_RUNS
-    level = _ERROR_SHARE_OF_MANY if is_many else ERROR_SHARE
-    plain = welch(a.runs, b.runs, level)
+    plain = welch(a.runs, b.runs)
     if plain.half == 0:
         return plain
-    return _together(plain, welch_in_turns(a, b, level))
+    return _together(plain, _beside_drift(a, b))
 
 
 def few_beside_several(several: FigureSamples, few: FigureSamples) -> Scatter:
-    """Few less several, where the few are taken to vary as the several do, and to drift as they do.
-
-    The line through the several is drawn on to where the few were recorded.
-    """
-    values = np.array(several.runs)
-    plain = _distance(values, np.ones((len(values), 1)), np.ones(1), few)
+    """Few less several, where the few are taken to vary and to drift as the several do."""
+    plain = _distance(several.runs, few)
     if plain.half == 0 or not several.places or not few.places:
         return plain
-    places = np.array(several.places, dtype=float)
-    line = np.column_stack([np.ones(len(values)), places])
-    beside = _distance(values, line, np.array([1.0, float(np.mean(few.places))]), few)
-    return _together(plain, beside)
+    return _together(plain, _beside_drift(several, few))
 
 
-def _distance(values: Floats, model: Floats, where: Floats, few: FigureSamples) -> Scatter:
-    """How far the few lie from what a model of the several says of their place."""
-    solve = np.linalg.pinv(model)
-    fit = solve @ values
-    residuals = values - model @ fit
-    df = len(values) - model.shape[1]
-    variance = float(residuals @ residuals) / df
-    weights = where @ solve
-    error = math.sqrt(variance * (float(weights @ weights) + 1 / len(few.runs)))
-    difference = few.mean - float(where @ fit)
+def _beside_drift(a: FigureSamples, b: FigureSamples) -> Scatter:
+    return run_drift.difference_beside_drift(a.runs, b.runs, a.places, b.places)
+
+
+def _distance(several: Sequence[float], few: FigureSamples) -> Scatter:
+    """How far the few lie from the mean of the several, by the scatter of the several."""
+    df = len(several) - 1
+    variance = float(np.var(several, ddof=1))
+    error = math.sqrt(variance * (1 / len(several) + 1 / len(few.runs)))
+    difference = few.mean - float(np.mean(several))
     # Values that are equal to nine digits are counts, which do not vary.
-    rounding = _EQUAL_SHARE * max(map(abs, (*values.tolist(), *few.runs)))
+    rounding = _EQUAL_SHARE * max(map(abs, (*several, *few.runs)))
     if error <= rounding:
         return Scatter(difference, half=0.0, p=1.0 if abs(difference) <= rounding else 0.0)
     return Scatter(
@@ -136,13 +121,15 @@ def _together(plain: Scatter, beside: Scatter) -> Scatter:
         difference=(lo + hi) / 2,
         half=(hi - lo) / 2,
         p=1.0 if is_opposite else max(plain.p, beside.p),
-        run_sigma=plain.run_sigma,
+        # Recorded in turns the runs differ by what is left beside the drift.
+        run_sigma=beside.run_sigma,
         drift=beside.drift,
+        is_drift_decisive=plain.p <= ERROR_SHARE < beside.p,
     )
 
 
-def welch_in_turns(a: FigureSamples, b: FigureSamples, level: float = ERROR_SHARE) -> Scatter:
-    """B less A beside a straight line in the order of the runs, with an interval of this level."""
+def welch_in_turns(a: FigureSamples, b: FigureSamples) -> Scatter:
+    """B less A beside a straight line in the order of the runs, with its interval."""
     order, is_of_b = _sides_in_order(a.places, b.places)
     values = np.array([*a.runs, *b.runs])[order]
     line = np.linspace(-0.5, 0.5, len(values))
@@ -161,7 +148,7 @@ def welch_in_turns(a: FigureSamples, b: FigureSamples, level: float = ERROR_SHAR
         errors.append(variance * float(weights @ weights))
         degrees.append(degrees_left)
     error = sum(errors)
-    plain = welch(a.runs, b.runs, level)
+    plain = welch(a.runs, b.runs)
     if plain.half == 0 or error <= 0:  # counts that never vary
         return plain
     # Welch–Satterthwaite, as without the line.
@@ -171,8 +158,8 @@ def welch_in_turns(a: FigureSamples, b: FigureSamples, level: float = ERROR_SHAR
     residual = float(residuals @ residuals) / (len(values) - _LINE_PARAMETERS)
     return Scatter(
         difference,
-        half=student.quantile(df, level) * sigma,
-        p=p_at_level(student.two_sided_p(difference / sigma, df), level),
+        half=student.quantile_95(df) * sigma,
+        p=student.two_sided_p(difference / sigma, df),
         run_sigma=math.sqrt(residual),
         drift=slope,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from powertui.data.compare import step_figures
 from powertui.data.compare.causes import BY_CATEGORY, Cause
 from powertui.data.compare.figure import Basis, ComparedFigure, Family, FigureVerdict, Judgement
@@ -28,6 +30,19 @@ def test_parts_of_the_mean_are_not_those_of_the_quartile() -> None:
         "The lower quartile of steps takes 4 ms longer in B (20 ms in A, 24 ms in B; +20 %, "
         "95 % +15 to +25 %; 5 and 5 runs). The mean step may differ by chance; what was measured "
         "is mostly Host compute (+6 ms)."
+    )
+
+
+def test_where_a_drift_decides_the_cure_is_to_record_in_turns() -> None:
+    step = figure(step_figures.STEP.name, 0.024, FigureVerdict.CANNOT_TELL, Basis.RUN_TO_RUN)
+    needs = "A and B recorded in turns, about 5 runs a side, to see 5%"
+    judgement = replace(step.judgement, needs=needs, is_drift_decisive=True)
+    told = Matched((replace(step, judgement=judgement),), ())
+    assert answer(told, (), Counts(5, 5, same_run=False, is_a_first=True)) == (
+        "Cannot tell whether a step takes longer (20 ms in A, 24 ms in B; +20 %, 95 % +15 to "
+        "+25 %; 5 and 5 runs): the runs differ by more than they scatter, but A and B were not "
+        "recorded in turns, and a drift of the machine may be as large. To tell: A and B recorded "
+        "in turns, about 5 runs a side, to see 5%."
     )
 
 

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from powertui.data.compare.figure import FigureSamples, FigureVerdict
 from powertui.data.compare.judging import judge
 from powertui.data.compare.run_scatter import runs_to_find, welch
-from powertui.data.compare.turns import are_in_turns, scatter_as_recorded, welch_in_turns
+from powertui.data.compare.turns import (
+    are_in_turns,
+    places_by_start,
+    scatter_as_recorded,
+    welch_in_turns,
+)
+from tests.synthetic.drifting_runs import DRIFTING_KINDS, drifting_values
 from tests.synthetic.run_world import RUN_KINDS, run_values, turns_of
 
 
@@ -124,21 +132,90 @@ def test_a_drift_between_two_blocks_of_runs_is_no_difference() -> None:
 
 
 def test_what_was_not_recorded_in_turns_needs_turns() -> None:
-    a = FigureSamples((100.0, 101.0, 102.0, 103.0), places=(0, 1, 2, 3))
-    b = FigureSamples((104.0, 105.0, 106.0, 107.0), places=(4, 5, 6, 7))
+    a = FigureSamples((100.0, 104.0, 101.0, 105.0), places=(0, 1, 2, 3))
+    b = FigureSamples((103.0, 106.0, 102.0, 107.0), places=(4, 5, 6, 7))
     judgement = judge(a, b)
     assert judgement.verdict is FigureVerdict.CANNOT_TELL
     assert judgement.why.endswith("and their drift, as A and B were not recorded in turns")
-    assert " runs a side in turns, to see 5%" in judgement.needs
+    assert judgement.needs.startswith("A and B recorded in turns, about ")
+    assert judgement.needs.endswith(" runs a side, to see 5%")
 
 
-def test_a_wave_of_a_day_between_many_runs_of_either_side_is_no_difference() -> None:
-    rng = np.random.default_rng(7302)
-    of_b = np.repeat([0.0, 1.0], 10)
-    hours = np.linspace(0, 1, 20)
+def test_as_many_runs_in_turns_may_show_what_they_do_not_show_in_blocks() -> None:
+    a = FigureSamples((100.0, 102.0, 104.0, 106.0, 108.0), places=(0, 1, 2, 3, 4))
+    b = FigureSamples((110.1, 112.0, 114.0, 116.1, 118.0), places=(5, 6, 7, 8, 9))
+    judgement = judge(a, b)
+    assert judgement.is_drift_decisive
+    assert judgement.why == "the runs differ by more than they scatter, but a drift may do the same"
+    assert judgement.needs == "A and B recorded in turns, about 5 runs a side, to see 5%"
+
+
+@pytest.mark.parametrize(("a", "b"), [(10, 10), (15, 15), (10, 4)])
+def test_a_wave_of_a_day_between_many_runs_of_either_side_is_no_difference(a: int, b: int) -> None:
+    rng = np.random.default_rng([7302, a, b])
+    of_b = np.repeat([0.0, 1.0], [a, b])
+    hours = np.linspace(0, 1, a + b)
     wrong = 0
     for _ in range(400):
         wave = 1.5 * np.sin(rng.uniform(1, 9) * hours + rng.uniform(0, 6)) + 2 * hours
-        values = 100 + wave + rng.standard_normal(20)
+        values = 100 + wave + rng.standard_normal(a + b)
         wrong += scatter_as_recorded(*sides(values, of_b)).p <= 0.05
     assert wrong / 400 <= 0.06
+
+
+@pytest.mark.parametrize("kind", DRIFTING_KINDS)
+def test_a_drift_of_any_form_between_two_blocks_is_no_difference(kind: str) -> None:
+    rng = np.random.default_rng([33, DRIFTING_KINDS.index(kind)])
+    of_b = np.repeat([0.0, 1.0], 8)
+    wrong = 0
+    for _ in range(150):
+        values = 100 + drifting_values(kind, np.arange(16.0), rng)
+        wrong += scatter_as_recorded(*sides(values, of_b)).p <= 0.05
+    assert wrong <= 13  # of 150: 7.5, and two standard deviations
+
+
+def test_many_runs_that_do_not_drift_show_three_percent_in_blocks() -> None:
+    rng = np.random.default_rng(33)
+    of_b = np.repeat([0.0, 1.0], 10)
+    found = 0
+    for _ in range(200):
+        values = 100 + rng.standard_normal(20) + 3 * of_b
+        found += scatter_as_recorded(*sides(values, of_b)).p <= 0.05
+    assert found >= 170  # 91 of 100; the interval with a straight line alone found 71
+
+
+def test_a_pause_between_a_and_b_makes_the_difference_less_certain() -> None:
+    rng = np.random.default_rng(33)
+    values = 100 + rng.standard_normal(10) + 5 * np.repeat([0.0, 1.0], 5)
+    halves = []
+    for pause_s in (600, 12 * 3600, 7 * 86400):
+        starts = [*range(0, 3000, 600), *range(2400 + pause_s, 5400 + pause_s, 600)]
+        places_a, places_b = places_by_start(starts[:5], starts[5:])
+        a = FigureSamples(tuple(values[:5].tolist()), places=places_a)
+        b = FigureSamples(tuple(values[5:].tolist()), places=places_b)
+        halves.append(scatter_as_recorded(a, b).half)
+    assert halves[0] < halves[1] < halves[2]
+
+
+def test_runs_of_a_day_later_do_not_differ_by_what_days_do() -> None:
+    """Noise that is as large in every octave of time, and a pause of 1,000 runs."""
+    rng = np.random.default_rng(33)
+    of_b = np.repeat([0.0, 1.0], 5)
+    starts = np.arange(10.0) + 1000 * of_b
+    wrong = {"by their order": 0, "by their starts": 0}
+    for _ in range(200):
+        values = 100 + drifting_values("every octave alike", starts, rng)
+        a, b = sides(values, of_b)
+        wrong["by their order"] += scatter_as_recorded(a, b).p <= 0.05
+        places = places_by_start(*(at.astype(int).tolist() for at in (starts[:5], starts[5:])))
+        a, b = (replace(side, places=at) for side, at in zip((a, b), places, strict=True))
+        wrong["by their starts"] += scatter_as_recorded(a, b).p <= 0.05
+    assert wrong["by their order"] >= 20
+    assert wrong["by their starts"] <= 14  # of 200: 10, and somewhat more than a deviation
+
+
+def test_where_runs_lie_does_not_depend_on_the_order_in_which_they_are_named() -> None:
+    assert places_by_start((0, 10, 20), (30, 40)) == ((0, 1, 2), (3, 4))
+    assert places_by_start((40, 10), (30, 20, 0)) == ((4, 1), (3, 2, 0))
+    assert places_by_start((0, 10, None), (30, 40)) == ((), ())
+    assert places_by_start((0, 10), (10, 40)) == ((), ())
