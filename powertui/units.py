@@ -163,11 +163,13 @@ def size(count: float) -> str:
 
 
 def percent(share: float, decimals: int = 0) -> str:
-    """A share as a person writes it: "84 %". What rounds to 0 has no sign."""
-    words = f"{100 * share:.{decimals}f}"
-    if not float(words):
-        words = words.lstrip("-")
-    return f"{words} %"
+    """A share as a person writes it: "84 %"."""
+    return f"{zero_without_sign(f'{100 * share:.{decimals}f}')} %"
+
+
+def zero_without_sign(number: str) -> str:
+    """A number in digits; what rounds to 0 has no sign."""
+    return number if float(number) else number.lstrip("-+")
 
 
 def quantity(value: float, unit: str, figures: int = 4, *, padded: bool = False) -> str:

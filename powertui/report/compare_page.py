@@ -9,6 +9,7 @@ from powertui.data.compare import causes as cause_accounts
 from powertui.data.compare.amounts import (
     cut,
     in_unit,
+    is_listed,
     ratio,
     row_names,
     signed,
@@ -96,7 +97,7 @@ class FamilyRows:
 def families(figures: Sequence[ComparedFigure]) -> Iterator[FamilyRows]:
     """Those that have figures, in the order of a page."""
     for family in (*_LISTED_FAMILIES, *_LONG_FAMILIES):
-        rows = [row for row in figures if row.family is family and row.unit != LAUNCHES]
+        rows = [row for row in figures if row.family is family and is_listed(row)]
         if not rows:
             continue
         shown = rows

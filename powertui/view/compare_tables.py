@@ -11,6 +11,7 @@ from powertui.data.compare import causes as cause_accounts
 from powertui.data.compare.amounts import (
     both_names,
     in_unit,
+    is_listed,
     names_with_place,
     ratio,
     signed,
@@ -42,7 +43,7 @@ _CHANGES = {"came": "only in B", "went": "only in A"}
 
 def compare_result(comparison: Comparison, places: Places) -> Result:
     """The answer as tables, without those that have no row; figures come first."""
-    timed = [figure for figure in comparison.figures if figure.unit != LAUNCHES]
+    timed = [figure for figure in comparison.figures if is_listed(figure)]
     tables = [
         _figures(
             "figures",

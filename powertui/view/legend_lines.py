@@ -305,7 +305,7 @@ def _more_than(length: int, usual: int) -> str:
     ratio = length / usual
     if ratio >= _MIN_TIMES:
         return f"{ratio:,.0f} times"
-    return f"{ratio - 1:+.0%}".replace("%", " %")
+    return f"{units.zero_without_sign(f'{100 * (ratio - 1):+.0f}')} %"
 
 
 def _ops(content: VisibleContent) -> _List | None:

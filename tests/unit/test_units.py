@@ -152,3 +152,11 @@ def test_a_difference_has_a_sign_and_no_more_than_four_digits(
     delta: float, unit: str, text: str
 ) -> None:
     assert units.difference(delta, unit) == text
+
+
+def test_what_rounds_to_nothing_has_no_sign() -> None:
+    assert units.percent(-0.0004) == "0 %"
+    assert units.percent(-0.004, 1) == "-0.4 %"
+    assert units.zero_without_sign("-0.0") == "0.0"
+    assert units.zero_without_sign("+0") == "0"
+    assert units.zero_without_sign("-0.1") == "-0.1"

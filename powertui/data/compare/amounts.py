@@ -8,8 +8,14 @@ from typing import Protocol
 
 from powertui import units
 from powertui.data.compare.figure import LEAST_MEASURED, ComparedFigure
+from powertui.data.compare.kernel_figures import LAUNCHES
 from powertui.data.model import PS_PER_S
 from powertui.data.names_in_words import in_distinct_words, in_words
+
+
+def is_listed(figure: ComparedFigure) -> bool:
+    """Whether a person reads it: launches are for programs, and 0 beside 0 is for nobody."""
+    return figure.unit != LAUNCHES and not figure.is_nothing
 
 
 def in_unit(value: float | None, unit: str) -> str:

@@ -100,6 +100,8 @@ def _account(matched: Matched, account: str, parts: _Seconds) -> tuple[Cause, ..
     first = {name for name in differing & set(parts) if abs(parts[name]) >= least_s}
     for name in sorted(parts, key=lambda name: (name not in first, -abs(parts[name]))):
         seconds = parts[name]
+        if abs(seconds) <= _ROUNDING_S:
+            continue  # "Between steps 0 s"
         rows.append(
             Cause(
                 account=account,

@@ -101,5 +101,11 @@ class ComparedFigure:
         return self.b / self.a
 
     @property
+    def is_nothing(self) -> bool:
+        """Whether both sides have none of it, but for the rounding of the files."""
+        least = LEAST_MEASURED.get(self.unit, 0.0)
+        return all(value is not None and abs(value) <= least for value in (self.a, self.b))
+
+    @property
     def verdict(self) -> FigureVerdict:
         return self.judgement.verdict

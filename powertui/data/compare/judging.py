@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from powertui import units
 from powertui.data.compare import drift, relabeling, run_scatter, step_figures, turns
 from powertui.data.compare.figure import (
     Basis,
@@ -285,4 +286,6 @@ def _beyond_drift(within_run: WithinRun) -> tuple[FigureVerdict, str, str]:
 
 
 def _percent(part: float, whole: float) -> str:
-    return f"{part / abs(whole):.1%}" if whole and math.isfinite(part / whole) else "as much"
+    if not whole or not math.isfinite(part / whole):
+        return "as much"
+    return f"{units.zero_without_sign(f'{100 * part / abs(whole):.1f}')}%"

@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 
 from powertui.data.compare.amounts import (
+    is_listed,
     name_in_sentence,
     row_names,
     signed_percent,
     unmatched_names,
 )
+from powertui.data.compare.figure import Basis, ComparedFigure, Family, FigureVerdict, Judgement
+from powertui.data.compare.kernel_figures import LAUNCHES
 from powertui.value_types import dataclass
 
 _ELEMENTWISE = "void at::native::vectorized_elementwise_kernel<4, at::native::"
@@ -80,3 +83,17 @@ def test_a_sentence_names_a_kernel_in_words() -> None:
     assert name_in_sentence(ADD, ADD_IN_B, 60) == "add bf16 vectorized"
     assert name_in_sentence(ADD, "attn_fwd", 60) == "add bf16 vectorized (attn_fwd in B)"
     assert name_in_sentence("dot.3", "dot.5", 60) == "dot.3 (dot.5 in B)"
+
+
+def test_of_nothing_on_either_side_there_is_no_row() -> None:
+    judgement = Judgement(FigureVerdict.CANNOT_TELL, Basis.NONE)
+    for a, b, unit, is_meant in (
+        (0.0, 0.0, "s", False),
+        (0.0, 3e-10, "s", False),  # the rounding of the files
+        (0.0, 1e-9, "s", True),
+        (0.0, 0.0, "B", False),
+        (0.0, 8.0, "B", True),
+        (5.0, 5.0, LAUNCHES, False),  # for programs alone
+    ):
+        row = ComparedFigure(Family.CATEGORY, "Between steps", unit, a, b, judgement)
+        assert is_listed(row) == is_meant, (a, b, unit)
