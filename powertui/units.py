@@ -13,7 +13,6 @@ import re
 PS_PER_S = 1_000_000_000_000
 _UNITS = ((PS_PER_S, "s"), (1_000_000_000, "ms"), (1_000_000, "µs"), (1_000, "ns"), (1, "ps"))
 _SCALE = {"ps": 0, "ns": 3, "us": 6, "µs": 6, "μs": 6, "ms": 9, "s": 12}
-_MAX_FIGURES = 12  # a double holds a few more
 _MAX_WHOLE_DIFFERENCE = 9999.5  # four digits, as everywhere
 _CLOCK = r"(?:(\d+):)?(\d+):(\d+(?:\.\d*)?)"  # compiled where somebody types a time
 _PREFIXES = (
@@ -173,7 +172,10 @@ def zero_without_sign(number: str) -> str:
 
 
 def quantity(value: float, unit: str, figures: int = 4, *, padded: bool = False) -> str:
-    """A number with a unit: "245.3 W", "1.2 kJ". `padded`: "1.200 kJ"."""
+    """A number with a unit: "245.3 W", "1.2 MB/s". `padded`: "1.200 MB/s"."""
+    if unit == "J":
+        shown = energy(value, figures=figures)
+        return shown if padded else _without_last_zeros(shown)
     prefixes = _BINARY_PREFIXES if unit in _BINARY_UNITS else _PREFIXES
     if unit in _SCALED_UNITS:
         scale, unit = _SCALED_UNITS[unit]
@@ -192,24 +194,13 @@ def watts(value: float) -> str:
 
 
 def difference(delta: float, unit: str) -> str:
-    """A difference with its sign: "+60 W", "-3479 J"; what has more digits is "+362 kJ"."""
+    """A difference with its sign: "+60 W", "-3,479 J"; what has more digits is "+362 kJ"."""
+    if unit == "J":
+        return energy_difference(delta)
     if abs(delta) < _MAX_WHOLE_DIFFERENCE:
         return f"{delta:+.0f} {unit}"
     sign = "-" if delta < 0 else "+"
     return sign + quantity(abs(delta), unit, 3)
-
-
-def figures_apart(lo: float, hi: float, least: int = 4) -> int:
-    """So many figures that the ends of an interval, and what lies in its middle, read differently;
-    `least` where fewer do.
-    """
-    half = (hi - lo) / 2
-    size = max(abs(lo), abs(hi))
-    if not (0 < half < size < math.inf):
-        return least
-    # From the first digit of the ends down to that of the half.
-    needed = math.floor(math.log10(size)) - math.floor(math.log10(half)) + 1
-    return max(least, min(needed, _MAX_FIGURES))
 
 
 def _figures(value: float, figures: int, *, padded: bool = False) -> str:
@@ -226,36 +217,86 @@ def _figures(value: float, figures: int, *, padded: bool = False) -> str:
 
 # What a person may ask energies in. J and Wh grow by their prefixes, the others stay.
 ENERGY_UNITS = ("J", "kJ", "MJ", "Wh", "kWh")
-_JOULES_IN = {"J": 1.0, "kJ": 1e3, "MJ": 1e6, "GJ": 1e9, "Wh": 3.6e3, "kWh": 3.6e6, "MWh": 3.6e9}
+_JOULES_IN = {
+    "µJ": 1e-6,
+    "mJ": 1e-3,
+    "J": 1.0,
+    "kJ": 1e3,
+    "MJ": 1e6,
+    "GJ": 1e9,
+    "Wh": 3.6e3,
+    "kWh": 3.6e6,
+    "MWh": 3.6e9,
+}
 # Each prefix with the least figure of it that is shown: joules are whole numbers of up to four
-# digits before they become kilojoules.
+# digits before they become kilojoules. Ops and steps take thousandths of one.
 _PREFIXED = {
-    "J": (("GJ", 10.0), ("MJ", 10.0), ("kJ", 10.0), ("J", 0.0)),
+    "J": (("GJ", 10.0), ("MJ", 10.0), ("kJ", 10.0), ("J", 1.0), ("mJ", 1.0), ("µJ", 0.0)),
     "Wh": (("MWh", 1.0), ("kWh", 1.0), ("Wh", 0.0)),
 }
+_UNITS_OF_PARTS = ("mJ", "µJ")  # of ops and steps; an error beside joules is in whole ones
 _ENERGY_FIGURES = 4
+_DIFFERENCE_FIGURES = 3
 _ERROR_FIGURES = 2
 
 
 def _energy_unit(joules: float, unit: str = "J") -> str:
     """The unit in which so many joules are shown, where a person asked for `unit`."""
+    if joules == 0:
+        return unit
     for prefixed, least in _PREFIXED.get(unit, ()):
         if round(abs(joules) / _JOULES_IN[prefixed], 3) >= least:
             return prefixed
     return unit
 
 
-def energy(joules: float, unit: str = "J", half: float = 0.0) -> str:
-    """An energy with up to four digits, and no more of them than its error leaves: "3,479 J"."""
+def energy(
+    joules: float, unit: str = "J", half: float = 0.0, figures: int = _ENERGY_FIGURES
+) -> str:
+    """An energy with up to four digits, and no more of them than its error leaves: "3,479 J".
+
+    Every energy that a person reads is written here: by itself, with its error
+    (`energy_interval`), or as a difference.
+    """
+    if not math.isfinite(joules):  # not known
+        return f"– {unit}"
+    if joules == 0 and not half:
+        return f"0 {unit}"
     shown_unit = _energy_unit(joules, unit)
     unit_joules = _JOULES_IN[shown_unit]
     value = joules / unit_joules
-    decimals = _free_decimals(value)
+    decimals = _free_decimals(value, figures)
     if 0 < half < math.inf:
         decimals = min(decimals, _error_decimals(half / unit_joules))
     elif 0 < abs(value) < 1:
-        decimals = _ENERGY_FIGURES - 1 - math.floor(math.log10(abs(value)))
+        decimals = figures - 1 - math.floor(math.log10(abs(value)))
     return f"{_grouped(value, decimals)} {shown_unit}"
+
+
+def energy_interval(joules: float, lo: float, hi: float, unit: str = "J") -> str:
+    """An energy with its error: "3,479 J ± 16", "13.19 kJ ± 6.0 J".
+
+    Of an interval that is not centered the wider side counts. Where the error is as large as the
+    energy, only the bound is known: "≤ 36 J".
+    """
+    half = max(hi - joules, joules - lo)
+    if not half > 0:
+        return energy(joules, unit)
+    if half >= joules and hi > 0:
+        return f"≤ {energy(hi, unit, half)}"
+    return f"{energy(joules, unit, half)} ± {energy_error(half, joules, unit)}"
+
+
+def energy_difference(delta: float) -> str:
+    """More or less energy, with three digits: "+124 J", "-3,479 J", "+12.4 kJ"."""
+    sign = "-" if delta < 0 else "+"
+    return sign + _without_last_zeros(energy(abs(delta), figures=_DIFFERENCE_FIGURES))
+
+
+def _without_last_zeros(shown: str) -> str:
+    """ "24 J" for "24.00 J"."""
+    number, _, unit = shown.partition(" ")
+    return f"{_trim(number)} {unit}"
 
 
 def _grouped(value: float, decimals: int) -> str:
@@ -275,11 +316,11 @@ def energy_error(half: float, joules: float, unit: str = "J") -> str:
     if not 0 < error < math.inf:
         return "0"
     decimals = _error_decimals(error)
-    most_decimals = max(_free_decimals(joules / unit_joules), 0)
+    most_decimals = max(_free_decimals(joules / unit_joules, _ENERGY_FIGURES), 0)
     if decimals <= most_decimals:
         return _grouped(round(error, decimals), decimals)
     smaller_unit = _energy_unit(half, "Wh" if shown_unit.endswith("Wh") else "J")
-    if smaller_unit != shown_unit:
+    if smaller_unit != shown_unit and smaller_unit not in _UNITS_OF_PARTS:
         error = half / _JOULES_IN[smaller_unit]
         return f"{_grouped(error, _error_decimals(error))} {smaller_unit}"
     last_digit = 10.0**-most_decimals
@@ -287,14 +328,14 @@ def energy_error(half: float, joules: float, unit: str = "J") -> str:
     return _grouped(rounded, most_decimals)
 
 
-def _free_decimals(value: float) -> int:
+def _free_decimals(value: float, figures: int) -> int:
     """Decimals of an energy that no error limits; below 0 where it has more digits than are
     shown.
     """
-    decimals = _ENERGY_FIGURES - _whole_digits(value)
+    decimals = figures - _whole_digits(value)
     # 99.999 is 100.0: rounded it may have a digit more.
     rounded = round(value, decimals)
-    return _ENERGY_FIGURES - _whole_digits(rounded)
+    return figures - _whole_digits(rounded)
 
 
 def _whole_digits(value: float) -> int:

@@ -83,7 +83,7 @@ TASKS = (
         "Energy of epoch 0 against epoch 1",
         "demo",
         ("1",),
-        ("epoch 0 2.617 kJ", "epoch 1 2.748 kJ", "epoch 1 less epoch 0 "),
+        ("epoch 0 2,617 J", "epoch 1 2,748 J", "epoch 1 less epoch 0 "),
         (
             "Both with ±, and their difference with its interval; the epoch lane of the timeline "
             "has the joules, too"
@@ -153,7 +153,7 @@ TASKS = (
         "Look at a power log alone",
         "power",
         ("m", "end", "m"),
-        ("watts", "Window of 21.88 s: 4.800 kJ ±29 J", "on average"),
+        ("watts", "Window of 21.88 s: 4,800 J ± 29", "on average"),
         (
             "The first screen says its joules with ±, mean and highest watts below the chart. `m` "
             "twice marks a window, here up to the end, and tells its joules; `e` exports it"

@@ -79,12 +79,11 @@ def _joules(energy: Energy | None, of_what: str) -> str:
         return ""
     if not energy.resolved or energy.joules is None or energy.lo is None or energy.hi is None:
         return f"{of_what}: {plain(energy.reason, 200)}"
-    joules = units.quantity(energy.joules, "J")
-    half = units.quantity((energy.hi - energy.lo) / 2, "J", 2)
+    joules = units.energy_interval(energy.joules, energy.lo, energy.hi)
     quality = f"95 %, {energy.badge.value}"
     if energy.mean_w is not None:
         quality += f", mean {energy.mean_w:.1f} W"
-    return f"{joules} ± {half} {of_what} ({quality})"
+    return f"{joules} {of_what} ({quality})"
 
 
 def next_command(folder: Path) -> str:

@@ -123,8 +123,8 @@ def _joules_words(energy: JobEnergy, unit: str) -> str:
             f"{missing[0].machine}: {missing[0].reason}"
         )
     half = energy.half
-    shown = units.energy(joules, unit, half)
-    return f"{shown} ± {units.energy_error(half, joules, unit)} (95 %), {energy.badge.value}"
+    shown = units.energy_interval(joules, joules - half, joules + half, unit)
+    return f"{shown} (95 %), {energy.badge.value}"
 
 
 def _when_words(job: JobPower) -> str:

@@ -144,12 +144,9 @@ def _joules(energy: Facts) -> str:
 
 
 def _interval(energy: Facts) -> str:
-    """Joules with the ends of their interval, in as many figures as tell those apart."""
-    figures = units.figures_apart(energy["lo_joules"], energy["hi_joules"])
-    joules = units.quantity(energy["joules"], "J", figures)
-    lo = units.quantity(energy["lo_joules"], "J", figures)
-    hi = units.quantity(energy["hi_joules"], "J", figures)
-    return f"{joules} (95 % {lo} to {hi})"
+    """Joules with their interval."""
+    interval = units.energy_interval(energy["joules"], energy["lo_joules"], energy["hi_joules"])
+    return f"{interval} (95 %)"
 
 
 def window_line(window: Facts) -> str:

@@ -22,7 +22,7 @@ from powertui.sampler.process import RecorderProcess
 from powertui.sampler.recorder_events import Event
 from powertui.sampler.source import Info, Stamp
 from powertui.sampler.targets import Target
-from powertui.units import percent, quantity
+from powertui.units import energy_interval, percent, quantity
 from powertui.wrapping import fitted, terminal_columns
 
 if TYPE_CHECKING:
@@ -396,9 +396,8 @@ def _energy_text(channel: dict[str, Any]) -> str:
         spread = f" ({channel['min_w']:.0f} to {channel['max_w']:.0f} W)"
     if energy := _file_energy(channel):
         text = (
-            f"{quantity(energy['joules'], 'J')}, mean {energy['mean_w']:.1f} W{spread} over "
-            f"{energy['over_s']:.1f} s, 95 % interval {quantity(energy['lo'], 'J')} to "
-            f"{quantity(energy['hi'], 'J')}"
+            f"{energy_interval(energy['joules'], energy['lo'], energy['hi'])} (95 %), "
+            f"mean {energy['mean_w']:.1f} W{spread} over {energy['over_s']:.1f} s"
         )
         if energy["coverage"] < _WRITTEN_AS_FULL:
             text += f", {percent(energy['coverage'], 1)} of the time sampled"

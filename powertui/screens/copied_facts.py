@@ -60,10 +60,9 @@ def selection_facts(
         energy = mixture.energy(power[0], lo, hi)
     if not energy.resolved or energy.joules is None or energy.mean_w is None:
         return f"joules {plain(energy.reason, 120)}"
-    joules = units.quantity(energy.joules, "J", padded=True)
+    joules = units.energy(energy.joules)
     if energy.lo is not None and energy.hi is not None:
-        half = units.quantity((energy.hi - energy.lo) / 2, "J", 2)
-        joules += f" ±{half}"
+        joules = units.energy_interval(energy.joules, energy.lo, energy.hi)
     mean = units.quantity(energy.mean_w, "W", padded=True)
     return f"{joules}, {mean} on average"
 
@@ -111,9 +110,9 @@ def _energy(power: tuple[PowerOnTrace, ...], lo: int, hi: int) -> list[str]:
         if not energy.resolved or energy.joules is None or energy.mean_w is None:
             lines.append(f"energy ({name}): {energy.reason}")
             continue
-        joules = f"{energy.joules:.4g} J"
+        joules = units.energy(energy.joules)
         if energy.lo is not None and energy.hi is not None:
-            joules += f" [{energy.lo:.4g}, {energy.hi:.4g}]"
+            joules = f"{units.energy_interval(energy.joules, energy.lo, energy.hi)} (95 %)"
         mean = f"mean {energy.mean_w:.4g} W"
         lines.append(f"energy ({name}): {joules}, {mean}, {energy.badge.value}")
     return lines

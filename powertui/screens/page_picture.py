@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from typing import NamedTuple
 
 from powertui import config
 from powertui.data.export import files
@@ -21,8 +22,9 @@ _LOOK_EVERY_S = 0.02
 # Once nothing is read any more, what is worked out beside the page (findings, a panel) may still
 # come. A page that stays the same for so long is drawn.
 _STILL_S = 0.5
-# How long all of it may take before the page is drawn as it is. A run of 10 M events takes 3 s.
-_MAX_WAIT_S = 60.0
+# How long all of it may take before the page is drawn as it is. A run of 10 M events takes 3 s on
+# a quiet machine; beside sixteen busy programs a run of 0.8 M events took more than a minute.
+_MAX_WAIT_S = 600.0
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,13 @@ class PagePicture:
     force: bool = False  # replace a file that is there
 
 
-def save(session: Session, picture: PagePicture) -> int:
-    """Draw the page of this session and write it; how many bytes were written.
+class SavedPicture(NamedTuple):
+    byte_count: int
+    is_whole: bool  # False: the page was drawn while something was still worked out
+
+
+def save(session: Session, picture: PagePicture) -> SavedPicture:
+    """Draw the page of this session and write it.
 
     Never in place of a file that is there, but where that was asked for.
     """
@@ -47,13 +54,14 @@ def save(session: Session, picture: PagePicture) -> int:
     look = themes.get("light" if picture.theme == "light" else "dark", "true")
     display = Display(Capabilities(color="true"), look, config.load())
     with files.opened(picture.path, force=picture.force) as stream:
-        svg = asyncio.run(_drawn(Shell(session, display), picture, page)).encode()
-        stream.write(svg)
-    return len(svg)
+        svg, is_whole = asyncio.run(_drawn(Shell(session, display), picture, page))
+        written = svg.encode()
+        stream.write(written)
+    return SavedPicture(len(written), is_whole)
 
 
-async def _drawn(shell: Shell, picture: PagePicture, page: ScreenSpec | None) -> str:
-    """The page as SVG, once nothing more comes to it."""
+async def _drawn(shell: Shell, picture: PagePicture, page: ScreenSpec | None) -> tuple[str, bool]:
+    """The page as SVG, once nothing more comes to it, and whether it is whole."""
     async with shell.run_test(size=(picture.columns, picture.rows)) as pilot:
         deadline = time.monotonic() + _MAX_WAIT_S
         while not _has_read(shell) and time.monotonic() < deadline:
@@ -75,9 +83,10 @@ async def _drawn(shell: Shell, picture: PagePicture, page: ScreenSpec | None) ->
             drawn = shell.svg_of(shell.screen)
             if drawn != svg or _awaits_more(shell):
                 svg, since = drawn, time.monotonic()
+        is_whole = time.monotonic() < deadline
     if shell.return_code:
         raise PowertuiError("The page could not be drawn.")
-    return svg
+    return svg, is_whole
 
 
 def _awaits_more(shell: Shell) -> bool:

@@ -142,10 +142,15 @@ def _draw(args: argparse.Namespace, session: Session, columns: int, rows: int) -
         theme=args.theme or "dark",
         force=args.force,
     )
-    byte_count = page_picture.save(session, picture)
+    saved = page_picture.save(session, picture)
     # On the error output: the picture itself may go to the standard output.
     name = "standard output" if args.svg == files.STDOUT else plain(args.svg)
-    print(f"Wrote {name}: {units.size(byte_count)}, {columns}x{rows} cells.", file=sys.stderr)
+    print(f"Wrote {name}: {units.size(saved.byte_count)}, {columns}x{rows} cells.", file=sys.stderr)
+    if not saved.is_whole:
+        print(
+            "powertui: the page was drawn before all of it was worked out, after ten minutes.",
+            file=sys.stderr,
+        )
     return 0
 
 

@@ -405,11 +405,9 @@ def _energy_facts(energy: Energy, suffix: str = "") -> list[ContextLine]:
     name = f"energy{suffix}"
     if not energy.resolved or energy.joules is None:
         return [ContextLine(name, plain(energy.reason, 200))]
-    text = units.quantity(energy.joules, "J")
-    if energy.lo is not None and energy.hi is not None and energy.hi > energy.lo:
-        half_j = (energy.hi - energy.lo) / 2
-        half = units.quantity(half_j, "J", 2)
-        text += f" ±{half}"
+    text = units.energy(energy.joules)
+    if energy.lo is not None and energy.hi is not None:
+        text = units.energy_interval(energy.joules, energy.lo, energy.hi)
     facts = [ContextLine(name, text, energy.badge)]
     if energy.mean_w is not None:
         mean = units.quantity(energy.mean_w, "W")

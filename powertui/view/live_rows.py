@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from powertui import units
 from powertui.data.live import Board, ChannelKey, History, WindowEnergy
 from powertui.data.model import Int64s
 from powertui.data.watch import FinishedEpoch
@@ -19,7 +20,6 @@ from powertui.feed import NS, Feed
 from powertui.plain import plain, width
 from powertui.sampler.recorder_events import Event
 from powertui.terminal.glyphs import Glyphs
-from powertui.units import quantity
 from powertui.view import curve, live_summary
 from powertui.view.curve import Envelope
 from powertui.view.live_chart import LiveSpan
@@ -162,7 +162,7 @@ def _channel_cells(
         figures += watts_text(figure).rjust(_FIGURE_CELLS)
     cells.append((figures, "text"))
     if layout.has_energy:
-        energy = quantity(health.joules, "J", 3) if health.covered_s else "–"
+        energy = units.quantity(health.joules, "J", 3) if health.covered_s else "–"
         cells.append((energy.rjust(_ENERGY_CELLS), "text"))
     if layout.has_change:
         age = age_text(health.age(feed.mono()))
@@ -266,9 +266,11 @@ def _epoch_energy(energy: WindowEnergy | None) -> list[tuple[str, str]]:
     if energy.joules is None or energy.lo is None or energy.hi is None:
         reason = plain(energy.reason.removeprefix("not resolved: "), 50)
         return [(f"   not resolved: {reason}", "dim")]
-    half = quantity((energy.hi - energy.lo) / 2, "J", 2)
+    half_j = (energy.hi - energy.lo) / 2
+    joules = units.energy(energy.joules, half=half_j)
+    error = units.energy_error(half_j, energy.joules)
     return [
-        (f"{quantity(energy.joules, 'J'):>12}{half:>9}", "text"),
+        (f"{joules:>12}{error:>9}", "text"),
         (f" {energy.badge.value}", energy.badge.value),
     ]
 

@@ -180,10 +180,12 @@ def _joules(facts: dict[str, Fact], width: int) -> list[LinePieces]:
 
 
 def with_interval(fact: Fact) -> str:
-    """A figure with the half width of its interval: "2.622 kJ ±14 J"."""
+    """A figure with the half width of its interval: "2,622 J ± 14"."""
     value = fact.value
     if value is None or isinstance(value, str) or fact.lo is None or fact.hi is None:
         return fact.text()
+    if fact.unit == "J":
+        return units.energy_interval(float(value), float(fact.lo), float(fact.hi))
     above = float(fact.hi) - float(value)
     below = float(value) - float(fact.lo)
     # The wider side, so that an interval that is not centered is never shown too narrow.

@@ -6,7 +6,6 @@ negative. No profile has to be read for it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import field, replace
 from functools import cached_property
@@ -278,36 +277,11 @@ def neighbors_in_view(surroundings: Surroundings, view: Viewport) -> list[int]:
 
 def joules_text(energy: Energy | None) -> str:
     """Joules with their interval; "" where they are not resolved."""
-    half_j = _half_interval_j(energy)
-    if half_j is None:
+    if energy is None or energy.joules is None or energy.lo is None or energy.hi is None:
         return ""
-    assert energy is not None
-    assert energy.joules is not None
-    joules = units.quantity(energy.joules, "J", padded=True)
-    return f"{joules} ±{units.quantity(half_j, 'J', 2)}"
+    return units.energy_interval(energy.joules, energy.lo, energy.hi)
 
 
 def _short_joules_text(energy: Energy) -> str:
-    """Joules with their interval in one unit, no finer than the interval: "7.73±0.12 kJ"."""
-    half_j = _half_interval_j(energy)
-    if half_j is None:
-        return ""
-    assert energy.joules is not None
-    unit_j, unit = 1e-3, "mJ"
-    for larger_unit_j, name in ((1e6, "MJ"), (1e3, "kJ"), (1.0, "J")):
-        if abs(energy.joules) >= larger_unit_j:
-            unit_j = larger_unit_j
-            unit = name
-            break
-    decimals = 2
-    if half_j > 0:  # two significant digits of the interval
-        magnitude = math.floor(math.log10(half_j / unit_j))
-        decimals = min(3, max(0, 1 - magnitude))
-    return f"{energy.joules / unit_j:.{decimals}f}±{half_j / unit_j:.{decimals}f} {unit}"
-
-
-def _half_interval_j(energy: Energy | None) -> float | None:
-    """Half of the 95 % interval of an energy; None where the energy is not resolved."""
-    if energy is None or energy.joules is None or energy.lo is None or energy.hi is None:
-        return None
-    return (energy.hi - energy.lo) / 2
+    """The same in as few cells as possible: "7,734 J±12"."""
+    return joules_text(energy).replace(" ± ", "±")

@@ -184,7 +184,7 @@ def finding_span(finding: Finding) -> LabelledSpan:
     if finding.delta_watts is not None:
         watts = units.difference(finding.delta_watts, "W")
     if finding.delta_joules is not None:
-        joules = f"+{units.quantity(finding.delta_joules, 'J', 3)}".replace("+-", "-")
+        joules = units.energy_difference(finding.delta_joules)
     if finding.crossing:
         where = finding.crossing
     elif finding.step_lo is not None:

@@ -14,7 +14,7 @@ from textual.widgets import Input
 
 from powertui import cli, demo
 from powertui.errors import UsageError
-from powertui.screens import page_named, runs
+from powertui.screens import page_named, page_picture, runs
 from powertui.screens.export import ExportDialog
 from powertui.terminal.svg_picture import svg_picture
 from tests.screens.conftest import Maker, loaded, settled
@@ -54,6 +54,16 @@ def test_a_page_is_drawn_of_the_place_that_was_named(
     assert "2.617 s" in drawn, "the ops of those steps alone"
     size_told = f"{picture.stat().st_size / 1000:.1f} kB"
     assert f"{size_told}, 120x36 cells" in capsys.readouterr().err
+
+
+def test_a_page_that_was_not_worked_out_in_time_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page_picture, "_MAX_WAIT_S", 0.0)
+    assert cli.main([str(demo.folder()), "--svg", str(tmp_path / "early.svg")]) == 0
+    told = capsys.readouterr().err
+    assert "early.svg" in told
+    assert "drawn before all of it was worked out" in told
 
 
 @pytest.mark.parametrize("name", ["event_sets", "Event sets"])
@@ -179,4 +189,4 @@ def test_joules_in_an_assumed_unit_say_so_on_the_overview(
     picture = tmp_path / "overview.svg"
     options = ["--svg", str(picture), "--size", "80x24", "--page", "overview"]
     assert cli.main([str(run), *options]) == 0
-    assert "138.2 mJ ±2 mJ (assumed)" in text_of(picture)
+    assert "138.2 mJ ± 2.0 (assumed)" in text_of(picture)

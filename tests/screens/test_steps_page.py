@@ -30,7 +30,7 @@ async def test_a_large_window_has_graph_ops_slowest_steps_and_energy_side_by_sid
         parts = [title.index(words) for words in ("steps ", "top ops", "slowest steps", "energy")]
         assert parts == sorted(parts)
         text = "\n".join(lines)
-        for words in ("Conv2D filter grad", "20.2 %", "epoch 1 step 74", "127 ms", "2.748 kJ"):
+        for words in ("Conv2D filter grad", "20.2 %", "epoch 1 step 74", "127 ms", "2,748 J"):
             assert words in text
         assert "▲" in text, "what is longer than shown has a mark"
         assert all(len(line) < 200 for line in lines)

@@ -107,7 +107,7 @@ async def test_the_first_screen_of_a_power_log_says_what_it_comes_to(
     shell = make(demo.power_file())
     async with shell.run_test(size=(80, 24)) as pilot:
         await loaded(pilot)
-        sentence = "9.658 kJ ±18 J in 43.5 s, 222.1 W on average"
+        sentence = "9,658 J ± 18 in 43.5 s, 222.1 W on average"
         await until_then(lambda: sentence in shown(shell), lambda: shown(shell))
 
 
@@ -132,7 +132,7 @@ async def test_six_of_the_ten_answers_stand_on_the_first_screen(
     answers = {
         "drew-more": "Epoch 1, steps 46-71: +59 W for 2.52 s, +149 J",
         "longest-step": "tf.function-graph_building +639 ms",
-        "epochs": "epoch 1 2.748 kJ ±23 J",
+        "epochs": "epoch 1 2,748 J ± 23",
         "input-bound": "waiting for input 0.3 %",
         "stall": "filter grad +18.7 ms",
     }
@@ -155,7 +155,7 @@ async def test_a_key_makes_the_next_epoch_the_window(make: Maker) -> None:
         model = shell.session.model
         assert model is not None
         assert shell.session.window == model.epoch_bounds(1)
-        assert "2.748 kJ ±23 J, 252.0 W on average" in shown(shell), "as the lane of epochs says"
+        assert "2,748 J ± 23, 252.0 W on average" in shown(shell), "as the lane of epochs says"
 
 
 async def test_while_a_window_is_marked_the_next_epoch_only_moves_the_cursor(make: Maker) -> None:

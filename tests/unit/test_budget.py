@@ -83,5 +83,5 @@ def test_the_interval_holds_the_true_end_of_loads_that_wander():
 
 def test_check_holds_a_run_against_a_budget(capsys):
     assert cli.main(["check", str(folder()), "--budget", "1Wh"]) == 1
-    assert "Above: J is 5.164 kJ" in capsys.readouterr().out
+    assert "Above: J is 5,164 J" in capsys.readouterr().out
     assert cli.main(["check", str(folder()), "--budget", "4kWh"]) == 0

@@ -127,7 +127,7 @@ def test_figures_stand_below_the_graph() -> None:
         "60 steps · median 116 ms · mean 117.5 ms ± 15.62 ms · 9 ms to 141.3 ms" in text
         for text in texts
     )
-    assert any("a step 23.07 J ±170 mJ" in text for text in texts)
+    assert any("a step 23.07 J ± 0.17" in text for text in texts)
     assert any("input 65 %" in text for text in texts)
     assert any("2 hosts · CPU only" in text for text in texts)
 

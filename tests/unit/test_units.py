@@ -87,7 +87,7 @@ def test_one_of_many_below_each_other_keeps_its_last_zeros() -> None:
     assert units.duration(999_999_600_000, padded=True) == "1.000 s"
     assert units.quantity(9.5, "J", padded=True) == "9.500 J"
     assert units.quantity(855.0, "J", padded=True) == "855.0 J"
-    assert units.quantity(2_617.0, "J", padded=True) == "2.617 kJ"
+    assert units.quantity(2_617.0, "J", padded=True) == "2,617 J"
     assert units.quantity(0.0, "J", padded=True) == "0 J"
     assert shown(208.0, "number", "W", padded=True) == "208 W", "a sensor may show whole watts"
 
@@ -106,44 +106,37 @@ def test_counts_and_quantities() -> None:
     assert units.count(12_345) == "12,345"
     assert units.count(11_350_000) == "11.4 M"
     assert units.quantity(245.34, "W") == "245.3 W"
-    assert units.quantity(1234.0, "J") == "1.234 kJ"
+    assert units.quantity(1234.0, "J") == "1,234 J"
     assert units.quantity(0.0, "J") == "0 J"
     assert units.quantity(math.nan, "W") == "– W"
+    assert units.quantity(math.nan, "J") == "– J"
     assert units.quantity(0.0123, "J") == "12.3 mJ"
 
 
 @pytest.mark.parametrize(
-    ("middle", "half"),
+    ("joules", "lo", "hi", "words"),
     [
-        (3668.0, 0.2),
-        (3668.0, 0.04),
-        (3668.0, 40.0),
-        (12.0, 11.0),
-        (1.2e6, 3.0),
-        (0.0123, 1e-6),
-        (5.0, 1e-9),
+        (9_658.2, 9_640.0, 9_676.4, "9,658 J ± 18"),
+        (13_190.0, 13_184.0, 13_196.0, "13.19 kJ ± 6.0 J"),
+        (7_734.0, 7_700.0, 7_854.0, "7,734 J ± 120"),  # the wider side
+        (0.0235, 0.0230, 0.0240, "23.50 mJ ± 0.50"),
+        (12.0, 0.0, 36.0, "≤ 36 J"),
+        (1_234_500.0, 1_233_300.0, 1_235_700.0, "1,234 kJ ± 1,200 J"),
+        (500.0, 500.0, 500.0, "500.0 J"),
+        (0.0, 0.0, 0.0, "0 J"),
     ],
 )
-def test_the_ends_of_an_interval_read_differently(middle: float, half: float) -> None:
-    lo, hi = middle - half, middle + half
-    figures = units.figures_apart(lo, hi)
-    shown = [units.quantity(value, "J", figures) for value in (lo, middle, hi)]
-    assert len(set(shown)) == 3
-    assert figures >= 4
-
-
-def test_an_interval_without_a_width_has_its_usual_figures() -> None:
-    assert units.figures_apart(3668.0, 3668.0) == 4
-    assert units.figures_apart(math.nan, 1.0) == 4
-    assert units.figures_apart(-math.inf, math.inf, 3) == 3
-    assert units.figures_apart(3600.0, 3700.0) == 4
+def test_an_energy_and_its_interval_have_one_form(joules, lo, hi, words) -> None:
+    assert units.energy_interval(joules, lo, hi) == words
 
 
 @pytest.mark.parametrize(
     ("delta", "unit", "text"),
     [
         (59.6, "W", "+60 W"),
-        (-3479.2, "J", "-3479 J"),
+        (-3479.2, "J", "-3,479 J"),
+        (124.0, "J", "+124 J"),
+        (12_430.0, "J", "+12.4 kJ"),
         (361754.0, "J", "+362 kJ"),
         (-12_345_678.0, "J", "-12.3 MJ"),
     ],

@@ -33,8 +33,7 @@ def watts(delta: float) -> str:
 
 def joules(delta: float) -> str:
     """A difference of energy: "+124 J", "+12.4 kJ"."""
-    sign = "+" if delta >= 0 else "-"
-    return f"{sign}{units.quantity(abs(delta), 'J', 3)}"
+    return units.energy_difference(delta)
 
 
 def sentence(text: str) -> str:

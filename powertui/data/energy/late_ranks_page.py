@@ -297,8 +297,9 @@ def _late_words(late: Late, rank: LateRank) -> str:
 
 
 def joules_text(joules: WaitSum) -> str:
-    """Joules with half of their interval: "41 ± 6 kJ"."""
-    return f"{units.quantity(joules.joules, 'J', 3)} ± {units.quantity(joules.half, 'J', 2)}"
+    """Joules with half of their interval: "41.2 kJ ± 6.0"."""
+    lo, hi = joules.joules - joules.half, joules.joules + joules.half
+    return units.energy_interval(joules.joules, lo, hi)
 
 
 def _notes(late: Late) -> Iterator[str]:

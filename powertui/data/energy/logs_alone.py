@@ -37,11 +37,11 @@ def headline(power: Sequence[PowerSeries]) -> str:
         if total is not None and total.reason:
             reason = f" ({total.reason})"
         return f"The joules of this log are not known{reason}. {_HOW_TO_RECORD}"
-    joules = units.quantity(total.joules, "J", padded=True)
-    half = units.quantity(total.half, "J", 2)
+    lo_j, hi_j = total.joules - total.half, total.joules + total.half
+    joules = units.energy_interval(total.joules, lo_j, hi_j)
     length = units.duration(total.hi_ps - total.lo_ps, 3)
     mean = units.quantity(total.mean_w, "W")
     watts = f"{mean} on average"
     if total.max_w is not None:
         watts += f", {units.watts(total.max_w)} W at most"
-    return f"{joules} ±{half} in {length}, {watts}. {_FOR_WANT_OF_A_PROFILE}"
+    return f"{joules} in {length}, {watts}. {_FOR_WANT_OF_A_PROFILE}"

@@ -220,12 +220,11 @@ def unless_lost_in_noise(mean: Energy) -> Energy:
     """The mean energy of a step, or no answer where its interval is wider than the energy."""
     if mean.joules is None or mean.half < mean.joules:
         return mean
+    error = units.energy(mean.half, figures=2)
     return replace(
         mean,
         resolved=False,
-        reason=(
-            f"not resolved: a step is within the error of the sensor, ± {mean.half:.2g} J a step"
-        ),
+        reason=f"not resolved: a step is within the error of the sensor, ± {error} a step",
         joules=None,
         lo=None,
         hi=None,

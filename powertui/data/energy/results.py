@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from powertui import units
 from powertui.data.columns import Column, Lazy, optional, text_column
 from powertui.data.energy import account, badges, host_energy, tables
 from powertui.data.energy import sensor as sensors
@@ -114,9 +115,11 @@ def _notes(host_account: Account, total: Energy | None) -> tuple[str, ...]:
     if host_account.apart:
         notes.append(host_account.apart)
     if total is not None and total.gain_j:
+        gain = units.energy(total.gain_j, figures=2)
+        rest = units.energy(total.half, figures=2)
         notes.append(
-            f"The intervals contain the sensor's gain, ± {total.gain_j:.3g} J on this energy, "
-            f"which is the same for every window; the rest is ± {total.half:.3g} J."
+            f"The intervals contain the sensor's gain, ± {gain} on this energy, "
+            f"which is the same for every window; the rest is ± {rest}."
         )
     steps = host_account.step_energies
     unresolved = [part for part in steps if not part.resolved]

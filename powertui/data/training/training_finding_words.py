@@ -20,7 +20,7 @@ def sentence(finding: Finding, where: str) -> str:
     if finding.delta_watts is not None:
         figures.append(units.difference(finding.delta_watts, "W"))
     if finding.delta_joules is not None:
-        figures.append(units.difference(finding.delta_joules, "J"))
+        figures.append(units.energy_difference(finding.delta_joules))
     length_s = (finding.end_ps - finding.start_ps) / PS_PER_S
     seconds = finding.delta_seconds
     if seconds is not None and abs(seconds) >= MIN_SLOWER_SHARE * length_s:

@@ -24,7 +24,7 @@ def test_a_power_log_alone_says_what_it_comes_to_and_that_no_profile_is_there(
     (tmp_path / "power.csv").write_text(f"time_unix_s,watts\n{rows}")
     (run,) = powertui.open(tmp_path / "power.csv")
     looked_at = run.conclusions.attrs["looked_at"]
-    joules, _, rest = looked_at.partition(" kJ ±")
+    joules, _, rest = looked_at.partition(" kJ ± ")
     assert abs(float(joules) - 60 * 0.205) < 0.05
     assert " in 60 s, 205 W on average, 210 W at most. No profile is beside it" in rest
 

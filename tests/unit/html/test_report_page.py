@@ -240,7 +240,7 @@ def test_the_page_of_the_recorded_burst(shared_data: Path, tmp_path: Path) -> No
     assert read.of_class("finding-label") == "+59 W for 2.5 s"
     assert 'class="finding"' in page
     assert "idle 180 W" in read.of_class("level")
-    assert "epoch 1 · 2.748 kJ ±23 J" in read.of_class("lane")
+    assert "epoch 1 · 2,748 J ± 23" in read.of_class("lane")
     assert "measured" in read.of_class("badge")
 
 

@@ -40,7 +40,7 @@ def channel(**changes):
 
 def test_a_complete_recording():
     assert (
-        _channel_line(channel()) == "bmc1 power: 2.931 kJ, mean 244.3 W (231 to 259 W) over 12.0 s"
+        _channel_line(channel()) == "bmc1 power: 2,931 J, mean 244.3 W (231 to 259 W) over 12.0 s"
     )
 
 
@@ -56,19 +56,19 @@ def test_the_files_own_joules_and_interval_are_said():
     }
     line = _channel_line(channel(energy=read))
     assert line == (
-        "bmc1 power: 2.94 kJ, mean 245.0 W (231 to 259 W) over 12.0 s, 95 % interval 2.9 kJ to "
-        "2.98 kJ, 96.0 % of the time sampled"
+        "bmc1 power: 2,940 J ± 40 (95 %), mean 245.0 W (231 to 259 W) over 12.0 s, 96.0 % of the "
+        "time sampled"
     )
     assert _sum_line(
         [channel(energy=read), channel(host="bmc2", joules=1000.0, watts=100.0)]
-    ).startswith("2 machines together (bmc1, bmc2): 3.94 kJ")
+    ).startswith("2 machines together (bmc1, bmc2): 3,940 J")
     unresolved = channel(
         energy={"joules": None, "lo": None, "hi": None, "reason": "shorter than two refreshes"}
     )
     assert _channel_line(unresolved).endswith(
         "over 12.0 s, without an interval: shorter than two refreshes"
     )
-    assert "2.931 kJ" in _channel_line(unresolved)
+    assert "2,931 J" in _channel_line(unresolved)
 
 
 def test_a_recordings_end_tells_what_energy_tells_of_its_file(data):
@@ -112,7 +112,7 @@ def test_too_few_readings_are_no_energy():
 
 def test_machines_are_added_up():
     two = [channel(), channel(host="bmc2", source="bmc2", joules=1000.0, watts=100.0)]
-    assert _sum_line(two) == "2 machines together (bmc1, bmc2): 3.931 kJ, mean 344 W"
+    assert _sum_line(two) == "2 machines together (bmc1, bmc2): 3,931 J, mean 344 W"
     five = [channel(host=f"bmc{n}", source=f"bmc{n}") for n in range(5)]
     assert _sum_line(five).startswith("5 machines together: ")
     assert "without 1 that had no values" in _sum_line(

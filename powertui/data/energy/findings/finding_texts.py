@@ -20,7 +20,7 @@ def sentence(finding: Finding, *, asked: bool, outside: bool) -> str:
     if finding.delta_watts is not None:
         parts.append(units.difference(finding.delta_watts, "W"))
     if finding.delta_joules is not None:
-        parts.append(units.difference(finding.delta_joules, "J"))
+        parts.append(units.energy_difference(finding.delta_joules))
     if finding.delta_seconds is not None:
         parts.append(f"{finding.delta_seconds:+.2f} s")
     text = (
