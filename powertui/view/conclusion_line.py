@@ -11,6 +11,9 @@ if TYPE_CHECKING:  # names alone: nothing is concluded before the first picture
     from powertui.data.conclusions.conclusion import Conclusions
 
 _Piece = tuple[str, str]  # text, role of the theme
+# A text whose sentences fill so much of the line ends with the last of them: "… The largest op is"
+# says nothing (chosen by eye, not measured).
+_MIN_SENTENCES_SHARE = 0.6
 _MAX_CHARACTERS = 400  # of a sentence that are looked at
 
 
@@ -36,6 +39,17 @@ def _line(sentence: str, role: str, more: str, cells: int, ellipsis: str) -> tup
     room = cells - width(more) - 2  # a cell at either end
     text = plain(sentence, _MAX_CHARACTERS)
     if width(text) > room:
-        text = f"{truncation.words(text, room - width(ellipsis) - 1)} {ellipsis}"
+        text = f"{_cut(text, room - width(ellipsis) - 1)} {ellipsis}"
     gap = " " * max(0, room - width(text))
     return ((" ", ""), (text, role), (gap, ""), (more, "key"))
+
+
+def _cut(text: str, room: int) -> str:
+    """Whole sentences where these fill most of the room, else whole words."""
+    words = truncation.words(text, room)
+    if words.endswith("."):
+        return words
+    sentences, end, _ = words.rpartition(". ")
+    if end and width(sentences) >= _MIN_SENTENCES_SHARE * room:
+        return f"{sentences}."
+    return words

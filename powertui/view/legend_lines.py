@@ -9,6 +9,7 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from powertui import units
@@ -50,12 +51,14 @@ _KIND_NAMES = {
 _MIN_LIST_CELLS = 38
 _MAX_LIST_CELLS = 64
 _LIST_GAP_CELLS = 3
+_IN_VIEW = " in view"  # in the title of a list: its figures are not those of the moment pointed at
 _CAUSE_INDENT = "  "  # before the op that made a step longer
 _MIN_LIST_ROWS = 3  # with fewer rows each list is one line
 _MIN_STACKED_ROWS = 2  # a title and a line below it
 _MIN_TIMES = 100  # "+9900 %" is the last that is read at a glance (chosen by eye)
 _MAX_FINDING_ROWS = 2  # of each finding in the pane beside the tracks
 _KIND_GAP_CELLS = 2
+_MAX_SIDE_LINES = 2  # fifteen kinds in words take about 230 cells
 # Where devices and host share a line, the host has at least this share of it (chosen by eye).
 _MIN_SECOND_SHARE = 0.4
 # On a host a smaller share of unknown names may be hidden among "4 more"; of kernels none is.
@@ -74,20 +77,58 @@ def _percent(share: float) -> str:
 def legend(content: VisibleContent, width: int, lines: int = 1) -> list[Pieces]:
     """The kinds in view with letter, color and share of the self time.
 
-    Kinds that do not fit are counted. Devices and host have a line each where there are two lines,
-    else they share one.
+    Kinds that do not fit are counted. Devices and host have lines of their own where there are
+    two, else they share one. With two lines a side every kind there is in words.
     """
     sides = content.sides
     if not sides or width < 16:
         return []
     if len(sides) == 1 or lines >= len(sides):
-        return [tuple(_side(side, width, named=len(sides) > 1)) for side in sides]
+        side_lines = min(_MAX_SIDE_LINES, lines // len(sides))
+        told: list[Pieces] = []
+        for side in sides:
+            told += _side_on_lines(side, width, side_lines, named=len(sides) > 1)
+        return told
     first, second = sides
     gap = " " * _KIND_GAP_CELLS
     second_room = min(width // 2, width - len(gap) - _side_cells(first))
     second_room = max(second_room, int(width * _MIN_SECOND_SHARE))
     left = _side(first, width - second_room - len(gap), named=True)
     return [(*left, (gap, "label"), *_side(second, second_room, named=True))]
+
+
+def _side_on_lines(side: Side, width: int, max_lines: int, *, named: bool) -> list[Pieces]:
+    """The kinds of a side: on one line where they all have room there in words, or it is the only
+    one; else in words below each other.
+    """
+    head = f"{side.name}: " if named else ""
+    room = width - len(head)
+    in_words = _cells(_pieces(side, len(side.kinds), len(side.kinds)))
+    if max_lines < 2 or in_words <= room:
+        return [tuple(_side(side, width, named=named))]
+    lines: list[Pieces] = []
+    kinds = side.kinds
+    while kinds and len(lines) < max_lines:
+        is_last = len(lines) == max_lines - 1
+        shown, pieces = _line_in_words(replace(side, kinds=kinds), room, counted=is_last)
+        if not shown:
+            break
+        start = " " * len(head) if lines else head
+        end = " " * (room - _cells(pieces))
+        lines.append(((start, "dim"), *pieces, (end, "label")))
+        kinds = kinds[shown:]
+    return lines or [tuple(_side(side, width, named=named))]
+
+
+def _line_in_words(side: Side, room: int, *, counted: bool) -> tuple[int, list[tuple[str, str]]]:
+    """As many kinds as fit, all in words, and how many these are; the rest as a count or left to
+    the next line.
+    """
+    for shown in range(len(side.kinds), 0, -1):
+        pieces = _pieces(side, shown, shown, counted=counted)
+        if _cells(pieces) <= room:
+            return shown, pieces
+    return 0, []
 
 
 def _side_cells(side: Side) -> int:
@@ -135,13 +176,13 @@ def _most(side: Side, room: int, *, words: int) -> list[tuple[str, str]]:
     return []
 
 
-def _pieces(side: Side, shown: int, words: int) -> list[tuple[str, str]]:
+def _pieces(side: Side, shown: int, words: int, *, counted: bool = True) -> list[tuple[str, str]]:
     """The first kinds, the first of these in words, and how many others there are."""
     gap = (" " * _KIND_GAP_CELLS, "label")
     pieces: list[tuple[str, str]] = []
     for place, (kind, share) in enumerate(side.kinds[:shown]):
         pieces += [*_kind(kind, share, words=place < words), gap]
-    rest = _rest(side, shown, words=words > 0)
+    rest = _rest(side, shown, words=words > 0) if counted else ""
     if rest:
         return [*pieces, (rest, "dim")]
     return pieces[:-1]
@@ -266,7 +307,7 @@ def _findings(content: VisibleContent) -> _List | None:
     if not content.findings:
         return None
     rows = tuple(_Row(texts[-1], texts=texts) for texts in content.findings)
-    return _List("Findings here", rows, "warn")
+    return _List(f"Findings{_IN_VIEW}", rows, "warn")
 
 
 def _steps(content: VisibleContent) -> _List | None:
@@ -283,7 +324,7 @@ def _steps(content: VisibleContent) -> _List | None:
         if step.cause:
             cause = f"+{units.duration(step.cause_ps, 3)}"
             rows.append(_Row(f"{_CAUSE_INDENT}{step.cause}", cause, role="dim"))
-    title = "Longest steps here" if content.step_count > 1 else "The step here"
+    title = f"Longest steps{_IN_VIEW}" if content.step_count > 1 else f"The step{_IN_VIEW}"
     if median is not None:
         title = f"{title}, median {units.duration(median, 3)}"
     return _List(title, tuple(rows))
@@ -320,7 +361,7 @@ def _ops(content: VisibleContent) -> _List | None:
             figures = f"{op.replicas} replicas  {figures}"
         # A tail that several ops share would not tell them apart.
         rows.append(_Row(op.name, figures, op.tail if tails[op.tail] == 1 else ""))
-    return _List(f"Top ops here, self time{where}", tuple(rows))
+    return _List(f"Top ops{_IN_VIEW}, self time{where}", tuple(rows))
 
 
 def _line(part: _List, width: int) -> Pieces:
@@ -380,7 +421,8 @@ def _column(
     part: _List, width: int, height: int, *, max_text_rows: int | None = None
 ) -> list[tuple[str, str]]:
     """A list with its title, in at most `height` lines."""
-    lines = [(middle(part.title, width), "dim")]
+    title = part.title if cells(part.title) <= width else part.title.replace(_IN_VIEW, "")
+    lines = [(middle(title, width), "dim")]
     names = _fitting_names(part.rows, width)
     for row, name in zip(part.rows, names, strict=True):
         room = height - len(lines)

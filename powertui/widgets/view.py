@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from powertui.widgets.outline import ShownOutline
 
 _MAX_PANEL_ROWS = 14  # of the panel about the view
-_MAX_LEGEND_ROWS = 2  # of the legend: one for devices, one for the host
+_MAX_LEGEND_ROWS = 4  # of the legend: two for devices, two for the host
 _MIN_ROWS_FOR_LEGEND = 14
 # The share of the view that a profile must cover for its tracks to get most of the rows, and for
 # them to get any (both chosen, not measured).

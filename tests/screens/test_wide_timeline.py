@@ -20,14 +20,14 @@ async def test_a_wide_page_shows_findings_steps_and_ops_beside_the_tracks(make: 
         page = timeline_screen(shell)
         beside = text_of(page.query_one(ContextPane))
         below = page.query_one(SightPane)
-        for title in ("Findings here", "Longest steps here", "Top ops here", "+59 W"):
+        for title in ("Findings in view", "Longest steps in view", "Top ops in view", "+59 W"):
             assert title in beside
             assert title not in text_of(below)
         assert below.size.height <= 2  # the legend alone
         wide_rows = page.view.strips[0].size.height
         await pilot.press("c")  # the pane beside is closed: the lists go below the tracks
         await settled(pilot)
-        assert "Top ops here" in text_of(below)
+        assert "Top ops in view" in text_of(below)
         assert page.view.strips[0].size.height <= wide_rows
 
 
@@ -38,7 +38,11 @@ async def test_a_high_page_shows_them_beside_with_what_made_a_step_long(make: Ma
         await loaded(pilot)
         page = timeline_screen(shell)
         beside = text_of(page.query_one(ContextPane)).splitlines()
-        titles = ("Findings here", "Longest steps here, median 90.5 ms", "Top ops here, self time")
+        titles = (
+            "Findings in view",
+            "Longest steps in view, median 90.5 ms",
+            "Top ops in view, self time",
+        )
         assert [title for title in titles if title in beside] == list(titles)
         steps = beside.index(titles[1])
         assert beside[steps + 1].split() == ["epoch", "0", "step", "0", "1.52", "s", "+1581", "%"]
@@ -53,11 +57,11 @@ async def test_a_low_page_has_no_room_for_them_beside_the_tracks(make: Maker) ->
     async with shell.run_test(size=(120, 30)) as pilot:
         await loaded(pilot)
         page = timeline_screen(shell)
-        assert "Longest steps here" not in text_of(page.query_one(ContextPane))
+        assert "Longest steps in view" not in text_of(page.query_one(ContextPane))
         await pilot.resize_terminal(200, 50)
         await settled(pilot)
-        assert "Top ops here" in text_of(page.query_one(ContextPane))
-        assert "Top ops here" not in text_of(page.query_one(SightPane))
+        assert "Top ops in view" in text_of(page.query_one(ContextPane))
+        assert "Top ops in view" not in text_of(page.query_one(SightPane))
 
 
 async def test_away_from_a_profile_nothing_is_said_of_a_view_that_is_gone(make: Maker) -> None:
@@ -70,4 +74,4 @@ async def test_away_from_a_profile_nothing_is_said_of_a_view_that_is_gone(make: 
             await pilot.press("s")
         await settled(pilot)
         if not page.view.sight.display:
-            assert "Top ops here" not in text_of(page.query_one(ContextPane))
+            assert "Top ops in view" not in text_of(page.query_one(ContextPane))

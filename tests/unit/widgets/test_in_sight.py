@@ -158,6 +158,19 @@ def test_the_largest_kind_is_named_in_words_and_no_letter_is_lost_where_all_have
     assert words[30] == "X 65 %  M 30 %  Y 5 %" or words[30].startswith("X collectives 65 %")
 
 
+@pytest.mark.parametrize("width", range(60, 170, 7))
+def test_with_two_lines_a_side_no_letter_stands_without_its_name(width: int) -> None:
+    seen = VisibleContent(0, 40 * MS, (DEVICES,))
+    lines = ["".join(text for text, _ in line) for line in legend(seen, width, 2)]
+    assert len(lines) == 2, "fifteen kinds have no room in words on one"
+    told = "  ".join(line.rstrip() for line in lines)
+    entries = [entry for entry in told.split("  ") if entry.endswith("%")]
+    assert all(len(entry.split()) >= 4 for entry in entries), "letter, name, share and %"
+    kinds, more, _ = told.partition(" more")
+    hidden = int(kinds.split()[-1]) if more else 0
+    assert kinds.count("%") + hidden == 15
+
+
 @pytest.mark.parametrize("width", range(40, 170, 3))
 def test_what_devices_and_host_spend_stays_apart_on_one_line(width: int) -> None:
     (line,) = legend(SEEN, width, 1)
@@ -168,8 +181,8 @@ def test_what_devices_and_host_spend_stays_apart_on_one_line(width: int) -> None
 def test_a_narrow_panel_keeps_what_stands_out_and_a_line_tells_it_too() -> None:
     text = "\n".join("".join(piece for piece, _ in line) for line in panel(SEEN, 84, 8))
     assert "steps 46-71" in text
-    assert "Longest steps here, median 10 ms" in text
-    assert "Top ops here" in text
+    assert "Longest steps in view, median 10 ms" in text
+    assert "Top ops in view" in text
     (line,) = panel(SEEN, 84, 1)
     assert "steps 46-71" in "".join(piece for piece, _ in line)
 
@@ -204,7 +217,7 @@ def test_lists_below_each_other_share_the_lines_there_are(height: int) -> None:
     assert all(cells("".join(text for text, _ in line)) <= 50 for line in lines)
     if height >= 12:
         text = "\n".join("".join(words for words, _ in line) for line in lines)
-        for title in ("Findings here", "Longest steps here", "Top ops here"):
+        for title in ("Findings in view", "Longest steps in view", "Top ops in view"):
             assert title in text
 
 
