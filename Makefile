@@ -92,7 +92,8 @@ mutants: $(TESTS)
 	$(BIN)/python -m scripts.mutants $(MUTANTS)
 
 screenshots: $(TESTS)
-	$(BIN)/python scripts/screenshots.py
+	$(BIN)/python scripts/tasks.py
+	$(BIN)/python -m pytest -q --snapshot-update tests/screens/test_doc_pictures.py tests/screens/test_tasks.py
 
 site: $(SITE_VENV)/.ready
 	$(SITE_VENV)/bin/python scripts/site.py

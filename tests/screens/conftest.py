@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 import pytest_textual_snapshot
@@ -32,9 +33,11 @@ from powertui.terminal.launch import Display
 from powertui.verbs import common
 from tests.waiting import until_then
 
-SNAPSHOTS = Path(__file__).resolve().parents[2] / "snapshots"
+ROOT = Path(__file__).resolve().parents[2]
+SNAPSHOTS = ROOT / "snapshots"
 
 Maker = Callable[..., Shell]
+DocPicture = Callable[[Shell, str], None]
 
 
 class TopLevelSnapshots(pytest_textual_snapshot.SVGImageExtension):
@@ -123,6 +126,33 @@ def make(data: Path, worked_out_once: None) -> Maker:
         )
 
     return maker
+
+
+def _words(picture: str) -> list[str]:
+    """What a picture says, piece by piece."""
+    pieces = []
+    for element in ElementTree.fromstring(picture).iter("{http://www.w3.org/2000/svg}text"):
+        text = "".join(element.itertext()).replace("\N{NO-BREAK SPACE}", " ").strip()
+        if text:
+            pieces.append(text)
+    return pieces
+
+
+@pytest.fixture
+def doc_picture(request: pytest.FixtureRequest) -> DocPicture:
+    """`doc_picture(shell, name)`: the picture of this name in docs/ says what the screen says; with
+    --snapshot-update it is drawn anew.
+    """
+
+    def hold(shell: Shell, name: str) -> None:
+        stored = ROOT / "docs" / "pictures" / f"{name}.svg"
+        drawn = shell.svg_of(shell.screen)
+        if request.config.option.update_snapshots:
+            stored.write_text(drawn, encoding="utf-8")
+        stored_words = _words(stored.read_text(encoding="utf-8"))
+        assert _words(drawn) == stored_words, f"draw {name} anew: make screenshots"
+
+    return hold
 
 
 async def loaded(pilot: Pilot[Any]) -> None:

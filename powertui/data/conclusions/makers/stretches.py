@@ -139,7 +139,8 @@ def _sentence(finding: Finding, kind: Kind, *, outside: bool) -> str:
     if longer_s is not None:
         more = "longer" if longer_s > 0 else "less"
         is_one = finding.step_lo is not None and finding.step_lo == finding.step_hi
-        took = f" {'That step' if is_one else 'Together these steps'} took {words.seconds(abs(longer_s))} {more}."
+        steps = "That step" if is_one else "Together these steps"
+        took = f" {steps} took {words.seconds(abs(longer_s))} {more}."
     return f"{where}: {_power(finding)}{_explanation(finding, outside=outside)}.{took}"
 
 
