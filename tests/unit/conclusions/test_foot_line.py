@@ -9,7 +9,7 @@ _TWO = "Computing on the host takes 85 % of the time, waiting for input 0.3 %. T
 
 
 def _shown(sentence: str, cells: int) -> str:
-    (pieces,) = conclusion_lines(Conclusions((), looked_at=sentence), "3", cells)
+    (pieces,) = conclusion_lines(Conclusions((), looked_at=sentence), "3", cells, rows=1)
     line = "".join(text for text, _ in pieces)
     assert len(line) <= cells
     return pieces[1][0]
