@@ -25,11 +25,11 @@ _HERE = Path(__file__).resolve().parent
 
 
 def pytest_configure() -> None:
-    """A runner that was started with nohup or in the background ignores these, and every process
-    inherits that.
-    """
+    """Collect quickly, and hear signals."""
     # Nearly all that collecting makes stays to the end: to look whether it does took a fifth of it.
     gc.disable()
+    # A runner that was started with nohup or in the background ignores these, and every process
+    # inherits that.
     for number, wanted in (
         (signal.SIGINT, signal.default_int_handler),
         (signal.SIGHUP, signal.SIG_DFL),
@@ -40,7 +40,8 @@ def pytest_configure() -> None:
             signal.signal(number, wanted)
 
 
-def pytest_collection_finish() -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
     """The tests themselves stay to the end: nobody has to look again and again whether they do."""
     gc.freeze()
     gc.enable()
