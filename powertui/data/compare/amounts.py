@@ -32,7 +32,7 @@ def in_unit(value: float | None, unit: str) -> str:
 def signed(value: float | None, unit: str) -> str:
     """A difference with its sign: "+3.1 ms"."""
     words = in_unit(value, unit)
-    if value is None or value <= LEAST_MEASURED.get(unit, 0.0):
+    if value is None or value <= 0 or value < LEAST_MEASURED.get(unit, 0.0):
         return words
     return f"+{words}"
 

@@ -8,6 +8,7 @@ from powertui.data.compare.amounts import (
     is_listed,
     name_in_sentence,
     row_names,
+    signed,
     signed_percent,
     unmatched_names,
 )
@@ -28,6 +29,25 @@ class Row:
     name: str
     name_b: str = ""
     within: str = ""
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "words"),
+    [
+        (0.0031, "s", "+3.1 ms"),
+        (-0.0031, "s", "-3.1 ms"),
+        (5e-10, "s", "+500 ps"),  # the least that is no rounding
+        (4e-10, "s", "0 s"),
+        (0.0, "s", "0 s"),
+        (0.0, "launches", "0 launches"),
+        (2.0, "launches", "+2 launches"),
+        (None, "s", ""),
+    ],
+)
+def test_a_difference_has_a_sign_where_it_is_more_than_rounding(
+    value: float | None, unit: str, words: str
+) -> None:
+    assert signed(value, unit) == words
 
 
 @pytest.mark.parametrize(
