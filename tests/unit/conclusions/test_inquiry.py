@@ -47,3 +47,5 @@ def test_of_a_window_time_is_a_share_of_the_window_and_only_its_steps_are_asked(
     assert window.cost_of_time(50 * _PS_PER_MS).share == pytest.approx(0.25)
     assert len(window.steps.length) == 2
     assert len(inquiry.steps.length) == 10
+    last = Inquiry(replace(inquiry.question, lo=lo + 700 * _PS_PER_MS))  # to the end
+    assert len(last.steps.length) == 3
