@@ -299,6 +299,23 @@ def test_a_profile_of_microseconds_without_steps_shows_nothing(tmp_path: Path) -
     assert only.confidence is Confidence.UNSURE
 
 
+def test_silence_after_the_only_step_is_the_end_of_the_profile_and_work_there_is_not(
+    tmp_path: Path,
+) -> None:
+    events = [
+        event(("user_annotation", "ProfilerStep#0", 0, 100 * _MS)),
+        event(("cpu_op", "aten::mm", 1 * _MS, 90 * _MS)),
+        event(("cpu_op", "aten::add", 500 * _MS, 1)),
+    ]
+    silent = run_conclusions(torch_json.write(tmp_path / "silent", events))
+    assert Kind.BETWEEN_STEPS not in [conclusion.kind for conclusion in silent]
+    events.append(event(("cpu_op", "aten::add", 101 * _MS, 398 * _MS)))
+    working = _first(torch_json.write(tmp_path / "working", events))
+    assert working.kind is Kind.BETWEEN_STEPS
+    assert "aten::add takes 80 % of the time" in working.sentence
+    assert "after the only step" in working.sentence
+
+
 def test_a_first_step_that_takes_long_is_told_after_what_limits_the_run(tmp_path: Path) -> None:
     run = torch_json.write(tmp_path, _steps([600] + [10] * 20, [_WORK]))
     kinds = [conclusion.kind for conclusion in run_conclusions(run)]

@@ -8,6 +8,7 @@ import pytest
 
 from powertui import api
 from powertui.data.asked import Aligning
+from powertui.data.conclusions import words
 from powertui.data.conclusions.conclusion import Conclusion, Cost, Stretch
 from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.conclusions.makers import computing, python_time, stretches
@@ -116,6 +117,11 @@ def test_what_computes_is_no_callback_and_no_copy() -> None:
     op = computing.notable_op(ops, 1_000.0)
     assert op is not None
     assert op.name == "dot.3"
+
+
+def test_a_length_of_time_has_three_digits() -> None:
+    assert words.seconds(1.23456) == "1.23 s"
+    assert words.seconds(0.000123456) == "123 µs"
 
 
 def _top(name: str, category: str, self_time: int) -> Top:
