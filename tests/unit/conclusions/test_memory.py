@@ -59,6 +59,14 @@ def test_memory_that_most_steps_give_back_and_take_anew_is_pressure(
     assert "itself" in memory.doubt  # by torch.cuda.empty_cache(), say
 
 
+def test_calls_that_took_no_time_that_a_clock_shows_change_nothing(tmp_path: Path) -> None:
+    at_once = event(("cuda_runtime", "cudaFree", 60.5 * _MS, 0))
+    calls = {"cudaFree": 1_500.0, "cudaMalloc": 500.0}
+    (memory,) = _memory(tmp_path, calls, range(5, _STEPS), [at_once])
+    assert memory.sentence.startswith("15 of 20 steps give device memory back and take it anew")
+    assert memory.cost.seconds == pytest.approx(0.030, rel=0.01)
+
+
 @pytest.mark.parametrize(
     ("calls", "steps"),
     [
