@@ -39,13 +39,15 @@ def table(
     trainings: Mapping[str, str] | None = None,
     *,
     by_clock: bool = True,
+    is_complete: bool = True,
 ) -> Table:
     """The list, newest first. Runs that only their files' times date come after all others, and
     those without a date last, in the order of their names.
 
     `trainings` maps the path of a session to that of its training: a session is listed below its
     training where both are in the list. `by_clock` is False where runs are read as they come into
-    sight: then reading a run must not move it out of sight.
+    sight: then reading a run must not move it out of sight. `is_complete` is False while folders
+    are still searched: a list without a run says nothing then.
     """
     moments = [_moment(run_facts, by_clock) for run_facts in facts]
     order = sorted(range(len(entries)), key=lambda row: -_or_last(moments[row]))
@@ -92,7 +94,7 @@ def table(
         order=("when", True),
         key=("path",),
         noun="run",
-        empty="No run was found.",
+        empty="No run was found." if is_complete else "Looking for runs …",
         summary=summary,
         within=np.array(outer, np.int64) if is_nested else None,
     )

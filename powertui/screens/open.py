@@ -212,7 +212,10 @@ class OpenScreen(BaseScreen):
         summary = "  ".join(filter(None, (remarks, health)))
         by_clock = len(all_runs) <= MAX_READ_RUNS
         within = self.trainings.row_of_session
-        table = run_table.table(runs, facts, summary, within, by_clock=by_clock)
+        complete = self.session.logdir is not None and self.session.logdir.complete
+        table = run_table.table(
+            runs, facts, summary, within, by_clock=by_clock, is_complete=complete
+        )
         known = {run.path: run_facts for run, run_facts in zip(runs, facts, strict=True)}
         table = run_columns.screen_table(table, known, glyphs)
         marks = [self.marks.sign(path) for path in table["path"].values]  # in the table's own order

@@ -137,3 +137,8 @@ def test_of_very_many_folders_each_look_asks_some(tmp_path: Path) -> None:
     assert not any(changes.look() for _ in range(4))
     (folders[29] / "new").mkdir()
     assert sum(changes.look() for _ in range(4)) == 1, "within as many looks as it takes to ask all"
+
+
+def test_a_list_without_runs_says_whether_folders_are_still_searched() -> None:
+    assert run_table.table((), ()).empty == "No run was found."
+    assert run_table.table((), (), is_complete=False).empty == "Looking for runs …"
