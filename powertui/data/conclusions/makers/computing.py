@@ -40,6 +40,17 @@ def _is_computing(op: Top) -> bool:
     )
 
 
+def notable_op_sentence(op: Top | None, ops: list[Top]) -> str:
+    """What computes longest, as a sentence without its full stop; "" for nothing notable.
+
+    Beside a wait or input that takes longer it is not the largest op.
+    """
+    if op is None:
+        return ""
+    of_what = "The largest op" if op is ops[0] else "Of what computes, the largest op"
+    return f". {of_what} is {op_words(op)}"
+
+
 def op_words(op: Top) -> str:
     """An op with its share: "dense/MatMul (40 % of all ops' time)"."""
     where = f" on {op.replicas} replicas" if op.replicas > 1 else ""

@@ -277,7 +277,7 @@ def _computing(inquiry: Inquiry, shares: Shares) -> Conclusion:
     computing_ps = share * all_steps_ps(inquiry)
     where = "the device" if is_on_device else "the host"
     op = computing.notable_op(inquiry.ops, computing_ps)
-    most = f". The largest op is {computing.op_words(op)}" if op is not None else ""
+    most = computing.notable_op_sentence(op, inquiry.ops)
     peaks = _against_peaks(inquiry) if is_on_device else ""
     return Conclusion(
         kind=Kind.COMPUTE,
@@ -330,7 +330,7 @@ def _dispatched_ahead(inquiry: Inquiry) -> Conclusion | None:
     step = units.duration(round(mean_ps), 3)
     if busy >= _MIN_BUSY_SHARE:
         op = computing.notable_op(inquiry.ops, busy * all_ps)
-        most = f". The largest op is {computing.op_words(op)}" if op is not None else ""
+        most = computing.notable_op_sentence(op, inquiry.ops)
         return Conclusion(
             kind=Kind.COMPUTE,
             sentence=f"Computing on the host takes {percent(busy)} of the time: a step with its "

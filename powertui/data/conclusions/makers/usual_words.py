@@ -131,7 +131,7 @@ def _compute(words: CauseWords) -> Wording:
     is_on_device = ActivityKind.DEVICE_COMPUTING in words.cause.activities[:1]
     where = "the devices" if is_on_device else "the host"
     op = computing.notable_op(words.inquiry.ops, words.cause.ps)
-    most = f". The largest op is {computing.op_words(op)}" if op is not None else ""
+    most = computing.notable_op_sentence(op, words.inquiry.ops)
     return Wording(
         sentence=f"Computing on {where} takes {words.amount}{_beside_input(words)}{most}.",
         short=f"compute {whole_percent(words.share)}",
