@@ -19,6 +19,7 @@ from powertui.data.opened import Profile
 from powertui.data.tools import covered_time, op_sums, work_by_time
 from powertui.data.tools.covered_time import NO_TIME, CoveredTime, joined, union
 from powertui.data.tools.event_types import MARK, EventType
+from powertui.data.tools.framework import Framework, framework_of
 from powertui.data.tools.name_classes import NameClass, any_class, name_classes
 from powertui.data.tools.small_ops import (
     MAX_USUAL_PERIOD_PS,
@@ -153,7 +154,8 @@ def _timeline(profile: Profile) -> ActivityTimeline:
     layers.give_what_is_delayed(ActivityKind.SMALL_OPS, ActivityKind.INPUT_PYTHON)
     for line in devices:
         _add_device_line(layers, line)
-    replicas = _add_replicas(layers, [*devices, *hosts], classes)
+    is_torch = framework_of(trace) is Framework.PYTORCH
+    replicas = _add_replicas(layers, [*devices, *hosts], classes, one_a_process=is_torch)
     span = _without_profiler(trace.span, profiler)
     return ActivityTimeline(span, layers.hidden(span), small_ops, replicas)
 
@@ -362,11 +364,14 @@ def _time_of(events: Events, chosen: Bools) -> CoveredTime:
 # ── replicas that wait for each other ────────────────────────────────────────────────────────────
 
 
-def _add_replicas(layers: _Layers, lines: list[Typed], classes: UInt8s) -> int:
+def _add_replicas(
+    layers: _Layers, lines: list[Typed], classes: UInt8s, *, one_a_process: bool
+) -> int:
     """Put collectives into the layers: where all replicas take part, and where some wait for others
     that have not come yet. Return how many take part at the most.
     """
-    replicas = [meeting for meeting in _meetings(lines, classes) if len(meeting.start)]
+    meetings = _meetings(lines, classes, one_a_process=one_a_process)
+    replicas = [meeting for meeting in meetings if len(meeting.start)]
     if not replicas:
         return 0
     arrivals = np.concatenate([meeting.start for meeting in replicas])
@@ -390,9 +395,9 @@ def _add_replicas(layers: _Layers, lines: list[Typed], classes: UInt8s) -> int:
     return most
 
 
-def _meetings(lines: list[Typed], classes: UInt8s) -> Iterator[CoveredTime]:
+def _meetings(lines: list[Typed], classes: UInt8s, *, one_a_process: bool) -> Iterator[CoveredTime]:
     """Where each device is in a collective and computes nothing else; without devices, where each
-    thread is in one.
+    thread is in one, or each process: PyTorch's gloo works in several threads of a rank.
     """
     by_device: dict[str, list[Typed]] = {}
     for line in lines:
@@ -410,7 +415,11 @@ def _meetings(lines: list[Typed], classes: UInt8s) -> Iterator[CoveredTime]:
         yield joined(meeting).without(joined(computing))
     if by_device:
         return
+    by_process: dict[str, list[CoveredTime]] = {}
     for line in lines:
         events = line.track.events
         in_collective = classes[events.name] == NameClass.COLLECTIVE
-        yield _time_of(events, in_collective & (events.duration > 0))
+        meeting_time = _time_of(events, in_collective & (events.duration > 0))
+        by_process.setdefault(line.process.name, []).append(meeting_time)
+    for times in by_process.values():
+        yield from [joined(times)] if one_a_process else times

@@ -77,3 +77,23 @@ def test_every_sixth_step_is_slow_also_beside_steps_of_two_usual_lengths(tmp_pat
     first = _first(torch_json.write(tmp_path, events))
     assert "in 10 of 60 steps (every 6th)" in first.sentence
     assert "recall" in first.sentence
+
+
+def test_two_gloo_threads_of_one_rank_are_no_replicas_that_wait_for_each_other(
+    tmp_path: Path,
+) -> None:
+    """Gloo works in two threads of a process, the second 8 ms behind the first."""
+    events = []
+    for step in range(5):
+        at = step * 220.0 * _MS
+        events.append(_mark(step, at, 220 * _MS))
+        for thread, late in ((8, 0.0), (9, 8.0 * _MS)):
+            place = ("user_annotation", "gloo:all_reduce", at + 20 * _MS + late, 170 * _MS)
+            events.append(event(place, thread=thread))
+    conclusions = list(run_conclusions(torch_json.write(tmp_path, events)))
+    assert "straggler" not in {conclusion.kind.value for conclusion in conclusions}
+    (first, *_) = conclusions
+    assert first.kind is Kind.COLLECTIVES
+    assert first.sentence.startswith(
+        "Communication between replicas (collectives) takes 81 % of the time"
+    )
