@@ -36,7 +36,7 @@ def answer(question: Question) -> Result:
         return _nothing(question, "The window holds every step: there is none to compare it with.")
     why_usual = f"median of {compared.usual_count:,} steps"
     facts = (
-        Fact("steps", "compared", _named(steps, rows)),
+        Fact("steps", "compared with the median", _named(steps, rows)),
         Fact("length_s", "here", compared.length_ps, "duration"),
         Fact("usual_s", "median", compared.usual_ps, "duration", why=why_usual),
         Fact("difference_s", "difference", compared.difference_ps, "duration"),
