@@ -22,6 +22,8 @@ _LONGEST_NS = 1 << 51  # 26 days, as builder.LIMIT_PS
 _UNIX_NS = (10**17, 4 * 10**18)  # three years … 2096
 _CLOCK_NS = 1_000  # ± of times that are written in Unix ns
 _EVENT_BYTES = 400  # memory of an event with its arguments, about
+_MAX_INSTANCES = 1000  # no job has more machines in one file
+_MAX_INSTANCE_LETTERS = 253  # of a host's name, by the rules of DNS
 _PROGRESS_EVENTS = 50_000
 _CORE = re.compile(r"(?:^|[^a-z])nc[-_:]?(\d{1,4})|NeuronCore[ _:-]?(\d{1,4})", re.IGNORECASE)
 # Where an instruction says on which engine it ran, the surest field first.
@@ -39,6 +41,7 @@ class _Exported:
         self.names = PairNames()
         self.threads: dict[tuple[str, str], ThreadEvents] = {}  # by process and line
         self.quota = LineQuota()
+        self.instances: dict[str, None] = {}  # the machines, in the order of their events
         self.zero_ns: int | None = None  # of the first event: times may be those of the day
         self.last_ps = 0
         self.count = 0
@@ -64,6 +67,9 @@ class _Exported:
                 self.quota.left_out += 1
                 return
             self.threads[place] = ThreadEvents()
+        instance = event.get("instance_id")
+        if isinstance(instance, str) and instance and len(self.instances) < _MAX_INSTANCES:
+            self.instances[clean(instance)[:_MAX_INSTANCE_LETTERS]] = None
         name = _name(event, of_device=of_device)
         index = self.names.index(name, name)
         position = self.stats.add(event, f'"args": {raw}')
@@ -115,6 +121,8 @@ class _Exported:
                 "absolute timestamps",
                 "times are Unix time in ns",
             )
+        # A cloud's name for a machine ("i-0123456789abcdef0"), which its logs may use too.
+        self.builder.hostnames = tuple(self.instances)
         self.quota.say(self.builder.findings)
         return self.builder.build(self.names, complete=True, warnings=self.source.warnings)
 

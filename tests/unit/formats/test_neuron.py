@@ -16,6 +16,7 @@ from powertui.data.model import PS_PER_NS, Trace
 from powertui.data.tools import op_stats
 from powertui.data.wire import schemas
 from powertui.errors import UnreadableFile
+from tests import answers
 from powertui.report import facts
 
 EPOCH_NS = 1_790_000_000_000_000_000
@@ -432,3 +433,17 @@ def test_a_folder_with_closed_captures_alone_leads_to_the_export(tmp_path: Path)
         "no timeline: AWS Neuron executable (closed format). "
         "Export it: neuron-explorer view -n MODEL.neff -s PROFILE.ntff --output-format json"
     )
+
+
+def test_the_machine_that_a_system_profile_names_owns_its_watts(tmp_path: Path) -> None:
+    write(tmp_path / "system_profile.json", system_profile())
+    readings = [
+        f"{EPOCH_NS / 1e9 - 10 + number / 2:.3f},{host},{watts}"
+        for number in range(40)
+        for host, watts in (("i-0def", 900), ("i-0abc", 300))
+    ]
+    (tmp_path / "power.csv").write_text("\n".join(["time,host,watts", *readings]))
+    run = powertui.open(tmp_path)[0]
+    assert run.opened.profiles[0].trace.hostnames == ("i-0abc",)
+    (sensor,) = answers.rows(run.tool("sensors").results[0][1].table)
+    assert (sensor["sensor_host"], sensor["counted"]) == ("i-0abc", True)
