@@ -23,7 +23,7 @@ from powertui.view.table_rows import Order, arranged
 
 LAYER = "layer"  # the grouping by all but the last part of a path
 _ROWS_PER_CHECK = 4096  # rows between two looks whether somebody still waits
-_NAMELESS = "–"
+NAMELESS = "–"  # in the place of a name that is not known
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +136,7 @@ def _grouped(table: Table, rows: Int64s, order: Order, check: CancelCheck) -> tu
         label = column.text(row)
         if by_layer:
             label = label.rpartition("/")[0]
-        group_of_row[at] = numbers.setdefault(label or _NAMELESS, len(numbers))
+        group_of_row[at] = numbers.setdefault(label or NAMELESS, len(numbers))
     by_group = np.argsort(group_of_row, kind="stable")
     ends = np.cumsum(np.bincount(group_of_row, minlength=len(numbers)))
     groups = []

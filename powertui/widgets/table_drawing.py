@@ -337,7 +337,7 @@ class TableDrawing(Widget):
         if self._names is None or self._names[0] != key:
             names = []
             for row in rows:
-                name = plain(column.text(row), table_rows.LIMIT_TEXT)
+                name = plain(column.text(row), table_rows.LIMIT_TEXT) or table_order.NAMELESS
                 if scopes is not None and width(name) > cells:
                     name = table_rows.layered(name, scopes)
                 names.append(name)

@@ -123,7 +123,7 @@ def _charts(question: Question, peaks: list[AllocatorPeak]) -> tuple[Chart, ...]
             series.append(Series(log.allocator, seconds, log.in_use[rows]))
     if not series:
         return ()
-    chart = Chart("memory", "Memory in use", tuple(series), "line", "time (s)", "bytes")
+    chart = Chart("memory", "Memory in use", tuple(series), "line", "time (s)", "bytes", "B")
     return (chart,)
 
 

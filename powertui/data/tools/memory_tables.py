@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -71,20 +72,38 @@ def _peak_table(question: Question, peaks: Sequence[AllocatorPeak], empty: str) 
         Field("requested_bytes", "requested each", "number", lambda e: e.row.requested, "B", 3),
         Field("region", "region", "text", lambda each: plain(each.row.region, 40), weight=6),
         Field("dtype", "type", "text", lambda each: plain(each.row.dtype, 80), weight=4),
-        Field("shape", "shape", "text", lambda each: plain(each.row.shape, 120), weight=5),
-        Field("allocator", "allocator", "text", lambda each: plain(each.allocator, 60), weight=7),
+        Field("shape", "shape", "text", lambda each: plain(each.row.shape, 120), weight=6),
+        Field(
+            "allocator", "allocator", "text",
+            lambda each: plain(each.allocator, 60), weight=_allocator_weight(peaks, 7),
+        ),
         Field("peak_s", "peak at", "instant", lambda each: each.at_ps, weight=2),
     )  # fmt: skip
     return Table(
         "peak",
         "At the peak",
-        columns_of(rows, fields),
+        _with_known_texts(columns_of(rows, fields)),
         place=lambda row: rows[row].place,
         order=("total_bytes", True),
         empty=_why(question, peaks, empty),
         key=("allocator", "op", "region", "dtype", "shape", "bytes"),
         noun="kind",
     )
+
+
+def _with_known_texts(columns: Sequence[Column]) -> tuple[Column, ...]:
+    """The same columns; those of which no row has a text take no room on a screen."""
+    return tuple(
+        replace(column, present=np.zeros(len(column), np.bool_))
+        if column.kind == "text" and not any(column.values)
+        else column
+        for column in columns
+    )
+
+
+def _allocator_weight(peaks: Sequence[AllocatorPeak], of_several: int) -> int:
+    """The name of the only allocator is in the facts above the table."""
+    return of_several if len(peaks) > 1 else 1
 
 
 def _each(row: PeakRow) -> float | None:
@@ -133,7 +152,7 @@ def _alive_table(question: Question, peaks: Sequence[AllocatorPeak], empty: str)
         Field("shape", "shape", "text", lambda each: plain(each.row.shape, 120), weight=4),
         Field(
             "allocator", "allocator", "text",
-            lambda each: plain(each.view.log.allocator, 60), weight=5,
+            lambda each: plain(each.view.log.allocator, 60), weight=_allocator_weight(peaks, 5),
         ),
         Field("address", "address", "text", _address, weight=1),
     )  # fmt: skip
@@ -144,7 +163,7 @@ def _alive_table(question: Question, peaks: Sequence[AllocatorPeak], empty: str)
     return Table(
         "alive",
         title,
-        columns_of(rows, fields),
+        _with_known_texts(columns_of(rows, fields)),
         place=lambda row: _place(question, rows[row].view, rows[row].row.event),
         order=("bytes", True),
         empty=_nothing_alive(peaks, empty),

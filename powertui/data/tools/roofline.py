@@ -275,7 +275,7 @@ def _table(rows: Sequence[_Row], peaks: _Peaks, question: Question) -> Table:
         Field("flop_rate", "rate", "number", lambda row: row.flop_rate, "FLOP/s", weight=8),
         Field("bandwidth", "memory", "number", lambda row: row.bandwidth, "B/s", weight=7),
         Field("intensity", "FLOP/B", "number", lambda row: row.intensity, weight=8),
-        Field("bound_by", "bound by", "text", peaks.bound_by, weight=7),
+        Field("bound_by", "bound by", "text", peaks.bound_by, weight=7 * bool(peaks.flops)),
         Field("efficiency", "of the roof", "share", peaks.efficiency, weight=6),
         Field("cost_from", "cost from", "text", _cost_from, weight=6),
         Field("basis", "basis", "text", lambda row: row.basis, weight=0),
@@ -327,8 +327,8 @@ def _facts(rows: Sequence[_Row], peaks: _Peaks) -> tuple[Fact, ...]:
         Fact("covered", "of the ops' time known", covered, "share"),
         Fact("flop_rate", "rate while they ran", rate, "number", "FLOP/s", why="not known"),
         Fact("peak_flops", "peak of the device", peaks.flops, "number", "FLOP/s", why=_NO_PEAK),
-        Fact("peak_bandwidth", "its memory", peaks.bandwidth, "number", "B/s", why=_NO_PEAK),
-        Fact("ridge", "ridge", ridge, "number", "FLOP/B", why=_NO_PEAK),
+        Fact("peak_bandwidth", "its memory", peaks.bandwidth, "number", "B/s", why="not known"),
+        Fact("ridge", "ridge", ridge, "number", "FLOP/B", why="not known"),
     )
 
 

@@ -16,8 +16,8 @@ from powertui.data.model import PS_PER_NS, Trace
 from powertui.data.tools import op_stats
 from powertui.data.wire import schemas
 from powertui.errors import UnreadableFile
-from tests import answers
 from powertui.report import facts
+from tests import answers
 
 EPOCH_NS = 1_790_000_000_000_000_000
 
