@@ -119,9 +119,11 @@ def run(args: argparse.Namespace) -> int:
             hint="Name it with --tool: `powertui report --tool list` has them all.",
         )
     if args.dot:
+        from powertui.data.tools.registry import named_tool
         from powertui.report import dot
 
-        if args.tool != "graph_viewer":
+        named = named_tool(args.tool or "")
+        if named is None or named.name != "graph_viewer":
             raise UsageError(
                 "--dot is for graph_viewer.", hint="Name it: --tool graph_viewer --dot"
             )

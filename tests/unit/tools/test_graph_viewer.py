@@ -196,5 +196,7 @@ def test_dot_is_printed_and_only_of_this_tool(
     told = capsys.readouterr().out
     assert told.startswith('digraph "jit_step" {')
     assert '  "x.1" -> "dot";' in told.splitlines()
+    assert cli.main([*command, "graph"]) == 0
+    assert capsys.readouterr().out == told
     assert cli.main([*command, "op_stats"]) == 2
     assert "--dot is for graph_viewer." in capsys.readouterr().err
