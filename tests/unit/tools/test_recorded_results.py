@@ -409,3 +409,13 @@ def test_damaged_results_are_one_sentence_and_hide_no_other(
     assert all(row["problem"] for row in files if not row["rows"])
     assert cli.main(["report", str(folder), "--tool", "overview_page"]) == 3
     assert "is no overview page" in capsys.readouterr().err
+
+
+def test_what_is_beside_the_trees_of_an_op_profile_is_shown_too(tmp_path: Path) -> None:
+    tree = '{"name": "all", "metrics": {"time": 1}, "children": []}'
+    content = f'{{"byCategory": {tree}, "deviceType": "CPU_ONLY", "byProgram": {tree}}}'
+    folder = written(tmp_path, op_profile__json=content.encode())
+    (entry,) = logdir.scan(folder).runs
+    result = registry.get("op_profile").answer(Question(Opened(entry)))
+    assert [table.id for table in result.tables] == ["byCategory", "byProgram"]
+    assert [fact.text() for fact in result.facts][1:] == ["CPU_ONLY"]

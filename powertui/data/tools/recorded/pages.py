@@ -50,15 +50,17 @@ def recorded_content(document: Document) -> RecordedContent:
     if isinstance(document, list) and any("cols" in part for part in document if part):
         return _data_tables(document)
     trees = _op_trees(document)
-    if trees:
-        return RecordedContent(tuple(trees), ())
+    if trees and isinstance(document, dict):
+        # What is beside the trees: the kind of device.
+        document = {name: part for name, part in document.items() if not _is_tree(part)}
     flat = flattened(document)
     values, summaries = _without_summaries(flat.values)
     tables = [_table(table) for table in flat.tables.values() if table.columns]
     tables.sort(key=lambda table: known_table(table.id) is None)
     facts = [recorded_fact(path, value) for path, value in values.items()]
     return RecordedContent(
-        (*tables, *summaries), _statements_first([fact for fact in facts if fact is not None])
+        (*trees, *tables, *summaries),
+        _statements_first([fact for fact in facts if fact is not None]),
     )
 
 
@@ -154,11 +156,11 @@ def _op_trees(document: Document) -> list[Table]:
     """The trees of an op profile, a row for each node; none for any other document."""
     if not isinstance(document, dict):
         return []
-    trees = []
-    for name, root in document.items():
-        if isinstance(root, dict) and "children" in root and "metrics" in root:
-            trees.append(_tree_table(name, root))
-    return trees
+    return [_tree_table(name, root) for name, root in document.items() if _is_tree(root)]
+
+
+def _is_tree(part: Any) -> bool:
+    return isinstance(part, dict) and "children" in part and "metrics" in part
 
 
 def _tree_table(name: str, root: dict[str, Any]) -> Table:
