@@ -27,7 +27,7 @@ _ZERO_WHERE_MISSING = (quantities.DEVICE, quantities.INPUT_SHARE)
 # (t with 4 degrees of freedom, √2). Busy machines differ by more, so it makes no job red.
 _RUN_TO_RUN_SHARE = 0.30
 _ERROR_SHARE = 0.05
-_MAX_RUNS_NAMED = 100  # more than nobody records
+_MAX_RUNS_NAMED = 100  # more than anybody records
 _POWER_80_SIGMA = 0.84  # standard errors on top: so many runs decide in 80 of 100 cases
 
 

@@ -187,6 +187,14 @@ def test_a_baseline_is_replaced_only_when_that_is_asked(tmp_path: Path) -> None:
     assert saved_names(tmp_path / "none") == []
 
 
+def test_a_baseline_that_cannot_be_written_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "main.json").mkdir()  # where no file can go
+    content = baseline_text("main", [run(0)], 0)
+    with pytest.raises(PowertuiError, match="is a directory"):
+        save_baseline(tmp_path, "main", content, replace=True)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["main.json"]
+
+
 def test_the_folder_is_named_or_of_the_environment_or_the_users(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

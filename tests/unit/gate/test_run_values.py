@@ -10,7 +10,8 @@ from powertui.data.compare import op_figures
 from powertui.data.compare.figure import Family
 from powertui.data.compare.part import AskedSide, ComparedPart, HostWindow
 from powertui.data.compare.values import Values
-from powertui.data.gate.run_values import gated_runs
+from powertui.data.gate.run_values import GateValue, gated_runs
+from powertui.data.gate.samples import GateSamples, runs_for_limit
 from tests.synthetic import torch_json
 from tests.synthetic.torch_json import event
 
@@ -79,3 +80,11 @@ def test_an_op_has_its_own_time_per_step_in_all_and_in_each_block_of_steps(
     assert sum(blocks) / len(blocks) == pytest.approx(value)
     for seconds in _of_op(values, "aten::conv")[1]:
         assert seconds == pytest.approx(0.010 - launching)
+
+
+def test_no_more_than_a_hundred_runs_are_asked_for() -> None:
+    samples = GateSamples(tuple(GateValue(value) for value in (0.9, 1.0, 1.1)))
+    needed = {runs_for_limit(samples, 1 + step / 10_000) for step in range(100, 1000)}
+    assert max(count for count in needed if count is not None) == 100
+    assert None in needed
+    assert runs_for_limit(samples, 1.0) is None
