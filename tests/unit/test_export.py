@@ -22,9 +22,9 @@ import pytest
 from powertui.data import export
 from powertui.data.energy import integrate
 from powertui.data.export import files as export_files
-from powertui.data.export import sheets
+from powertui.data.export import readings, sheets
 from powertui.data.formats import registry
-from powertui.data.model import UNKNOWN, Clock, Mark, Names, Run, Stat
+from powertui.data.model import UNKNOWN, Clock, Mark, Names, PowerKind, Run, Stat
 from powertui.data.tools import op_stats
 from powertui.errors import PowertuiError, UsageError
 from tests.synthetic import Plan
@@ -116,6 +116,18 @@ def test_a_sample_names_the_epoch_step_and_op_of_the_moment_it_tells_of(
         )
         named += kind != 0
     assert named > 0
+
+
+def test_a_row_of_an_interval_tells_of_the_middle_of_it(power) -> None:
+    intervals = replace(power, series=replace(power.series, kind=PowerKind.INTERVAL))
+    times = intervals.times
+    sensor = intervals.series.sensor
+    delay_ps = round((sensor.delay_s.value if sensor.delay_s else 0.0) * 1e12)
+    middles = (times[:-1] + times[1:]) / 2 - delay_ps
+    assert readings.about(intervals)[1:] == pytest.approx(middles, abs=1)
+    # Nobody knows when the first one began: it is taken to be as long as the second.
+    first = times[0] - (times[1] - times[0]) / 2 - delay_ps
+    assert readings.about(intervals)[0] == pytest.approx(first, abs=1)
 
 
 def test_unix_times_keep_nanoseconds(run, made, power, tmp_path) -> None:
