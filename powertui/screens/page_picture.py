@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from typing import NamedTuple
 
 from powertui import config
 from powertui.data.export import files
 from powertui.errors import PowertuiError
+from powertui.named_tuples import NamedTuple
 from powertui.screens import ScreenSpec, arriving, page_named
 from powertui.screens.session import Session
 from powertui.screens.shell import Shell

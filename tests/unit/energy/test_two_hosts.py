@@ -264,7 +264,7 @@ def test_the_report_tells_each_host_and_the_run(
         cli.main(["report", str(made.logdir), "--power", log, "--power-host", "bmc-17=host-a"]) == 0
     )
     text = capsys.readouterr().out
-    assert "  energy   host-a: 3." in text
+    assert "  energy   host-a: 3," in text
     assert "           all hosts: 11." in text
 
 
