@@ -25,6 +25,9 @@ _MIN_NAMED_SHARE = 0.25
 # A part this many times the whole is no explanation: others take it back. "Between steps (+3.6 ms)"
 # of a difference of 0.1 ms was read as if a step took 3.6 ms longer. Chosen.
 _CANCELING_SHARE = 4.0
+# An op that took longer by more than the step runs beside others, or over several steps: it is no
+# part of the step. 2.8 times the difference was a module of XLA that lasted longer than its step.
+_MAX_OP_SHARE = 1.25
 _CLOSING_ROWS = (cause_accounts.OTHER_OPS, cause_accounts.OUTSIDE_OPS, cause_accounts.POWER)
 _NAME_LETTERS = 60  # of a kernel's name, which may take a page
 _SUBJECTS = {
@@ -51,12 +54,24 @@ def answer(matched: Matched, causes: Sequence[Cause], counts: Counts) -> str:
     """What changed from A to B: the time of a step, and its joules."""
     time = _headline(matched)
     if time is None:
-        return "Nothing could be compared: neither steps nor a length of time are known."
+        return _nothing_compared(matched)
     words = _of_time(time, causes, counts, _needs(matched, time))
     joules = matched.figure(power_figures.JOULES)
     if joules is None:
         return words
     return f"{words} {_of_joules(joules)}"
+
+
+def _nothing_compared(matched: Matched) -> str:
+    """Why there is no time of both sides: one has steps, the other a length alone."""
+    for row in matched.unmatched:
+        if row.name == step_figures.STEP.name:
+            with_steps, without = ("A", "B") if row.side == "a" else ("B", "A")
+            return (
+                f"The time of a step cannot be compared: no step of {without} is in a profile, "
+                f"steps of {with_steps} are."
+            )
+    return "Nothing could be compared: neither steps nor a length of time are known."
 
 
 def _headline(matched: Matched) -> ComparedFigure | None:
@@ -86,22 +101,27 @@ def _of_time(time: ComparedFigure, causes: Sequence[Cause], counts: Counts, need
             words += "." + (_parts_that_differ(causes) or _largest_parts_of_mean(causes))
         return words + _order_words(counts)
     if time.verdict is FigureVerdict.WITHIN_NOISE:
-        return f"A step takes the same time, as far as the noise shows ({sizes})."
-    words = f"Cannot tell whether a step takes longer ({sizes})."
+        return f"{_subject(time)} takes the same time, as far as the noise shows ({sizes})."
+    cannot_tell = f"Cannot tell whether {_subject(time).lower()} takes longer"
+    words = f"{cannot_tell} ({sizes})."
     if _is_beyond_drift(time, counts):
         words = (
-            f"Cannot tell whether a step takes longer: these two recordings differ by "
-            f"{size_of_difference(time)} ({sizes}), but two runs of one program may differ as much."
+            f"{cannot_tell}: these two recordings differ by {size_of_difference(time)} ({sizes}), "
+            "but two runs of one program may differ as much."
         )
     elif time.judgement.is_drift_decisive:
         words = (
-            f"Cannot tell whether a step takes longer ({sizes}): the runs differ by more than they "
-            "scatter, but A and B were not recorded in turns, and a drift of the machine may be "
-            "as large."
+            f"{cannot_tell} ({sizes}): the runs differ by more than they scatter, but A "
+            "and B were not recorded in turns, and a drift of the machine may be as large."
         )
     if needs:
         words += f" To tell: {needs}."
     return words + (_parts_that_differ(causes) or _largest_parts(causes))
+
+
+def _subject(time: ComparedFigure) -> str:
+    """What takes so long: without steps it is the whole stretch."""
+    return "It" if time.name == step_figures.WINDOW.name else "A step"
 
 
 def _is_beyond_drift(time: ComparedFigure, counts: Counts) -> bool:
@@ -222,5 +242,8 @@ def _nameable(causes: Sequence[Cause], account: str) -> Iterator[Cause]:
     for cause in causes:
         if cause.account != account or cause.name in _CLOSING_ROWS or cause.share is None:
             continue
-        if cause.share >= _MIN_NAMED_SHARE:
+        is_beside_step = account == cause_accounts.BY_OP and (
+            _MAX_OP_SHARE < cause.share <= _CANCELING_SHARE
+        )
+        if cause.share >= _MIN_NAMED_SHARE and not is_beside_step:
             yield cause

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from powertui.data.compare import step_figures
-from powertui.data.compare.causes import BY_CATEGORY, Cause
+from powertui.data.compare.causes import BY_CATEGORY, BY_OP, Cause
 from powertui.data.compare.figure import Basis, ComparedFigure, Family, FigureVerdict, Judgement
-from powertui.data.compare.matching import Matched
+from powertui.data.compare.matching import Matched, Unmatched
 from powertui.data.compare.sentence import Counts, answer
 
 _MOSTLY = (Cause(BY_CATEGORY, "Host compute", 0.006, 0.9, None),)
@@ -75,3 +75,28 @@ def test_a_part_many_times_the_difference_is_not_its_source() -> None:
     assert answer(Matched((step,), ()), causes, Counts(1, 1, same_run=False)).endswith(
         "it is the sum of parts that nearly cancel, among them Between steps (+3.6 ms)."
     )
+
+
+def test_without_steps_the_stretch_takes_longer_and_no_step() -> None:
+    window = figure(step_figures.WINDOW.name, 0.03, FigureVerdict.CANNOT_TELL, Basis.NONE)
+    words = answer(Matched((window,), ()), (), Counts(1, 1, same_run=True))
+    assert words.startswith("Cannot tell whether it takes longer (20 ms in A, 30 ms in B; ")
+
+
+def test_where_one_side_alone_has_steps_it_says_which() -> None:
+    lone = Unmatched("b", Family.TIME, step_figures.STEP.name, "s", 0.02)
+    words = answer(Matched((), (lone,)), (), Counts(1, 1, same_run=True))
+    assert words == (
+        "The time of a step cannot be compared: no step of A is in a profile, steps of B are."
+    )
+
+
+def test_an_op_that_took_longer_by_more_than_the_step_is_not_its_source() -> None:
+    step = figure(step_figures.STEP.name, 0.024, FigureVerdict.DIFFERS, Basis.RUN_TO_RUN)
+    causes = (
+        Cause(BY_OP, "XLA module", 0.011, 2.75, None),
+        Cause(BY_OP, "dot.3", 0.003, 0.75, None),
+    )
+    words = answer(Matched((step,), ()), causes, Counts(5, 5, same_run=False))
+    assert "mostly dot.3 (+3 ms)." in words
+    assert "XLA module" not in words
