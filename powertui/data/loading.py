@@ -23,7 +23,6 @@ from powertui.data.model import Clock, Epochs, PowerSeries, Run, Steps, Trace, W
 from powertui.data.run import clocks, epochs
 from powertui.data.run.steps import find_steps_and_others as find_steps
 from powertui.data.run.steps import no_steps as no_steps
-from powertui.data.wire.stored import FileState
 from powertui.errors import FileChanged, UnreadableFile
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
@@ -47,8 +46,6 @@ class Beside:
         self._lock = threading.Lock()
         # By kind, path, and how it is to be read.
         self._outcomes: dict[tuple[str, str, LogColumns | None], object] = {}
-        self._tails: dict[str, tfevents.Tail] = {}
-        self._stamps: dict[str, FileState | None] = {}
         self._answers: dict[str, tuple[PowerQuestion, FetchedPower]] = {}  # by the server's address
         self._logs: dict[str, PowerLog] = {}  # the same, read
 
@@ -56,7 +53,7 @@ class Beside:
         """A tfevents file. Raises `UnreadableFile` every time when it cannot be read."""
         return cast(
             "EventLog",
-            self._once(("tfevents", path, None), lambda: self._followed(path, group, limit)),
+            self._once(("tfevents", path, None), lambda: tfevents.read(path, group, limit)),
         )
 
     def power(self, path: str, options: LogColumns) -> PowerLog:
@@ -88,39 +85,9 @@ class Beside:
             self._logs[url] = fetched.load(url, answer, options)
             return self._logs[url]
 
-    def look_again(self) -> bool:
-        """Whether anything came since: what was appended to scalars is read now, a power log that
-        changed when asked for.
-        """
-        changed = False
-        with self._lock:
-            for path, tail in self._tails.items():
-                before = tail.records
-                try:
-                    tail.read()
-                except UnreadableFile as error:
-                    self._outcomes["tfevents", path, None] = error
-                if tail.records != before:
-                    self._outcomes["tfevents", path, None] = tail.log()
-                    changed = True
-            for path, stamp in self._stamps.items():
-                if FileState.at(path) != stamp:
-                    for key in [key for key in self._outcomes if key[:2] == ("power", path)]:
-                        del self._outcomes[key]
-                    changed = True
-        return changed
-
-    def _followed(self, path: str, group: str, limit: MemoryLimit) -> EventLog:
-        tails: list[tfevents.Tail] = []
-        log = tfevents.read(path, group, limit, tails)
-        self._tails[path] = tails[0]
-        return log
-
     def _once(self, key: tuple[str, str, LogColumns | None], read: Callable[[], object]) -> object:
         with self._lock:
             if key not in self._outcomes:
-                if key[0] == "power":
-                    self._stamps[key[1]] = FileState.at(key[1])
                 try:
                     self._outcomes[key] = read()
                 except UnreadableFile as error:

@@ -24,7 +24,6 @@ from powertui.data.energy.measured_energy import (
     VALUE_COLUMNS,
     Energies,
     Energy,
-    above_idle,
     energy_of_row,
     if_finite,
     interval_with_gain,
@@ -34,7 +33,6 @@ from powertui.data.model import (
     PS_PER_NS,
     PS_PER_S,
     Z95,
-    Figure,
     Floats,
     Int64s,
     PowerOnTrace,
@@ -103,12 +101,9 @@ def across(
     return [energy for energy in results if energy is not None]
 
 
-def energy(
-    power: PowerOnTrace, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0, idle: Figure | None = None
-) -> Energy:
-    """One window. With the idle power, the joules above it are told as well."""
-    result = energies(power, np.array([lo_ps]), np.array([hi_ps]), edge_ps=edge_ps)[0]
-    return above_idle(result, idle)
+def energy(power: PowerOnTrace, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0) -> Energy:
+    """One window."""
+    return energies(power, np.array([lo_ps]), np.array([hi_ps]), edge_ps=edge_ps)[0]
 
 
 def mean_energy(

@@ -53,10 +53,6 @@ class Belongings:
         """The channels that belong to no host of this run."""
         return tuple(i for i, owner in enumerate(self.owners) if owner.machine is None)
 
-    def firsts(self) -> tuple[int, ...]:
-        """The first trace of each machine."""
-        return tuple(self.of_trace.index(machine) for machine in range(len(self.machines)))
-
 
 _known: weakref.WeakKeyDictionary[Run, Belongings] = weakref.WeakKeyDictionary()
 

@@ -77,18 +77,13 @@ class EventLog:
         return next((series for series in self.scalars if series.tag == tag), None)
 
 
-def read(
-    path: str, group: str = "", limit: MemoryLimit = MACHINE, tails: list[Tail] | None = None
-) -> EventLog:
+def read(path: str, group: str = "", limit: MemoryLimit = MACHINE) -> EventLog:
     """Read one file.
 
-    Raises `UnreadableFile` only when nothing of it can be read. `tails`: takes what reads on from
-    there.
+    Raises `UnreadableFile` only when nothing of it can be read.
     """
     tail = Tail(path, group, limit)
     tail.read()
-    if tails is not None:
-        tails.append(tail)
     log = tail.log()
     if log.records == 0:
         if log.warnings:

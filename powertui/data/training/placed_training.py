@@ -34,9 +34,6 @@ class PlacedTraining(TrainingRecords):
         # The last that was asked for with its power placed by other options.
         self._realigned: PlacedTraining | None = None
 
-    def _forget_power(self) -> None:
-        self._realigned = None
-
     @property
     def power(self) -> tuple[PlacedChannel, ...]:
         """Its power channels, and where each lies."""

@@ -47,9 +47,9 @@ class PlacedChannel:
             round((alignment.hi_s - alignment.lo_s) / 2 * NS_PER_S),
         )
 
-    def on_axis(self, zero_ns: int, half_ns: int = 0) -> PowerOnTrace:
-        """The channel on an axis whose zero lies there, give or take `half_ns`."""
-        return self.placed(zero_ns, half_ns).power
+    def on_axis(self, zero_ns: int) -> PowerOnTrace:
+        """The channel on an axis whose zero lies there."""
+        return self.placed(zero_ns).power
 
     def placed(self, zero_ns: int, half_ns: int = 0) -> Placed:
         """The same, with why."""

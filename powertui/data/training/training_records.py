@@ -106,9 +106,6 @@ class TrainingRecords:
     def _forget_axis(self) -> None:
         """Drop what was laid on an axis: what it stands on changed."""
 
-    def _forget_power(self) -> None:
-        """Drop what was placed by other options: what it stands on changed."""
-
     @property
     def name(self) -> str:
         """Its folder below the logdir."""
@@ -188,19 +185,6 @@ class TrainingRecords:
         if opened is not None and opened.is_read:
             return _places_of_read(opened)
         return self._released.get(key) or session_places.unread(entry)
-
-    def look_again(self, entry: TrainingEntry | None = None) -> bool:
-        """Whether anything came since. `entry` is the training as it is now, with new sessions."""
-        with self._lock:
-            changed = entry is not None and entry != self.entry
-            self.entry = entry if entry is not None else self.entry
-            if not self.beside.look_again() and not changed:
-                return False
-            self._memory = Memory()
-            self._forget_axis()
-            self._forget_power()
-            self._released.clear()
-            return True
 
     # ── what lies beside them ────────────────────────────────────────────────────────────────────
 

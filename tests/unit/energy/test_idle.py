@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from powertui.data.energy import account, idle, integrate, log_alignment
+from powertui.data.energy.measured_energy import above_idle
 from powertui.data.model import (
     PS_PER_S,
     Badge,
@@ -60,7 +61,7 @@ def test_pauses_that_the_log_confirms_beside_the_profile_are_measured() -> None:
     assert found.figure.value == pytest.approx(99, abs=1.5)
     assert found.figure.badge is Badge.MEASURED
     assert found.text == "in the pauses of the trace and before and after the profile"
-    split = integrate.energy(power, ps(25), ps(55), idle=found.figure)
+    split = above_idle(integrate.energy(power, ps(25), ps(55)), found.figure)
     assert split.joules is not None
     assert split.active_joules == pytest.approx(split.joules - found.figure.value * 30)
     assert split.idle_joules == pytest.approx(found.figure.value * 30)

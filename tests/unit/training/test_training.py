@@ -510,29 +510,6 @@ def test_powerboards_own_run_is_placed_whole(shared_data: Path) -> None:
     assert seen.start <= power.times[0] < power.times[-1] <= seen.end
 
 
-def test_a_training_that_still_runs_grows(tmp_path: Path) -> None:
-    path = events(tmp_path, 1_795_000_000, end=False)
-    log = tmp_path / "power.csv"
-    log.write_text(
-        "time_unix_s,watts\n" + "".join(f"{UNIX + i},{200 + i % 7}\n" for i in range(20))
-    )
-    training = only(tmp_path)
-    before, end = len(training.rate), training.seen_from().end
-    assert not training.look_again()
-    header = len(frame(b"\x09" + struct.pack("<d", 1.0) + b"\x1a\x0dbrain.Event:2"))
-    more = events(
-        tmp_path / "more", 1_795_000_020, steps=range(210, 310, 10), end=False
-    ).read_bytes()[header:]
-    with path.open("ab") as stream:
-        stream.write(more)
-    with log.open("a") as text:
-        text.write("".join(f"{UNIX + i},{200 + i % 7}\n" for i in range(20, 40)))
-    assert training.look_again()
-    assert len(training.rate) == before + 10
-    assert len(training.logs.power[0]) == 40
-    assert training.seen_from().end > end
-
-
 def test_power_of_two_hosts_counts_both(tmp_path: Path) -> None:
     events(tmp_path / "worker_0", 1_795_000_000, host="a", pid=207)
     events(tmp_path / "worker_1", 1_795_000_000, host="b", pid=209)

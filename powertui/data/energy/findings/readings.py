@@ -63,14 +63,11 @@ class SensorReadings:
         signed = self.ways @ weight / total
         return float(np.sqrt(blunt**2 + (signed**2).sum()))
 
-    def beyond(self, foreign: Floats | float = 0.0) -> Floats:
-        """How far each reading is above (or below) what is explained, with so much foreign power
-        in it.
-        """
-        rest = self.watts - foreign
-        above = rest - self.ceiling
-        below = np.minimum(rest - self.floor, 0.0)
-        return np.where(rest > self.ceiling, above, below)
+    def beyond(self) -> Floats:
+        """How far each reading is above (or below) what is explained."""
+        above = self.watts - self.ceiling
+        below = np.minimum(self.watts - self.floor, 0.0)
+        return np.where(above > 0, above, below)
 
 
 def unjudged_readings(data: Samples, lo: Floats, hi: Floats) -> SensorReadings:
