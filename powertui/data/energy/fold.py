@@ -2,8 +2,7 @@
 length.
 
 What cannot be compared is named, not hidden: the first steps of an epoch that traced or compiled,
-and the steps at an epoch's ends whose sensor window reaches into what lies around them (validation,
-the profile's edges).
+and what is around its steps (validation).
 """
 
 from __future__ import annotations
@@ -33,7 +32,6 @@ class Folded:
     end: Int64s  # ps: the next step's start, so that nothing between two steps is lost
     watts: Floats  # mean over each step; NaN without power
     seconds: Floats
-    comparable: Bools  # [epochs, steps]: power may be compared here
     tracing: Bools  # [epochs, steps]: a first step that is known to be another kind of work
     notes: tuple[str, ...]
 
@@ -74,10 +72,9 @@ def fold(steps: Steps, epochs: Epochs, power: PowerOnTrace | None) -> Folded | s
     exists = start >= 0
     seconds = np.where(exists, (end - start) / PS_PER_S, np.nan)
     tracing = _tracing(seconds)
-    watts, comparable = np.full(shape, np.nan), np.zeros(shape, np.bool_)
+    watts = np.full(shape, np.nan)
     if power is not None and power.status != "none":
         watts = _watts(power, start, end, exists)
-        comparable = _clear(power, start, end, exists) & ~tracing & np.isfinite(watts)
     labels = tuple(epochs[row].number if row < len(epochs) else row for row in present)
     return Folded(
         epochs=labels,
@@ -86,7 +83,6 @@ def fold(steps: Steps, epochs: Epochs, power: PowerOnTrace | None) -> Folded | s
         end=end,
         watts=watts,
         seconds=seconds,
-        comparable=comparable,
         tracing=tracing,
         notes=(*_tracing_notes(labels, tracing, seconds, numbers), *_phase_notes(epochs)),
     )
@@ -149,35 +145,6 @@ def _watts(power: PowerOnTrace, start: Int64s, end: Int64s, exists: Bools) -> Fl
     out = np.full(start.shape, np.nan)
     out[exists] = np.where(energies.coverage >= _MIN_COVERAGE, mean_w, np.nan)
     return out
-
-
-def _reach_ps(power: PowerOnTrace) -> float:
-    """How far the power at a moment is mixed with what is around it: half a window and half a
-    refresh.
-    """
-    sensor = power.series.sensor
-    window_s = sensor.window_s.value if sensor.window_s else 0.0
-    refresh = sensor.refresh_s or sensor.poll_s
-    refresh_s = refresh.value if refresh else 0.0
-    return (window_s + refresh_s) / 2 * PS_PER_S
-
-
-def _clear(power: PowerOnTrace, start: Int64s, end: Int64s, exists: Bools) -> Bools:
-    """Steps whose power is their own: the sensor's reach, and the alignment's, stays within the
-    epoch's steps.
-    """
-    reach = _reach_ps(power)
-    if power.status == "aligned":
-        reach += min((power.offset_hi_ps - power.offset_lo_ps) / 2, reach)
-    is_clear: Bools = exists.copy()
-    for line, of_epoch in enumerate(exists):
-        if of_epoch.any():
-            begin = start[line][of_epoch][0]
-            stop = end[line][of_epoch][-1]
-            starts_inside = start[line] - reach >= begin
-            ends_inside = end[line] + reach <= stop
-            is_clear[line] &= starts_inside & ends_inside
-    return is_clear
 
 
 def _tracing_notes(

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from powertui.data.energy import fold, scan
-from powertui.data.energy.findings import epoch_differences as against_epochs
 from powertui.data.energy.findings import neighbours, trace_findings
 from powertui.data.energy.findings.finding import Finding, Findings
 from powertui.data.model import Epoch, Epochs, Phase, PowerOnTrace, Steps
@@ -77,23 +76,6 @@ def test_of_many_epochs_each_is_held_against_the_others() -> None:
     (finding,) = power_of(compared(one, "nvml-1s", 2))
     assert finding.epoch == 2
     assert [e for e, _, _ in finding.elsewhere] == [0, 1, 3]
-
-
-def test_what_two_other_epochs_do_not_agree_on_is_not_told_as_if_it_were_known() -> None:
-    one = make(
-        4,
-        replace(
-            QUIET, seconds=45, epochs=3, bursts=(Burst(0, 20, 50, 60.0), Burst(1, 20, 80, 40.0))
-        ),
-    )
-    found, taken = sensed(one, "nvml-1s", 4)
-    power = truly_placed(found, taken)
-    folded = fold.fold(one.steps, one.epochs, power)
-    assert isinstance(folded, fold.Folded)
-    boxes = [box for line, box in against_epochs.power(folded, power) if line == 1]
-    assert boxes  # where the first epoch is quiet again
-    for box in boxes:
-        assert box.lo_watts < 40 < box.hi_watts
 
 
 def test_two_bursts_are_two_findings() -> None:

@@ -1,12 +1,11 @@
-"""What training was doing where nothing was profiled, and which parts of epochs may be compared."""
+"""What training was doing where nothing was profiled."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from powertui.data.energy.findings import epoch_differences, expected_power
-from powertui.data.energy.fold import Folded
-from powertui.data.model import NS_PER_S, PS_PER_S, Clock, ScalarSeries
+from powertui.data.energy.findings import expected_power
+from powertui.data.model import NS_PER_S, Clock, ScalarSeries
 
 
 def logged(steps: list[int], every_s: float = 1.0) -> ScalarSeries:
@@ -40,28 +39,3 @@ def test_a_pause_parts_the_usual_pace() -> None:
         expected_power.training_pace([logged([0, 10])], Clock(0, 0, "test"))
         is expected_power.NOTHING
     )
-
-
-def test_windows_of_whole_steps_without_tracing_may_be_compared() -> None:
-    start = np.array([[0, 1, 2, 3]], np.int64) * PS_PER_S
-    flags = np.array([[True, False, False, False]])
-    watts = np.full((1, 4), 200.0)
-    folded = Folded(
-        (0,),
-        np.arange(4)[None, :],
-        start,
-        start + PS_PER_S,
-        watts,
-        np.ones((1, 4)),
-        ~flags,
-        flags,
-        (),
-    )
-    lo, hi = np.array([0.2, 1.2, 1.0, 3.5, -0.5]), np.array([0.8, 2.8, 2.0, 4.5, 1.5])
-    assert epoch_differences._comparable(folded, 0, lo, hi).tolist() == [
-        False,
-        True,
-        True,
-        False,
-        False,
-    ]

@@ -8,7 +8,7 @@ import numpy as np
 
 from powertui.data.energy import settings
 from powertui.data.energy.findings import finding_texts
-from powertui.data.energy.findings.finding import UNEXPLAINED, Finding, LongerOp, Ops
+from powertui.data.energy.findings.finding import Finding, LongerOp, Ops
 from powertui.data.energy.findings.step_places import StepPlaces
 from powertui.data.model import PS_PER_S
 
@@ -32,11 +32,10 @@ class FindingExplainer:
         """The same, with the ops that ran longer there, and a sentence."""
         outside = finding.end_ps <= self.span[0] or finding.start_ps >= self.span[1]
         ops = () if outside else self._longer_ops(finding)
-        if finding.kind == "time":
-            longer_s = sum(op.more_s for op in ops)
-            is_explained = longer_s >= _EXPLAINING_SHARE * abs(finding.delta_seconds or 0.0)
-        else:
-            is_explained = bool(ops) and UNEXPLAINED not in finding.witnesses
+        longer_s = sum(op.more_s for op in ops)
+        is_explained = finding.kind == "time" and longer_s >= _EXPLAINING_SHARE * abs(
+            finding.delta_seconds or 0.0
+        )
         finding = replace(finding, ops=ops, explained=is_explained)
         text = finding_texts.sentence(finding, asked=self.ops is not None, outside=outside)
         return replace(finding, text=text)

@@ -26,11 +26,11 @@ from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 # The share of the weight of all places at which a stretch must be found. Chosen, not measured.
-MIN_SURE_WEIGHT = settings.LIKELY_WEIGHT
+_MIN_SURE_WEIGHT = settings.LIKELY_WEIGHT
 # Found at places of at least this weight, a stretch that is not sure is counted as doubtful.
 _DOUBTFUL_WEIGHT = settings.MINOR_SHARE
 # A place that weighs less is not looked at. Chosen, not measured.
-MIN_PLACE_WEIGHT = settings.SLIGHT_SHARE
+_MIN_PLACE_WEIGHT = settings.SLIGHT_SHARE
 # Readings that are searched, all places together: 100,000 take 4 s. A longer log is searched at its
 # likeliest place alone, where the others make its place less sure.
 _MAX_SEARCHED_READINGS = 200_000
@@ -100,7 +100,7 @@ def likely_places(power: PowerOnTrace) -> list[tuple[float, PowerOnTrace]]:
     """The places where the power may be, with their weights, the likeliest first."""
     places = []
     for place, on_trace in zip(power.places, placing.everywhere(power), strict=True):
-        if place.weight >= MIN_PLACE_WEIGHT:
+        if place.weight >= _MIN_PLACE_WEIGHT:
             places.append((place.weight, on_trace))
     return places or [(1.0, power)]
 
@@ -233,7 +233,7 @@ def _join_over_places(by_place: Sequence[tuple[float, list[Box]]]) -> tuple[list
         remaining = [candidate for candidate in remaining if candidate not in same]
         weight_by_place = {candidate.place: candidate.weight for candidate in same}
         share = sum(weight_by_place.values()) / total
-        if share >= MIN_SURE_WEIGHT:
+        if share >= _MIN_SURE_WEIGHT:
             sure.append(joined([(candidate.weight, candidate.box) for candidate in same]))
         elif share >= _DOUBTFUL_WEIGHT:
             doubtful += 1

@@ -14,7 +14,7 @@ import numpy as np
 
 from powertui.data.energy import marks, settings
 from powertui.data.energy.findings import neighbours
-from powertui.data.energy.findings.finding import EPOCHS, LIMIT, UNEXPLAINED, Finding, time_finding
+from powertui.data.energy.findings.finding import LIMIT, Finding, time_finding
 from powertui.data.energy.robust_stats import MEDIAN_TO_SIGMA
 from powertui.data.model import (
     NS_PER_S,
@@ -169,8 +169,6 @@ def without(
 def _explained(
     finding: Finding, throttled: Sequence[ThrottledStretch], span: tuple[int, int]
 ) -> bool:
-    if UNEXPLAINED not in finding.witnesses and EPOCHS not in finding.witnesses:
-        return False
     start = finding.start_ps
     end = finding.end_ps
     length = end - start

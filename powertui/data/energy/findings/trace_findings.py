@@ -43,12 +43,11 @@ from powertui.data.energy.findings.finding_rules import (
 )
 from powertui.data.energy.findings.placed_search import FoundLoads
 from powertui.data.energy.findings.power_stretch import Box
-from powertui.data.energy.findings.readings import SensorReadings, covered_share, held_against
+from powertui.data.energy.findings.readings import SensorReadings, held_against
 from powertui.data.energy.findings.step_places import StepPlaces
 from powertui.data.model import (
     PS_PER_S,
     Badge,
-    Bools,
     Epochs,
     Int64s,
     PowerOnTrace,
@@ -146,8 +145,6 @@ class _Joining:
             epoch = self.places.epoch_span(finding.epoch)
             if finding not in usual_stalls and self.totals.matters(finding, epoch):
                 mattering.append(finding)
-            # That epochs differ a little is no news: what stands out against them alone is listed
-            # only when it matters.
             elif finding.kind == "time" or _is_load(finding):
                 smaller.append(finding)
         explained = [self.explainer.explained(finding) for finding in sorted(mattering, key=_size)]
@@ -167,7 +164,7 @@ class _Joining:
     # ── power ────────────────────────────────────────────────────────────────────────────────────
 
     def _by_power(self, power: PowerOnTrace, notes: list[str]) -> _PowerAnswer:
-        """What nothing in the trace explains, and what is unlike the other epochs."""
+        """What nothing in the trace explains."""
         if power.status == "ambiguous":
             notes.append(
                 "the alignment of the power log is ambiguous: the start and end of a "
@@ -177,50 +174,20 @@ class _Joining:
         by_trace = unexplained.unexplained_power(
             self.run.trace, self.run.steps, near, self.run.scalars, self.run.training
         )
-        findings = [self._from_box(box, UNEXPLAINED, power) for box in by_trace.boxes]
-        findings, doubtful = self._with_epochs(findings, by_trace, power)
-        doubtful += by_trace.doubtful
-        if doubtful:
-            notes.append(finding_texts.doubtful_note(doubtful))
+        findings = [self._from_box(box, power) for box in by_trace.boxes]
+        if by_trace.doubtful:
+            notes.append(finding_texts.doubtful_note(by_trace.doubtful))
         limits, could = self._could(by_trace, power)
         against = None
         if by_trace.expected is not None:
             against = held_against(by_trace.expected.readings)
         return _PowerAnswer(findings=findings, limits=limits, could=could, against=against)
 
-    def _from_box(self, box: Box, witness: str, power: PowerOnTrace) -> Finding:
-        finding = power_finding(box, witness, power.badge)
+    def _from_box(self, box: Box, power: PowerOnTrace) -> Finding:
+        finding = power_finding(box, UNEXPLAINED, power.badge)
         rows = self.places.rows_inside(finding.start_ps, finding.end_ps)
         finding = replace(finding, delta_seconds=self.places.extra_seconds(rows))
         return self.places.placed(finding, rows)
-
-    def _with_epochs(
-        self, findings: list[Finding], by_trace: FoundLoads, power: PowerOnTrace
-    ) -> tuple[list[Finding], int]:
-        """(these and the stretches that are unlike the other epochs; how many are doubtful).
-
-        Such a stretch is the same as one that nothing explains, its mirror, or new.
-        """
-        if self.folded is None:
-            return findings, 0
-        joined = list(findings)
-        new: list[tuple[epoch_differences.Unlike, Finding]] = []
-        for unlike in epoch_differences.power(self.folded, power):
-            finding = self._from_box(unlike.box, EPOCHS, power)
-            finding = replace(finding, epoch=self.folded.epochs[unlike.line])
-            same_rows = [row for row, listed in enumerate(joined) if _same_load(listed, finding)]
-            if same_rows:
-                same_row = same_rows[0]
-                joined[same_row] = _also_seen_by(joined[same_row], EPOCHS)
-                continue
-            is_mirror = any(_mirrored(candidate, finding) for candidate in findings)
-            if not is_mirror and _credible(finding, by_trace):
-                new.append((unlike, finding))
-        sure = epoch_differences.at_nearly_all_places(
-            [unlike for unlike, _ in new], self.run.steps, self.run.epochs, power
-        )
-        joined += [finding for unlike, finding in new if unlike in sure]
-        return joined, len(new) - len(sure)
 
     def _could(self, by_trace: FoundLoads, power: PowerOnTrace) -> tuple[could_find.Limits, str]:
         """What would have been found, also in words, or why that is not known."""
@@ -361,67 +328,12 @@ def _also_seen_by(finding: Finding, *witnesses: str) -> Finding:
     return replace(finding, witnesses=tuple(dict.fromkeys((*finding.witnesses, *witnesses))))
 
 
-def _same_load(first: Finding, second: Finding) -> bool:
-    """Whether two findings overlap, and are off to the same side."""
-    same_side = (first.delta_watts or 0) * (second.delta_watts or 0) > 0
-    return same_side and same_stretch(first.span, second.span)
-
-
 def _is_load(finding: Finding) -> bool:
-    """Whether it is long enough to be a load: for moments any machine draws what no trace shows.
-
-    What only differs between epochs is listed when it matters.
-    """
-    length_ps = finding.end_ps - finding.start_ps
-    return finding.witnesses != (EPOCHS,) and length_ps >= could_find.SHORTEST_S * PS_PER_S
+    """Whether it is long enough to be a load: for moments any machine draws what no trace shows."""
+    return finding.end_ps - finding.start_ps >= could_find.SHORTEST_S * PS_PER_S
 
 
 def _size(finding: Finding) -> tuple[bool, float, float]:
     joules = finding.delta_joules or 0.0
     seconds = finding.delta_seconds or 0.0
     return finding.kind != "power", -abs(joules), -abs(seconds)
-
-
-def _mirrored(finding: Finding, candidate: Finding) -> bool:
-    """Whether the second only shows, in another epoch, that the first is unlike it."""
-    if (finding.delta_watts or 0.0) * (candidate.delta_watts or 0.0) >= 0:
-        return False
-    return any(
-        number == candidate.epoch and start < candidate.end_ps and end > candidate.start_ps
-        for number, start, end in finding.elsewhere
-    )
-
-
-def _credible(finding: Finding, by_trace: FoundLoads) -> bool:
-    """Whether the trace allows that an epoch is unlike the others there: other work ran, or it
-    cannot tell what to expect.
-
-    Where the trace tells exactly what ran, and that the same ran elsewhere, only the sensor's
-    sampling is left to differ.
-    """
-    if by_trace.expected is None or finding.delta_watts is None:
-        return True
-    readings = by_trace.expected.readings
-    watts = finding.delta_watts
-    here = _mostly_inside(readings, finding.start_ps, finding.end_ps)
-    if not here.any():
-        return True
-    is_open = readings.doubt[here].mean() > abs(watts) / 3
-    if is_open:
-        return True
-    elsewhere = np.zeros(len(readings), np.bool_)
-    for _, start, end in finding.elsewhere:
-        elsewhere |= _mostly_inside(readings, start, end)
-    other_work_w = 0.0
-    if elsewhere.any():
-        expected_here_w = readings.ceiling[here].mean()
-        expected_elsewhere_w = readings.ceiling[elsewhere].mean()
-        other_work_w = float(expected_here_w - expected_elsewhere_w)
-    beyond_w = float(readings.beyond()[here].mean())
-    return (other_work_w + beyond_w) / watts >= 0.5
-
-
-def _mostly_inside(readings: SensorReadings, start: int, end: int) -> Bools:
-    """Judged readings more than half of whose window is in a stretch (ps)."""
-    share = covered_share(readings, start / PS_PER_S, end / PS_PER_S)
-    return readings.judged & (share > 0.5)
