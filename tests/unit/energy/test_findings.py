@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from powertui.data.energy import fold, scan
-from powertui.data.energy.findings import neighbours, trace_findings
+from powertui.data.energy import fold
+from powertui.data.energy.findings import neighbours, stretch_search, trace_findings
 from powertui.data.energy.findings.finding import Finding, Findings
 from powertui.data.model import Epoch, Epochs, Phase, PowerOnTrace, Steps
 from tests.synthetic import Burst, Plan
@@ -176,11 +176,13 @@ def test_why_smaller_differences_are_some_is_looked_up_when_they_are_read_and_on
 
 def test_steps_without_pauses_are_scanned_once(monkeypatch: pytest.MonkeyPatch) -> None:
     scanned = []
-    stretches = scan.stretches
+    stretches = stretch_search.find_stretches
     monkeypatch.setattr(
-        scan, "stretches", lambda **asked: (scanned.append(asked), stretches(**asked))[1]
+        stretch_search,
+        "find_stretches",
+        lambda *asked, **more: (scanned.append(asked), stretches(*asked, **more))[1],
     )
-    found = neighbours.time(_steps(1, 200, slow=(0, 80, 120, 1.5)), np.random.default_rng(1))
+    found = neighbours.time(_steps(1, 200, slow=(0, 80, 120, 1.5)))
     assert [(one.first, one.last) for one in found] == [(80, 121)]
     assert len(scanned) == 1
 

@@ -10,44 +10,25 @@ from __future__ import annotations
 import numpy as np
 
 from powertui.data.energy import fold as folding
-from powertui.data.energy import scan, settings
 from powertui.data.energy.findings import neighbours
-from powertui.data.energy.findings.finding_rules import MIN_STRETCH_SHARE
+from powertui.data.energy.findings.neighbours import Slow
 from powertui.data.energy.fold import Folded
-from powertui.data.energy.scan import ScannedStretch
 from powertui.data.model import Bools, Floats
-from powertui.named_tuples import NamedTuple
 
 
-class Slower(NamedTuple):
-    """Columns of one epoch whose steps took longer than in the others."""
-
-    line: int
-    stretch: ScannedStretch
-
-
-def time(folded: Folded, rng: np.random.Generator) -> list[Slower]:
-    """Steps that took longer than the same steps elsewhere."""
+def time(folded: Folded) -> list[tuple[int, Slow]]:
+    """Steps that took longer than the same steps elsewhere: a line of `folded`, and its columns."""
     slower = []
     epoch_count = len(folded.epochs)
-    usual = folding.median(folded.seconds)
     good = np.isfinite(folded.seconds) & ~folded.tracing
     for line in range(epoch_count):
-        difference = folded.seconds[line] - others(folded.seconds, good, line)
-        usable = good[line] & np.isfinite(difference)
+        elsewhere = others(folded.seconds, good, line)
+        usable = good[line] & np.isfinite(elsewhere)
         usable[-1:] = False  # no next step: its end is its own
-        for stretch in scan.stretches(
-            difference=difference,
-            usable=usable,
-            block=1,
-            least=1,
-            floor=settings.NEGLIGIBLE_SHARE * usual,
-            looks=epoch_count,
-            rng=rng,
+        for slow in neighbours.slower_stretches(
+            folded.seconds[line], elsewhere, usable, epoch_count
         ):
-            is_long = stretch.mean > MIN_STRETCH_SHARE * usual
-            if is_long and neighbours.sure(stretch, epoch_count):
-                slower.append(Slower(line, stretch))
+            slower.append((line, slow))
     return slower
 
 

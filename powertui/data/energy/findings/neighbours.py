@@ -10,9 +10,12 @@ from typing import Literal
 import numpy as np
 
 from powertui.data import wire
-from powertui.data.energy import scan, settings
+from powertui.data.energy import settings
 from powertui.data.energy.expected_work import TRACING_STEP_FACTOR
+from powertui.data.energy.findings import stretch_search
 from powertui.data.energy.findings.finding_rules import MIN_STRETCH_SHARE
+from powertui.data.energy.findings.noise import chance
+from powertui.data.energy.findings.readings import SensorReadings
 from powertui.data.energy.robust_stats import MEDIAN_TO_SIGMA
 from powertui.data.model import PS_PER_S, Bools, Floats, Int64s, Steps
 from powertui.named_tuples import NamedTuple
@@ -24,6 +27,8 @@ _MAX_TRACING_STEPS = settings.TRACING_STEPS  # steps at the beginning that may s
 MAX_STALLS = 100  # stalls that are looked at, the longest
 # A step so many times as long as those around it holds something else.
 _STALL_TIMES_USUAL = settings.LONG_TIMES_USUAL
+# Steps that are looked at one by one: of more each reading is the mean of several.
+_MAX_READINGS = 1000
 _REACH_STEPS = 7  # steps on either side that tell what is usual around one
 
 
@@ -59,15 +64,44 @@ def regular(length: Floats) -> Bools:
     return np.asarray(good)
 
 
-def sure(stretch: scan.ScannedStretch, looks: int = 1) -> bool:
-    """Whether noise would not show such a stretch once in a thousand such series: what is listed
-    has to be worth a look.
+def slower_stretches(length: Floats, usual: Floats, usable: Bools, looks: int = 1) -> list[Slow]:
+    """Stretches of steps (columns) that took longer than usual by more than noise and than nothing.
+
+    They are found as stretches of readings are: each step is a reading of its own length. Of very
+    many steps each reading is the mean of several. `looks`: at so many series like this one.
     """
-    errors = abs(stretch.mean) / max(stretch.error, 1e-12)
-    return scan.tail(errors, stretch.blocks, looks) <= _MAX_CHANCE
+    columns = np.flatnonzero(usable)
+    if len(columns) < settings.MIN_SAMPLE_VALUES:
+        return []
+    each = -(-len(columns) // _MAX_READINGS)
+    starts = np.arange(0, len(columns), each)
+    counts = np.diff(np.append(starts, len(columns)))
+    took = np.add.reduceat(length[columns], starts) / counts
+    expected = np.add.reduceat(usual[columns], starts) / counts
+    step_s = float(np.median(expected))
+    readings = SensorReadings(
+        lo=starts.astype(np.float64),
+        hi=(starts + counts).astype(np.float64),
+        watts=took,
+        floor=expected,
+        ceiling=expected,
+        doubt=np.zeros(len(took)),
+        judged=np.ones(len(took), np.bool_),
+        quantum=settings.NEGLIGIBLE_SHARE * step_s * 12**0.5,
+    )
+    boxes, _ = stretch_search.find_stretches(readings, looks=looks, rivals=True)
+    slower = []
+    for box in boxes:
+        # What is listed has to be worth a look.
+        if box.watts <= MIN_STRETCH_SHARE * step_s or box.p * looks > _MAX_CHANCE:
+            continue
+        first = min(max(round(box.start), 0), len(columns) - 1)
+        last = min(max(round(box.end), first + 1), len(columns))
+        slower.append(Slow(int(columns[first]), int(columns[last - 1]) + 1, box.p))
+    return slower
 
 
-def time(steps: Steps, rng: np.random.Generator) -> list[Slow]:
+def time(steps: Steps) -> list[Slow]:
     """Stretches of steps that took longer than the usual step of their group: a slower pace, and
     stalls.
     """
@@ -85,20 +119,9 @@ def time(steps: Steps, rng: np.random.Generator) -> list[Slow]:
         # looked for without them.
         steady = usable & ~stalled
         if steady.sum() >= _MIN_STEPS:
-            usual = float(np.median(length[steady]))
-            for stretch in scan.stretches(
-                difference=length - usual,
-                usable=steady,
-                block=1,
-                least=1,
-                floor=settings.NEGLIGIBLE_SHARE * usual,
-                looks=1,
-                rng=rng,
-            ):
-                if stretch.mean > MIN_STRETCH_SHARE * usual and sure(stretch):
-                    slower.append(
-                        Slow(int(rows[stretch.first]), int(rows[stretch.last - 1]) + 1, stretch.p)
-                    )
+            usual = np.full(len(length), np.median(length[steady]))
+            for slow in slower_stretches(length, usual, steady):
+                slower.append(Slow(int(rows[slow.first]), int(rows[slow.last - 1]) + 1, slow.p))
         stalls += _stalls(rows, length - around, stalled, steady)
     return slower + [
         slow for _, slow in sorted(stalls, key=lambda stretch: -stretch[0])[:MAX_STALLS]
@@ -119,7 +142,8 @@ def _stalls(
     edges = np.flatnonzero(np.diff(np.concatenate([[0], stalled.astype(np.int8), [0]])))
     for first, last in edges.reshape(-1, 2).tolist():
         more = float(longer[first:last].max())
-        p = scan.tail(more / noise, float(steady.sum()), 1)
+        steps = float(steady.sum())
+        p = chance(more / noise, max(steps - 2, 1.0), steps)
         if p <= _MAX_CHANCE:
             stalls.append((more, Slow(int(rows[first]), int(rows[last - 1]) + 1, p)))
     return stalls

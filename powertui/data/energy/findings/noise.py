@@ -68,7 +68,7 @@ class Noise:
 
     def errors_of_chance(self, chance: float) -> float:
         """How many errors a stretch of a few readings is off that noise shows as rarely as this:
-        `_chance` the other way round.
+        `chance` the other way round.
         """
         freedom = self.freedom(self.single, 1.0)
         stretches = 4 * self.blocks * max(1.0, math.log(self.blocks))
@@ -152,7 +152,7 @@ def centre(residual: Floats, doubt: Floats) -> float:
     return float(np.median(means))
 
 
-def _chance(score: float, freedom: float, blocks: float) -> float:
+def chance(score: float, freedom: float, blocks: float) -> float:
     """The chance of such a score among all stretches of so many independent readings.
 
     Student's t by Wallace's approximation. Of n readings about 2 n log n stretches count as
@@ -231,4 +231,4 @@ def certainty(beyond: Floats, weight: Floats, shared: float, noise: Noise) -> tu
     score = size / math.hypot(random, shared)
     blocks = noise.means if len(beyond) >= _MEMORY_READINGS else noise.blocks
     freedom = noise.freedom(random, len(beyond), shared)
-    return score, _chance(score, freedom, blocks)
+    return score, chance(score, freedom, blocks)

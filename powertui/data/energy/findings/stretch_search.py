@@ -48,6 +48,8 @@ _MAX_STRETCH_SHARE = 0.6
 _MIN_READINGS_FOR_FALTER = settings.MIN_SAMPLE_VALUES
 # Boxes beside one another are fitted again in so many rounds. Chosen, not measured.
 _FIT_ROUNDS = 2
+# So many times as likely a stretch is by chance where another one was set aside for it. Chosen.
+_PRICE_OF_RIVAL = 20.0
 # So many readings at most are smoothed over to see a pause. Chosen, not measured.
 _MAX_SMOOTH_READINGS = 101
 # A reading shows a box from this share of the box's watts on. Chosen, not measured.
@@ -72,19 +74,20 @@ class _Candidate(NamedTuple):
 
 
 def find_stretches(
-    readings: SensorReadings, *, looks: int = 1, quiet: Bools | None = None
+    readings: SensorReadings, *, looks: int = 1, quiet: Bools | None = None, rivals: bool = False
 ) -> tuple[list[Box], Noise]:
     """Stretches that noise does not explain, by their start, and what the noise is.
 
     `looks`: at so many recordings like this one. `quiet`: the readings that noise may be learned
-    from, where somebody knows.
+    from, where somebody knows. `rivals`: two stretches may take most of the readings, so that each
+    hides the other.
     """
     judged = np.flatnonzero(readings.judged)
     usual_w = float(np.median(np.abs(readings.watts[judged]))) if len(judged) else 0.0
     floor = noise_floor(readings.quantum, usual_w)
     if len(judged) < MIN_READINGS:
         return [], noise_of(np.empty(0), floor)
-    search = _Search(readings=readings, rows=judged, floor=floor, looks=looks)
+    search = _Search(readings=readings, rows=judged, floor=floor, looks=looks, rivals=rivals)
     if quiet is not None:
         search.learn_from(quiet[judged])
     return search.run()
@@ -93,11 +96,14 @@ def find_stretches(
 class _Search:
     """The search in one recording: the largest stretch first, then the largest of the rest."""
 
-    def __init__(self, readings: SensorReadings, rows: Int64s, floor: float, looks: int) -> None:
+    def __init__(
+        self, readings: SensorReadings, rows: Int64s, floor: float, looks: int, rivals: bool
+    ) -> None:
         self.readings = readings
         self.rows = rows
         self.floor = floor
         self.looks = looks
+        self.rivals = rivals
         self.usual_w = float(np.median(np.abs(readings.watts[rows])))
         self.beyond = readings.beyond()[rows]
         self.doubt = readings.doubt[rows]
@@ -190,7 +196,24 @@ class _Search:
         if not candidates:
             return None, deviation
         best = min(candidates, key=lambda candidate: (candidate.p, -candidate.score))
+        if self.rivals and best.p * self.looks > ALPHA:
+            best = self._without_rival(best, single)
         return best, deviation
+
+    def _without_rival(self, candidate: _Candidate, single: Noise) -> _Candidate:
+        """The same stretch against the noise without the strongest other one, which hides it.
+
+        That is one more look, and it is paid for.
+        """
+        explained = self.explained
+        self.explained = explained.copy()
+        self.explained[candidate.first : candidate.last] = True
+        first, last = self._largest(single)
+        self.explained[first:last] = True
+        again = self._weigh(candidate.first, candidate.last, single) if last > first else candidate
+        self.explained = explained
+        again = again._replace(p=_PRICE_OF_RIVAL * again.p)
+        return min(candidate, again, key=lambda weighed: weighed.p)
 
     def _ordinary(self, free: Bools) -> Floats:
         """The readings among these that noise may be learned from."""

@@ -80,7 +80,7 @@ class FindingInputs:
 
 def findings_in_trace(run: FindingInputs, ops: Ops | None = None) -> Findings:
     """Everything that stands out in one trace."""
-    return _Joining(run, ops, np.random.default_rng([43, 0])).all()
+    return _Joining(run, ops).all()
 
 
 class _SlowerSteps(NamedTuple):
@@ -102,9 +102,8 @@ class _PowerAnswer(NamedTuple):
 
 
 class _Joining:
-    def __init__(self, run: FindingInputs, ops: Ops | None, rng: np.random.Generator) -> None:
+    def __init__(self, run: FindingInputs, ops: Ops | None) -> None:
         self.run = run
-        self.rng = rng
         self.power = run.power
         if run.power is not None and run.power.status == "none":
             self.power = None
@@ -256,7 +255,7 @@ class _Joining:
     def _slower_steps(self) -> list[_SlowerSteps]:
         slower_steps: list[_SlowerSteps] = []
         if self.folded is not None:
-            for line, stretch in epoch_differences.time(self.folded, self.rng):
+            for line, stretch in epoch_differences.time(self.folded):
                 starts = self.folded.start[line, stretch.first : stretch.last]
                 has_step = starts >= 0
                 rows = np.flatnonzero(np.isin(self.run.steps.start, starts[has_step]))
@@ -268,7 +267,7 @@ class _Joining:
                         witness=EPOCHS,
                     )
                     slower_steps.append(slower)
-        for slow in neighbours.time(self.run.steps, self.rng):
+        for slow in neighbours.time(self.run.steps):
             slower = _SlowerSteps(
                 first=slow.first,
                 last=slow.last,
