@@ -395,37 +395,6 @@ static void try_stretches(const int64_t *start, const int64_t *duration, size_t 
     free(from), free(to), free(place);
 }
 
-/* Any bytes as series of numbers: a count at most as large as there are series, and a stretch inside one. */
-static void try_series(const Input *in)
-{
-    enum { SERIES = 3, SUMS = 41, LONGEST = 20 };
-    double *sums = block(NULL, SERIES * SUMS * 8), *roots = block(NULL, (LONGEST + 1) * 8);
-    for (size_t i = 0; i < SERIES * SUMS && in->size; i++)
-        sums[i] = (double)in->message[i % in->size] - 128;
-    for (int i = 0; i <= LONGEST; i++)
-        roots[i] = i;
-    double score = (double)(in->position & 255);
-    PyObject *reaching = call("reaching", "(NLLLdN)", view(sums, SERIES * SUMS * 8), (long long)SERIES, 1LL, (long long)LONGEST,
-                              score, view(roots, (LONGEST + 1) * 8));
-    long long expected = 0;
-    for (int k = 0; k < SERIES; k++) {
-        int reaches = 0;
-        for (int length = 1; length <= LONGEST; length++)
-            for (int i = 0; i + length < SUMS; i++) {
-                double difference = sums[k * SUMS + i + length] - sums[k * SUMS + i];
-                reaches |= (difference < 0 ? -difference : difference) / roots[length] >= score;
-            }
-        expected += reaches;
-    }
-    MUST(PyLong_AsLongLong(reaching) == expected);
-    Py_DECREF(reaching);
-    PyObject *strongest = call("strongest", "(NLLN)", view(sums, SUMS * 8), 1LL, (long long)LONGEST, view(roots, (LONGEST + 1) * 8));
-    long long first, length;
-    MUST(PyArg_ParseTuple(strongest, "LL", &first, &length) && first >= 0 && length >= 0 && first + length < SUMS);
-    Py_DECREF(strongest);
-    free(sums), free(roots);
-}
-
 static void try_events(const Input *in, PyObject *data, size_t rows)
 {
     rows = rows < MAX_ROWS ? rows : MAX_ROWS;
@@ -479,7 +448,7 @@ static const struct {
     {"hop", "dLLL"}, {"pick", "d88qcCC"}, {"scan_events", "dLLL4888LL"}, {"stats", "dLLL"}, {"event_stats", "dL"},
     {"scan_stats", "d8qcCC"}, {"nest", "881"}, {"scan_lanes", "dLLLLLL4s188448844"}, {"move_lanes", "18844l8844"},
     {"blocks", "8uv"}, {"sums", "8U88"}, {"longest", "8vx888"}, {"ends", "488"}, {"put_numbers", "188188"},
-    {"ranks", "88L8"}, {"covered", "88t88"}, {"united", "88L"}, {"strongest", "8LL8"},
+    {"ranks", "88L8"}, {"covered", "88t88"}, {"united", "88L"},
 };
 
 enum { SHORT, CROOKED, LONG, NOTHING, WAYS };
@@ -633,7 +602,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     Input in = read_input(data, size);
     inputs++;
     try_all(&in);
-    try_series(&in);
     if (data[0] == 255)
         try_garbage(&in);
     else if (data[0])

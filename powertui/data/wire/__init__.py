@@ -57,12 +57,6 @@ second. What they share is in `types`.
     united(start, end, empty_too=False) -> (start, end)
         The same moments as any stretches cover, apart from each other and ascending; none ends
         before it starts. `empty_too`: those of no length count as well.
-    reaching(sums, least, longest, score) -> how many
-        How many of the series (a row of sums each) hold a stretch of least to longest values whose
-        |sum|, divided by the root of its length, is `score` or more.
-    strongest(sums, least, longest) -> (first, length)
-        The stretch of one series for which that is largest; of equals the shortest, and of these
-        the first. (0, 0) where it is 0.
     records(data, lo, most) -> RecordFrames
         At most so many whole TFRecords from `lo` on, up to one that is not whole or whose length is
         damaged.
@@ -154,12 +148,10 @@ __all__ = [
     "places",
     "put_numbers",
     "ranks",
-    "reaching",
     "records",
     "scan_events",
     "scan_stats",
     "stats",
-    "strongest",
     "sums",
     "tag",
     "text",
@@ -192,7 +184,6 @@ else:
 
 blocks, ends, longest, sums = decoder.blocks, decoder.ends, decoder.longest, decoder.sums
 ranks, covered, united = decoder.ranks, decoder.covered, decoder.united
-reaching, strongest = decoder.reaching, decoder.strongest
 event_stats, scan_stats, stats = decoder.event_stats, decoder.scan_stats, decoder.stats
 put_numbers = decoder.put_numbers
 hop, pick, scan_events, nest, records = (

@@ -330,20 +330,6 @@ def united(start: Int64s, end: Int64s, *, empty_too: bool = False) -> tuple[Int6
     return _column(made[0]), _column(made[1])
 
 
-def reaching(sums: Floats, least: int, longest: int, score: float) -> int:
-    """How many series hold a stretch that strong. See the package's docstring."""
-    series, roots = len(sums), np.sqrt(np.arange(longest + 1))
-    return _scan.reaching(
-        _flat(np.ascontiguousarray(sums)), series, least, longest, score, roots.data
-    )
-
-
-def strongest(sums: Floats, least: int, longest: int) -> tuple[int, int]:
-    """The strongest stretch of a series. See the package's docstring."""
-    roots = np.sqrt(np.arange(longest + 1))
-    return _scan.strongest(np.ascontiguousarray(sums).data, least, longest, roots.data)
-
-
 def records(data: Bytes, lo: int, most: int) -> RecordFrames:
     """Whole TFRecords. See the package's docstring."""
     bytes_left = max(0, len(data) - lo)

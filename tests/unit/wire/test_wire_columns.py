@@ -147,41 +147,6 @@ def test_moments_that_are_no_whole_numbers_are_refused_and_not_rounded() -> None
             compiled.covered(whole, whole + 1, np.arange(5), np.array([1.5]))
 
 
-@settings(max_examples=80, deadline=None)
-@given(
-    st.integers(0, 2**32),
-    st.integers(1, 90),
-    st.integers(1, 12),
-    st.floats(0.05, 6),
-    st.booleans(),
-)
-def test_series_reach_a_score_where_any_stretch_does(
-    seed: int, values: int, least: int, score: float, whole: bool
-) -> None:
-    random = np.random.default_rng(seed)
-    series = random.normal(size=(7, values))
-    if whole:  # equals, and differences of exactly the score
-        series, score = np.round(series), np.round(score)
-    sums = np.zeros((7, values + 1))
-    np.cumsum(series, axis=1, out=sums[:, 1:])
-    longest = max(least, values // 2)
-    scores = [
-        [
-            (abs(row[first + length] - row[first]) / np.sqrt(length), -length, -first)
-            for length in range(least, longest + 1)
-            for first in range(values + 1 - length)
-        ]
-        for row in sums.tolist()
-    ]
-    reaching = sum(any(one >= score for one, _, _ in row) for row in scores)
-    for decoder in DECODERS:
-        assert decoder.reaching(sums, least, longest, float(score)) == reaching
-        for row, of_row in zip(sums, scores, strict=True):
-            best, length, first = max(of_row, default=(0.0, 0, 0))
-            expected = (-first, -length) if best > 0 else (0, 0)
-            assert decoder.strongest(row, least, longest) == expected
-
-
 @settings(max_examples=100, deadline=None)
 @given(
     st.lists(

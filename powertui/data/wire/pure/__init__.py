@@ -13,7 +13,6 @@ from powertui.data.wire.pure.events import scan_events
 from powertui.data.wire.pure.fields import hop, pick
 from powertui.data.wire.pure.lanes import nest
 from powertui.data.wire.pure.records import records
-from powertui.data.wire.pure.series import reaching, strongest
 from powertui.data.wire.pure.stats import event_stats, put_numbers, scan_stats, stats
 from powertui.data.wire.pure.stretches import covered, ranks, united
 
@@ -28,12 +27,10 @@ __all__ = [
     "pick",
     "put_numbers",
     "ranks",
-    "reaching",
     "records",
     "scan_events",
     "scan_stats",
     "stats",
-    "strongest",
     "sums",
     "united",
 ]

@@ -37,10 +37,6 @@ PyObject *call_ranks(PyObject *self, PyObject *args);
 PyObject *call_covered(PyObject *self, PyObject *args);
 PyObject *call_united(PyObject *self, PyObject *args);
 
-/* series.c */
-PyObject *call_reaching(PyObject *self, PyObject *args);
-PyObject *call_strongest(PyObject *self, PyObject *args);
-
 /* records.c */
 PyObject *call_records(PyObject *self, PyObject *args);
 void make_crc_table(void); /* once, before the first call */

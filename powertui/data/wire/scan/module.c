@@ -28,8 +28,6 @@ static PyMethodDef methods[] = {
     {"ranks", call_ranks, METH_VARARGS, "ranks(ascending, moments, equal_too, place)"},
     {"covered", call_covered, METH_VARARGS, "covered(start, end, before, moments, covered)"},
     {"united", call_united, METH_VARARGS, "united(start, end, empty_too) -> (start, end), None for too many runs"},
-    {"reaching", call_reaching, METH_VARARGS, "reaching(sums, series, least, longest, score, roots) -> how many"},
-    {"strongest", call_strongest, METH_VARARGS, "strongest(sums, least, longest, roots) -> (first, length)"},
     {"records", call_records, METH_VARARGS, "records(data, lo, begin, end, good) -> (rows, next, whether the length there is damaged)"},
     {NULL, NULL, 0, NULL},
 };
