@@ -19,7 +19,7 @@ from powertui.data.model import Floats
 # Its standard deviation over its median absolute deviation.
 MEDIAN_TO_SIGMA = 1.4826
 # Its standard deviation over the root mean square of its inner nine tenths.
-INNER_TO_SIGMA = 1.26
+_INNER_TO_SIGMA = 1.26
 # The standard error of a median over that of a mean.
 MEDIAN_ERROR = 1.25
 # The points of the 95 % interval.
@@ -89,7 +89,7 @@ def scatter(values: Floats) -> float:
         return 0.0
     off = np.sort(np.abs(values - median_of_column(values)))
     inner = off[: max(1, len(values) * 9 // 10)]
-    return max(median_deviation(off), INNER_TO_SIGMA * float(np.sqrt((inner**2).mean())))
+    return max(median_deviation(off), _INNER_TO_SIGMA * float(np.sqrt((inner**2).mean())))
 
 
 def normal_scale(residual: Floats, share: float) -> float:
