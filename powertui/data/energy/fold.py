@@ -95,7 +95,7 @@ def _epochs_with_steps(steps: Steps) -> list[int]:
     return [int(epoch) for epoch in epochs[is_long]]
 
 
-def median(values: Floats) -> float:
+def _median(values: Floats) -> float:
     """Of those that are known; NaN when none is.
 
     (numpy's own warns then, on the person's terminal.)
@@ -130,7 +130,7 @@ def _tracing(seconds: Floats) -> Bools:
     """Long steps at the very beginning of an epoch: the first, and those after it as long as they
     stay long.
     """
-    longest_usual = TRACING_STEP_FACTOR * median(seconds)
+    longest_usual = TRACING_STEP_FACTOR * _median(seconds)
     is_slow = np.asarray(np.nan_to_num(seconds, nan=0.0) > longest_usual, np.bool_)
     is_slow[:, _MAX_TRACING_STEPS:] = False
     since_start: Bools = np.logical_and.accumulate(is_slow, axis=1)
@@ -155,7 +155,7 @@ def _tracing_notes(
         count = int(tracing[line].sum())
         if not count:
             continue
-        extra = float(np.nansum(seconds[line, :count]) - count * median(seconds))
+        extra = float(np.nansum(seconds[line, :count]) - count * _median(seconds))
         first, last = int(numbers[line, 0]), int(numbers[line, count - 1])
         steps = f"step {first}" if count == 1 else f"steps {first}-{last}"
         notes.append(
