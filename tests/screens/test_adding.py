@@ -64,7 +64,7 @@ def test_a_dialect_of_power_logs(
     )
     assert registry.sniff(str(tmp_path / "power.txt")) == ("toywatts", 100)
     assert cli.main(["report", str(tmp_path)]) == 0
-    assert "power toy: aligned, wall clocks of both" in capsys.readouterr().out
+    assert "204 W on average, 208 W at most" in capsys.readouterr().out
 
 
 def test_a_verb(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
