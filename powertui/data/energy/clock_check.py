@@ -261,7 +261,7 @@ def _is_beside(
 
     A clock that is believed to 2 s and is off by as much has the right place where it is believed.
     """
-    if not readings.is_confirmed:
+    if not (readings.is_confirmed and readings.may_overrule):
         return False
     reach_s = _RULES.min_doubt_s + sum(_ages_s(readings, data))
     at_clock = (clock.lo_s - reach_s, clock.hi_s + reach_s)
