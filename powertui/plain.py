@@ -13,10 +13,12 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from powertui.patterns import late_pattern
+
 # C0, DEL and C1 controls; line and paragraph separators; zero-width and bidirectional marks;
 # interlinear annotation; the byte-order mark; lone surrogates (undecodable bytes of file names);
 # tag characters.
-_HOSTILE = re.compile(
+_HOSTILE = late_pattern(
     "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
     "\U000e0000-\U000e007f]"
 )

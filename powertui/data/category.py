@@ -17,6 +17,7 @@ from functools import lru_cache
 
 from powertui.data import kernel_names, torch_ops
 from powertui.named_tuples import NamedTuple
+from powertui.patterns import late_pattern
 
 
 class Category(str, enum.Enum):
@@ -189,9 +190,9 @@ def _rule(kind: Category, words: str) -> _Rule:
 
 _RULES = tuple(_rule(kind, words) for kind, words in _WORDS.items())
 
-_OP = re.compile(r"(?P<name>[A-Za-z0-9_.][\w.\\/>-]*):(?P<type>[A-Za-z_]\w*)$")
-_INSTANCE = re.compile(r"(?<=[._\-/:# ])\d+")  # numbers of instances say nothing of the kind
-_NUMBERED = re.compile(r"(?:[._-]\d+)+$")
+_OP = late_pattern(r"(?P<name>[A-Za-z0-9_.][\w.\\/>-]*):(?P<type>[A-Za-z_]\w*)$")
+_INSTANCE = late_pattern(r"(?<=[._\-/:# ])\d+")  # numbers of instances say nothing of the kind
+_NUMBERED = late_pattern(r"(?:[._-]\d+)+$")
 _READ_LETTERS = 400  # of a name; chosen, not measured
 # Calls whose ops run on other threads meanwhile: all that the calling thread does is wait for them.
 # Those of TensorFlow's runtime, and PyTorch's backward pass, which runs on the autograd engine's

@@ -10,20 +10,24 @@ from __future__ import annotations
 
 import re
 
+from powertui.patterns import late_pattern
+
 # Which names are functions of a device, and no calls on the host.
-_DECLARED = re.compile(
+_DECLARED = late_pattern(
     r"^(?:void |_Z|std::enable_if)|kernel\w*\s*[<(]|\w\((?:at|c10|cub)::|\.kd$"
     r"|^[a-z_]\w*_(?:kernel(?:_\w+)?|triton)$",  # as Triton's compiler writes a Python function
     re.IGNORECASE,
 )
 # Collectives by their kernels: NCCL's before and since 2.19, RCCL's, MSCCL's and HCCL's, TensorRT's
 # and vLLM's own all-reduce, and the ops of XLA. This is the one rule for work of devices.
-_COLLECTIVE = re.compile(
+_COLLECTIVE = late_pattern(
     r"nccl|rccl|msccl|hccl|cross_device_reduce"
     r"|^(?:all-reduce|all-gather|reduce-scatter|all-to-all)\b",
     re.IGNORECASE,
 )
-_NAMELESS = re.compile(r"\((?:anonymous namespace|anonymous)\)(?:::)?|<unnamed>::|decltype\(\w+\)")
+_NAMELESS = late_pattern(
+    r"\((?:anonymous namespace|anonymous)\)(?:::)?|<unnamed>::|decltype\(\w+\)"
+)
 
 # The most telling first. Words are looked for in small letters; blanks are only for the eye.
 _RULES: tuple[tuple[str, str], ...] = (
@@ -99,10 +103,10 @@ def _pattern(words: str) -> re.Pattern[str]:
 _PATTERNS = tuple((kind, _pattern(words)) for kind, words in _RULES)
 
 # Functions whose name says how they run; what they do, their template arguments say first.
-_GENERAL = re.compile(
+_GENERAL = late_pattern(
     r"(?:^|:)(?:kernel\d*|device_kernel|globalkernel|kernel_entry|run_kernel|kentry)$"
 )
-_CARRIERS = re.compile(
+_CARRIERS = late_pattern(
     r"elementwise_kernel|reduce_kernel|multi_tensor_apply|eigenmetakernel|for_each|transform|parallel_for"
 )
 _SHAPING = (
@@ -121,7 +125,7 @@ _CARRIED: tuple[tuple[str, re.Pattern[str]], ...] = (
     ),
     ("reduction", _pattern("tensorreductionop | tensortupleop | normfunctor")),
 )
-_TRITON = re.compile(r"^triton_(?P<how>poi|red|per|tem|mm|bmm)")
+_TRITON = late_pattern(r"^triton_(?P<how>poi|red|per|tem|mm|bmm)")
 
 
 # Families of kernels by how their names are made, before any rule reads single words in them: some
@@ -169,26 +173,26 @@ _FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ),
     )
 )
-_BARE = re.compile(r"[\w:]+(?:\.kd)?")
+_BARE = late_pattern(r"[\w:]+(?:\.kd)?")
 
 # Operators that only move or make values: a fusion of nothing else is a copy.
-_TRITON_MOVES = re.compile(
+_TRITON_MOVES = late_pattern(
     r"triton_poi_fused(?:_(?:_to_copy|_unsafe_view|as_strided|cat|clone|constant_pad_nd|contiguous|"
     r"copy|detach|embedding|empty|expand|flip|full|gather|index|index_put|index_select|permute|"
     r"reflection_pad\dd|repeat|replication_pad\dd|reshape|roll|scatter|select|slice|split|squeeze|"
     r"stack|t|transpose|unbind|unsqueeze|view|zeros|zeros_like))+_?\d*"
 )
-_XLA_FUSION = re.compile(
+_XLA_FUSION = late_pattern(
     r"(?:(?:loop|input|nested|transpose|scatter)_)*(?P<ops>[a-z_]+?)_fusion(?:[._]\d+)*(?:\.kd)?"
     r"|wrapped_(?P<op>[a-z_]+?)(?:[._]\d+)*(?:\.kd)?"
 )
 _XLA_OPS = (
-    ("convolution", re.compile("convolution")),
-    ("matmul", re.compile(r"(?:^|_)dot(?:_|$)|gemm")),
-    ("normalization", re.compile("softmax")),
-    ("reduction", re.compile("reduce|sort|(?:^|_)top_?k")),
+    ("convolution", late_pattern("convolution")),
+    ("matmul", late_pattern(r"(?:^|_)dot(?:_|$)|gemm")),
+    ("normalization", late_pattern("softmax")),
+    ("reduction", late_pattern("reduce|sort|(?:^|_)top_?k")),
 )
-_XLA_MOVES = re.compile(
+_XLA_MOVES = late_pattern(
     r"(?:bitcast|concatenate|copy|dynamic|gather|pad|reshape|reverse|scatter|slice|transpose|update|_)+"
 )
 

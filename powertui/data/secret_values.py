@@ -6,13 +6,14 @@ value is hidden for the name that it has, or for what it looks like.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
+from powertui.patterns import late_pattern
+
 _HIDDEN = "(hidden: it looks like a secret)"
 
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_WORD = late_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 # A name that ends in one of these words has a secret as its value: `HF_TOKEN`, `dbPassword`.
 _SECRET_WORDS = frozenset(
     ("token", "secret", "password", "passwd", "passphrase", "credential", "credentials", "apikey")
@@ -24,7 +25,7 @@ _KEY_OWNERS = frozenset(
 _MAX_NAME_CHARS = 200  # a longer name is no name of a variable
 
 # What the makers of tokens promise of their looks, so that scanners find them.
-_TOKENS = re.compile(
+_TOKENS = late_pattern(
     r"hf_[A-Za-z0-9]{20,}"
     r"|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,}"
     r"|glpat-[A-Za-z0-9_-]{20,}"
@@ -37,12 +38,12 @@ _TOKENS = re.compile(
 )
 # Repetitions are bounded, so that a long text is read in one pass.
 # `--api-key=…`, `--password …` and `WANDB_TOKEN=…` in a command line; `user:password@` in a URL.
-_ARGUMENT = re.compile(
+_ARGUMENT = late_pattern(
     r"(?i)((?:(?<![\w-])--?[\w-]{0,60}"
     r"(?:token|secret|password|passwd|credentials?|api[-_]?key)(?:=|\s+)"
     r"|\b\w{0,60}(?:token|secret|password|passwd|credentials?|api_?key)=))(?![\s=-])\S+"
 )
-_URL_PASSWORD = re.compile(r"(://[^/@\s:]{0,100}:)[^/@\s]{1,200}(?=@)")
+_URL_PASSWORD = late_pattern(r"(://[^/@\s:]{0,100}:)[^/@\s]{1,200}(?=@)")
 
 # An environment has some hundreds of values, a few dictionaries deep. As many more take 20 ms.
 _MAX_VALUES = 4096

@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-import re
+from powertui.patterns import late_pattern
 
-_NAME = re.compile(
+_NAME = late_pattern(
     r"^(?:autograd::engine::evaluate_function: "
     r")?(?:(?:aten|prims)::(?P<op>\w+)|(?P<grad>[A-Z]\w*)Backward\d*)$"
 )
@@ -40,7 +40,7 @@ _KINDS = {
     "runtime": "resulttype stride size",
 }
 _BY_KEY = {key: kind for kind, keys in _KINDS.items() for key in keys.split()}
-_DRESS = re.compile(
+_DRESS = late_pattern(
     "_|backward$"
 )  # what forward, backward and in-place forms of one operator differ in
 

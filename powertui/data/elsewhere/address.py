@@ -12,14 +12,15 @@ import re
 
 from powertui.errors import UsageError
 from powertui.named_tuples import NamedTuple
+from powertui.patterns import late_pattern
 from powertui.plain import plain
 
 SSH = "ssh"
 _CLOUD = ("gs", "s3")
 _MAX_PORT = 65535
 
-_ADDRESS = re.compile(r"([a-z][a-z0-9+]{1,15})://", re.IGNORECASE)
-_PLACE = re.compile(
+_ADDRESS = late_pattern(r"([a-z][a-z0-9+]{1,15})://", re.IGNORECASE)
+_PLACE = late_pattern(
     r"(?:(?P<user>[A-Za-z0-9_][A-Za-z0-9_.+-]*)@)?"
     r"(?P<host>\[[0-9A-Fa-f:.]+(?:%[A-Za-z0-9]+)?\]|[A-Za-z0-9_][A-Za-z0-9_.-]*)(?::(?P<port>\d{1,5}))?"
 )

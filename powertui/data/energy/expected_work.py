@@ -24,6 +24,7 @@ from powertui.data.model import (
     Track,
     TrackKind,
 )
+from powertui.patterns import late_pattern
 from powertui.value_types import dataclass
 
 # A first step that takes this many times the usual one traced or compiled. Chosen: a slow batch
@@ -67,12 +68,12 @@ _KIND_OF_CATEGORY: Mapping[Category, int] = {
 }
 # Of the names that move or make memory only these leave a device's compute units alone; transposing
 # is computing.
-_COPY = re.compile(
+_COPY = late_pattern(
     r"mem_?cpy|mem_?set|\b[hd]to?[hd]|\b[hd]2[hd]\b|copy[-_ ]?(?:start|done)|^copy", re.IGNORECASE
 )
 # What a thread does while somebody else works, or nobody; of a name in small letters, CamelCase
 # taken apart.
-_WAITS = re.compile(
+_WAITS = late_pattern(
     r"\ba?wait(?:s|ing)?\b|\bblock (?:host )?until|\bblock_until|\bsynchroni[sz]e|sleep\b|\bfutex"
     r"|\be?poll\b|\bselectors\.py|\bselect\.select|_thread\.lock|\block\b.*\bacquire"
     r"|\bacquire_?lock|\bcondition.?variable|\bsemaphore|\bbarrier\b|\bblocking counter"
@@ -80,11 +81,11 @@ _WAITS = re.compile(
     r"|\bthreading\.py:\d+ (?:wait|join|acquire)|\bpark\b|\bidle\b"
 )
 # Work of a disk, whatever the op's type says: it may fill seconds in which no core does anything.
-_FILES = re.compile(
+_FILES = late_pattern(
     r"\b(?:save|restore|checkpoints?|write file|read file|fsync|serialize)\b"
     r"|\b(?:save|restore|checkpoints?) ?v2\b"
 )
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_(?=wait|sleep)")
+_CAMEL = late_pattern(r"(?<=[a-z0-9])(?=[A-Z])|_(?=wait|sleep)")
 
 
 def waits(name: str) -> bool:

@@ -16,47 +16,48 @@ from collections.abc import Iterator
 
 from powertui.data.energy import hostnames
 from powertui.data.energy.hostnames import HostName
+from powertui.patterns import late_pattern
 
 _MOST_WORDS = 16  # a longer name is a sentence, in which no word is a host's name for sure
-_WORD = re.compile(r"[^\s_/:.,;()\[\]{}|=\-]+")
-_QUANTITY = re.compile(
+_WORD = late_pattern(r"[^\s_/:.,;()\[\]{}|=\-]+")
+_QUANTITY = late_pattern(
     r"(?:total|power|watts?|[mk]?w|energy|joules?|[mk]?j|input|output|draw|drawn|consumption|consumed|reading|readings|value|values|usage|"
     r"used|ac|dc|dcmi|pwr|control|avg|average|mean|instant|instantaneous|current|actual|active|real|load|metered|measured|sum|all|in|out|of|the|\d+v|"
     r"(?:wirk|gesamt|schein)?leistung|summe|gesamt|verbrauch|energie|strom|puissance|totale?|somme|"
     r"potencia|potenza|consumo|consommation)"
 )
-_MACHINE = re.compile(
+_MACHINE = late_pattern(
     r"(?:system|sys|node|nodes|host|server|machine|chassis|blade|board|platform|bmc|ipmi|redfish|hmc|computer|whole|wall|meter|"
     r"motherboard|rack|pdu|plug|outlet|sensor|channel|probe|supply)s?"
 )
-_PART = re.compile(
+_PART = late_pattern(
     r"(?:gpus?|cpus?|cuda|rocm|hip|nvidia|amd|intel|nvml|dcgm|rapl|dram|ram|mem|memory|hbm|package|pkg|psys|socket|cores?|uncore|soc|"
     r"vdd|vcs|device|dev|card|accelerator|aiu|tpu|npu|xpu|gcd|gfx|die|chip|module|psu|ps|phase|rail|fans?|disks?|ssd|nic|pcie|io|"
     r"cache|proc|processor|l)(\d*)"
 )
-_PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")  # of a word in camel case
-_SUPPLIED = re.compile(r"supply|psu|phase|line|inlet|feed")  # what a machine has several of
-_NUMBER = re.compile(r"\d+")
-_TAIL = re.compile(r"(?:\d+|[a-z])")  # node_12, host-a: what tells hosts with one prefix apart
+_PIECE = late_pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")  # of a word in camel case
+_SUPPLIED = late_pattern(r"supply|psu|phase|line|inlet|feed")  # what a machine has several of
+_NUMBER = late_pattern(r"\d+")
+_TAIL = late_pattern(r"(?:\d+|[a-z])")  # node_12, host-a: what tells hosts with one prefix apart
 # What no machine of a run is: others, what holds many, what it holds itself, what stands beside it.
-_OTHERS = re.compile(
+_OTHERS = late_pattern(
     r"others?|foreign|neighbou?rs?|remote|peers?|unrelated|elsewhere|cluster|racks?\d*|rooms?\d*|"
     r"aisle|facility|building|site|datacent(?:er|re)|vms?|guests?|hypervisors?|containers?|pods?|"
     r"namespaces?|process(?:es)?|cgroups?|ups\d*|busbars?|feeders?|households?|house|office|"
     r"kitchen|fridge|refrigerator|freezer|boiler|dishwasher|washing|dryer|wallbox|lamps?|lights?|"
     r"lighting|heat(?:er|ers|ing|pump)|aircon|routers?|cooling|chillers?|hvac|crac|solar|pv|photovoltaics?|generators?|inverters?"
 )
-_OF_MANY = re.compile(r"cluster|racks?\d*|rooms?\d*|aisle|facility|building|datacent(?:er|re)")
+_OF_MANY = late_pattern(r"cluster|racks?\d*|rooms?\d*|aisle|facility|building|datacent(?:er|re)")
 # What runs on a machine, and draws a share of its power.
-_WORK = re.compile(r"containers?|pods?|namespaces?|process(?:es)?|cgroups?")
+_WORK = late_pattern(r"containers?|pods?|namespaces?|process(?:es)?|cgroups?")
 # All that is plugged into a power distribution unit, or into a part of it.
-_PDU = re.compile(r"pdus?\d*")
-_OF_ALL_OUTLETS = re.compile(r"total|sum|all|banks?\d*|branch(?:es)?\d*|inlets?\d*")
+_PDU = late_pattern(r"pdus?\d*")
+_OF_ALL_OUTLETS = late_pattern(r"total|sum|all|banks?\d*|branch(?:es)?\d*|inlets?\d*")
 # What machines are for that train nothing: node1-login is not node1.
-_OTHER_ROLES = re.compile(r"logins?|head ?nodes?|frontends?|gateways?|storage|nas|fileservers?")
+_OTHER_ROLES = late_pattern(r"logins?|head ?nodes?|frontends?|gateways?|storage|nas|fileservers?")
 # A name with its domain; the dots of "acpi-0.power1.power1" are steps into a JSON document.
-_DOMAIN = re.compile(r"(?!.*\.(?:power|energy|curr|in)\d)[a-z0-9-]+(?:\.[a-z0-9-]+){2,}")
-_LOOKS_LIKE_A_HOST = re.compile(
+_DOMAIN = late_pattern(r"(?!.*\.(?:power|energy|curr|in)\d)[a-z0-9-]+(?:\.[a-z0-9-]+){2,}")
+_LOOKS_LIKE_A_HOST = late_pattern(
     r"(?:(?:node|host|server|worker|gpunode)(?:[-_.][a-z]|[a-rt-z])"
     r"|(?:node|host|server|srv|worker|compute|login|vm|nid|cn|gn|gpunode|dgx|hgx|instance|chassis|blade|machine|system|computer|bmc|esxi?|hv|pve|web|db|mail|ws|desktop|laptop)[-_.]?[a-z]?\d+[a-z0-9-]*)"
 )

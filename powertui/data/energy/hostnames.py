@@ -11,20 +11,21 @@ import functools
 import ipaddress
 import re
 
+from powertui.patterns import late_pattern
 from powertui.value_types import dataclass
 
 MAX_LISTED_NAMES = 4  # of hosts, channels or places in one sentence: more are counted
 
 # What a controller's name has beside its machine's: bmc-node17, node17-ipmi, node17.mgmt.cluster
 _MARK = r"(?:i?bmc|irmc|cimc|ipmi|ilom?|i?drac|imm|xcc|oob|lom|mgmt|mgt|management|redfish)"
-_MARKED = re.compile(rf"{_MARK}\d?")
-_LEADING = re.compile(rf"(?:{_MARK}\d?[-_]|(?:bmc|ipmi)(?=[a-z]))")
-_TRAILING = re.compile(rf"(?:[-_]{_MARK}\d?|(?<=\d)(?:bmc|ipmi|ilo|idrac))$")
+_MARKED = late_pattern(rf"{_MARK}\d?")
+_LEADING = late_pattern(rf"(?:{_MARK}\d?[-_]|(?:bmc|ipmi)(?=[a-z]))")
+_TRAILING = late_pattern(rf"(?:[-_]{_MARK}\d?|(?<=\d)(?:bmc|ipmi|ilo|idrac))$")
 _EVERYWHERE = frozenset(
     {"local", "localdomain", "lan", "home", "internal"}
 )  # domains that tell no two machines apart
-_CLOUD = re.compile(r"ip-(\d{1,3})-(\d{1,3})-(\d{1,3})-(\d{1,3})")
-_PORT = re.compile(r"(.+?)(?::\d{1,5}|_\d{4,5})")  # profilers write host:port as host_port
+_CLOUD = late_pattern(r"ip-(\d{1,3})-(\d{1,3})-(\d{1,3})-(\d{1,3})")
+_PORT = late_pattern(r"(.+?)(?::\d{1,5}|_\d{4,5})")  # profilers write host:port as host_port
 
 
 @dataclass(frozen=True)

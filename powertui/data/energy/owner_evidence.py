@@ -4,7 +4,6 @@ log names, its column, its file.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import PurePath
 
@@ -12,16 +11,17 @@ from powertui.data.energy import host_columns, hostnames
 from powertui.data.energy.hostnames import MAX_LISTED_NAMES, HostName
 from powertui.data.energy.profiled_machines import HostEvidence, Machines
 from powertui.data.model import Badge, PowerSeries
+from powertui.patterns import late_pattern
 from powertui.value_types import dataclass
 
 _NO_SUCH_HOST = "no host of this run has that name"
 _OTHER_FILE = "its file is named after another host"
 # Zeus writes a file for each GPU and names it so, also where hosts are called gpu17.
-_ZEUS_FILE = re.compile(r"(?:.*[+_-])?gpu\d{1,2}\.power\.csv")
+_ZEUS_FILE = late_pattern(r"(?:.*[+_-])?gpu\d{1,2}\.power\.csv")
 _PART_OF_WORK = "it is the power of a program or pod, not of the machine"
 OTHER_COLUMN = "its column names another host"
 OTHERS_COLUMN = "its column names more than this host, or another"
-_UNIT_AT_END = re.compile(
+_UNIT_AT_END = late_pattern(
     r"\s*[\[(][mkuµ]?(?:w|wh|j|watts?|joules?)[\])]$|[_ ](?:[mu]?[wj]|watts?|joules?)$"
 )
 ASSUMPTIONS = (HostEvidence.ALONE, HostEvidence.HERE)

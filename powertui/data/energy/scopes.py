@@ -14,20 +14,21 @@ import numpy as np
 from powertui.data.energy import supplies
 from powertui.data.energy.hostnames import MAX_LISTED_NAMES
 from powertui.data.model import Device, PowerSeries, Scope, Sensor
+from powertui.patterns import late_pattern
 from powertui.value_types import dataclass
 
 # The number of a GPU or an AIU, as logs and profiles write it.
-NUMBER = re.compile(r"(?:gpu|cuda|rocm|hip|aiu)[\s:#_\[-]*(\d{1,3})", re.IGNORECASE)
+NUMBER = late_pattern(r"(?:gpu|cuda|rocm|hip|aiu)[\s:#_\[-]*(\d{1,3})", re.IGNORECASE)
 # A node whose peak is less than this share of what its parts draw is no node. Chosen: two sensors
 # of one thing differ by their gains, of ±5 % each, and by when they read.
 _MIN_NODE_SHARE = 0.85
 # Input of a machine over what its board reads: supplies lose 5 to 20 %, more at little load. At 1.1
 # a plug and a BMC of one machine would be two things.
 _MAX_SUPPLY_RATIO = 1.3
-_GPU_WORD = re.compile(r"(?<![a-z])gpu", re.IGNORECASE)
-_READ_IN_A_WAY = re.compile(r" \([^()]*\)$")  # behind a name: "GPU 0 (average)"
-_NUMBERED = re.compile(r"\d+")
-_TOTAL = re.compile(
+_GPU_WORD = late_pattern(r"(?<![a-z])gpu", re.IGNORECASE)
+_READ_IN_A_WAY = late_pattern(r" \([^()]*\)$")  # behind a name: "GPU 0 (average)"
+_NUMBERED = late_pattern(r"\d+")
+_TOTAL = late_pattern(
     r"(?<![a-z])(?:total|sum|all|overall|combined|aggregate)s?(?![a-z])", re.IGNORECASE
 )
 _WHOLE_SCOPES = (Scope.NODE, Scope.PLUG)  # of channels that hold a whole machine

@@ -6,15 +6,16 @@ import re
 from collections.abc import Iterable, Sequence
 
 from powertui.data.model import PowerSeries
+from powertui.patterns import late_pattern
 
-_SUPPLY = re.compile(
+_SUPPLY = late_pattern(
     r"(?:(?<![a-z])(?:psu|ps|phase|line|leg|l|feed|inlet)|power ?supply|ac input power)"
     r"[ _#-]?(\d|[ab](?![a-z]))(?!\d)",
     re.IGNORECASE,
 )
-_NO_SUPPLY = re.compile(r"(?<![a-z])(?:out|output|pout|cache)(?![a-z])", re.IGNORECASE)
-_INPUT = re.compile(r"(?<![a-z])(?:in|input|pin)(?![a-z])", re.IGNORECASE)
-_OUTLET = re.compile(r"(?<![a-z])(?:outlet|socket outlet)s?(?![a-z])", re.IGNORECASE)
+_NO_SUPPLY = late_pattern(r"(?<![a-z])(?:out|output|pout|cache)(?![a-z])", re.IGNORECASE)
+_INPUT = late_pattern(r"(?<![a-z])(?:in|input|pin)(?![a-z])", re.IGNORECASE)
+_OUTLET = late_pattern(r"(?<![a-z])(?:outlet|socket outlet)s?(?![a-z])", re.IGNORECASE)
 
 
 def outlets(series: Sequence[PowerSeries], rows: Iterable[int]) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from powertui.patterns import late_pattern
 
 READABLE = (
     "xplane.pb, traces of TensorFlow, JAX, PyTorch, Chrome and Perfetto, and what rocprofv3 writes"
@@ -105,10 +105,10 @@ _MEMORY = (
 )
 # export_memory_timeline writes [times, sizes], with .raw.json.gz [time, action, bytes, category]
 # for each allocation.
-_MEMORY_LISTS = re.compile(
+_MEMORY_LISTS = late_pattern(
     rb"\s*\[\s*\[\s*(-?\d+\s*,\s*[0-3]\s*,\s*\d+\s*,\s*\d+\s*\]\s*,\s*\[|\d{9,}(\s*,\s*\d{9,})+\s*(\]|,|$))"
 )
-_RESULT = re.compile(
+_RESULT = late_pattern(
     r"(overview_page|input_pipeline|tensorflow_stats|kernel_stats|op_profile|memory_viewer|memory_profile|pod_viewer)\.(pb|json(\.gz)?)$"
 )
 _NAMES = (

@@ -11,11 +11,12 @@ from pathlib import Path
 
 from powertui.data.logdir.programs import TrainedProgram, span_of
 from powertui.named_tuples import NamedTuple
+from powertui.patterns import late_pattern
 
 # Process ids are used again: the same one after more than a day is another program.
 _PROCESS_REUSE_NS = 86_400 * 1_000_000_000
 _MIN_UNIQUE_PID = 100  # in containers every program has one of the first few process ids
-_WORKER = re.compile(
+_WORKER = late_pattern(
     r"^(?:worker|rank|host|node|chief|ps|proc|process|replica|task)s?[-_.]?\d*$", re.IGNORECASE
 )
 _MAX_NAMES = 3  # folders named in a reason

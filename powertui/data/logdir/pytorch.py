@@ -13,18 +13,19 @@ import re
 from collections.abc import Iterable, Sequence
 
 from powertui.data.logdir.tree import FoundFile, head_of
+from powertui.patterns import late_pattern
 from powertui.value_types import dataclass
 
 __all__ = ["TraceFile", "cycles", "hosts", "process", "traces"]
 
-_ENDING = re.compile(r"(?:\.pt\.trace)?\.json(?:\.gz)?$", re.IGNORECASE)
-_DIGITS = re.compile(r"\d+")
-_TIME = re.compile(r"\.(\d{10,20})$")
-_HANDLERS = re.compile(
+_ENDING = late_pattern(r"(?:\.pt\.trace)?\.json(?:\.gz)?$", re.IGNORECASE)
+_DIGITS = late_pattern(r"\d+")
+_TIME = late_pattern(r"\.(\d{10,20})$")
+_HANDLERS = late_pattern(
     r"(.+_\d+)\.\d{10,20}\.pt\.trace\.json", re.IGNORECASE
 )  # <host>_<process id>.<time>
-_RANK_IN_NAME = re.compile(r"rank[-_]?(\d{1,6})(?!\d)", re.IGNORECASE)
-_RANK = re.compile(rb'"distributedInfo"\s*:\s*\{[^}]*?"rank"\s*:\s*(\d{1,6})')
+_RANK_IN_NAME = late_pattern(r"rank[-_]?(\d{1,6})(?!\d)", re.IGNORECASE)
+_RANK = late_pattern(rb'"distributedInfo"\s*:\s*\{[^}]*?"rank"\s*:\s*(\d{1,6})')
 _HEAD = 65_536
 
 

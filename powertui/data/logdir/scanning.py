@@ -31,6 +31,7 @@ from powertui.data.logdir.run_files import event_files, profile_file, reader_tak
 from powertui.data.logdir.run_folders import RunTree, home_of, is_run_folder
 from powertui.data.logdir.tree import FoundFile, may_be_power, may_matter, reason
 from powertui.errors import UnreadableFile, UsageError
+from powertui.patterns import late_pattern
 from powertui.value_types import dataclass
 
 _PROGRESS_S = 0.25  # between two reports of how many names were gone through
@@ -38,7 +39,7 @@ _PROGRESS_S = 0.25  # between two reports of how many names were gone through
 
 # Of files that no tool's name tells apart: what stands before is the host, or what a person called
 # the file, dots and all.
-_ENDINGS = re.compile(
+_ENDINGS = late_pattern(
     r"(?:\.(?:json|trace|pb|pftrace|perfetto-trace|csv|txt|log|gz|zst))+$", re.IGNORECASE
 )
 

@@ -15,15 +15,16 @@ import numpy.typing as npt
 from powertui.data import wire
 from powertui.data.model import Bools, Floats, Int64s
 from powertui.data.packed import Packed
+from powertui.patterns import late_pattern
 from powertui.value_types import dataclass
 
 MAX_READING = 1e30  # in any unit: beyond it a cell is damaged, and a sum or a square would overflow
 _PROBED_ROWS = 20_000  # that show whether a column has few values; chosen, not measured
-NUMBER = re.compile(r"([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*(?![xX])[A-Za-zµ%°]{0,6}")
+NUMBER = late_pattern(r"([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*(?![xX])[A-Za-zµ%°]{0,6}")
 # English thousands: a comma parts no decimals there.
-_THOUSANDS = re.compile(r"\s*[-+]?\d{1,3}(?:,\d{3})+\.\d")
-_POINTS = re.compile(r"\s*[-+]?\d{1,3}(?:\.\d{3})+,\d")  # 1.234,5
-_COMMA = re.compile(r"([-+]?\d+),(\d+)\s*[A-Za-zµ%°]{0,6}")
+_THOUSANDS = late_pattern(r"\s*[-+]?\d{1,3}(?:,\d{3})+\.\d")
+_POINTS = late_pattern(r"\s*[-+]?\d{1,3}(?:\.\d{3})+,\d")  # 1.234,5
+_COMMA = late_pattern(r"([-+]?\d+),(\d+)\s*[A-Za-zµ%°]{0,6}")
 
 
 def number(text: str) -> float:

@@ -8,20 +8,20 @@ rows of a GPU, what was read, microseconds and the reading.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from powertui.data.power import table, units
+from powertui.patterns import late_pattern
 
-_MLFLOW_ROW = re.compile(r"\d{13} -?[\d.]{1,20}(?:[eE][-+]?\d{1,3})? \d{1,9}")
-_NVIDIA_STATS_ROW = re.compile(
+_MLFLOW_ROW = late_pattern(r"\d{13} -?[\d.]{1,20}(?:[eE][-+]?\d{1,3})? \d{1,9}")
+_NVIDIA_STATS_ROW = late_pattern(
     r"\d{1,3}, {0,3}(?:pwrDraw|temp|[a-z]{1,4}Util|[a-z]{1,5}Clk|viol[A-Z][a-z]+|xidEvent) {0,3}, "
     r"{0,3}\d{13,16}, {0,3}-?[\d.]{1,20}"
 )
 _COLLECTD_HEADER = ("epoch", "value")
-_COLLECTD_NAME = re.compile(r"(power(?:-.{1,80}?)?)-\d{4}-\d\d-\d\d")
+_COLLECTD_NAME = late_pattern(r"(power(?:-.{1,80}?)?)-\d{4}-\d\d-\d\d")
 
 
 def table_layout(head: str, path: str) -> table.Shape | None:

@@ -18,6 +18,7 @@ import numpy as np
 from powertui.data import wire
 from powertui.data.model import NS_PER_S, Bools, Floats, Int64s
 from powertui.data.power.written_times import WrittenTime, parse
+from powertui.patterns import late_pattern
 from powertui.value_types import dataclass
 
 _DAY_NS = 86_400 * NS_PER_S
@@ -28,12 +29,12 @@ LONGEST_S = 1e9  # 32 years: no log and no machine runs that long
 _MAX_APART_NS = 400 * _DAY_NS
 _ROWS_TOGETHER = 1 << 16  # of a column that is scaled: temporaries stay in the cache
 TimeKind = Literal["absolute", "local", "time of day", "elapsed"]
-_SINCE = re.compile(r"elapsed|duration|since|uptime|run ?time|relative", re.IGNORECASE)
+_SINCE = late_pattern(r"elapsed|duration|since|uptime|run ?time|relative", re.IGNORECASE)
 # A log whose first row comes so soon after midnight counts from its own start. Chosen, not
 # measured.
 _MAX_FIRST_ELAPSED_NS = 10 * NS_PER_S
-_PLAIN = re.compile(r"\s*(?:19|20)\d\d([-/])\d\d\1\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{1,9})?\s*")
-_DECIMAL_COMMA = re.compile(r"\s*\d+,\d+\s*")
+_PLAIN = late_pattern(r"\s*(?:19|20)\d\d([-/])\d\d\1\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{1,9})?\s*")
+_DECIMAL_COMMA = late_pattern(r"\s*\d+,\d+\s*")
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,14 +8,15 @@ from __future__ import annotations
 import re
 
 from powertui.data.model import Device
+from powertui.patterns import late_pattern
 
-_UUID = re.compile(
+_UUID = late_pattern(
     r"(?:GPU|MIG)-[0-9a-fA-F][0-9a-fA-F-]{6,40}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 )
-_PCI = re.compile(
+_PCI = late_pattern(
     r"(?:0x)?(?:([0-9a-fA-F]{4,8}):)?([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-9a-fA-F])"
 )
-_NUMBERED = re.compile(
+_NUMBERED = late_pattern(
     r"(?:gpu|card|device|dev|nvidia|cuda|accel|aiu|npu)?[\s:#_/-]*(\d{1,4})(?:\.0)?", re.IGNORECASE
 )
 

@@ -20,6 +20,7 @@ from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
 from powertui.data.power.units import scope_of
 from powertui.errors import UnreadableFile
+from powertui.patterns import late_pattern
 from powertui.value_types import dataclass
 
 NAME = "ipmitool"
@@ -27,20 +28,20 @@ _DCMI = "DCMI power"
 _MIN_BMC_NS = 946_684_800 * times.S  # 2000: a BMC that says 1970 has no clock
 
 # ipmitool and FreeIPMI name the same field differently.
-_INSTANT = re.compile(
+_INSTANT = late_pattern(
     r"(?:Instantaneous power reading\s*:|Current Power\s*:(?=\s*\S+\s+Watts))"
     r"\s*(\S+)\s*(?:Watts?)?",
     re.IGNORECASE,
 )
 # ipmitool prints the BMC's time and the sampling period in one line, or in two.
-_TIME = re.compile(
+_TIME = late_pattern(
     r"(?:IPMI timestamp|Time Stamp)\s*:\s*(.*?)\s*(?:Sampling period\s*:.*)?$", re.IGNORECASE
 )
-_STATE = re.compile(r"(?:Power reading state is|Power Measurement)\s*:\s*(\w+)", re.IGNORECASE)
-_GET_ID = re.compile(r"Sensor ID\s*:\s*(.+?)\s*(?:\(0x[0-9a-fA-F]+\))?\s*$")
-_GET_VALUE = re.compile(r"Sensor Reading\s*:\s*(\S+)\s*(?:\(\+/-\s*[\d.]+\))?\s*(\w*)")
+_STATE = late_pattern(r"(?:Power reading state is|Power Measurement)\s*:\s*(\w+)", re.IGNORECASE)
+_GET_ID = late_pattern(r"Sensor ID\s*:\s*(.+?)\s*(?:\(0x[0-9a-fA-F]+\))?\s*$")
+_GET_VALUE = late_pattern(r"Sensor Reading\s*:\s*(\S+)\s*(?:\(\+/-\s*[\d.]+\))?\s*(\w*)")
 # ipmitool writes the date as its locale does: 10/12/23 in most, which is never the year first.
-_SHORT_YEAR = re.compile(r"^(\d\d/\d\d)/(\d\d)(?= )")
+_SHORT_YEAR = late_pattern(r"^(\d\d/\d\d)/(\d\d)(?= )")
 # What sensors without a reading are printed as.
 _EMPTY = ("na", "n/a", "ns", "no", "disabled", "unknown", "")
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from powertui.data.model import Badge, PowerSeries, Scope, Warn
 from powertui.data.power.outages import as_gaps
+from powertui.patterns import late_pattern
 
 # W that one channel of a scope stays below: twice what the largest device of its kind is built for,
 # or more
@@ -45,7 +46,7 @@ _WHAT = {
     Scope.PLUG: "one plug",
     Scope.UNKNOWN: "one device",
 }
-_SMALL_BOARD = re.compile(
+_SMALL_BOARD = late_pattern(
     r"jetson|tegra|\borin|xavier|\btx[12]\b|\bpom_|\bvdd_|vin_sys|raspberry", re.IGNORECASE
 )
 _SMALL_BOARD_MAX_W = 300.0  # W of a whole board of that kind

@@ -16,15 +16,18 @@ from powertui.data.power.time_signs import is_time
 from powertui.data.power.units import Unit
 from powertui.errors import UnreadableFile, UsageError
 from powertui.named_tuples import NamedTuple
+from powertui.patterns import late_pattern
 
-_NUMBERED_PART = re.compile(r"gpu|package|pkg|socket|node|psu|card", re.IGNORECASE)
+_NUMBERED_PART = late_pattern(r"gpu|package|pkg|socket|node|psu|card", re.IGNORECASE)
 _MAX_PROBED_CELLS = 200  # of a column, that show its unit; chosen, not measured
 # Of one kind in a machine: whole numbers below may be theirs, and are hardly watts. Chosen, not
 # measured.
 _MAX_PARTS = 16
-_UNNAMED = re.compile(r"column \d+")
+_UNNAMED = late_pattern(r"column \d+")
 # A name that says which part was read and nothing else: "GPU 0", "psu1".
-_BARE_PART = re.compile(r"(gpu|package|pkg|socket|dram|psys|node|psu|card)[ _-]?\d*", re.IGNORECASE)
+_BARE_PART = late_pattern(
+    r"(gpu|package|pkg|socket|dram|psys|node|psu|card)[ _-]?\d*", re.IGNORECASE
+)
 
 
 class NamedColumn(NamedTuple):

@@ -39,18 +39,19 @@ from powertui.data.power.source import LogFile
 from powertui.data.power.units import Unit
 from powertui.errors import UnreadableFile
 from powertui.named_tuples import NamedTuple
+from powertui.patterns import late_pattern
 
 NAME = "prometheus"
 # The exposition format: a name, labels, a value and perhaps a time; OpenMetrics adds exemplars
 # behind a #.
-_LINE = re.compile(
+_LINE = late_pattern(
     r"([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})?\s+(\S+)(?:\s+(-?\d+(?:\.\d+)?))?\s*(?:#.*)?"
 )
 # `promtool query range` prints a metric, and its points below it; of `query instant` in one line.
-_PROMTOOL = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*(?:\{.*\})?) =>(.*)")
-_PROMTOOL_POINT = re.compile(r"(\S+) @\[(\d+(?:\.\d+)?)\]")
+_PROMTOOL = late_pattern(r"([a-zA-Z_:][a-zA-Z0-9_:]*(?:\{.*\})?) =>(.*)")
+_PROMTOOL_POINT = late_pattern(r"(\S+) @\[(\d+(?:\.\d+)?)\]")
 # Parts of a machine's power that another metric reports as a whole.
-_SHARED_OUT = re.compile(
+_SHARED_OUT = late_pattern(
     r"_(?:process|container|pod|vm|thread|consumer)_|_(?:active|idle)_(?:watts|joules)"
 )
 

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 
 from powertui.data.model import Badge, Device, Scope, Sensor
 from powertui.data.power import devices, units
+from powertui.patterns import late_pattern
 from powertui.power_server import HOST_LABELS
 
 _SOURCE = "prometheus"
 _OWN_PREFIX = "powertui_"  # of the metrics of `record --exporter`
-_LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"')
-_SELECTOR = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)?\{(.+)\}")
+_LABEL = late_pattern(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"')
+_SELECTOR = late_pattern(r"([a-zA-Z_:][a-zA-Z0-9_:]*)?\{(.+)\}")
 _MAX_SELECTOR_CHARS = 2000  # of a column's name; chosen, not measured
 # Labels that are equal for all channels of an exporter, or name a device in another way.
 _SKIP_LABELS = {

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 
 from powertui.data.power import written_times
 from powertui.named_tuples import NamedTuple
+from powertui.patterns import late_pattern
 
 _EPOCH = r"\d{9,10}(?:[.,]\d{1,9})?|\d{13}|\d{16}|\d{19}"
-_LEADING = re.compile(
+_LEADING = late_pattern(
     rf"\s*[\[(]?({_EPOCH}|\d{{4}}[-/]\d\d[-/]\d\d[T "
     rf"_]\d\d:\d\d:\d\d(?:[.,:]\d{{1,9}})?(?:\s?(?:Z|UTC|[+-]\d\d:?\d\d))?"
     r"|\d\d[-/]\d\d[-/]\d{4} "
@@ -23,11 +24,11 @@ _WEEKDAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),?\s{1,2}"
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _DAY = rf"(?:{_MONTH}\s{{1,2}}\d{{1,2}}|\d{{1,2}}\s{_MONTH})(?:\s\d{{4}})?"
 _CLOCK = r"\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?(?:\s[AP]M)?"
-_CALLED = re.compile(
+_CALLED = late_pattern(
     rf"\s*[\[(]?((?:{_WEEKDAY})?{_DAY}\s({_CLOCK})(?:\s(?:[A-Z]{{3,4}}|[+-]\d\d:?\d\d))?(?:\s\d{{4}})?)"
     r"[\])]?[\s,;|:]{1,9}(?=\S)"
 )
-_TITLE = re.compile(r"(?:date|time|timestamp|ts|at|sample|now)\s{0,9}[:=]\s{0,9}", re.IGNORECASE)
+_TITLE = late_pattern(r"(?:date|time|timestamp|ts|at|sample|now)\s{0,9}[:=]\s{0,9}", re.IGNORECASE)
 _MAX_TIME_LINE_CHARS = 60  # characters of a line that is nothing but a time
 
 

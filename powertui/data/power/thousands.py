@@ -15,16 +15,17 @@ from dataclasses import replace
 from powertui.data.power.cells import FileCells
 from powertui.data.power.notes import Notes
 from powertui.named_tuples import NamedTuple
+from powertui.patterns import late_pattern
 
 _CHECKED_CELLS = 2000  # cells of a column
-_POINTS = re.compile(r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+")
-_COMMAS = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+")
-_UNDER_THOUSAND = re.compile(r"[-+]?\d{1,3}")
-_POINT_DECIMALS = re.compile(r"[-+]?(?:\d+\.(?:\d{1,2}|\d{4,})|0\.\d+|\d{4,}\.\d+)")
-_COMMA_DECIMALS = re.compile(r"[-+]?(?:\d+,(?:\d{1,2}|\d{4,})|0,\d+|\d{4,},\d+)")
+_POINTS = late_pattern(r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+")
+_COMMAS = late_pattern(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+")
+_UNDER_THOUSAND = late_pattern(r"[-+]?\d{1,3}")
+_POINT_DECIMALS = late_pattern(r"[-+]?(?:\d+\.(?:\d{1,2}|\d{4,})|0\.\d+|\d{4,}\.\d+)")
+_COMMA_DECIMALS = late_pattern(r"[-+]?(?:\d+,(?:\d{1,2}|\d{4,})|0,\d+|\d{4,},\d+)")
 
 
-_GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}(?:(?:\.\d{3})+|(?:,\d{3})+)")
+_GROUPED = late_pattern(r"[-+]?[1-9]\d{0,2}(?:(?:\.\d{3})+|(?:,\d{3})+)")
 
 
 def without_thousands_signs(cells: FileCells, delimiter: str, notes: Notes) -> FileCells:

@@ -12,19 +12,20 @@ from powertui.data.power.column_times import TimeColumn
 from powertui.data.power.table_form import TableForm
 from powertui.data.power.time_signs import counts_epochs, is_time, rises, time_score
 from powertui.errors import UnreadableFile, UsageError
+from powertui.patterns import late_pattern
 
 # Of several columns that could be the time, the one that says most of it is taken.
 _KINDS = ("elapsed", "time of day", "local", "absolute")
 # Shares of a column's rows, chosen, not measured.
 _MIN_READABLE_SHARE = 0.5
-_SCIENTIFIC = re.compile(r"\s*\d\.?(\d{0,20})[eE]\+?(\d{1,2})\s*")
+_SCIENTIFIC = late_pattern(r"\s*\d\.?(\d{0,20})[eE]\+?(\d{1,2})\s*")
 _MAX_PROBED_TIMES = 50  # cells that show how a column's times are written; chosen, not measured
 _MAX_ROUNDING_NS = 1 * times.S  # of a written time, as of a log with whole seconds
-_DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{8}")
-_TIME_OF_DAY = re.compile(r"\d{1,2}:\d\d")
-_DAY_AND_MONTH = re.compile(r"(\d{1,2})[/.-](\d{1,2})[/.-]\d{4}")
+_DATE = late_pattern(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{8}")
+_TIME_OF_DAY = late_pattern(r"\d{1,2}:\d\d")
+_DAY_AND_MONTH = late_pattern(r"(\d{1,2})[/.-](\d{1,2})[/.-]\d{4}")
 # A date with points is written day first: only these two signs leave it open.
-_EITHER_ORDER = re.compile(r"(\d{1,2})([/-])(\d{1,2})\2\d{4}")
+_EITHER_ORDER = late_pattern(r"(\d{1,2})([/-])(\d{1,2})\2\d{4}")
 
 
 def pick_time(

@@ -15,18 +15,19 @@ from pathlib import Path
 from powertui.data.power import column_times, times, units
 from powertui.data.power.units import Unit
 from powertui.errors import UsageError
+from powertui.patterns import late_pattern
 from powertui.value_types import dataclass
 
 _MAX_LINE_CHARS = 400  # characters of a line that are looked at
 _MARKS = "#;/%!*-\"' \t"
-_WORD = re.compile(r"(?<![\w.])(?:(\d[\d.,]*)\s*)?([A-Za-zµμ]{1,14})(?!\w)")
+_WORD = late_pattern(r"(?<![\w.])(?:(\d[\d.,]*)\s*)?([A-Za-zµμ]{1,14})(?!\w)")
 # Watts on such a line are what a part is built for, not the unit of the readings.
-_RATED = re.compile(
+_RATED = late_pattern(
     r"limit|\bcap(?:ped)?\b|\bmax|\btdp\b|\brated|nominal|budget|psu|supply|range|resolution|accuracy",
     re.IGNORECASE,
 )
-_OF_UNIT = re.compile(r"\bunits?\b", re.IGNORECASE)
-_SCALE = re.compile(
+_OF_UNIT = late_pattern(r"\bunits?\b", re.IGNORECASE)
+_SCALE = late_pattern(
     r"(?<!power "
     r")\b(?:scale|scaling|scaled|factor|multiplier|multiply|multiplied|divide|divided|divisor)\b"
     r"\D{0,20}?(\d[\d.]*(?:e-?\d+)?)"
@@ -34,23 +35,23 @@ _SCALE = re.compile(
     r"|\bunits?\b\D{0,10}?(\d[\d.]*)\s*[kmµu]?[WJ]\b",
     re.IGNORECASE,
 )
-_TIME_UNIT = re.compile(
+_TIME_UNIT = late_pattern(
     r"\b(?:time|timestamp|elapsed|t)s?\b(?:\s+(?:is|are|given|column))*\s*(?:in|[:=(\[,])?\s*[(\[]?"
     r"(ms|msec|milliseconds?|us|µs|usec|microseconds?|ns|nsec|nanoseconds?|s|sec|secs|seconds?|min|minutes?|h|hours?)\b",
     re.IGNORECASE,
 )
-_ZONE = re.compile(
+_ZONE = late_pattern(
     r"(?:all\s+)?(?:times?|time ?stamps?|dates?|time ?zone|tz|zone)\b[^0-9]{0,30}?(?<![A-Za-z])"
     r"(UTC|GMT|[A-Z][A-Za-z]+/[A-Z][A-Za-z_]+|(?:UTC|GMT)?[+-]\d\d:?\d\d)(?![\w/])",
     re.IGNORECASE,
 )
-_HOST = re.compile(
+_HOST = late_pattern(
     r"(?:host|host[ _]?name|node|node[ _]?name)\s{0,3}[:=]\s{0,3}"
     r"([\w.:\[\]-]{1,253})",
     re.IGNORECASE,
 )
 # In a title or a file's name: with any sign between the numbers, or none.
-_DATE = re.compile(r"(?<!\d)(20\d\d)([-/._]?)(\d\d)\2(\d\d)(?!\d)")
+_DATE = late_pattern(r"(?<!\d)(20\d\d)([-/._]?)(\d\d)\2(\d\d)(?!\d)")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Literal
 
 from powertui.data.model import Scope
 from powertui.named_tuples import NamedTuple
+from powertui.patterns import late_pattern
 
 Quantity = Literal["power", "energy"]
 
@@ -95,7 +96,7 @@ METRICS = {  # metrics and fields whose names do not end in a unit
     "amd_gpu_package_power": "W",
     "amd_gpu_average_package_power": "W",
 }
-NO_POWER = re.compile(
+NO_POWER = late_pattern(
     r"limit|violation|throttl|residenc|\bcap\b|_cap\b|capping|\bmax|\bmin|highest|lowest|critical|"
     r"threshold|budget|tdp|thermal "
     r"design|"
@@ -110,34 +111,34 @@ NO_POWER = re.compile(
     r"current\b(?!.*(?:socket|power|consumption|watt))|\bvar\b|\bva\b",
     re.IGNORECASE,
 )
-BOARD_RAIL = re.compile(
+BOARD_RAIL = late_pattern(
     r"(?<![a-z])(?:vdd|pom|vin)_|vin_sys|\bpower tot\b|jetson|tegra", re.IGNORECASE
 )
-_CURRENT = re.compile(r"[_ \[(]m?[AVav]\)?\]?$")  # amperes and volts
-_POWER = re.compile(
+_CURRENT = late_pattern(r"[_ \[(]m?[AVav]\)?\]?$")  # amperes and volts
+_POWER = late_pattern(
     r"(?<![a-z])(?:vdd|pom)_[0-9a-z_]+|power|watt|pwr|consumption|\bdraw\b", re.IGNORECASE
 )
 
 
-_ENERGY = re.compile(r"(?<![a-z])energy|energie|(?<![a-z])joules?\b|consumed", re.IGNORECASE)
-_POWER_ALONE = re.compile(r"power|watts?(?![ _-]?h)|pwr", re.IGNORECASE)
-_HWMON = re.compile(r"\bpower\d{1,2}_(?:input|average)$")  # the kernel's, always in µW
+_ENERGY = late_pattern(r"(?<![a-z])energy|energie|(?<![a-z])joules?\b|consumed", re.IGNORECASE)
+_POWER_ALONE = late_pattern(r"power|watts?(?![ _-]?h)|pwr", re.IGNORECASE)
+_HWMON = late_pattern(r"\bpower\d{1,2}_(?:input|average)$")  # the kernel's, always in µW
 # The same as `sensors -j` prints it, below its chip: in watts.
-_OF_CHIP = re.compile(r"-(?:acpi|isa|pci|i2c|virtual|hid|mdio|scsi|spi|usb)-[0-9a-f-]{1,12}\.")
-_SCALED = re.compile(
+_OF_CHIP = late_pattern(r"-(?:acpi|isa|pci|i2c|virtual|hid|mdio|scsi|spi|usb)-[0-9a-f-]{1,12}\.")
+_SCALED = late_pattern(
     r"[\[(/]\s*(?:0?[.,]0{0,3}1|10{1,3})\s*[x×*]?\s*[kmuµ]?(?:W|J|Wh)\b|"
     r"[kmuµ]?(?:W|J|Wh)\s*[x×*/]\s*10|\b[x×*]\s*10|"
     r"\b(?:tenth|hundredth|thousandth)s?\b|\bcenti ?watts?",
     re.IGNORECASE,
 )
-_JOINT = re.compile(
+_JOINT = late_pattern(
     r"(?:(?<=[a-z][a-z])(?=[A-Z])|(?<=[a-z])(?=[A-Z][a-z])|"
     r"(?<=[A-Z][A-Z])(?=[A-Z][a-z]))(?!Wh(?![a-z]))"
 )
-_HOURS = re.compile(r"(?:(?:kilo|milli)[ _-]?)?watts?[ _-]?hours?", re.IGNORECASE)
+_HOURS = late_pattern(r"(?:(?:kilo|milli)[ _-]?)?watts?[ _-]?hours?", re.IGNORECASE)
 
 
-_ESCAPE = re.compile(r"%([2-7][0-9A-Fa-f])")  # of a sensor's id in an address
+_ESCAPE = late_pattern(r"%([2-7][0-9A-Fa-f])")  # of a sensor's id in an address
 
 
 def _unescaped(name: str) -> str:
@@ -160,7 +161,7 @@ def _spaced(name: str) -> str:
 
     Units stay whole (mW, kWh).
     """
-    return re.sub(_JOINT, " ", name).replace("_", " ")
+    return _JOINT.sub(" ", name).replace("_", " ")
 
 
 def tokens(name: str) -> list[str]:
@@ -187,7 +188,7 @@ def unit_of_name(name: str) -> Unit | None:
     """
     if name in METRICS:
         return UNITS[METRICS[name]]
-    name = re.sub(_HOURS, _short_hours, _unescaped(name[:_MAX_NAME_CHARS]))
+    name = _HOURS.sub(_short_hours, _unescaped(name[:_MAX_NAME_CHARS]))
     if no_power(name):
         return None
     if _HWMON.search(name):
@@ -298,7 +299,7 @@ _CELLS = {
     **UNITS, "MW": Unit("MW", "power", 1e6), "µW": UNITS["uW"], "MJ": Unit("MJ", "energy", 1e6),
     **{word: UNITS[short] for word, short in _WORDS.items() if len(word) > 3},
 }  # fmt: skip
-_SUFFIX = re.compile(r"\d\s{0,3}([kKmMuµμ]?(?:Wh|W|J)|[A-Za-z]{4,12})\s*")
+_SUFFIX = late_pattern(r"\d\s{0,3}([kKmMuµμ]?(?:Wh|W|J)|[A-Za-z]{4,12})\s*")
 
 
 def unit_of_cells(cells: Sequence[str]) -> tuple[Unit, list[float]] | None:
@@ -330,9 +331,9 @@ def _unit_of_cell(cell: str) -> Unit | None:
     return _CELLS.get(word) or _CELLS.get(word.lower())
 
 
-_UNIT_IN_BRACKETS = re.compile(r"\s*[\[(](?:[mkuµ]?[WJ]h?|[Ww]atts?|[Jj]oules?)[\])]\s*$")
-_UNIT_BEHIND_SLASH = re.compile(r"(?:/|_energy_)[mkuµ]?[WJ]h?$", re.IGNORECASE)
-_UNIT_WORD = re.compile(
+_UNIT_IN_BRACKETS = late_pattern(r"\s*[\[(](?:[mkuµ]?[WJ]h?|[Ww]atts?|[Jj]oules?)[\])]\s*$")
+_UNIT_BEHIND_SLASH = late_pattern(r"(?:/|_energy_)[mkuµ]?[WJ]h?$", re.IGNORECASE)
+_UNIT_WORD = late_pattern(
     r"[_ ](?:watts?|milliwatts?|microwatts?|[mu]?w|[mu]?j|joules?)$", re.IGNORECASE
 )
 

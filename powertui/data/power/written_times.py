@@ -7,29 +7,30 @@ import re
 
 from powertui.data.model import NS_PER_S
 from powertui.named_tuples import NamedTuple
+from powertui.patterns import late_pattern
 
 _MAX_TIME_CHARS = 80  # characters of a written time
-_ISO = re.compile(
+_ISO = late_pattern(
     r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T _]+(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,:](\d{1,9}))?)?)?"
     r"\s*([AaPp][Mm])?\s*(Z|[A-Z]{3,5}|[a-z]{3,5}|[+-]\d\d(?::?\d\d)?)?"
 )
-_DMY = re.compile(
+_DMY = late_pattern(
     r"(\d{1,2})([/.-])(\d{1,2})\2(\d{4}),?[T ]+(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?"
     r"\s*([AaPp][Mm])?\s*([A-Z]{3,5}|[+-]\d\d:?\d\d)?"
 )
-_CTIME = re.compile(
+_CTIME = late_pattern(
     r"(?:[A-Z][a-z]{2},? )?\s*(?:([A-Z][a-z]{2}) +(\d{1,2})|(\d{1,2}) "
     r"([A-Z][a-z]{2})),?\s+(?:(\d{4}),?\s+(?:@\s+)?)?"
     r"(\d{1,2}):(\d\d):(\d\d)(?:\.(\d{1,9}))?"
     r"\s*([AP]M)?\s*(?:([A-Z]{3,5}|[+-]\d\d:?\d\d)\s*)?(\d{4})?(?:\s+([A-Z]{3,5}|[+-]\d\d:?\d\d))?"
 )
-_DAY_NAMED = re.compile(  # 21-Nov-2026 17:48:12, 21/Nov/2026:17:48:12 +0000
+_DAY_NAMED = late_pattern(  # 21-Nov-2026 17:48:12, 21/Nov/2026:17:48:12 +0000
     r"(\d{1,2})([-/ ])([A-Z][a-z]{2})\2(\d{4}|\d\d)[ "
     r":T]+(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?"
     r"\s*([AaPp][Mm])?\s*([A-Z]{3,5}|[+-]\d\d:?\d\d)?"
 )
-_DAY = re.compile(r"(\d{1,2}):(\d\d):(\d\d)(?:[.:,](\d{1,9}))?\s*([AaPp][Mm])?")
-_COMPACT = re.compile(
+_DAY = late_pattern(r"(\d{1,2}):(\d\d):(\d\d)(?:[.:,](\d{1,9}))?\s*([AaPp][Mm])?")
+_COMPACT = late_pattern(
     r"(\d{4})(\d\d)(\d\d)[ T_-]?(\d\d):?(\d\d):?(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?"
 )
 _MONTHS = {

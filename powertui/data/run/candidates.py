@@ -19,6 +19,7 @@ from powertui.data.model import Bools, Int64s, Process, ProcessKind, Trace, Trac
 from powertui.data.run import marks
 from powertui.data.run.marks import Marks
 from powertui.data.run.stat_carriers import whole_numbers
+from powertui.patterns import late_pattern
 from powertui.value_types import dataclass
 
 # What a candidate's numbers are worth, a part of its score (`marker_choice`). Chosen, not measured:
@@ -29,16 +30,16 @@ TITLED = 0.7  # the profiler wrote a `step_name`, but no number
 _ROOT = 0.4  # roots of the profiler's groups (`_r`), without number and name
 NONE = 0.0  # only counted
 
-_PROFILER_STEP = re.compile(r"^ProfilerStep\s*#?\s*\d+$")
-STEP_NAMES = re.compile(
+_PROFILER_STEP = late_pattern(r"^ProfilerStep\s*#?\s*\d+$")
+STEP_NAMES = late_pattern(
     r"^(train|TraceContext|Profiled batch|ProfilerStep|train_step|step)\b", re.IGNORECASE
 )
-BESIDES = re.compile(
+BESIDES = late_pattern(
     r"(data|read|load|input|fetch|next|log|metric|callback|summary)(?![a-z])", re.IGNORECASE
 )
-AROUND = re.compile(r"(epoch|fit|loop|session)(?![a-z])", re.IGNORECASE)
+AROUND = late_pattern(r"(epoch|fit|loop|session)(?![a-z])", re.IGNORECASE)
 _OPTIMIZER = "Optimizer.step#"
-_DIGITS = re.compile(r"\d+")
+_DIGITS = late_pattern(r"\d+")
 _IMPLICIT = frozenset(
     {"FunctionRun", "SessionRun", "RunGraph", "ExecutorState::Process", "Session::Run"}
 )

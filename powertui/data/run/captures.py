@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import os
-import re
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timezone
@@ -21,8 +20,11 @@ import numpy as np
 from powertui.data.model import Int64s
 from powertui.data.run import zones
 from powertui.named_tuples import NamedTuple
+from powertui.patterns import late_pattern
 
-RUN_TIME = re.compile(r"^(\d{4})[_-](\d\d)[_-](\d\d)[_-](\d\d)[_-](\d\d)[_-](\d\d)(?:[_-](\d\d))?$")
+RUN_TIME = late_pattern(
+    r"^(\d{4})[_-](\d\d)[_-](\d\d)[_-](\d\d)[_-](\d\d)[_-](\d\d)(?:[_-](\d\d))?$"
+)
 # A large capture takes longer to write: further than this from the folder's name an end is another
 # run's. Chosen, not measured.
 _NEAR_S = 120

@@ -12,7 +12,6 @@ training step holds transposed derivatives, the graph of one holds ops of a grad
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -23,6 +22,7 @@ from powertui.data.model import Bools, Events, Int64s, ProcessKind, Trace, Track
 from powertui.data.run.device_intervals import host_lines
 from powertui.data.run.marks import Marks
 from powertui.data.run.stat_carriers import carried, rows_named
+from powertui.patterns import late_pattern
 
 _CALL = "tf_function_call"
 # What a graph runs to take a batch from its iterator.
@@ -32,8 +32,10 @@ _MIN_EQUAL_SHARE = 0.8  # of the calls; the profile's ends cut some. Chosen, not
 _GRAPH = "EagerLocalExecute: __inference_"
 # Ops of one line that are looked at: evenly spread, of longer lines. Chosen, not measured.
 _MAX_OPS = 20_000
-_LAUNCH = re.compile(r"^(?:PjitFunction\((?P<called>.+)\)|(?:jit|pjit|pmap|xla)_(?P<module>\w+))$")
-_NOT_WORD = re.compile(r"\W+")
+_LAUNCH = late_pattern(
+    r"^(?:PjitFunction\((?P<called>.+)\)|(?:jit|pjit|pmap|xla)_(?P<module>\w+))$"
+)
+_NOT_WORD = late_pattern(r"\W+")
 _GRADIENT_IN_HLO = b"transpose(jvp"
 _GRADIENT_OPS = (b"gradient_tape/", b"backprop", b"resourceapply", b"assignsubvariable")
 # Of a function's launches: in so many of them gradients were computed. Chosen, not measured.

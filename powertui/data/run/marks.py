@@ -8,7 +8,6 @@ decoded whole.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
@@ -28,6 +27,7 @@ from powertui.data.model import (
     Track,
 )
 from powertui.data.run.stat_carriers import MARK_STATS, carried, names_of_line, whole_numbers
+from powertui.patterns import late_pattern
 from powertui.value_types import dataclass
 
 _CARRIES = ("step_num", "step_name", "epoch_num")
@@ -35,7 +35,7 @@ _ROOTS = ("_r", "group_id")
 
 
 STEP_MARKS = ("train", "test", "TraceContext")
-_TRAILING = re.compile(r"(-?\d+)\D*$")
+_TRAILING = late_pattern(r"(-?\d+)\D*$")
 
 # What a mark's name says of the work it marks: Marks.phase counts in these.
 PHASES = ("training", "validation", "evaluation", "prediction", "checkpoint", "tracing")
@@ -49,7 +49,7 @@ _WORDS = {
     "tracing": "tracing|compile|compiling|compilation",
 }
 _NAMED = tuple(
-    (PHASES.index(phase), re.compile(rf"^(?:(?:run|do|model)[._ ])?(?i:{words})(?![a-z])"))
+    (PHASES.index(phase), late_pattern(rf"^(?:(?:run|do|model)[._ ])?(?i:{words})(?![a-z])"))
     for phase, words in _WORDS.items()
 )
 

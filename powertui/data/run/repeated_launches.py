@@ -23,10 +23,11 @@ from powertui.data.run.candidates import (
     pattern_of,
 )
 from powertui.data.run.marks import Marks
+from powertui.patterns import late_pattern
 
 # What launches a compiled module or graph on the host, the surest first.
 _LAUNCHES = tuple(
-    re.compile(pattern)
+    late_pattern(pattern)
     for pattern in (
         r"^PjitFunction\(.+\)$",
         r"^(jit|pjit|pmap|xla)_\w+",
@@ -35,13 +36,13 @@ _LAUNCHES = tuple(
     )
 )
 # Single operations that JAX's eager mode compiles on the way to the work: never a step.
-_HELPERS = re.compile(
+_HELPERS = late_pattern(
     r"^(PjitFunction\(|jit_)_?(convert_element_type|broadcast_in_dim|broadcast|copy|iota|full|zeros_like|ones_like|reshape|squeeze"
     r"|expand_dims|transpose|concatenate|slice|dynamic_slice|device_put|threefry\w*|random_\w+|fold_in|split|uniform|normal|randint"
     r"|where|astype)\b"
 )
 # A line that feeds the input pipeline runs graphs of its own, and no steps.
-_INPUT_LINE = re.compile(r"tf_data|iterator", re.IGNORECASE)
+_INPUT_LINE = late_pattern(r"tf_data|iterator", re.IGNORECASE)
 # Of XLA's ops: a second function with more of them trains as well. Chosen, not measured.
 _MIN_SERIES_SHARE = 0.1
 # Launches of so many names are judged. Chosen, not measured.

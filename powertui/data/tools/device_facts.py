@@ -13,12 +13,13 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from powertui.data.model import Process, ProcessKind, Trace
+from powertui.patterns import late_pattern
 from powertui.value_types import dataclass
 
 _T = TypeVar("_T")
 
-_TPU = re.compile(r"/device:TPU:(\d+)$")
-_SPARSE_CORE = re.compile(r"/device:TPU:\d+ SparseCore")
+_TPU = late_pattern(r"/device:TPU:(\d+)$")
+_SPARSE_CORE = late_pattern(r"/device:TPU:\d+ SparseCore")
 
 # FLOP per cycle of one multiprocessor, the most that any of its units does: (compute capability
 # from here on, FLOP).

@@ -10,7 +10,6 @@ takes them for what they are.
 from __future__ import annotations
 
 import enum
-import re
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from powertui.data.model import (
     Names,
 )
 from powertui.data.run.marks import STEP_MARKS
+from powertui.patterns import late_pattern
 
 
 class EventType(enum.IntEnum):
@@ -74,8 +74,8 @@ _SPEAKING = (
     "c10d::",
     "record_param_comms",
 )
-_COPY_AS_PARSED = re.compile(r"(?i)^memcpy(htod|dtoh|dtod|htoh)")
-_COPY = re.compile(
+_COPY_AS_PARSED = late_pattern(r"(?i)^memcpy(htod|dtoh|dtod|htoh)")
+_COPY = late_pattern(
     r"(?i)(?:^|hip|cuda)(?:memcpy|copy)[ _]?"
     r"(host ?to ?device|device ?to ?host|device ?to ?device|[hd](?:to|2)[hd]|p(?:to|2)p)"
 )
@@ -94,26 +94,26 @@ _WAYS = {
     "htoh": EventType.HOST_TO_HOST,
     "h2h": EventType.HOST_TO_HOST,
 }
-_HOST_COLLECTIVE = re.compile(
+_HOST_COLLECTIVE = late_pattern(
     r"^(?:gloo|mpi|ucc|xccl):|^c10d::|^record_param_comms$"
 )  # without a device nothing else runs them
-_HALF = re.compile(
+_HALF = late_pattern(
     r"(?i)half|fp16|bf16|bfloat16|[_.](?:h|s)16816|h884|h1688|hgemm|_f16|_hhs_|_bbs_"
 )
-_INPUT = re.compile(
+_INPUT = late_pattern(
     r"^(?:iteratorgetnext|enumerate\(dataloader\)|.*dataloader.*__next__|.*dataloader.*_next_data)"
 )
-_COMPILING = re.compile(
+_COMPILING = late_pattern(
     r"(?i)^(?:xlacompile|compile|.*::compile\b|backend_compile|pjrtcompile|.*\bautotun)"
 )
 # What an op of a TPU does, by the name of its HLO instruction.
-_TPU_WAIT_HOST = re.compile(r"(?i)^%?(?:infeed|recv-?from-?host|host-?recv)")
-_TPU_TO_HOST = re.compile(r"(?i)^%?(?:outfeed|send-?to-?host|host-?send)")
-_TPU_COLLECTIVE = re.compile(
+_TPU_WAIT_HOST = late_pattern(r"(?i)^%?(?:infeed|recv-?from-?host|host-?recv)")
+_TPU_TO_HOST = late_pattern(r"(?i)^%?(?:outfeed|send-?to-?host|host-?send)")
+_TPU_COLLECTIVE = late_pattern(
     r"(?i)^%?(?:all-reduce|all-gather|all-to-all|reduce-scatter|collective|cross-replica)"
 )
-_TPU_BETWEEN = re.compile(r"(?i)^%?(?:send|recv)\b")
-_TPU_IDLE = re.compile(r"(?i)^%?(?:idle|wait|.*barrier)")
+_TPU_BETWEEN = late_pattern(r"(?i)^%?(?:send|recv)\b")
+_TPU_IDLE = late_pattern(r"(?i)^%?(?:idle|wait|.*barrier)")
 
 
 # ── devices ──────────────────────────────────────────────────────────────────────────────────────
@@ -138,7 +138,7 @@ def device_kind(name: str, compat: Compat) -> EventType:
     return EventType.COMPUTE_32
 
 
-_HALF_AS_PARSED = re.compile(r"(?i)half|fp16")
+_HALF_AS_PARSED = late_pattern(r"(?i)half|fp16")
 
 
 def tpu_kind(name: str) -> int:

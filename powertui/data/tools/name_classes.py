@@ -13,32 +13,33 @@ import numpy as np
 from powertui.data.category import Category, work_category
 from powertui.data.model import Bools, UInt8s
 from powertui.data.opened import Profile
+from powertui.patterns import late_pattern
 
-_COMPILED = re.compile(r"compiled", re.IGNORECASE)
-_COMPILE = re.compile(
+_COMPILED = late_pattern(r"compiled", re.IGNORECASE)
+_COMPILE = late_pattern(
     r"graph_building|_compile\.|dynamo_timed|backend_compile|lower_sharding|trace_to_jaxpr"
     r"|::Compile|JitCompiler|XlaCompile|OptimizeGraph|TracingCompile"
 )
-_COLLECTIVE = re.compile(
+_COLLECTIVE = late_pattern(
     r"(?i)^(?:psum|pmean|all[-_]?reduce|all[-_]?gather|reduce[-_]?scatter|all[-_]?to[-_]?all"
     r"|collective[-_]?(?:reduce|gather|permute|broadcast)|rendezvous|wait: pending_threads"
     r"|gloo:|mpi:|nccl:|c10d::)"
 )
-_WAITING_FRAME = re.compile(
+_WAITING_FRAME = late_pattern(
     r"(?i)\b(?:sleep|acquire|join|select|poll|recv(?:_into)?|accept|try_to_block|block_until_ready"
     r"|wait|epoll|_wait_for_tstate_lock)\b"
 )
-_CALLED_PYTHON = re.compile(
+_CALLED_PYTHON = late_pattern(
     r"PyFunc\b|PyFunc:|PyFuncStateless|^(?:pure|io|debug)_callback|xla_(?:ffi_)?python_\w*callback"
 )
-_PROGRAM = re.compile(r"^ThunkExecutor::Execute|^XlaModule|^Torch-Compiled Region")
-_FUNCTION = re.compile(r"^EagerLocalExecute: __inference_")
-_COPY = re.compile(
+_PROGRAM = late_pattern(r"^ThunkExecutor::Execute|^XlaModule|^Torch-Compiled Region")
+_FUNCTION = late_pattern(r"^EagerLocalExecute: __inference_")
+_COPY = late_pattern(
     r"^(?:tf\.constant|convert_to_tensor|EagerCopyToDevice|.*_EagerConst"
     r"|aten::(?:copy_|_to_copy|clone|contiguous)$)"
 )
-_FUSION = re.compile(r"_fusion(?:\.\d+)*$")
-_PROFILER = re.compile(r"profiler\w*\.py(?::\d+|\(\d+\):) (?:stop|start|_stop|_start|trace\b)")
+_FUSION = late_pattern(r"_fusion(?:\.\d+)*$")
+_PROFILER = late_pattern(r"profiler\w*\.py(?::\d+|\(\d+\):) (?:stop|start|_stop|_start|trace\b)")
 _OPERATIONS = frozenset(
     (
         Category.MATMUL,

@@ -15,21 +15,22 @@ from powertui.data.asked import Compat
 from powertui.data.model import Bools, Int32s, Names
 from powertui.data.tools import launched_kinds
 from powertui.named_tuples import NamedTuple
+from powertui.patterns import late_pattern
 from powertui.value_types import dataclass
 
 _DATASET = "Dataset"
 UNKNOWN = "Unknown"
 
-_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_./>\\-]*")
-_NAME_TF2 = re.compile(
+_NAME = late_pattern(r"[A-Za-z0-9.][A-Za-z0-9_./>\\-]*")
+_NAME_TF2 = late_pattern(
     r"[A-Za-z0-9.][A-Za-z0-9_./\\]*"
 )  # up to TensorFlow 2.1x: layout optimisers' names with a - were unknown
 # Functions of TensorFlow that XLA compiles: "__inference_train_12:__inference_train_12".
-_FUNCTION = re.compile(r"_[A-Za-z0-9_./>\\-]*")
-_TYPE = re.compile(r"[A-Z_][a-zA-Z0-9_]*")
-_JAX_TYPE = re.compile(r"[a-z_][a-z0-9_]*(?:\[.*\])?", re.DOTALL)
-_COPY = re.compile(r"MEMCPY(?:HToD|DToH|DToD|HToH)", re.IGNORECASE)
-_TAIL = re.compile(r"_\d+$")
+_FUNCTION = late_pattern(r"_[A-Za-z0-9_./>\\-]*")
+_TYPE = late_pattern(r"[A-Z_][a-zA-Z0-9_]*")
+_JAX_TYPE = late_pattern(r"[a-z_][a-z0-9_]*(?:\[.*\])?", re.DOTALL)
+_COPY = late_pattern(r"MEMCPY(?:HToD|DToH|DToD|HToH)", re.IGNORECASE)
+_TAIL = late_pattern(r"_\d+$")
 
 
 class OpName(NamedTuple):
@@ -79,7 +80,7 @@ def _may_be_function(name: str, compat: Compat) -> bool:
     return compat == "corrected" and _FUNCTION.fullmatch(name) is not None
 
 
-_INSTANCE = re.compile(r"(?:\.\d+)+$")
+_INSTANCE = late_pattern(r"(?:\.\d+)+$")
 
 
 def of_hlo(provenance: str, compat: Compat = "corrected") -> OpName:

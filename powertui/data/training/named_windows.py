@@ -13,13 +13,14 @@ from powertui.data.run import zones
 from powertui.data.training.training_on_axis import SessionOnAxis, TrainingOnAxis
 from powertui.data.training.training_parts import Moment, TrainedEpoch
 from powertui.errors import UsageError
+from powertui.patterns import late_pattern
 from powertui.plain import plain
 from powertui.value_types import dataclass
 
-_CLOCK = re.compile(
+_CLOCK = late_pattern(
     r"(?:(\d{4}-\d\d-\d\d)[T ])?(\d{1,2}):(\d\d):(\d\d(?:\.\d+)?)\s*(Z|UTC|[+-]\d\d:?\d\d)?"
 )
-_RANGE = re.compile(r"\s*(\d+)\s*(?:(?:-|\.\.|:)\s*(\d+))?\s*")
+_RANGE = late_pattern(r"\s*(\d+)\s*(?:(?:-|\.\.|:)\s*(\d+))?\s*")
 _DAY_S = 86_400
 # A time of day may be as far outside the training as the larger of these. Chosen, not measured.
 _MIN_SPARE_NS = settings.WRONG_CLOCK_S * NS_PER_S

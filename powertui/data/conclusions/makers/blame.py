@@ -23,6 +23,7 @@ from powertui.data.tools.python_frames import without_lightning
 from powertui.data.tools.thread_time import FRAME_LINE_SUFFIX
 from powertui.data.tools.wall_time import WallTime
 from powertui.named_tuples import NamedTuple
+from powertui.patterns import late_pattern
 from powertui.plain import plain
 from powertui.value_types import dataclass
 
@@ -43,30 +44,30 @@ _MAX_COMMON_TIMES = 1.5
 _MAX_NAME = 60
 _MAX_READ_NAME = 300  # letters: templates of C++ have thousands
 
-_KINETO_FRAME = re.compile(r"^(?P<path>.+\.py)\((?P<line>\d+)\): (?P<name>.+)$")
-_XPLANE_FRAME = re.compile(r"^\$(?P<path>.+\.py):(?P<line>\d+) (?P<name>.+)$")
-_FUNCTION = re.compile(
+_KINETO_FRAME = late_pattern(r"^(?P<path>.+\.py)\((?P<line>\d+)\): (?P<name>.+)$")
+_XPLANE_FRAME = late_pattern(r"^\$(?P<path>.+\.py):(?P<line>\d+) (?P<name>.+)$")
+_FUNCTION = late_pattern(
     r"^EagerLocalExecute: __inference_(?P<name>.+)_\d+$|^PjitFunction\((?P<jit>.+)\)$"
 )
-_BUILT_IN = re.compile(
+_BUILT_IN = late_pattern(
     r"(?:^<built-in (?:function|method) |^\$\S+ )"
     r"(?P<name>sleep|acquire|select|poll|recv|recv_into|recvfrom|accept|wait|waitpid|connect)\b"
 )
-_LIBRARY = re.compile(
+_LIBRARY = late_pattern(
     r"site-packages|dist-packages|/python3\.\d+/|^python3|^torch[/\\]|^<|[/\\]torch[/\\]"
     r"|^(?:tensorflow|keras|jax|numpy|pandas|scipy|sklearn|matplotlib|PIL|optax|flax|lightning"
     r"|pytorch_lightning|transformers|accelerate|datasets)[/\\]"
 )
 # Frames that a person finds by the function around them.
-_NAMELESS = re.compile(r"<(?:listcomp|setcomp|dictcomp|genexpr|lambda|module)>$")
-_WRAPPER = re.compile(
+_NAMELESS = late_pattern(r"<(?:listcomp|setcomp|dictcomp|genexpr|lambda|module)>$")
+_WRAPPER = late_pattern(
     r"^(?:TFE_(?!DeleteTensorHandle)|Eager|KernelAndDeviceFunc|FunctionRun|ExecutorState"
     r"|CommonPjRt|PjRt|Handle inputs|ThunkExecutor|Optional|Iterator|ProfilerStep|ParseArguments"
     r"|Allocate|convert_to_tensor|tf\.constant|Validate|np\.asarray\(jax\.Array\))"
 )
 
 # Calls in which the host waits until the results are there, of JAX, PyTorch, CUDA and HIP.
-_WAITS_FOR_RESULTS = re.compile(
+_WAITS_FOR_RESULTS = late_pattern(
     r"block_until_ready|array\.py(?::\d+|\(\d+\):) _value|^aten::(?:item|_local_scalar_dense)$"
     r"|^(?:cuda|hip)(?:Memcpy(?:Async)?|\w*Synchronize)$"
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from enum import Enum
 
+from powertui.patterns import late_pattern
+
 
 class Purpose(Enum):
     """What a function is for, as far as its name shows."""
@@ -48,10 +50,10 @@ _WORDS: dict[Purpose, tuple[str, ...]] = {
     Purpose.WAIT: (r"\b(?:sleep|acquire|lock|select|poll|recv|wait|accept)\b",),
 }
 PURPOSES = tuple(
-    (purpose, re.compile("|".join(words), re.IGNORECASE)) for purpose, words in _WORDS.items()
+    (purpose, late_pattern("|".join(words), re.IGNORECASE)) for purpose, words in _WORDS.items()
 )
 # Operations that decide what a stretch between steps is for, however short they are.
 DECISIVE: tuple[tuple[Purpose, re.Pattern[str]], ...] = (
-    (Purpose.LOGGING, re.compile(r"Write\w*Summary|FlushSummaryWriter|HistogramSummary")),
-    (Purpose.CHECKPOINT, re.compile(r"SaveV2|ShardedFilename|MergeV2Checkpoints|torch::save")),
+    (Purpose.LOGGING, late_pattern(r"Write\w*Summary|FlushSummaryWriter|HistogramSummary")),
+    (Purpose.CHECKPOINT, late_pattern(r"SaveV2|ShardedFilename|MergeV2Checkpoints|torch::save")),
 )
