@@ -97,7 +97,7 @@ def is_collective(name: str) -> bool:
 
 
 def _pattern(words: str) -> re.Pattern[str]:
-    return re.compile("".join(words.split()))
+    return late_pattern("".join(words.split()))
 
 
 _PATTERNS = tuple((kind, _pattern(words)) for kind, words in _RULES)

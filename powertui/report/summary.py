@@ -20,7 +20,6 @@ from powertui.plain import plain
 from powertui.report import chart, facts, run_page, step_facts, text
 from powertui.report.conclusions import json_conclusions
 from powertui.report.facts import Facts
-from powertui.report.writers.as_csv import ExactNumber
 from powertui.value_types import dataclass
 
 # So many runs are also searched for findings: that takes longer than reading them. Chosen, not
@@ -398,12 +397,12 @@ def _step_rows(run: Run) -> Iterator[Sequence[Any]]:
             )
 
 
-def _exact(value: int | None, size: int, digits: int) -> ExactNumber | None:
+def _exact(value: int | None, size: int, digits: int) -> text.ExactNumber | None:
     if value is None:
         return None
-    return ExactNumber(units.fixed(value, size, digits))
+    return text.ExactNumber(units.fixed(value, size, digits))
 
 
-def _exact_seconds(ps: int | None) -> ExactNumber | None:
+def _exact_seconds(ps: int | None) -> text.ExactNumber | None:
     """Seconds with all twelve decimals: picoseconds lose nothing."""
     return _exact(ps, PS_PER_S, 12)

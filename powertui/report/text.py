@@ -6,7 +6,6 @@ spreadsheet; JSON escapes by itself. Nothing here knows what a run is.
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import math
@@ -239,11 +238,29 @@ def _clean(value: Any) -> Any:
     return value
 
 
+class ExactNumber:
+    """A number that is text already, with every digit.
+
+    It may begin with a minus, which text from a file may not: a spreadsheet would take that for a
+    formula.
+    """
+
+    __slots__ = ("digits",)
+
+    def __init__(self, digits: str) -> None:
+        self.digits = digits
+
+    def __str__(self) -> str:
+        return self.digits
+
+
 def to_csv(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """RFC 4180: CRLF, quotes where needed.
 
     None is an empty field; text cannot become a formula; numbers stay numbers.
     """
+    import csv  # only for this form
+
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\r\n")
     writer.writerow(headers)

@@ -24,7 +24,7 @@ from powertui.data.training.training import Trainings
 from powertui.errors import UnreadableFile, UsageError
 from powertui.plain import plain
 from powertui.report import text
-from powertui.report.writers import as_csv, as_json, write
+from powertui.report.writers import write
 from powertui.value_types import dataclass
 
 if TYPE_CHECKING:
@@ -101,6 +101,8 @@ def tell(path: str, run: str | None, reading: ReadOptions, request: ToolRequest,
     if form == "json":
         text.out(text.to_json(_as_dict(path, tool, answers)))
     elif form == "csv":
+        from powertui.report.writers import as_csv  # only for this form
+
         text.emit_csv(as_csv.of_table(_joined(answers)))
     else:
         several = len(answers) > 1
@@ -202,6 +204,8 @@ def _as_dict(path: str, tool: Tool, answers: Sequence[_HostAnswer]) -> dict[str,
 
     It is the answer itself where there is one, else it has a list of them.
     """
+    from powertui.report.writers import as_json  # only for this form
+
     head = {"powertui": __version__, "path": path, "tool": tool.name}
     runs = []
     for answer in answers:

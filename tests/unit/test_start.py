@@ -176,19 +176,32 @@ def test_garbage_is_collected_again_once_there_is_a_picture() -> None:
 # With `__main__`, three modules by which classes are made cheaply, and the words of help.
 COMMANDS = {
     "--help": (10, 0),
-    "sensors": (49, 1),  # and where lines end
+    "sensors": (50, 1),  # and where lines end, and patterns that are compiled late
     # The last of each is the settings that energy answers share.
-    "doctor RUN": (148, 21),
-    "report RUN --tool kernel_stats": (182, 23),
+    "doctor RUN": (145, 21),
+    "report RUN --tool kernel_stats": (180, 23),
     # The power beside a training, the start of a session, and the account of a trace apart from how
     # it is made; the fit of short pauses; and what parts of a program are for, which two findings
     # ask.
-    "report RUN --json": (341, 133),  # where lines end, and when a training began
-    # those, what a server of power is asked, and what logs alone come to
-    "energy DEMO": (321, 190),
+    "report RUN --json": (338, 133),  # where lines end, and when a training began
+    # those, what logs alone come to, and patterns that are compiled late
+    "energy DEMO": (319, 187),
     # one more, which tells what ops of XLA cost, and the arguments about screens
-    "demo --report": (387, 179),
+    "demo --report": (379, 175),
 }
+
+
+def test_a_table_of_watts_imports_no_reader_of_another_form(tmp_path: Path) -> None:
+    log = tmp_path / "power.csv"
+    log.write_text("time_unix_s,watts\n1795224813.3,180\n1795224814.3,184\n")
+    script = f"from powertui.data.power import registry\nprint(registry.sniff({str(log)!r}))"
+    found = imported(script)
+    assert "powertui.data.power.generic_csv" in found
+    assert not found & {
+        "powertui.data.power.ipmitool",
+        "powertui.data.power.prometheus",
+        "powertui.power_server",
+    }
 
 
 @pytest.mark.skipif(

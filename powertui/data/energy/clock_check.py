@@ -14,7 +14,6 @@ one of five answers:
 from __future__ import annotations
 
 from dataclasses import replace
-from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
@@ -28,7 +27,7 @@ from powertui.data.energy.alignment_places import (
 )
 from powertui.data.energy.clock_kinds import LATE_S, ClockKind
 from powertui.data.energy.edge_matching import ROOT_2PI, OffsetWeights
-from powertui.data.energy.robust_stats import TAILS
+from powertui.data.energy.robust_stats import TAILS, normal_quantile
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Z95, Floats
 from powertui.named_tuples import NamedTuple
@@ -309,7 +308,7 @@ def _ages_s(readings: OffsetWeights | None, data: Samples) -> tuple[float, float
 def _of_any_age(offsets: Floats, log_weight: Floats, newer_s: float, older_s: float) -> Floats:
     """The weights of a log whose readings may be so much newer or older (95 % each)."""
     shares = (np.arange(_AGES) + 0.5) / _AGES
-    sigmas = np.array([NormalDist().inv_cdf(share) for share in shares.tolist()])
+    sigmas = np.array([normal_quantile(share) for share in shares.tolist()])
     by_s = sigmas / Z95 * np.where(sigmas < 0, newer_s, older_s)
     moved = [np.interp(offsets - one, offsets, log_weight) for one in by_s.tolist()]
     return np.asarray(np.logaddexp.reduce(moved, axis=0) - np.log(_AGES))

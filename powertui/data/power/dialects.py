@@ -24,8 +24,8 @@ class Dialect:
 
     The module holds `NAME` and `load(source, options) -> PowerLog`. Where `signature` is not enough
     to recognize the dialect, it holds `sniff(head, path) -> int` too (0 = not mine … 100 =
-    certain). It is imported, and asked, only about a head that contains one of `words`: most
-    folders hold one kind of log or none.
+    certain). It is imported, and asked, only about a head that contains one of `words` and one of
+    `signs`: most folders hold one kind of log or none.
     """
 
     module: str
@@ -33,6 +33,7 @@ class Dialect:
     signature: str = ""  # a pattern that its heads contain, and no others
     score: int = 0  # of a head that contains the signature
     reads_sqlite: bool = False
+    signs: tuple[str, ...] = ()  # what its rows are written with; none: anything
 
     def could_read(self, head: str | bytes) -> bool:
         """Whether a log that begins so could be of this dialect."""
@@ -40,6 +41,8 @@ class Dialect:
             return self.reads_sqlite
         if self.signature:
             return re.search(self.signature, head) is not None
+        if self.signs and not any(sign in head for sign in self.signs):
+            return False
         return not self.words or any(word in head for word in self.words)
 
 
@@ -199,12 +202,17 @@ DIALECTS: tuple[Dialect | PlainTable | EnergyTable, ...] = (
     Dialect("amd_smi", ("_power", "power_usage", "POWER")),
     Dialect("aiu_smi", ("pwr",)),
     Dialect("tegrastats", ("RAM ",)),
-    Dialect("ipmitool", ("Watts", "watts", "Sensor ID", "ower", "OWER")),
+    Dialect("ipmitool", ("Watts", "watts", "Sensor ID", "ower", "OWER"), signs=(":", "|")),
     Dialect(
         "redfish",
         ("PowerConsumedWatts", "PowerInputWatts", "PowerWatts", "ReadingUnits", "MetricValues"),
     ),
-    Dialect("prometheus", ("{", "watt", "joule", "power", "POWER", "status")),
+    # Unlike a table's header, a metric has a blank or labels behind its name.
+    Dialect(
+        "prometheus",
+        ("{", "watt", "joule", "power", "POWER", "status"),
+        signs=(" ", "\t", "{", "["),
+    ),
     Dialect("influx", ("=",)),
     Dialect("slurm", ("ConsumedEnergy", "Series", "CurrentWatts")),
     _CODECARBON,

@@ -1,7 +1,8 @@
 """A `Result` written down: text, JSON, CSV and Markdown. None of the writers knows which tool gave
 the answer.
 
-A further form is one file beside these with `write(result) -> str` and one line in `WRITERS`.
+A further form is one file beside these with `write(result) -> str`, and a function here with its
+line in `WRITERS`. An answer is written in one form: the others are not imported.
 """
 
 from __future__ import annotations
@@ -9,13 +10,37 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from powertui.data.table import Result
-from powertui.report.writers import as_csv, as_json, as_markdown, as_text
+
+
+def _text(result: Result) -> str:
+    from powertui.report.writers import as_text
+
+    return as_text.write(result)
+
+
+def _json(result: Result) -> str:
+    from powertui.report.writers import as_json
+
+    return as_json.write(result)
+
+
+def _csv(result: Result) -> str:
+    from powertui.report.writers import as_csv
+
+    return as_csv.write(result)
+
+
+def _markdown(result: Result) -> str:
+    from powertui.report.writers import as_markdown
+
+    return as_markdown.write(result)
+
 
 WRITERS: dict[str, Callable[[Result], str]] = {
-    "text": as_text.write,
-    "json": as_json.write,
-    "csv": as_csv.write,
-    "markdown": as_markdown.write,
+    "text": _text,
+    "json": _json,
+    "csv": _csv,
+    "markdown": _markdown,
 }
 
 

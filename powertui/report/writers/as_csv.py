@@ -10,23 +10,8 @@ from collections.abc import Iterable
 from powertui.data.columns import TIMES, Column, ps_of
 from powertui.data.table import Result, Table
 from powertui.report import text
+from powertui.report.text import ExactNumber
 from powertui.units import fixed
-
-
-class ExactNumber:
-    """A number that is text already, with every digit.
-
-    It may begin with a minus, which text from a file may not: a spreadsheet would take that for a
-    formula.
-    """
-
-    __slots__ = ("digits",)
-
-    def __init__(self, digits: str) -> None:
-        self.digits = digits
-
-    def __str__(self) -> str:
-        return self.digits
 
 
 def write(result: Result) -> str:

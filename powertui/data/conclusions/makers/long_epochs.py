@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from statistics import median
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from powertui.data.conclusions import words
 from powertui.data.conclusions.conclusion import (
@@ -18,6 +19,7 @@ from powertui.data.conclusions.conclusion import (
 from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.energy import account
 from powertui.data.energy.measured_energy import Energy
+from powertui.data.energy.robust_stats import median_of_column
 from powertui.data.model import PS_PER_S, Z95
 from powertui.data.opened import Profile
 from powertui.value_types import dataclass
@@ -163,7 +165,7 @@ def _longer_s(epoch: _Epoch, others: Sequence[_Epoch]) -> float | None:
     longest_s = max(another.seconds_between[1] for another in others)
     if epoch.seconds_between[0] <= (1 + _MIN_EXCESS_SHARE) * longest_s:
         return None
-    return epoch.seconds - median(another.seconds for another in others)
+    return epoch.seconds - _median([another.seconds for another in others])
 
 
 def _more_joules(epoch: _Epoch, others: Sequence[_Epoch]) -> float | None:
@@ -179,7 +181,11 @@ def _more_joules(epoch: _Epoch, others: Sequence[_Epoch]) -> float | None:
         highest.append(another.joules_between[1])
     if epoch.joules_between[0] <= (1 + _MIN_EXCESS_SHARE) * max(highest):
         return None
-    return epoch.joules - median(another.joules for another in others)
+    return epoch.joules - _median([another.joules for another in others])
+
+
+def _median(values: Sequence[float]) -> float:
+    return median_of_column(np.array(values, np.float64))
 
 
 def _is_same_work(first: _Epoch, second: _Epoch) -> bool:

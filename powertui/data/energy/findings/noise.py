@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
 
 from powertui.data.energy import settings
-from powertui.data.energy.robust_stats import MEDIAN_ERROR, scatter, spread
+from powertui.data.energy.robust_stats import MEDIAN_ERROR, normal_quantile, scatter, spread
 from powertui.data.model import Bools, Floats
 from powertui.value_types import dataclass
 
@@ -72,7 +71,7 @@ class Noise:
         """
         freedom = self.freedom(self.single, 1.0)
         stretches = 4 * self.blocks * max(1.0, math.log(self.blocks))
-        normal = -NormalDist().inv_cdf(min(chance / stretches, 0.4))
+        normal = -normal_quantile(min(chance / stretches, 0.4))
         normal *= (8 * freedom + 3) / (8 * freedom + 1)
         return math.sqrt(freedom * math.expm1(min(normal * normal / freedom, 50.0)))
 
