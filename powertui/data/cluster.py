@@ -80,8 +80,7 @@ class _DaskCluster:
                 f"--on {self.name} needs the package distributed.",
                 hint="pip install distributed",
             ) from None
-        # Whatever it would say of a lost connection, we say in one sentence.
-        logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)
+        _silence_dask()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # on versions: our own are compared
@@ -113,6 +112,16 @@ class _DaskCluster:
                 f"The worker {name} of {self.name} has {found}, this is {__version__}.",
                 hint="Install the same version in the environment of all workers.",
             )
+
+
+def _silence_dask() -> None:
+    """Whatever Dask would say of a lost worker, we say in one sentence, and never on a screen.
+
+    Its configuration gives several of its loggers a level and a handler of their own.
+    """
+    for name in ("distributed", *logging.root.manager.loggerDict):
+        if name.partition(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 def _version_there() -> str:

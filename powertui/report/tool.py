@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _OF_TRAININGS = ("end_to_end",)  # tools that need no profile: scalars tell them enough
 _ALL_HOSTS = "all"  # as the name of a host: all of them together
+_MAX_WARNINGS = 3  # of a run; chosen: more of them are of one cause, and `doctor` lists them all
 
 
 @dataclass(frozen=True)
@@ -164,6 +165,7 @@ def _ask(runs: Iterable[Opened], tool: Tool, request: ToolRequest) -> Iterator[_
         except UnreadableFile as error:  # the other runs still have answers
             text.write(sys.stderr, f"powertui: {plain(str(error))}")
             continue
+        _report_warnings(opened)
         asks_about_all = request.host == _ALL_HOSTS or (tool.of_run and request.host is None)
         if asks_about_all and len(profiles) > 1:
             answered = True
@@ -186,6 +188,22 @@ def _ask(runs: Iterable[Opened], tool: Tool, request: ToolRequest) -> Iterator[_
         names = ", ".join(plain(name, 80) for name in hosts)
         hint = f"There are: {names}. {_ALL_HOSTS} combines them all."
         raise UsageError(f"There is no host {plain(str(request.host), 80)!r}.", hint=hint)
+
+
+def _report_warnings(opened: Opened) -> None:
+    """What is missing of the profiles, beside the answer: a host that is not there, or is cut, may
+    be why it looks as it does.
+    """
+    run = opened.run
+    logs = {log.path for log in (*opened.entry.power, *opened.entry.above)}
+    warnings = [warning for warning in run.warnings if warning.file not in logs]
+    for trace in run.traces:
+        warnings += trace.warnings
+    for warning in warnings[:_MAX_WARNINGS]:
+        text.write(sys.stderr, f"powertui: {plain(str(warning))}")
+    more = len(warnings) - _MAX_WARNINGS
+    if more > 0:
+        text.write(sys.stderr, f"powertui: {more:,} more: powertui doctor {plain(run.path)}")
 
 
 def _host_names(opened: Opened) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ import pytest
 from powertui import cli
 from powertui.data import cluster, logdir
 from powertui.data.asked import ReadOptions
+from powertui.data.host_readers import HostReading
 from powertui.data.opened import Opened
 from powertui.data.run.rank_collectives import HOST_CALLS
 
@@ -135,6 +136,36 @@ def test_the_hosts_of_a_worker_that_is_killed_are_read_by_others_and_it_is_said(
     ]
     here = opened(logs)
     assert [figure[:4] for figure in figures(run)] == [figure[:4] for figure in figures(here)]
+
+
+def test_a_tool_says_that_a_worker_was_lost_beside_an_answer_that_is_the_same(
+    dask: Dask,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    logs = write_hosts(tmp_path / "logs", hosts=40, kernels=400)
+    asked = ["report", str(logs), "--tool", "hosts", "--json"]
+    assert cli.main(asked) == 0
+    here = capsys.readouterr()
+    assert here.err == ""
+    doomed, *_ = dask.add_workers(2)
+    read_parts = HostReading.parts
+
+    def killing(reader: HostReading, questions: Any, on_wait: Any) -> Iterator[Any]:
+        for number, part in enumerate(read_parts(reader, questions, on_wait)):
+            if number == 0:
+                os.kill(doomed.pid, signal.SIGKILL)
+                doomed.wait()
+            yield part
+
+    monkeypatch.setattr(HostReading, "parts", killing)
+    assert cli.main([*asked, "--on", dask.address]) == 0
+    there = capsys.readouterr()
+    assert there.out == here.out
+    assert there.err == (
+        f"powertui: {dask.address}: 1 of 2 workers was lost; their hosts were read again\n"
+    )
 
 
 def test_when_all_workers_are_gone_the_rest_is_read_here_and_it_is_said(

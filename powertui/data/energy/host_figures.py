@@ -47,10 +47,12 @@ def _figures(opened: Opened, aligning: Aligning) -> HostFigures:
     common = hosts.together(opened, "corrected")
     if common is not None:
         numbers = {profile.host: number for number, profile in enumerate(opened.profiles)}
-        means = common.lengths_without_collectives().mean(axis=0)[None, :]
-        excess = (means - medians_of_others(means))[0]
-        for host, ps in zip(common.hosts, excess.tolist(), strict=True):
-            behind[numbers[host]] = ps
+        comparison = common.comparison()
+        if comparison.times.size:
+            means = comparison.times.mean(axis=0)[None, :]
+            excess = (means - medians_of_others(means))[0]
+            for member, ps in zip(comparison.members.tolist(), excess.tolist(), strict=True):
+                behind[numbers[common.hosts[member]]] = ps
     lateness = run_lateness(opened)
     if lateness is not None:
         ranks = lateness.matched.ranks

@@ -11,7 +11,7 @@ import numpy as np
 from powertui.data.asked import Compat
 from powertui.data.columns import Column, int_column, optional, text_column
 from powertui.data.energy import host_energy
-from powertui.data.model import PS_PER_S, Badge, Floats, Int64s
+from powertui.data.model import PS_PER_S, Badge, Bools, Floats, Int64s
 from powertui.data.opened import Opened
 from powertui.data.table import Chart, Fact, Place, Result, Series, Table
 from powertui.data.tools import breakdown, hosts
@@ -19,8 +19,10 @@ from powertui.data.tools.breakdown import CATEGORIES
 from powertui.data.tools.hosts import CommonSteps
 from powertui.data.tools.rank_lateness import Lateness, run_lateness
 from powertui.data.tools.registry import Question
+from powertui.plain import plain
 from powertui.value_types import dataclass
 
+_MAX_NAMES = 5  # of hosts that are not compared; chosen: a line of them
 _NO_STEPS = "No step was found: hosts are compared step by step."
 
 
@@ -31,19 +33,36 @@ class _Sides:
     common: CommonSteps
     lengths: Int64s
     own: Int64s  # without collectives, in which whoever is early waits
+    known: Bools  # whether it is known how long a host waited
     parts: Int64s  # [steps × hosts × categories]
 
     @property
     def excess(self) -> Floats:
-        """By how much the slowest host of each step is over the median of the others."""
-        in_order = np.sort(self.own, axis=1)
-        others = in_order[:, : max(1, in_order.shape[1] - 1)]
-        return np.asarray(in_order[:, -1] - np.median(others, axis=1), np.float64)
+        """By how much the slowest host of each step is over the median of the others, of those
+        whose waits are known.
+        """
+        own_times = np.where(self.known, self.own, np.nan)
+        in_order = np.sort(own_times, axis=1)  # NaN is last
+        counts = self.known.sum(axis=1)
+        excess = np.zeros(len(in_order))
+        for count in np.unique(counts).tolist():
+            rows = counts == count
+            times = in_order[rows, :count]
+            others = times[:, : max(1, count - 1)]
+            excess[rows] = times[:, -1] - np.median(others, axis=1)
+        return excess
 
     @property
     def slowest(self) -> Int64s:
-        """The slowest host of each step."""
-        return np.asarray(self.own.argmax(axis=1), np.int64)
+        """The slowest host of each step, of those whose waits are known."""
+        own_times = np.where(self.known, self.own, -1)
+        return np.asarray(own_times.argmax(axis=1), np.int64)
+
+    @property
+    def not_compared(self) -> list[str]:
+        """Hosts whose waits are not known in most steps."""
+        members = self.common.comparison().members.tolist()
+        return [host for number, host in enumerate(self.common.hosts) if number not in members]
 
     def name(self, step: int) -> str:
         """The step as the chief names it."""
@@ -95,6 +114,7 @@ def _sides(opened: Opened, compat: Compat) -> _Sides | None:
         common,
         common.lengths(),
         common.lengths_without_collectives(),
+        common.known_waits,
         np.stack(parts, axis=1),
     )
 
@@ -155,13 +175,23 @@ def _place(question: Question, sides: _Sides, step: int, member: int) -> Place:
 def _members(question: Question, sides: _Sides, step: int) -> Table:
     """One step of every host."""
     own_times = sides.own[step]
-    behind = _behind(own_times)
+    known = sides.known[step]
+    behind = np.zeros(len(known), np.int64)
+    behind[known] = _behind(own_times[known])
     parts = sides.parts[step]
     columns = [
         text_column("host_name", "host", sides.common.hosts, weight=9),
         Column("step_s", "step", "duration", sides.lengths[step], weight=8),
-        Column("own_s", "without collectives", "duration", own_times, weight=7),
-        Column("behind_s", "against the others", "duration", behind, weight=8, signed=True),
+        Column("own_s", "without collectives", "duration", own_times, present=known, weight=7),
+        Column(
+            "behind_s",
+            "against the others",
+            "duration",
+            behind,
+            present=known,
+            weight=8,
+            signed=True,
+        ),
     ]
     for number, (id, label, *_) in enumerate(CATEGORIES):
         weight = 6 if parts[:, number].any() else 2  # what no host did has room last
@@ -311,12 +341,13 @@ def _facts(sides: _Sides, step: int, late: Lateness | None, watts: float | None)
     why = "" if watts is not None else "no power of all hosts is known"
     badge = Badge.ESTIMATED if joules is not None else None
     yield Fact("cost_j", "their energy", joules, "number", "J", badge, why=why)
-    stragglers = hosts.stragglers(sides.own)
+    comparison = common.comparison()
+    stragglers = comparison.stragglers()
     if not stragglers:
         yield Fact("straggler", "holds the others up", None, why="no host in most steps")
     for straggler in stragglers[:1]:
         name = common.hosts[straggler.member]
-        words = f"{name}, slowest in {straggler.slowest:,} of {common.count:,} steps"
+        words = f"{name}, slowest in {straggler.slowest:,} of {len(comparison.steps):,} steps"
         yield Fact("straggler", "holds the others up", words)
     if late is not None:
         waited = round(float(late.mean_waits.sum()))
@@ -331,5 +362,20 @@ def _notes(sides: _Sides, late: Lateness | None) -> Iterator[str]:
         )
         how = "their numbers" if sides.common.by == "number" else "the time at which they overlap"
         yield f"Steps of different hosts are matched by {how}."
+        yield from _not_compared(sides)
     if late is not None:
         yield "Causes, joules and clocks of late ranks: the tool late_ranks."
+
+
+def _not_compared(sides: _Sides) -> Iterator[str]:
+    """Which hosts nobody can compare with the others, and why."""
+    names = sides.not_compared
+    if not names:
+        return
+    some = ", ".join(plain(name, 80) for name in names[:_MAX_NAMES])
+    if len(names) > _MAX_NAMES:
+        some += f" and {len(names) - _MAX_NAMES:,} more"
+    yield (
+        f"Not compared: {some}. Most steps there show no collective, while those of the other "
+        "hosts do, so how long it waited is not known. The profile may be cut, or without a device."
+    )

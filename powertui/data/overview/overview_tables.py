@@ -247,18 +247,23 @@ def hosts_side_by_side(question: Question) -> list[Table]:
         return []
     lengths = common.lengths()
     # Who is early waits in collectives: without them the late one shows.
-    own_lengths = common.lengths_without_collectives()
+    comparison = common.comparison()
     count = len(common.hosts)
-    slow_hosts = {host.member for host in hosts.stragglers(own_lengths)}
+    slow_hosts = {host.member for host in comparison.stragglers()}
     straggler = np.array([host in slow_hosts for host in range(count)], np.bool_)
-    slowest = np.bincount(own_lengths.argmax(axis=1), minlength=count).astype(np.int64)
     step_ps = lengths.mean(axis=0).round().astype(np.int64)
-    own_ps = own_lengths.mean(axis=0).round().astype(np.int64)
+    slowest = np.zeros(count, np.int64)
+    own_ps = np.zeros(count, np.int64)
+    compared = np.isin(np.arange(count), comparison.members)
+    if comparison.times.size:
+        slowest_members = comparison.members[comparison.times.argmax(axis=1)]
+        slowest = np.bincount(slowest_members, minlength=count).astype(np.int64)
+        own_ps[comparison.members] = comparison.times.mean(axis=0).round().astype(np.int64)
     columns = (
         text_column("host", "host", common.hosts, weight=9),
         Column("steps", "steps", "integer", np.full(count, common.count, np.int64), weight=3),
         Column("step_s", "step time", "duration", step_ps, weight=8),
-        Column("own_s", "without collectives", "duration", own_ps, weight=9),
+        Column("own_s", "without collectives", "duration", own_ps, present=compared, weight=9),
         Column("slowest", "slowest in", "integer", slowest, weight=7),
         Column("straggler", "straggler", "flag", straggler, weight=8),
     )

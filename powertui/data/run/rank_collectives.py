@@ -103,8 +103,7 @@ def rank_calls(traces: Sequence[Trace]) -> Iterator[RankCalls]:
     zeros = _zeros_ps(traces)
     for index, trace in enumerate(traces):
         host = trace.host or f"host {index}"
-        calls_of_host = trace.prepared(HOST_CALLS)
-        for calls in host_calls(trace) if calls_of_host is None else calls_of_host:
+        for calls in known_host_calls(trace):
             yield replace(
                 calls,
                 name=f"{host} {calls.name}" if calls.name else host,
@@ -112,6 +111,12 @@ def rank_calls(traces: Sequence[Trace]) -> Iterator[RankCalls]:
                 zero_ps=zeros[index] if zeros is not None else 0,
                 on_clock=zeros is not None,
             )
+
+
+def known_host_calls(trace: Trace) -> tuple[RankCalls, ...]:
+    """The same as `host_calls`, which came with a host of many."""
+    prepared: tuple[RankCalls, ...] | None = trace.prepared(HOST_CALLS)
+    return host_calls(trace) if prepared is None else prepared
 
 
 def host_calls(trace: Trace) -> tuple[RankCalls, ...]:

@@ -12,6 +12,7 @@ steps.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from powertui.data import wire
 from powertui.data.asked import Compat
 from powertui.data.model import Bools, Floats, Int64s, Steps, StepsOn
 from powertui.data.opened import Opened, Profile
+from powertui.data.run.rank_collectives import known_host_calls
 from powertui.data.tools import breakdown
 from powertui.data.tools.breakdown import Breakdown
 from powertui.data.tools.registry import Question
@@ -50,6 +52,16 @@ class CommonSteps:
     rows: tuple[Int64s, ...]
     chief: int
     by: str  # "number" or "overlap"
+    # [common steps × hosts]: profiles that do not show how long their host waited. Its whole step
+    # would look like work that holds the others up. None: all show it.
+    unknown_waits: Bools | None = None
+
+    @property
+    def known_waits(self) -> Bools:
+        """[common steps × hosts]: whether it is known how long a host waited."""
+        if self.unknown_waits is None:
+            return np.ones((self.count, len(self.hosts)), np.bool_)
+        return ~self.unknown_waits
 
     @property
     def count(self) -> int:
@@ -65,11 +77,25 @@ class CommonSteps:
 
     def lengths_without_collectives(self) -> Int64s:
         """The same without the time in which whoever is early waits."""
+        return self.lengths() - self.waits()
+
+    def waits(self) -> Int64s:
+        """The time in collectives, in which whoever is early waits."""
         waits = [
             steps.category("collectives")[rows]
             for steps, rows in zip(self.steps, self.rows, strict=True)
         ]
-        return self.lengths() - np.stack(waits, axis=1)
+        return np.stack(waits, axis=1)
+
+    def comparison(self) -> HostComparison:
+        """The hosts whose waits are known in half of the steps, and the steps in which they are
+        known of all of these.
+        """
+        known = self.known_waits
+        members = np.flatnonzero(2 * known.sum(axis=0) >= self.count)
+        steps = np.flatnonzero(known[:, members].all(axis=1))
+        times = self.lengths_without_collectives()[np.ix_(steps, members)]
+        return HostComparison(members, steps, times)
 
     def combined(self) -> Breakdown:
         """The run's steps: of each common one, that of the host that took longest."""
@@ -104,6 +130,24 @@ class Straggler(NamedTuple):
     share: float  # of a step
     slowest: int  # steps in which it was the slowest
     worst: tuple[int, ...]  # common steps, the worst first
+
+
+class HostComparison(NamedTuple):
+    """The own work of those hosts that can be compared."""
+
+    members: Int64s  # which hosts of the run
+    steps: Int64s  # which common steps
+    times: Int64s  # [steps × members], ps, without collectives
+
+    def stragglers(self) -> list[Straggler]:
+        """The hosts that hold the others up, numbered as in the run, the worst first."""
+        return [
+            straggler._replace(
+                member=int(self.members[straggler.member]),
+                worst=tuple(self.steps[list(straggler.worst)].tolist()),
+            )
+            for straggler in stragglers(self.times)
+        ]
 
 
 def together(opened: Opened, compat: Compat) -> CommonSteps | None:
@@ -162,13 +206,35 @@ def _together(
         rows = _by_overlap(every, chief)
     if not len(rows[0]):
         return None
-    return CommonSteps(
+    common = CommonSteps(
         hosts=tuple(profile.host for profile in profiles),
         steps=tuple(every),
         rows=tuple(rows),
         chief=chief,
         by=by,
     )
+    return replace(common, unknown_waits=_unknown_waits(common, profiles))
+
+
+def _unknown_waits(common: CommonSteps, profiles: Sequence[Profile]) -> Bools | None:
+    """Where half of the hosts waited in collectives, and the profile of another shows none at all
+    around this step: it is cut, or recorded no device. One that shows some hid them behind work.
+    """
+    has_waits = common.waits() > 0
+    expected = 2 * has_waits.sum(axis=1) >= len(common.hosts)
+    unknown = expected[:, None] & ~has_waits
+    if not unknown.any():
+        return None
+    for member in np.flatnonzero(unknown.any(axis=0)).tolist():
+        calls = known_host_calls(profiles[member].trace)
+        if not calls:
+            continue
+        first = min(int(rank.start[0]) for rank in calls)
+        last = max(int(rank.end.max()) for rank in calls)
+        steps, rows = common.steps[member], common.rows[member]
+        start = steps.start[rows]
+        unknown[:, member] &= (start > last) | (start + steps.length[rows] < first)
+    return unknown
 
 
 def _span(steps: Breakdown) -> int:

@@ -157,3 +157,57 @@ def test_one_host_alone_is_not_compared(tmp_path: Path) -> None:
 )
 def test_who_counts_as_a_straggler(own: list[list[int]], named: list[int]) -> None:
     assert [one.member for one in stragglers(np.array(own, np.int64) * _MS)] == named
+
+
+def _without_device(opened: Opened, host: str) -> Opened:
+    """The same run, where the profile of one host holds its steps and nothing of its device."""
+    (place,) = {Path(file.path).parent for file in opened.entry.profiles}
+    marks = [
+        Event("train", index * 100 * _MS, 99 * _MS, {"step_num": index, "_r": 1})
+        for index in range(_STEPS)
+    ]
+    planes = [Plane("/host:CPU", [Line("python", marks)])]
+    (place / f"{host}.xplane.pb").write_bytes(encode(planes, hosts=(host,)))
+    (entry,) = logdir.scan(str(place.parents[2])).runs
+    return Opened(entry)
+
+
+_STEPS = 20
+
+
+def test_a_host_whose_profile_shows_no_collectives_is_not_blamed_for_them(tmp_path: Path) -> None:
+    # Of different lengths: files of the same bytes count as one host.
+    lengths = {host: [50 + number] * _STEPS for number, host in enumerate("abcd")}
+    run = _without_device(_run(tmp_path, lengths), "c")
+    common = hosts.together(run, "corrected")
+    assert common is not None
+    assert common.comparison().members.tolist() == [0, 1, 3]
+    page = registry.get("hosts").answer(Question(run))
+    facts = {fact.id: fact.value for fact in page.facts}
+    assert facts["hosts"] == 4
+    assert facts["straggler"] is None
+    assert any(note.startswith("Not compared: c. Most steps there show no") for note in page.notes)
+    (own,) = [column for column in page.tables[0].columns if column.id == "own_s"]
+    assert own.present is not None
+    assert own.present.tolist() == [True, True, False, True]
+    overview = registry.get("overview_page").answer(Question(run, together=True))
+    (side_by_side,) = [table for table in overview.tables if table.id == "hosts"]
+    (straggler,) = [column for column in side_by_side.columns if column.id == "straggler"]
+    assert not any(straggler.values)
+
+
+def test_a_slow_host_is_named_beside_one_that_cannot_be_compared(tmp_path: Path) -> None:
+    work = {"a": [50] * _STEPS, "b": [80] * _STEPS, "c": [51] * _STEPS, "d": [52] * _STEPS}
+    run = _without_device(_run(tmp_path, work), "c")
+    common = hosts.together(run, "corrected")
+    assert common is not None
+    comparison = common.comparison()
+    assert [common.hosts[host.member] for host in comparison.stragglers()] == ["b"]
+
+
+def test_a_host_that_hides_its_collectives_behind_work_is_compared(tmp_path: Path) -> None:
+    work = {"a": [50] * _STEPS, "b": [100] * _STEPS, "c": [51] * _STEPS}
+    common = hosts.together(_run(tmp_path, work), "corrected")
+    assert common is not None
+    assert not common.waits()[:, 1].any()
+    assert [host.member for host in common.comparison().stragglers()] == [1]

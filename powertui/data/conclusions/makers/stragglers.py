@@ -20,7 +20,8 @@ def straggling_hosts(inquiry: Inquiry) -> Iterator[Conclusion]:
     common = hosts.together(inquiry.opened, inquiry.question.compat)
     if common is None:
         return
-    slow_hosts = hosts.stragglers(common.lengths_without_collectives())
+    comparison = common.comparison()
+    slow_hosts = comparison.stragglers()
     # Of a rank that comes late to collectives, those say more: what the others waited, and why.
     from powertui.data.conclusions.makers import late_ranks  # only of several hosts
 
@@ -34,7 +35,7 @@ def straggling_hosts(inquiry: Inquiry) -> Iterator[Conclusion]:
             inquiry=inquiry,
             straggler=host,
             name=common.hosts[host.member],
-            count=common.count,
+            count=len(comparison.steps),
             worst=worst,
         )
 
