@@ -31,6 +31,9 @@ _JOB = re.compile(r"\d{1,12}([_+.][A-Za-z0-9]{1,20})?")
 _GROUP = re.compile(r"/job_(\d{1,12})(?:/|$)", re.MULTILINE)
 # What Slurm writes for "not counted": the last two are its NO_VAL of 32 and of 64 bits.
 _NOT_COUNTED = ("0", "", "4294967294", "18446744073709551614")
+# A count below zero, as Slurm writes it: 22.05 gave 2⁶⁴ - 8,706 for a step of an array. Of joules
+# that were counted a machine room draws a tenth of this in a hundred years.
+_MAX_JOULES = 1 << 63
 # Of a difference in the divisor: two looks are seconds apart, unless somebody reads by hand.
 _MIN_ELAPSED_S = 1e-3
 # A slurmd under load answers late, and sstat waits for all of the job's nodes.
@@ -50,7 +53,7 @@ def joules_by_step(text: str) -> dict[str, int]:
     return {
         step: int(value)
         for step, value in value_by_step.items()
-        if value.isdecimal() and value not in _NOT_COUNTED
+        if value.isdecimal() and value not in _NOT_COUNTED and int(value) < _MAX_JOULES
     }
 
 

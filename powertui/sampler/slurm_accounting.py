@@ -1,5 +1,7 @@
 """The energy that Slurm's accounting has of a job: `sacct`, or a file with its answer.
 
+An array, and a job of several parts, has rows for each of its jobs: their counts are added up.
+
 Slurm counts whole nodes, of whatever its plugin reads there, every 30 s or so. Which plugin that
 was (IPMI, RAPL without GPUs, …) its accounting does not say. Steps overlap: that of `extern` is of
 all the job's nodes, those of `srun` are of parts of them.
@@ -19,12 +21,14 @@ from powertui.sampler.slurm import joules_by_step, leading_step
 
 __all__ = ["SlurmEnergy", "ask_sacct", "read_sacct"]
 
-_COLUMNS = "JobID,State,ElapsedRaw,NNodes,NodeList,ConsumedEnergyRaw"
+_COLUMNS = "JobID,JobIDRaw,State,ElapsedRaw,NNodes,NodeList,ConsumedEnergyRaw"
 _TIMEOUT_S = 30.0  # a database of years of jobs answers late
 _POLL_S = 30  # between two readings of its plugins, where a site sets nothing else
 _MIN_POLLS = 10  # in a job, for the first and the last of them not to matter much
 _SAME_SUM = 0.02  # of a sum of steps: so near is the job's own figure made of them
 _LEAST_NODE_W, _MOST_NODE_W = 20.0, 20_000.0  # that a node may draw; chosen, far outside of any
+# What the name of a job of an array (42_7), or of a part of a job (42+1), has after the number.
+_PART = re.compile(r"[_+]\d{1,10}")
 _WHOLE_NUMBER = re.compile(r"\d{1,20}")
 
 
@@ -72,14 +76,50 @@ def _energy(lines: Sequence[str], job: str) -> SlurmEnergy | None:
     if not {"jobid", "consumedenergyraw"} <= set(names):
         return None
     rows = [dict(zip(names, line.split("|"), strict=False)) for line in lines[1:] if "|" in line]
-    mine = [row for row in rows if row["jobid"].partition(".")[0] == job]
-    if not mine:
+    by_job: dict[str, list[Mapping[str, str]]] = {}
+    for row in rows:
+        name = row["jobid"].partition(".")[0]
+        raw_name = row.get("jobidraw", "").partition(".")[0]
+        if name == job or raw_name == job or _PART.fullmatch(name.removeprefix(job)):
+            by_job.setdefault(name, []).append(row)
+    if not by_job:
         return None
+    parts = [_of_one_job(of_part, name) for name, of_part in by_job.items()]
+    if len(parts) == 1:
+        return parts[0]
+    energy = _added_up(parts)
+    same_number = [row["jobid"] for row in rows if row.get("jobidraw") == job != row["jobid"]]
+    for name in same_number[:1]:
+        # The first number of an array is that of its last job, too.
+        words = f"{job} is also the number of one of them alone: --job {plain(name, 40)}."
+        energy = energy._replace(faults=(*energy.faults, words))
+    return energy
+
+
+def _of_one_job(rows: Sequence[Mapping[str, str]], job: str) -> SlurmEnergy:
+    """The energy of one job from all of its rows."""
     # The row of the job itself has no step in its name; its number may be that of a step.
-    of_job = _counted(row for row in mine if row["jobid"] == job).get(job)
-    steps = _counted(row for row in mine if row["jobid"] != job)
-    whole = next((row for row in mine if row["jobid"] == job), mine[0])
+    of_job = _counted(row for row in rows if row["jobid"] == job).get(job)
+    steps = _counted(row for row in rows if row["jobid"] != job)
+    whole = next((row for row in rows if row["jobid"] == job), rows[0])
     return _judged(of_job, steps, whole)
+
+
+def _added_up(parts: Sequence[SlurmEnergy]) -> SlurmEnergy:
+    """The jobs of an array, or the parts of a job of several, as one; nothing where one of them
+    was not counted.
+    """
+    counted = [part.joules for part in parts if part.joules is not None]
+    faults = list(dict.fromkeys(fault for part in parts for fault in part.faults))
+    if len(counted) < len(parts):
+        missing = len(parts) - len(counted)
+        why = f"It counted nothing for {missing} of the {len(parts)} jobs of this array or job."
+        return SlurmEnergy(None, "", (why,))
+    words = (
+        f"That is the sum of {len(parts)} jobs: where several ran on one node at a time, the node "
+        "is counted for each of them."
+    )
+    return SlurmEnergy(sum(counted), "", (words, *faults))
 
 
 def _counted(rows: Iterable[Mapping[str, str]]) -> dict[str, int]:

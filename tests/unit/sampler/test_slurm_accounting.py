@@ -97,3 +97,53 @@ def test_a_file_without_the_job_says_how_to_write_one(tmp_path, text):
     with pytest.raises(UnreadableFile, match="holds no job 42 with its energy") as raised:
         read_sacct(str(file), "42")
     assert "sacct --parsable2 --jobs 42" in raised.value.hint
+
+
+# What slurm 22.05 wrote of an array of three jobs on one node. One count fell below zero.
+ARRAY_HEADER = "JobID|JobIDRaw|State|ElapsedRaw|NNodes|NodeList|ConsumedEnergyRaw"
+ARRAY = (
+    "5_3|6|COMPLETED|31|1|vm|7440",
+    "5_3.batch|6.batch|COMPLETED|31|1|vm|8438",
+    "5_3.0|6.0|COMPLETED|27|1|vm|7440",
+    "5_4|7|COMPLETED|31|1|vm|7395",
+    "5_4.batch|7.batch|COMPLETED|31|1|vm|18446744073709542910",
+    "5_4.0|7.0|COMPLETED|27|1|vm|7395",
+    "5_5|5|COMPLETED|31|1|vm|7492",
+    "5_5.batch|5.batch|COMPLETED|31|1|vm|8345",
+    "5_5.0|5.0|COMPLETED|27|1|vm|7492",
+)
+
+
+def array_energy(tmp_path: Path, job: str):
+    file = tmp_path / "sacct.txt"
+    file.write_text("\n".join([ARRAY_HEADER, *ARRAY, ""]))
+    return read_sacct(str(file), job)
+
+
+@pytest.mark.parametrize("job", ["6", "5_3"])
+def test_a_job_of_an_array_is_found_by_its_own_number_and_by_that_in_the_array(tmp_path, job):
+    found = array_energy(tmp_path, job)
+    assert (found.joules, found.step) == (8438, "batch")
+
+
+def test_a_count_below_zero_is_none(tmp_path):
+    found = array_energy(tmp_path, "7")
+    assert (found.joules, found.step) == (7395, "")
+
+
+def test_the_jobs_of_an_array_are_added_up_and_it_is_said(tmp_path):
+    found = array_energy(tmp_path, "5")
+    assert (found.joules, found.step) == (8438 + 7395 + 8345, "")
+    assert found.faults[0].startswith("That is the sum of 3 jobs: where several ran on one node")
+    assert "5 is also the number of one of them alone: --job 5_5." in found.faults
+
+
+def test_an_array_of_which_one_job_was_not_counted_has_no_sum(tmp_path):
+    found = energy(tmp_path, "42_1|COMPLETED|900|1|n1|300000", "42_2|COMPLETED|900|1|n2|")
+    assert found.joules is None
+    assert found.faults == ("It counted nothing for 1 of the 2 jobs of this array or job.",)
+
+
+def test_the_parts_of_a_job_of_several_are_added_up(tmp_path):
+    found = energy(tmp_path, "42+0|COMPLETED|900|1|n1|300000", "42+1|COMPLETED|900|1|n2|200000")
+    assert found.joules == 500_000
