@@ -222,7 +222,7 @@ def _unknown_waits(common: CommonSteps, profiles: Sequence[Profile]) -> Bools | 
     """
     has_waits = common.waits() > 0
     expected = 2 * has_waits.sum(axis=1) >= len(common.hosts)
-    unknown = expected[:, None] & ~has_waits
+    unknown: Bools = expected[:, None] & ~has_waits
     if not unknown.any():
         return None
     for member in np.flatnonzero(unknown.any(axis=0)).tolist():
