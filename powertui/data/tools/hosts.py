@@ -20,7 +20,6 @@ from powertui.data import wire
 from powertui.data.asked import Compat
 from powertui.data.model import Bools, Floats, Int64s, Steps, StepsOn
 from powertui.data.opened import Opened, Profile
-from powertui.data.run.rank_collectives import known_host_calls
 from powertui.data.tools import breakdown
 from powertui.data.tools.breakdown import Breakdown
 from powertui.data.tools.registry import Question
@@ -225,6 +224,8 @@ def _unknown_waits(common: CommonSteps, profiles: Sequence[Profile]) -> Bools | 
     unknown: Bools = expected[:, None] & ~has_waits
     if not unknown.any():
         return None
+    from powertui.data.run.rank_collectives import known_host_calls  # only of a cut profile
+
     for member in np.flatnonzero(unknown.any(axis=0)).tolist():
         calls = known_host_calls(profiles[member].trace)
         if not calls:
