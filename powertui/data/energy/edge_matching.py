@@ -54,6 +54,9 @@ class _MatchingRules:
     # A log of 8 s with one edge was sure and 11.4 s off.
     min_edges_inside: int = 2
     max_chance_places: float = 0.05  # as many jumps at edges, if jumps were anywhere: of 95 %
+    # A log of another run met 4 of 15 jumps, a sensor that averages over ten of its readings jumps
+    # 58 times, 9 of them at edges: by chance as many would be at 0.2 places.
+    max_chance_places_of_owner: float = settings.MAJORITY_SHARE
     # Or so many changes from a reading to the next, where levels and not jumps place a log: as many
     # independent readings as a place by the work of a profile needs.
     min_changes: int = settings.MIN_INDEPENDENT_READINGS
@@ -166,7 +169,10 @@ def offset_weights(
     best = int(np.argmax(log_weight))
     best_s = float(offsets[best])
     matched = costs.matched(best_s)
-    is_explained = matched >= _RULES.min_matched_share * len(jumps)
+    is_of_training = (
+        matched >= _RULES.min_matched_share * len(jumps)
+        or costs.chance_places(best_s, range_s) <= _RULES.max_chance_places_of_owner
+    )
     return OffsetWeights(
         offset_s=offsets,
         log_weight=log_weight - float(log_weight[best]),
@@ -176,7 +182,7 @@ def offset_weights(
         common_s=float(np.median(edges.half_s)),
         may_overrule=matched >= min(_RULES.min_matched, _RULES.min_matched_share * len(jumps)),
         is_confirmed=_is_confirmed(costs, data, best_s, range_s),
-        is_of_training=is_explained or _is_beyond_chance(costs, best_s, range_s),
+        is_of_training=is_of_training,
     )
 
 
@@ -192,10 +198,6 @@ def _is_confirmed(
     changes = int(np.count_nonzero(np.diff(data.watts)))
     if changes >= _RULES.min_changes:
         return True
-    return _is_beyond_chance(costs, offset, range_s)
-
-
-def _is_beyond_chance(costs: _OffsetCosts, offset: float, range_s: tuple[float, float]) -> bool:
     return costs.chance_places(offset, range_s) <= _RULES.max_chance_places
 
 
