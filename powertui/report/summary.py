@@ -271,11 +271,10 @@ def _markdown(scan: Logdir, runs: Sequence[Facts], trainings: Sequence[Training]
         lines += _markdown_run(run)
     from powertui.report import training_page
 
-    with_joules = not Path(scan.path).is_file()
-    summaries = training_page.summaries(trainings, with_joules=with_joules)
+    summaries = training_page.summaries(trainings)
     if summaries:
         lines.append("")
-    lines += _bullets(line.strip() for line in summaries)
+    lines += _bullets(line.strip() for line in summaries if line)
     return lines
 
 

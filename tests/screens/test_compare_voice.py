@@ -70,6 +70,7 @@ def words_of(text: str) -> str:
 def verdicts_of(document: dict[str, Any]) -> list[tuple[str, str]]:
     families = ("time", "energy", "steps by category")
     rows = [row for row in document["figures"] if row["family"] in families]
+    rows = [row for row in rows if row["a"] or row["b"]]  # what neither side has is not listed
     return [(row["name"], row["verdict"]) for row in rows]
 
 

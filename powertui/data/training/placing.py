@@ -143,25 +143,12 @@ def _by_clock(
     # Of a log alone nothing contradicts the clock: its own times are the axis.
     check = training.aligning.mode == "auto" and training.extent_ns is not None
     checked = edge_placing.place_by_clock(training, series, clock, check=check)
-    by_session = _by_session(training, series)
-    if by_session is not None:
-        base_ns, alignment = by_session
-        # A clock that is only believed gives way to what ran in a profile, which may contradict it.
-        is_believed = not (checked.is_sure and checked.confirmed)
-        on_clock = alignment.moved((base_ns - clock.mid_ns) / NS_PER_S)
-        if _is_closer(on_clock, checked) or (is_believed and _says_more(alignment, checked)):
+    # A clock that is only believed gives way to what ran in a profile, which may contradict it.
+    if not (checked.is_sure and checked.confirmed):
+        by_session = _by_session(training, series)
+        if by_session is not None and _says_more(by_session[1], checked):
             return by_session
     return clock.mid_ns, checked
-
-
-def _is_closer(by_session: Alignment, by_edges: Alignment) -> bool:
-    """Whether a profile shows surely where within the edges' answer the log is."""
-    if not (by_session.is_sure and by_edges.is_sure):
-        return False
-    is_evidence = by_session.confirmed or by_session.status == "clock corrected"
-    lo, hi = _ends(by_session)
-    edges_lo, edges_hi = _ends(by_edges)
-    return is_evidence and edges_lo <= lo and hi <= edges_hi
 
 
 def _says_more(by_session: Alignment, by_edges: Alignment) -> bool:

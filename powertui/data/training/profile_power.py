@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from powertui.data.asked import Aligning
 from powertui.data.energy import align, log_alignment
 from powertui.data.energy.log_alignment import Alignment, Placed
-from powertui.data.model import IN_TRACE, Clock, PowerSeries
+from powertui.data.model import IN_TRACE, PS_PER_NS, Clock, PowerSeries
 from powertui.data.opened import Profile
 from powertui.data.training import placing, session_places
 from powertui.data.training.placed_training import PlacedTraining
@@ -21,11 +21,8 @@ _SAME_PLACE_S = 1e-6  # places nearer to each other are one
 def on_profile(
     training: PlacedTraining, profile: Profile, placed: tuple[Placed, ...], aligning: Aligning
 ) -> tuple[Placed, ...]:
-    """Placed power, each log where the training places it: one log beside one training has one
-    place.
-
-    What the profile shows of the log is in that place already. Where both answer the same, the
-    profile's own is narrower: it does not contain how well the profile's clock is known.
+    """Placed power, each log where the training places it when that is surer than what the profile
+    alone tells.
     """
     clock = profile.clock
     if (
@@ -35,8 +32,11 @@ def on_profile(
         or not session_places.believed(profile, training.scalar_span)
     ):
         return placed
-    if training.scalar_span is None:
+    span = training.scalar_span
+    if span is None:
         return placed
+    length = profile.trace.span[1] - profile.trace.span[0]
+    covers = length > log_alignment.MIN_COVERED_SHARE * (span[1] - span[0]) * PS_PER_NS
     by_path = {on_trace.series.path: on_trace for on_trace in training.aligned(aligning).power}
     out = []
     for on_trace in placed:
@@ -45,7 +45,7 @@ def on_profile(
             channel is None
             or channel.alignment.offset_s is None
             or on_trace.alignment.source in _NOT_BY_TRAINING
-            or _is_same_answer(on_trace.alignment, channel.alignment)
+            or (covers and (on_trace.alignment.is_sure or not channel.alignment.is_sure))
         ):
             out.append(on_trace)
             continue
@@ -86,11 +86,6 @@ def by_wall(
             return None  # the profile's own trace places it
         out.append(placing.put_on_axis(on_trace.power.series, channels[0].seen_from(clock.mid_ns)))
     return tuple(out)
-
-
-def _is_same_answer(of_profile: Alignment, of_training: Alignment) -> bool:
-    differs_s = abs(of_profile.correction_s - of_training.correction_s)
-    return of_profile.status == of_training.status and differs_s < _SAME_PLACE_S
 
 
 def _same_place(first: Alignment, second: Alignment) -> bool:
