@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from scripts.mutants.changes import candidates, is_size
-from scripts.mutants.listed import Mutant, parsed_list, problems_of
+from scripts.mutants.listed import LIST, Mutant, parsed_list, problems_of
 from scripts.mutants.matching import NoMatch, applied
 from scripts.mutants.trial import Bench
 
@@ -150,3 +150,8 @@ def test_what_no_longer_fits_and_what_is_listed_twice_is_reported(tmp_path: Path
     assert problems_of([fitting, fitting], tmp_path) == ["Twice in the list: a.py half + x * 2"]
     (problem,) = problems_of([Mutant("a.py", "half", "x / 4", "x * 4")], tmp_path)
     assert "0 times" in problem
+
+
+def test_the_list_of_the_checkout_can_be_read() -> None:
+    # A block that lost its first line ended `make mutants` before the first trial.
+    assert parsed_list(LIST.read_text("utf-8"))
