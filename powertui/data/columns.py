@@ -165,8 +165,7 @@ class Column:
             return ranks, np.array([not text for text in texts], np.bool_)
         keys = np.asarray(self.values)
         if keys.dtype == object:
-            filled = [np.nan if value is None else value for value in keys.tolist()]
-            keys = np.array(filled, np.float64)
+            keys = floats_or_nan(keys.tolist())
         is_missing = _nans(keys)
         if keys.dtype.kind in "bu":  # what has no sign cannot be turned round
             keys = keys.astype(np.int64)
@@ -298,6 +297,11 @@ def int_column(
     return Column(id, label, kind, integers, present=present, weight=weight)
 
 
+def floats_or_nan(values: Iterable[float | None]) -> Floats:
+    """Numbers of which some are not known: NaN stands for those."""
+    return np.array([np.nan if value is None else value for value in values], np.float64)
+
+
 def optional(
     id: str,
     label: str,
@@ -312,7 +316,7 @@ def optional(
     present = np.array([value is not None for value in listed], np.bool_)
     numbers: npt.NDArray[Any]
     if kind in ("number", "share"):
-        numbers = np.array([np.nan if value is None else value for value in listed], np.float64)
+        numbers = floats_or_nan(listed)
     else:
         numbers = np.array([0 if value is None else value for value in listed], np.int64)
     return Column(id, label, kind, numbers, unit, present, weight)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from powertui.data.columns import Column
+from powertui.data.columns import Column, floats_or_nan
 from powertui.data.model import Int64s
 from powertui.plain import width
 from powertui.value_types import dataclass
@@ -45,13 +45,12 @@ def worded_numbers(
     weight: int,
 ) -> Column:
     """A column as wide as the longest of its words."""
-    numbers = [np.nan if value is None else value for value in values]
     cells = max((width(text) for text in words), default=0)
     return _WordedNumbers(
         id=id,
         label=label,
         kind="number",
-        values=np.array(numbers, np.float64),
+        values=floats_or_nan(values),
         weight=weight,
         cells=max(cells, width(label) + _SORT_ARROW_CELLS),
         words=tuple(words),

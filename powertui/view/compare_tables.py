@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from powertui.data.columns import Column, Value
+from powertui.data.columns import Column, Value, floats_or_nan
 from powertui.data.compare import causes as cause_accounts
 from powertui.data.compare.amounts import (
     both_names,
@@ -162,8 +162,7 @@ def _amounts(
 
 def _bounds(id: str, values: Sequence[float | None]) -> Column:
     """The upper ends of intervals, for programs alone: a person reads them with the lower ones."""
-    numbers = [np.nan if value is None else value for value in values]
-    return Column(id, id, "number", np.array(numbers, np.float64), weight=0)
+    return Column(id, id, "number", floats_or_nan(values), weight=0)
 
 
 def _interval(figure: ComparedFigure) -> str:
@@ -190,8 +189,8 @@ def _causes(causes: Sequence[Cause], places: Places) -> Iterator[Table]:
 
 def _account(account: str, causes: Sequence[Cause], places: Places) -> Table:
     seconds_ps = np.array([round(cause.seconds * PS_PER_S) for cause in causes], np.int64)
-    shares = _numbers(cause.share for cause in causes)
-    joules = _numbers(cause.joules for cause in causes)
+    shares = floats_or_nan(cause.share for cause in causes)
+    joules = floats_or_nan(cause.joules for cause in causes)
     columns = (
         texts("part", "part of the difference of a step", [_shown_name(cause) for cause in causes]),
         Column("seconds_s", "time", "duration", seconds_ps, weight=8, signed=True),
@@ -222,10 +221,6 @@ def _account(account: str, causes: Sequence[Cause], places: Places) -> Table:
         noun="part",
         total=total,
     )
-
-
-def _numbers(values: Iterable[float | None]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    return np.array([np.nan if value is None else value for value in values], np.float64)
 
 
 def _configuration(settings: Sequence[Setting]) -> Table:

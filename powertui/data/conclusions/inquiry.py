@@ -16,7 +16,6 @@ from powertui.data.tools.registry import Question
 from powertui.data.tools.shares import Shares
 from powertui.data.tools.top_ops import Top
 from powertui.data.tools.wall_time import wall_time
-from powertui.data.window import touches
 from powertui.value_types import dataclass
 
 
@@ -50,11 +49,7 @@ class Inquiry:
     @cached_property
     def steps(self) -> Breakdown:
         """The steps by kinds of work; of several hosts, each as the slowest one took it."""
-        question = self.question
-        steps = hosts.steps_of(question)
-        if question.lo is None and question.hi is None:
-            return steps
-        return steps.take(touches(steps.start, steps.start + steps.length, *question.window))
+        return hosts.steps_in_window(self.question)
 
     @cached_property
     def shares(self) -> Shares | None:

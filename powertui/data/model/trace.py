@@ -209,6 +209,11 @@ class Process:
     def event_count(self) -> int:
         return sum(track.event_count for track in self.tracks)
 
+    @property
+    def recorded_tracks(self) -> list[Track]:
+        """The lines that hold events, without those that a collector drew from other lines."""
+        return [track for track in self.tracks if not track.derived and len(track.events)]
+
 
 class Names(Protocol):
     """The event names of a trace. Index i is what `Events.name` holds; texts may repeat."""
@@ -320,6 +325,16 @@ class Trace:
         for process in self.processes:
             for track in process.tracks:
                 yield process, track
+
+    def track_numbers(self) -> dict[int, int]:
+        """The number of each line over `tracks()`, by the `id` of the line."""
+        return {id(track): number for number, (_, track) in enumerate(self.tracks())}
+
+    def threads(self) -> Iterator[tuple[int, Process, Track]]:
+        """The lines of hosts with events of their own, each with its number over `tracks()`."""
+        for number, (process, track) in enumerate(self.tracks()):
+            if process.kind is ProcessKind.HOST and not track.derived and len(track.events):
+                yield number, process, track
 
     def track(self, number: int) -> Track:
         """The line of this number, over `tracks()`."""

@@ -29,7 +29,6 @@ from powertui.data.tools import (
     utilisation,
 )
 from powertui.data.tools.registry import Question
-from powertui.data.window import touches
 
 
 def answer(question: Question) -> Result:
@@ -38,10 +37,8 @@ def answer(question: Question) -> Result:
     # Neither needs the other, and numpy lets both run at once.
     with ThreadPoolExecutor(1) as beside:
         top_ops_later = beside.submit(top_ops.top_ops, question.parts, question.compat)
-        steps = hosts.steps_of(question)
+        steps = hosts.steps_in_window(question)
         tops = top_ops_later.result()
-    if question.lo is not None or question.hi is not None:
-        steps = steps.take(touches(steps.start, steps.start + steps.length, *question.window))
     step_shares = shares.step_shares(steps)
     if step_shares is not None:
         step_shares = device_copies.with_copies(question, steps, step_shares).shares

@@ -96,9 +96,7 @@ def work_stretches(trace: Trace, steps: Steps) -> tuple[Int64s, Int64s] | None:
 def _pool_ops(trace: Trace, steps: Steps) -> dict[int, list[Events]]:
     """The events of each name that ran at most once a step, on threads that do not dispatch."""
     by_name: dict[int, list[Events]] = {}
-    for process, track in trace.tracks():
-        if process.kind is not ProcessKind.HOST or track.derived or not len(track.events):
-            continue
+    for _, _, track in trace.threads():
         if _INPUT_LINE.search(track.name):
             continue
         if np.isin(steps.start, track.events.start).any():  # the thread that dispatches

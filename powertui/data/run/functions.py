@@ -18,7 +18,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from powertui.data import texts, wire
-from powertui.data.model import Bools, Events, Int64s, ProcessKind, Trace, Track
+from powertui.data.model import Bools, Events, Int64s, Trace, Track
 from powertui.data.run.device_intervals import host_lines
 from powertui.data.run.marks import Marks
 from powertui.data.run.stat_carriers import carried, rows_named
@@ -47,9 +47,7 @@ def calls(trace: Trace) -> Iterator[tuple[int, Track, int, Events]]:
     function ran several.
     """
     is_graph = texts.beginning(trace.names, _GRAPH)
-    for line, (process, track) in enumerate(trace.tracks()):
-        if process.kind is not ProcessKind.HOST or track.derived or not len(track.events):
-            continue
+    for line, process, track in trace.threads():
         runs_graph = is_graph[track.events.name]
         if not runs_graph.any():  # the only lines that call any
             continue
@@ -74,9 +72,8 @@ def batches_taken(trace: Trace, starts: Int64s) -> int:
     if not takes_batch.any() or len(starts) < _MIN_CALLS:
         return 0
     moments = [np.empty(0, np.int64)]
-    for process, track in trace.tracks():
-        if process.kind is ProcessKind.HOST and not track.derived and len(track.events):
-            moments.append(track.events.start[takes_batch[track.events.name]])
+    for _, _, track in trace.threads():
+        moments.append(track.events.start[takes_batch[track.events.name]])
     step = np.searchsorted(np.sort(starts), np.concatenate(moments), side="right") - 1
     batches = np.bincount(step[step >= 0], minlength=len(starts))
     median = int(np.median(batches))
@@ -151,9 +148,8 @@ def gradient_moments(trace: Trace) -> Int64s:
     """When TensorFlow's ops that compute or apply gradients began on the host, ascending."""
     names = _gradient_names(trace)
     parts = [np.empty(0, np.int64)]
-    for process, track in trace.tracks():
-        if process.kind is ProcessKind.HOST and not track.derived and len(track.events):
-            parts.append(track.events.start[rows_named(track.events.name, names)])
+    for _, _, track in trace.threads():
+        parts.append(track.events.start[rows_named(track.events.name, names)])
     return np.sort(np.concatenate(parts))
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from powertui.data import texts, wire
-from powertui.data.model import Bools, Int64s, ProcessKind, Trace, Track
+from powertui.data.model import Bools, Int64s, Trace, Track
 from powertui.data.run import marks
 from powertui.data.run.candidates import AROUND, BESIDES, NONE, Candidate, pattern_of
 from powertui.data.run.device_intervals import covered_ps
@@ -37,9 +37,7 @@ def annotated_series(trace: Trace) -> Iterator[Candidate]:
         return
     lines = []
     counts = np.zeros(len(trace.names), np.int64)
-    for number, (process, track) in enumerate(trace.tracks()):
-        if process.kind is not ProcessKind.HOST or track.derived or not len(track.events):
-            continue
+    for number, _, track in trace.threads():
         if annotated[track.events.name].any():
             lines.append((number, track))
             counts += np.bincount(track.events.name, minlength=len(counts))
@@ -92,9 +90,7 @@ def _covered(start: Int64s, end: Int64s) -> int:
 def _annotated(trace: Trace) -> Bools:
     """Which names a program gave to stretches of its own."""
     out = np.zeros(len(trace.names), np.bool_)
-    for process, track in trace.tracks():
-        if process.kind is not ProcessKind.HOST or track.derived or not len(track.events):
-            continue
+    for _, _, track in trace.threads():
         if trace.format != "kineto" and not _PYTHON.search(track.name):
             continue
         for name in wire.distinct(track.events.name).tolist():

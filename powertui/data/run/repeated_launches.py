@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from powertui.data import wire
-from powertui.data.model import Bools, Events, ProcessKind, Trace, TrackKind
+from powertui.data.model import Bools, Events, Trace, TrackKind
 from powertui.data.run import functions, marks, step_rows
 from powertui.data.run.candidates import (
     MIN_LAUNCHES,
@@ -188,9 +188,7 @@ def _repeating_launches(trace: Trace, is_launch: Bools) -> Iterator[Candidate]:
     """The first few of these names that were launched often enough, most time first."""
     spent: Counter[int] = Counter()
     launches_of: dict[int, list[Marks]] = {}
-    for line, (process, track) in enumerate(trace.tracks()):
-        if process.kind is not ProcessKind.HOST or track.derived or not len(track.events):
-            continue
+    for line, _, track in trace.threads():
         if _INPUT_LINE.search(track.name):
             continue
         for name, ps in _spent(track.events, is_launch):

@@ -331,7 +331,7 @@ def _add_device_line(layers: _Layers, line: Typed) -> None:
 # ── Python's frames ──────────────────────────────────────────────────────────────────────────────
 
 
-def _frame_tracks(trace: Trace) -> Iterator[Track]:
+def frame_tracks(trace: Trace) -> Iterator[Track]:
     """The lines that hold Python's frames, alone or among other events."""
     for process in trace.processes:
         if process.kind is not ProcessKind.HOST:
@@ -345,7 +345,7 @@ def _frames(trace: Trace, classes: UInt8s) -> tuple[CoveredTime, CoveredTime]:
     """(where Python runs and does not wait, where the profiler itself does)."""
     running: list[CoveredTime] = []
     profiler: list[CoveredTime] = []
-    for track in _frame_tracks(trace):
+    for track in frame_tracks(trace):
         name_class = classes[track.events.name]
         is_frame = np.isin(name_class, (NameClass.FRAME, NameClass.WAITING_FRAME))
         if not is_frame.any():

@@ -13,6 +13,7 @@ import numpy as np
 from powertui.data import wire
 from powertui.data.model import Bools, Int64s, Process, Trace, Track, UInt32s
 from powertui.data.model.allocations import AllocatorLog
+from powertui.data.tools.sorted_columns import last_begun
 from powertui.named_tuples import NamedTuple
 
 _OPERATORS = frozenset(("cpu_op", "operator"))  # categories of operators, old and new
@@ -39,20 +40,20 @@ def operators_around(trace: Trace, log: AllocatorLog) -> AroundAllocations:
     tracks = list(trace.tracks()) if lines else []
     for line in lines:
         rows = np.flatnonzero(log.track == line)
+        moments = log.times[rows]
         _, track = tracks[line]
         is_operator, only_allocates = _operators(trace, track.events.name)
         # A deeper lane holds what is inside, so the last that fits is the innermost.
         for depth in range(track.lane_count):
             lane = track.lane(depth)
-            at = np.searchsorted(lane.start, log.times[rows], side="right") - 1
-            inside = np.flatnonzero(at >= 0)
-            at = at[inside]
-            holds = lane.start[at] + lane.duration[at] >= log.times[rows[inside]]
-            holds &= is_operator[lane.name[at]]
-            holds &= ~only_allocates[lane.name[at]] | (name[rows[inside]] < 0)
-            chosen = rows[inside[holds]]
-            name[chosen] = lane.name[at[holds]]
-            event[chosen] = at[holds] + int(track.lanes[depth])
+            begun, last = last_begun(lane.start, moments)
+            last_name = lane.name[last]
+            has_none_yet = name[rows] < 0
+            counts = is_operator[last_name] & (has_none_yet | ~only_allocates[last_name])
+            is_open = begun & (lane.start[last] + lane.duration[last] >= moments)
+            chosen = np.flatnonzero(is_open & counts)
+            name[rows[chosen]] = last_name[chosen]
+            event[rows[chosen]] = last[chosen] + int(track.lanes[depth])
     return AroundAllocations(name, event)
 
 

@@ -6,11 +6,9 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from powertui.data.columns import Column, int_column, text_column
+from powertui.data.columns import Field, columns_of
 from powertui.data.model import Counter, Floats
 from powertui.data.table import Place, Result, Table
 from powertui.data.tools.registry import Question
@@ -23,6 +21,7 @@ _EMPTY = "This trace recorded no counters."
 class _CounterRow(NamedTuple):
     """What one counter shows in a window."""
 
+    counter: Counter
     readings: int
     least: float
     mean: float
@@ -31,12 +30,28 @@ class _CounterRow(NamedTuple):
     most_ps: int  # when it was highest
 
 
+# Texts of a trace are cut to so many characters: they stand in a column.
+_FIELDS: tuple[Field[_CounterRow], ...] = (
+    Field("name", "counter", "text", lambda row: plain(row.counter.name, 120), weight=10),
+    Field("unit", "unit", "text", lambda row: plain(row.counter.unit, 20), weight=9),
+    Field("process", "process", "text", lambda row: plain(row.counter.process, 80), weight=4),
+    Field("readings", "readings", "integer", lambda row: row.readings, weight=5, always=True),
+    Field("least", "least", "number", lambda row: row.least, weight=7, always=True),
+    Field("mean", "mean", "number", lambda row: row.mean, weight=8, always=True),
+    Field("most", "most", "number", lambda row: row.most, weight=9, always=True),
+    Field("last", "last", "number", lambda row: row.last, weight=6, always=True),
+    Field("most_s", "most at", "instant", lambda row: row.most_ps, weight=5, always=True),
+)
+
+
 def answer(question: Question) -> Result:
     """Every counter that has a reading in the window or before it."""
     lo, hi = question.window
-    # A counter that begins after the window shows nothing of it.
-    counters = [counter for counter in question.profile.trace.counters if counter.times[0] < hi]
-    rows = [_counter_row(counter, lo, hi) for counter in counters]
+    rows: list[_CounterRow] = []
+    for counter in question.profile.trace.counters:
+        # A counter that begins after the window shows nothing of it.
+        if counter.times[0] < hi:
+            rows.append(_counter_row(counter, lo, hi))
 
     def place(row: int) -> Place | None:
         highest_ps = rows[row].most_ps
@@ -45,7 +60,7 @@ def answer(question: Question) -> Result:
     table = Table(
         "counters",
         "Counters",
-        tuple(_columns(counters, rows)),
+        columns_of(rows, _FIELDS),
         place=place,
         order=("name", False),
         empty=_EMPTY,
@@ -53,24 +68,6 @@ def answer(question: Question) -> Result:
         noun="counter",
     )
     return Result("counters", "Counters", (table,))
-
-
-def _columns(counters: list[Counter], rows: list[_CounterRow]) -> Iterator[Column]:
-    def number_column(id: str, values: list[float], weight: int) -> Column:
-        return Column(id, id, "number", np.array(values, np.float64), weight=weight)
-
-    names = [plain(counter.name, 120) for counter in counters]
-    units = [plain(counter.unit, 20) for counter in counters]
-    processes = [plain(counter.process, 80) for counter in counters]
-    yield text_column("name", "counter", names, weight=10)
-    yield text_column("unit", "unit", units, weight=9)
-    yield text_column("process", "process", processes, weight=4)
-    yield int_column("readings", "readings", "integer", [row.readings for row in rows], weight=5)
-    yield number_column("least", [row.least for row in rows], 7)
-    yield number_column("mean", [row.mean for row in rows], 8)
-    yield number_column("most", [row.most for row in rows], 9)
-    yield number_column("last", [row.last for row in rows], 6)
-    yield int_column("most_s", "most at", "instant", [row.most_ps for row in rows], weight=5)
 
 
 def _counter_row(counter: Counter, lo: int, hi: int) -> _CounterRow:
@@ -90,6 +87,7 @@ def _counter_row(counter: Counter, lo: int, hi: int) -> _CounterRow:
         mean = float(values.mean())
     highest = int(np.argmax(values))
     return _CounterRow(
+        counter=counter,
         readings=last - first,
         least=float(values.min()),
         mean=mean,

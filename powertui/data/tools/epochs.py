@@ -9,14 +9,48 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from powertui.data.by_number import ByNumber
-from powertui.data.columns import Column, int_column, optional, text_column
+from powertui.data.columns import Column, Field, columns_of, optional, text_column
 from powertui.data.model import Epoch
 from powertui.data.table import Fact, Place, Result, Table
 from powertui.data.tools.registry import Question
 from powertui.data.window import touches
+from powertui.named_tuples import NamedTuple
 from powertui.plain import plain
 
 _Bounds = tuple[int, int] | None  # begin and end, ps; None where nothing shows them
+
+
+class _EpochRow(NamedTuple):
+    """One epoch of the table. Times in ps."""
+
+    epoch: Epoch
+    bounds: _Bounds
+    steps: int
+
+    @property
+    def start(self) -> int | None:
+        """When it began: without bounds one end may be known all the same."""
+        return self.epoch.start if self.bounds is None else self.bounds[0]
+
+    @property
+    def end(self) -> int | None:
+        return self.epoch.end if self.bounds is None else self.bounds[1]
+
+    @property
+    def length(self) -> int | None:
+        if self.start is None or self.end is None:
+            return None
+        return self.end - self.start
+
+
+_FIELDS: tuple[Field[_EpochRow], ...] = (
+    Field("number", "epoch", "integer", lambda row: row.epoch.number, weight=9, always=True),
+    Field("start_s", "start", "instant", lambda row: row.start, weight=8),
+    Field("end_s", "end", "instant", lambda row: row.end, weight=5),
+    Field("duration_s", "duration", "duration", lambda row: row.length, weight=9),
+    Field("slack_s", "±", "duration", lambda row: row.epoch.slack, weight=2, always=True),
+    Field("steps", "steps", "integer", lambda row: row.steps, weight=7, always=True),
+)
 
 
 def answer(question: Question) -> Result:
@@ -31,12 +65,10 @@ def answer(question: Question) -> Result:
     rows = list(range(len(epochs)))
     if question.lo is not None or question.hi is not None:
         rows = _rows_in_window(bounds, *question.window)
-    step_counts = [len(step_rows[row]) for row in rows]
-    listed = [epochs[row] for row in rows]
-    columns = tuple(_columns(listed, [bounds[row] for row in rows], step_counts))
+    listed = [_EpochRow(epochs[row], bounds[row], len(step_rows[row])) for row in rows]
 
     def place(row: int) -> Place | None:
-        span = bounds[rows[row]]
+        span = listed[row].bounds
         if span is None:
             return None
         return Place(question.opened.name, question.host, *span)
@@ -47,7 +79,7 @@ def answer(question: Question) -> Result:
     table = Table(
         "epochs",
         "Epochs",
-        columns,
+        tuple(_columns(listed)),
         place=place,
         order=("number", False),
         empty=empty,
@@ -67,28 +99,12 @@ def _rows_in_window(bounds: Sequence[_Bounds], lo: int, hi: int) -> list[int]:
     return [rows[place] for place in touched.tolist()]
 
 
-def _columns(
-    epochs: Sequence[Epoch], bounds: Sequence[_Bounds], step_counts: Sequence[int]
-) -> Iterator[Column]:
-    starts: list[int | None] = []
-    ends: list[int | None] = []
-    lengths: list[int | None] = []
-    for epoch, span in zip(epochs, bounds, strict=True):
-        # Without bounds one end may be known all the same.
-        start, end = span if span is not None else (epoch.start, epoch.end)
-        starts.append(start)
-        ends.append(end)
-        lengths.append(None if start is None or end is None else end - start)
-    yield int_column("number", "epoch", "integer", [epoch.number for epoch in epochs], weight=9)
-    yield optional("start_s", "start", "instant", starts, weight=8)
-    yield optional("end_s", "end", "instant", ends, weight=5)
-    yield optional("duration_s", "duration", "duration", lengths, weight=9)
-    yield int_column("slack_s", "±", "duration", [epoch.slack for epoch in epochs], weight=2)
-    yield int_column("steps", "steps", "integer", step_counts, weight=7)
-    values_by_epoch = [dict(epoch.scalars) for epoch in epochs]
+def _columns(rows: Sequence[_EpochRow]) -> Iterator[Column]:
+    yield from columns_of(rows, _FIELDS)
+    values_by_epoch = [dict(row.epoch.scalars) for row in rows]
     tags = dict.fromkeys(tag for values in values_by_epoch for tag in values)
     for tag in tags:
         values_of_tag = [values.get(tag) for values in values_by_epoch]
         id = f"scalar:{plain(tag, 80)}"
         yield optional(id, plain(tag, 40), "number", values_of_tag, weight=4)
-    yield text_column("source", "evidence", [epoch.source for epoch in epochs], weight=3)
+    yield text_column("source", "evidence", [row.epoch.source for row in rows], weight=3)

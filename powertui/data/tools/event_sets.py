@@ -48,6 +48,21 @@ class EventSets:
         """Average length of each."""
         return self.total / np.maximum(self.count, 1)
 
+    def take(self, rows: Int64s) -> EventSets:
+        """These rows, in this order."""
+        return EventSets(
+            trace=self.trace,
+            name=self.name[rows],
+            count=self.count[rows],
+            total=self.total[rows],
+            shortest=self.shortest[rows],
+            longest=self.longest[rows],
+            deviation=self.deviation[rows],
+            percentiles=self.percentiles[rows],
+            first=self.first[rows],
+            last=self.last[rows],
+        )
+
 
 def answer(question: Question) -> Result:
     """The sets of the window, most time first; of names that match, where the question says
@@ -288,17 +303,17 @@ def _facts(trace: Trace, lo: int, hi: int, names: Bools, match: str) -> tuple[Fa
 
 
 def _table(sets: EventSets, question: Question) -> Table:
-    order = np.lexsort((sets.name, -sets.total))
-    name_of_row = sets.name[order].tolist()
+    most_time_first = sets.take(np.lexsort((sets.name, -sets.total)))
 
     def place(row: int) -> Place:
         """Where the longest one is."""
-        return _first_of_length(question, name_of_row[row], int(sets.longest[order[row]]))
+        name = int(most_time_first.name[row])
+        return _first_of_length(question, name, int(most_time_first.longest[row]))
 
     return Table(
         "event_sets",
         "Events by name, most time first",
-        tuple(_columns(sets, order, name_of_row)),
+        tuple(_columns(most_time_first)),
         place=place,
         order=("total_s", True),
         empty="No event in this window.",
@@ -307,23 +322,22 @@ def _table(sets: EventSets, question: Question) -> Table:
     )
 
 
-def _columns(sets: EventSets, order: Int64s, name_of_row: list[int]) -> Iterator[Column]:
+def _columns(sets: EventSets) -> Iterator[Column]:
     names = sets.trace.names
-    shown = Lazy(len(name_of_row), lambda row: names.display(name_of_row[row]))
-    recorded = Lazy(len(name_of_row), lambda row: names.full(name_of_row[row]))
+    shown = Lazy(len(sets), lambda row: names.display(int(sets.name[row])))
+    recorded = Lazy(len(sets), lambda row: names.full(int(sets.name[row])))
     yield Column("name", "name", "text", shown, weight=9)
-    yield Column("count", "count", "integer", sets.count[order], weight=8)
-    yield Column("total_s", "total", "duration", sets.total[order], weight=9)
-    yield Column("mean_s", "average", "duration", sets.mean[order], weight=8)
-    yield Column("deviation_s", "deviation", "duration", sets.deviation[order], weight=6)
-    yield Column("min_s", "shortest", "duration", sets.shortest[order], weight=5)
-    for number, percent in enumerate(PERCENTILES):
-        lengths = sets.percentiles[order, number]
+    yield Column("count", "count", "integer", sets.count, weight=8)
+    yield Column("total_s", "total", "duration", sets.total, weight=9)
+    yield Column("mean_s", "average", "duration", sets.mean, weight=8)
+    yield Column("deviation_s", "deviation", "duration", sets.deviation, weight=6)
+    yield Column("min_s", "shortest", "duration", sets.shortest, weight=5)
+    for percent, lengths in zip(PERCENTILES, sets.percentiles.T, strict=True):
         weight = 4 if percent in (50, 95) else 2
         yield Column(f"p{percent}_s", f"p{percent}", "duration", lengths, weight=weight)
-    yield Column("max_s", "longest", "duration", sets.longest[order], weight=7)
-    yield Column("first_s", "first", "instant", sets.first[order], weight=2)
-    yield Column("last_s", "last", "instant", sets.last[order], weight=1)
+    yield Column("max_s", "longest", "duration", sets.longest, weight=7)
+    yield Column("first_s", "first", "instant", sets.first, weight=2)
+    yield Column("last_s", "last", "instant", sets.last, weight=1)
     # Of no weight: it identifies a row in what is written out, and is on no screen.
     yield Column("full_name", "recorded as", "text", recorded, weight=0)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from powertui.data.columns import Column
+from powertui.data.columns import Column, floats_or_nan
 from powertui.data.model import PS_PER_S, Floats
 from powertui.data.row_card import Card
 from powertui.data.table import Fact, Place, Result, Table
@@ -53,7 +53,7 @@ def _table(
     seconds = np.where(self_time > 0, self_time / PS_PER_S, np.nan)
     flops, model = (_costs(ops, what) for what in ("flops", "model_flops"))
     size = _costs(ops, "bytes")
-    of_memory = _floats([_hbm_bytes(op) for op in ops])
+    of_memory = floats_or_nan([_hbm_bytes(op) for op in ops])
     stalled = _costs(ops, "stalled")
     energy = _costs(ops, "energy")
     each = np.maximum(count, 1)
@@ -177,11 +177,7 @@ def _card(op: DeviceOp, whole: int, question: Question) -> Card:
 
 def _costs(ops: Sequence[DeviceOp], what: str) -> Floats:
     """One cost of each op; NaN where the profile does not say."""
-    return _floats([getattr(op, what) for op in ops])
-
-
-def _floats(values: Sequence[float | None]) -> Floats:
-    return np.array([np.nan if value is None else value for value in values], np.float64)
+    return floats_or_nan([getattr(op, what) for op in ops])
 
 
 def _rematerialized(op: DeviceOp) -> str:

@@ -192,7 +192,7 @@ def _lines(
     for process in trace.processes:
         if process.kind is not ProcessKind.HOST:
             continue
-        tracks = [track for track in process.tracks if not track.derived and len(track.events)]
+        tracks = process.recorded_tracks
         if not tracks:
             continue
         sources = _op_sources(trace, process, tracks, table, compat)

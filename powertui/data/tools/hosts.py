@@ -23,6 +23,7 @@ from powertui.data.opened import Opened, Profile
 from powertui.data.tools import breakdown
 from powertui.data.tools.breakdown import Breakdown
 from powertui.data.tools.registry import Question
+from powertui.data.window import touches
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
@@ -161,6 +162,14 @@ def uncut_together(opened: Opened, compat: Compat) -> CommonSteps | None:
     return opened.cached(
         ("uncut hosts", compat), lambda: _together(opened, compat, breakdown.uncut_breakdown)
     )
+
+
+def steps_in_window(question: Question) -> Breakdown:
+    """The steps that touch the window that is asked about; all of them where none is."""
+    steps = steps_of(question)
+    if question.lo is None and question.hi is None:
+        return steps
+    return steps.take(touches(steps.start, steps.start + steps.length, *question.window))
 
 
 def steps_of(question: Question) -> Breakdown:

@@ -25,7 +25,6 @@ from powertui.data.tools.breakdown import Breakdown
 from powertui.data.tools.event_types import EventType
 from powertui.data.tools.framework import Framework, framework_of
 from powertui.data.tools.registry import Question
-from powertui.data.window import touches
 from powertui.named_tuples import NamedTuple
 
 # Categories of ops, as TensorBoard's table names them.
@@ -62,9 +61,7 @@ class Breakup(NamedTuple):
 
 def answer(question: Question) -> Result:
     """The page, of the whole profile or of the steps that touch the window."""
-    steps = hosts.steps_of(question)
-    if question.lo is not None or question.hi is not None:
-        steps = steps.take(touches(steps.start, steps.start + steps.length, *question.window))
+    steps = hosts.steps_in_window(question)
     ops = _merged(
         [input_ops(profile, lo, hi, question.compat) for profile, lo, hi in question.parts]
     )

@@ -13,7 +13,7 @@ import re
 import numpy as np
 
 from powertui.data import wire
-from powertui.data.model import Bools, Int64s, ProcessKind, Trace
+from powertui.data.model import Bools, Int64s, Trace
 from powertui.data.run.stat_carriers import whole_numbers
 from powertui.named_tuples import NamedTuple
 
@@ -180,10 +180,8 @@ def _events(trace: Trace, lo: int, hi: int) -> _Events:
     """All calls and hand-overs that touch the window."""
     role_of_name, family_of_name = _roles(trace)
     parts = [_Events(*(np.empty(0, np.int64) for _ in _Events._fields))]
-    for number, (process, track) in enumerate(trace.tracks()):
+    for number, process, track in trace.threads():
         events = track.events
-        if process.kind is not ProcessKind.HOST or track.derived or not len(events):
-            continue
         rows = np.flatnonzero(role_of_name[events.name] >= 0)
         start = events.start[rows]
         end = events.start[rows] + events.duration[rows]

@@ -101,7 +101,7 @@ def kernel_counters(question: Question) -> Table | None:
 
 
 def _device_kernels(trace: Trace, process: Process, lo: int, hi: int) -> _DeviceKernels | None:
-    track_numbers = {id(track): number for number, (_, track) in enumerate(trace.tracks())}
+    track_numbers = trace.track_numbers()
     parts: list[tuple[Int64s, ...]] = []
     for track in work_tracks(process):
         events = track.events

@@ -4,12 +4,10 @@ graphs that one call launched.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
 import numpy as np
 
-from powertui.data.columns import Column, int_column, optional, text_column
-from powertui.data.model import Bools, Int64s, Names, Track
+from powertui.data.columns import Column, Field, columns_of, int_column, text_column
+from powertui.data.model import Int64s, Names, Track
 from powertui.data.table import Place, Table
 from powertui.data.tools import gaps, kernels, launches
 from powertui.data.tools.covered_time import union
@@ -34,6 +32,64 @@ class _Stream(NamedTuple):
     delays: Int64s  # of its events whose call is known, from the call's end to the event's start
     queue: Queue | None
     idle: Idle
+
+    @property
+    def mean_delay(self) -> int | None:
+        """From the call's end to the event's start, on average."""
+        return int(self.delays.mean()) if len(self.delays) else None
+
+    @property
+    def longest_delay(self) -> int | None:
+        return int(self.delays.max()) if len(self.delays) else None
+
+
+_STREAM_FIELDS: tuple[Field[_Stream], ...] = (
+    Field("device", "device", "text", lambda row: row.line.process.name, weight=5),
+    Field("stream", "stream", "text", lambda row: row.line.track.name, weight=9),
+    Field("events", "events", "integer", lambda row: row.events, weight=7, always=True),
+    Field("busy_s", "busy", "duration", lambda row: row.busy, weight=9, always=True),
+    Field("launch_delay_s", "launch delay", "duration", lambda row: row.mean_delay, weight=7),
+    Field("longest_delay_s", "longest", "duration", lambda row: row.longest_delay, weight=3),
+    Field(
+        "longest_queue",
+        "longest queue",
+        "integer",
+        lambda row: row.queue.longest if row.queue else None,
+        weight=6,
+    ),
+    Field(
+        "mean_queue",
+        "mean queue",
+        "number",
+        lambda row: row.queue.mean if row.queue else None,
+        weight=3,
+    ),
+    Field(
+        "launched_late_s",
+        "launched late",
+        "duration",
+        lambda row: row.idle.launched_late,
+        weight=8,
+        always=True,
+    ),
+    Field(
+        "queued_s",
+        "between kernels",
+        "duration",
+        lambda row: row.idle.queued,
+        weight=4,
+        always=True,
+    ),
+    Field("waiting_s", "waiting", "duration", lambda row: row.idle.waiting, weight=5, always=True),
+    Field(
+        "not_known_s",
+        "gap not known",
+        "duration",
+        lambda row: row.idle.not_known,
+        weight=2,
+        always=True,
+    ),
+)
 
 
 def _streams(question: Question, work: Kernels, calls: Launches) -> list[_Stream]:
@@ -80,45 +136,13 @@ def streams(question: Question, work: Kernels, calls: Launches) -> Table:
     return Table(
         "streams",
         "Streams: what waited, and why they were idle",
-        tuple(_stream_columns(rows)),
+        columns_of(rows, _STREAM_FIELDS),
         place=place,
         order=None,
         empty="No device recorded a kernel.",
         key=("device", "stream"),
         noun="stream",
     )
-
-
-def _stream_columns(rows: list[_Stream]) -> Iterator[Column]:
-    def ps_column(
-        id: str, label: str, values: Iterable[int], weight: int, present: Bools | None = None
-    ) -> Column:
-        return int_column(id, label, "duration", values, weight=weight, present=present)
-
-    mean_delays: list[int] = []
-    longest_delays: list[int] = []
-    longest_queues: list[int | None] = []
-    mean_queues: list[float | None] = []
-    for row in rows:
-        delays = row.delays if len(row.delays) else np.zeros(1, np.int64)
-        mean_delays.append(int(delays.mean()))
-        longest_delays.append(int(delays.max(initial=0)))
-        queue = row.queue
-        longest_queues.append(queue.longest if queue else None)
-        mean_queues.append(queue.mean if queue else None)
-    has_delays = np.array([len(row.delays) > 0 for row in rows], np.bool_)
-    yield text_column("device", "device", [row.line.process.name for row in rows], weight=5)
-    yield text_column("stream", "stream", [row.line.track.name for row in rows], weight=9)
-    yield int_column("events", "events", "integer", [row.events for row in rows], weight=7)
-    yield ps_column("busy_s", "busy", [row.busy for row in rows], 9)
-    yield ps_column("launch_delay_s", "launch delay", mean_delays, 7, has_delays)
-    yield ps_column("longest_delay_s", "longest", longest_delays, 3, has_delays)
-    yield optional("longest_queue", "longest queue", "integer", longest_queues, weight=6)
-    yield optional("mean_queue", "mean queue", "number", mean_queues, weight=3)
-    yield ps_column("launched_late_s", "launched late", [row.idle.launched_late for row in rows], 8)
-    yield ps_column("queued_s", "between kernels", [row.idle.queued for row in rows], 4)
-    yield ps_column("waiting_s", "waiting", [row.idle.waiting for row in rows], 5)
-    yield ps_column("not_known_s", "gap not known", [row.idle.not_known for row in rows], 2)
 
 
 def _busy(start: Int64s, end: Int64s) -> int:

@@ -214,7 +214,7 @@ def _read(trace: Trace, operators: dict[int, Int64s]) -> Kernels:
 
 
 def _lines(trace: Trace) -> Iterator[tuple[int, Process, Track]]:
-    numbers = {id(track): number for number, (_, track) in enumerate(trace.tracks())}
+    numbers = trace.track_numbers()
     for process in trace.processes:
         if process.kind is ProcessKind.DEVICE:
             for track in work_tracks(process):

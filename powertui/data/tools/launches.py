@@ -105,11 +105,11 @@ def _ids(process: Process, positions: UInt64s) -> Int64s:
 
 def _calls(trace: Trace) -> Calls:
     parts = [Calls(_NONE, _NONE, _NONE, np.empty(0, np.int32), _NONE)]
-    numbers = {id(track): number for number, (_, track) in enumerate(trace.tracks())}
+    numbers = trace.track_numbers()
     for process in trace.processes:
         if process.kind is not ProcessKind.HOST:
             continue
-        tracks = [track for track in process.tracks if not track.derived and len(track.events)]
+        tracks = process.recorded_tracks
         if not tracks:
             continue
         may_have_id = carried(trace, process, tracks, (_STAT,))[_STAT]

@@ -107,24 +107,30 @@ def _spread(windows: Sequence[tuple[int, int]]) -> Int64s:
 
 def _add_line(times_ps: Int64s, track: Track, code: Int32s, windows: Int64s) -> None:
     """Add the self times of one line to [ops × windows]."""
+    starts, ends = windows.T
     for depth in range(track.lane_count):
         lane_begin = int(track.lanes[depth])
-        lane_first, lane_last = rows_of_windows(track.lane(depth), windows[:, 0], windows[:, 1])
-        for window in np.flatnonzero(lane_first < lane_last).tolist():
+        first, last = rows_of_windows(track.lane(depth), starts, ends)
+        for window in np.flatnonzero(first < last).tolist():
+            rows = range(int(first[window]) + lane_begin, int(last[window]) + lane_begin)
             lo, hi = windows[window].tolist()
-            first = int(lane_first[window]) + lane_begin
-            last = int(lane_last[window]) + lane_begin
-            for begin in range(first, last, _CHUNK_EVENTS):
-                stop = min(begin + _CHUNK_EVENTS, last)
-                op = code[track.events.name[begin:stop]]
-                rows = np.flatnonzero(op >= 0)
-                if not len(rows):
-                    continue
-                start, end = op_sums.inside(track.events[rows + begin], lo, hi)
-                self_time = end - start
-                if depth + 1 < track.lane_count:
-                    self_time -= op_sums.covered(track.lane(depth + 1), start, end)
-                times_ps[:, window] += op_sums.exact(op[rows], self_time, len(times_ps))
+            for begin in rows[::_CHUNK_EVENTS]:
+                chunk = slice(begin, min(begin + _CHUNK_EVENTS, rows.stop))
+                op, self_time = _self_times(track, depth, code, chunk, lo, hi)
+                times_ps[:, window] += op_sums.exact(op, self_time, len(times_ps))
+
+
+def _self_times(
+    track: Track, depth: int, code: Int32s, chunk: slice, lo: int, hi: int
+) -> tuple[Int32s, Int64s]:
+    """(op, self time in [lo, hi)) of those events of a chunk of a lane whose name has a code."""
+    op_of_event = code[track.events.name[chunk]]
+    rows = np.flatnonzero(op_of_event >= 0)
+    start, end = op_sums.inside(track.events[rows + chunk.start], lo, hi)
+    self_time = end - start
+    if len(rows) and depth + 1 < track.lane_count:
+        self_time -= op_sums.covered(track.lane(depth + 1), start, end)
+    return op_of_event[rows], self_time
 
 
 class _NamesByText:

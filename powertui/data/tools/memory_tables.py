@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from powertui import units
-from powertui.data.columns import Column, Field, Lazy, columns_of, int_column, text_column
+from powertui.data.columns import (
+    Column,
+    Field,
+    Lazy,
+    columns_of,
+    floats_or_nan,
+    int_column,
+    text_column,
+)
 from powertui.data.model import Floats, Int64s
 from powertui.data.model.allocations import AllocatorLog, MemorySegments
 from powertui.data.table import Place, Table
@@ -239,7 +247,7 @@ def _allocator_table(question: Question, peaks: Sequence[AllocatorPeak], empty: 
         ),
         _bytes("peak_bytes", "peak", in_use, 9),
         int_column("peak_s", "peak at", "instant", when, present=known, weight=8),
-        _bytes("lifetime_peak_bytes", "lifetime peak", _numbers(lifetimes), 7),
+        _bytes("lifetime_peak_bytes", "lifetime peak", floats_or_nan(lifetimes), 7),
         _bytes("allocated_bytes", "allocated", np.array(of_peak("allocated")), 3),
         _bytes("reserved_bytes", "reserved", np.array(of_peak("reserved")), 5),
         _bytes("free_bytes", "free", free, 5),
@@ -265,10 +273,6 @@ def _allocator_table(question: Question, peaks: Sequence[AllocatorPeak], empty: 
 
 def _pairs(logs: list[AllocatorLog], inside: list[Int64s]) -> list[tuple[AllocatorLog, Int64s]]:
     return list(zip(logs, inside, strict=True))
-
-
-def _numbers(values: Sequence[float | None]) -> Floats:
-    return np.array([np.nan if value is None else value for value in values], np.float64)
 
 
 def _bytes(id: str, label: str, values: Floats, weight: int) -> Column:

@@ -16,7 +16,7 @@ import numpy as np
 
 from powertui.data import category, texts, wire
 from powertui.data.category import Category
-from powertui.data.model import Bools, Int64s, ProcessKind, Trace, Track
+from powertui.data.model import Bools, Int64s, Trace, Track
 from powertui.data.opened import Profile
 from powertui.data.tools.covered_time import CoveredTime, joined, union
 from powertui.data.tools.op_stack import parents
@@ -253,20 +253,15 @@ class _WaitingNames:
 def _lines(trace: Trace) -> Iterator[tuple[Track, list[Track]]]:
     """(line with frames, the other lines of the same thread)."""
     names: Bools | None = None
-    for process in trace.processes:
-        if process.kind is not ProcessKind.HOST:
-            continue
-        for track in process.tracks:
-            if track.derived or not len(track.events):
-                continue
-            if is_frame_line(trace, track):
-                thread = track.name.removesuffix(FRAME_LINE_SUFFIX)
-                yield track, [line for line in process.tracks if line.name == thread]
-            elif trace.format != "kineto":
-                if names is None:
-                    names = frame_names(trace)
-                if names[track.events.name].any():
-                    yield track, []
+    for _, process, track in trace.threads():
+        if is_frame_line(trace, track):
+            thread = track.name.removesuffix(FRAME_LINE_SUFFIX)
+            yield track, [line for line in process.tracks if line.name == thread]
+        elif trace.format != "kineto":
+            if names is None:
+                names = frame_names(trace)
+            if names[track.events.name].any():
+                yield track, []
 
 
 def _threads(trace: Trace, waiting: _WaitingNames) -> Iterator[_ThreadFrames]:

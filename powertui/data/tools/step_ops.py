@@ -136,24 +136,28 @@ def _table(compared: ComparedSteps, question: Question) -> Table:
     )
 
 
+def _replica_count(place: tuple[OpStats, int] | None) -> int:
+    """On how many replicas an op ran; an op that the step lacks counts as one."""
+    if place is None:
+        return 1
+    table, row = place
+    return int(table.replicas[row])
+
+
 def _columns(compared: ComparedSteps, keys: list[OpKey], question: Question) -> Iterator[Column]:
     here = np.array([compared.here.get(key, 0) for key in keys], np.int64)
     usual = np.array([compared.usual.get(key, 0) for key in keys], np.int64)
     longer = here - usual
     difference_ps = compared.difference_ps
     waited_for: list[str] = []
-    replicas: list[int] = []
     shares: list[float | None] = []
     for key, longer_ps in zip(keys, longer.tolist(), strict=True):
-        place = compared.places.get(key)
-        replica_count = 1
-        if place is not None:
-            table, row = place
-            replica_count = int(table.replicas[row])
-        replicas.append(replica_count)
         shares.append(float(longer_ps) / difference_ps if difference_ps > 0 else None)
-        waits = longer_ps > 0 and BLOCKING.search(key[0])
-        waited_for.append(_waited_for(question.profile.trace, place) if waits else "")
+        words = ""
+        if longer_ps > 0 and BLOCKING.search(key[0]):
+            words = _waited_for(question.profile.trace, compared.places.get(key))
+        waited_for.append(words)
+    replicas = [_replica_count(compared.places.get(key)) for key in keys]
     yield text_column("name", "name", [name for name, _ in keys], weight=9)
     if any(waited_for):
         yield text_column("waited_for", "waited for", waited_for, weight=6)

@@ -166,9 +166,7 @@ def _host(trace: Trace, categories: list[str]) -> tuple[HostCalls, _ByCorrelatio
     ids = [_NONE]
     callers = [_NONE]
     first = 0  # rows of the lines before this one
-    for number, (process, track) in enumerate(trace.tracks()):
-        if process.kind is not ProcessKind.HOST or track.derived or not len(track.events):
-            continue
+    for number, process, track in trace.threads():
         events = track.events
         chosen = _by_start(events, np.flatnonzero((is_operator | is_call)[events.name]))
         if not len(chosen):

@@ -98,18 +98,21 @@ def launched_work(links: Links, question: Question) -> LaunchedWork:
 
 def _work_below(links: Links, launchers: Int64s, rows: Int64s) -> tuple[Int64s, Int64s]:
     """(launcher, work) of all work below each: of its own calls, and of the operators it called."""
-    number = np.full(len(links.host), -1, np.int64)
-    number[launchers] = np.arange(len(launchers))
+    number_of_call = np.full(len(links.host), -1, np.int64)
+    number_of_call[launchers] = np.arange(len(launchers))
     holders = [np.empty(0, np.int64)]
     works = [np.empty(0, np.int64)]
-    above = links.device.call[rows].copy()
-    while (above >= 0).any():
-        is_inside = above >= 0
-        host_row = np.maximum(above, 0)
-        launcher = np.where(is_inside, number[host_row], -1)
-        holders.append(launcher[launcher >= 0])
-        works.append(rows[launcher >= 0])
-        above = np.where(is_inside, links.host.parent[host_row], -1)
+    call = links.device.call[rows]
+    # One level up at a time; work leaves when nothing is around its call any more.
+    while len(call):
+        has_call = call >= 0
+        call = call[has_call]
+        rows = rows[has_call]
+        launcher = number_of_call[call]
+        is_launcher = launcher >= 0
+        holders.append(launcher[is_launcher])
+        works.append(rows[is_launcher])
+        call = links.host.parent[call]
     return np.concatenate(holders), np.concatenate(works)
 
 

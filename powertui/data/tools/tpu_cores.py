@@ -156,13 +156,15 @@ def _common_steps(profile: Profile) -> _Cores | None:
     common = wire.distinct(common)
     if not len(common):
         return None
-    start, length = np.zeros((2, len(each), len(common)), np.int64)
-    for core, core_steps in enumerate(each):
-        order = np.argsort(core_steps.row, kind="stable")
-        place = order[core_steps.row[order].searchsorted(common)]
-        start[core] = core_steps.start[place]
-        length[core] = core_steps.duration[place]
-    return _Cores(tuple(core_steps.name for core_steps in each), common, start, length)
+    starts: list[Int64s] = []
+    lengths: list[Int64s] = []
+    for core_steps in each:
+        by_row = np.argsort(core_steps.row, kind="stable")
+        place = by_row[core_steps.row[by_row].searchsorted(common)]
+        starts.append(core_steps.start[place])
+        lengths.append(core_steps.duration[place])
+    names = tuple(core_steps.name for core_steps in each)
+    return _Cores(names, common, np.stack(starts), np.stack(lengths))
 
 
 def _steps(profile: Profile) -> TpuSteps | None:

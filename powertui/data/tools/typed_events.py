@@ -105,7 +105,7 @@ def typed_events(trace: Trace, compat: Compat) -> tuple[list[Typed], list[Typed]
 
     Lines that collectors drew from others are left out.
     """
-    numbers = {id(track): number for number, (_, track) in enumerate(trace.tracks())}
+    numbers = trace.track_numbers()
     with_device = has_device(trace, compat)
     devices: list[Typed] = []
     hosts: list[Typed] = []

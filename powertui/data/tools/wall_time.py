@@ -172,15 +172,12 @@ def _driving_track(trace: Trace, steps: Steps) -> Track | None:
     that is none of a pool.
     """
     best: tuple[int, int, Track] | None = None
-    for process in trace.processes:
-        if process.kind is not ProcessKind.HOST:
+    for _, _, track in trace.threads():
+        if activity.is_pool(track.name):
             continue
-        for track in process.tracks:
-            if track.derived or not len(track.events) or activity.is_pool(track.name):
-                continue
-            rank = (_marked_steps(track, steps), len(track.events))
-            if best is None or rank > best[:2]:
-                best = (*rank, track)
+        rank = (_marked_steps(track, steps), len(track.events))
+        if best is None or rank > best[:2]:
+            best = (*rank, track)
     return None if best is None else best[2]
 
 

@@ -11,7 +11,7 @@ from powertui.data.asked import Compat
 from powertui.data.model import Int64s, Process, ProcessKind, Trace, Track
 from powertui.data.opened import Profile
 from powertui.data.run import stat_carriers
-from powertui.data.tools import device_ops, op_costs, op_names, op_stack
+from powertui.data.tools import device_ops, op_costs, op_names, op_stack, op_sums
 from powertui.data.tools.covered_time import CoveredTime, joined
 from powertui.data.tools.device_ops import DeviceOp, DeviceOps
 from powertui.data.window import touches
@@ -48,17 +48,18 @@ def _on_host(profile: Profile, lo: int, hi: int) -> XlaOps:
     programs = hlo.modules(profile)
     ops: dict[tuple[str, str], DeviceOp] = {}
     idle = 0
-    numbers = {id(track): number for number, (_, track) in enumerate(trace.tracks())}
+    numbers = trace.track_numbers()
     for process, track, rows in _lines(trace, lo, hi):
         columns = process.source.columns(track.events.positions(rows), _STATS)
-        start = np.maximum(track.events.start[rows], lo)
-        end = np.minimum(track.events.end[rows], hi)
+        start, end = op_sums.inside(track.events[rows], lo, hi)
         length = end - start
         self_time = op_stack.self_times(start, length, like_tensorflow=False).self_time
         line_ps = int(end.max() - start.min())
         # Threads work side by side: the idle time of each is counted by itself.
         idle += max(0, line_ps - int(self_time.sum()))
-        for place, row in enumerate(rows.tolist()):
+        number = numbers[id(track)]
+        times = zip(length.tolist(), self_time.tolist(), strict=True)
+        for place, (event_ps, self_ps) in enumerate(times):
             stats = {stat: columns[stat].text(place) or "" for stat in _STATS}
             name = stats["hlo_op"].rpartition("::")[2]
             key = (stats["program_id"] or stats["hlo_module"], name)
@@ -66,8 +67,7 @@ def _on_host(profile: Profile, lo: int, hi: int) -> XlaOps:
             if op is None:
                 module = hlo.find(programs, stats["program_id"], stats["hlo_module"])
                 op = ops[key] = _new(name, stats, module)
-            event = (numbers[id(track)], row)
-            _add(op, int(length[place]), int(self_time[place]), event)
+            _add(op, event_ps, self_ps, (number, int(rows[place])))
     for op in ops.values():
         op.runs = op.occurrences
     op_costs.fill_costs(profile, ops.values(), "corrected")
@@ -86,8 +86,7 @@ def covered(trace: Trace, lo: int, hi: int) -> int:
     """How long at least one of XLA's ops ran on the host in a window, ps."""
     ran: list[CoveredTime] = []
     for _, track, rows in _lines(trace, lo, hi):
-        start = np.maximum(track.events.start[rows], lo)
-        end = np.minimum(track.events.end[rows], hi)
+        start, end = op_sums.inside(track.events[rows], lo, hi)
         ran.append(CoveredTime(start, end))
     return joined(ran).length
 
@@ -96,7 +95,7 @@ def _lines(trace: Trace, lo: int, hi: int) -> list[tuple[Process, Track, Int64s]
     """The lines of hosts that ran HLO ops in a window, with the rows of those, by start."""
     lines = []
     for process in trace.processes:
-        tracks = [track for track in process.tracks if not track.derived and len(track.events)]
+        tracks = process.recorded_tracks
         if process.kind is not ProcessKind.HOST or not tracks:
             continue
         may_have_op = stat_carriers.carried(trace, process, tracks, ("hlo_op",))["hlo_op"]

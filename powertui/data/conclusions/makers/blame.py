@@ -14,7 +14,7 @@ from powertui.data import wire
 from powertui.data.category import Category, work_category
 from powertui.data.conclusions.makers import library_modules
 from powertui.data.conclusions.makers.purposes import DECISIVE, PURPOSES, Purpose
-from powertui.data.model import Bools, Events, Int64s, ProcessKind, Trace, Track, UInt8s
+from powertui.data.model import Bools, Events, Int64s, Track, UInt8s
 from powertui.data.opened import Profile
 from powertui.data.tools import activity
 from powertui.data.tools.covered_time import CoveredTime, joined
@@ -188,7 +188,7 @@ def _function_around(chain: Sequence[Named], total: int) -> Named | None:
 def _calls_nothing(profile: Profile, stretches: CoveredTime) -> bool:
     """Whether most of the time passes without any call of a function, which Python rarely does."""
     moments = [stretches.start, stretches.end]
-    for track in _threads(profile.trace):
+    for track in activity.frame_tracks(profile.trace):
         starts = track.events.start
         moments.append(starts[stretches.hold(starts)])
     ordered = np.sort(np.concatenate(moments))
@@ -235,7 +235,7 @@ def _calls_to_blame(profile: Profile, wall: WallTime, stretches: CoveredTime) ->
     Another thread that does something all the time is no cause of what this one does, unless this
     one waits for it.
     """
-    threads = _threads(profile.trace)
+    threads = list(activity.frame_tracks(profile.trace))
     all_calls = _calls_in(profile, wall, stretches, threads)
     own_threads = _lines_of_driver(wall, threads)
     if len(own_threads) == len(threads):
@@ -328,17 +328,6 @@ def _launching_names(lane: Events, starts: Int64s) -> npt.NDArray[np.uint32]:
 
 def _is_frame(classes: UInt8s) -> Bools:
     return np.asarray(np.isin(classes, (NameClass.FRAME, NameClass.WAITING_FRAME)))
-
-
-def _threads(trace: Trace) -> list[Track]:
-    threads: list[Track] = []
-    for process in trace.processes:
-        if process.kind is not ProcessKind.HOST:
-            continue
-        for track in process.tracks:
-            if len(track.events) and not activity.is_pool(track.name):
-                threads.append(track)
-    return threads
 
 
 def _is_library(name: str) -> bool:

@@ -104,15 +104,21 @@ def _pairs(recorded: Table, ours: Table) -> list[tuple[int, int]]:
     key = [id for id in recorded.key if id in ours.ids]
     if not key:
         return list(zip(range(len(recorded)), range(len(ours)), strict=False))
-    own_rows: dict[tuple[Value, ...], deque[int]] = defaultdict(deque)
-    for row in range(len(ours)):
-        own_rows[tuple(ours[id].value(row) for id in key)].append(row)
+    our_rows: dict[tuple[Value, ...], deque[int]] = defaultdict(deque)
+    for row, values in enumerate(_keys(ours, key)):
+        our_rows[values].append(row)
     pairs = []
-    for row in range(len(recorded)):
-        rows = own_rows.get(tuple(recorded[id].value(row) for id in key))
+    for row, values in enumerate(_keys(recorded, key)):
+        rows = our_rows.get(values)
         if rows:
             pairs.append((row, rows.popleft()))
     return pairs
+
+
+def _keys(table: Table, key: list[str]) -> Iterator[tuple[Value, ...]]:
+    """The values of each row in the columns that identify it."""
+    for row in range(len(table)):
+        yield tuple(table[id].value(row) for id in key)
 
 
 def _same(left: Column, left_row: int, right: Column, right_row: int) -> bool:

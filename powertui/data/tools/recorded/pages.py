@@ -121,20 +121,24 @@ def _data_tables(document: list[Any]) -> RecordedContent:
     return RecordedContent(tuple(tables), _statements_first(facts))
 
 
+def _data_column(head: Mapping[str, Any], place: str, values: list[Any]) -> Column:
+    """A column of such a table; one without an id is called by its place."""
+    id = str(head.get("id", place))
+    label = str(head.get("label") or id)
+    if head.get("type") == "string":
+        return text_of_type(id, label, values)
+    return replace(recorded_column(id, values, None), label=label)
+
+
 def _data_table(part: Mapping[str, Any], number: int) -> Table | None:
     heads = [head for head in part.get("cols") or () if isinstance(head, dict)]
-    rows = [_cells(row, len(heads)) for row in part.get("rows") or ()]
     if not heads:
         return None
+    rows = [_cells(row, len(heads)) for row in part.get("rows") or ()]
     columns = []
     for place, head in enumerate(heads):
-        id = str(head.get("id", place))
         values = [row[place] for row in rows]
-        label = str(head.get("label") or id)
-        if head.get("type") == "string":
-            columns.append(text_of_type(id, label, values))
-        else:
-            columns.append(replace(recorded_column(id, values, None), label=label))
+        columns.append(_data_column(head, str(place), values))
     title = _DATA_TABLES.get(columns[0].id, f"Table {number + 1}")
     return Table(f"table_{number + 1}", title, tuple(columns))
 
