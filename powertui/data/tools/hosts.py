@@ -166,13 +166,13 @@ def uncut_together(opened: Opened, compat: Compat) -> CommonSteps | None:
 
 def steps_in_window(question: Question) -> Breakdown:
     """The steps that touch the window that is asked about; all of them where none is."""
-    steps = steps_of(question)
+    steps = _steps_of(question)
     if question.lo is None and question.hi is None:
         return steps
     return steps.take(touches(steps.start, steps.start + steps.length, *question.window))
 
 
-def steps_of(question: Question) -> Breakdown:
+def _steps_of(question: Question) -> Breakdown:
     """The steps of the host that is asked, or of all of them together: of a step that of the host
     that took longest.
     """
