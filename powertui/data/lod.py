@@ -299,17 +299,17 @@ def _index(track: Track, done: int, progress: Callable[[int], None] | None) -> _
     durations = track.events.duration
     count = -(-len(durations) // wire.BLOCK)
     before = np.zeros(count + 1, np.int64)
+    sum_of_block = before[1:]
     top = np.empty(count, np.uint8)
     longest = np.empty(count, np.int64)
     for lo in range(0, len(durations), _CHUNK_EVENTS):
         part = durations[lo : lo + _CHUNK_EVENTS]
-        sums, rows = wire.blocks(part)
+        sums, top_rows = wire.blocks(part)
         first_block = lo // wire.BLOCK
-        here = slice(first_block, first_block + len(rows))
-        before[1:][here] = sums
-        top[here] = rows
-        rows_in_part = np.arange(len(rows)) * wire.BLOCK + rows
-        longest[here] = part[rows_in_part]
+        blocks = slice(first_block, first_block + len(top_rows))
+        sum_of_block[blocks] = sums
+        top[blocks] = top_rows
+        longest[blocks] = part[np.arange(len(top_rows)) * wire.BLOCK + top_rows]
         if progress is not None:
             progress(done + lo + len(part))
     np.cumsum(before, out=before)

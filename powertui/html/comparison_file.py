@@ -125,15 +125,15 @@ def _waterfall(causes: Sequence[Cause], account: str) -> Markup | None:
     rows = [cause for cause in causes if cause.account == account]
     if not rows:
         return None
-    bars = difference_bars.waterfall_bars(rows, difference_bars.waterfall_scale(rows))
+    scale = difference_bars.waterfall_scale(rows)
+    *bars, bar_of_sum = difference_bars.waterfall_bars(rows, scale)
     cells: list[list[str]] = []
-    for name, cause, bar in zip(row_names(rows), rows, bars[:-1], strict=True):
+    for name, cause, bar in zip(row_names(rows), rows, bars, strict=True):
         share = "" if cause.share is None else units.percent(cause.share)
-        seconds, joules = signed(cause.seconds, "s"), signed(cause.joules, "J")
-        cells.append([name, bar, seconds, share, joules])
-    seconds = signed(sum(cause.seconds for cause in rows), "s")
-    joules = signed(compare_page.joules_together(rows), "J")
-    cells.append(["together", bars[-1], seconds, "", joules])
+        cells.append([name, bar, signed(cause.seconds, "s"), share, signed(cause.joules, "J")])
+    seconds = sum(cause.seconds for cause in rows)
+    joules = compare_page.joules_together(rows)
+    cells.append(["together", bar_of_sum, signed(seconds, "s"), "", signed(joules, "J")])
     headers = ("part", "", "time", "share", "energy")
     return rows_section(compare_page.causes_title(account), headers, cells, numbers=(2, 3, 4))
 

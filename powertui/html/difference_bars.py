@@ -56,6 +56,7 @@ def interval_bar(figure: ComparedFigure, scale: Scale) -> Markup | None:
     if not figure.a or figure.difference is None:
         return None
     a = abs(figure.a)
+    share = figure.difference / a
     middle = svg_shapes.HEIGHT // 2
     shapes = [_zero(scale)]
     lo, hi = figure.judgement.lo, figure.judgement.hi
@@ -63,10 +64,9 @@ def interval_bar(figure: ComparedFigure, scale: Scale) -> Markup | None:
         whisker = f"M{scale.x(lo / a)} {middle}H{scale.x(hi / a)}"
         shapes.append(svg_shapes.line(whisker, "whisker"))
     # A line of no length has round ends: a dot that stays round when the picture is stretched.
-    dot = f"M{scale.x(figure.difference / a)} {middle}h0"
-    shapes.append(svg_shapes.line(dot, "point"))
+    shapes.append(svg_shapes.line(f"M{scale.x(share)} {middle}h0", "point"))
     kind = figure.verdict.value.replace(" ", "-")
-    label = f"{100 * figure.difference / a:+.3g} %"
+    label = f"{100 * share:+.3g} %"
     return element("div", svg_shapes.stretched(_WIDTH, shapes, label), class_=f"inline {kind}")
 
 

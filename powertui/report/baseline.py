@@ -139,15 +139,9 @@ def _page(baseline: BaselineRuns, document: dict[str, Any], form: str) -> list[s
     runs = text.plural(len(baseline.runs), "run")
     recorded = f", recorded {document['recorded']}" if document["recorded"] else ""
     lines = [*style.head(1, f"Baseline {baseline.name}: {runs}{recorded}"), ""]
-    fixed: list[dict[str, Any]] = []
-    named: list[dict[str, Any]] = []
-    for row in document["quantities"]:
-        group = named if quantities.prefix_of(row["name"]) else fixed
-        group.append(row)
-    rows = [*fixed, *named[:_SHOWN_NAMED]]
+    rows, hidden_count = _shown_rows(document["quantities"])
     lines += style.table(_HEADERS, map(_cells, rows), (1, 2, 3, 4))
-    hidden_count = len(named) - _SHOWN_NAMED
-    if hidden_count > 0:
+    if hidden_count:
         lines.append(style.line(f"… and {hidden_count:,} more (--json lists them)"))
     if baseline.left_out:
         left_out = f"{baseline.left_out:,} quantities are not kept"
@@ -158,26 +152,35 @@ def _page(baseline: BaselineRuns, document: dict[str, Any], form: str) -> list[s
     return lines
 
 
+def _shown_rows(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
+    """(the rows of a page, how many more there are): of quantities that are named after an op or
+    a part of a step only the first, as there may be thousands.
+    """
+    fixed = [row for row in rows if not quantities.prefix_of(row["name"])]
+    named = [row for row in rows if quantities.prefix_of(row["name"])]
+    return [*fixed, *named[:_SHOWN_NAMED]], max(0, len(named) - _SHOWN_NAMED)
+
+
 def _cells(row: dict[str, Any]) -> list[str]:
-    unit = row["unit"]
+    name = plain(row["name"], _NAME_CHARACTERS)
+    unit, mean, deviation = row["unit"], row["mean"], row["sd"]
     interval = ""
     if row["lo"] is not None:
         interval = f"{in_quantity_unit(row['lo'], unit)} to {in_quantity_unit(row['hi'], unit)}"
     varies = ""
-    if row["sd"] is not None and abs(row["mean"]) > _LEAST_SHOWN:
-        varies = f"± {100 * row['sd'] / abs(row['mean']):.3g} %"
-    name = plain(row["name"], _NAME_CHARACTERS)
-    return [name, in_quantity_unit(row["mean"], unit), interval, varies, str(row["runs"])]
+    if deviation is not None and abs(mean) > _LEAST_SHOWN:
+        varies = f"± {100 * deviation / abs(mean):.3g} %"
+    return [name, in_quantity_unit(mean, unit), interval, varies, str(row["runs"])]
 
 
 def baseline_as_json(baseline: BaselineRuns) -> dict[str, Any]:
     """Its figures as `check` uses them. `sd` is from run to run, with three runs and more."""
     names = dict.fromkeys(name for run in baseline.runs for name in run.values)
     rows = []
+    fixed = {quantity.name: quantity for quantity in quantities.fixed_quantities()}
     for name in names:
         samples = samples_of_runs(baseline.runs, name)
         interval = mean_interval(samples)
-        fixed = {quantity.name: quantity for quantity in quantities.fixed_quantities()}
         rows.append(
             {
                 "name": name,

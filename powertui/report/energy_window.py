@@ -158,16 +158,18 @@ def _csv_cells(window: AskedWindow) -> list[Any]:
 
 
 def _lines(windows: Sequence[AskedWindow], form: str, unit: str | None) -> list[str]:
-    words = EnergyWords(unit_for(unit, max(window.hi - window.lo for window in windows)))
+    lengths_ps = [window.hi - window.lo for window in windows]
+    words = EnergyWords(unit_for(unit, max(lengths_ps)))
     style = style_of(form)
     rows = []
     unknown = []
-    for window in windows:
-        time = units.duration(window.hi - window.lo)
-        rows.append([window.owner, window.name, time, *words.cells(window.energy)])
-        if window.energy is None:
+    for window, length_ps in zip(windows, lengths_ps, strict=True):
+        energy = window.energy
+        rows.append([window.owner, window.name, units.duration(length_ps), *words.cells(energy)])
+        if energy is None:
             unknown.append(f"{window.name}: {window.why}")
-        elif not window.energy.resolved:
-            unknown.append(f"{window.name}: {window.energy.reason}")
+        elif not energy.resolved:
+            unknown.append(f"{window.name}: {energy.reason}")
     headers = ("of", "window", "time", *HEADINGS)
-    return [*style.table(headers, rows, range(2, 8)), *map(style.line, unknown)]
+    lines = style.table(headers, rows, range(2, 8))
+    return [*lines, *map(style.line, unknown)]

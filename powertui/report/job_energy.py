@@ -35,6 +35,7 @@ _LABELS = {
 }
 _MAX_SUM_SENTENCES = 3  # what is added up differs between kinds of machines
 _MAX_TABLE_ROWS = 40  # machines of a page; all are in JSON and CSV
+_MAX_ROW_CHANNELS = 3  # of a machine, in its row
 _COLUMNS = ("machine", "channels", "start_unix_s", "end_unix_s", "joules", "half_j", "quality")
 
 
@@ -92,11 +93,7 @@ def _page(written: str, job: JobPower, energy: JobEnergy, form: str, unit: str) 
     lines += [style.line(words) for words in _pauses(energy)]
     lines.append(style.line(_what_words(job, energy)))
     lines += [style.line(words) for words in _doubts(job)]
-    left_out = dict.fromkeys(
-        part.left_out.removeprefix(f"{part.machine}: ") for part in energy.machines
-    )
-    counted = [words for words in left_out if words][:_MAX_SUM_SENTENCES]
-    lines += [style.line(f"Counted: {words}.") for words in counted]
+    lines += [style.line(words) for words in _sums(energy)]
     rows = [_row(machine, unit) for machine in energy.machines[:_MAX_TABLE_ROWS]]
     lines += style.head(2, "Machines") if len(rows) > 1 else [""]
     lines += style.table(
@@ -174,19 +171,30 @@ def _doubts(job: JobPower) -> list[str]:
     return [f"{metric} has no other {job.label} on these machines in that time."]
 
 
+def _sums(energy: JobEnergy) -> list[str]:
+    """What was added up, and what was left out of it; machines of one kind share a sentence."""
+    sentences = dict.fromkeys(
+        part.left_out.removeprefix(f"{part.machine}: ") for part in energy.machines
+    )
+    sentences.pop("", None)
+    return [f"Counted: {words}." for words in list(sentences)[:_MAX_SUM_SENTENCES]]
+
+
 def _row(machine: MachineEnergy, unit: str) -> tuple[str, ...]:
-    length_s = machine.ran_s
-    names = ", ".join(plain(name, 24) for name in machine.channels[:3])
-    if len(machine.channels) > 3:
-        names += f" + {len(machine.channels) - 3} more"
-    ran = text.duration(length_s)
-    if machine.joules is None:
-        return plain(machine.machine, 40), names, ran, "not resolved", "", ""
+    name = plain(machine.machine, 40)
+    channels = ", ".join(plain(channel, 24) for channel in machine.channels[:_MAX_ROW_CHANNELS])
+    hidden = len(machine.channels) - _MAX_ROW_CHANNELS
+    if hidden > 0:
+        channels += f" + {hidden} more"
+    ran = text.duration(machine.ran_s)
+    joules = machine.joules
+    if joules is None:
+        return name, channels, ran, "not resolved", "", ""
     half = _machine_half(machine)
-    mean = units.quantity(machine.joules / length_s, "W") if length_s else ""
-    shown = units.energy(machine.joules, unit, half)
-    error = units.energy_error(half, machine.joules, unit)
-    return plain(machine.machine, 40), names, ran, shown, error, mean
+    mean = units.quantity(joules / machine.ran_s, "W") if machine.ran_s else ""
+    shown = units.energy(joules, unit, half)
+    error = units.energy_error(half, joules, unit)
+    return name, channels, ran, shown, error, mean
 
 
 def _machine_half(machine: MachineEnergy) -> float:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import math
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from powertui.errors import NotSupported, SensorError
@@ -293,20 +293,18 @@ class PowerFetch:
         means = self._stepped(f"avg_over_time({window})", part, step_s)
         counts = self._stepped(f"count_over_time({window})", part, step_s)
         least = _MIN_STEP_SHARE * step_s / spacing_s
+        step_count = math.floor(self._length_s / step_s)
+        ends_s = [self.start_s + (n + 1) * step_s for n in range(step_count)]
         for key, series in means.items():
-            counted = dict(counts[key].samples) if key in counts else {}
-            times_s = [
-                self.start_s + (n + 1) * step_s for n in range(math.floor(self._length_s / step_s))
-            ]
-            by_moment = {round(moment, 3): value for moment, value in series.samples}
-            counted = {round(moment, 3): count for moment, count in counted.items()}
+            mean_at = _by_millisecond(series.samples)
+            count_at = _by_millisecond(counts[key].samples) if key in counts else {}
             values = []
-            for moment in times_s:
-                mean = by_moment.get(round(moment, 3), math.nan)
-                is_enough = counted.get(round(moment, 3), 0.0) >= least
-                values.append(mean * unit if is_enough else math.nan)
+            for end_s in ends_s:
+                moment = round(end_s, 3)
+                is_enough = count_at.get(moment, 0.0) >= least
+                values.append(mean_at.get(moment, math.nan) * unit if is_enough else math.nan)
             labels = {"__name__": part.metric, **series.labels}
-            yield ServerSeries(labels, times_s, values, is_mean=True)
+            yield ServerSeries(labels, list(ends_s), values, is_mean=True)
 
     def _stepped_counters(self, part: _Chosen, step_s: float) -> Iterator[ServerSeries]:
         """The values of counters in steps, each at the moment at which it was scraped."""
@@ -358,6 +356,11 @@ class _Gathered:
             times_s = [moment for moment, _ in series.samples]
             found.append(ServerSeries(labels, times_s, [v * unit for _, v in series.samples]))
         return found
+
+
+def _by_millisecond(samples: Iterable[tuple[float, float]]) -> dict[float, float]:
+    """Values by their moment in s: a server writes three digits."""
+    return {round(moment, 3): value for moment, value in samples}
 
 
 def _machine_matchers(

@@ -13,10 +13,21 @@ from powertui.errors import UsageError
 _REQUIRED = re.compile(r"^the following arguments are required: (.+)$")
 _UNKNOWN = re.compile(r"^unrecognized arguments: (.+)$", re.DOTALL)
 _CHOICE = re.compile(r"^argument (\S+): invalid choice: (.+?) \(choose from (.+)\)$", re.DOTALL)
-_NO_VALUE = re.compile(r"^argument (\S+): expected (?:one|at least one) argument$")
-_BOTH = re.compile(r"^argument (\S+): not allowed with argument (\S+)$")
-_BAD_VALUE = re.compile(r"^argument (\S+): invalid \S+ value: (.+)$", re.DOTALL)
-
+# Further errors of argparse, and how each is said here.
+_SENTENCES = (
+    (
+        re.compile(r"^argument (\S+): expected (?:one|at least one) argument$"),
+        r"\1 needs a value.",
+    ),
+    (
+        re.compile(r"^argument (\S+): not allowed with argument (\S+)$"),
+        r"\1 and \2 cannot be given together.",
+    ),
+    (
+        re.compile(r"^argument (\S+): invalid \S+ value: (.+)$", re.DOTALL),
+        r"\1 cannot be \2.",
+    ),
+)
 
 # What stands for `--` between two groups of paths, which argparse would drop. No path has a NUL.
 GROUP_MARK = "\0--"
@@ -82,15 +93,11 @@ def _sentence(message: str, program: str) -> str:
     if match := _UNKNOWN.match(message):
         return f"{program} does not know {_without_value(match[1])}."
     if match := _CHOICE.match(message):
-        return (
-            f"{match[1]} takes one of {match[3].replace(chr(39), '')}; {match[2]} is none of them."
-        )
-    if match := _NO_VALUE.match(message):
-        return f"{match[1]} needs a value."
-    if match := _BOTH.match(message):
-        return f"{match[1]} and {match[2]} cannot be given together."
-    if match := _BAD_VALUE.match(message):
-        return f"{match[1]} cannot be {match[2]}."
+        option, value, choices = match.groups()
+        return f"{option} takes one of {choices.replace(chr(39), '')}; {value} is none of them."
+    for pattern, sentence in _SENTENCES:
+        if match := pattern.match(message):
+            return match.expand(sentence)
     text = message.removeprefix("argument ")
     return text[:1].upper() + text[1:].rstrip(".") + "."
 

@@ -153,16 +153,15 @@ def _tiles(chart: Chart, hosts: list[str], cells: int, rows: int) -> list[tuple[
         slowest = np.argsort(-totals_s, kind="stable")[:capacity]
         shown = sorted(slowest.tolist())
     lo_s, hi_s = _scale(totals_s)
-    lines = []
-    for start in range(0, len(shown), columns):
-        line: list[RoleText] = [(" ", "text")]
-        for host in shown[start : start + columns]:
-            tile = _tile(hosts[host], float(totals_s[host]), tile_cells)
-            line.append((tile, _shade(totals_s[host], lo_s, hi_s)))
-        lines.append(tuple(line))
+    tiles: list[RoleText] = []
+    for host in shown:
+        total_s = float(totals_s[host])
+        tiles.append((_tile(hosts[host], total_s, tile_cells), _shade(total_s, lo_s, hi_s)))
+    lines: list[tuple[RoleText, ...]] = []
+    for start in range(0, len(tiles), columns):
+        lines.append(((" ", "text"), *tiles[start : start + columns]))
     legend: list[RoleText] = [(f" {_time(lo_s)} to {_time(hi_s)}  ", "dim")]
-    for shade in range(_SHADES):
-        legend.append(("  ", f"tile_{shade}"))
+    legend += [("  ", f"tile_{shade}") for shade in range(_SHADES)]
     if len(shown) < len(hosts):
         legend.append((f"  the {len(shown)} slowest of {len(hosts)} hosts", "dim"))
     return [*lines, tuple(legend)]

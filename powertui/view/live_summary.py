@@ -61,7 +61,8 @@ def head(feed: Feed, columns: int) -> RoleLine:
     if missing:
         missing = plain(missing, max(0, room - 8))
     title_room = max(4, room - width(missing) - 3)
-    title = plain(feed.budget.words(title_room) if feed.budget else feed.title, title_room)
+    title = feed.budget.words(title_room) if feed.budget else feed.title
+    title = plain(title, title_room)
     gap = " " * max(2, room - width(title) - width(missing))
     pieces = [(title, "title"), (missing, "warn"), (gap, "text"), (recording, role)]
     return _without_empty(pieces)

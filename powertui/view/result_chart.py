@@ -119,12 +119,8 @@ def _points(chart: Chart, cells: int, rows: int, glyphs: Glyphs) -> list[ChartLi
         is_line = series.label.startswith("roof")
         mark = _mark(number, is_line, glyphs)
         legend.append(f"{mark} {series.label}")
-        for x, y in _drawn(series, is_line, width):
-            # A logarithmic axis has no place for what is not above zero.
-            if x > 0 and y > 0:
-                row = rows - 1 - y_axis.cell(y, rows)
-                column = x_axis.cell(x, width)
-                grid[row][column] = mark
+        points = _drawn(series, is_line, width)
+        _mark_points(grid, points, mark, x_axis, y_axis)
     title = f" {chart.title}   {'   '.join(legend)}"
     lines: list[ChartLine] = [((title, "dim"),)]
     highest = units.quantity(10.0**y_axis.hi, chart.y_unit, 3)
@@ -138,6 +134,21 @@ def _points(chart: Chart, cells: int, rows: int, glyphs: Glyphs) -> list[ChartLi
     below = " " * _LABEL_CELLS + first + " " * gap + last
     lines.append(((below, "dim"),))
     return lines
+
+
+def _mark_points(
+    grid: list[list[str]],
+    points: list[tuple[float, float]],
+    mark: str,
+    x_axis: _LogAxis,
+    y_axis: _LogAxis,
+) -> None:
+    """Put a mark at each point. A logarithmic axis has no place for what is not above zero."""
+    rows = len(grid)
+    for x, y in points:
+        if x > 0 and y > 0:
+            row = rows - 1 - y_axis.cell(y, rows)
+            grid[row][x_axis.cell(x, len(grid[row]))] = mark
 
 
 def _mark(number: int, is_line: bool, glyphs: Glyphs) -> str:

@@ -90,10 +90,10 @@ class DetailsPane(LinesPane):
         if event.name != event.display:
             lines += self._pair("recorded as", plain(event.name, self._max_chars))
         lines += self._pair("kind", MEANINGS[event.category])
-        process = plain(event.process, 100)
-        track = plain(event.track, 100)
-        depth = f", depth {event.depth}" if event.depth else ""
-        lines += self._pair("on", f"{process} / {track}{depth}")
+        place = f"{plain(event.process, 100)} / {plain(event.track, 100)}"
+        if event.depth:
+            place += f", depth {event.depth}"
+        lines += self._pair("on", place)
         start_s = units.fixed(event.start, PS_PER_S, 9)
         length = units.duration(event.duration)
         lines += self._pair("time", f"{start_s} s + {length} ({event.duration:,} ps)")

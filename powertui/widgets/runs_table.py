@@ -58,19 +58,19 @@ class RunsTable(FoldingTable):
 
     def _bar_segments(self, run: KnownRun, text: str, style: Style) -> list[Segment]:
         theme = self.theme_colors
+        bars = text[: len(run.bars)]
+        unit = Segment(text[len(run.bars) :], style)
         if not run.has_power_bars:
-            bars, unit = text[: len(run.bars)], text[len(run.bars) :]
-            return [_inked(bars, style, theme.style("step_bars")), Segment(unit, style)]
+            return [_inked(bars, style, theme.style("step_bars")), unit]
         segments: list[Segment] = []
-        for char, height in zip(text, run.bars, strict=False):
+        for char, height in zip(bars, run.bars, strict=False):
             ember = theme.style(f"ember_{_EMBER_OF_HEIGHT[height]}")
             segment = _inked(char, style, ember)
             # Cells of one color are one segment: fewer bytes on the line.
             if segments and segments[-1].style == segment.style:
                 segment = Segment(segments.pop().text + char, segment.style)
             segments.append(segment)
-        segments.append(Segment(text[len(run.bars) :], style))
-        return segments
+        return [*segments, unit]
 
 
 def _inked(text: str, style: Style, ink: Style) -> Segment:

@@ -120,12 +120,11 @@ class Bucket:
         for done in range(0, len(paths), _HEADS_PER_CALL):
             batch = paths[done : done + _HEADS_PER_CALL]
             names = [f"{place}{path}" for path, _ in batch]
+            starts = [0] * len(batch)
             ends = [min(size, count) for _, size in batch]
+            # A file that cannot be read is an exception among the answers.
+            fetch = functools.partial(system.cat_ranges, names, starts, ends, on_error="return")
             progress = TransferProgress(place, "files", done, len(paths))
-
-            def fetch(names: list[str] = names, ends: list[int] = ends) -> list[Any]:
-                return list(system.cat_ranges(names, [0] * len(names), ends, on_error="return"))
-
             answers = self._call(batch[0][0], fetch, sum(ends), progress)
             for (path, _), data in zip(batch, answers, strict=False):
                 if isinstance(data, (bytes, bytearray)):

@@ -72,12 +72,15 @@ class JsonFlows(FlowEnds):
 
     def _groups_of_rows(self, batch: EventBatch, rows: Int64s, tokens: Tokens) -> Int32s:
         """The group of each of these ends: its category and name, or that of all spans."""
-        spans = batch.phase[rows] == ord("X")
-        category = np.where(spans, -1, batch.member[CAT][rows])
-        name = np.where(spans, -1, batch.member[NAME][rows])
+        is_span = batch.phase[rows] == ord("X")
+        category = np.where(is_span, -1, batch.member[CAT][rows])
+        name = np.where(is_span, -1, batch.member[NAME][rows])
         pairs, pair_of = distinct_rows(category, name)
-        groups = np.array([self._group_of(tokens[c], tokens[n]) for c, n in pairs], np.int32)
-        return np.where(spans, self.group(_SPAN_GROUP), groups[pair_of]).astype(np.int32)
+        groups: list[int] = []
+        for category_token, name_token in pairs:
+            groups.append(self._group_of(tokens[category_token], tokens[name_token]))
+        group = np.array(groups, np.int32)[pair_of]
+        return np.where(is_span, self.group(_SPAN_GROUP), group).astype(np.int32)
 
     def put(self, event: dict[str, Any], at: int) -> None:
         """One end, or one span with a `bind_id`, at this time (ps)."""

@@ -177,21 +177,15 @@ def _events(
     device, resource, start, length = np.where(fields.present[:4], fields.value[:4], 0)
     base = int(lo[0])
     data = stored.read(base, int(hi[-1])).tobytes()
-    codes: dict[bytes, int] = {}
-    name = np.zeros(len(lo), np.int64)
     has_title = fields.present[4]
-    begins = np.where(has_title, fields.value[4], 0)
-    ends = np.where(has_title, fields.end[4], 0)
-    for row, (first, last) in enumerate(zip(begins.tolist(), ends.tolist(), strict=True)):
-        if last:
-            key = data[first - base : last - base]
-        else:
-            key = b""
-        code = codes.get(key)
-        if code is None:
-            text = key.decode("utf-8", "replace")
-            code = codes[key] = names.index(text, text)
-        name[row] = code
+    begins = np.where(has_title, fields.value[4] - base, 0)
+    ends = np.where(has_title, fields.end[4] - base, 0)
+    titles = [data[first:last] for first, last in zip(begins.tolist(), ends.tolist(), strict=True)]
+    codes: dict[bytes, int] = {}
+    for title in dict.fromkeys(titles):
+        text = title.decode("utf-8", "replace")
+        codes[title] = names.index(text, text)
+    name = np.array([codes[title] for title in titles], np.int64)
     has_args: Bools = fields.present[5] & (hi - lo < _MAX_EVENT_BYTES)
     position = np.where(has_args, lo | (hi - lo) << _LENGTH_SHIFT, 0).astype(np.uint64)
     return device, resource, start, length, name, position

@@ -51,10 +51,10 @@ def _length_s(duration: re.Match[str]) -> float:
     return whole_minutes * 60 + float(seconds)
 
 
-def load(source: LogFile, options: LogColumns) -> PowerLog:
-    """One channel per device, with an interval for each epoch."""
+def _epochs(text: str) -> list[dict[str, str]]:
+    """A row for each epoch: its end, its length in s, and the joules of each device in it."""
     epochs: list[dict[str, str]] = []
-    for line in source.text.split("\n"):
+    for line in text.split("\n"):
         if match := _DURATION.fullmatch(line):
             epochs.append({"end": match[1], "duration": f"{_length_s(match):.3f}"})
         elif epochs and (match := _POWER.fullmatch(line)):
@@ -63,6 +63,12 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             for number, watts in enumerate(re.findall(_NUMBER, match[2])):
                 joules = float(watts) * length_s
                 epoch[f"{match[1]} {number}"] = f"{joules:.3f}"
+    return epochs
+
+
+def load(source: LogFile, options: LogColumns) -> PowerLog:
+    """One channel per device, with an interval for each epoch."""
+    epochs = _epochs(source.text)
     names = list(dict.fromkeys(name for epoch in epochs for name in epoch))
     if len(names) <= len(("end", "duration")):
         raise UnreadableFile(source.path, "comes from carbontracker, but holds no power")

@@ -116,16 +116,23 @@ class _Combined(NamedTuple):
         if count > max(len(codes), MAX_NAMES):
             _, codes = np.unique(codes, return_inverse=True)
             count = len(codes)
-        first = np.full(count, -1, np.int64)
-        for at in range(0, len(codes), _ROWS_TOGETHER):
-            part = codes[at : at + _ROWS_TOGETHER]
-            unseen = np.flatnonzero(first[part] < 0)[::-1]  # of equal ones the last written stays
-            first[part[unseen]] = at + unseen
+        first = _first_rows(codes, count)
         occurring = np.flatnonzero(first >= 0)
         occurring = occurring[np.argsort(first[occurring])]
         rank = np.zeros(count, np.int32)
         rank[occurring] = np.arange(len(occurring))
         return cls(rank[codes], first[occurring].tolist())
+
+
+def _first_rows(codes: npt.NDArray[np.signedinteger[Any]], count: int) -> Int64s:
+    """The first row of each code; -1 where none has it."""
+    first = np.full(count, -1, np.int64)
+    for at in range(0, len(codes), _ROWS_TOGETHER):
+        part = codes[at : at + _ROWS_TOGETHER]
+        # Written backwards: of rows with one code the first is the last that is written, and stays.
+        unseen = np.flatnonzero(first[part] < 0)[::-1]
+        first[part[unseen]] = at + unseen
+    return first
 
 
 def _labels(keys: Sequence[Key], nothing: CodedTexts) -> CodedTexts:

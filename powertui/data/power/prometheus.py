@@ -211,8 +211,8 @@ def _json(source: LogFile, notes: Notes) -> list[Metric]:
         points = _points(entry, notes)
         if not points:
             continue
-        moments = np.array([_value(moment) for moment, _ in points])
-        values = np.array([_value(value) for _, value in points])
+        pairs = [(_value(moment), _value(value)) for moment, value in points]
+        moments, values = np.array(pairs).T
         column = column_times.from_numbers(moments, "time")
         is_possible = column.ok
         bad_count = int((~is_possible).sum())

@@ -148,18 +148,13 @@ class _Spans(NamedTuple):
 
 def _spans(jobs: list[_Job], tz: str | None) -> _Spans:
     """The stretches of jobs by two of three: start, end and length."""
-    start_texts = column_times.from_texts([job.start for job in jobs])
-    end_texts = column_times.from_texts([job.end for job in jobs])
-    begun = times.in_zone(start_texts, tz)
-    ended = times.in_zone(end_texts, tz)
-    elapsed_s = np.array([job.elapsed_s for job in jobs])
-    length, has_length = column_times.lengths(elapsed_s)
+    begun = times.in_zone(column_times.from_texts([job.start for job in jobs]), tz)
+    ended = times.in_zone(column_times.from_texts([job.end for job in jobs]), tz)
+    length, has_length = column_times.lengths(np.array([job.elapsed_s for job in jobs]))
     starts = np.where(begun.ok, begun.ns, ended.ns - length)
-    has_start_and_length = begun.ok & has_length
-    ends = np.where(has_start_and_length, begun.ns + length, ended.ns)
-    has_both_ends = begun.ok & ended.ok
-    has_end_and_length = (begun.ok | ended.ok) & has_length
-    is_known = (has_both_ends | has_end_and_length) & (ends > starts)
+    ends = np.where(begun.ok & has_length, begun.ns + length, ended.ns)
+    known_count = begun.ok.astype(int) + ended.ok + has_length
+    is_known = (known_count >= 2) & (ends > starts)
     clock = begun if begun.ok.any() else ended
     return _Spans(starts, ends, is_known, clock)
 

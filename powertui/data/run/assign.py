@@ -362,24 +362,25 @@ def _by_handovers(
 def _open_at(moment: Int64s, line_of: Int32s, asked: Bools, rows: StepRows) -> Int64s:
     """The row whose mark was open at each moment, -1 for none."""
     marks = rows.marks
-    out = np.full(len(moment), -1, np.int64)
-    opened = np.full(len(moment), np.iinfo(np.int64).min)
+    open_row = np.full(len(moment), -1, np.int64)
+    best_rank = np.full(len(moment), np.iinfo(np.int64).min)
     for line in wire.distinct(marks.lines).tolist():
-        mine = np.flatnonzero(marks.lines == line)  # on one line marks do not overlap
-        starts = marks.start[mine]
-        ends = starts + marks.duration[mine]
-        place = starts.searchsorted(moment, side="right") - 1
-        is_open = np.flatnonzero(asked & (place >= 0) & (moment < ends[place]))
-        place = place[is_open]
+        marks_of_line = np.flatnonzero(marks.lines == line)  # they do not overlap
+        starts = marks.start[marks_of_line]
+        ends = starts + marks.duration[marks_of_line]
+        place = _in_stretch(moment, starts, ends)
+        is_own_line = line_of == line
         # The mark of the call's own line knows best; of other lines' the one that was opened last.
-        rank = np.where(line_of[is_open] == line, np.iinfo(np.int64).max, starts[place])
-        better = (rank > opened[is_open]) | (line_of[is_open] == line)
-        out[is_open[better]] = rows.row_of[mine[place[better]]]
-        opened[is_open[better]] = rank[better]
-    return out
+        rank = np.where(is_own_line, np.iinfo(np.int64).max, starts[place])
+        is_better = is_own_line | (rank > best_rank)
+        chosen = np.flatnonzero(asked & (place >= 0) & is_better)
+        open_row[chosen] = rows.row_of[marks_of_line[place[chosen]]]
+        best_rank[chosen] = rank[chosen]
+    return open_row
 
 
 def _in_stretch(moments: Int64s, start: Int64s, ends: Int64s) -> Int64s:
+    """Which of these stretches, by start and apart from each other, each moment is in; -1: none."""
     place = start.searchsorted(moments, side="right") - 1
     at = np.maximum(place, 0)
     return np.where((place >= 0) & (moments < ends[at]), at, -1)
@@ -390,14 +391,12 @@ def _in_lines(work: DeviceWork, lines: DrawnSteps) -> Int64s:
     step_of_event = np.full(len(work), -1, np.int64)
     number_of = {name: number for number, name in enumerate(work.devices)}
     device = np.array([number_of.get(name, -1) for name in lines.device], np.int32)
+    by_start = np.argsort(lines.start, kind="stable")
     for number in wire.distinct(device[device >= 0]).tolist():
-        drawn = np.flatnonzero(device == number)
-        order = np.argsort(lines.start[drawn], kind="stable")
-        drawn = drawn[order]
+        drawn = by_start[device[by_start] == number]
         start = lines.start[drawn]
         end = start + lines.duration[drawn]
         events = np.flatnonzero(work.device == number)
         place = _in_stretch(work.start[events], start, end)
-        row = lines.row[drawn]
-        step_of_event[events] = np.where(place >= 0, row[place], -1)
+        step_of_event[events] = np.where(place >= 0, lines.row[drawn[place]], -1)
     return step_of_event

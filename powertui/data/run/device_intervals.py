@@ -141,16 +141,22 @@ def work_tracks(process: Process) -> Iterator[Track]:
             return
 
 
-def _decoded(trace: Trace, lines: Sequence[_WorkLine]) -> dict[str, Int64s]:
-    """Those of the linking stats that any of this work carries."""
+def _occurring_stats(trace: Trace, lines: Sequence[_WorkLine]) -> list[str]:
+    """Those of the linking stats that the name of any of this work may carry."""
     by_process: dict[int, tuple[Process, list[Track]]] = {}
     for line in lines:
-        by_process.setdefault(id(line.process), (line.process, []))[1].append(line.track)
+        _, tracks = by_process.setdefault(id(line.process), (line.process, []))
+        tracks.append(line.track)
     occurring: set[str] = set()
     for process, tracks in by_process.values():
         names_with = carried(trace, process, tracks, _STATS)
         occurring.update(stat for stat in _STATS if names_with[stat].any())
-    stats = [stat for stat in _STATS if stat in occurring]
+    return [stat for stat in _STATS if stat in occurring]
+
+
+def _decoded(trace: Trace, lines: Sequence[_WorkLine]) -> dict[str, Int64s]:
+    """Those of the linking stats that any of this work carries."""
+    stats = _occurring_stats(trace, lines)
     if not stats:
         return {}
     parts: dict[str, list[Int64s]] = {stat: [] for stat in stats}

@@ -216,10 +216,11 @@ def _read(trace: Trace, operators: dict[int, Int64s]) -> Kernels:
 def _lines(trace: Trace) -> Iterator[tuple[int, Process, Track]]:
     numbers = trace.track_numbers()
     for process in trace.processes:
-        if process.kind is ProcessKind.DEVICE:
-            for track in work_tracks(process):
-                if len(track.events):
-                    yield numbers[id(track)], process, track
+        if process.kind is not ProcessKind.DEVICE:
+            continue
+        for track in work_tracks(process):
+            if len(track.events):
+                yield numbers[id(track)], process, track
 
 
 def _values(column: StatColumn) -> list[object]:

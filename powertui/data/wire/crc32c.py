@@ -15,12 +15,24 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from powertui.data.wire.types import UInt32s
+from powertui.data.wire.types import Bools, Int64s, UInt32s
+from powertui.named_tuples import NamedTuple
 
 _POLYNOMIAL = 0x82F63B78  # Castagnoli's, its bits reversed, as TFRecord files have it
 _LANE = 256  # bytes a lane: short enough for many lanes, long enough that joining them costs little
 _MIN_VECTOR_BYTES = 4096  # bytes in all: a file of a few scalars
 _BATCH = 1 << 22  # bytes of lanes handled at a time, so that memory stays bounded
+_ONES = np.uint32(0xFFFFFFFF)
+
+
+class _CutRanges(NamedTuple):
+    """Byte ranges as lanes, a row for each lane."""
+
+    range: Int64s  # which range it is of
+    is_first: Bools
+    start: Int64s
+    size: Int64s
+    bytes_after: Int64s  # of the range, behind this lane
 
 
 @cache
@@ -90,28 +102,31 @@ def crc32c(data: bytes | memoryview, starts: Sequence[int], lengths: Sequence[in
         ranges = zip(starts, lengths, strict=True)
         return np.array([_byte_by_byte(data[at : at + size]) for at, size in ranges], np.uint32)
     raw = np.frombuffer(data, np.uint8)
-    start = np.asarray(starts, np.int64)
-    length = np.asarray(lengths, np.int64)
-    # Lanes: every range is cut from its end, so that only its first lane is short.
+    lanes = _cut(np.asarray(starts, np.int64), np.asarray(lengths, np.int64))
+    # The register starts with ones, joined lanes with zeros.
+    registers = np.where(lanes.is_first, _ONES, np.uint32(0))
+    step = max(1, _BATCH // _LANE)
+    for first in range(0, len(registers), step):
+        rows = slice(first, first + step)
+        registers[rows] = _lanes(raw, lanes.start[rows], lanes.size[rows], registers[rows])
+    registers = _advance(registers, lanes.bytes_after)
+    sums = np.zeros(len(starts), np.uint32)
+    np.bitwise_xor.at(sums, lanes.range, registers)
+    return np.asarray(sums ^ _ONES, np.uint32)
+
+
+def _cut(start: Int64s, length: Int64s) -> _CutRanges:
+    """Ranges in lanes: every range is cut from its end, so that only its first lane is short."""
     lane_count = np.maximum(1, -(-length // _LANE))
     owner = np.repeat(np.arange(len(start)), lane_count)
     first_lane = np.cumsum(lane_count) - lane_count
     index = np.arange(len(owner)) - first_lane[owner]
     is_first = index == 0
-    bytes_after = (lane_count[owner] - 1 - index) * _LANE  # of the range behind this lane
+    bytes_after = (lane_count[owner] - 1 - index) * _LANE
     bytes_up_to_end = length[owner] - bytes_after  # of the range, where this lane ends
-    lane_size = np.where(is_first, bytes_up_to_end, _LANE)
-    lane_start = start[owner] + bytes_up_to_end - lane_size
-    # the register starts with ones, joined lanes with zeros
-    registers = np.where(is_first, 0xFFFFFFFF, 0).astype(np.uint32)
-    step = max(1, _BATCH // _LANE)
-    for first in range(0, len(owner), step):
-        rows = slice(first, first + step)
-        registers[rows] = _lanes(raw, lane_start[rows], lane_size[rows], registers[rows])
-    registers = _advance(registers, bytes_after)
-    sums = np.zeros(len(start), np.uint32)
-    np.bitwise_xor.at(sums, owner, registers)
-    return np.asarray(sums ^ np.uint32(0xFFFFFFFF), np.uint32)
+    size = np.where(is_first, bytes_up_to_end, _LANE)
+    lane_start = start[owner] + bytes_up_to_end - size
+    return _CutRanges(owner, is_first, lane_start, size, bytes_after)
 
 
 def _lanes(

@@ -203,6 +203,15 @@ class MapTexts(NamedTuple):
     text_hi: Int64s
 
 
+def _joined_ranges(data: Bytes, begin: Int64s, end: Int64s) -> Bytes:
+    """The bytes of these ranges, one behind another."""
+    length = end - begin
+    place = np.cumsum(length) - length
+    # How far each byte of the result is from its place in `data`.
+    shift = np.repeat(begin - place, length)
+    return data[shift + np.arange(len(shift))]
+
+
 def texts(stored: Stored, lo: Int64s, hi: Int64s, fields: Sequence[int]) -> MapTexts:
     """Map entries (1 key, 2 message) with these fields of their messages."""
     entry_tags = (wire.tag(1, wire.VARINT), wire.tag(2, wire.LEN))
@@ -224,16 +233,12 @@ def texts(stored: Stored, lo: Int64s, hi: Int64s, fields: Sequence[int]) -> MapT
         ends[rows] = entry.end[1] + shift
         for field in range(len(fields)):
             begin = inner.value[field]
-            length = inner.end[field] - begin
-            text_end = np.cumsum(length)
-            text_begin = text_end - length
-            text_lo[field, rows] = arena_bytes + text_begin
-            text_hi[field, rows] = arena_bytes + text_end
-            total = int(text_end[-1])
-            # The bytes of all texts, one behind another: how far each is from its place in `data`.
-            shift_of_byte = np.repeat(begin - text_begin, length)
-            pieces.append(data[shift_of_byte + np.arange(total)])
-            arena_bytes += total
+            end = inner.end[field]
+            text_end = np.cumsum(end - begin) + arena_bytes
+            text_lo[field, rows] = text_end - (end - begin)
+            text_hi[field, rows] = text_end
+            pieces.append(_joined_ranges(data, begin, end))
+            arena_bytes = int(text_end[-1])
     arena = np.concatenate(pieces) if pieces else np.empty(0, np.uint8)
     return MapTexts(keys, begins, ends, arena, text_lo, text_hi)
 

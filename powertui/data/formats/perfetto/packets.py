@@ -89,13 +89,19 @@ def find_packets(source: OpenedFile, findings: FileWarnings) -> Packets:
     if not len(lo):
         raise _without_packets(source, is_damaged=outline.bad >= 0)
     alone = Packets(lo, hi, np.zeros(len(lo), np.bool_), stored, Stored(source.path, memory=b""))
-    packed: list[tuple[int, int, int]] = []  # (row, begin, end) of the packed bytes
-    for part in slices(len(lo)):
-        fields = alone.pick(part, (_PACKED,))
+    packed = _packed_bytes(alone)
+    return _unpacked(source, findings, alone, packed) if packed else alone
+
+
+def _packed_bytes(packets: Packets) -> list[tuple[int, int, int]]:
+    """(row, begin, end) of the packets that hold further packets, packed."""
+    packed: list[tuple[int, int, int]] = []
+    for part in slices(len(packets.lo)):
+        fields = packets.pick(part, (_PACKED,))
         rows = np.flatnonzero(fields.present[0])
         columns = (rows + part.start, fields.value[0][rows], fields.end[0][rows])
         packed += zip(*(column.tolist() for column in columns), strict=True)
-    return _unpacked(source, findings, alone, packed) if packed else alone
+    return packed
 
 
 def _without_packets(source: OpenedFile, *, is_damaged: bool) -> UnreadableFile:

@@ -197,13 +197,13 @@ def _agents(frame: pd.DataFrame) -> dict[str, Agent]:
         is_gpu = str(row.get("agent_type", "")).upper() == "GPU"
         facts = tuple((fact, str(row[key])) for key, fact in _FACTS.items() if row.get(key))
         agent = Agent(gpus if is_gpu else None, facts)
-        kind, gpus = ("GPU", gpus + 1) if is_gpu else ("CPU", gpus)
         for number in (row.get("node_id"), row.get("logical_node_id")):
             if number is not None:
                 out.setdefault(str(number), agent)
                 out.setdefault(f"Agent {number}", agent)
-        if agent.gpu is not None:
-            out[f"{kind} {agent.gpu}"] = agent
+        if is_gpu:
+            out[f"GPU {gpus}"] = agent
+            gpus += 1
     return out
 
 
