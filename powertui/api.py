@@ -132,9 +132,11 @@ class Runs(Sequence["RunView"]):
             (entry,) = self.logdir.chosen(key)
             return next(view for view in self._views if view.opened.entry is entry)
         if isinstance(key, int) and not -len(self) <= key < len(self):
-            raise IndexError(
-                f"There is no run {key}; there are {len(self)}: {', '.join(self.names) or 'none'}."
-            )
+            cause = f"There is no run {key}; there are {len(self)}: "
+            cause += f"{', '.join(self.names) or 'none'}."
+            if not len(self) and self._trainings.all:
+                cause += " What was trained without a profile is in `trainings`."
+            raise IndexError(cause)
         return self._views[key]
 
     def __iter__(self) -> Iterator[RunView]:

@@ -187,14 +187,11 @@ def _phases(steps: Steps, epochs: Epochs) -> list[Facts]:
     phases = sorted((*epochs.phases, *training(steps, epochs.phases)), key=attrgetter("start"))
     rows = []
     for phase in phases:
-        epoch_number = None
-        if phase.epoch is not None:
-            epoch_number = epochs[phase.epoch].number
         row = {
             "name": phase.name,
             "start_s": phase.start / PS_PER_S,
             "end_s": phase.end / PS_PER_S,
-            "epoch": epoch_number,
+            "epoch": None if phase.epoch is None else epochs[phase.epoch].number,
             "source": phase.source,
         }
         rows.append(row)
@@ -297,10 +294,12 @@ def _energy_of(
     if not run.power or not run.traces:
         return None
     from powertui.data.energy import account, host_energy, owner_notes, power_owners
+    from powertui.data.energy.clock_alignment import zones_found
 
     accounts = [account.alone(profile, aligning) for profile in profiles]
     if not profiles:
         accounts = [account.of_run(run, index, entry, aligning) for index in range(len(run.traces))]
+    zones = zones_found(channel for item in accounts for channel in item.placed)
     energy = host_energy.of_accounts(accounts, idle=False)
     hosts = []
     for host, host_total in zip(energy.hosts, energy.energies, strict=True):
@@ -310,7 +309,7 @@ def _energy_of(
         not_used.update(dict.fromkeys(host_account.elsewhere))
     # With the option that says whose it is: without it a reader has joules and no way to them.
     not_used.update(dict.fromkeys(owner_notes.strangers(run.power, power_owners.of_run(run))))
-    return {"hosts": hosts, **_joules(energy.total), "not_used": list(not_used)}
+    return {"hosts": hosts, **_joules(energy.total), "not_used": list(not_used), "zones": zones}
 
 
 def _joules(energy: Energy | None) -> Facts:

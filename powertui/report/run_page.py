@@ -85,6 +85,7 @@ def rows_below_epochs(run: Facts) -> list[_Row]:
     channels, further = run_sources.power_lines(run["power"], not_used)
     rows += _first_rows("power", channels, _MAX_CHANNELS)
     rows += _first_rows("power", further, _MAX_CHANNELS)
+    rows += _first_rows("power", map(plain, energy.get("zones", ())), _MAX_CHANNELS)
     rows += _rows("energy", run_sources.energy_lines(energy))
     rows += _first_rows("windows", map(run_sources.window_line, run["windows"]), _MAX_WINDOWS)
     rows += _rows("files", run_sources.file_lines(run))

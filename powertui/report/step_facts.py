@@ -18,6 +18,8 @@ _MAX_LISTED_DEVICES = 8  # in one line of text
 # Cells that texts of a file may take, so that a hostile one fills no page. Chosen, not measured.
 _MAX_SENTENCE_CELLS = 300
 _MAX_MARKER_CELLS = 120
+# Medians that are nearer than this are one number to a reader. Chosen, not measured.
+_MIN_OTHER_MEDIAN = 0.01
 
 Facts = dict[str, Any]
 
@@ -35,6 +37,7 @@ def step_facts(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
         "notes": list(steps.notes),
         "duration": _spread(steps.duration),
         "start_to_start": _spread_of_known(gaps),
+        "length": _spread((steps.ends() - steps.start)[steps.lengths() >= 0]),
         "host_s": _spread_of_known(steps.host),
         "device_s": _spread_of_known(steps.device),
         "step_s": _spread_of_known(steps.step),
@@ -171,7 +174,7 @@ def lines(steps: Facts) -> list[str]:
             mean = duration(steps["work_s"] / steps["count"])
             lines.append(f"their work took {total}: {mean} a step on average")
     if steps["start_to_start"] is not None:
-        lines.append(f"start to start: {_range(steps['start_to_start'])}")
+        lines.append(f"start to start: {_range(steps['start_to_start'])}{_other_median(steps)}")
     lines.append(f"marked by {plain(steps['source'])}")
     if steps["confidence"]:
         lines.append(plain(steps["confidence"], _MAX_SENTENCE_CELLS))
@@ -188,6 +191,19 @@ def _count_and_length(steps: Facts) -> str:
         return f"{count}: {duration(lengths['median_s'])}"
     first = duration(lengths["first_s"])
     return f"{count}: {_range(lengths)}, the first {first}"
+
+
+def _other_median(steps: Facts) -> str:
+    """The median that compare and check count from, where it differs: the last step has no next
+    one, and counts there up to its own end.
+    """
+    if steps["length"] is None:
+        return ""
+    between_s = steps["start_to_start"]["median_s"]
+    length_s = steps["length"]["median_s"]
+    if abs(length_s - between_s) <= _MIN_OTHER_MEDIAN * between_s:
+        return ""
+    return f"; with the last step, as compare and check count, median {duration(length_s)}"
 
 
 def _range(spread: Facts) -> str:

@@ -96,9 +96,7 @@ def tell(path: str, run: str | None, reading: ReadOptions, request: ToolRequest,
         runs = itertools.chain(runs, trainings.without_sessions())
     answers = list(_ask(runs, tool, request))
     if not answers:
-        raise UnreadableFile(
-            path, "has no readable profile", hint=f"See what is there: powertui doctor {path}"
-        )
+        raise _without_answer(path, tool, trainings.found.chosen(run))
     if form == "json":
         text.out(text.to_json(_as_dict(path, tool, answers)))
     elif form == "csv":
@@ -109,6 +107,19 @@ def tell(path: str, run: str | None, reading: ReadOptions, request: ToolRequest,
         several = len(answers) > 1
         text.out("\n".join(write(_titled(answer, several), form) for answer in answers))
     return 0
+
+
+def _without_answer(path: str, tool: Tool, entries: Sequence[RunEntry]) -> UnreadableFile:
+    """Why no run answers. Where the profiler's own results are all that is there, they do."""
+    if any(entry.results for entry in entries) and not any(entry.profiles for entry in entries):
+        return UnreadableFile(
+            path,
+            f"has no profile, and the profiler stored no result of {tool.name}",
+            hint=f"What it stored: powertui report {path} --tool recorded_results",
+        )
+    return UnreadableFile(
+        path, "has no readable profile", hint=f"See what is there: powertui doctor {path}"
+    )
 
 
 def _with_answers(entries: Sequence[RunEntry], tool: Tool, request: ToolRequest) -> list[RunEntry]:

@@ -13,6 +13,8 @@ import pandas as pd
 
 from powertui.data.asked import Aligning
 from powertui.data.model import NS_PER_S, PS_PER_S
+from powertui.data.tools import registry
+from powertui.data.tools.registry import Question
 from powertui.data.training import named_windows
 from powertui.data.training.training import Training
 from powertui.data.training.training_energy import TrainingEnergy, training_energy
@@ -20,6 +22,7 @@ from powertui.data.training.training_on_axis import TrainingOnAxis
 from powertui.data.training.training_window import TrainingWindow
 from powertui.plain import plain
 from powertui.report import frames, training_json, training_page
+from powertui.report.answer import Answer
 from powertui.report.energy_figures import json_energy, json_finding
 from powertui.report.training_page import NO_POWER_HERE
 from powertui.report.writers import as_frame
@@ -53,6 +56,13 @@ class TrainingView:
     def axis(self) -> TrainingOnAxis:
         """All of it on its own axis, as `powertui.data.training` describes it."""
         return self.training.seen_from()
+
+    def tool(self, name: str, *, aligning: Aligning | None = None) -> Answer:
+        """The answer of a tool that is about whole trainings (`end_to_end`), or that needs no
+        profile: also of a training that nobody profiled.
+        """
+        question = Question(self.training.as_run(), aligning=aligning or self.training.aligning)
+        return Answer(name, (("", registry.get(name).answer(question)),))
 
     @property
     def _energy(self) -> TrainingEnergy:

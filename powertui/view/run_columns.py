@@ -155,7 +155,7 @@ def health_counts(facts: Sequence[KnownRun], glyphs: Glyphs) -> str:
     """What the marks mean, with how many runs have each; "" where no run has one."""
     counts = Counter(run.health for run in facts)
     parts = []
-    for health, words in zip(HEALTH, ("unusual", "worth a look", "well"), strict=True):
+    for health, words in zip(HEALTH, ("unusual", "worth a look", "nothing unusual"), strict=True):
         if counts[health]:
             parts.append(f"{_health_mark(health, glyphs)} {counts[health]:,} {words}")
     return "  ".join(parts)

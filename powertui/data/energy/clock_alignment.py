@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import PurePath
 
 from powertui.data.asked import Aligning
 from powertui.data.energy import (
@@ -26,6 +28,7 @@ from powertui.data.energy.log_alignment import (
     RECORD_ENDS,
     Alignment,
     AlignmentContext,
+    Placed,
     clock_words,
     elsewhere,
     places_in_words,
@@ -36,6 +39,7 @@ from powertui.data.model import NS_PER_S, PS_PER_S, Clock, PowerSeries
 from powertui.data.power import times
 from powertui.named_tuples import NamedTuple
 
+_LOCAL_TIMES = "the log's times are local"
 BY_HAND = "give --offset, or --pins, to place it by hand"
 # Two programs on one machine read one clock, but not at the same moment.
 _CLOCK_READ_SLACK_S = settings.SAME_CLOCK_S
@@ -120,10 +124,21 @@ def _log_clock(
     return _LogClock(marked.clock, MARKER, "; ".join(marked.evidence))
 
 
+def zones_found(channels: Iterable[Placed]) -> list[str]:
+    """In which time zone each log of local times was read, and why: each sentence once."""
+    sentences: dict[str, None] = {}
+    for channel in channels:
+        name = PurePath(channel.power.series.path).name
+        for evidence in channel.alignment.evidence:
+            if evidence.startswith(_LOCAL_TIMES):
+                sentences[f"{name}: {evidence}"] = None
+    return list(sentences)
+
+
 def _in_zone(clock: Clock, zoned: Clock) -> _LogClock:
     if "BMC" in clock.detail:  # in the right zone it is still a clock that nobody sets
         zoned = replace(times.bmc(zoned), detail=zoned.detail)
-    words = ["the log's times are local", zoned.detail, zoned.assumed]
+    words = [_LOCAL_TIMES, zoned.detail, zoned.assumed]
     return _LogClock(zoned, LOCAL, "; ".join(filter(None, words)))
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from powertui.data import wire
 from powertui.data.asked import Compat
-from powertui.data.model import Bools, Floats, Int64s, Steps, StepsOn
+from powertui.data.model import NS_PER_S, PS_PER_NS, Bools, Floats, Int64s, Steps, StepsOn
 from powertui.data.opened import Opened, Profile
 from powertui.data.tools import breakdown
 from powertui.data.tools.breakdown import Breakdown
@@ -40,6 +40,9 @@ _MIN_STEPS = 8  # fewer show no pattern; chosen, not measured
 # A step differs from the others beyond so many median absolute deviations. Chosen, not measured.
 _MAX_DEVIATIONS = 3.0
 _MAX_WORST_STEPS = 5  # listed of each straggler
+# Clocks of the machines of one cluster are seconds apart, or hours where a zone is wrong. Chosen.
+_COPIED_AT = "file time"  # the source of a clock that says no more than when a file was written
+_MAX_APART_NS = 86_400 * NS_PER_S
 _MAX_SHIFT = 512  # steps by which two hosts may be apart, either way
 
 
@@ -209,6 +212,10 @@ def _together(
         rows = _by_number(
             [_numbers(steps, profile.steps) for profile, steps in zip(profiles, every, strict=True)]
         )
+    # Numbers that the programs gave match steps whatever the clocks say.
+    is_numbered = rows is not None and not any(profile.steps.inferred for profile in profiles)
+    if not is_numbered and _are_days_apart(profiles):
+        return None
     if rows is None:
         by = "overlap"
         rows = _by_overlap(every, chief)
@@ -222,6 +229,24 @@ def _together(
         by=by,
     )
     return replace(common, unknown_waits=_unknown_waits(common, profiles))
+
+
+def _are_days_apart(profiles: Sequence[Profile]) -> bool:
+    """Whether two of them were recorded on different days by what their clocks know. Such profiles
+    lie in one folder and are no hosts of one run: nothing says which of their steps is which.
+    """
+    spans = []
+    for profile in profiles:
+        clock = profile.trace.clock
+        if clock.lo_ns is None or clock.hi_ns is None or clock.source == _COPIED_AT:
+            continue
+        lo, hi = profile.trace.span
+        spans.append((clock.lo_ns + lo // PS_PER_NS, clock.hi_ns + hi // PS_PER_NS))
+    if len(spans) < 2:
+        return False
+    latest_start = max(start for start, _ in spans)
+    earliest_end = min(end for _, end in spans)
+    return latest_start - earliest_end > _MAX_APART_NS
 
 
 def _unknown_waits(common: CommonSteps, profiles: Sequence[Profile]) -> Bools | None:

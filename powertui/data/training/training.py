@@ -39,6 +39,14 @@ class Training(PlacedTraining):
     def _open(self, entry: RunEntry) -> Opened:
         return Opened(entry, self.options, around=self)
 
+    def as_run(self) -> Opened:
+        """Its first session; where nobody profiled it, a run of its scalars and power alone."""
+        entry = self.entry
+        if entry.sessions:
+            return self.opened(entry.sessions[0])
+        run = RunEntry(entry.name, entry.path, tfevents=entry.tfevents, power=entry.power)
+        return Opened(run, self.options, around=self)
+
     def _forget_axis(self) -> None:
         self._last_axis = self._own_axis = None
 
@@ -163,10 +171,8 @@ class Trainings:
     def without_sessions(self) -> Iterator[Opened]:
         """The trainings that nobody profiled, each opened as a run of its scalars and power."""
         for training in self.all:
-            entry = training.entry
-            if not entry.sessions and entry.tfevents:
-                run = RunEntry(entry.name, entry.path, tfevents=entry.tfevents, power=entry.power)
-                yield Opened(run, self._options, around=training)
+            if not training.entry.sessions and training.entry.tfevents:
+                yield training.as_run()
 
     def chosen(self, entries: Sequence[RunEntry], everything: bool) -> tuple[Training, ...]:
         """The trainings of these sessions; with `everything` also those without any session."""

@@ -13,7 +13,7 @@ import pytest
 from powertui import demo
 from powertui.data import loading, logdir
 from powertui.data.asked import Aligning, Pins, ReadOptions
-from powertui.data.energy import align, anchor, log_alignment, mixture
+from powertui.data.energy import align, anchor, clock_alignment, log_alignment, mixture
 from powertui.data.energy.log_alignment import clock_words
 from powertui.data.model import Clock, Epoch, Epochs
 from powertui.data.power import times
@@ -221,6 +221,14 @@ def _naive(series, made, offset: float, ahead_s: int):
     )
     zoned = replace(made.trace, clock=replace(made.trace.clock, utc_offset_s=0))
     return naive, log_alignment.AlignmentContext(zoned, made.steps, made.epochs)
+
+
+def test_the_zone_in_which_local_times_were_read_is_said_once(made, logged) -> None:
+    naive, asked = _naive(logged[0], made, logged[1], 3600)
+    channel = align.place(naive, asked)
+    (sentence,) = clock_alignment.zones_found([channel, channel])
+    assert "the log's times are local; log and run overlap only in time zone UTC+01:00" in sentence
+    assert clock_alignment.zones_found([align.place(logged[0], context(made))]) == []
 
 
 def test_a_short_log_of_another_zone_than_the_machines_is_taken_for_one(made, logged) -> None:

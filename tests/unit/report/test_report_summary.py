@@ -85,6 +85,7 @@ STEPS = {
     "asynchronous": bool,
     "duration": dict,
     "start_to_start": dict,
+    "length": dict,
     "work_s": type(None),
     "rows": list,
     "rows_left_out": int,

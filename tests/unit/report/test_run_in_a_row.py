@@ -179,5 +179,5 @@ def test_all_times_are_in_one_zone() -> None:
 
 
 def test_marks_differ_by_shape_and_are_counted() -> None:
-    assert run_columns.health_counts(RUNS, glyphs.UNICODE) == "▲ 1 unusual  ● 1 well"
-    assert run_columns.health_counts(RUNS, glyphs.ASCII) == "! 1 unusual  . 1 well"
+    assert run_columns.health_counts(RUNS, glyphs.UNICODE) == "▲ 1 unusual  ● 1 nothing unusual"
+    assert run_columns.health_counts(RUNS, glyphs.ASCII) == "! 1 unusual  . 1 nothing unusual"

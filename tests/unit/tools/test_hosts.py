@@ -211,3 +211,29 @@ def test_a_host_that_hides_its_collectives_behind_work_is_compared(tmp_path: Pat
     assert common is not None
     assert not common.waits()[:, 1].any()
     assert [host.member for host in common.comparison().stragglers()] == [1]
+
+
+def _of_one_program_each(folder: Path, starts_s: dict[str, int]) -> Opened:
+    """Profiles whose steps are launches that repeat, with the moment at which each began."""
+    place = folder / "plugins" / "profile" / "run"
+    place.mkdir(parents=True)
+    for host, start_s in starts_s.items():
+        start_ns = start_s * 1_000_000_000
+        dated = {"profile_start_time": start_ns, "profile_stop_time": start_ns + 10**10}
+        launches = [
+            Event(f"PjitFunction({host})", index * 100 * _MS, (40 + 9 * len(host)) * _MS)
+            for index in range(_STEPS)
+        ]
+        planes = [Plane("/host:CPU", [Line("python", launches, 1)])]
+        planes.append(Plane("Task Environment", (), dated))
+        (place / f"{host}.xplane.pb").write_bytes(encode(planes))
+    return Opened(next(iter(logdir.scan(str(folder)).runs)))
+
+
+@pytest.mark.parametrize(("apart_s", "compared"), [(3_600, True), (3 * 86_400, False)])
+def test_profiles_of_other_days_are_no_hosts_of_one_run(
+    apart_s: int, compared: bool, tmp_path: Path
+) -> None:
+    run = _of_one_program_each(tmp_path, {"a": 1_795_000_000, "bb": 1_795_000_000 + apart_s})
+    assert all(len(profile.steps) == _STEPS for profile in run.profiles)
+    assert (hosts.together(run, "corrected") is not None) is compared

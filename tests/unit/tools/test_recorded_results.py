@@ -411,6 +411,18 @@ def test_damaged_results_are_one_sentence_and_hide_no_other(
     assert "is no overview page" in capsys.readouterr().err
 
 
+def test_a_tool_that_no_result_was_stored_of_says_what_was_stored(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = written(tmp_path, kernel_stats__pb=b"")
+    assert cli.main(["report", str(folder), "--tool", "tf_data"]) == 3
+    assert capsys.readouterr().err == (
+        f"powertui: {folder}: has no profile, and the profiler stored no result of "
+        "tf_data_bottleneck_analysis\n"
+        f"  What it stored: powertui report {folder} --tool recorded_results\n"
+    )
+
+
 def test_what_is_beside_the_trees_of_an_op_profile_is_shown_too(tmp_path: Path) -> None:
     tree = '{"name": "all", "metrics": {"time": 1}, "children": []}'
     content = f'{{"byCategory": {tree}, "deviceType": "CPU_ONLY", "byProgram": {tree}}}'

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import powertui
 from powertui import cli
 from powertui.data import logdir
 from powertui.data.asked import Aligning, ReadOptions
@@ -189,3 +190,14 @@ def test_a_job_that_nobody_profiled_has_its_spans_and_joules(
     joules = [row["joules"] for row in spans_told]
     assert joules.pop(2) is None  # 250 ms: less than two readings
     assert joules == pytest.approx([300, 500, 750, 400, 12000, 400, 1600, 600, 500], rel=0.01)
+
+
+def test_the_library_answers_for_a_job_that_nobody_profiled(tmp_path: Path) -> None:
+    folder = tmp_path / "job"
+    folder.mkdir()
+    entry_with_logger(folder, JOB)
+    runs = powertui.open(folder)
+    assert not runs
+    with pytest.raises(IndexError, match="What was trained without a profile is in `trainings`"):
+        runs[0]
+    assert list(runs.trainings[0].tool("end_to_end").frame.span) == NAMES
