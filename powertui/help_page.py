@@ -10,7 +10,7 @@ import os
 import sys
 
 # As in argparse: where nothing tells how wide the terminal is, and what its right side stays free.
-_USUAL_WIDTH = 80
+_FALLBACK_WIDTH = 80
 MARGIN = 2
 # In less room argparse breaks names and usage in other ways: it makes the page then.
 _MIN_WIDTH = 60
@@ -71,8 +71,8 @@ def terminal_width() -> int:
     if columns.isdecimal() and int(columns) > 0:
         return int(columns)
     if sys.__stdout__ is None:
-        return _USUAL_WIDTH
+        return _FALLBACK_WIDTH
     try:
-        return os.get_terminal_size(sys.__stdout__.fileno()).columns or _USUAL_WIDTH
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or _FALLBACK_WIDTH
     except (ValueError, OSError):  # closed, or no terminal
-        return _USUAL_WIDTH
+        return _FALLBACK_WIDTH

@@ -21,7 +21,7 @@ UNFINISHED = ".part"
 _MAX_FIELDS = (
     1_000_000  # a profile of a thousand hosts has some ten thousand; more are not walked through
 )
-_LONGEST_VARINT = 10  # bytes
+_MAX_VARINT_BYTES = 10  # seven bits each: no number of 64 bits takes more
 _VARINT, _FIXED_64, _BYTES, _FIXED_32 = 0, 1, 2, 5  # wire types
 
 
@@ -102,7 +102,7 @@ def _ends_with_a_field(file: BinaryIO) -> bool:
 def _varint(file: BinaryIO) -> int | None:
     """None where the file ends before the number does."""
     value = 0
-    for index in range(_LONGEST_VARINT):
+    for index in range(_MAX_VARINT_BYTES):
         byte = file.read(1)
         if not byte:
             return None

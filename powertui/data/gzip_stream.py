@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 GZIP = b"\x1f\x8b"
 _FIRST_FEED = 1 << 9  # bytes that a new member is given; each next time twice as many
-_MOST_FEED = 1 << 18
+_MAX_FEED = 1 << 18  # bytes: by then most of the time is unpacking
 # Writers that flush leave one empty member for each block of data; nobody writes empty ones in a
 # row. Reading so many takes 0.3 s.
 MAX_EMPTY_MEMBERS = 100_000
@@ -86,5 +86,5 @@ class GzipStream:
         more = self._read(self.fetched, min(self.fetched + self._next_feed, self._size))
         self.fetched += len(more)
         self._feed += more
-        self._next_feed = min(2 * self._next_feed, _MOST_FEED)
+        self._next_feed = min(2 * self._next_feed, _MAX_FEED)
         return bool(more)

@@ -28,7 +28,7 @@ _SHOWN_IDS = (
     "length",
 )
 _MAX_FIGURES = 7
-_LEAST_SHARE = 0.005  # shares that round to 0 % tell nothing
+_MIN_SHOWN_SHARE = 0.005  # shares that round to 0 % tell nothing
 
 
 def key_figures(facts: Iterable[Fact]) -> Markup | None:
@@ -44,7 +44,7 @@ def _is_telling(fact: Fact) -> bool:
     if fact.value is None:
         return False
     if fact.kind == "share":
-        return float(fact.value) >= _LEAST_SHARE
+        return float(fact.value) >= _MIN_SHOWN_SHARE
     return fact.value != 0
 
 

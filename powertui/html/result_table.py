@@ -21,10 +21,10 @@ _MAX_COLUMNS = 8
 _MAX_NAME_CELLS = 96  # kernels have names of thousands of characters
 _MAX_SENTENCE_CELLS = 300
 _MAX_READ_LETTERS = 1000  # at either end of a name: HLO text can be megabytes
-_MANY_COLUMNS = 5  # from which on a table is wider than a phone
-_SHORT_ROWS = 10
+_MIN_WIDE_COLUMNS = 5  # from which on a table is wider than a phone
+_MAX_UNBROKEN_ROWS = 10  # of a table that stays on one page of paper
 _MIN_BAR_WEIGHT = 7  # of a column that has bars
-_SHORT_WORDS = 16  # letters that may stand in a narrow column
+_MAX_NARROW_LETTERS = 16  # letters that may stand in a narrow column
 _BADGES = frozenset(badge.value for badge in Badge)
 
 
@@ -58,7 +58,7 @@ def table_section(
 
 def _table_class(row_count: int) -> str:
     """A short table stays on one page of paper."""
-    return "table short" if row_count <= _SHORT_ROWS else "table"
+    return "table short" if row_count <= _MAX_UNBROKEN_ROWS else "table"
 
 
 def rows_section(
@@ -81,7 +81,11 @@ def rows_section(
         for index in filled:
             words = row[index]
             class_ = "number" if index in numbers else None
-            if class_ is None and len(words) > _SHORT_WORDS and not isinstance(words, Markup):
+            if (
+                class_ is None
+                and len(words) > _MAX_NARROW_LETTERS
+                and not isinstance(words, Markup)
+            ):
                 class_ = "words"
             cells.append(element("td", words, class_=class_))
         body.append(element("tr", *cells))
@@ -122,7 +126,7 @@ def _box(headers: Iterable[Markup], rows: Iterable[Markup], label: str) -> Marku
     """A table in a box that scrolls, by the keyboard, too."""
     heads = list(headers)
     head = element("thead", element("tr", *heads))
-    width = "many" if len(heads) >= _MANY_COLUMNS else None
+    width = "many" if len(heads) >= _MIN_WIDE_COLUMNS else None
     return element(
         "div",
         element("table", head, element("tbody", *rows), class_=width),
@@ -169,7 +173,7 @@ def _cell(column: Column, row: int, mark: Markup | None, limit: int) -> Markup:
         classes = []
         if mark is not None:
             classes.append("marked")
-        if len(words) > _SHORT_WORDS:
+        if len(words) > _MAX_NARROW_LETTERS:
             classes.append("words")
         name = breakable(short_name(words, limit))
         return element("td", mark, name, class_=" ".join(classes) or None)

@@ -14,7 +14,7 @@ from powertui.view import stacked_bars
 from powertui.view.overview_lines import STEP_INKS
 
 _COLUMNS = 360  # bars at most: three pixels each on a page of 1,080
-_FEW_BARS = 60  # up to so many are drawn apart
+_MAX_SEPARATE_BARS = 60  # up to so many are drawn apart
 _GAP = 0.25  # of a bar's width, between bars that are apart
 _NAMED_PARTS = 0.005  # of all time: smaller parts read "<1 %"
 
@@ -85,7 +85,7 @@ def _picture(chart: Chart, parts: Floats, top: float) -> Markup:
     columns = parts.shape[1]
     ends = np.cumsum(parts, axis=0) / top
     ground = np.zeros(columns)
-    gap = _GAP if columns <= _FEW_BARS else 0.0
+    gap = _GAP if columns <= _MAX_SEPARATE_BARS else 0.0
     shapes: list[Markup | None] = []
     # The highest end first: each part covers the lower end of the one that was drawn before it.
     for number in range(len(parts) - 1, -1, -1):

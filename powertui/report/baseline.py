@@ -31,7 +31,7 @@ from powertui.report.gate_words import in_quantity_unit, runs_in_words
 _HEADERS = ("quantity", "mean", "95 % interval", "from run to run", "runs")
 _SHOWN_NAMED = 10  # ops and kernels, the largest first; --json lists all
 _NAME_CHARACTERS = 60
-_LEAST_SHOWN = 0.5e-9  # s: below it a time is the rounding of the files
+_MIN_SHOWN_MEAN = 0.5e-9  # s: below it a time is the rounding of the files
 
 
 def save(
@@ -168,7 +168,7 @@ def _cells(row: dict[str, Any]) -> list[str]:
     if row["lo"] is not None:
         interval = f"{in_quantity_unit(row['lo'], unit)} to {in_quantity_unit(row['hi'], unit)}"
     varies = ""
-    if deviation is not None and abs(mean) > _LEAST_SHOWN:
+    if deviation is not None and abs(mean) > _MIN_SHOWN_MEAN:
         varies = f"± {100 * deviation / abs(mean):.3g} %"
     return [name, in_quantity_unit(mean, unit), interval, varies, str(row["runs"])]
 

@@ -10,7 +10,7 @@ import numpy as np
 from powertui.data.model import Floats, PowerOnTrace, Steps
 
 BARS = 10  # a burst of a tenth of the run is a bar of its own
-_USUAL_HEIGHT = 3  # of the median: room below for pauses, above for bursts
+_MEDIAN_HEIGHT = 3  # room below for pauses, above for bursts
 _MAX_HEIGHT = 7
 # What fills the room above and below the median, at least, as a share of it: ±2 % is no storm.
 _MIN_RANGE = 0.2
@@ -67,10 +67,10 @@ def _heights(values: Floats) -> tuple[int, ...]:
     ratios = np.where(is_known, values, median) / median - 1
     range_above = max(_MIN_RANGE, float(ratios.max()))
     range_below = max(_MIN_RANGE, -float(ratios.min()))
-    room_above = _MAX_HEIGHT - _USUAL_HEIGHT
-    room_below = _USUAL_HEIGHT - 1
+    room_above = _MAX_HEIGHT - _MEDIAN_HEIGHT
+    room_below = _MEDIAN_HEIGHT - 1
     raised = ratios / range_above * room_above
     lowered = ratios / range_below * room_below
     offsets = np.rint(np.where(ratios > 0, raised, lowered))
-    heights = np.where(is_known, _USUAL_HEIGHT + offsets, 0)
+    heights = np.where(is_known, _MEDIAN_HEIGHT + offsets, 0)
     return tuple(heights.astype(np.int64).tolist())

@@ -25,8 +25,8 @@ _COLUMNS = "JobID,JobIDRaw,State,ElapsedRaw,NNodes,NodeList,ConsumedEnergyRaw"
 _TIMEOUT_S = 30.0  # a database of years of jobs answers late
 _POLL_S = 30  # between two readings of its plugins, where a site sets nothing else
 _MIN_POLLS = 10  # in a job, for the first and the last of them not to matter much
-_SAME_SUM = 0.02  # of a sum of steps: so near is the job's own figure made of them
-_LEAST_NODE_W, _MOST_NODE_W = 20.0, 20_000.0  # that a node may draw; chosen, far outside of any
+_MAX_SUM_DIFFERENCE = 0.02  # of a sum of steps: so near is the job's own figure made of them
+_MIN_NODE_W, _MAX_NODE_W = 20.0, 20_000.0  # that a node may draw; chosen, far outside of any
 # What the name of a job of an array (42_7), or of a part of a job (42+1), has after the number.
 _PART = re.compile(r"[_+]\d{1,10}")
 _WHOLE_NUMBER = re.compile(r"\d{1,20}")
@@ -175,7 +175,7 @@ def _sums_steps(of_job: int | None, steps: Mapping[str, int]) -> bool:
 
 
 def _are_near(joules: int, total: int) -> bool:
-    return abs(joules - total) <= _SAME_SUM * total
+    return abs(joules - total) <= _MAX_SUM_DIFFERENCE * total
 
 
 def _doubts(joules: int, whole: Mapping[str, str]) -> list[str]:
@@ -189,7 +189,7 @@ def _doubts(joules: int, whole: Mapping[str, str]) -> list[str]:
         )
     if elapsed_s and nodes:
         watts = joules / elapsed_s / nodes
-        if not _LEAST_NODE_W <= watts <= _MOST_NODE_W:
+        if not _MIN_NODE_W <= watts <= _MAX_NODE_W:
             doubts.append(
                 f"That is {watts:.3g} W a node, which no node draws: its counter wrapped or was "
                 "set back."

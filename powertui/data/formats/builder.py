@@ -50,6 +50,7 @@ from powertui.plain import plain
 # 26 days. No profile runs that long, so a time beyond it is damage; sums of two such times cannot
 # overflow.
 LIMIT_PS = 1 << 61
+LIMIT_NS = 1 << 51  # the same, of formats that count ns: 26 days, a longer time is damage
 # Events may lie a little outside the session: device clocks drift, threads end late.
 _MARGIN_PS = 60 * PS_PER_S
 MAX_COUNTERS = 10_000

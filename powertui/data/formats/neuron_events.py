@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from powertui.data.formats.builder import ProcessBuilder, TraceBuilder
+from powertui.data.formats.builder import LIMIT_NS, ProcessBuilder, TraceBuilder
 from powertui.data.formats.file_warnings import LineQuota
 from powertui.data.formats.json_stats import ArgStats, PairNames, as_text, clean
 from powertui.data.formats.json_stream import JsonStream
@@ -18,7 +18,6 @@ from powertui.data.model import PS_PER_NS, Clock, Trace
 from powertui.errors import UnreadableFile
 
 _SYSTEM, _DEVICE = "trace_events", "instruction"  # the lists of the two exports
-_LONGEST_NS = 1 << 51  # 26 days, as builder.LIMIT_PS
 _UNIX_NS = (10**17, 4 * 10**18)  # three years … 2096
 _CLOCK_NS = 1_000  # ± of times that are written in Unix ns
 _EVENT_BYTES = 400  # memory of an event with its arguments, about
@@ -54,7 +53,7 @@ class _Exported:
             return
         start = _whole(event.get("timestamp"))
         length = _whole(event.get("duration"))
-        if start is None or length is None or not 0 <= length < _LONGEST_NS:
+        if start is None or length is None or not 0 <= length < LIMIT_NS:
             self.builder.findings.add(_UNUSABLE)
             return
         at = self._since_zero(start)
@@ -81,7 +80,7 @@ class _Exported:
         if self.zero_ns is None:
             self.zero_ns = ns if _UNIX_NS[0] < ns < _UNIX_NS[1] else 0
         at = ns - self.zero_ns
-        return at if abs(at) < _LONGEST_NS else None
+        return at if abs(at) < LIMIT_NS else None
 
     def member(self, key: str, value: Any) -> None:
         """A list beside the events: memory and processors over time."""

@@ -131,7 +131,7 @@ def charts(steps: Breakdown) -> tuple[Chart, ...]:
 
 def ops(tops: Sequence[Top], *, device: bool) -> Table:
     """The ops that took most time."""
-    listed = tops[: top_ops.SHOWN]
+    listed = tops[: top_ops.MAX_SHOWN_OPS]
     share = np.array([op.share for op in listed], np.float64)
     cumulative = np.cumsum(share)
     category = [op.type for op in listed]

@@ -43,18 +43,16 @@ _DIGITS = late_pattern(r"\d+")
 _IMPLICIT = frozenset(
     {"FunctionRun", "SessionRun", "RunGraph", "ExecutorState::Process", "Session::Run"}
 )
-# Two kinds of marks are two series where one is so many times as frequent, this share of each
-# counts one by one, and a mark of one kind takes this part of the other's time at least. Chosen,
-# not measured: GANs recorded with 3 and 4 critics for each generator are far from all of them.
-_MIN_TURN_RATIO = 1.2
-_MIN_COUNTED_SHARE = 0.9
-_MIN_ALIKE_LENGTH = 0.1
-# Two kinds of marks share the work where so few of their marks are inside one another, both take
-# much of the time, and they have nearly all numbers in common, or none. Chosen, not measured.
-_MIN_BESIDE_SHARE = 0.95
-_MIN_ALIKE_TIME = 0.5
-_MAX_DISTINCT_NUMBERS = 0.1
-_MIN_COMMON_NUMBERS = 0.9
+# When two kinds of marks are two series. Chosen, not measured: GANs recorded with 3 and 4 critics
+# for each generator are far from all of these.
+_MIN_TURN_RATIO = 1.2  # one is so many times as frequent as the other
+_MIN_COUNTED_SHARE = 0.9  # of each kind counts one by one
+_MIN_LENGTH_RATIO = 0.1  # of a mark of one kind to one of the other
+# When two kinds of marks share the work of a step. Chosen, not measured.
+_MIN_BESIDE_SHARE = 0.95  # of the marks is inside none of the other kind
+_MIN_TIME_RATIO = 0.5  # of all marks of one kind to those of the other
+_MAX_COMMON_SHARE_APART = 0.1  # of the numbers: each kind counts steps of its own
+_MIN_COMMON_SHARE = 0.9  # of the numbers: both kinds count the same steps
 # Letters of a mark's name that a sentence shows.
 _MAX_NAME = 60
 _MAX_NAMES = 3  # that a sentence shows
@@ -126,13 +124,13 @@ def _joint(first: Marks, second: Marks) -> Candidate | None:
     if len(together.outermost()) < _MIN_BESIDE_SHARE * len(together):
         return None
     common = float(np.isin(second.number, first.number).mean())
-    counts_the_same = common > _MIN_COMMON_NUMBERS
+    counts_the_same = common > _MIN_COMMON_SHARE
     two_counters = _two_counters(first, second)
     if not two_counters:
         times = sorted(float(kind.duration.sum()) for kind in (first, second))
-        if not interleaved(first, second) or times[0] <= _MIN_ALIKE_TIME * times[1]:
+        if not interleaved(first, second) or times[0] <= _MIN_TIME_RATIO * times[1]:
             return None
-        if not counts_the_same and common >= _MAX_DISTINCT_NUMBERS:
+        if not counts_the_same and common >= _MAX_COMMON_SHARE_APART:
             return None
     by_kind = two_counters or (counts_the_same and len(first) != len(second))
     doubt = ""
@@ -164,7 +162,7 @@ def _two_counters(first: Marks, second: Marks) -> bool:
         if (np.diff(kind.number) == 1).mean() < _MIN_COUNTED_SHARE:
             return False
     shorter, longer = sorted(float(np.median(kind.duration)) for kind in (rarer, frequent))
-    if shorter <= _MIN_ALIKE_LENGTH * longer:
+    if shorter <= _MIN_LENGTH_RATIO * longer:
         return False
     # Between two of the rarer kind is one of the frequent, nearly always.
     has_one_between = np.diff(frequent.start.searchsorted(rarer.start)) > 0

@@ -27,7 +27,7 @@ RUN_TIME = late_pattern(
 )
 # A large capture takes longer to write: further than this from the folder's name an end is another
 # run's. Chosen, not measured.
-_NEAR_S = 120
+_MAX_DISTANCE_S = 120
 
 
 class _Fit(NamedTuple):
@@ -150,6 +150,6 @@ def _near_ends(moments: _CaptureMoments, ends: Int64s) -> list[_Fit]:
     before = np.maximum(after - 1, 0)
     is_after = np.abs(unix_s[after] - ends) < np.abs(unix_s[before] - ends)
     nearest = np.where(is_after, after, before)
-    rows = np.flatnonzero(np.abs(unix_s[nearest] - ends) <= _NEAR_S)
+    rows = np.flatnonzero(np.abs(unix_s[nearest] - ends) <= _MAX_DISTANCE_S)
     capture = moments.capture[nearest]
     return [_Fit(moments.zone, row, int(capture[row])) for row in rows.tolist()]

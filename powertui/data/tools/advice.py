@@ -16,9 +16,9 @@ from powertui.named_tuples import NamedTuple
 _INPUT_HIGH, INPUT_SOME = 0.20, 0.05
 _OUTPUT_HIGH, _OUTPUT_SOME = 0.20, 0.05
 _OTHER_HIGH, _OTHER_SOME = 0.15, 0.03  # launching, collectives and all that is not known
-_LITTLE_HALF = 0.10  # of the devices' compute in 16 bit: less than this is worth a word
-_EAGER = 0.10
-_COMPILE_SOME = 0.05
+_MIN_HALF_SHARE = 0.10  # of the devices' compute in 16 bit: less than this is worth a word
+_MAX_EAGER_SHARE = 0.10  # of the ops' own time; more is worth a word
+_MIN_COMPILE_SHARE = 0.05  # of the steps' time
 
 
 class Advice(NamedTuple):
@@ -151,7 +151,7 @@ def of_shares(
                     id, weight, f"{percent(share)} of the steps' time goes into {what}.", do, page
                 )
             )
-    if shares.half is not None and shares.half < _LITTLE_HALF:
+    if shares.half is not None and shares.half < _MIN_HALF_SHARE:
         what = f"{percent(shares.half)} of the devices' compute is in 16 bit."
         out.append(
             Advice(
@@ -162,7 +162,7 @@ def of_shares(
                 "kernel_stats",
             )
         )
-    if shares.compile >= _COMPILE_SOME:
+    if shares.compile >= _MIN_COMPILE_SHARE:
         what = f"{percent(shares.compile)} of the steps' time goes into compiling."
         out.append(
             Advice(
@@ -191,7 +191,7 @@ def of_eager(sides: Sides, framework: Framework) -> list[Advice]:
     """Ops that ran one by one instead of in a function."""
     out = []
     for side, share in (("host", sides.host_eager), ("device", sides.device_eager)):
-        if share is not None and share > _EAGER:
+        if share is not None and share > _MAX_EAGER_SHARE:
             what = f"{percent(share)} of the ops' own time on the {side} ran eagerly."
             out.append(
                 Advice(

@@ -19,7 +19,7 @@ from powertui.data.tools.op_stats import OpStats
 from powertui.data.tools.registry import Question
 from powertui.data.tools.usual_steps import BLOCKING, ComparedSteps, OpKey, UsualSteps
 
-_LISTED = 500
+_MAX_LISTED_OPS = 500  # the largest differences first; chosen
 
 
 def answer(question: Question) -> Result:
@@ -108,7 +108,7 @@ def _waited_for(trace: Trace, place: tuple[OpStats, int] | None) -> str:
 
 
 def _table(compared: ComparedSteps, question: Question) -> Table:
-    keys = compared.keys()[:_LISTED]
+    keys = compared.keys()[:_MAX_LISTED_OPS]
 
     def place(row: int) -> Place | None:
         longest = compared.places.get(keys[row])

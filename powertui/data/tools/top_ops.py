@@ -27,8 +27,8 @@ from powertui.data.tools.host_ops import HostOps
 from powertui.data.tools.replicas import without_replica
 from powertui.named_tuples import NamedTuple
 
-SHOWN = 10
-_LOOKED_AT = 400  # names, where nothing says which are ops
+MAX_SHOWN_OPS = 10  # of the overview; op_stats has all
+_MAX_READ_NAMES = 400  # names, where nothing says which are ops
 
 
 Parts = Sequence[tuple[Profile, int, int]]  # (profile, window) of each host that is asked
@@ -208,7 +208,7 @@ def _unnamed(profile: Profile, lo: int, hi: int) -> Iterator[_Sum]:
     """Of a program that names no op, whatever ran but Python's frames and waiting."""
     stats = op_stats.op_stats(profile.trace, lo, hi)
     # A program may have a million names: only the heaviest can be among the first ten.
-    for row in stats.order("self")[:_LOOKED_AT].tolist():
+    for row in stats.order("self")[:_MAX_READ_NAMES].tolist():
         stat = stats[row]
         if not event_types.waits(stat.full) and stat.self_time > 0:
             yield _Sum(stat.name, stat.type, stat.count, stat.self_time, eager=False)

@@ -29,7 +29,7 @@ from powertui.named_tuples import NamedTuple
 
 _ALLOCATORS = ("bytes_allocated", "bytes_reserved", "bytes_available")
 _COLLECTIVES = ("all-reduce", "all-gather", "reduce-gather")
-_AT_ONCE = 1 << 16
+_BATCH_EVENTS = 1 << 16  # whose stats are decoded at a time
 
 
 # Of the devices' work: where the ops of less of it say what they cost, a lower bound says next to
@@ -282,8 +282,8 @@ def _memory_used(trace: Trace) -> float | None:
         return None
     for process, track in trace.tracks():
         rows = rows_named(track.events.name, is_allocation)
-        for begin in range(0, len(rows), _AT_ONCE):
-            positions = track.events.positions(rows[begin : begin + _AT_ONCE])
+        for begin in range(0, len(rows), _BATCH_EVENTS):
+            positions = track.events.positions(rows[begin : begin + _BATCH_EVENTS])
             recorded = process.source.columns(positions, _ALLOCATORS)
             heap, stack, free = (recorded[name].floats for name in _ALLOCATORS)
             used = heap + np.nan_to_num(stack)

@@ -29,11 +29,11 @@ from powertui.value_types import dataclass
 _MIN_STEPS = 4
 # Steps that are smoothed together: one slow step is no slow machine.
 _SMOOTHED_STEPS = 5
-# A slower stretch takes so many times the time of the fastest fifth of the steps. Programs that
-# were recorded while others worked had 1.6 and 1.7 by chance, one whose core five others shared
-# 2.6 (make causes: tf_gan, torch_resnet_requests, torch_shared_core).
+# A slower stretch takes so many times the time of the fastest steps. Programs that were recorded
+# while others worked had 1.6 and 1.7 by chance, one whose core five others shared 2.6 (make causes:
+# tf_gan, torch_resnet_requests, torch_shared_core).
 _MIN_SLOWDOWN = 1.8
-_FAST_SHARE = 0.2
+_FASTEST_SHARE = 0.2  # of the steps: what those take is the time without a disturbance
 # Of all operations together: with less, other steps are longer for another reason. Chosen, not
 # measured; an evaluation of the same operations after every sixth step had 1.3.
 _MIN_SLOWDOWN_OF_WORK = 1.5
@@ -82,7 +82,7 @@ def _slower_steps(periods: Periods) -> Bools | None:
     if len(length) < 2 * _MIN_STEPS:
         return None
     smooth = _rolling_median(length)
-    slow = np.asarray(smooth > _MIN_SLOWDOWN * np.quantile(smooth, _FAST_SHARE))
+    slow = np.asarray(smooth > _MIN_SLOWDOWN * np.quantile(smooth, _FASTEST_SHARE))
     count = int(slow.sum())
     stretches = int((np.diff(slow.astype(np.int8), prepend=0) == 1).sum())
     if count < _MIN_STEPS or count > len(slow) - _MIN_STEPS or stretches > _MAX_STRETCHES:

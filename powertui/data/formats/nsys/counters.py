@@ -8,7 +8,7 @@ from operator import itemgetter
 import numpy as np
 
 from powertui.data import wire
-from powertui.data.formats.builder import MAX_COUNTERS, TraceBuilder
+from powertui.data.formats.builder import LIMIT_NS, MAX_COUNTERS, TraceBuilder
 from powertui.data.formats.nsys.database import MISSING, NsysDatabase
 from powertui.data.formats.nsys.identities import Identities
 from powertui.data.formats.nsys.row_groups import row_groups
@@ -20,7 +20,6 @@ _MEMORY = "CUDA_GPU_MEMORY_USAGE_EVENTS"
 _GPU_MASK = 0xFF  # of a metric's type: the GPU that it was sampled on
 _ALLOCATED, _FREED = 0, 1  # of `memoryOperationType`
 _DEVICE_MEMORY = (2, 3, 5)  # of `memKind`: device, array, static of the device
-_LONGEST_NS = 1 << 51  # as builder.LIMIT_PS
 _UNIT = re.compile(r"^(.*\S)\s*\[([^\]]*)\]$")
 _UNITS = {"Throughput %": "%", "%": "%", "MHz": "MHz", "W": "W", "mW": "mW", "Watts": "W"}
 
@@ -40,7 +39,7 @@ def _add_metrics(database: NsysDatabase, builder: TraceBuilder, progress: Progre
     columns = database.integers(_METRICS, ["timestamp", "typeId", "metricId", "value"], progress)
     time_ns = columns["timestamp"]
     value = columns["value"].astype(np.float64)
-    is_possible = np.abs(time_ns) < _LONGEST_NS
+    is_possible = np.abs(time_ns) < LIMIT_NS
     metrics = row_groups([columns["typeId"], columns["metricId"]])
     metrics_by_id = sorted(metrics, key=itemgetter(0))
     for (type_id, metric_id), rows in metrics_by_id[:MAX_COUNTERS]:
@@ -89,7 +88,7 @@ def _add_memory(
     sign = np.where(operation == _ALLOCATED, 1, np.where(operation == _FREED, -1, 0))
     kind = read["memKind"]
     on_device = (kind == MISSING) | np.isin(kind, _DEVICE_MEMORY)
-    is_counted = (sign != 0) & on_device & (np.abs(read["start"]) < _LONGEST_NS)
+    is_counted = (sign != 0) & on_device & (np.abs(read["start"]) < LIMIT_NS)
     gpus = identities.gpus(read["globalPid"], read["deviceId"])
     for gpu in wire.distinct(gpus[is_counted]).tolist():
         rows = np.flatnonzero(is_counted & (gpus == gpu))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from powertui.data.formats.builder import LineEvents, ProcessBuilder, TraceBuilder
+from powertui.data.formats.builder import LIMIT_NS, LineEvents, ProcessBuilder, TraceBuilder
 from powertui.data.formats.file_warnings import LineQuota
 from powertui.data.formats.json_stats import PairNames, stat
 from powertui.data.formats.nsys import counters, step_ranges
@@ -57,7 +57,6 @@ _CALL_LINE, _STARTED_LINE, _SYSTEM_LINE, _SAMPLE_LINE = range(4)
 _LINE_NAMES = ("", " started ranges", " operating system", " samples")
 _PUSH_POP, _START_END, _MARK = 59, 60, 34  # of `eventType` in NVTX_EVENTS
 _MAX_RANGE_NAMES = 200_000  # more names than that are no steps of one name; chosen
-_LONGEST_NS = 1 << 51  # 26 days, as builder.LIMIT_PS: a longer time is damage
 _CLOCK_NS = 1_000_000  # the session's start is written to the µs; ± of its evidence
 _UNIX_NS = (10**17, 4 * 10**18)  # three years … 2096
 
@@ -215,7 +214,7 @@ class _Assembly:
         """Those whose times can be, as columns."""
         start = columns["start"]
         end = columns["end"]
-        is_possible = (np.abs(start) < _LONGEST_NS) & (np.abs(end) < _LONGEST_NS)
+        is_possible = (np.abs(start) < LIMIT_NS) & (np.abs(end) < LIMIT_NS)
         impossible = int(len(start) - is_possible.sum())
         self.builder.findings.add("events at impossible times were left out", count=impossible)
         if drawn is not None:
