@@ -40,8 +40,8 @@ class FindingsFromBoxes:
         self.training = training
         self.axis = axis
         self.power = power
-        idle_w = account.idle.value if account.idle is not None else None
-        self.parts = EpochParts(training=training, axis=axis, power=power, idle_w=idle_w)
+        self.idle_w = account.idle.value if account.idle is not None else None
+        self.parts = EpochParts(training=training, axis=axis, power=power, idle_w=self.idle_w)
         stretches = training.stretches
         span = (axis.at(int(stretches.start[0])), axis.at(int(stretches.end.max())))
         self.totals = RunTotals(power, span)
@@ -105,19 +105,39 @@ class FindingsFromBoxes:
 
         The records show such a pause already.
         """
-        rate = self.training.records
-        if (finding.delta_watts or 0.0) >= 0 or len(rate) <= MAX_EPOCH_RECORDS:
+        if (finding.delta_watts or 0.0) >= 0:
             return False
+        # A pause shorter than a reading shows in all of it: by its joules it may be so short.
+        least_w = min(finding.lo_watts or 0.0, finding.delta_watts or 0.0)
+        shortest_ns = NS_PER_S * (finding.delta_joules or 0.0) / min(least_w, -1e-9)
+        span_ns = self.axis.unix_ns(finding.end_ps) - self.axis.unix_ns(finding.start_ps)
+        return self._longer_ns(finding) >= _MIN_PAUSED_SHARE * min(span_ns, shortest_ns) > 0
+
+    def is_slower_work(self, finding: Finding, usual_w: float) -> bool:
+        """Whether it drew less because it did less: its steps took longer, and each took as much
+        energy above idle as elsewhere.
+
+        Then the dip is no larger than the share of the time that the steps took longer.
+        """
+        if (finding.delta_watts or 0.0) >= 0 or finding.hi_watts is None or self.idle_w is None:
+            return False
+        span_ns = self.axis.unix_ns(finding.end_ps) - self.axis.unix_ns(finding.start_ps)
+        share = min(self._longer_ns(finding) / max(span_ns, 1), 1.0)
+        return -finding.hi_watts <= share * max(usual_w - self.idle_w, 0.0)
+
+    def _longer_ns(self, finding: Finding) -> float:
+        """By how much longer its steps took than usual, as the records around it show; 0 where they
+        show nothing.
+        """
+        rate = self.training.records
+        if len(rate) <= MAX_EPOCH_RECORDS:
+            return 0.0
         start = self.axis.unix_ns(finding.start_ps)
         end = self.axis.unix_ns(finding.end_ps)
         first = max(int(rate.at_ns.searchsorted(start, side="right")) - 1, 0)
         last = min(int(rate.at_ns.searchsorted(end)), len(rate) - 1)
         steps = max(int(rate.step[last] - rate.step[first]), 0)
-        longer_ns = float(rate.at_ns[last] - rate.at_ns[first]) - self._step_ns * steps
-        # A pause shorter than a reading shows in all of it: by its joules it may be so short.
-        least_w = min(finding.lo_watts or 0.0, finding.delta_watts or 0.0)
-        shortest_ns = NS_PER_S * (finding.delta_joules or 0.0) / min(least_w, -1e-9)
-        return longer_ns >= _MIN_PAUSED_SHARE * min(end - start, shortest_ns)
+        return max(float(rate.at_ns[last] - rate.at_ns[first]) - self._step_ns * steps, 0.0)
 
     @functools.cached_property
     def _step_ns(self) -> float:

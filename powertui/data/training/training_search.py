@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from powertui.data.energy import settings
 from powertui.data.energy.findings import finding_texts, placed_search
 from powertui.data.energy.findings.could_find import detection_limits
 from powertui.data.energy.findings.finding import Finding, Findings, Unopened
@@ -26,6 +27,11 @@ from powertui.data.training.expected_course import KnownCourse
 from powertui.data.training.placed_training import PlacedTraining
 from powertui.data.training.training_on_axis import TrainingOnAxis, session_spans
 from powertui.data.training.training_parts import bounded_epochs
+
+# Records between which a course is looked for: what happens again between more of them is noise to
+# the search.
+_FEW_RECORDS = settings.USUAL_STEPS
+_MIN_COMPARED = 2  # epochs of which one shows what the other may draw
 
 _Span = tuple[float, float]  # s on the axis
 
@@ -82,16 +88,18 @@ def _notes(training: PlacedTraining, loads: FoundLoads) -> tuple[str, ...]:
 
 
 def _from_boxes(loads: FoundLoads, converter: FindingsFromBoxes) -> list[Finding]:
-    """Boxes as findings; pauses are none."""
+    """Boxes as findings; pauses and slower work are none."""
     places = placed_search.likely_places(converter.power)
     likeliest = places[0][1]
     shifts = []
     for weight, on_axis in places:
         shifts.append((weight, (on_axis.offset_ps - likeliest.offset_ps) / PS_PER_S))
+    assert loads.expected is not None
+    usual_w = max(watts for _, watts in loads.expected.watts)
     findings = []
     for box in loads.boxes:
         finding = converter.from_box(box, shifts)
-        if not converter.is_pause(finding):
+        if not converter.is_pause(finding) and not converter.is_slower_work(finding, usual_w):
             findings.append(finding)
     if len(converter.training.records) <= MAX_EPOCH_RECORDS:
         # Where within an epoch it pauses is not known: drawing less than the others says nothing.
@@ -123,6 +131,12 @@ def _known_course(training: PlacedTraining, axis: TrainingOnAxis) -> KnownCourse
         begin_s = (start.ns - axis.zero_ns) / NS_PER_S
         end_s = (end.ns - axis.zero_ns) / NS_PER_S
         epochs.append((begin_s, end_s))
+    few = MAX_EPOCH_RECORDS < len(training.records) <= _FEW_RECORDS
+    if few and len(epochs) < _MIN_COMPARED and not training.records.within:
+        # Of a loop that logs once in a long while each turn is an epoch: what it does at the end
+        # of every one, nothing else tells.
+        at_s = (training.records.at_ns - axis.zero_ns) / NS_PER_S
+        epochs = list(zip(at_s[:-1].tolist(), at_s[1:].tolist(), strict=True))
     return KnownCourse(
         stretches=stretches.training_stretches(training.records, training.epochs),
         zero_ns=axis.zero_ns,
