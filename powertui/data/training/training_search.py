@@ -31,7 +31,6 @@ from powertui.data.training.training_parts import bounded_epochs
 # Records between which a course is looked for: what happens again between more of them is noise to
 # the search.
 _FEW_RECORDS = settings.USUAL_STEPS
-_MIN_COMPARED = 2  # epochs of which one shows what the other may draw
 
 _Span = tuple[float, float]  # s on the axis
 
@@ -132,7 +131,7 @@ def _known_course(training: PlacedTraining, axis: TrainingOnAxis) -> KnownCourse
         end_s = (end.ns - axis.zero_ns) / NS_PER_S
         epochs.append((begin_s, end_s))
     few = MAX_EPOCH_RECORDS < len(training.records) <= _FEW_RECORDS
-    if few and len(epochs) < _MIN_COMPARED and not training.records.within:
+    if few and len(epochs) < 2 and not training.records.within:
         # Of a loop that logs once in a long while each turn is an epoch: what it does at the end
         # of every one, nothing else tells.
         at_s = (training.records.at_ns - axis.zero_ns) / NS_PER_S
