@@ -4,7 +4,7 @@ that held the others up, what that cost, and who came late to collectives. Tenso
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -97,7 +97,7 @@ def answer(question: Question) -> Result:
         tuple(tables),
         tuple(_facts(sides, step, late, watts)),
         (_chart(sides, step),),
-        notes=tuple(_notes(sides, late)),
+        notes=tuple(_notes(question, sides, late)),
         mode=question.compat,
     )
 
@@ -354,7 +354,14 @@ def _facts(sides: _Sides, step: int, late: Lateness | None, watts: float | None)
         yield Fact("late_s", "waited in collectives", waited, "duration")
 
 
-def _notes(sides: _Sides, late: Lateness | None) -> Iterator[str]:
+def _notes(question: Question, sides: _Sides, late: Lateness | None) -> Iterator[str]:
+    profiles = question.opened.profiles
+    if len(sides.common.hosts) == 1 and len(profiles) > 1 and hosts.are_days_apart(profiles):
+        others = [profile.host for profile in profiles if profile.host != sides.common.hosts[0]]
+        yield (
+            f"Not compared: {_first_names(others)}. By their clocks these profiles were "
+            "recorded more than a day apart, and no program numbered their steps."
+        )
     if len(sides.common.hosts) > 1:
         yield (
             "Costs: how far the slowest host of a step is over the median of the others, without "
@@ -372,10 +379,16 @@ def _not_compared(sides: _Sides) -> Iterator[str]:
     names = sides.not_compared
     if not names:
         return
-    some = ", ".join(plain(name, 80) for name in names[:_MAX_NAMES])
-    if len(names) > _MAX_NAMES:
-        some += f" and {len(names) - _MAX_NAMES:,} more"
     yield (
-        f"Not compared: {some}. Most steps there show no collective, while those of the other "
-        "hosts do, so how long it waited is not known. The profile may be cut, or without a device."
+        f"Not compared: {_first_names(names)}. Most steps there show no collective, while those of "
+        "the other hosts do, so how long it waited is not known. The profile may be cut, or "
+        "without a device."
     )
+
+
+def _first_names(names: Sequence[str]) -> str:
+    """The first of these hosts, and how many more there are."""
+    words = ", ".join(plain(name, 80) for name in names[:_MAX_NAMES])
+    if len(names) > _MAX_NAMES:
+        words += f" and {len(names) - _MAX_NAMES:,} more"
+    return words

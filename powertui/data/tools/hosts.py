@@ -214,7 +214,8 @@ def _together(
         )
     # Numbers that the programs gave match steps whatever the clocks say.
     is_numbered = rows is not None and not any(profile.steps.inferred for profile in profiles)
-    if not is_numbered and _are_days_apart(profiles):
+    # The converter's rules lay any two files of a folder on each other, and its modes do, too.
+    if compat == "corrected" and not is_numbered and are_days_apart(profiles):
         return None
     if rows is None:
         by = "overlap"
@@ -231,7 +232,7 @@ def _together(
     return replace(common, unknown_waits=_unknown_waits(common, profiles))
 
 
-def _are_days_apart(profiles: Sequence[Profile]) -> bool:
+def are_days_apart(profiles: Sequence[Profile]) -> bool:
     """Whether two of them were recorded on different days by what their clocks know. Such profiles
     lie in one folder and are no hosts of one run: nothing says which of their steps is which.
     """

@@ -41,7 +41,13 @@ def answer(question: Question) -> Result:
     else:
         is_slow = None
     why_unknown = if_missing(is_slow, "not recorded")
-    why_no_share = if_missing(input_share, "no step was measured")
+    if not pipelines:
+        no_share = "not recorded"
+    elif is_slow:
+        no_share = "no step was measured"
+    else:
+        no_share = "next to nothing: every batch was ready"
+    why_no_share = if_missing(input_share, no_share)
     facts = (
         Fact("conclusion", "tf.data", sentence),
         Fact("is_input_bound", "some call over 50 µs", is_slow, "flag", why=why_unknown),

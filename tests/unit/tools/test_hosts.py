@@ -237,3 +237,13 @@ def test_profiles_of_other_days_are_no_hosts_of_one_run(
     run = _of_one_program_each(tmp_path, {"a": 1_795_000_000, "bb": 1_795_000_000 + apart_s})
     assert all(len(profile.steps) == _STEPS for profile in run.profiles)
     assert (hosts.together(run, "corrected") is not None) is compared
+
+
+def test_the_page_says_which_profiles_are_of_another_day(tmp_path: Path) -> None:
+    run = _of_one_program_each(tmp_path, {"a": 1_795_000_000, "bb": 1_795_300_000})
+    notes = registry.get("hosts").answer(Question(run)).notes
+    (note,) = notes
+    assert note == (
+        "Not compared: bb. By their clocks these profiles were recorded more than a day apart, "
+        "and no program numbered their steps."
+    )
