@@ -217,7 +217,7 @@ def shown(value: Value, kind: ColumnKind, unit: str = "", *, padded: bool = Fals
     if kind == "instant":
         return units.instant(int(value), _INSTANT_RESOLUTION_PS)
     if kind == "share":
-        return f"{units.zero_without_sign(f'{100 * float(value):.1f}')}%"
+        return units.percent(float(value), 1)
     if unit:
         return units.quantity(float(value), unit, padded=padded and unit == "J")
     return f"{float(value):.4g}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from powertui.data.table import Result
+from powertui.data.table import Result, Table
 from powertui.data.tools.registry import Question, Tool
 from powertui.screens import spec
 from powertui.screens.status import Hint
@@ -23,6 +23,7 @@ _PAGE_FRAME_LINES = 6  # two of heading, up to three of notes, one of keys
 # Chosen by eye: fewer ops say little, more are the table's, and a wider line parts name and bar.
 _MIN_OPS, _MAX_OPS = 4, 10
 _MAX_OPS_CELLS = 118
+_MAX_GRAPH_ROWS = 16  # higher bars tell no more (chosen by eye)
 
 
 class OverviewScreen(ToolScreen):
@@ -71,21 +72,40 @@ class OverviewScreen(ToolScreen):
                 frame_lines -= 2
             height = max(4, self.size.height - table_lines - frame_lines)
             glyphs = self.shell.capabilities.glyphs
-            lines = overview_lines.lines(result, self.size.width, height, glyphs=glyphs)
-            lines += self._top_ops(result, len(lines))
+            width = self.size.width
+            lines = overview_lines.lines(result, width, height, glyphs=glyphs)
+            ops = self._top_ops(result, len(lines))
+            graph_rows = self._graph_rows(result, len(lines) + len(ops))
+            if graph_rows > overview_lines.GRAPH_ROWS:
+                lines = overview_lines.lines(
+                    result, width, height, glyphs=glyphs, graph_rows=graph_rows
+                )
+            lines += ops
             for pieces in lines:
                 made.append(tuple((text, self.shell.look.ink(role)) for text, role in pieces))
         pane.display = bool(made)
         pane.styles.height = len(made)
         pane.set_lines(made)
 
+    def _table_shown(self, result: Result) -> Table | None:
+        return result.tables[self._table % len(result.tables)] if result.tables else None
+
+    def _empty_lines(self, table: Table | None, used_lines: int) -> int:
+        """How many lines facts and table leave empty."""
+        table_lines = (len(table) if table is not None else 0) + _TABLE_FRAME_LINES
+        return self.size.height - used_lines - table_lines - _PAGE_FRAME_LINES
+
+    def _graph_rows(self, result: Result, used_lines: int) -> int:
+        """As high as the lines that are left allow."""
+        empty = max(0, self._empty_lines(self._table_shown(result), used_lines))
+        return min(_MAX_GRAPH_ROWS, overview_lines.GRAPH_ROWS + empty)
+
     def _top_ops(self, result: Result, used_lines: int) -> list[overview_lines.LinePieces]:
         """The ops that take most, where facts and table leave lines empty."""
-        shown = result.tables[self._table % len(result.tables)] if result.tables else None
+        shown = self._table_shown(result)
         if shown is None or shown.id == top_ops.TABLE_ID:
             return []
-        table_lines = len(shown) + _TABLE_FRAME_LINES
-        room = self.size.height - used_lines - table_lines - _PAGE_FRAME_LINES
+        room = self._empty_lines(shown, used_lines)
         max_rows = min(_MAX_OPS, room - 2)  # a blank line and the title
         if max_rows < _MIN_OPS:
             return []

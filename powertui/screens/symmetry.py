@@ -33,6 +33,7 @@ from powertui.widgets.folded_chart import AgainstView, FoldedChart, FoldedView
 from powertui.widgets.lines import LinesPane, StyledLine, wrapped
 
 _MIN_CHART_LINES = 12  # that the curves get, however many conclusions there are
+_NOTE_INDENT = 3  # cells before a note, and before the rest of it
 _INDENT = 2  # cells before the rest of a line below a conclusion
 
 
@@ -324,7 +325,8 @@ class SymmetryScreen(BaseScreen):
             blank = " " * cost_column.column_cells(self.size.width)
             lines.append(((mark + blank, style("title")), (text, ink)))
         for note in finding_lines.notes(findings):
-            add(("   " + sentence(plain(note, 300)), style("dim")))
+            note_pieces = ((" " * _NOTE_INDENT + sentence(plain(note, 300)), style("dim")),)
+            lines.extend(wrapped(note_pieces, self.size.width, _NOTE_INDENT))
         return lines
 
     def _conclusion_lines(

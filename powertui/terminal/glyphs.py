@@ -29,6 +29,8 @@ class Glyphs:
     open: str  # an unfolded row
     closed: str  # a folded row
     leaf: str
+    above: str  # more rows that way
+    below: str
     ellipsis: str
     plus_minus: str
     range_left: str
@@ -64,6 +66,8 @@ UNICODE = Glyphs(
     "▾",
     "▸",
     " ",
+    "↑",
+    "↓",
     "…",
     "±",
     "├",
@@ -93,6 +97,8 @@ CONSOLE = Glyphs(
     "▼",
     "►",
     " ",
+    "↑",
+    "↓",
     "~",
     "±",
     "├",
@@ -122,6 +128,8 @@ ASCII = Glyphs(
     "-",
     "+",
     " ",
+    "^",
+    "v",
     "~",
     "+-",
     "[",

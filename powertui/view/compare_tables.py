@@ -36,8 +36,8 @@ _LONG_FAMILIES = {
     Family.KERNEL_NAME: ("kernels", "Kernels, time in all"),
 }
 _MAX_BOTH_NAMES = 44  # letters of A's and B's name in one cell; longer ones are in two
-# Parts may be many times a difference that they nearly cancel out to: "-1,194.3%".
-_SHARE_CELLS = 9
+# Parts may be many times a difference that they nearly cancel out to: "-1,194.3 %".
+_SHARE_CELLS = 10
 _CHANGES = {"came": "only in B", "went": "only in A"}
 
 

@@ -15,6 +15,7 @@ _Piece = tuple[str, str]  # text, role of the theme
 # says nothing (chosen by eye, not measured).
 _MIN_SENTENCES_SHARE = 0.6
 _MAX_CHARACTERS = 400  # of a sentence that are looked at
+_INDENT = "  "  # of the line on which a sentence goes on
 
 
 def conclusion_lines(
@@ -28,6 +29,8 @@ def conclusion_lines(
         more = f"  {key}: more"
     if not count:
         return [_line(conclusions.looked_at, "ok", more, cells, ellipsis)]
+    if count < rows:
+        return _wrapped(conclusions.items[0].sentence, more, cells, ellipsis)
     lines: list[tuple[_Piece, ...]] = []
     for conclusion in conclusions.items[:rows]:
         role = "text" if lines else "title"
@@ -35,8 +38,24 @@ def conclusion_lines(
     return lines
 
 
+def _wrapped(sentence: str, more: str, cells: int, ellipsis: str) -> list[tuple[_Piece, ...]]:
+    """The only conclusion, on the line that no other needs, too."""
+    text = plain(sentence, _MAX_CHARACTERS)
+    begin = truncation.words(text, _room(more, cells))
+    rest = text[len(begin) :].strip()
+    lines = [_line(begin, "title", more, cells, ellipsis)]
+    if rest:
+        lines.append(_line(f"{_INDENT}{rest}", "title", "", cells, ellipsis))
+    return lines
+
+
+def _room(more: str, cells: int) -> int:
+    """Of a line's text: a cell at either end stays empty."""
+    return cells - width(more) - 2
+
+
 def _line(sentence: str, role: str, more: str, cells: int, ellipsis: str) -> tuple[_Piece, ...]:
-    room = cells - width(more) - 2  # a cell at either end
+    room = _room(more, cells)
     text = plain(sentence, _MAX_CHARACTERS)
     if width(text) > room:
         text = f"{_cut(text, room - width(ellipsis) - 1)} {ellipsis}"

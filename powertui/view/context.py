@@ -28,6 +28,7 @@ from powertui.view.timeline_model import Selected, TimelineModel
 
 # Rows of the pane that each kind of fact may take (chosen by eye: more would push the others out of
 # a small window).
+_MAX_NAMED_DEVICES = 2  # of more the numbers say as much (chosen by eye)
 _MAX_NOTE_CHARS = 300  # of a note in the pane; the list of notes has all of it
 _MAX_SENSORS = 2  # channels whose sensors are shown
 _MAX_NOTES = 2
@@ -100,6 +101,18 @@ class Context:
         return Context((Section("notes", lines), *self.sections))
 
 
+def _names(devices: Sequence[str]) -> str:
+    """The names, or the first and the last number where they count up: "/device:GPU:0 to 7"."""
+    first = devices[0]
+    stem = first.rstrip("0123456789")
+    number = first[len(stem) :]
+    if number and len(devices) > _MAX_NAMED_DEVICES:
+        counted = [f"{stem}{index}" for index in range(int(number), int(number) + len(devices))]
+        if list(devices) == counted:
+            return f"{first} to {int(number) + len(devices) - 1}"
+    return ", ".join(devices)
+
+
 def _run(model: TimelineModel) -> Section:
     trace = model.trace
     if not len(model.tracks) and model.surroundings is not None:
@@ -113,8 +126,7 @@ def _run(model: TimelineModel) -> Section:
     if len(devices) == 1:
         facts.append(ContextLine("devices", devices[0]))
     elif devices:
-        names = ", ".join(devices)
-        facts.append(ContextLine("devices", f"{len(devices)}: {names}"))
+        facts.append(ContextLine("devices", f"{len(devices)}: {_names(devices)}"))
     facts += [
         ContextLine("events", units.count(trace.event_count)),
         ContextLine("duration", units.duration(end - start)),
@@ -333,12 +345,7 @@ def _window(model: TimelineModel, window: tuple[int, int], power: Sequence[LineP
         ContextLine("from", units.instant(lo, grid_ps)),
         ContextLine("to", units.instant(hi, grid_ps)),
         ContextLine("length", units.duration(hi - lo)),
-        ContextLine("events", f"{summary.event_count():,}"),
     ]
-    rows = summary.step_rows()
-    if len(rows):
-        facts.append(ContextLine("steps", _step_count(model.steps.number[rows])))
-    facts += _busy(model, lo, hi)
     epoch_energy = None
     # Of exactly one epoch the training's own joules are shown, so that both pages agree.
     if model.surroundings is not None and len(power) == 1:
@@ -347,6 +354,12 @@ def _window(model: TimelineModel, window: tuple[int, int], power: Sequence[LineP
         facts += _energy_facts(epoch_energy)
     else:
         facts += _energies(power, lo, hi)
+    # A pane without rows for all loses the last ones: joules are what a window is marked for.
+    facts.append(ContextLine("events", f"{summary.event_count():,}"))
+    rows = summary.step_rows()
+    if len(rows):
+        facts.append(ContextLine("steps", _step_count(model.steps.number[rows])))
+    facts += _busy(model, lo, hi)
     return Section("window", tuple(facts))
 
 

@@ -20,6 +20,7 @@ _CONFIDENCE_WORDS = {
     Confidence.LIKELY: "likely",
     Confidence.UNSURE: "not sure",
 }
+_MIN_DECIMALS = 2  # of seconds: as many as the axis of the timeline shows
 # Rows of the graph (chosen by eye): in fewer steps look alike, more say nothing more.
 _MIN_GRAPH_ROWS = 3
 _MAX_GRAPH_ROWS = 12
@@ -34,8 +35,7 @@ def details(conclusion: Conclusion) -> str:
     """How sure, where, and why it might be wrong."""
     parts = [_CONFIDENCE_WORDS[conclusion.confidence]]
     if conclusion.stretch is not None:
-        start_ps, end_ps = conclusion.stretch.span
-        parts.append(f"{start_ps / PS_PER_S:.2f} … {end_ps / PS_PER_S:.2f} s")
+        parts.append(_stretch_words(*conclusion.stretch.span))
     finding = conclusion.finding
     if finding is not None and finding.lo_watts is not None and finding.hi_watts is not None:
         lo = units.difference(finding.lo_watts, "W")
@@ -44,6 +44,14 @@ def details(conclusion: Conclusion) -> str:
     if conclusion.doubt:
         parts.append(plain(conclusion.doubt, 200))
     return " · ".join(parts)
+
+
+def _stretch_words(start_ps: int, end_ps: int) -> str:
+    """A stretch with the decimals that tell a hundredth of it: "15.77 … 18.29 s"."""
+    hundredth = 10 * units.resolution(end_ps - start_ps)
+    decimals = max(_MIN_DECIMALS, units.decimals_for(hundredth, PS_PER_S))
+    begin = units.fixed(start_ps, PS_PER_S, decimals)
+    return f"{begin} … {units.fixed(end_ps, PS_PER_S, decimals)} s"
 
 
 def notes(findings: Findings | None) -> list[str]:

@@ -16,10 +16,12 @@ from powertui import units
 from powertui.data.category import Category
 from powertui.plain import width as cells
 from powertui.value_types import dataclass
+from powertui.view.bar_line import Bar
 from powertui.view.readable_names import distinct
 from powertui.view.truncation import middle
 
 if TYPE_CHECKING:
+    from powertui.terminal.glyphs import Glyphs
     from powertui.view.visible_content import LongStep, Side, VisibleContent
 
 _UNIT_GAP = re.compile(r"(?<=\d) (?=[^\W\d_])")  # a figure and its unit stay on one line
@@ -57,6 +59,8 @@ _MIN_LIST_ROWS = 3  # with fewer rows each list is one line
 _MIN_STACKED_ROWS = 2  # a title and a line below it
 _MIN_TIMES = 100  # "+9900 %" is the last that is read at a glance (chosen by eye)
 _MAX_FINDING_ROWS = 2  # of each finding in the pane beside the tracks
+_BAR_CELLS = 4  # of an op's bar: the name beside it needs the room
+_LENGTH_CELLS = 7  # "3.77 s", "18.7 ms"
 _KIND_GAP_CELLS = 2
 _MAX_SIDE_LINES = 2  # fifteen kinds in words take about 230 cells
 # Where devices and host share a line, the host has at least this share of it (chosen by eye).
@@ -235,6 +239,7 @@ def _kind(
 class _Row:
     name: str
     figures: str = ""
+    bar: Bar | None = None  # before the figures, where a list has one
     tail: str = ""  # of the name, where all of it has no room
     texts: tuple[str, ...] = ()  # instead of the others: the longest that fits is written
     role: str = ""  # of the theme; "": that of its list
@@ -247,7 +252,7 @@ class _List:
     role: str = "text"
 
 
-def panel(content: VisibleContent, width: int, height: int) -> list[Pieces]:
+def panel(content: VisibleContent, width: int, height: int, glyphs: Glyphs) -> list[Pieces]:
     """At most `height` lines of at most `width` cells: findings first, then steps, then ops."""
     if height < 1 or width < _MIN_LIST_CELLS:
         return []
@@ -261,15 +266,15 @@ def panel(content: VisibleContent, width: int, height: int) -> list[Pieces]:
     count = min(max_columns, len(lists))
     list_cells = (width - 1 - _LIST_GAP_CELLS * (count - 1)) // count
     column_width = min(_MAX_LIST_CELLS, list_cells)
-    columns = [_column(part, column_width, height) for part in lists]
+    columns = [_column(part, column_width, height, glyphs) for part in lists]
     if len(columns) > max_columns and findings is not None:
         # Findings are few lines: the steps go below them rather than out of sight.
-        above = _column(findings, column_width, max(2, height - _MIN_LIST_ROWS))
+        above = _column(findings, column_width, max(2, height - _MIN_LIST_ROWS), glyphs)
         columns[:2] = [above + columns[1][: height - len(above)]]
     return _side_by_side(columns[:max_columns], column_width, height)
 
 
-def stacked(content: VisibleContent, width: int, height: int) -> list[Pieces]:
+def stacked(content: VisibleContent, width: int, height: int, glyphs: Glyphs) -> list[Pieces]:
     """The same below each other, in at most `height` lines: what has few lines leaves them to the
     others.
     """
@@ -278,7 +283,7 @@ def stacked(content: VisibleContent, width: int, height: int) -> list[Pieces]:
     for part in parts:
         if part is not None:
             # The sentence at the foot has all of a finding's words.
-            columns.append(_column(part, width, height, max_text_rows=_MAX_FINDING_ROWS))
+            columns.append(_column(part, width, height, glyphs, max_text_rows=_MAX_FINDING_ROWS))
     gaps = max(0, len(columns) - 1)
     rooms = _shared_rows([len(column) for column in columns], height - gaps)
     lines: list[Pieces] = []
@@ -287,8 +292,8 @@ def stacked(content: VisibleContent, width: int, height: int) -> list[Pieces]:
             continue
         if lines:
             lines.append(())
-        (title, _), *rows = column[:room]
-        lines += [((title, "title"),), *(((text, role),) for text, role in rows)]
+        ((title, _),), *rows = column[:room]
+        lines += [((title, "title"),), *rows]
     return lines
 
 
@@ -322,7 +327,7 @@ def _steps(content: VisibleContent) -> _List | None:
         figures = _step_figures(step, median_in_title=median is not None)
         rows.append(_Row(step.name, figures))
         if step.cause:
-            cause = f"+{units.duration(step.cause_ps, 3)}"
+            cause = f"+{units.duration(step.cause_ps, 3, padded=True)}"
             rows.append(_Row(f"{_CAUSE_INDENT}{step.cause}", cause, role="dim"))
     title = f"Longest steps{_IN_VIEW}" if content.step_count > 1 else f"The step{_IN_VIEW}"
     if median is not None:
@@ -332,7 +337,7 @@ def _steps(content: VisibleContent) -> _List | None:
 
 def _step_figures(step: LongStep, *, median_in_title: bool) -> str:
     """A step's length, and how much longer than the median that is."""
-    length = units.duration(step.length, 3)
+    length = units.duration(step.length, 3, padded=True)
     if step.usual is None or step.usual <= 0:
         return length
     more = _more_than(step.length, step.usual)
@@ -354,13 +359,17 @@ def _ops(content: VisibleContent) -> _List | None:
         return None
     where = " on devices" if content.sides and content.sides[0].name == "devices" else ""
     tails = Counter(op.tail for op in content.ops)
+    largest_ps = max(1, *(op.self_ps for op in content.ops))
     rows = []
     for op in content.ops:
-        figures = f"{units.duration(op.self_ps, 3)}  {_percent(op.share):>5}"
+        # No percentage: there is one of all self time, another of the framework's ops alone.
+        figures = f"{units.duration(op.self_ps, 3, padded=True):>{_LENGTH_CELLS}}"
         if op.replicas > 1:
-            figures = f"{op.replicas} replicas  {figures}"
+            figures = f"{op.replicas} replicas {figures}"
+        bar = Bar(op.self_ps / largest_ps, f"category:{op.kind.value}", _BAR_CELLS)
         # A tail that several ops share would not tell them apart.
-        rows.append(_Row(op.name, figures, op.tail if tails[op.tail] == 1 else ""))
+        tail = op.tail if tails[op.tail] == 1 else ""
+        rows.append(_Row(op.name, figures, bar, tail))
     return _List(f"Top ops{_IN_VIEW}, self time{where}", tuple(rows))
 
 
@@ -384,17 +393,15 @@ def _line(part: _List, width: int) -> Pieces:
     return ((f" {title}  ", "dim"), (line, part.role))
 
 
-def _side_by_side(
-    columns: Sequence[list[tuple[str, str]]], column_width: int, height: int
-) -> list[Pieces]:
+def _side_by_side(columns: Sequence[list[Pieces]], column_width: int, height: int) -> list[Pieces]:
     lines: list[Pieces] = []
     for y in range(min(height, max(len(column) for column in columns))):
         pieces: list[tuple[str, str]] = [(" ", "text")]
         for x, column in enumerate(columns, 1):
-            text, role = column[y] if y < len(column) else ("", "text")
+            line = column[y] if y < len(column) else ()
             gap = _LIST_GAP_CELLS if x < len(columns) else 0
-            pad = column_width - cells(text) + gap
-            pieces.append((text + " " * pad, role))
+            pad = column_width - _cells(line) + gap
+            pieces += [*line, (" " * pad, "text")]
         lines.append(tuple(pieces))
     return lines
 
@@ -407,7 +414,7 @@ def _fitting_names(rows: Sequence[_Row], width: int) -> list[str]:
     names: dict[int, str] = {}
     for explains in (False, True):
         numbers = [number for number, row in enumerate(rows) if bool(row.role) == explains]
-        room = width - max((cells(rows[number].figures) for number in numbers), default=0) - 1
+        room = width - max((_figure_cells(rows[number]) for number in numbers), default=0) - 1
         texts = []
         for number in numbers:
             row = rows[number]
@@ -417,12 +424,18 @@ def _fitting_names(rows: Sequence[_Row], width: int) -> list[str]:
     return [names[number] for number in range(len(rows))]
 
 
+def _figure_cells(row: _Row) -> int:
+    """What stands behind the name, with the bar."""
+    bar_cells = row.bar.cells + 1 if row.bar is not None else 0
+    return bar_cells + cells(row.figures)
+
+
 def _column(
-    part: _List, width: int, height: int, *, max_text_rows: int | None = None
-) -> list[tuple[str, str]]:
+    part: _List, width: int, height: int, glyphs: Glyphs, *, max_text_rows: int | None = None
+) -> list[Pieces]:
     """A list with its title, in at most `height` lines."""
     title = part.title if cells(part.title) <= width else part.title.replace(_IN_VIEW, "")
-    lines = [(middle(title, width), "dim")]
+    lines: list[Pieces] = [((middle(title, width), "dim"),)]
     names = _fitting_names(part.rows, width)
     for row, name in zip(part.rows, names, strict=True):
         room = height - len(lines)
@@ -430,10 +443,15 @@ def _column(
             break
         if row.texts:
             text_rows = room if max_text_rows is None else min(room, max_text_rows)
-            lines += [(line, part.role) for line in _wrapped_in(row.texts, width, text_rows)]
+            lines += [((line, part.role),) for line in _wrapped_in(row.texts, width, text_rows)]
             continue
-        gap = " " * (width - cells(row.figures) - cells(name))
-        lines.append((name + gap + row.figures, row.role or part.role))
+        role = row.role or part.role
+        gap = " " * (width - _figure_cells(row) - cells(name))
+        if row.bar is None:
+            lines.append(((name + gap + row.figures, role),))
+            continue
+        blocks = glyphs.thin_bar(row.bar.share, row.bar.cells).ljust(row.bar.cells)
+        lines.append(((name + gap, role), (f"{blocks} ", row.bar.ink), (row.figures, role)))
     return lines
 
 

@@ -48,6 +48,7 @@ _LETTERS = {
 _INDENT = "  "
 _LABEL_CELLS = 12  # left of the lines, with the blanks around it
 _GRAPH_INDENT = (" " * (_LABEL_CELLS - 1), "text")
+GRAPH_ROWS = 8  # of bars, where others want the rows (chosen by eye)
 # The conclusions of a run among its facts, beside "limit"; they stand in their order.
 _CONCLUSIONS = ("finding_", "straggler_", "conclusion_")
 # Of more epochs only the joules of the first and the last are shown: the table has them all.
@@ -56,8 +57,15 @@ _MAX_EPOCHS = 4
 _MAX_LYING_STEPS = 6
 
 
-def lines(result: Result, width: int, height: int, *, glyphs: str = "unicode") -> list[LinePieces]:
-    """At most `height` lines of at most `width` cells."""
+def lines(
+    result: Result,
+    width: int,
+    height: int,
+    *,
+    glyphs: str = "unicode",
+    graph_rows: int = GRAPH_ROWS,
+) -> list[LinePieces]:
+    """At most `height` lines of at most `width` cells, `graph_rows` of them with bars."""
     facts = {fact.id: fact for fact in result.facts}
     below = [*_steps(facts, width), *_joules(facts, width), *_machine(facts, width)]
     # Where there is no room, first what could have been found goes, then what to do.
@@ -69,7 +77,7 @@ def lines(result: Result, width: int, height: int, *, glyphs: str = "unicode") -
     chart = next((chart for chart in result.charts if chart.id == "step_time"), None)
     if chart is not None and room >= 3:
         out.append((("", "text"),))
-        out += step_graph(chart, width, min(8, room - 1), glyphs)
+        out += step_graph(chart, width, min(graph_rows, room - 1), glyphs)
     out += below
     return out[:height]
 
@@ -348,7 +356,7 @@ def _legend(chart: Chart, letters: str, cells: int) -> list[tuple[str, str]]:
         for entry in entries[:count]:
             pieces += entry
         if count < len(entries):
-            pieces.append((f"{len(entries) - count} more", "dim"))
+            pieces.append((f"{len(entries) - count} more  ", "dim"))
         if len("".join(text for text, _ in pieces).rstrip()) <= cells:
             return pieces
     return [piece for entry in entries[:1] for piece in entry]

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from powertui import units
-from powertui.data.columns import shown
 from powertui.data.table import Fact, Result, Table
 from powertui.named_tuples import NamedTuple
 from powertui.plain import plain, width
@@ -27,6 +26,8 @@ _BAR_CELLS = 10
 _LENGTH_CELLS = 10
 _JOULES_CELLS = 11  # of a figure, and of its interval
 _ENERGY_NAME_CELLS = _ENERGY_CELLS - 2 * _JOULES_CELLS
+_PLUS_MINUS = " ± "
+_DIFFERENCE = "epoch_difference_joules"  # the fact of the overview
 
 
 class _Panel(NamedTuple):
@@ -125,7 +126,7 @@ def _slowest_steps(steps: Result, glyphs: Glyphs) -> _Panel:
         name = f"step {number}"
         if epoch is not None:
             name = f"epoch {epoch} step {number}"
-        length = units.duration(int(times[row]), 3).rjust(_LENGTH_CELLS)
+        length = units.duration(int(times[row]), 3, padded=True).rjust(_LENGTH_CELLS)
         bar = bar_line.Bar(min(1.0, float(times[row]) / full_bar_s), "warn", _BAR_CELLS)
         lines.append(bar_line.barred(name, room, bar, length, glyphs))
     title_unit = f"median {units.duration(round(median_s), 3)}"
@@ -151,8 +152,7 @@ def _energy(overview: Result, steps: Result) -> _Panel:
     for label, fact in _energy_facts(overview, steps):
         if fact.value is None or isinstance(fact.value, str):
             continue
-        figure = shown(fact.value, fact.kind, fact.unit)
-        interval = overview_lines.with_interval(fact).removeprefix(figure)
+        figure, interval = _figure_and_interval(fact)
         name = truncation.middle(plain(label, 40), _ENERGY_NAME_CELLS)
         pad = " " * (_ENERGY_NAME_CELLS - width(name))
         figures = ((figure.rjust(_JOULES_CELLS), "title"), (interval.ljust(_JOULES_CELLS), "dim"))
@@ -160,10 +160,24 @@ def _energy(overview: Result, steps: Result) -> _Panel:
     return _Panel("energy", "95 % interval", _ENERGY_CELLS, lines)
 
 
+def _figure_and_interval(fact: Fact) -> tuple[str, str]:
+    """An energy, and " ± 16" where its error is known.
+
+    A difference keeps its sign, and it is no upper bound where its error is larger.
+    """
+    if fact.id == _DIFFERENCE and fact.lo is not None and fact.hi is not None:
+        difference = float(fact.value or 0.0)
+        half = max(float(fact.hi) - difference, difference - float(fact.lo))
+        error = units.energy_error(half, difference)
+        return units.energy_difference(difference), f"{_PLUS_MINUS}{error}"
+    figure, plus_minus, error = overview_lines.with_interval(fact).partition(_PLUS_MINUS)
+    return figure, plus_minus + error
+
+
 def _energy_facts(overview: Result, steps: Result) -> list[tuple[str, Fact]]:
     """The facts of energy with their labels: of as many epochs as leave room for the others."""
     facts = {fact.id: fact for fact in overview.facts}
-    difference = facts.get("epoch_difference_joules")
+    difference = facts.get(_DIFFERENCE)
     labelled: list[tuple[str, Fact]] = []
     for id, fact in facts.items():
         if id.startswith("epoch_") and fact is not difference:

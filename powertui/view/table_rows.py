@@ -345,7 +345,7 @@ def fitted(text: str, cells: int, ellipsis: str = "…") -> str:
 
 def total_cell(column: Column, value: Value, cells: int, ellipsis: str) -> str:
     """What some rows come to, under their values; blank where a sum means nothing."""
-    text = shown(value, column.kind, column.unit)
+    text = shown(value, column.kind, column.unit, padded=True)
     return truncation.end(text, cells, ellipsis).rjust(cells)
 
 

@@ -1,8 +1,8 @@
 """The first line of every page: what is open, and the pages with their keys.
 
-In a narrow window the names of pages without content go first, then the facts of the run, then the
-ends of the pages' names, then the middle of the run's name. Where most pages have no content, the
-ends of all names go first. The page in front and pages with news always have their names.
+In a narrow window the ends of the pages' names go first, then the names of pages without content,
+then the facts of the run, then the middle of the run's name. The page in front and pages with news
+always have their names.
 """
 
 from __future__ import annotations
@@ -98,14 +98,15 @@ def _forms(head: Head, *, mostly_empty: bool) -> Iterator[tuple[_Form, str]]:
     long_facts = [_joined(head.host, head.took, power[0])]
     long_facts += [_joined(head.took, words) for words in power]
     all_facts = [*long_facts, _joined(power[-1]), ""]
-    forms: tuple[tuple[_Form, list[str]], ...] = (
+    forms: list[tuple[_Form, list[str]]] = [
         ("full", long_facts),
+        ("all short", long_facts),
         ("filled", long_facts),
         ("short", all_facts),
         ("keys", all_facts),
-    )
+    ]
     if mostly_empty:
-        forms = (forms[0], ("all short", all_facts), *forms[1:])
+        forms.insert(1, ("all short", all_facts))
     for form, each in forms:
         for facts in each:
             yield form, facts

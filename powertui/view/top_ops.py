@@ -12,7 +12,7 @@ from powertui.view import bar_line, readable_names, table_rows
 from powertui.view.overview_lines import LinePieces
 
 TITLE = "top ops"
-UNIT = "share of self time"
+UNIT = "share of all ops' time"  # as the verdict above names it
 TABLE_ID = "top_ops"  # of the overview's table that has them
 _SHARE_CELLS = 7
 _MIN_BAR_CELLS = 10

@@ -71,8 +71,8 @@ class ContextPane(LinesPane):
         from powertui.view.legend_lines import stacked
 
         lines: list[StyledLine] = [()]
-        for pieces in stacked(self.content, self.size.width, rows):
-            lines.append(tuple((text, self.theme_colors.style(role)) for text, role in pieces))
+        for pieces in stacked(self.content, self.size.width, rows, self.glyphs):
+            lines.append(tuple((text, self.theme_colors.ink(role)) for text, role in pieces))
         return lines
 
     def _fact(self, fact: ContextLine) -> list[StyledLine]:

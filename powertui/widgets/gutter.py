@@ -102,10 +102,10 @@ class Gutter(Widget):
     def _scroll_hint(self, y: int) -> str:
         """A hint in the first and last row that there are more."""
         if y == 0 and self._row0 > 0:
-            return "^"
+            return self.glyphs.above
         height = self.size.height
         if y == height - 1 and self._row0 + height < len(self.rows):
-            return "v"
+            return self.glyphs.below
         return " "
 
     def on_click(self, event: events.Click) -> None:

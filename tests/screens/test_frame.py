@@ -163,6 +163,12 @@ def test_the_line_keeps_the_page_in_front_and_what_is_new(room: int) -> None:
     assert {top_line.page_at(line, x) for x in range(room)} >= {tab.name for tab in TABS}
 
 
+def test_all_pages_have_names_at_120_columns() -> None:
+    text = "".join(piece.text for piece in top_line.top_line_pieces(HEAD, TABS, 120))
+    assert "4 Align" in text
+    assert "9 Live" in text
+
+
 def test_pages_without_content_have_names_where_most_pages_are_such() -> None:
     tabs = [replace(tab, news=0, dim=not tab.present) for tab in TABS]
     line = top_line.top_line_pieces(Head("live power"), tabs, 80)

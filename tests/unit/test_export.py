@@ -486,7 +486,7 @@ def test_the_energy_of_all_channels_that_count_comes_first(run, power, tmp_path)
     """
     total = replace(integrate.energy(power, 0, round(5e12)), joules=1234.5, lo=1200.0, hi=1300.0)
     answer = wrote(run, power, tmp_path / "one.csv", "samples", 0, 5, total=total)
-    assert " The window: 1234.5 J (95 % 1200 to 1300 J), measured." in answer
+    assert " The window: 1,234 J ± 66, measured." in answer
     about = json.loads((tmp_path / "one.csv.about.json").read_bytes())
     assert [(row["channel"], row["joules"]) for row in about["energy"]] == [("nvml-1s", 1234.5)]
     export.write(

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from powertui import cli, demo
+from powertui import cli, demo, units
 from powertui.data import logdir
 from powertui.data.model import Epoch
 from powertui.data.opened import Opened
@@ -220,7 +220,8 @@ def test_energy_and_export_mean_the_same_times(capsys: pytest.CaptureFixture[str
     window = json.loads(capsys.readouterr().out)["windows"][0]
     assert (window["start_s"], window["end_s"], window["name"]) == (10.1, 12.0, "10.1s to 12s")
     assert cli.main(["export", folder, "--at", "10.1s-12s", "-o", "-"]) == 0
-    assert f"The window: {window['joules']:.3f} J" in capsys.readouterr().err
+    joules = units.energy_interval(window["joules"], window["lo"], window["hi"])
+    assert f"The window: {joules}, measured." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -78,5 +78,13 @@ def in_words(energy: Energy) -> str:
     )
 
 
+def shown(energy: Energy) -> str:
+    """The same as every page shows it: "123.4 J ± 3.4, measured"."""
+    if energy.joules is None or energy.lo is None or energy.hi is None:
+        return energy.reason or "not resolved"
+    joules = units.energy_interval(energy.joules, energy.lo, energy.hi)
+    return f"{joules}, {energy.badge.value}"
+
+
 def _exact(ps: int) -> str:
     return units.fixed(int(ps), PS_PER_S, 12)

@@ -27,6 +27,7 @@ from powertui.data.export.lines import CodeTexts, LinePart, Moments, Ticks
 from powertui.data.export.sheets import Batch, Cell, PartialTicks, Shared, Sheet, Vocabulary
 from powertui.data.model import PowerOnTrace, Run
 from powertui.data.notes import Note
+from powertui.data.table import plural
 from powertui.data.window import Window
 from powertui.errors import UsageError
 from powertui.plain import cell, plain
@@ -110,9 +111,10 @@ def write(
             _write(stream, _json(table, facts, energies, counter), path)
         else:
             _write(stream, _csv(table, facts if comments else (), counter), path)
-    answer = f"Wrote {counter.value:,} {what} to {_shown(path)}."
+    rows = plural(what.removesuffix("s"), counter.value)
+    answer = f"Wrote {counter.value:,} {rows} to {_shown(path)}."
     if energies and what in ("samples", "steps"):
-        answer += f" The window: {file_facts.in_words(energies[0][1])}."
+        answer += f" The window: {file_facts.shown(energies[0][1])}."
     return answer + (f" Based on: {_shown(beside)}." if beside else "")
 
 
@@ -134,7 +136,8 @@ def _write_openmetrics(
             facts_stream = files.enter_context(export_files.opened(beside, force=force))
             facts_stream.write(_notes((), facts, energies))
         _write(stream, openmetrics.chunks(window, run, counter), path)
-    answer = f"Wrote {counter.written:,} samples to {_shown(path)}."
+    samples = plural("sample", counter.written)
+    answer = f"Wrote {counter.written:,} {samples} to {_shown(path)}."
     if counter.left_out:
         answer += (
             f" Left out {counter.left_out:,} in the same millisecond as a later one: Prometheus"

@@ -56,7 +56,7 @@ _PART_FIELDS: tuple[Field[_Part], ...] = (
     Field("category", "category", "text", lambda part: part.label, weight=9),
     _ps("usual_s", "median", lambda part: round(part.times.usual), 8),
     _ps("average_s", "average", lambda part: round(part.times.mean), 9),
-    Field("share", "share", "share", lambda part: part.share, weight=9, always=True),
+    Field("share", "of a step", "share", lambda part: part.share, weight=9, always=True),
     _ps("deviation_s", "deviation", lambda part: part.deviation, 6),
     _ps("minimum_s", "shortest", lambda part: part.times.least, 4),
     _ps("maximum_s", "longest", lambda part: part.times.most, 4),

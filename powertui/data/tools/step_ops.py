@@ -13,7 +13,7 @@ from powertui.data import category
 from powertui.data.columns import Column, int_column, optional, text_column
 from powertui.data.model import UNKNOWN, Int64s, ProcessKind, Steps, Trace
 from powertui.data.run.device_intervals import work_tracks
-from powertui.data.table import Fact, Place, Result, Table
+from powertui.data.table import Fact, Place, Result, Table, plural
 from powertui.data.tools import steps as step_tool
 from powertui.data.tools.op_stats import OpStats
 from powertui.data.tools.registry import Question
@@ -41,8 +41,9 @@ def answer(question: Question) -> Result:
         Fact("usual_s", "median", compared.usual_ps, "duration", why=why_usual),
         Fact("difference_s", "difference", compared.difference_ps, "duration"),
     )
+    count = compared.reference_count
     note = (
-        f"Median: over {compared.reference_count} steps of about the median length. Ops of "
+        f"Median: over {count} {plural('step', count)} of about the median length. Ops of "
         "several threads run side by side."
     )
     table = _table(compared, question)

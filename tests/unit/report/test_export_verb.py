@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from benchmarks.power_world import SENSORS, make, plan, record, write, write_log
-from powertui import cli
+from powertui import cli, units
 from powertui.terminal import marked
 from tests.synthetic import Plan, build
 
@@ -286,7 +286,8 @@ def test_a_power_log_alone_is_exported_with_the_joules_that_energy_reports(
     assert len(rows) > 50
     cli.main(["energy", str(log), "--json"])
     (whole,) = json.loads(capsysbinary.readouterr().out)["runs"][0]["whole_log"]
-    assert f"The window: {whole['joules']:.6g} J" in err
+    joules = units.energy_interval(whole["joules"], whole["lo"], whole["hi"])
+    assert f"The window: {joules}, measured." in err
     code, _, err = export(capsysbinary, str(log), "--what", "openmetrics")
     assert (code, "samples to standard output" in err) == (0, True)
     code, _, err = export(capsysbinary, str(log), "--what", "steps")

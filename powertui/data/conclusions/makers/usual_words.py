@@ -141,9 +141,12 @@ def _compute(words: CauseWords) -> Wording:
 
 
 def _beside_input(words: CauseWords) -> str:
-    """Whether the program waits for input, which everybody asks; "" where none was recorded."""
+    """Whether the program waits for input, which everybody asks; "" where none was recorded.
+
+    A wait that is longer than the computing has a sentence of its own, before this one.
+    """
     waiting_ps = words.wall.timeline[ActivityKind.INPUT].length
-    if not waiting_ps:
+    if not waiting_ps or waiting_ps > words.cause.ps:
         return ""
     return f", waiting for input {percent(waiting_ps / words.wall.length)}"
 
