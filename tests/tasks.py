@@ -142,7 +142,7 @@ TASKS = (
         "Why did a step stall?",
         "demo",
         ("6", "down", "i"),
-        ("step 74", "median", "here", "share", "+18.74 ms", "51.8%"),
+        ("step 74", "median", "here", "share", "+18.74 ms", "51.8 %"),
         (
             "Step 74 of epoch 1: +18.74 ms, half of the stall, in one op; 32.25 ms in the median "
             "step, 50.99 ms here. From 31 rows on the first screen names that op beside the tracks"

@@ -246,24 +246,31 @@ def step_graph(chart: Chart, width: int, height: int, glyphs: str) -> list[LineP
         for piece in row:
             pieces.append((piece.text, _ink(chart, piece.part)))
         lines.append(tuple(pieces))
-    legend = [_GRAPH_INDENT, *_legend(chart, letters, bar_cells)]
+    # What the mark of a bar that goes on stands for has its room before the smallest parts.
+    cut = _cut_note(bars, "^" if letters else "▲")
+    legend = [_GRAPH_INDENT, *_legend(chart, letters, bar_cells - len(cut))]
     room = width - sum(len(text) for text, _ in legend)
-    notes = _bar_notes(bars, room)
+    notes = _bar_notes(cut, bars.each, room)
     if notes:
         legend.append((notes, "dim"))
     return [*lines, tuple(legend)]
 
 
-def _bar_notes(bars: stacked_bars.StackedBars, room: int) -> str:
+def _cut_note(bars: stacked_bars.StackedBars, mark: str) -> str:
+    """How long the step is whose bar goes on beyond the top: "▲ 1.52 s"."""
+    if not bars.cut:
+        return ""
+    longest = units.duration(round(bars.longest * PS_PER_S), 3)
+    return f"{mark} {'up to ' if bars.cut > 1 else ''}{longest}"
+
+
+def _bar_notes(cut: str, steps_each: int, room: int) -> str:
     """What the bars do not show, as far as there is room: heights that were cut, and steps that
     share a column.
     """
-    notes = []
-    if bars.cut:
-        longest = units.duration(round(bars.longest * PS_PER_S), 3)
-        notes.append(f"{bars.cut} longer: {'up to ' if bars.cut > 1 else ''}{longest}")
-    if bars.each > 1:
-        notes.append(f"longest of {bars.each} in a column")
+    notes = [cut] if cut else []
+    if steps_each > 1:
+        notes.append(f"longest of {steps_each} in a column")
     while notes and len(", ".join(notes)) > room:
         notes.pop()
     return ", ".join(notes)

@@ -68,7 +68,7 @@ class ContextPane(LinesPane):
         if self.content is None or rows < _MIN_CONTENT_ROWS:
             return []
         # Nothing is known of the view before the first picture: what words it comes after that.
-        from powertui.view.legend_lines import stacked
+        from powertui.view.content_lists import stacked
 
         lines: list[StyledLine] = [()]
         for pieces in stacked(self.content, self.size.width, rows, self.glyphs):

@@ -49,7 +49,8 @@ class SightPane(LinesPane, can_focus=False):
         )
         lines: list[StyledLine] = [((label, gutter),)]
         if self.seen is not None and width > self.label_width:
-            from powertui.view.legend_lines import legend, panel
+            from powertui.view.content_lists import panel
+            from powertui.view.legend_lines import legend
 
             told = legend(self.seen, width - self.label_width, height)
             lines = [

@@ -401,7 +401,7 @@ async def test_a_power_log_alone_has_no_dead_page(make: Maker) -> None:
     shell = make(demo.power_file())
     async with shell.run_test(size=(80, 24)) as pilot:
         await loaded(pilot)
-        assert "[2 Timeline]" in top(shell).text
+        assert "[2 Time" in top(shell).text
         dim = {tab.name for tab in top(shell).tabs if tab.dim}
         assert "timeline" not in dim
         for tab in top(shell).tabs:

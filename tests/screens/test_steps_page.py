@@ -35,7 +35,7 @@ async def test_a_large_window_has_graph_ops_slowest_steps_and_energy_side_by_sid
         for words in ("Conv2D filter grad", "20.2 %", "epoch 1 step 74", "127 ms", "2,748 J"):
             assert words in text
         assert re.search(r"difference +\+131 J ± 28", text), "a difference has its sign and error"
-        assert re.search(r"2 more  1 longer", text), "what the bars leave out stands apart"
+        assert re.search(r"2 more +▲ 1.52 s", text), "how far a bar goes on has its room"
         assert "▲" in text, "what is longer than shown has a mark"
         assert all(len(line) < 200 for line in lines)
         assert "confidence sure" in lines[-1], "what marks the steps is still said"

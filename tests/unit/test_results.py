@@ -223,7 +223,7 @@ def test_a_column_of_tensorboards_has_its_id_label_and_unit_in_every_form() -> N
     assert frame["total_duration_us"].tolist() == [1.25, 7e-6]
     assert frame["occupancy_pct"][0] == 50
     assert "1.25 µs" in write(result, "text")
-    assert "50.0%" in write(result, "markdown")
+    assert "50.0 %" in write(result, "markdown")
 
 
 def test_a_frame_never_shows_a_number_for_what_is_unknown() -> None:

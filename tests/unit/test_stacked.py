@@ -63,7 +63,7 @@ def test_the_legend_says_whose_shares_it_tells_and_how_long_a_cut_step_is() -> N
     (*_, legend) = overview_lines.step_graph(chart, 120, 6, "unicode")
     text = "".join(text for text, _ in legend)
     assert text.strip().startswith("of the steps  ")
-    assert text.endswith("1 longer: 1.6 s")
+    assert text.endswith("▲ 1.6 s")
 
 
 def test_notes_that_have_no_room_beside_the_legend_are_left_out_whole() -> None:
@@ -71,7 +71,7 @@ def test_notes_that_have_no_room_beside_the_legend_are_left_out_whole() -> None:
     for cells in range(60, 130):
         (*_, legend) = overview_lines.step_graph(chart, cells, 6, "unicode")
         text = "".join(text for text, _ in legend)
-        assert text.rstrip().endswith((" %", " more", "1 longer: 1.6 s", "in a column"))
+        assert text.rstrip().endswith((" %", " more", "▲ 1.6 s", "in a column"))
 
 
 @pytest.mark.parametrize("values", [[], [0.0, 0.0], [float("nan"), 0.0]])

@@ -29,7 +29,7 @@ def file_facts(
         ("window", f"{_exact(window.lo)} s to {_exact(window.hi)} s of the profile"),
     ]
     for name, energy in energies:
-        facts.append(("energy", f"{name}: {in_words(energy)}"))
+        facts.append(("energy", f"{name}: {_in_words(energy)}"))
     facts.append(("clock", _clock(window)))
     for name, channel in zip(channel_names(window.power), window.power, strict=True):
         series = channel.series
@@ -69,7 +69,7 @@ def energies(window: Window, *, edge_ps: float = 0.0) -> list[tuple[str, Energy]
     ]
 
 
-def in_words(energy: Energy) -> str:
+def _in_words(energy: Energy) -> str:
     """ "123.4 J (95 % 120.0 to 126.8 J), measured" """
     if energy.joules is None or energy.lo is None or energy.hi is None:
         return energy.reason or "not resolved"

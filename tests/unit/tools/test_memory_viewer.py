@@ -151,7 +151,7 @@ def test_a_row_has_a_card_and_a_place(profile: Path) -> None:
     assert {fact.label: fact.text() for fact in card.facts} == {
         "size": "4.096 kB",
         "without padding": "1.536 kB",
-        "share of the peak": "53.7%",
+        "share of the peak": "53.7 %",
         "shape": "f32[3,128]{1,0}",
         "kind": "Temporary",
         "lives": "from point 3 (b) to 6 (d) of 7",

@@ -250,12 +250,12 @@ def test_an_op_and_a_node_of_several_have_cards(devices: Path) -> None:
         "time": "4 ms",
         "count": "2",
         "nodes below it": "1",
-        "of all time": "20.0%",
-        "of the busy time": "33.3%",
-        "FLOP/s used": "20.0%",
-        "bandwidth used": "0.5%",
+        "of all time": "20.0 %",
+        "of the busy time": "33.3 %",
+        "FLOP/s used": "20.0 %",
+        "bandwidth used": "0.5 %",
     }
-    assert shown["IDLE"] == {"time": "8 ms", "of all time": "40.0%"}
+    assert shown["IDLE"] == {"time": "8 ms", "of all time": "40.0 %"}
     assert shown["dot.2"] == {
         "category": "convolution",
         "program": "(7)",
@@ -263,10 +263,10 @@ def test_an_op_and_a_node_of_several_have_cards(devices: Path) -> None:
         "total time": "4 ms",
         "count": "2",
         "average": "2 ms",
-        "of all time": "20.0%",
-        "of the busy time": "33.3%",
-        "FLOP/s used": "20.0%",
-        "bandwidth used": "0.5%",
+        "of all time": "20.0 %",
+        "of the busy time": "33.3 %",
+        "FLOP/s used": "20.0 %",
+        "bandwidth used": "0.5 %",
         "FLOPs": "8 GFLOP",
         "bytes": "2 MB",
         "rate": "2 TFLOP/s",

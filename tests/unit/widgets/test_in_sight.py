@@ -8,8 +8,10 @@ import pytest
 
 from powertui.data.category import Category
 from powertui.plain import width as cells
+from powertui.terminal.glyphs import UNICODE
 from powertui.view import visible_content
-from powertui.view.legend_lines import legend, panel, stacked
+from powertui.view.content_lists import panel, stacked
+from powertui.view.legend_lines import legend
 from powertui.view.timeline_model import TimelineModel
 from powertui.view.visible_content import LongStep, Side, TopOp, VisibleContent
 from tests.synthetic import traces
@@ -130,7 +132,7 @@ SEEN = VisibleContent(
 @pytest.mark.parametrize("width", range(16, 170, 7))
 @pytest.mark.parametrize("height", range(1, 20))
 def test_no_line_is_wider_than_its_room_and_none_too_many(width: int, height: int) -> None:
-    made = panel(SEEN, width, height)
+    made = panel(SEEN, width, height, UNICODE)
     assert len(made) <= height
     for pieces in (*made, *legend(SEEN, width, height)):
         assert sum(cells(text) for text, _ in pieces) <= width
@@ -179,11 +181,11 @@ def test_what_devices_and_host_spend_stays_apart_on_one_line(width: int) -> None
 
 
 def test_a_narrow_panel_keeps_what_stands_out_and_a_line_tells_it_too() -> None:
-    text = "\n".join("".join(piece for piece, _ in line) for line in panel(SEEN, 84, 8))
+    text = "\n".join("".join(piece for piece, _ in line) for line in panel(SEEN, 84, 8, UNICODE))
     assert "steps 46-71" in text
     assert "Longest steps in view, median 10 ms" in text
     assert "Top ops in view" in text
-    (line,) = panel(SEEN, 84, 1)
+    (line,) = panel(SEEN, 84, 1, UNICODE)
     assert "steps 46-71" in "".join(piece for piece, _ in line)
 
 
@@ -194,7 +196,7 @@ def test_steps_as_long_as_usual_are_not_listed_one_by_one() -> None:
     )
     text = "\n".join(
         "".join(piece for piece, _ in line)
-        for line in panel(VisibleContent(0, 1, steps=steps, step_count=40), 100, 12)
+        for line in panel(VisibleContent(0, 1, steps=steps, step_count=40), 100, 12, UNICODE)
     )
     assert "step 4" in text
     assert "+100 %" in text
@@ -204,7 +206,7 @@ def test_steps_as_long_as_usual_are_not_listed_one_by_one() -> None:
 def test_nothing_is_told_of_a_view_without_events() -> None:
     far = visible_content.visible_summary(model(), 500 * MS, 600 * MS)
     assert (far.sides, far.ops, far.steps) == ((), (), ())
-    assert panel(far, 100, 8) == []
+    assert panel(far, 100, 8, UNICODE) == []
     assert legend(far, 100) == []
 
 
@@ -212,7 +214,7 @@ def test_nothing_is_told_of_a_view_without_events() -> None:
 def test_lists_below_each_other_share_the_lines_there_are(height: int) -> None:
     seen = visible_content.visible_summary(model(), 0, 40 * MS)
     seen = replace(seen, findings=(("+60 W for 14 s", "+60 W"),))
-    lines = stacked(seen, 50, height)
+    lines = stacked(seen, 50, height, UNICODE)
     assert len(lines) <= height
     assert all(cells("".join(text for text, _ in line)) <= 50 for line in lines)
     if height >= 12:
@@ -230,6 +232,6 @@ def test_a_finding_above_the_steps_is_told_in_the_words_that_have_room() -> None
         step_count=9,
         ops=(TopOp("Conv2D", "Conv2D", Category.CONVOLUTION, 9 * MS, 0.9),),
     )
-    lines = ["".join(text for text, _ in line) for line in panel(content, 84, 4)]
+    lines = ["".join(text for text, _ in line) for line in panel(content, 84, 4, UNICODE)]
     assert any("steps 46-71: +59 W " in line for line in lines)
     assert not any(line.rstrip().endswith(",") for line in lines)

@@ -1,0 +1,270 @@
+"""What stands out in a view as lines of pieces (text, role), below the tracks or beside them:
+findings, the longest steps and the top ops.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from powertui import units
+from powertui.plain import width as cells
+from powertui.value_types import dataclass
+from powertui.view.bar_line import Bar
+from powertui.view.legend_lines import Pieces
+from powertui.view.readable_names import distinct
+from powertui.view.truncation import middle
+
+if TYPE_CHECKING:
+    from powertui.terminal.glyphs import Glyphs
+    from powertui.view.visible_content import LongStep, VisibleContent
+
+_UNIT_GAP = re.compile(r"(?<=\d) (?=[^\W\d_])")  # a figure and its unit stay on one line
+_NO_BREAK = "\N{NO-BREAK SPACE}"
+# Widths of the lists below the tracks, in cells (chosen by eye, not measured): below 38 an op's
+# name is cut to nothing beside its figures, above 64 the figures are too far from their names to be
+# read across.
+_MIN_LIST_CELLS = 38
+_MAX_LIST_CELLS = 64
+_LIST_GAP_CELLS = 3
+_IN_VIEW = " in view"  # in the title of a list: its figures are not those of the moment pointed at
+_CAUSE_INDENT = "  "  # before the op that made a step longer
+_MIN_LIST_ROWS = 3  # with fewer rows each list is one line
+_MIN_STACKED_ROWS = 2  # a title and a line below it
+_MIN_TIMES = 100  # "+9900 %" is the last that is read at a glance (chosen by eye)
+_MAX_FINDING_ROWS = 2  # of each finding in the pane beside the tracks
+_BAR_CELLS = 4  # of an op's bar: the name beside it needs the room
+_LENGTH_CELLS = 7  # "3.77 s", "18.7 ms"
+
+
+@dataclass(frozen=True)
+class _Row:
+    name: str
+    figures: str = ""
+    bar: Bar | None = None  # before the figures, where a list has one
+    tail: str = ""  # of the name, where all of it has no room
+    texts: tuple[str, ...] = ()  # instead of the others: the longest that fits is written
+    role: str = ""  # of the theme; "": that of its list
+
+
+@dataclass(frozen=True)
+class _List:
+    title: str
+    rows: tuple[_Row, ...]
+    role: str = "text"
+
+
+def panel(content: VisibleContent, width: int, height: int, glyphs: Glyphs) -> list[Pieces]:
+    """At most `height` lines of at most `width` cells: findings first, then steps, then ops."""
+    if height < 1 or width < _MIN_LIST_CELLS:
+        return []
+    findings = _findings(content)
+    lists = [part for part in (findings, _steps(content), _ops(content)) if part is not None]
+    if not lists:
+        return []
+    if height < _MIN_LIST_ROWS:
+        return [_line(part, width) for part in lists[:height]]
+    max_columns = max(1, (width + _LIST_GAP_CELLS) // (_MIN_LIST_CELLS + _LIST_GAP_CELLS))
+    count = min(max_columns, len(lists))
+    list_cells = (width - 1 - _LIST_GAP_CELLS * (count - 1)) // count
+    column_width = min(_MAX_LIST_CELLS, list_cells)
+    columns = [_column(part, column_width, height, glyphs) for part in lists]
+    if len(columns) > max_columns and findings is not None:
+        # Findings are few lines: the steps go below them rather than out of sight.
+        above = _column(findings, column_width, max(2, height - _MIN_LIST_ROWS), glyphs)
+        columns[:2] = [above + columns[1][: height - len(above)]]
+    return _side_by_side(columns[:max_columns], column_width, height)
+
+
+def stacked(content: VisibleContent, width: int, height: int, glyphs: Glyphs) -> list[Pieces]:
+    """The same below each other, in at most `height` lines: what has few lines leaves them to the
+    others.
+    """
+    parts = (_findings(content), _steps(content), _ops(content))
+    columns = []
+    for part in parts:
+        if part is not None:
+            # The sentence at the foot has all of a finding's words.
+            columns.append(_column(part, width, height, glyphs, max_text_rows=_MAX_FINDING_ROWS))
+    gaps = max(0, len(columns) - 1)
+    rooms = _shared_rows([len(column) for column in columns], height - gaps)
+    lines: list[Pieces] = []
+    for column, room in zip(columns, rooms, strict=True):
+        if room < _MIN_STACKED_ROWS:
+            continue
+        if lines:
+            lines.append(())
+        ((title, _),), *rows = column[:room]
+        lines += [((title, "title"),), *rows]
+    return lines
+
+
+def _shared_rows(needed: Sequence[int], rows: int) -> list[int]:
+    """How many rows each gets: the same for all, but none more than it needs."""
+    shares = [0] * len(needed)
+    left = max(0, rows)
+    # The one that needs least first: what it leaves is shared by the others.
+    for place, index in enumerate(sorted(range(len(needed)), key=lambda index: needed[index])):
+        shares[index] = min(needed[index], left // (len(needed) - place))
+        left -= shares[index]
+    return shares
+
+
+def _findings(content: VisibleContent) -> _List | None:
+    if not content.findings:
+        return None
+    rows = tuple(_Row(texts[-1], texts=texts) for texts in content.findings)
+    return _List(f"Findings{_IN_VIEW}", rows, "warn")
+
+
+def _steps(content: VisibleContent) -> _List | None:
+    """The steps that are longer than the median; else the longest."""
+    if not content.steps:
+        return None
+    medians = {step.usual for step in content.steps}
+    median = medians.pop() if len(medians) == 1 else None
+    longer = [step for step in content.steps if step.is_longer] or content.steps[:1]
+    rows = []
+    for step in longer:
+        figures = _step_figures(step, median_in_title=median is not None)
+        rows.append(_Row(step.name, figures))
+        if step.cause:
+            cause = f"+{units.duration(step.cause_ps, 3, padded=True)}"
+            rows.append(_Row(f"{_CAUSE_INDENT}{step.cause}", cause, role="dim"))
+    title = f"Longest steps{_IN_VIEW}" if content.step_count > 1 else f"The step{_IN_VIEW}"
+    if median is not None:
+        title = f"{title}, median {units.duration(median, 3)}"
+    return _List(title, tuple(rows))
+
+
+def _step_figures(step: LongStep, *, median_in_title: bool) -> str:
+    """A step's length, and how much longer than the median that is."""
+    length = units.duration(step.length, 3, padded=True)
+    if step.usual is None or step.usual <= 0:
+        return length
+    more = _more_than(step.length, step.usual)
+    if median_in_title:
+        return f"{length}  {more:>7}"
+    return f"{length}  median {units.duration(step.usual, 3)}  {more}"
+
+
+def _more_than(length: int, usual: int) -> str:
+    """How much longer: in percent, or how many times where nobody would read the percent."""
+    ratio = length / usual
+    if ratio >= _MIN_TIMES:
+        return f"{ratio:,.0f} times"
+    return f"{units.zero_without_sign(f'{100 * (ratio - 1):+.0f}')} %"
+
+
+def _ops(content: VisibleContent) -> _List | None:
+    if not content.ops:
+        return None
+    where = " on devices" if content.sides and content.sides[0].name == "devices" else ""
+    tails = Counter(op.tail for op in content.ops)
+    largest_ps = max(1, *(op.self_ps for op in content.ops))
+    rows = []
+    for op in content.ops:
+        # No percentage: there is one of all self time, another of the framework's ops alone.
+        figures = f"{units.duration(op.self_ps, 3, padded=True):>{_LENGTH_CELLS}}"
+        if op.replicas > 1:
+            figures = f"{op.replicas} replicas {figures}"
+        bar = Bar(op.self_ps / largest_ps, f"category:{op.kind.value}", _BAR_CELLS)
+        # A tail that several ops share would not tell them apart.
+        tail = op.tail if tails[op.tail] == 1 else ""
+        rows.append(_Row(op.name, figures, bar, tail))
+    return _List(f"Top ops{_IN_VIEW}, self time{where}", tuple(rows))
+
+
+def _line(part: _List, width: int) -> Pieces:
+    """A list as one line: as many of its rows as fit without being cut."""
+    title = part.title.partition(",")[0]
+    room = width - len(title) - 4
+    line = ""
+    for row in part.rows:
+        if row.role:
+            continue  # only explains the row above it
+        text = f"{row.tail or row.name} {' '.join(row.figures.split())}"
+        if row.texts:
+            text = row.texts[0]
+        if not line:
+            line = middle(text, room)
+        elif cells(line) + 3 + cells(text) <= room:
+            line = f"{line}   {text}"
+        else:
+            break
+    return ((f" {title}  ", "dim"), (line, part.role))
+
+
+def _side_by_side(columns: Sequence[list[Pieces]], column_width: int, height: int) -> list[Pieces]:
+    lines: list[Pieces] = []
+    for y in range(min(height, max(len(column) for column in columns))):
+        pieces: list[tuple[str, str]] = [(" ", "text")]
+        for x, column in enumerate(columns, 1):
+            line = column[y] if y < len(column) else ()
+            gap = _LIST_GAP_CELLS if x < len(columns) else 0
+            pad = column_width - sum(cells(text) for text, _ in line) + gap
+            pieces += [*line, (" " * pad, "text")]
+        lines.append(tuple(pieces))
+    return lines
+
+
+def _fitting_names(rows: Sequence[_Row], width: int) -> list[str]:
+    """The names of rows beside their figures: two that differ never look alike.
+
+    What only explains another row has its own room: its figures are short.
+    """
+    names: dict[int, str] = {}
+    for explains in (False, True):
+        numbers = [number for number, row in enumerate(rows) if bool(row.role) == explains]
+        room = width - max((_figure_cells(rows[number]) for number in numbers), default=0) - 1
+        texts = []
+        for number in numbers:
+            row = rows[number]
+            has_room = cells(row.name) <= room
+            texts.append(row.name if has_room or not row.tail else row.tail)
+        names.update(zip(numbers, distinct(texts, room), strict=True))
+    return [names[number] for number in range(len(rows))]
+
+
+def _figure_cells(row: _Row) -> int:
+    """What stands behind the name, with the bar."""
+    bar_cells = row.bar.cells + 1 if row.bar is not None else 0
+    return bar_cells + cells(row.figures)
+
+
+def _column(
+    part: _List, width: int, height: int, glyphs: Glyphs, *, max_text_rows: int | None = None
+) -> list[Pieces]:
+    """A list with its title, in at most `height` lines."""
+    title = part.title if cells(part.title) <= width else part.title.replace(_IN_VIEW, "")
+    lines: list[Pieces] = [((middle(title, width), "dim"),)]
+    names = _fitting_names(part.rows, width)
+    for row, name in zip(part.rows, names, strict=True):
+        room = height - len(lines)
+        if room <= 0:
+            break
+        if row.texts:
+            text_rows = room if max_text_rows is None else min(room, max_text_rows)
+            lines += [((line, part.role),) for line in _wrapped_in(row.texts, width, text_rows)]
+            continue
+        role = row.role or part.role
+        gap = " " * (width - _figure_cells(row) - cells(name))
+        if row.bar is None:
+            lines.append(((name + gap + row.figures, role),))
+            continue
+        blocks = glyphs.thin_bar(row.bar.share, row.bar.cells).ljust(row.bar.cells)
+        lines.append(((name + gap, role), (f"{blocks} ", row.bar.ink), (row.figures, role)))
+    return lines
+
+
+def _wrapped_in(texts: Sequence[str], width: int, rows: int) -> list[str]:
+    """The longest text that has room in so many rows; else a row of the shortest."""
+    for text in texts:
+        wrapped = textwrap.wrap(_UNIT_GAP.sub(_NO_BREAK, text), width)
+        wrapped = [line.replace(_NO_BREAK, " ") for line in wrapped]
+        if len(wrapped) <= rows:
+            return wrapped
+    return [f"{wrapped[0].rstrip(' ,;:')[: width - 1]}…"]
