@@ -218,6 +218,14 @@ def test_the_iterator_behind_a_prefetch_is_the_bottleneck(tmp_path: Path) -> Non
     )
 
 
+def test_a_profile_without_a_pipeline_does_not_say_that_it_has_no_steps(shared_data: Path) -> None:
+    result = registry.get("tf_data_bottleneck_analysis").answer(
+        Question(opened(shared_data / "own" / "jax_cpu" / "plugins" / "profile"))
+    )
+    (share,) = [fact for fact in result.facts if fact.id == "share"]
+    assert (share.value, share.why) == (None, "not recorded")
+
+
 def test_what_ran_before_it_was_asked_for_holds_nothing_up(tmp_path: Path) -> None:
     """The element was ready 10 ms before the call: no call overlaps, so Prefetch itself is what
     took the time.
