@@ -163,12 +163,35 @@ def _bash(verbs: Sequence[DescribedVerb]) -> str:
     names = " ".join(verb.name for verb in verbs)
     lines = [
         "# bash completion of powertui: made by `powertui --completions bash`",
+        # What is typed, as the shell will read it: \'a b\', "a b and a\\ b begin the name "a b".
+        "_powertui_typed() {",
+        "    case $cur in",
+        "        \\'*) typed=${cur#?} ;;",
+        '        \\"*) IFS= read -d "" typed <<< "${cur#?}" ;;',
+        '        *) IFS= read -d "" typed <<< "$cur" ;;',
+        "    esac",
+        "    typed=${typed%$'\\n'}",
+        "}",
+        # Readline quotes names of files; words of `$(compgen)` would be cut at blanks.
+        "_powertui_files() {",
+        "    local name typed",
+        "    _powertui_typed",
+        '    while IFS= read -r name; do COMPREPLY+=("$name"); done < <(compgen -f -- "$typed")',
+        "    compopt -o filenames 2>/dev/null",
+        "}",
         "_powertui_ask() {",
         # Names of runs come from files: `compgen -W` would run a $(command) in them.
-        "    local name kind=$1",
+        "    local name typed kind=$1",
         "    shift",
+        "    _powertui_typed",
         "    while IFS= read -r name; do",
-        '        [[ $name == "$cur"* ]] && COMPREPLY+=("$(printf %q "$name")")',
+        '        [[ $name == "$typed"* ]] || continue',
+        "        case $cur in",
+        # Behind an open quote a name stands as it is, or not at all.
+        """            \\'*) [[ $name == *\\'* ]] || COMPREPLY+=("$name") ;;""",
+        """            \\"*) [[ $name == *[\\"\\$\\`\\\\]* ]] || COMPREPLY+=("$name") ;;""",
+        '            *) COMPREPLY+=("$(printf %q "$name")") ;;',
+        "        esac",
         '    done < <(powertui --completions "$kind" "$@" 2>/dev/null)',
         "}",
         "_powertui() {",
@@ -203,8 +226,7 @@ def _bash(verbs: Sequence[DescribedVerb]) -> str:
             "        return",
             "    fi",
             f'    ((COMP_CWORD == 1)) && COMPREPLY=($(compgen -W {_quoted(names)} -- "$cur"))',
-            '    COMPREPLY+=($(compgen -f -- "$cur"))',
-            "    compopt -o filenames 2>/dev/null",
+            "    _powertui_files",
             "    return 0",
             "}",
             "complete -F _powertui powertui",
@@ -217,7 +239,7 @@ def _bash_values(option: Option) -> str:
     if option.values in _ASKED:
         return f'_powertui_ask {option.values} "${{COMP_WORDS[@]}}"'
     if option.values == _FILES:
-        return 'COMPREPLY=($(compgen -f -- "$cur")); compopt -o filenames 2>/dev/null'
+        return "_powertui_files"
     return (
         f'COMPREPLY=($(compgen -W {_quoted(" ".join(option.values))} -- "$cur"))'
         if option.values

@@ -5,6 +5,7 @@ arguments.
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -261,3 +262,51 @@ def test_names_that_steer_a_terminal_are_not_offered(
     (folder / "node17.xplane.pb").write_bytes(b"")
     assert main(["--completions", "runs", "powertui", "report", str(tmp_path)]) == 0
     assert capsys.readouterr().out == ""
+
+
+AWKWARD = ("power of today.csv", "it's.csv", "a*.csv", "$(touch hacked).csv")
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ("power", AWKWARD[0]),
+        (r"power\ o", AWKWARD[0]),
+        ('"power o', AWKWARD[0]),
+        ("'power o", AWKWARD[0]),
+        (r"it\'", AWKWARD[1]),
+        (r"a\*", AWKWARD[2]),
+        (r"\$", AWKWARD[3]),
+    ],
+)
+def test_bash_offers_a_file_as_one_word(typed: str, found: str, tmp_path: Path) -> None:
+    """Readline quotes it, as it does for every command."""
+    need("bash")
+    for name in (*AWKWARD, "ab.csv"):
+        (tmp_path / name).write_text("x")
+    (tmp_path / "ask.sh").write_text(
+        f"{script('bash')}\nCOMP_WORDS=(powertui energy {shlex.quote(typed)})\nCOMP_CWORD=2\n"
+        "_powertui\nprintf '<%s>' \"${COMPREPLY[@]}\"\n"
+    )
+    assert run(["bash", "--norc", "ask.sh"], tmp_path) == f"<{found}>"
+    assert not (tmp_path / "hacked").exists()
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        (r"first\ r", r"<first\ run/2026_11_21_00_51_44>"),
+        ('"first r', "<first run/2026_11_21_00_51_44>"),
+        ("'$", f"<{HOSTILE}/2026_11_21_00_51_44>"),
+        ('"$', "<>"),
+    ],
+)
+def test_bash_goes_on_with_a_quoted_name(typed: str, found: str, runs: Path) -> None:
+    """Behind an open double quote a $(command) would run: it is not offered there."""
+    need("bash")
+    (runs / "ask.sh").write_text(
+        f"{script('bash')}\nCOMP_WORDS=(powertui report logs --run {shlex.quote(typed)})\n"
+        "COMP_CWORD=4\n_powertui\nprintf '<%s>' \"${COMPREPLY[@]}\"\n"
+    )
+    assert run(["bash", "--norc", "ask.sh"], runs) == found
+    assert not list(runs.rglob("hacked"))
