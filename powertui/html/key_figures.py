@@ -51,6 +51,8 @@ def _is_telling(fact: Fact) -> bool:
 def _figure(fact: Fact) -> Markup:
     figure = shown(fact.value, fact.kind, fact.unit)
     interval = overview_lines.with_interval(fact).removeprefix(figure).strip()
+    # The first sentence has shares of the whole profile: without a word of what, they disagree.
+    whole = "of a mean step" if fact.kind == "share" else None
     sure = None
     if fact.badge is not None and (fact.badge is not Badge.MEASURED or interval):
         sure = badge(fact.badge.value)
@@ -58,5 +60,5 @@ def _figure(fact: Fact) -> Markup:
         "div",
         element("dt", fact.label),
         element("dd", element("b", figure)),
-        element("dd", interval or None, sure) if interval or sure else None,
+        element("dd", interval or whole, sure) if interval or whole or sure else None,
     )

@@ -32,7 +32,7 @@ def step_chart(chart: Chart) -> Markup | None:
     top = stacked_bars.full_height(totals)
     bars, steps_each = _bars(totals)
     picture = _picture(chart, parts[:, bars], top)
-    notes = []
+    notes = ["shares of all steps' time"]
     if steps_each > 1:
         notes.append(f"each column is the longest of {steps_each:,} steps")
     cut = int((totals > top * (1 + 1e-9)).sum())
