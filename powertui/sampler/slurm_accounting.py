@@ -76,24 +76,28 @@ def _energy(lines: Sequence[str], job: str) -> SlurmEnergy | None:
     if not {"jobid", "consumedenergyraw"} <= set(names):
         return None
     rows = [dict(zip(names, line.split("|"), strict=False)) for line in lines[1:] if "|" in line]
+    parts = [_of_one_job(of_part, name) for name, of_part in _rows_by_job(rows, job).items()]
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    energy = _added_up(parts)
+    # The first number of an array is that of its last job, too.
+    same_number = [row["jobid"] for row in rows if row.get("jobidraw") == job != row["jobid"]]
+    if same_number:
+        name = plain(same_number[0], 40)
+        words = f"{job} is also the number of one of them alone: --job {name}."
+        energy = energy._replace(faults=(*energy.faults, words))
+    return energy
+
+
+def _rows_by_job(rows: Sequence[Mapping[str, str]], job: str) -> dict[str, list[Mapping[str, str]]]:
+    """The rows of a job, or of each job of an array, with the rows of its steps."""
     by_job: dict[str, list[Mapping[str, str]]] = {}
     for row in rows:
         name = row["jobid"].partition(".")[0]
         raw_name = row.get("jobidraw", "").partition(".")[0]
         if name == job or raw_name == job or _PART.fullmatch(name.removeprefix(job)):
             by_job.setdefault(name, []).append(row)
-    if not by_job:
-        return None
-    parts = [_of_one_job(of_part, name) for name, of_part in by_job.items()]
-    if len(parts) == 1:
-        return parts[0]
-    energy = _added_up(parts)
-    same_number = [row["jobid"] for row in rows if row.get("jobidraw") == job != row["jobid"]]
-    for name in same_number[:1]:
-        # The first number of an array is that of its last job, too.
-        words = f"{job} is also the number of one of them alone: --job {plain(name, 40)}."
-        energy = energy._replace(faults=(*energy.faults, words))
-    return energy
+    return by_job
 
 
 def _of_one_job(rows: Sequence[Mapping[str, str]], job: str) -> SlurmEnergy:

@@ -109,22 +109,22 @@ def _legend(chart: Chart, cells: int, glyphs: Glyphs) -> tuple[RoleText, ...]:
     min_s = _MIN_LEGEND_SHARE * sum(seconds)
     drawn = [number for number, part_s in enumerate(seconds) if part_s > min_s]
     drawn.sort(key=lambda number: -seconds[number])
-    words = [_word(chart.series[number].label) for number in drawn]
-    needed = sum(len(word) + _LEGEND_GAP_CELLS for word in words)
+    words = {number: _word(chart.series[number].label) for number in drawn}
+    needed = sum(len(word) + _LEGEND_GAP_CELLS for word in words.values())
     indent = max(1, min(_NAME_CELLS + 2, cells - needed))
     room = cells - indent
     pieces: list[RoleText] = [(" " * indent, "text")]
-    for place, number in enumerate(drawn):
-        left = len(drawn) - place
+    for place, (number, word) in enumerate(words.items()):
+        left = len(words) - place
         more = f"{left} more"
         reserved = len(more) if left > 1 else 0
-        word_cells = len(words[place]) + _LEGEND_GAP_CELLS
+        word_cells = len(word) + _LEGEND_GAP_CELLS
         if word_cells + reserved > room:
             pieces.append((more, "dim"))
             break
         room -= word_cells
         pieces.append((letters[number] if letters else "■", _ink(chart, number)))
-        pieces.append((f" {words[place]}  ", "dim"))
+        pieces.append((f" {word}  ", "dim"))
     return tuple(pieces)
 
 

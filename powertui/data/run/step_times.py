@@ -284,16 +284,13 @@ def _worked(
 def _busy_in_pairs(work: DeviceWork, given: StepOfWork, on_device: _DeviceSteps) -> Int64s:
     """How long each device worked for each of its steps, every moment once."""
     pair = on_device.pair
-    has_row = given.row >= 0
     index = np.array([on_device.names.index(name) for name in work.devices], np.int64)
-    key = index[work.device[has_row]] * on_device.step_count + given.row[has_row]
-    place = np.minimum(pair.searchsorted(key), max(0, len(pair) - 1))
-    in_pair = np.zeros(len(key), np.bool_)
-    if len(pair):
-        in_pair = pair[place] == key
-    start = work.start[has_row][in_pair]
-    end = work.end[has_row][in_pair]
-    return covered_ps(place[in_pair], start, end, len(pair))
+    events = np.flatnonzero(given.row >= 0)
+    pair_of_event = index[work.device[events]] * on_device.step_count + given.row[events]
+    place = pair.searchsorted(pair_of_event)
+    is_there = np.append(pair, -1)[place] == pair_of_event  # no pair is negative
+    events = events[is_there]
+    return covered_ps(place[is_there], work.start[events], work.end[events], len(pair))
 
 
 def _asynchronous(rows: StepRows, work: DeviceWork | None, given: StepOfWork | None) -> bool | None:

@@ -113,7 +113,9 @@ def all_recorded(question: Question) -> Result:
             rows.append((file, None, error.cause))
     tables = []
     for file, content, _ in rows:
-        for table in _with_values(content) if content is not None else ():
+        if content is None:
+            continue
+        for table in _with_values(content):
             title = f"{table.title} ({file.tool}, recorded)"
             tables.append(replace(table, id=f"{file.tool}:{table.id}", title=title))
     facts = (Fact("recorded", "recorded results", len(files), "integer"),)
