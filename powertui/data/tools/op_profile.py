@@ -18,7 +18,7 @@ from powertui.data.columns import Column, int_column, optional, text_column
 from powertui.data.model import Floats
 from powertui.data.row_card import Card
 from powertui.data.table import Fact, Place, Result, Table
-from powertui.data.tools import device_facts, hlo_choice, hlo_stats, op_card, xla_ops
+from powertui.data.tools import device_facts, hlo_choice, hlo_stats, op_card, op_costs, xla_ops
 from powertui.data.tools.device_facts import DeviceFacts
 from powertui.data.tools.device_ops import DeviceOp
 from powertui.data.tools.op_costs import MIN_COSTED_SHARE
@@ -29,7 +29,7 @@ from powertui.value_types import dataclass
 
 _MAX_CHILDREN = 100  # of one node, as TensorBoard keeps them
 _IDLE = "IDLE"
-_NO_USE = "its costs or the device's peaks are not known"
+_NO_COSTS = "its costs are not known"
 
 
 @dataclass
@@ -259,11 +259,12 @@ def _node_facts(node: Node, ran: XlaOps, devices: tuple[DeviceFacts, ...]) -> tu
         return (whole,)
     busy = Fact("share_busy", "of the busy time", node.self_time / max(1, ran.busy), "share")
     compute, memory = node.utilisation(devices)
+    why = op_costs.missing_peaks(devices) or _NO_COSTS
     return (
         whole,
         busy,
-        Fact("flops_use", "FLOP/s used", compute, "share", why=_NO_USE),
-        Fact("memory_use", "bandwidth used", memory, "share", why=_NO_USE),
+        Fact("flops_use", "FLOP/s used", compute, "share", why=why),
+        Fact("memory_use", "bandwidth used", memory, "share", why=why),
     )
 
 

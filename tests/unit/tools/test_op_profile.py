@@ -277,3 +277,12 @@ def test_an_op_and_a_node_of_several_have_cards(devices: Path) -> None:
         "source": "the program does not say",
         "expression": "the profile holds no text of this op",
     }
+
+
+def test_a_card_says_that_nothing_ran_on_a_device_where_costs_are_known(shared_data: Path) -> None:
+    folder = shared_data / "own" / "jax_cpu" / "plugins" / "profile" / "2026_11_21_00_50_50"
+    table = registry.get("op_profile").answer(Question(opened(folder))).tables[0]
+    assert table.card is not None
+    cards = [table.card(row) for row in range(len(table))]
+    reasons = {fact.why for card in cards if card for fact in card.facts if fact.id == "flops_use"}
+    assert reasons == {"nothing ran on a device"}
