@@ -1,8 +1,8 @@
 """Two traces of one program before and after a change, row by row by the rule of HTA's trace diff: by
 name the launches and the summed time on each side, joined; what one side lacks counts as 0.
 
-HTA takes the work that the first step launched; here it is all of both files, because a window of
-ours is one of time. HTA counts copies and sets of memory among kernels. Ours follow TraceLens's
+HTA takes the work that the first step launched. `run.events` and `run.steps` make those rows by the
+launch of each event; a comparison holds all of both files, because a window of ours is one of time. HTA counts copies and sets of memory among kernels. Ours follow TraceLens's
 rule and leave them to the ops of the devices, whose rows are own time for each step. Its rows of the
 host are calls with all that they call: `op_stats` of either run has those, a comparison own time.
 """
@@ -121,3 +121,42 @@ def test_rows_of_the_host_by_count_and_total_are_those_of_op_stats_of_either_run
             sums[side] = (counted[row], microseconds[row])
     assert joined == expected
     assert len(joined) > 232, "what one side lacks is a row, too"
+
+
+def launched_in_first_step(name: str) -> tuple[Counter[str], Counter[str]]:
+    """HTA's rows of the devices: work whose call began within the first `ProfilerStep`."""
+    device_events(name)
+    with gzip.open(_FOLDER / f"{name}.json.gz", "rt") as file:
+        events = [event for event in json.load(file)["traceEvents"] if event.get("ph") == "X"]
+    steps = [event for event in events if event["name"].startswith("ProfilerStep")]
+    first = min(steps, key=lambda event: event["ts"])
+    calls = {
+        event["args"]["correlation"]
+        for event in events
+        if "correlation" in event.get("args", {})
+        and "stream" not in event["args"]
+        and first["ts"] <= event["ts"] < first["ts"] + first["dur"]
+    }
+    counted: Counter[str] = Counter()
+    microseconds: Counter[str] = Counter()
+    for event in device_events(name):
+        if event["args"]["correlation"] in calls:
+            counted[event["name"]] += 1
+            microseconds[event["name"]] += event["dur"]
+    return counted, microseconds
+
+
+@pytest.mark.parametrize("name", ["control", "test"])
+def test_rows_of_the_devices_of_one_step_follow_from_the_launches(name: str) -> None:
+    counted, microseconds = launched_in_first_step(name)
+    run = powertui.open(_FOLDER / f"{name}.json.gz")[0]
+    events = run.events(stats=("correlation",))
+    is_device = events["process"].str.startswith("/device")
+    step = run.steps.iloc[0]
+    start_s, end_s = step["start_s"], step["start_s"] + step["host_s"]
+    calls = events[~is_device & (events["start_s"] >= start_s) & (events["start_s"] < end_s)]
+    launched = events[is_device & events["correlation"].isin(calls["correlation"].dropna())]
+    rows = launched.groupby("full_name")["duration_s"].agg(["count", "sum"])
+    assert {str(row): int(total) for row, total in rows["count"].items()} == counted
+    assert {str(row): round(total * 1e6) for row, total in rows["sum"].items()} == microseconds
+    assert len(rows) >= 30, "rows of the devices"

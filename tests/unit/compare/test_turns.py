@@ -219,3 +219,14 @@ def test_where_runs_lie_does_not_depend_on_the_order_in_which_they_are_named() -
     assert places_by_start((40, 10), (30, 20, 0)) == ((4, 1), (3, 2, 0))
     assert places_by_start((0, 10, None), (30, 40)) == ((), ())
     assert places_by_start((0, 10), (10, 40)) == ((), ())
+
+
+@pytest.mark.parametrize(("kind", "a", "b"), [("warming up", 3, 10), ("bend", 10, 4)])
+def test_few_runs_before_or_after_many_do_not_differ_by_a_drift(kind: str, a: int, b: int) -> None:
+    rng = np.random.default_rng(37)
+    of_b = np.repeat([0.0, 1.0], [a, b])
+    wrong = 0
+    for _ in range(400):
+        runs_a, runs_b = sides(100 + drifting_values(kind, np.arange(a + b), rng), of_b)
+        wrong += scatter_as_recorded(runs_a, runs_b).p <= 0.05
+    assert wrong <= 20  # of 400: 5 %; by the scatter of all runs together 5 to 8 %
