@@ -31,6 +31,7 @@ from powertui.data.tools.rank_lateness import (
     run_calls,
     run_lateness,
     shown_calls,
+    wander,
 )
 from powertui.data.tools.registry import Question
 from powertui.plain import plain
@@ -263,7 +264,7 @@ def _facts(late: Late) -> Iterator[Fact]:
     else:
         yield _joules("waited_j", "energy of these waits", total)
     if not late.ranks:
-        yield Fact("late_rank", "late rank", None, why="none beyond noise")
+        yield Fact("late_rank", "late rank", None, why=_why_none(late))
     for rank in late.ranks[:1]:
         yield Fact("late_rank", "late rank", _late_words(late, rank))
         lo, hi = rank.late_ps - rank.half_ps, rank.late_ps + rank.half_ps
@@ -274,6 +275,20 @@ def _facts(late: Late) -> Iterator[Fact]:
         yield _joules("caused_j", "and drew", late.caused_joules(rank))
         if late.cause is not None:
             yield Fact("cause", "cause", late.cause.sentence)
+
+
+def _why_none(late: Late) -> str:
+    """Why no rank is named."""
+    chance = wander(late.lateness)
+    if chance is None:
+        return "none beyond noise"
+    latest = units.duration(round(chance.late_ps), 2)
+    scatter = units.duration(round(chance.scatter_ps), 2)
+    name = plain(late.name(chance.rank), 80)
+    return (
+        f"cannot tell: {name} is {latest} late on average, but the pace of all ranks wanders, "
+        f"and the averages of the others scatter by {scatter}; a longer recording may tell"
+    )
 
 
 def _joules(id: str, label: str, joules: WaitSum | None) -> Fact:

@@ -29,6 +29,13 @@ _MIN_LATE_PS = 20 * PS_PER_US
 # A wait beyond so many median waits is an event of its own. Chosen, not measured.
 _LONG_WAIT_FACTOR = 5.0
 _MIN_LONG_WAITS = 3
+# Blocks more like the next one than this are of ranks whose pace wanders. Chosen on simulations:
+# independent calls give 0 ± 0.1 in the median of eight ranks.
+_MAX_LIKENESS = 0.1
+_MAX_COUNTED_LIKENESS = 0.9  # 16 blocks tell no more
+# Ranks that show by their scatter what wandering does, and late ranks beside them. Chosen.
+_MIN_ALIKE = 4
+_MAX_APART = 8
 _SIMPSON_INTERVALS = 200  # with them the tail of Student's t is exact to 1e-12
 
 
@@ -158,25 +165,108 @@ def late_ranks(lateness: Lateness) -> list[LateRank]:
 
 
 def _always_late(lateness: Lateness) -> Iterator[LateRank]:
-    """Those whose mean lateness is beyond what blocks of calls vary by."""
-    ranks = lateness.arrivals.shape[1]
+    """Those whose mean lateness is beyond what blocks of calls vary by, or what ranks vary by."""
+    paces = _paces(lateness)
+    if not paces:
+        return
     least_ps = max(_MIN_LATE_PS, _MIN_SHARE * lateness.period_ps)
-    for rank in range(ranks):
-        takes_part = ~np.isnan(lateness.arrivals[:, rank])
-        late = lateness.late[takes_part, rank]
-        blocks = np.array_split(late, min(_MAX_BLOCKS, len(late)))
-        if len(blocks) < _MIN_BLOCKS:
+    count = lateness.arrivals.shape[1]
+    likeness = _likeness(paces)
+    wanders = likeness > _MAX_LIKENESS
+    enough = len(paces) >= _MIN_ALIKE + 1
+    apart = _apart(paces) if enough else {}
+    for pace in paces:
+        # The error of the clocks is the same in all calls: no mean makes it smaller.
+        clock_half = _clock_half(lateness, pace.rank)
+        if pace.mean - clock_half <= least_ps:
             continue
+        error, freedom = pace.error, pace.blocks - 1
+        if wanders:
+            # Blocks that are like their neighbors tell as much as fewer that are not.
+            alike = max(0.0, min(_MAX_COUNTED_LIKENESS, max(likeness, pace.likeness)))
+            error *= math.sqrt((1 + alike) / (1 - alike))
+            freedom = max(1, int(freedom * (1 - alike) / (1 + alike)))
+        beyond = pace.mean - clock_half >= _t_limit(freedom, count) * error
+        if pace.rank not in apart and (not beyond or (wanders and enough)):
+            continue
+        half = t_quantile(freedom, 0.025) * error
+        if wanders and pace.rank in apart:
+            half = apart[pace.rank]
+        yield LateRank(pace.rank, pace.mean, math.hypot(half, clock_half), pace.calls, always=True)
+
+
+class Wander(NamedTuple):
+    """The latest of ranks whose pace wanders so much that it may be late by chance."""
+
+    rank: int
+    late_ps: float  # its mean
+    scatter_ps: float  # of the means of the other ranks
+
+
+def wander(lateness: Lateness) -> Wander | None:
+    """What makes a late rank hard to tell; None where pace does not wander or none is late."""
+    paces = sorted(_paces(lateness), key=lambda pace: -pace.mean)
+    if len(paces) < 3 or _likeness(paces) <= _MAX_LIKENESS:
+        return None
+    latest = paces[0]
+    if latest.mean <= max(_MIN_LATE_PS, _MIN_SHARE * lateness.period_ps):
+        return None
+    scatter = float(np.std([pace.mean for pace in paces[1:]], ddof=1))
+    return Wander(latest.rank, latest.mean, scatter)
+
+
+class _Pace(NamedTuple):
+    """How late a rank was on average, and what blocks of calls say of that."""
+
+    rank: int
+    mean: float
+    error: float
+    blocks: int
+    calls: int
+    likeness: float  # correlation of a block with the next one
+
+
+def _paces(lateness: Lateness) -> list[_Pace]:
+    """Those of the ranks that take part in enough calls."""
+    paces = []
+    for rank in range(lateness.arrivals.shape[1]):
+        late = lateness.late[~np.isnan(lateness.arrivals[:, rank]), rank]
+        if len(late) < _MIN_BLOCKS:
+            continue
+        blocks = np.array_split(late, min(_MAX_BLOCKS, len(late)))
         means = np.array([block.mean() for block in blocks])
         error = float(means.std(ddof=1)) / math.sqrt(len(means))
-        mean = float(late.mean())
-        # The error of the clocks is the same in all calls: no mean makes it smaller.
-        clock_half = _clock_half(lateness, rank)
-        beyond = mean - clock_half
-        if beyond <= least_ps or beyond < _t_limit(len(means) - 1, ranks) * error:
-            continue
-        half = math.hypot(t_quantile(len(means) - 1, 0.025) * error, clock_half)
-        yield LateRank(rank, mean, half, len(late), always=True)
+        off = means - means.mean()
+        squares = float((off**2).sum())
+        likeness = float((off[1:] * off[:-1]).sum()) / squares if squares else 0.0
+        # Around their own mean, blocks that are not alike have -1 / blocks.
+        likeness += 1 / len(means)
+        paces.append(_Pace(rank, float(late.mean()), error, len(means), len(late), likeness))
+    return paces
+
+
+def _likeness(paces: list[_Pace]) -> float:
+    """How alike neighboring blocks are on the ranks in general, one late in spells aside."""
+    return float(np.median([pace.likeness for pace in paces]))
+
+
+def _apart(paces: list[_Pace]) -> dict[int, float]:
+    """The latest ranks whose means stand apart from those of the rest, with half of the 95 %
+    interval. Means of ranks that are alike may change places, however much each of them wanders,
+    so that their scatter tells what wandering alone does.
+    """
+    in_order = sorted(paces, key=lambda pace: -pace.mean)
+    means = np.array([pace.mean for pace in in_order])
+    count = len(means)
+    for late in range(min(_MAX_APART, count - _MIN_ALIKE), 0, -1):
+        rest = means[late:]
+        scatter = float(rest.std(ddof=1)) * math.sqrt(1 + 1 / len(rest))
+        freedom = len(rest) - 1
+        limit = t_quantile(freedom, _MAX_CHANCE / math.comb(count, late))
+        if means[late - 1] - float(rest.mean()) >= limit * scatter:
+            half = t_quantile(freedom, 0.025) * scatter
+            return {pace.rank: half for pace in in_order[:late]}
+    return {}
 
 
 def _sometimes_late(lateness: Lateness) -> Iterator[LateRank]:

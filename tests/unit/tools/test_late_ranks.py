@@ -77,6 +77,23 @@ def test_no_rank_is_named_where_all_are_alike(seed: int, drift: float, tmp_path:
     assert not any(c.kind.value == "straggler" for c in run_conclusions(late.question.opened))
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_no_rank_is_named_where_the_pace_of_all_wanders(seed: int, tmp_path: Path) -> None:
+    late = found(tmp_path, RankWorld(seed=seed, drift=0.995, jitter_s=0.006))
+    assert late.ranks == []
+    (why,) = [fact.why for fact in late_facts(late) if fact.id == "late_rank"]
+    assert "the pace of all ranks wanders" in why
+
+
+def late_facts(late: Late) -> list[Any]:
+    return list(registry.get("late_ranks").answer(late.question).facts)
+
+
+def test_a_rank_that_is_late_in_spells_stands_apart_from_ranks_that_are_not(tmp_path: Path) -> None:
+    late = found(tmp_path, RankWorld(seed=2, steps=120, late={3: 0.006}, slow_s=3.0))
+    assert [(late.name(rank.rank)[:6], rank.always) for rank in late.ranks] == [("node3_", True)]
+
+
 def test_a_rank_that_is_late_now_and_then_is_named_with_the_calls_it_is_late_to(
     tmp_path: Path,
 ) -> None:
