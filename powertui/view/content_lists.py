@@ -4,8 +4,6 @@ findings, the longest steps and the top ops.
 
 from __future__ import annotations
 
-import re
-import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -17,13 +15,12 @@ from powertui.view.bar_line import Bar
 from powertui.view.legend_lines import Pieces
 from powertui.view.readable_names import distinct
 from powertui.view.truncation import middle
+from powertui.view.wrapping import wrapped
 
 if TYPE_CHECKING:
     from powertui.terminal.glyphs import Glyphs
     from powertui.view.visible_content import LongStep, VisibleContent
 
-_UNIT_GAP = re.compile(r"(?<=\d) (?=[^\W\d_])")  # a figure and its unit stay on one line
-_NO_BREAK = "\N{NO-BREAK SPACE}"
 # Widths of the lists below the tracks, in cells (chosen by eye, not measured): below 38 an op's
 # name is cut to nothing beside its figures, above 64 the figures are too far from their names to be
 # read across.
@@ -263,8 +260,7 @@ def _column(
 def _wrapped_in(texts: Sequence[str], width: int, rows: int) -> list[str]:
     """The longest text that has room in so many rows; else a row of the shortest."""
     for text in texts:
-        wrapped = textwrap.wrap(_UNIT_GAP.sub(_NO_BREAK, text), width)
-        wrapped = [line.replace(_NO_BREAK, " ") for line in wrapped]
-        if len(wrapped) <= rows:
-            return wrapped
-    return [f"{wrapped[0].rstrip(' ,;:')[: width - 1]}…"]
+        lines = wrapped(text, width)
+        if len(lines) <= rows:
+            return lines
+    return [f"{lines[0].rstrip(' ,;:')[: width - 1]}…"]

@@ -6,7 +6,6 @@ it goes on below.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable
 
 import numpy as np
@@ -18,6 +17,7 @@ from powertui.data.table import Chart, Fact, Result
 from powertui.plain import plain
 from powertui.view import stacked_bars
 from powertui.view.truncation import middle
+from powertui.view.wrapping import wrapped
 
 # (text, role of the theme); the role "category:NAME" is the ink of a category.
 LinePieces = tuple[tuple[str, str], ...]
@@ -114,7 +114,7 @@ def sentence(text: str) -> str:
 
 def _wrapped(text: str, width: int, role: str, suffix: str = "") -> list[LinePieces]:
     room = max(20, width - 2 - len(suffix))
-    rows = textwrap.wrap(text, room, subsequent_indent=_INDENT) or [""]
+    rows = wrapped(text, room, _INDENT)
     lines: list[LinePieces] = [((f" {row}", role),) for row in rows]
     if suffix:
         lines[-1] = (*lines[-1], (suffix, "dim"))

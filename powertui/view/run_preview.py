@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
-
 from powertui.plain import plain
 from powertui.report.runs import KnownRun
 from powertui.view import truncation
 from powertui.view.overview_lines import LinePieces
+from powertui.view.wrapping import wrapped
 
 _MAX_LINES = 12
 # Two of heading, titles of the columns, count of rows, keys, three of why the run is grouped so.
@@ -33,13 +32,13 @@ def preview_lines(
     title = ((f" {truncation.middle(plain(name), columns - 2, ellipsis)}", "title"),)
     lines: list[LinePieces] = [title]
     for sentence in facts.sentences or _why_nothing(facts).splitlines():
-        wrapped = textwrap.wrap(plain(sentence, 600), max(20, columns - 4))
-        if len(lines) + len(wrapped) > max_lines:
+        rows = wrapped(plain(sentence, 600), max(20, columns - 4))
+        if len(lines) + len(rows) > max_lines:
             if lines == [title]:
                 cut = truncation.end(plain(sentence), columns - 4, ellipsis)
                 lines.append(((_INDENT + cut, "text"),))
             break
-        lines += [((_INDENT + line, "text"),) for line in wrapped]
+        lines += [((_INDENT + line, "text"),) for line in rows]
     return lines
 
 

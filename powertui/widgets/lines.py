@@ -21,7 +21,8 @@ from powertui.terminal.theme import Theme
 from powertui.widgets.time_lane import fit_text
 
 StyledLine = tuple[tuple[str, Style], ...]
-_WORDS = re.compile(r"\s*\S+\s*|\s+")
+# A figure and its unit are one word: "7.4 %."
+_WORDS = re.compile(r"\s*\S+(?:(?<=\d) (?=%|[^\W\d_])\S+)*\s*|\s+")
 
 
 _GAP_CELLS = 3  # between lines that are side by side
