@@ -222,5 +222,8 @@ def _evidence(finding: Finding) -> str:
         parts.append(probability)
     parts.append(finding.badge.value)
     parts.append(f"evidence: {', '.join(finding.witnesses)}")
+    cut = finding_texts.cut_clause(finding)
+    if cut:
+        parts.append(cut)
     start_s, end_s = finding.start_ps / PS_PER_S, finding.end_ps / PS_PER_S
     return f"at {start_s:.2f} … {end_s:.2f} s of the trace ({'; '.join(parts)})"

@@ -11,8 +11,10 @@ from dataclasses import replace
 import numpy as np
 
 from powertui.data.energy import settings
+from powertui.data.energy.findings import placed_search
 from powertui.data.energy.findings.finding import UNEXPLAINED, Finding, power_finding
 from powertui.data.energy.findings.finding_rules import RunTotals
+from powertui.data.energy.findings.placed_search import LogEnds
 from powertui.data.energy.findings.power_stretch import Box
 from powertui.data.energy.trace_account import Account
 from powertui.data.model import NS_PER_S, PowerOnTrace
@@ -56,7 +58,7 @@ class FindingsFromBoxes:
             parts = [EpochPart(None, box.start, box.end)]
         main = max(parts, key=lambda part: part.end - part.start)
         finding = replace(
-            power_finding(box, UNEXPLAINED, self.power.badge),
+            power_finding(box, UNEXPLAINED, self.power.badge, self._log_ends.cut(box)),
             epoch=main.epoch,
             epochs=tuple(part.epoch for part in parts if part.epoch is not None),
             step_lo=main.first,
@@ -138,6 +140,10 @@ class FindingsFromBoxes:
         last = min(int(rate.at_ns.searchsorted(end)), len(rate) - 1)
         steps = max(int(rate.step[last] - rate.step[first]), 0)
         return max(float(rate.at_ns[last] - rate.at_ns[first]) - self._step_ns * steps, 0.0)
+
+    @functools.cached_property
+    def _log_ends(self) -> LogEnds:
+        return placed_search.log_ends(self.power)
 
     @functools.cached_property
     def _step_ns(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,12 @@ import pytest
 from powertui import api
 from powertui.data.asked import Aligning
 from powertui.data.conclusions import words
-from powertui.data.conclusions.conclusion import Conclusion, Cost, Stretch
+from powertui.data.conclusions.conclusion import Conclusion, Confidence, Cost, Stretch
 from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.conclusions.makers import computing, python_time, stretches
 from powertui.data.conclusions.run_conclusions import run_conclusions
 from powertui.data.energy.findings.finding import NEIGHBOURS, Finding, LongerOp
+from powertui.data.energy.log_alignment import Alignment
 from powertui.data.model import PS_PER_S, Badge
 from powertui.data.tools import framework_advice
 from powertui.data.tools.framework import Framework
@@ -91,6 +93,42 @@ def test_an_op_that_ran_longer_beside_foreign_power_is_no_reason_for_it() -> Non
         in _told(_finding("power", 0, waited)).sentence
     )
     assert "nothing in the profile explains" in _told(_finding("power", 0)).sentence
+
+
+@pytest.mark.parametrize(
+    ("cut", "watts", "doubt"),
+    [
+        ((False, False), 60.0, ""),
+        ((True, False), 60.0, "The log begins inside it: the load may have been longer."),
+        ((False, True), 60.0, "The log ends inside it: the load may have been longer."),
+        (
+            (True, True),
+            -60.0,
+            "The log begins and ends inside it: the stretch may have been longer.",
+        ),
+    ],
+)
+def test_a_load_that_the_log_cuts_off_may_have_been_longer(
+    cut: tuple[bool, bool], watts: float, doubt: str
+) -> None:
+    finding = replace(_finding("power", 0), cut=cut, delta_watts=watts)
+    assert _told(finding).doubt == doubt
+    assert _told(finding).confidence is Confidence.SURE  # how long it was is in doubt, it is not
+
+
+def test_a_log_whose_place_is_in_doubt_as_well_says_both() -> None:
+    finding = replace(_finding("power", 0), cut=(False, True))
+    placed = Alignment(0.0, -9.0, 9.0, "ambiguous", "x", ())
+    told = stretches.with_doubt(_told(finding), placed)
+    assert told.doubt == (
+        "Where the power log is on this time axis is in doubt. "
+        "The log ends inside it: the load may have been longer."
+    )
+    assumed = _told(replace(finding, badge=Badge.ASSUMED)).doubt
+    assert assumed.startswith("Whose power it is, ")
+    assert assumed.endswith(
+        "profile, was assumed. The log ends inside it: the load may have been longer."
+    )
 
 
 def test_a_frame_is_told_as_a_function_and_what_never_runs_has_no_usual_time() -> None:

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from powertui.data.energy import fold
+from powertui.data.energy import fold, placing
 from powertui.data.energy.findings import neighbours, stretch_search, trace_findings
 from powertui.data.energy.findings.finding import Finding, Findings
-from powertui.data.model import Epoch, Epochs, Phase, PowerOnTrace, Steps
+from powertui.data.model import PS_PER_S, Epoch, Epochs, Phase, PowerOnTrace, Steps
 from tests.synthetic import Burst, Plan
 from tests.synthetic.placed import make, sensed, truly_placed
 
@@ -83,6 +83,36 @@ def test_two_bursts_are_two_findings() -> None:
     found = sorted((f.step_lo, f.step_hi) for f in power_of(compared(one, "rapl", 3)))
     assert len(found) == 2
     assert np.abs(np.array(found) - [(20, 35), (60, 80)]).max() <= 3
+
+
+@pytest.mark.parametrize("name", ["rapl", "nvml-1s", "occ-40ms"])
+@pytest.mark.parametrize(("first", "last"), [(0, 1), (0, 0.5), (0.5, 1)])
+def test_a_load_that_the_log_cuts_off_says_so(name: str, first: float, last: float) -> None:
+    """The log begins, or ends, in the middle of the load or on the far side of it."""
+    one = make(1, replace(QUIET, bursts=(Burst(1, 30, 65, 60.0),)))
+    found, taken = sensed(one, name, 1)
+    power = truly_placed(found, taken)
+    (whole,) = power_of(told(one, one.epochs, power))
+    middle_ps = (whole.start_ps + whole.end_ps) // 2
+    bounds = {0: 0, 0.5: int(np.searchsorted(power.times, middle_ps)), 1: len(found)}
+    rows = slice(bounds[first], bounds[last])
+    part = replace(found, times=found.times[rows], watts=found.watts[rows])
+    (finding,) = power_of(told(one, one.epochs, truly_placed(part, taken)))
+    assert finding.cut == (first == 0.5, last == 0.5)
+
+
+def test_a_log_of_which_only_a_part_is_looked_at_cuts_nothing_off() -> None:
+    """Around a profile within a training a part of it is looked at, and the rest elsewhere."""
+    one = make(1, replace(QUIET, bursts=(Burst(1, 30, 65, 60.0),)))
+    power = truly_placed(*sensed(one, "rapl", 1))
+    (whole,) = power_of(told(one, one.epochs, power))
+    middle_ps = (whole.start_ps + whole.end_ps) // 2
+    near = placing.within(power, middle_ps - 25 * PS_PER_S, middle_ps)
+    assert near.times[-1] < whole.end_ps
+    inputs = trace_findings.FindingInputs(one.trace, one.steps, one.epochs, power, near=near)
+    (finding,) = power_of(trace_findings.findings_in_trace(inputs))
+    assert finding.end_ps < whole.end_ps
+    assert finding.cut == (False, False)
 
 
 def test_tracing_and_validation_are_named_and_not_reported() -> None:

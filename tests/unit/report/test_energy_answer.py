@@ -16,8 +16,9 @@ from powertui.data.energy.findings.finding import Finding, Findings
 from powertui.data.energy.log_alignment import Alignment, clock_words
 from powertui.data.energy.measured_energy import unresolved
 from powertui.data.model import Badge
-from powertui.report.energy_figures import brief_findings
+from powertui.report.energy_figures import brief_findings, finding_lines
 from powertui.report.energy_words import EnergyWords, clock_line
+from powertui.report.page_style import style_of
 from tests.synthetic import Burst, Plan, build
 
 pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
@@ -183,14 +184,24 @@ def test_a_clock_that_was_wrong_is_said_with_its_side() -> None:
     assert clock_line(None) == "clock: the log has no reading"
 
 
+ONE = Finding(
+    kind="power", witnesses=(), start_ps=0, end_ps=1, start_within=(0, 0), end_within=(1, 1),
+    epoch=None, step_lo=None, step_hi=None, elsewhere=(), delta_watts=100.0, lo_watts=99.0,
+    hi_watts=101.0, delta_joules=1.0, lo_joules=0.9, hi_joules=1.1, delta_seconds=None, p=0.0,
+    badge=Badge.MEASURED,
+)  # fmt: skip
+
+
+def test_a_load_that_the_log_cuts_off_says_so_beside_its_evidence() -> None:
+    cut = replace(ONE, cut=(True, False))
+    lines = finding_lines(Findings(None, (cut, ONE)), style_of("text"))
+    of_cut, of_whole = (line for line in lines if "of the trace" in line)
+    assert of_cut.endswith("; the log begins inside it: the load may have been longer)")
+    assert "the log" not in of_whole
+
+
 def test_of_very_many_findings_a_page_lists_a_dozen() -> None:
-    one = Finding(
-        kind="power", witnesses=(), start_ps=0, end_ps=1, start_within=(0, 0), end_within=(1, 1),
-        epoch=None, step_lo=None, step_hi=None, elsewhere=(), delta_watts=100.0, lo_watts=99.0,
-        hi_watts=101.0, delta_joules=1.0, lo_joules=0.9, hi_joules=1.1, delta_seconds=None, p=0.0,
-        badge=Badge.MEASURED,
-    )  # fmt: skip
-    findings = tuple(replace(one, text=f"stretch {number}") for number in range(50))
+    findings = tuple(replace(ONE, text=f"stretch {number}") for number in range(50))
     lines = brief_findings(Findings(None, findings))
     assert lines[0] == "stretch 1"
     assert lines[12:] == ["37 more (--verbose lists them)"]

@@ -29,14 +29,16 @@ PAUSE = (17.0, 27.0)
 LOAD = (43.0, 57.0)  # over the border of the last two epochs
 
 
-def _found(folder: Path, sensor: str, watts: float = 60.0) -> list[Finding]:
+def _found(
+    folder: Path, sensor: str, watts: float = 60.0, log_end: float = ENDS[-1] + 12.0
+) -> list[Finding]:
     """The findings of that training, with a load of so many watts."""
     rows = [(BEGIN + end, number, "epoch_loss", 1.0) for number, end in enumerate(ENDS)]
     write_scalars(
         folder / "train" / "events.out.tfevents.1795000000.vm.77.0.v2", rows, BEGIN, graph=BEGIN
     )
     rng = np.random.default_rng(11)
-    at = np.arange(-12.0, ENDS[-1] + 12.0, 0.01)
+    at = np.arange(-12.0, log_end, 0.01)
     power = 150.0 + 60.0 * ((at >= 0) & (at < ENDS[-1]) & ~((at >= PAUSE[0]) & (at < PAUSE[1])))
     power += watts * ((at >= LOAD[0]) & (at < LOAD[1])) + rng.normal(0, 5, len(at))
     window, quantum = {"3 s, 7 W": (3.0, 7.0), "1 s": (1.0, 1.0), "0.1 s": (0.1, 0.1)}[sensor]
@@ -57,7 +59,9 @@ def _found(folder: Path, sensor: str, watts: float = 60.0) -> list[Finding]:
     for one in found.findings:
         if one.kind == "power":
             assert one.start_ps + shift == pytest.approx(LOAD[0] * PS_PER_S, abs=3 * PS_PER_S)
-            assert one.end_ps + shift == pytest.approx(LOAD[1] * PS_PER_S, abs=3 * PS_PER_S)
+            assert one.end_ps + shift == pytest.approx(
+                min(LOAD[1], log_end) * PS_PER_S, abs=3 * PS_PER_S
+            )
     return [one for one in found.findings if one.kind == "power"]
 
 
@@ -74,6 +78,12 @@ def test_a_load_over_the_border_of_two_epochs_is_one_finding_though_one_epoch_pa
     assert one.lo_watts is not None
     assert one.hi_watts is not None
     assert one.lo_watts < 60 < one.hi_watts
+    assert one.cut == (False, False)
+
+
+def test_a_load_in_which_the_log_of_a_training_ends_says_so(tmp_path: Path) -> None:
+    (one,) = _found(tmp_path, "1 s", log_end=54.0)
+    assert one.cut == (False, True)
 
 
 @pytest.mark.parametrize("sensor", ["3 s, 7 W", "1 s", "0.1 s"])

@@ -70,7 +70,7 @@ def with_doubt(made: Conclusion, alignment: Alignment | None) -> Conclusion:
     if made.kind not in (Kind.POWER, Kind.THROTTLING) or made.confidence is not Confidence.SURE:
         return made
     doubt = "Where the power log is on this time axis is in doubt."
-    return replace(made, confidence=Confidence.LIKELY, doubt=doubt)
+    return replace(made, confidence=Confidence.LIKELY, doubt=_sentences(doubt, made.doubt))
 
 
 def conclusion(finding: Finding, where: Stretch, cost: Cost, *, outside: bool) -> Conclusion:
@@ -213,6 +213,16 @@ def _next(kind: Kind, *, outside: bool) -> str:
 
 
 def _doubt(finding: Finding) -> str:
+    cut = finding_texts.cut_clause(finding)
+    return _sentences(_doubt_of_badge(finding), words.sentence(cut) if cut else "")
+
+
+def _sentences(*sentences: str) -> str:
+    """Those that are there, one after the other."""
+    return " ".join(filter(None, sentences))
+
+
+def _doubt_of_badge(finding: Finding) -> str:
     if finding.badge is Badge.ASSUMED:
         return "Whose power it is, or where it is on the profile, was assumed."
     if finding.badge is Badge.ESTIMATED and finding.kind == "power":

@@ -73,6 +73,8 @@ class Finding:
     # "from epoch 3, batch 121 ± 10, to epoch 4, batch 66 ± 10" where it reaches over an epoch's
     # end: `epoch` and the steps name only the longest part of it.
     crossing: str = ""
+    # Whether the log begins, and whether it ends, inside it.
+    cut: tuple[bool, bool] = (False, False)
 
     @property
     def span(self) -> tuple[int, int]:
@@ -175,8 +177,11 @@ class Findings:
     around: Against | None = None  # what the training around a profile was held against
 
 
-def power_finding(box: Box, witness: str, badge: Badge) -> Finding:
-    """A stretch that drew more or less than expected."""
+def power_finding(box: Box, witness: str, badge: Badge, cut: tuple[bool, bool]) -> Finding:
+    """A stretch that drew more or less than expected.
+
+    `cut`: whether the log begins, and whether it ends, inside it.
+    """
     return Finding(
         kind="power",
         witnesses=(witness,),
@@ -197,6 +202,7 @@ def power_finding(box: Box, witness: str, badge: Badge) -> Finding:
         delta_seconds=None,
         p=box.p,
         badge=badge,
+        cut=cut,
     )
 
 

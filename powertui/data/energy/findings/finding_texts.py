@@ -80,6 +80,18 @@ def _because(finding: Finding) -> str:
     return "; ".join(reasons)
 
 
+def cut_clause(finding: Finding) -> str:
+    """That the log begins or ends inside a stretch, so that nothing tells how long it was; "" of
+    one that is whole.
+    """
+    begins, ends = finding.cut
+    ways = [word for word, is_so in (("begins", begins), ("ends", ends)) if is_so]
+    if not ways:
+        return ""
+    what = "load" if (finding.delta_watts or 0.0) > 0 else "stretch"
+    return f"the log {' and '.join(ways)} inside it: the {what} may have been longer"
+
+
 def doubtful_note(count: int) -> str:
     """Of stretches that are findings only where the power log is in some of its places."""
     stretches_differ = "stretches differ" if count > 1 else "stretch differs"

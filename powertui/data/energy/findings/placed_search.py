@@ -98,6 +98,30 @@ def loads_at_all_places(
     return _over_all_places(by_place, span)
 
 
+class LogEnds(NamedTuple):
+    """Where the first and the last reading of a log are, at its likeliest place."""
+
+    first_s: float  # the middle of what the reading is the mean of, s on the trace
+    last_s: float
+
+    def cut(self, box: Box) -> tuple[bool, bool]:
+        """Whether the log begins, and whether it ends, inside a box. A reading of which a box
+        covers less than half shows itself where the box ends.
+        """
+        return box.start <= self.first_s, box.end >= self.last_s
+
+
+def log_ends(power: PowerOnTrace) -> LogEnds:
+    """Those of all of a log, however few of its readings are looked at."""
+    data = samples.power_samples(power.series)
+    if not len(data):
+        return LogEnds(-np.inf, np.inf)
+    _, likeliest = likely_places(power)[0]
+    data = _placed_on(data, likeliest)
+    first_s, last_s = (float(data.lo[row] + data.hi[row]) / 2 for row in (0, -1))
+    return LogEnds(first_s, last_s)
+
+
 def likely_places(power: PowerOnTrace) -> list[tuple[float, PowerOnTrace]]:
     """The places where the power may be, with their weights, the likeliest first."""
     places = []

@@ -18,6 +18,7 @@ from powertui.data.energy.findings import (
     epoch_differences,
     finding_texts,
     neighbours,
+    placed_search,
     rhythm,
     throttling,
     unexplained,
@@ -173,7 +174,11 @@ class _Joining:
         by_trace = unexplained.unexplained_power(
             self.run.trace, self.run.steps, near, self.run.scalars, self.run.training
         )
-        findings = [self._from_box(box, power) for box in by_trace.boxes]
+        findings = []
+        if by_trace.boxes:
+            log_ends = placed_search.log_ends(power)
+            for box in by_trace.boxes:
+                findings.append(self._from_box(box, power.badge, log_ends.cut(box)))
         if by_trace.doubtful:
             notes.append(finding_texts.doubtful_note(by_trace.doubtful))
         limits, could = self._could(by_trace, power)
@@ -182,8 +187,8 @@ class _Joining:
             against = held_against(by_trace.expected.readings)
         return _PowerAnswer(findings=findings, limits=limits, could=could, against=against)
 
-    def _from_box(self, box: Box, power: PowerOnTrace) -> Finding:
-        finding = power_finding(box, UNEXPLAINED, power.badge)
+    def _from_box(self, box: Box, badge: Badge, cut: tuple[bool, bool]) -> Finding:
+        finding = power_finding(box, UNEXPLAINED, badge, cut)
         rows = self.places.rows_inside(finding.start_ps, finding.end_ps)
         finding = replace(finding, delta_seconds=self.places.extra_seconds(rows))
         return self.places.placed(finding, rows)
