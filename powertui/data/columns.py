@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, overload
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,6 @@ import numpy.typing as npt
 from powertui import units
 from powertui.data.model import PS_PER_S, PS_PER_US, Bools, Floats, Int64s
 from powertui.value_types import dataclass
-
-if TYPE_CHECKING:
-    pass
-
 
 # What the values of a column are. It decides how they read, how they sort and where they stand:
 #   text      names and words

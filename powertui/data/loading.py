@@ -58,9 +58,8 @@ class Beside:
 
     def power(self, path: str, options: LogColumns) -> PowerLog:
         """A power log. The same."""
-        from powertui.data.power import (
-            registry as power,
-        )  # fifteen dialects: only for those who have a log
+        # All dialects of logs: only for those who have one.
+        from powertui.data.power import registry as power
 
         return cast(
             "PowerLog", self._once(("power", path, options), lambda: power.load(path, options))

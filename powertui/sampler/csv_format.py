@@ -16,7 +16,7 @@ from dataclasses import asdict
 from datetime import datetime, timezone
 from typing import Any
 
-from powertui.plain import plain
+from powertui.plain import cell, plain
 from powertui.sampler import clocks
 from powertui.sampler.limits import PowerLimit
 from powertui.sampler.source import OK, STALE, SUSPECT, Channel, Info, Reading, Stamp, reason_of
@@ -58,9 +58,7 @@ def _text(value: str) -> str:
 
     It is quoted where a CSV reader would stumble, and never a formula to a spreadsheet.
     """
-    value = plain(value, _MAX_TEXT_CHARS)
-    if value[:1] in ("=", "+", "-", "@"):
-        value = "'" + value
+    value = cell(plain(value, _MAX_TEXT_CHARS))
     if any(c in value for c in ',"#'):
         return '"' + value.replace('"', '""') + '"'
     return value

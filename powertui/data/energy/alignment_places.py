@@ -9,7 +9,7 @@ from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 MAX_PLACES = 32  # places that are listed; further ones have next to no weight
-SURE_S = 0.3  # half-width of a sure place, or a tenth of a slow sensor's refresh
+SURE_S = 0.3  # half-width of a sure place; of a slow sensor see clock_check.sure_refreshes
 _MIN_PEAK_SHARE = 1e-4  # of the heaviest offset's weight: lower ones make no place
 
 

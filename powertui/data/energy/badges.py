@@ -1,4 +1,4 @@
-"""What the badges of figures say, in words: of those that a table shows."""
+"""What the badges of joules say, in words: of those that a table shows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from powertui.data.model import Badge
 
 MEANING = {
     Badge.MEASURED: "integrated from readings",
-    Badge.ESTIMATED: "a gap was filled, or the alignment of the power log is uncertain",
+    Badge.ESTIMATED: (
+        "a gap was filled, the watts are modelled, or the place of the power log is uncertain"
+    ),
     Badge.ASSUMED: "a default or a convention was used",
 }
 NOT_RESOLVED = "the sensor has too few readings there for an answer"

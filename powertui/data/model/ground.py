@@ -25,7 +25,11 @@ Z95 = 1.959964  # standard deviations on either side that hold 95 % of a normal 
 
 
 class Badge(str, enum.Enum):
-    """How far a number can be trusted. Every figure that reaches a person carries one."""
+    """How far a number can be trusted: of watts, joules, and whatever is worked out from several.
+
+    Whoever reads or makes a number says which; what is made from it is never better
+    (`worst_badge`).
+    """
 
     MEASURED = "measured"  # counted or integrated from samples
     ESTIMATED = "estimated"  # a model, with its interval

@@ -2,11 +2,13 @@
 says so.
 
     epoch scalars    one record an epoch, logged at its END (Keras, and any tag named so)
+    windows          named "epoch N" in a recording
     an `epoch` tag   whose value is the number of the epoch (Lightning): it changes between two
                      records
-    windows          named "epoch N" in a recording
+    a training tag   with one record an epoch
 
-Validation began after the last step that was logged in the epoch, and ended when its results were.
+The first of these that tells any epoch tells all. Validation began after the last step that was
+logged in the epoch, and ended when its results were.
 """
 
 from __future__ import annotations

@@ -266,6 +266,16 @@ def test_names_from_a_bmc_cannot_break_the_file(tmp_path):
     assert frame.channel[0].startswith("'=cmd")
 
 
+@pytest.mark.parametrize("begin", ["=", "+", "-", "@", "|", "%", "\uff1d", " ="])
+def test_no_name_is_a_formula_as_in_every_export(tmp_path, begin):
+    path = tmp_path / "p.csv"
+    file = RecordingFile(path, 1.0)
+    file.write(reading_row(Reading(1e9, 0.0, 1.0, 0.0, begin + "A1", "s", "good")))
+    file.close("")
+    frame = pd.read_csv(path, comment="#")
+    assert {text[0] for text in (frame.source[0], frame.channel[0])} == {"'", "s"}
+
+
 # what others do to it
 
 

@@ -73,7 +73,7 @@ def loads_at_all_places(
 ) -> FoundLoads:
     """The stretches that noise does not explain.
 
-    `known`: the span that `expect` knows. `axis_err_s`: one sigma of the axis itself.
+    `span`: of which `expect` knows what was drawn. `axis_err_s`: one sigma of the axis itself.
     """
     data = samples.power_samples(power.series)
     places = likely_places(power)
