@@ -9,7 +9,9 @@ from powertui.plain import width
 from powertui.view.wrapping import wrapped
 from powertui.widgets import lines
 
-_TEXT = "calling operators 39 %, launching kernels 7.4 % for 2.52 s, +149 J in 18 steps of 1,024 µs."
+_TEXT = (
+    "calling operators 39 %, launching kernels 7.4 % for 2.52 s, +149 J in 18 steps of 1,024 µs."
+)
 
 
 @pytest.mark.parametrize("cells", range(14, 100))

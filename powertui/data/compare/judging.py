@@ -226,7 +226,7 @@ def _needs_words(runs: int | None, *, is_in_turns: bool) -> str:
     """Which recording would show a difference that people ask for."""
     order = "" if is_in_turns else "A and B recorded in turns, "
     count = f"about {runs} runs a side" if runs else "a machine that varies less"
-    return f"{order}{count}, to see {_RELEVANT_SHARE:.0%}"
+    return f"{order}{count}, to see {units.percent(_RELEVANT_SHARE)}"
 
 
 def _scatter(a: FigureSamples, b: FigureSamples) -> tuple[run_scatter.Scatter, str]:
@@ -281,11 +281,11 @@ def _beyond_drift(within_run: WithinRun) -> tuple[FigureVerdict, str, str]:
         return FigureVerdict.CANNOT_TELL, why, needs
     if share is None or share <= drift.MAX_PAIR_SHARE:
         return FigureVerdict.DIFFERS, "more than the drift within either stretch explains", ""
-    why = f"{share:.1%} of all pairs of such windows in this run differ as much"
+    why = f"{units.percent(share, 1)} of all pairs of such windows in this run differ as much"
     return FigureVerdict.WITHIN_NOISE, why, ""
 
 
 def _percent(part: float, whole: float) -> str:
     if not whole or not math.isfinite(part / whole):
         return "as much"
-    return f"{units.zero_without_sign(f'{100 * part / abs(whole):.1f}')}%"
+    return units.percent(part / abs(whole), 1)

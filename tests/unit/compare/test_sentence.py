@@ -35,14 +35,14 @@ def test_parts_of_the_mean_are_not_those_of_the_quartile() -> None:
 
 def test_where_a_drift_decides_the_cure_is_to_record_in_turns() -> None:
     step = figure(step_figures.STEP.name, 0.024, FigureVerdict.CANNOT_TELL, Basis.RUN_TO_RUN)
-    needs = "A and B recorded in turns, about 5 runs a side, to see 5%"
+    needs = "A and B recorded in turns, about 5 runs a side, to see 5 %"
     judgement = replace(step.judgement, needs=needs, is_drift_decisive=True)
     told = Matched((replace(step, judgement=judgement),), ())
     assert answer(told, (), Counts(5, 5, same_run=False, is_a_first=True)) == (
         "Cannot tell whether a step takes longer (20 ms in A, 24 ms in B; +20 %, 95 % +15 to "
         "+25 %; 5 and 5 runs): the runs differ by more than they scatter, but A and B were not "
         "recorded in turns, and a drift of the machine may be as large. To tell: A and B recorded "
-        "in turns, about 5 runs a side, to see 5%."
+        "in turns, about 5 runs a side, to see 5 %."
     )
 
 

@@ -61,7 +61,7 @@ def test_the_drift_that_was_taken_out_is_said() -> None:
     judgement = judge(a, b)
     assert judgement.verdict is FigureVerdict.DIFFERS
     assert judgement.why == (
-        "the scatter of 4 and 4 runs beside a drift of 18.4% from the first to the last"
+        "the scatter of 4 and 4 runs beside a drift of 18.4 % from the first to the last"
     )
     without_order = judge(FigureSamples(a.runs), FigureSamples(b.runs))
     assert without_order.verdict is FigureVerdict.CANNOT_TELL
@@ -100,7 +100,7 @@ def test_so_many_runs_as_are_named_find_five_percent(sigma: float) -> None:
         judgement = judge(FigureSamples(tuple(first)), FigureSamples(tuple(second)))
         if judgement.runs_needed is None:
             continue
-        assert judgement.needs == f"about {judgement.runs_needed} runs a side, to see 5%"
+        assert judgement.needs == f"about {judgement.runs_needed} runs a side, to see 5 %"
         assert judgement.runs_needed > 5
         asked += 1
         a, b = rng.normal(1, sigma, (2, judgement.runs_needed))
@@ -138,7 +138,7 @@ def test_what_was_not_recorded_in_turns_needs_turns() -> None:
     assert judgement.verdict is FigureVerdict.CANNOT_TELL
     assert judgement.why.endswith("and their drift, as A and B were not recorded in turns")
     assert judgement.needs.startswith("A and B recorded in turns, about ")
-    assert judgement.needs.endswith(" runs a side, to see 5%")
+    assert judgement.needs.endswith(" runs a side, to see 5 %")
 
 
 def test_as_many_runs_in_turns_may_show_what_they_do_not_show_in_blocks() -> None:
@@ -147,7 +147,7 @@ def test_as_many_runs_in_turns_may_show_what_they_do_not_show_in_blocks() -> Non
     judgement = judge(a, b)
     assert judgement.is_drift_decisive
     assert judgement.why == "the runs differ by more than they scatter, but a drift may do the same"
-    assert judgement.needs == "A and B recorded in turns, about 5 runs a side, to see 5%"
+    assert judgement.needs == "A and B recorded in turns, about 5 runs a side, to see 5 %"
 
 
 @pytest.mark.parametrize(("a", "b"), [(10, 10), (15, 15), (10, 4)])
