@@ -27,7 +27,7 @@ from powertui.screens.tool import ToolScreen
 from powertui.view import cause_bars, truncation
 from powertui.view.compare_places import places_of
 from powertui.view.compare_tables import compare_result
-from powertui.view.wrapping import wrapped
+from powertui.view.text_lines import text_lines
 from powertui.widgets.lines import LinesPane, StyledLine
 from powertui.widgets.table import TableView
 from powertui.widgets.verdict_table import VerdictTable
@@ -119,7 +119,7 @@ class CompareScreen(ToolScreen, inherit_bindings=False):
     def _wrapped(self, text: str, role: str) -> list[StyledLine]:
         style = self.shell.look.style(role)
         cells = max(20, self.size.width - 2)
-        return [((f" {line}", style),) for line in wrapped(plain(text), cells)]
+        return [((f" {line}", style),) for line in text_lines(plain(text), cells)]
 
     def _show_table(self) -> None:
         super()._show_table()

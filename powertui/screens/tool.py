@@ -23,7 +23,7 @@ from powertui.screens.base import BaseScreen, bindings_for
 from powertui.screens.row_leads import RowLeads
 from powertui.screens.status import Hint
 from powertui.view import result_chart, truncation
-from powertui.view.wrapping import wrapped
+from powertui.view.text_lines import text_lines
 from powertui.widgets.lines import LinesPane, StyledLine, side_by_side
 from powertui.widgets.table import TableView
 
@@ -279,7 +279,7 @@ class ToolScreen(BaseScreen):
             notes = self.notes_shown(self.result)
         lines: list[StyledLine] = []
         for note in notes:
-            for line in wrapped(plain(note, 300), cells, "  "):
+            for line in text_lines(plain(note, 300), cells, "  "):
                 lines.append(((f" {line}", dim),))
         self._fill("#notes", lines, max(1, self.size.height // 3))
 

@@ -14,8 +14,8 @@ from powertui.value_types import dataclass
 from powertui.view.bar_line import Bar
 from powertui.view.legend_lines import Pieces
 from powertui.view.readable_names import distinct
+from powertui.view.text_lines import text_lines
 from powertui.view.truncation import middle
-from powertui.view.wrapping import wrapped
 
 if TYPE_CHECKING:
     from powertui.terminal.glyphs import Glyphs
@@ -260,7 +260,7 @@ def _column(
 def _wrapped_in(texts: Sequence[str], width: int, rows: int) -> list[str]:
     """The longest text that has room in so many rows; else a row of the shortest."""
     for text in texts:
-        lines = wrapped(text, width)
+        lines = text_lines(text, width)
         if len(lines) <= rows:
             return lines
     return [f"{lines[0].rstrip(' ,;:')[: width - 1]}…"]

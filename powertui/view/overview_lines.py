@@ -16,8 +16,8 @@ from powertui.data.model import PS_PER_S, Badge
 from powertui.data.table import Chart, Fact, Result
 from powertui.plain import plain
 from powertui.view import stacked_bars
+from powertui.view.text_lines import text_lines
 from powertui.view.truncation import middle
-from powertui.view.wrapping import wrapped
 
 # (text, role of the theme); the role "category:NAME" is the ink of a category.
 LinePieces = tuple[tuple[str, str], ...]
@@ -114,7 +114,7 @@ def sentence(text: str) -> str:
 
 def _wrapped(text: str, width: int, role: str, suffix: str = "") -> list[LinePieces]:
     room = max(20, width - 2 - len(suffix))
-    rows = wrapped(text, room, _INDENT)
+    rows = text_lines(text, room, _INDENT)
     lines: list[LinePieces] = [((f" {row}", role),) for row in rows]
     if suffix:
         lines[-1] = (*lines[-1], (suffix, "dim"))
@@ -152,7 +152,9 @@ def _steps(facts: dict[str, Fact], width: int) -> list[LinePieces]:
         median = facts["step_time_usual_s"].text()
         shortest = facts["step_time_min_s"].text()
         longest = facts["step_time_max_s"].text()
-        parts = [f"{count} steps", f"median {median}", f"mean {mean}", f"{shortest} to {longest}"]
+        left_out = facts["steps"].why
+        counted = f"{count} steps ({left_out})" if left_out else f"{count} steps"
+        parts = [counted, f"median {median}", f"mean {mean}", f"{shortest} to {longest}"]
     for id, words in (("step_work_s", "with its work"), ("run_step_time_s", "of all hosts")):
         if id in facts:
             parts.append(f"{facts[id].text()} {words}")

@@ -96,13 +96,13 @@ def row_roles(scale: PowerScale, rows: int) -> list[str]:
 
 
 def row_labels(scale: PowerScale, rows: int, glyphs: Glyphs) -> list[str]:
-    """The axis: the highest value in the first row, others where they are at a row's lower edge."""
+    """The axis: each value is that of its row's lower edge, so that rows apart are watts apart."""
     linear_rows = scale.linear_rows(rows)
     axis = scale.axis
     labels = [""] * rows
     for row in range(0, linear_rows - 2, _ROWS_BETWEEN_TICKS):
         labels[linear_rows - 1 - row] = axis.text(axis.lo + row * axis.step)
-    labels[0] = axis.text(axis.hi)
+    labels[0] = axis.text(axis.lo + (linear_rows - 1) * axis.step)
     labels[linear_rows - 1] = axis.text(axis.lo)
     if scale.has_floor:
         labels[-1] = f"0 {glyphs.broken}"

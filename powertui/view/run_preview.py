@@ -6,7 +6,7 @@ from powertui.plain import plain
 from powertui.report.runs import KnownRun
 from powertui.view import truncation
 from powertui.view.overview_lines import LinePieces
-from powertui.view.wrapping import wrapped
+from powertui.view.text_lines import text_lines
 
 _MAX_LINES = 12
 # Two of heading, titles of the columns, count of rows, keys, three of why the run is grouped so.
@@ -32,7 +32,7 @@ def preview_lines(
     title = ((f" {truncation.middle(plain(name), columns - 2, ellipsis)}", "title"),)
     lines: list[LinePieces] = [title]
     for sentence in facts.sentences or _why_nothing(facts).splitlines():
-        rows = wrapped(plain(sentence, 600), max(20, columns - 4))
+        rows = text_lines(plain(sentence, 600), max(20, columns - 4))
         if len(lines) + len(rows) > max_lines:
             if lines == [title]:
                 cut = truncation.end(plain(sentence), columns - 4, ellipsis)

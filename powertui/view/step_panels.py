@@ -127,7 +127,7 @@ def _slowest_steps(steps: Result, glyphs: Glyphs) -> _Panel:
         if epoch is not None:
             name = f"epoch {epoch} step {number}"
         length = units.duration(int(times[row]), 3, padded=True).rjust(_LENGTH_CELLS)
-        bar = bar_line.Bar(min(1.0, float(times[row]) / full_bar_s), "warn", _BAR_CELLS)
+        bar = bar_line.Bar(float(times[row]) / full_bar_s, "warn", _BAR_CELLS)
         lines.append(bar_line.barred(name, room, bar, length, glyphs))
     title_unit = f"median {units.duration(round(median_s), 3)}"
     return _Panel("slowest steps", title_unit, _STEPS_CELLS, lines)

@@ -6,7 +6,8 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from powertui.data.model import Badge
-from powertui.view.context import Context, ContextLine
+from powertui.plain import width as cells
+from powertui.view.context import Context, ContextLine, Section
 from powertui.widgets.lines import LinesPane, StyledLine
 from powertui.widgets.time_lane import fit_text
 
@@ -59,8 +60,9 @@ class ContextPane(LinesPane):
             if lines:
                 lines.append(())
             lines.append(((section.title, self.theme_colors.style("title")),))
+            name_cells = self._name_cells(section)
             for fact in section.facts:
-                lines.extend(self._fact(fact))
+                lines.extend(self._fact(fact, name_cells))
         self.set_lines([*lines, *self._content_lines(self.size.height - len(lines) - 1)])
 
     def _content_lines(self, rows: int) -> list[StyledLine]:
@@ -75,12 +77,17 @@ class ContextPane(LinesPane):
             lines.append(tuple((text, self.theme_colors.ink(role)) for text, role in pieces))
         return lines
 
-    def _fact(self, fact: ContextLine) -> list[StyledLine]:
+    def _name_cells(self, section: Section) -> int:
+        """The column of a section's names: all of its values begin below each other."""
+        longest = max((cells(fact.name) for fact in section.facts), default=0) + 1
+        return min(max(_NAME_WIDTH, longest), max(_NAME_WIDTH, self.size.width // 2))
+
+    def _fact(self, fact: ContextLine, name_cells: int) -> list[StyledLine]:
         """A fact: its name, its value over a few lines at most, and how sure it is."""
         theme = self.theme_colors
         label = theme.style("dim")
         text = theme.style("text")
-        name = self._fitting_name(fact.name)
+        name = self._fitting_name(fact.name, name_cells)
         if fact.category is not None:
             code = (f" {fact.category.code} ", theme.category(fact.category.value))
             return [((name, label), code, (" " + fact.value, text))]
@@ -101,13 +108,9 @@ class ContextPane(LinesPane):
             lines.append((indent, quality))
         return lines
 
-    def _fitting_name(self, name: str) -> str:
-        """A name with a blank behind it, in at most half of the pane."""
-        max_cells = max(_NAME_WIDTH, self.size.width // 2)
-        padded = name.ljust(_NAME_WIDTH - 1) + " "
-        if len(padded) <= max_cells:
-            return padded
-        return fit_text(name, max_cells - 1, self.glyphs.ellipsis) + " "
+    def _fitting_name(self, name: str, name_cells: int) -> str:
+        """A name in its column, with a blank behind it."""
+        return fit_text(name, name_cells - 1, self.glyphs.ellipsis) + " "
 
 
 def _value_lines(value: str, room: int) -> list[str]:

@@ -115,12 +115,12 @@ def _against_picture(
         stop = math.ceil((end_s - lo_s) * cells_a_second)
         bands.append(Band(first, stop, finding_span(finding).sizes))
     explained = "what the trace explains"
-    rest = "Power that nothing in the trace explains"
+    rest = " Power that nothing in the trace explains"
     if not view.profiled:
         explained = "the usual level of training"
-        rest = "Power beyond the usual level of training"
+        rest = " Power beyond the usual level of training"
     ticks = second_ticks(lo_s, hi_s, chart.cells, _TICK_CELLS)
-    title = (("Power: ", "title"), ("measured", "power"), (f" over {explained} ", "dim"))
+    title = ((" Power: ", "title"), ("measured", "power"), (f" over {explained} ", "dim"))
     rows = [
         chart.line(*title, (glyphs.dashed * 2, "text")),
         *chart.area(measured, expected, _selected(bands, view.selected)),
@@ -215,7 +215,7 @@ def _title(view: FoldedView) -> list[tuple[str, str]]:
     if len(others) == 1:
         rest = f"epoch {others[0]}"
     return [
-        (f"{quantity}: ", "title"),
+        (f" {quantity}: ", "title"),
         (f"epoch {view.epoch}", "power"),
         (f" over {rest} ", "dim"),
     ]
@@ -223,7 +223,7 @@ def _title(view: FoldedView) -> list[tuple[str, str]]:
 
 def _caption(view: FoldedView) -> str:
     others = "the median of the others" if len(view.folded.epochs) > 2 else "the other"
-    return f"Difference of epoch {view.epoch} from {others}"
+    return f" Difference of epoch {view.epoch} from {others}"
 
 
 class FoldedChart(Picture[FoldedView | AgainstView]):

@@ -223,4 +223,5 @@ async def test_the_last_line_that_there_is_room_for_is_cut_between_words() -> No
             [((f"a burst of 15 W, 5.4{number}22 seconds", Style()),) for number in range(3)]
         )
         await settle(pilot)
-        assert screen(app).split("\n")[0].rstrip() == "a burst of 15 W, 5.4022   … 2 more lines"
+        # A figure goes with its unit: "5.4022" alone would say nothing.
+        assert screen(app).split("\n")[0].rstrip() == "a burst of 15 W,          … 2 more lines"

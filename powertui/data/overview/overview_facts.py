@@ -57,8 +57,8 @@ def _left_out(count: int) -> str:
     """How many steps the figures below leave out."""
     if not count:
         return ""
-    which = "1 of them traces or compiles" if count == 1 else f"{count:,} trace or compile"
-    return f"{which}: left out of the means"
+    which = "1 that traces or compiles" if count == 1 else f"{count:,} that trace or compile"
+    return f"{which} left out"
 
 
 def precision(step_shares: Shares | None) -> list[Fact]:

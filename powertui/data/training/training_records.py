@@ -332,6 +332,9 @@ class TrainingRecords:
         """The same for one of its profiles; None where the profile's own clock puts it
         elsewhere.
         """
+        # Whoever read it: a list of runs must not show other joules than the pages of the run.
+        if not self._is_read(profile.opened.entry):
+            self.take(profile.opened)
         return self.extent_ns if session_places.believed(profile, self.scalar_span) else None
 
     def _is_read(self, entry: RunEntry) -> bool:

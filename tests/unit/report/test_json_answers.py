@@ -15,6 +15,7 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,15 @@ def test_the_json_of_a_fixture_stays(
     assert answer_hash(verb, name) == known_answers()[verb, name]
 
 
+def _lines() -> Iterator[str]:
+    """The table anew; of recordings that are not beside this checkout the answers as they are."""
+    known = known_answers()
+    for verb, name in questions():
+        is_missing = name.startswith("own/") and not SHARED.is_dir()
+        answer = known[verb, name] if is_missing else answer_hash(verb, name)
+        yield f"{verb}\t{name}\t{answer}\n"
+
+
 if __name__ == "__main__":
-    lines = [f"{verb}\t{name}\t{answer_hash(verb, name)}\n" for verb, name in questions()]
-    TABLE.write_text("".join(lines), encoding="utf-8")
+    lines = "".join(_lines())
+    TABLE.write_text(lines, encoding="utf-8")

@@ -9,7 +9,7 @@ _UNIT_GAP = re.compile(r"(?<=\d) (?=%|[^\W\d_])")
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
-def wrapped(text: str, cells: int, indent: str = "") -> list[str]:
+def text_lines(text: str, cells: int, indent: str = "") -> list[str]:
     """At least one line; `indent` is before all but the first."""
     unbroken = _UNIT_GAP.sub(_NO_BREAK, text)
     lines = textwrap.wrap(unbroken, cells, subsequent_indent=indent) or [""]

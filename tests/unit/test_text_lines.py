@@ -6,7 +6,7 @@ import pytest
 from rich.style import Style
 
 from powertui.plain import width
-from powertui.view.wrapping import wrapped
+from powertui.view.text_lines import text_lines
 from powertui.widgets import lines
 
 _TEXT = (
@@ -19,7 +19,7 @@ def test_a_figure_and_its_unit_stay_together(cells: int) -> None:
     ink = Style()
     drawn = lines.wrapped(((_TEXT, ink),), cells, 2)
     drawn_texts = ["".join(text for text, _ in line) for line in drawn]
-    for told in (wrapped(_TEXT, cells, "  "), drawn_texts):
+    for told in (text_lines(_TEXT, cells, "  "), drawn_texts):
         assert all(width(line) <= cells for line in told)
         assert " ".join(" ".join(told).split()) == _TEXT
         for line in told[1:]:
@@ -27,4 +27,4 @@ def test_a_figure_and_its_unit_stay_together(cells: int) -> None:
 
 
 def test_nothing_is_one_empty_line() -> None:
-    assert wrapped("", 20) == [""]
+    assert text_lines("", 20) == [""]
