@@ -218,14 +218,40 @@ def judge(clock: ClockOffset | None, readings: OffsetWeights | None, data: Sampl
             by_s = max(clock.kind.believed_s, _RULES.min_vague_s)
             if not clock.lo_s - by_s <= verdict.offset_s <= clock.hi_s + by_s:
                 # A log of another run, of which a part meets this one, fits somewhere, too.
-                return _ambiguous(posterior, sure_s)
+                return _ambiguous(_unless_overruled(posterior, clock, readings), sure_s)
     lo, hi = clock.believed
     believed = (lo - _RULES.min_doubt_s, hi + _RULES.min_doubt_s)
     before, after = _shares_within(believed, clock, readings, posterior, data)
     if _is_doubted(before, after, readings) or _is_beside(clock, readings, posterior, data):
-        return _ambiguous(posterior, sure_s)
+        return _ambiguous(_unless_overruled(posterior, clock, readings), sure_s)
     is_worse_here = _best_at_clock(clock, readings) < -_RULES.min_better_elsewhere
     return _believed(clock, posterior, is_less_likely=is_worse_here and after < before)
+
+
+def _unless_overruled(
+    posterior: _Posterior, clock: ClockOffset, readings: OffsetWeights
+) -> _Posterior:
+    """The posterior in which the clock's place counts by half at least, unless readings that would
+    place the log without a clock rule it out.
+
+    Others fit what they fit by chance: of many places that are alike a search lists some, and may
+    not have the clock's among them. A quiet session within an hour of other work, on a right
+    clock, was listed at 24 places 6 minutes off, with joules that left out the true ones.
+    """
+    if readings.is_confirmed and readings.may_overrule:
+        return posterior
+    believed = clock.believed
+    share, least_share = posterior.share(*believed), _RULES.min_believed_weight
+    if share >= least_share:
+        return posterior
+    added_share = (least_share - share) / (1 - share)
+    at_clock = np.linspace(*believed, _CLOCK_STEPS)
+    prior = clock.prior(at_clock)
+    offsets = np.concatenate([posterior.offset_s, at_clock])
+    added = added_share * prior / prior.sum()
+    weight = np.concatenate([(1 - added_share) * posterior.weight, added])
+    order = np.argsort(offsets, kind="stable")
+    return replace(posterior, offset_s=offsets[order], weight=weight[order])
 
 
 def _is_evidence(readings: OffsetWeights, *, has_clock: bool) -> bool:

@@ -14,6 +14,7 @@ from powertui.data.energy import (
     edge_matching,
     power_jumps,
 )
+from powertui.data.energy.alignment_places import Where
 from powertui.data.energy.clock_check import ClockOffset, Verdict
 from powertui.data.energy.clock_kinds import FOREIGN, RECORDED, SAME_MACHINE
 from powertui.data.energy.edge_matching import (
@@ -192,6 +193,29 @@ def test_readings_that_would_not_place_a_log_alone_do_not_overrule_its_clock() -
     assert verdict.offset_s == 0.0
     assert verdict.lo_s <= -2.0
     assert verdict.hi_s >= 2.0
+
+
+@pytest.mark.parametrize("kind", [FOREIGN, SAME_MACHINE, RECORDED])
+def test_places_that_are_alike_by_chance_do_not_rule_a_clock_out(
+    kind: clock_kinds.ClockKind,
+) -> None:
+    """A quiet session in an hour of other work: 24 places 6 minutes early, none at its clock."""
+    alike = [Where(-360.0 - 4.0 * row, 1 / 24, 1.2) for row in range(24)]
+    readings = edge_matching.weights_of_places(alike, 0.7, may_overrule=False)
+    verdict = clock_check.judge(ClockOffset(0.0, 0.0, kind), readings, LOG)
+    assert verdict.status == "ambiguous"
+    assert verdict.lo_s < -400.0
+    assert verdict.hi_s >= 0.0
+    at_clock = sum(place.weight for place in verdict.places if abs(place.offset_s) <= 2.0)
+    assert at_clock == pytest.approx(0.5, abs=0.1)
+
+
+def test_a_confirmed_place_rules_a_clock_out() -> None:
+    sure = [Where(-360.0, 1.0, 0.8)]
+    readings = edge_matching.weights_of_places(sure, 0.7, may_overrule=True)
+    verdict = clock_check.judge(FOREIGN_CLOCK, readings, LOG)
+    assert verdict.status == "clock corrected"
+    assert verdict.correction_s == pytest.approx(-360.0, abs=0.1)
 
 
 def test_readings_that_agree_confirm_a_clock_to_what_they_show() -> None:
