@@ -141,7 +141,7 @@ def test_arguments_are_read_where_they_stand(
 def test_blocks_of_gzip_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gzip_blocks, "BLOCK_BYTES", 1_000)
     monkeypatch.setattr(gzip_blocks, "CACHED_BLOCKS", 3)
-    monkeypatch.setattr(gzip_stream, "_MOST_FEED", 50)
+    monkeypatch.setattr(gzip_stream, "_MAX_FEED", 50)
     lot = random.Random(1)
     text = bytes(lot.randrange(256) for _ in range(20_000)) + b"x" * 30_000
     packed = gzip.compress(text[:13_000]) + gzip.compress(text[13_000:])
