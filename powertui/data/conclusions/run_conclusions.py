@@ -12,6 +12,7 @@ from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.conclusions.makers import (
     clocks,
     long_epochs,
+    lost_names,
     memory,
     precision,
     slower_machine,
@@ -52,6 +53,8 @@ def run_conclusions(opened: Opened, aligning: Aligning | None = None) -> Conclus
 def smaller_conclusions(opened: Opened, aligning: Aligning | None) -> tuple[Conclusion, ...]:
     """The differences that are too small to matter, looked up when somebody asks."""
     inquiry = Inquiry.of_run(opened, aligning or Aligning())
+    if lost_names.lost_names(inquiry) is not None:
+        return ()
     return tuple(stretches.smaller_differences(inquiry))
 
 
@@ -59,7 +62,11 @@ def _make(opened: Opened, aligning: Aligning) -> Conclusions:
     if not opened.profiles:
         return _without_profile(opened, aligning)
     inquiry = Inquiry.of_run(opened, aligning)
-    conclusions = [conclusion for maker in _MAKERS for conclusion in maker(inquiry)]
+    nameless = lost_names.lost_names(inquiry)
+    if nameless is not None:  # every other maker but the clocks' goes by names
+        return Conclusions((nameless, *clocks.doubtful_clocks(inquiry)), "")
+    made = (conclusion for maker in _MAKERS for conclusion in maker(inquiry))
+    conclusions = lost_names.without_nameless(inquiry, made)
     return Conclusions(ranked(conclusions), _looked_at(inquiry))
 
 

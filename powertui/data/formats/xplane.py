@@ -12,6 +12,7 @@ relative to the session's start, except in lines that a collector forgot to shif
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -132,6 +133,8 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
             hint="Copy it again and compare the sizes; if they agree, profile again.",
         )
     trace = builder.build(names, complete=True, warnings=source.warnings)
+    if space.bad >= 0:
+        trace = replace(trace, lost_names=names.lost)
     try:
         yield _with_neuron(_with_counters(_with_allocations(trace)), source)
     except FileChanged:  # what was read before is shown

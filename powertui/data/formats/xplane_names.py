@@ -84,6 +84,11 @@ class EventNames:
     def __len__(self) -> int:
         return self._count + len(self._unknown_ids)
 
+    @property
+    def lost(self) -> range:
+        """The indices that stand for ids which no metadata explains."""
+        return range(self._count, len(self))
+
     def _find(self, index: int) -> tuple[_PlaneNames, int] | None:
         if not 0 <= index < len(self):
             raise IndexError(f"no event name {index}; there are {len(self)}")

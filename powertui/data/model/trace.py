@@ -300,6 +300,8 @@ class Trace:
     launch: ProcessLaunch | None = None
     # Of the access tokens and passwords that the file holds beside its events.
     secret_names: tuple[str, ...] = ()
+    # The indices of names that lay in the missing part of a cut file: of no known kind.
+    lost_names: range = range(0)
     counters: tuple[Counter, ...] = ()
     # What allocators took and gave back, where the trace recorded it.
     allocators: tuple[AllocatorLog, ...] = ()
