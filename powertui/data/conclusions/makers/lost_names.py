@@ -17,8 +17,10 @@ _LOST_NAME = re.compile(r"\bevent \d+\b")  # how the reader calls an event witho
 
 
 def lost_names(inquiry: Inquiry) -> Conclusion | None:
-    """That most of what happened has no name; None where little or nothing is nameless."""
-    share = max(_lost_ps(profile.trace) for profile in inquiry.profiles) / inquiry.length_ps
+    """That most of what happened has no name; None where little or nothing is nameless, or the
+    file of another host is whole: its names tell of the program.
+    """
+    share = min(_lost_ps(profile.trace) for profile in inquiry.profiles) / inquiry.length_ps
     if share <= _MAX_LOST_SHARE:
         return None
     return Conclusion(
