@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from powertui import units
 from powertui.plain import width as cells
 from powertui.value_types import dataclass
-from powertui.view.bar_line import Bar
 from powertui.view.legend_lines import Pieces
 from powertui.view.readable_names import distinct
 from powertui.view.text_lines import text_lines
@@ -41,7 +40,7 @@ _LENGTH_CELLS = 7  # "3.77 s", "18.7 ms"
 class _Row:
     name: str
     figures: str = ""
-    bar: Bar | None = None  # before the figures, where a list has one
+    bar_share: float | None = None  # of the longest bar, before the figures, where a list has them
     tail: str = ""  # of the name, where all of it has no room
     texts: tuple[str, ...] = ()  # instead of the others: the longest that fits is written
     role: str = ""  # of the theme; "": that of its list
@@ -168,10 +167,10 @@ def _ops(content: VisibleContent) -> _List | None:
         figures = f"{units.duration(op.self_ps, 3, padded=True):>{_LENGTH_CELLS}}"
         if op.replicas > 1:
             figures = f"{op.replicas} replicas {figures}"
-        bar = Bar(op.self_ps / largest_ps, f"category:{op.kind.value}", _BAR_CELLS)
+        bar_share = op.self_ps / largest_ps
         # A tail that several ops share would not tell them apart.
         tail = op.tail if tails[op.tail] == 1 else ""
-        rows.append(_Row(op.name, figures, bar, tail))
+        rows.append(_Row(op.name, figures, bar_share, tail))
     return _List(f"Top ops{_IN_VIEW}, self time{where}", tuple(rows))
 
 
@@ -228,8 +227,12 @@ def _fitting_names(rows: Sequence[_Row], width: int) -> list[str]:
 
 def _figure_cells(row: _Row) -> int:
     """What stands behind the name, with the bar."""
-    bar_cells = row.bar.cells + 1 if row.bar is not None else 0
+    bar_cells = 0 if row.bar_share is None else _BAR_CELLS + 1
     return bar_cells + cells(row.figures)
+
+
+def _bar(share: float, glyphs: Glyphs) -> str:
+    return glyphs.thin_bar(share, _BAR_CELLS).ljust(_BAR_CELLS + 1)
 
 
 def _column(
@@ -249,11 +252,10 @@ def _column(
             continue
         role = row.role or part.role
         gap = " " * (width - _figure_cells(row) - cells(name))
-        if row.bar is None:
-            lines.append(((name + gap + row.figures, role),))
-            continue
-        blocks = glyphs.thin_bar(row.bar.share, row.bar.cells).ljust(row.bar.cells)
-        lines.append(((name + gap, role), (f"{blocks} ", row.bar.ink), (row.figures, role)))
+        # In the ink of the line: these are drawn again with many a key, and a change of color costs
+        # bytes on each of them.
+        bar = "" if row.bar_share is None else _bar(row.bar_share, glyphs)
+        lines.append(((name + gap + bar + row.figures, role),))
     return lines
 
 
