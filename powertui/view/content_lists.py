@@ -93,8 +93,8 @@ def stacked(content: VisibleContent, width: int, height: int, glyphs: Glyphs) ->
             continue
         if lines:
             lines.append(())
-        ((title, _),), *rows = column[:room]
-        lines += [((title, "title"),), *rows]
+        (title, _), *rows = column[:room]
+        lines += [((title, "title"),), *((row,) for row in rows)]
     return lines
 
 
@@ -194,15 +194,17 @@ def _line(part: _List, width: int) -> Pieces:
     return ((f" {title}  ", "dim"), (line, part.role))
 
 
-def _side_by_side(columns: Sequence[list[Pieces]], column_width: int, height: int) -> list[Pieces]:
+def _side_by_side(
+    columns: Sequence[list[tuple[str, str]]], column_width: int, height: int
+) -> list[Pieces]:
     lines: list[Pieces] = []
     for y in range(min(height, max(len(column) for column in columns))):
         pieces: list[tuple[str, str]] = [(" ", "text")]
         for x, column in enumerate(columns, 1):
-            line = column[y] if y < len(column) else ()
+            text, role = column[y] if y < len(column) else ("", "text")
             gap = _LIST_GAP_CELLS if x < len(columns) else 0
-            pad = column_width - sum(cells(text) for text, _ in line) + gap
-            pieces += [*line, (" " * pad, "text")]
+            pad = column_width - cells(text) + gap
+            pieces.append((text + " " * pad, role))
         lines.append(tuple(pieces))
     return lines
 
@@ -237,10 +239,10 @@ def _bar(share: float, glyphs: Glyphs) -> str:
 
 def _column(
     part: _List, width: int, height: int, glyphs: Glyphs, *, max_text_rows: int | None = None
-) -> list[Pieces]:
+) -> list[tuple[str, str]]:
     """A list with its title, in at most `height` lines."""
     title = part.title if cells(part.title) <= width else part.title.replace(_IN_VIEW, "")
-    lines: list[Pieces] = [((middle(title, width), "dim"),)]
+    lines = [(middle(title, width), "dim")]
     names = _fitting_names(part.rows, width)
     for row, name in zip(part.rows, names, strict=True):
         room = height - len(lines)
@@ -248,14 +250,14 @@ def _column(
             break
         if row.texts:
             text_rows = room if max_text_rows is None else min(room, max_text_rows)
-            lines += [((line, part.role),) for line in _wrapped_in(row.texts, width, text_rows)]
+            lines += [(line, part.role) for line in _wrapped_in(row.texts, width, text_rows)]
             continue
         role = row.role or part.role
         gap = " " * (width - _figure_cells(row) - cells(name))
         # In the ink of the line: these are drawn again with many a key, and a change of color costs
         # bytes on each of them.
         bar = "" if row.bar_share is None else _bar(row.bar_share, glyphs)
-        lines.append(((name + gap + bar + row.figures, role),))
+        lines.append((name + gap + bar + row.figures, role))
     return lines
 
 

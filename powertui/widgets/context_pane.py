@@ -74,7 +74,7 @@ class ContextPane(LinesPane):
 
         lines: list[StyledLine] = [()]
         for pieces in stacked(self.content, self.size.width, rows, self.glyphs):
-            lines.append(tuple((text, self.theme_colors.ink(role)) for text, role in pieces))
+            lines.append(tuple((text, self.theme_colors.style(role)) for text, role in pieces))
         return lines
 
     def _name_cells(self, section: Section) -> int:

@@ -59,8 +59,7 @@ class SightPane(LinesPane, can_focus=False):
             ] or lines
             if self.with_panel:
                 rows = panel(self.seen, width, height - len(lines), self.glyphs)
-                ink = self.theme_colors.ink
-                lines += [tuple((text, ink(role)) for text, role in row) for row in rows]
+                lines += [self._styled(row) for row in rows]
         self.set_lines(lines)
 
     def _styled(self, pieces: Pieces) -> StyledLine:

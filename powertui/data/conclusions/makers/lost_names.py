@@ -20,7 +20,10 @@ def lost_names(inquiry: Inquiry) -> Conclusion | None:
     """That most of what happened has no name; None where little or nothing is nameless, or the
     file of another host is whole: its names tell of the program.
     """
-    share = min(_lost_ps(profile.trace) for profile in inquiry.profiles) / inquiry.length_ps
+    traces = [profile.trace for profile in inquiry.profiles]
+    if not all(trace.lost_names for trace in traces):
+        return None  # nothing else is looked at of a file that is whole
+    share = min(map(_lost_ps, traces)) / inquiry.length_ps
     if share <= _MAX_LOST_SHARE:
         return None
     return Conclusion(
@@ -44,8 +47,6 @@ def without_nameless(inquiry: Inquiry, conclusions: Iterable[Conclusion]) -> lis
 
 def _lost_ps(trace: Trace) -> int:
     """How long events without a name run on the line where they run longest."""
-    if not trace.lost_names:
-        return 0
     return max((_covered(track, trace.lost_names) for _, track in trace.tracks()), default=0)
 
 
