@@ -102,8 +102,13 @@ class FirstSteps:
             shell.from_thread(self._open, path)
 
     def _failed(self, error: PowertuiError) -> None:
+        # Of a list of refusals, one line a sensor, the foot has the heading; `!` shows all of it.
+        heading, _, refusals = error.message.partition("\n")
+        if refusals:
+            heading = heading.removesuffix(":") + "."
         hint = f" {error.hint}" if error.hint else ""
-        self._page.say(plain(f"{error.message}{hint}", 600), plain(error.message, 300), warn=True)
+        shorter = [plain(f"{heading}{hint}", 300), plain(heading, 300)]
+        self._page.say(f"{error.message}{hint}"[:600], *shorter, warn=True)
 
     # ── a profile of a program ───────────────────────────────────────────────────────────────────
 

@@ -10,6 +10,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
+from powertui.errors import SensorError
 from powertui.screens import first_steps
 from powertui.screens.capturing import ServerDialog
 from powertui.screens.shell import Shell
@@ -82,6 +83,26 @@ async def test_the_power_of_this_machine_is_recorded_and_opened(
         await until_then(lambda: shell.session.run is not None and bool(shell.session.run.power))
         (written,) = tmp_path.glob("power-*.csv")
         assert ",245," in written.read_text()
+
+
+async def test_a_list_of_refused_sensors_has_its_heading_at_the_foot(
+    make: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_arguments: object, **_named: object) -> None:
+        raise SensorError(
+            "No power can be read:\n  hwmon: no chip\n  rapl: no counter", hint="Name a BMC."
+        )
+
+    monkeypatch.setattr("powertui.sampler.session.record", refused)
+    shell = make(tmp_path)
+    async with shell.run_test(size=(60, 24)) as pilot:
+        await all_listed(shell, pilot)
+        await pilot.press("T")
+        await until_then(lambda: "No power can be read" in footer(shell).message)
+        assert footer(shell).text.strip() == "No power can be read. Name a BMC."
+        assert footer(shell).message == (
+            "No power can be read:    hwmon: no chip    rapl: no counter Name a BMC."
+        )
 
 
 async def test_what_cannot_be_recorded_or_captured_is_a_sentence(
