@@ -16,6 +16,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from powertui.data.energy import integrate, scopes, sensor
+from powertui.data.energy.measured_energy import JoulesInterval, joules_interval
 from powertui.data.model import (
     PS_PER_NS,
     Badge,
@@ -180,6 +181,11 @@ class WindowEnergy(NamedTuple):
     badge: Badge
     reason: str = ""
 
+    @property
+    def interval(self) -> JoulesInterval | None:
+        """The joules with their 95 % interval; None when they are not resolved."""
+        return joules_interval(self.joules, self.lo, self.hi)
+
 
 def _not_resolved(badge: Badge, reason: str) -> WindowEnergy:
     return WindowEnergy(None, None, None, badge, reason)
@@ -282,12 +288,13 @@ class Board:
             channel = integrate.own_clock(series)
             lo_ps, hi_ps = (lo_ns - zero_ns) * PS_PER_NS, (hi_ns - zero_ns) * PS_PER_NS
             energy = integrate.energy(channel, lo_ps, hi_ps)
-            if energy.joules is None or energy.lo is None or energy.hi is None:
+            interval = energy.interval
+            if interval is None:
                 return _not_resolved(energy.badge, energy.reason)
-            joules += energy.joules
+            joules += interval.joules
             badges.append(energy.badge)
             # Errors of different sensors are independent.
-            variance += ((energy.hi - energy.lo) / 2) ** 2
+            variance += interval.half**2
         if not keys:
             return _not_resolved(Badge.MEASURED, "nothing was sampled")
         half = math.sqrt(variance)

@@ -77,9 +77,9 @@ def _whose(profiles: Sequence[Profile]) -> Iterator[str]:
 def _joules(energy: Energy | None, of_what: str) -> str:
     if energy is None:
         return ""
-    if not energy.resolved or energy.joules is None or energy.lo is None or energy.hi is None:
+    if energy.interval is None:
         return f"{of_what}: {plain(energy.reason, 200)}"
-    joules = units.energy_interval(energy.joules, energy.lo, energy.hi)
+    joules = units.energy_interval(*energy.interval)
     quality = f"95 %, {energy.badge.value}"
     if energy.mean_w is not None:
         quality += f", mean {energy.mean_w:.1f} W"

@@ -61,8 +61,8 @@ def selection_facts(
     if not energy.resolved or energy.joules is None or energy.mean_w is None:
         return f"joules {plain(energy.reason, 120)}"
     joules = units.energy(energy.joules)
-    if energy.lo is not None and energy.hi is not None:
-        joules = units.energy_interval(energy.joules, energy.lo, energy.hi)
+    if energy.interval is not None:
+        joules = units.energy_interval(*energy.interval)
     mean = units.quantity(energy.mean_w, "W", padded=True)
     return f"{joules}, {mean} on average"
 
@@ -111,8 +111,8 @@ def _energy(power: tuple[PowerOnTrace, ...], lo: int, hi: int) -> list[str]:
             lines.append(f"energy ({name}): {energy.reason}")
             continue
         joules = units.energy(energy.joules)
-        if energy.lo is not None and energy.hi is not None:
-            joules = f"{units.energy_interval(energy.joules, energy.lo, energy.hi)} (95 %)"
+        if energy.interval is not None:
+            joules = f"{units.energy_interval(*energy.interval)} (95 %)"
         mean = f"mean {energy.mean_w:.4g} W"
         lines.append(f"energy ({name}): {joules}, {mean}, {energy.badge.value}")
     return lines

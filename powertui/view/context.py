@@ -419,8 +419,8 @@ def _energy_facts(energy: Energy, suffix: str = "") -> list[ContextLine]:
     if not energy.resolved or energy.joules is None:
         return [ContextLine(name, plain(energy.reason, 200))]
     text = units.energy(energy.joules)
-    if energy.lo is not None and energy.hi is not None:
-        text = units.energy_interval(energy.joules, energy.lo, energy.hi)
+    if energy.interval is not None:
+        text = units.energy_interval(*energy.interval)
     facts = [ContextLine(name, text, energy.badge)]
     if energy.mean_w is not None:
         mean = units.quantity(energy.mean_w, "W")

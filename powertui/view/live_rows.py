@@ -263,12 +263,12 @@ def _epoch_energy(energy: WindowEnergy | None) -> list[tuple[str, str]]:
     """Joules with their interval, or why there are none."""
     if energy is None:
         return [("   not resolved: its start is not known", "dim")]
-    if energy.joules is None or energy.lo is None or energy.hi is None:
+    interval = energy.interval
+    if interval is None:
         reason = plain(energy.reason.removeprefix("not resolved: "), 50)
         return [(f"   not resolved: {reason}", "dim")]
-    half_j = (energy.hi - energy.lo) / 2
-    joules = units.energy(energy.joules, half=half_j)
-    error = units.energy_error(half_j, energy.joules)
+    joules = units.energy(interval.joules, half=interval.half)
+    error = units.energy_error(interval.half, interval.joules)
     return [
         (f"{joules:>12}{error:>9}", "text"),
         (f" {energy.badge.value}", energy.badge.value),

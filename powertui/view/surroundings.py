@@ -277,9 +277,9 @@ def neighbors_in_view(surroundings: Surroundings, view: Viewport) -> list[int]:
 
 def joules_text(energy: Energy | None) -> str:
     """Joules with their interval; "" where they are not resolved."""
-    if energy is None or energy.joules is None or energy.lo is None or energy.hi is None:
+    if energy is None or energy.interval is None:
         return ""
-    return units.energy_interval(energy.joules, energy.lo, energy.hi)
+    return units.energy_interval(*energy.interval)
 
 
 def _short_joules_text(energy: Energy) -> str:

@@ -145,15 +145,16 @@ def _part(channel: PowerSeries, stretch: JobStretch, window: tuple[int, int]) ->
         (window[0] - zero_ns) * PS_PER_NS,
         (window[1] - zero_ns) * PS_PER_NS,
     )
-    if energy.joules is None or energy.lo is None or energy.hi is None:
+    interval = energy.interval
+    if interval is None:
         reason = energy.reason.removeprefix("not resolved: ")
         return _Part(0.0, 0.0, 0.0, 0.0, energy.badge, reason)
     start_w, end_w = _edge_watts(channel, window)
     if stretch.is_running:
         end_w = 0.0  # what comes after its last sample is not counted yet
     return _Part(
-        joules=energy.joules + (start_w + end_w) * stretch.spacing_s / 2,
-        half=(energy.hi - energy.lo) / 2,
+        joules=interval.joules + (start_w + end_w) * stretch.spacing_s / 2,
+        half=interval.half,
         start_half=_EDGE_SHARE * start_w * stretch.spacing_s,
         end_half=_EDGE_SHARE * end_w * stretch.spacing_s,
         badge=energy.badge,

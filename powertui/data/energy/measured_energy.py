@@ -24,6 +24,7 @@ from powertui.data.model import (
     PowerOnTrace,
     worst_badge,
 )
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 if TYPE_CHECKING:
@@ -39,6 +40,28 @@ MIN_LOGGED_SHARE = settings.NEARLY_ALL_SHARE
 MAX_HOLE_SHARE = settings.MAJORITY_SHARE
 FULL_COVERAGE = 1 - 1e-6  # rounding aside
 MIN_REFRESHES = 2.0  # length of a window: a shorter one is not resolved
+
+
+class JoulesInterval(NamedTuple):
+    """Joules that are known, with their 95 % interval."""
+
+    joules: float
+    lo: float
+    hi: float
+
+    @property
+    def half(self) -> float:
+        """Half the width of the interval."""
+        return (self.hi - self.lo) / 2
+
+
+def joules_interval(
+    joules: float | None, lo: float | None, hi: float | None
+) -> JoulesInterval | None:
+    """An energy is known where all three are; None where it is not resolved."""
+    if joules is None or lo is None or hi is None:
+        return None
+    return JoulesInterval(joules, lo, hi)
 
 
 @dataclass(frozen=True)
@@ -70,6 +93,11 @@ class Energy:
     sigma_timing: float
     idle_joules: float | None = None
     active_joules: float | None = None
+
+    @property
+    def interval(self) -> JoulesInterval | None:
+        """The joules with their 95 % interval; None when they are not resolved."""
+        return joules_interval(self.joules, self.lo, self.hi)
 
     @property
     def duration_s(self) -> float:

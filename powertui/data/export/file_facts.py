@@ -71,18 +71,17 @@ def energies(window: Window, *, edge_ps: float = 0.0) -> list[tuple[str, Energy]
 
 def _in_words(energy: Energy) -> str:
     """ "123.4 J (95 % 120.0 to 126.8 J), measured" """
-    if energy.joules is None or energy.lo is None or energy.hi is None:
+    if energy.interval is None:
         return energy.reason or "not resolved"
-    return (
-        f"{energy.joules:.6g} J (95 % {energy.lo:.6g} to {energy.hi:.6g} J), {energy.badge.value}"
-    )
+    joules, lo, hi = energy.interval
+    return f"{joules:.6g} J (95 % {lo:.6g} to {hi:.6g} J), {energy.badge.value}"
 
 
 def shown(energy: Energy) -> str:
     """The same as every page shows it: "123.4 J ± 3.4, measured"."""
-    if energy.joules is None or energy.lo is None or energy.hi is None:
+    if energy.interval is None:
         return energy.reason or "not resolved"
-    joules = units.energy_interval(energy.joules, energy.lo, energy.hi)
+    joules = units.energy_interval(*energy.interval)
     return f"{joules}, {energy.badge.value}"
 
 

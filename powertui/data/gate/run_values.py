@@ -254,10 +254,11 @@ def _margins_of_step(part: ComparedPart) -> tuple[float, float]:
     below = above = 0.0
     for window in part.windows:
         energy = account.energy_account(window.profile, part.aligning).per_step(None)
-        if energy is None or not energy.joules or energy.lo is None or energy.hi is None:
+        if energy is None or energy.interval is None or not energy.joules:
             continue
-        below = max(below, 1 - energy.lo / energy.joules)
-        above = max(above, energy.hi / energy.joules - 1)
+        joules, lo, hi = energy.interval
+        below = max(below, 1 - lo / joules)
+        above = max(above, hi / joules - 1)
     return max(0.0, below), max(0.0, above)
 
 

@@ -167,13 +167,11 @@ def _epoch_difference(first: EpochEnergy, last: EpochEnergy) -> list[Fact]:
     after = last.energy
     assert before is not None
     assert after is not None
-    if before.joules is None or before.lo is None or before.hi is None:
+    if before.interval is None or after.interval is None:
         return []
-    if after.joules is None or after.lo is None or after.hi is None:
-        return []
-    # Half of a 95 % interval each; errors of two epochs are independent.
-    half = float(np.hypot(before.hi - before.lo, after.hi - after.lo)) / 2
-    more = float(after.joules - before.joules)
+    # Errors of two epochs are independent.
+    half = float(np.hypot(before.interval.half, after.interval.half))
+    more = float(after.interval.joules - before.interval.joules)
     return [
         Fact(
             id="epoch_difference_joules",

@@ -143,12 +143,13 @@ def joules_per_step(
     """Joules of one step by how many were logged: the interval contains that of the energy, and a
     record more or less.
     """
-    if steps is None or steps[1] <= steps[0] or energy is None:
-        return None
-    if energy.joules is None or energy.lo is None or energy.hi is None:
+    if steps is None or energy is None or energy.interval is None:
         return None
     count = steps[1] - steps[0]
+    if count <= 0:
+        return None
+    joules, lo, hi = energy.interval
     spare = every / 2 if every > 1 else 0.0
-    lowest = energy.lo / (count + spare)
-    highest = energy.hi / max(count - spare, 1.0)
-    return energy.joules / count, lowest, highest
+    lowest = lo / (count + spare)
+    highest = hi / max(count - spare, 1.0)
+    return joules / count, lowest, highest

@@ -144,10 +144,10 @@ def _matters(log: _Log) -> bool:
         return True
     if alignment.status == "ambiguous" and alignment.clock_owner:
         return True
-    if energy is None or energy.joules is None or energy.lo is None or energy.hi is None:
+    if energy is None or energy.interval is None:
         return True
-    half = (energy.hi - energy.lo) / 2 - (energy.gain_j or 0.0)
-    return half >= _MIN_OPEN_SHARE * energy.joules
+    half = energy.interval.half - (energy.gain_j or 0.0)
+    return half >= _MIN_OPEN_SHARE * energy.interval.joules
 
 
 def _corrected(log: _Log) -> Conclusion:
@@ -187,11 +187,10 @@ def _doubtful(log: _Log) -> Conclusion:
 
 
 def _open_joules(log: _Log) -> str:
-    energy = log.energy
-    if energy is None or energy.joules is None or energy.lo is None or energy.hi is None:
+    if log.energy is None or log.energy.interval is None:
         return f" The energy of {log.what} is not known."
-    lo = _joules(max(0.0, energy.lo))
-    hi = _joules(energy.hi)
+    lo = _joules(max(0.0, log.energy.interval.lo))
+    hi = _joules(log.energy.interval.hi)
     if lo == hi:
         return f" The energy of {log.what} is {lo} all the same."
     return f" The energy of {log.what} is between {lo} and {hi}."

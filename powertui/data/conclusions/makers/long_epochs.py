@@ -60,11 +60,10 @@ class _Epoch:
     @property
     def joules_between(self) -> tuple[float, float] | None:
         """Without the sensor's gain, which is the same in all epochs."""
-        energy = self.energy
-        if energy is None or not energy.resolved or energy.lo is None or energy.hi is None:
+        if self.energy is None or self.energy.interval is None:
             return None
-        gain = energy.gain_j or 0.0
-        return energy.lo + gain, energy.hi - gain
+        gain = self.energy.gain_j or 0.0
+        return self.energy.interval.lo + gain, self.energy.interval.hi - gain
 
     @property
     def joules(self) -> float:
