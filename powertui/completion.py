@@ -62,7 +62,15 @@ def table(parser: argparse.ArgumentParser) -> list[DescribedVerb]:
         options = tuple(_option(action) for action in actions if action.option_strings)
         paths = any(not action.option_strings for action in actions)
         verb = verbs.load(name)
-        out.append(DescribedVerb(name, verb.HELP, options, paths, verb.EXAMPLES))
+        out.append(
+            DescribedVerb(
+                name=name,
+                help=verb.HELP,
+                options=options,
+                paths=paths,
+                examples=verb.EXAMPLES,
+            )
+        )
     return out
 
 

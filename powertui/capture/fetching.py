@@ -83,7 +83,13 @@ def fetch(
     `CaptureError` with the line that fetches the file by hand.
     """
     path = place.file(server)
-    transfer = _Transfer(place, server, hop, on_wait, limits)
+    transfer = _Transfer(
+        place=place,
+        server=server,
+        hop=hop,
+        on_wait=on_wait,
+        limits=limits,
+    )
     with complete_file(path) as file, transfer:
         transfer.run(file)
     return path

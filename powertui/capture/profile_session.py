@@ -344,11 +344,11 @@ def _process_profile(
     def on_wait(past_s: float, limit_s: float) -> bool:
         slow = (f"process {pid}",) if past_s >= plan.asked.seconds + kineto.TYPICAL_S else ()
         stage = Stage(
-            f"waiting for Kineto to profile process {pid}",
-            past_s,
-            None,
-            limit_s,
-            slow,
+            what=f"waiting for Kineto to profile process {pid}",
+            past_s=past_s,
+            of_s=None,
+            deadline_s=limit_s,
+            slow=slow,
             keeps_power=power is not None,
         )
         return waiting.look(stage)

@@ -88,7 +88,14 @@ def hit_table(trace: Trace, hits: Hits, check: CancelCheck = unhindered) -> Tabl
         events = tracks[track].events
         lo = int(events.start[event])
         hi = lo + int(events.duration[event])
-        return Place("", None, lo, hi, track, event)
+        return Place(
+            run="",
+            host=None,
+            lo=lo,
+            hi=hi,
+            track=track,
+            event=event,
+        )
 
     def totals(rows: Int64s) -> Mapping[str, Value]:
         is_counted = np.zeros(row_count, np.bool_)

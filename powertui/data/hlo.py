@@ -193,17 +193,17 @@ def _instruction(
         f"{op.opcode}({', '.join('%' + name for name in operands)}){kind}{target}"
     )
     return Instruction(
-        op.name,
-        op.opcode,
-        category(op.opcode, op.fusion_kind),
-        shape,
-        size,
-        padded,
-        provenance,
-        source,
-        operands,
-        fused,
-        expression,
+        name=op.name,
+        opcode=op.opcode,
+        category=category(op.opcode, op.fusion_kind),
+        shape=shape,
+        size=size,
+        padded=padded,
+        provenance=provenance,
+        source=source,
+        operands=operands,
+        fused=fused,
+        expression=expression,
     )
 
 

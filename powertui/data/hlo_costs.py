@@ -225,7 +225,13 @@ def program_costs(module: Module) -> ProgramCosts:
             ops[op.name] = op
             names.setdefault(_computation_number(op), {}).update(beside)
     bodies = {computation.id: computation for computation in module.proto.computations}
-    return ProgramCosts(module, ops, bodies, names, {})
+    return ProgramCosts(
+        module=module,
+        _ops=ops,
+        _bodies=bodies,
+        _names=names,
+        _known={},
+    )
 
 
 def _sum(costs: Sequence[OpCost]) -> OpCost:

@@ -140,7 +140,13 @@ class History:
         pieces = self.pieces(lo_ns, hi_ns)
         samples, gaps = int(pieces.values.sum()), int(pieces.gaps.sum())
         if not samples:
-            return ChannelStretch(0, gaps, None, None, None)
+            return ChannelStretch(
+                samples=0,
+                gaps=gaps,
+                lowest=None,
+                mean=None,
+                highest=None,
+            )
         return ChannelStretch(
             samples=samples,
             gaps=gaps,
@@ -167,7 +173,14 @@ class History:
         )
         sensor = Sensor(self.key.channel, self.key.source, self.scope, self.host)
         caps = tuple(PowerCap(cap.start_ns - zero_ns, cap.watts) for cap in self.limits)
-        return PowerSeries(sensor, times_ns - zero_ns, watts, self.kind, clock, limits=caps)
+        return PowerSeries(
+            sensor=sensor,
+            times=times_ns - zero_ns,
+            watts=watts,
+            kind=self.kind,
+            clock=clock,
+            limits=caps,
+        )
 
 
 class WindowEnergy(NamedTuple):
@@ -188,7 +201,13 @@ class WindowEnergy(NamedTuple):
 
 
 def _not_resolved(badge: Badge, reason: str) -> WindowEnergy:
-    return WindowEnergy(None, None, None, badge, reason)
+    return WindowEnergy(
+        joules=None,
+        lo=None,
+        hi=None,
+        badge=badge,
+        reason=reason,
+    )
 
 
 class Total(NamedTuple):

@@ -152,10 +152,24 @@ def load_host(entry: RunEntry, options: ReadOptions, beside: Beside) -> LoadedHo
         pass
     warnings, errors = tuple(loader.warnings), tuple(loader.errors)
     if not loader.done:
-        return LoadedHost(None, no_steps("").steps, Epochs(), (), warnings, errors)
+        return LoadedHost(
+            trace=None,
+            steps=no_steps("").steps,
+            epochs=Epochs(),
+            power=(),
+            warnings=warnings,
+            errors=errors,
+        )
     trace = loader.done[0]
     power = tuple(_power_in_trace(trace))
-    return LoadedHost(trace, loader.steps[0], loader.epochs[0], power, warnings, errors)
+    return LoadedHost(
+        trace=trace,
+        steps=loader.steps[0],
+        epochs=loader.epochs[0],
+        power=power,
+        warnings=warnings,
+        errors=errors,
+    )
 
 
 def _power_in_trace(trace: Trace) -> Sequence[PowerSeries]:
@@ -233,15 +247,15 @@ class RunLoader:
             marks.append(Epochs(source=LOADING))
         scalars = tuple(series for log in self.logs for series in log.scalars)
         return Run(
-            self.entry.name,
-            self.entry.path,
-            tuple(traces),
-            tuple(steps),
-            tuple(marks),
-            scalars,
-            tuple(self.power),
-            tuple(self.warnings),
-            self.options.assigned_hosts,
+            name=self.entry.name,
+            path=self.entry.path,
+            traces=tuple(traces),
+            steps=tuple(steps),
+            epochs=tuple(marks),
+            scalars=scalars,
+            power=tuple(self.power),
+            warnings=tuple(self.warnings),
+            power_hosts=self.options.assigned_hosts,
         )
 
     def _failed(self, error: UnreadableFile) -> None:

@@ -132,7 +132,15 @@ def find(
     order = np.empty(0, np.int64)
     if is_match.any():
         order = _matching_events(tracks, is_match, base, check)
-    return Hits(pattern, regex, is_match, kinds, tracks, base, order)
+    return Hits(
+        pattern=pattern,
+        regex=regex,
+        names=is_match,
+        kinds=kinds,
+        _tracks=tracks,
+        _base=base,
+        _order=order,
+    )
 
 
 def _matching_events(

@@ -91,7 +91,14 @@ class Window:
                 lo, hi = int(track.lanes[depth]), int(track.lanes[depth + 1])
                 first, last = lane_rows(track.events[lo:hi], self.lo, self.hi)
                 if last > first:
-                    yield Cut(number, process, track, depth, lo + first, lo + last)
+                    yield Cut(
+                        number=number,
+                        process=process,
+                        track=track,
+                        depth=depth,
+                        first=lo + first,
+                        last=lo + last,
+                    )
 
     def event_count(self) -> int:
         """How many events; those of lines drawn from other lines are none."""
@@ -135,10 +142,10 @@ def window_summary(
 ) -> Window:
     """What happened in [lo, hi) of a trace."""
     return Window(
-        trace,
-        min(lo, hi),
-        max(lo, hi),
-        steps if steps is not None else Steps.none(),
-        epochs or Epochs(),
-        tuple(power),
+        trace=trace,
+        lo=min(lo, hi),
+        hi=max(lo, hi),
+        steps=steps if steps is not None else Steps.none(),
+        epochs=epochs or Epochs(),
+        power=tuple(power),
     )

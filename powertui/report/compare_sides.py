@@ -214,7 +214,13 @@ class _OpenedRuns:
             name = _listed([opened.name, words.words])
             program = entry.path if training is None else f"{path}\n{training.name}"
             windows = _windows(opened, words)
-            yield ComparedPart(name, opened, windows, self._reading.aligning, program)
+            yield ComparedPart(
+                name=name,
+                opened=opened,
+                windows=windows,
+                aligning=self._reading.aligning,
+                program=program,
+            )
 
     def _let_go(self) -> None:
         if self._last is None:

@@ -140,9 +140,25 @@ def _logs_alone(
                 raise
             unread.append(error)
         else:
-            run = Run(path, path, (), (), (), power=log.series, warnings=log.warnings)
+            run = Run(
+                name=path,
+                path=path,
+                traces=(),
+                steps=(),
+                epochs=(),
+                power=log.series,
+                warnings=log.warnings,
+            )
             problem = "there is no profile here: the power is shown on its own clock"
-            traces.append(TraceEnergy(run, "", None, None, problem))
+            traces.append(
+                TraceEnergy(
+                    run=run,
+                    host="",
+                    account=None,
+                    findings=None,
+                    problem=problem,
+                )
+            )
     return traces, unread
 
 
@@ -151,7 +167,15 @@ def of_run(opened: Opened, aligning: Aligning) -> list[TraceEnergy]:
     run = opened.run
     if not run.traces:
         problem = "this run has no profile: its power is shown on its own clock"
-        return [TraceEnergy(run, "", None, None, problem)]
+        return [
+            TraceEnergy(
+                run=run,
+                host="",
+                account=None,
+                findings=None,
+                problem=problem,
+            )
+        ]
     traces = []
     for profile in opened.profiles:
         account = accounts.energy_account(profile, aligning)
@@ -162,7 +186,15 @@ def of_run(opened: Opened, aligning: Aligning) -> list[TraceEnergy]:
         else:
             problem = f"No power belongs to {profile.host or 'this host'}."
         findings = accounts.findings(profile, aligning)
-        traces.append(TraceEnergy(run, profile.host, account, findings, problem))
+        traces.append(
+            TraceEnergy(
+                run=run,
+                host=profile.host,
+                account=account,
+                findings=findings,
+                problem=problem,
+            )
+        )
     return traces
 
 

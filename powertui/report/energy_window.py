@@ -55,15 +55,15 @@ def training_windows(
         window = training_energy(axis).window(named_windows.find_window(axis, asked))
         windows.append(
             AskedWindow(
-                training.name,
-                window.name,
-                window.epoch,
-                window.start,
-                window.end,
-                window.half,
-                window.energy,
-                training_page.NO_POWER_HERE,
-                training_json.json_named_window(training, window),
+                owner=training.name,
+                name=window.name,
+                epoch=window.epoch,
+                lo=window.start,
+                hi=window.end,
+                half=window.half,
+                energy=window.energy,
+                why=training_page.NO_POWER_HERE,
+                shown=training_json.json_named_window(training, window),
             )
         )
     return windows
@@ -112,7 +112,17 @@ def profile_windows(
                 **json_energy(energy),
             }
             windows.append(
-                AskedWindow(owner, title, asked.epoch, lo, hi, 0, energy, NO_POWER, shown)
+                AskedWindow(
+                    owner=owner,
+                    name=title,
+                    epoch=asked.epoch,
+                    lo=lo,
+                    hi=hi,
+                    half=0,
+                    energy=energy,
+                    why=NO_POWER,
+                    shown=shown,
+                )
             )
     if not windows:
         raise problem or UsageError(

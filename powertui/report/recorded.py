@@ -36,7 +36,14 @@ def energies(path: str, begin_s: float, length_s: float) -> dict[str, dict[str, 
         hi = lo + round(length_s * NS_PER_S)
         if not (placing.fits(lo) and placing.fits(hi)):
             continue
-        power = placing.on_trace(sensors.describe(series), 0, 0, 0, "aligned", "its own clock")
+        power = placing.on_trace(
+            series=sensors.describe(series),
+            offset_ps=0,
+            lo_ps=0,
+            hi_ps=0,
+            status="aligned",
+            source="its own clock",
+        )
         energy = integrate.energy(power, lo * PS_PER_NS, hi * PS_PER_NS)
         energies_by_channel[series.sensor.name] = {
             "joules": energy.joules,

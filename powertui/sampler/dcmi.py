@@ -73,7 +73,15 @@ def decode(payload: bytes) -> PowerReading:
             f"{payload[:20].hex(' ') or 'nothing'}"
         )
     _, now, low, high, mean, stamp, period, state = _ANSWER.unpack_from(payload)
-    return PowerReading(now, low, high, mean, stamp, period, bool(state & 0x40))
+    return PowerReading(
+        watts=now,
+        minimum=low,
+        maximum=high,
+        average=mean,
+        bmc_time=stamp,
+        period_ms=period,
+        active=bool(state & 0x40),
+    )
 
 
 def verdict(reading: PowerReading) -> str:

@@ -57,7 +57,15 @@ class ForeignSource:
             why = none(plain(f"the plugin failed ({type(error).__name__}: {error})", 200))
             t, mono, rtt = stamp.middle()
             return [
-                Reading(t, mono, None, rtt, self.name, channel.name, why)
+                Reading(
+                    t=t,
+                    mono=mono,
+                    watts=None,
+                    rtt=rtt,
+                    source=self.name,
+                    channel=channel.name,
+                    quality=why,
+                )
                 for channel in self.channels
             ]
 

@@ -54,7 +54,15 @@ def _gpus_from_nvidia_smi(text: str) -> list[Gpu]:
     for row in csv.reader(text.splitlines()):
         if len(row) >= 5 and row[0].strip().isdecimal():
             index, watts, model, uuid, pci = (part.strip() for part in row[:5])
-            gpus.append(Gpu(int(index), _number(watts), model[:80], uuid[:80], pci[:40]))
+            gpus.append(
+                Gpu(
+                    number=int(index),
+                    watts=_number(watts),
+                    model=model[:80],
+                    uuid=uuid[:80],
+                    pci=pci[:40],
+                )
+            )
     return gpus
 
 

@@ -264,9 +264,23 @@ class Http:
                 with contextlib.suppress(
                     *_CLOSED
                 ):  # a kept connection that the server had closed: once more, on a new one
-                    return self._exchange(self._connection, until, method, path, data, headers)
+                    return self._exchange(
+                        connection=self._connection,
+                        until=until,
+                        method=method,
+                        path=path,
+                        data=data,
+                        headers=headers,
+                    )
             self._connection = _Connection(self.host, self.port, self._context)
-            return self._exchange(self._connection, until, method, path, data, headers)
+            return self._exchange(
+                connection=self._connection,
+                until=until,
+                method=method,
+                path=path,
+                data=data,
+                headers=headers,
+            )
         except ssl.SSLCertVerificationError as error:
             where = join_host_port(self.host, None if self.port == _HTTPS else self.port)
             raise SensorError(

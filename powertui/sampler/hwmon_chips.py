@@ -122,12 +122,12 @@ def _meters(folder: Path, chip: str) -> list[Meter]:
     ):
         label = _text(folder / f"{what}{index}_label")
         meter = Meter(
-            chip,
-            label or f"{what}{index}",
-            path,
-            _scope(chip, label),
-            kind == "average",
-            what == "energy",
+            chip=chip,
+            label=label or f"{what}{index}",
+            path=path,
+            scope=_scope(chip, label),
+            averaged=kind == "average",
+            counts=what == "energy",
         )
         if what == "power":
             powers.append(meter)

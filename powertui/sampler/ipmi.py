@@ -67,12 +67,12 @@ def _watts_sensor(record: Any) -> WattsSensor:
         or f"sensor {record.number}"
     )
     return WattsSensor(
-        name,
-        record.number,
-        record.owner_lun,
-        quantum,
-        record.convert_sensor_raw_to_value,
-        _range_end_w(record),
+        name=name,
+        number=record.number,
+        lun=record.owner_lun,
+        quantum=quantum,
+        convert=record.convert_sensor_raw_to_value,
+        most=_range_end_w(record),
     )
 
 
@@ -290,7 +290,15 @@ class IpmiSource:
 
     def _gap(self, channel: str, stamp: Stamp, reason: str) -> Reading:
         t, mono, rtt = stamp.middle()
-        return Reading(t, mono, None, rtt, self.name, channel, none(reason))
+        return Reading(
+            t=t,
+            mono=mono,
+            watts=None,
+            rtt=rtt,
+            source=self.name,
+            channel=channel,
+            quality=none(reason),
+        )
 
     def _read_one(self, channel: str) -> Reading:
         record = self._records.get(channel)
@@ -309,9 +317,25 @@ class IpmiSource:
             return self._gap(channel, first, self._last_fault)
         t, mono, rtt = stamp.middle()
         if code:
-            return Reading(t, mono, None, rtt, self.name, channel, none(dcmi.completion(code)))
+            return Reading(
+                t=t,
+                mono=mono,
+                watts=None,
+                rtt=rtt,
+                source=self.name,
+                channel=channel,
+                quality=none(dcmi.completion(code)),
+            )
         watts, quality = _dcmi_value(payload) if record is None else _sensor_value(record, payload)
-        return Reading(t, mono, watts, rtt, self.name, channel, quality)
+        return Reading(
+            t=t,
+            mono=mono,
+            watts=watts,
+            rtt=rtt,
+            source=self.name,
+            channel=channel,
+            quality=quality,
+        )
 
     def limits(self) -> list[PowerLimit]:
         """What DCMI's power limit holds the machine to.

@@ -68,7 +68,12 @@ class IpmitoolSource:
         self._port = address.port or 623
         self._url = str(
             Address(
-                "ipmitool", address.host, address.port, options.user, address.path, address.query
+                scheme="ipmitool",
+                host=address.host,
+                port=address.port,
+                user=options.user,
+                path=address.path,
+                query=address.query,
             )
         )
         self._suites = [s for s in address.query.get("suite", "17,3").split(",") if s.isdigit()]
@@ -283,7 +288,15 @@ class IpmitoolSource:
             watts, why_not = self._sensor_watts(channel, max(limit_s, _SENSOR_READING_MIN_S))
         t, mono, rtt = stamp.middle()
         quality = none(why_not) if watts is None else OK
-        return Reading(t, mono, watts, rtt, self.name, channel, quality)
+        return Reading(
+            t=t,
+            mono=mono,
+            watts=watts,
+            rtt=rtt,
+            source=self.name,
+            channel=channel,
+            quality=quality,
+        )
 
     def _dcmi_watts(self, limit_s: float) -> tuple[float | None, str]:
         reading, why_not = self._dcmi_payload(limit_s)

@@ -78,7 +78,16 @@ def events(root: str) -> list[PerfEvent]:
             continue
         config, joules = int(match[1], 0), float(scale[0])
         for socket, cpu in enumerate(cpus):
-            found_events.append(PerfEvent(f"{part}-{socket}", scope, kind, config, cpu, joules))
+            found_events.append(
+                PerfEvent(
+                    name=f"{part}-{socket}",
+                    scope=scope,
+                    kind=kind,
+                    config=config,
+                    cpu=cpu,
+                    joules=joules,
+                )
+            )
     return found_events
 
 
@@ -129,7 +138,15 @@ class PerfSource:
         self._counters = {event.name: CountedEnergy(event.joules) for event, _ in self._open}
         note = "energy counter; watts are the mean since the last reading"
         self.channels = tuple(
-            Channel(event.name, "", event.scope, None, "interval", note) for event, _ in self._open
+            Channel(
+                name=event.name,
+                host="",
+                scope=event.scope,
+                quantum_w=None,
+                kind="interval",
+                note=note,
+            )
+            for event, _ in self._open
         )
         self.read()  # the first difference needs a start
         return Info("perf", "perf:", "", self.channels)

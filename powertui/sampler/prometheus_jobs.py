@@ -222,7 +222,15 @@ class _Job:
             )
             for first_s, last_s in runs:
                 is_running = self._now_s - last_s <= _RUNNING_SPACINGS * spacing_s
-                stretches.append(JobStretch(machine, first_s, last_s, spacing_s, is_running))
+                stretches.append(
+                    JobStretch(
+                        machine=machine,
+                        first_s=first_s,
+                        last_s=last_s,
+                        spacing_s=spacing_s,
+                        is_running=is_running,
+                    )
+                )
         if not stretches:
             raise NotSupported(
                 f"{self._server.name} has no sample of {self._question.value} any more.",

@@ -60,7 +60,15 @@ def _zones(root: str) -> list[Zone]:
             parent = package_names.get(package, "")
         full = f"{parent} {name}" if parent else name
         scope = next((s for key, s in _SCOPES.items() if name.startswith(key)), "unknown")
-        zones.append(Zone(full, folder / "energy_uj", scope, parent, limit or None))
+        zones.append(
+            Zone(
+                name=full,
+                path=folder / "energy_uj",
+                scope=scope,
+                parent=parent,
+                limit=limit or None,
+            )
+        )
     return zones
 
 

@@ -229,13 +229,26 @@ class RedfishSource:
         keys: tuple[str | int, ...]
         if number(_value_at(power, ("Reading",))) is not None:
             keys = ("PowerWatts", "Reading")
-            return _ValuePlace(path, keys, "EnvironmentMetrics", name, scope, _range_end_w(power))
+            return _ValuePlace(
+                path=path,
+                keys=keys,
+                how="EnvironmentMetrics",
+                name=name,
+                scope=scope,
+                range_end_w=_range_end_w(power),
+            )
         path = link(chassis.get("Power"))
         controls = self._get(path).get("PowerControl")
         for index, control in enumerate(controls if isinstance(controls, list) else []):
             if number(_value_at(control, ("PowerConsumedWatts",))) is not None:
                 keys = ("PowerControl", index, "PowerConsumedWatts")
-                return _ValuePlace(path, keys, "Power", name, scope)
+                return _ValuePlace(
+                    path=path,
+                    keys=keys,
+                    how="Power",
+                    name=name,
+                    scope=scope,
+                )
         for path, sensor in self._power_sensors(chassis):
             if "total" in _name(sensor.get("Name"), path).casefold():
                 return _sensor_place(path, sensor, name, scope)
@@ -351,7 +364,14 @@ class RedfishSource:
 
 
 def _sensor_place(path: str, sensor: dict[str, Any], name: str, scope: str) -> _ValuePlace:
-    return _ValuePlace(path, ("Reading",), "Sensor", name, scope, _range_end_w(sensor))
+    return _ValuePlace(
+        path=path,
+        keys=("Reading",),
+        how="Sensor",
+        name=name,
+        scope=scope,
+        range_end_w=_range_end_w(sensor),
+    )
 
 
 def _members(body: dict[str, Any]) -> list[Any]:

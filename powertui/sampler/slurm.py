@@ -114,7 +114,13 @@ class SlurmSource:
         )
         self.channels = (
             Channel(
-                f"job {self._job}", "", "node", None, "interval", note, period_s=_COUNTER_PERIOD_S
+                name=f"job {self._job}",
+                host="",
+                scope="node",
+                quantum_w=None,
+                kind="interval",
+                note=note,
+                period_s=_COUNTER_PERIOD_S,
             ),
         )
         return Info(

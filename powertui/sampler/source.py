@@ -110,7 +110,16 @@ class AnswerTime(NamedTuple):
         joules: float | None = None,
     ) -> Reading:
         """What the answer says of one channel."""
-        return Reading(self.t, self.mono, watts, self.rtt, source, channel, quality, joules)
+        return Reading(
+            t=self.t,
+            mono=self.mono,
+            watts=watts,
+            rtt=self.rtt,
+            source=source,
+            channel=channel,
+            quality=quality,
+            joules=joules,
+        )
 
     def gap(self, source: str, channel: str, why: str, joules: float | None = None) -> Reading:
         """A reading without a value."""

@@ -125,4 +125,11 @@ def parse_url(url: str) -> Address:
     host, port = host_port(host_text)
     if not host:
         raise UsageError(f"{url!r} names no host.")
-    return Address(scheme, host, port, unquote(user), slash + path if path else "", query)
+    return Address(
+        scheme=scheme,
+        host=host,
+        port=port,
+        user=unquote(user),
+        path=slash + path if path else "",
+        query=query,
+    )

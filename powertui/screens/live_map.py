@@ -91,7 +91,14 @@ class LiveMap:
             self._grid = grid
             # Short bars that grow with the history would all move with every reading.
             view = page.view if page.is_zoomed else LiveSpan(_SPAN_S)
-            lines = host_map.map_lines(feed, tiles, chosen.host, view, grid, glyphs)
+            lines = host_map.map_lines(
+                feed=feed,
+                tiles=tiles,
+                selected=chosen.host,
+                view=view,
+                grid=grid,
+                glyphs=glyphs,
+            )
         else:
             self._grid = rack_map.fitting_map(tiles, columns, room - 1)
             lines = rack_map.rack_lines(tiles, place, self._grid, glyphs, self._shown_cells)

@@ -254,7 +254,13 @@ class Loader:
 
 def _first(training: Training, entry: RunEntry) -> LoadedPart:
     """The axis of a training from names and heads of files, before any of them is read."""
-    nothing = Run(entry.name, entry.path, (), (), ())
+    nothing = Run(
+        name=entry.name,
+        path=entry.path,
+        traces=(),
+        steps=(),
+        epochs=(),
+    )
     around = first_surroundings(training)
     model = TimelineModel.without_profile(nothing, around)
     return LoadedPart(nothing, model, training=training)

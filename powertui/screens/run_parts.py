@@ -54,7 +54,15 @@ def run_parts(session: Session) -> list[HostOrDevice]:
             about = f"{took}, {count} device{'s' * (count != 1)}" if count else took
             name = plain(trace.host, _MAX_NAME_CELLS) or f"host {index}"
             is_shown = index == session.trace_index
-            parts.append(HostOrDevice(f"host:{index}", "Host", name, about, is_shown))
+            parts.append(
+                HostOrDevice(
+                    command=f"host:{index}",
+                    kind="Host",
+                    name=name,
+                    about=about,
+                    is_shown=is_shown,
+                )
+            )
     shown_trace = session.trace
     processes = enumerate(shown_trace.processes if shown_trace is not None else ())
     devices = [

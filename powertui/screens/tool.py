@@ -102,11 +102,11 @@ class ToolScreen(BaseScreen):
         lo, hi = self._window or (None, None)
         tool = self.tool
         question = Question(
-            session.opened,
-            session.trace_index,
-            lo,
-            hi,
-            session.aligning,
+            opened=session.opened,
+            host=session.trace_index,
+            lo=lo,
+            hi=hi,
+            aligning=session.aligning,
             choice=session.choices.get(tool.name, ""),
             moment=session.cursor_ps if tool.of_moment else None,
         )

@@ -162,11 +162,11 @@ def wishes_from_env(environ: Mapping[str, str]) -> Wishes:
     mouse = environ.get("POWERTUI_MOUSE", "")
     fps = environ.get("POWERTUI_FPS", "")
     return Wishes(
-        next((c for c in _COLORS if c == color), None),
-        next((g for g in _GLYPHS if g == glyphs), None),
-        _YES_OR_NO.get(mouse),
-        int(fps) if fps.isascii() and fps.isdecimal() and int(fps) > 0 else None,
-        _YES_OR_NO.get(environ.get("POWERTUI_MOTION", "")),
+        color=next((c for c in _COLORS if c == color), None),
+        glyphs=next((g for g in _GLYPHS if g == glyphs), None),
+        mouse=_YES_OR_NO.get(mouse),
+        fps=int(fps) if fps.isascii() and fps.isdecimal() and int(fps) > 0 else None,
+        motion=_YES_OR_NO.get(environ.get("POWERTUI_MOTION", "")),
     )
 
 
@@ -175,11 +175,11 @@ def first_of(*wishes: Wishes) -> Wishes:
     out = Wishes()
     for wish in reversed(wishes):
         out = Wishes(
-            wish.color or out.color,
-            wish.glyphs or out.glyphs,
-            out.mouse if wish.mouse is None else wish.mouse,
-            wish.fps or out.fps,
-            out.motion if wish.motion is None else wish.motion,
+            color=wish.color or out.color,
+            glyphs=wish.glyphs or out.glyphs,
+            mouse=out.mouse if wish.mouse is None else wish.mouse,
+            fps=wish.fps or out.fps,
+            motion=out.motion if wish.motion is None else wish.motion,
         )
     return out
 

@@ -40,11 +40,11 @@ def prepare(asked: caps.Wishes, theme_name: str | None, instead: str) -> Display
         raise NoTerminal(f"No screen can be shown here: {why}.", hint=instead)
     settings = config.load()
     in_file = caps.Wishes(
-        settings.color,  # type: ignore[arg-type]
-        settings.glyphs,  # type: ignore[arg-type]
-        settings.mouse,
-        settings.fps,
-        settings.motion,
+        color=settings.color,  # type: ignore[arg-type]
+        glyphs=settings.glyphs,  # type: ignore[arg-type]
+        mouse=settings.mouse,
+        fps=settings.fps,
+        motion=settings.motion,
     )
     capabilities = caps.detect(
         os.environ, _encoding(), caps.first_of(asked, caps.wishes_from_env(os.environ), in_file)

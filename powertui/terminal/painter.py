@@ -224,9 +224,13 @@ class Painter:
             parts.append("\x1b[0m")
         spent = 0
         for y in rows.tolist():
-            text, pen = RowWriter(self.pens, self._clusters, y, target[y], pen).write(
-                self.shown[y], move
-            )
+            text, pen = RowWriter(
+                pens=self.pens,
+                clusters=self._clusters,
+                y=y,
+                target=target[y],
+                pen=pen,
+            ).write(self.shown[y], move)
             self.shown[y] = target[y]
             parts.append(text)
             spent += len(text)

@@ -52,7 +52,14 @@ def run(args: argparse.Namespace) -> int:
 
     reading = SideReading(common.reading_of(args), common.aligning_of(args))
     part = window_arguments.part_of(args)
-    return baseline.save(args.name, args.paths, part, reading, folder, args.replace)
+    return baseline.save(
+        name=args.name,
+        paths=args.paths,
+        part=part,
+        reading=reading,
+        folder=folder,
+        replace=args.replace,
+    )
 
 
 def _check(args: argparse.Namespace) -> None:

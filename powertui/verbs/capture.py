@@ -330,7 +330,12 @@ def _asked_of(args: argparse.Namespace, length: float) -> ProfileRequest:
 
     patience = sampling_arguments.seconds(args.patience, "--patience", _MIN_PATIENCE_S, 86400.0)
     return ProfileRequest(
-        length, args.host_level, args.device_level, args.python_level, not args.no_hlo, patience
+        seconds=length,
+        host_level=args.host_level,
+        device_level=args.device_level,
+        python_level=args.python_level,
+        hlo=not args.no_hlo,
+        patience_s=patience,
     )
 
 

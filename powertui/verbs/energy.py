@@ -75,13 +75,13 @@ def run(args: argparse.Namespace) -> int:
     from powertui.report.energy_page import PageOptions
 
     return energy.tell(
-        common.one_path(args),
-        args.run,
-        common.reading_of(args),
-        common.aligning_of(args),
-        common.form_of(args),
-        window_arguments.window_of(args),
-        PageOptions(args.verbose, args.show_unit),
+        path=common.one_path(args),
+        name=args.run,
+        reading=common.reading_of(args),
+        aligning=common.aligning_of(args),
+        form=common.form_of(args),
+        asked=window_arguments.window_of(args),
+        options=PageOptions(args.verbose, args.show_unit),
     )
 
 
@@ -102,5 +102,10 @@ def _job(args: argparse.Namespace) -> int:
 
     ((url, server),) = servers
     return job_energy.tell(
-        args.job, url, server, args.sacct, common.form_of(args), args.show_unit or "J"
+        written=args.job,
+        url=url,
+        server=server,
+        sacct=args.sacct,
+        form=common.form_of(args),
+        unit=args.show_unit or "J",
     )

@@ -104,4 +104,11 @@ def run(args: argparse.Namespace) -> int:
         comments=args.comments,
     )
     reading, aligning = common.reading_of(args), common.aligning_of(args)
-    return export.write(args.path, args.run, reading, aligning, window, output)
+    return export.write(
+        path=args.path,
+        name=args.run,
+        reading=reading,
+        aligning=aligning,
+        words=window,
+        output=output,
+    )

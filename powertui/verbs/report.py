@@ -107,7 +107,14 @@ def run(args: argparse.Namespace) -> int:
 
         common.without(args, "--html", "--tool", "--brief", "--from", "--to", "--at", "--host")
         output = HtmlFile(args.html, args.force)
-        return report_file.write_report(args.path, args.run, reading, aligning, output, shown_notes)
+        return report_file.write_report(
+            path=args.path,
+            name=args.run,
+            reading=reading,
+            aligning=aligning,
+            output=output,
+            notes_of=shown_notes,
+        )
     if args.brief:
         from powertui.report import brief
 
@@ -151,4 +158,11 @@ def run(args: argparse.Namespace) -> int:
         from powertui.view import document_charts
 
         charts = document_charts.run_charts
-    return summary.tell(args.path, args.run, reading, aligning, form, charts)
+    return summary.tell(
+        path=args.path,
+        name=args.run,
+        reading=reading,
+        aligning=aligning,
+        form=form,
+        charts=charts,
+    )

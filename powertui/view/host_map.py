@@ -249,7 +249,14 @@ class _TileDrawing:
         head_role = f"{role}_chosen" if is_selected else role
         rows: list[RoleLine] = [[(self._head(tile, is_selected), head_role)]]
         if self.grid.height > 1:
-            for text in _bars(self.feed, tile, self.scale, self.view, self.grid, self.glyphs):
+            for text in _bars(
+                feed=self.feed,
+                tile=tile,
+                scale=self.scale,
+                view=self.view,
+                grid=self.grid,
+                glyphs=self.glyphs,
+            ):
                 rows.append([(f" {text} ", f"{role}_curve")])
         return rows
 

@@ -132,7 +132,17 @@ def table(
         mark = glyphs.right if key == selected else " "
         label = f"{mark} {name}{' ' * (layout.name - width(name))}"
         line = [(label, "title" if key == selected else "text")]
-        lines.append(line + _channel_cells(feed, key, outliers.get(key), bounds, layout, glyphs))
+        lines.append(
+            line
+            + _channel_cells(
+                feed=feed,
+                key=key,
+                outlier=outliers.get(key),
+                bounds=bounds,
+                layout=layout,
+                glyphs=glyphs,
+            )
+        )
     return lines
 
 

@@ -67,22 +67,22 @@ def cropped(cells: Cells, lo: int, hi: int) -> Cells:
     """Only the columns [lo, hi)."""
     part = slice(lo, hi)
     return Cells(
-        cells.level[:, part],
-        cells.ink[:, part],
-        cells.name[:, part],
-        cells.event[:, part],
-        cells.mark[:, part],
+        level=cells.level[:, part],
+        ink=cells.ink[:, part],
+        name=cells.name[:, part],
+        event=cells.event[:, part],
+        mark=cells.mark[:, part],
     )
 
 
 def beside(left: Cells, right: Cells) -> Cells:
     """The columns of both, left to right."""
     return Cells(
-        np.concatenate((left.level, right.level), axis=1),
-        np.concatenate((left.ink, right.ink), axis=1),
-        np.concatenate((left.name, right.name), axis=1),
-        np.concatenate((left.event, right.event), axis=1),
-        np.concatenate((left.mark, right.mark), axis=1),
+        level=np.concatenate((left.level, right.level), axis=1),
+        ink=np.concatenate((left.ink, right.ink), axis=1),
+        name=np.concatenate((left.name, right.name), axis=1),
+        event=np.concatenate((left.event, right.event), axis=1),
+        mark=np.concatenate((left.mark, right.mark), axis=1),
     )
 
 
@@ -202,7 +202,14 @@ def paint(
     key = _spread(ink, filled & ~bars)
     key[bars] = ink[bars] | _BAR_KEY
     for row in np.flatnonzero(_run_counts(key) > budget).tolist():
-        key[row], bars[row] = _merge(cells, row, bars[row], full[row], cell0, budget)
+        key[row], bars[row] = _merge(
+            cells=cells,
+            row=row,
+            bars=bars[row],
+            full=full[row],
+            cell0=cell0,
+            budget=budget,
+        )
     code_run = _CODE_RUN if look.colours else _CODE_RUN_PLAIN
     _letters(chars, key, filled & ~bars, code_run)
     _name_bars(chars, cells, bars, labels, look)

@@ -301,7 +301,13 @@ class Scene:
         x = view.column(state.cursor_ps)
         if 0 <= y < len(rows) and 0 <= x < view.width:
             mark[y, x] = CURSOR
-        return Cells(cells.level, cells.ink, cells.name, cells.event, mark)
+        return Cells(
+            level=cells.level,
+            ink=cells.ink,
+            name=cells.name,
+            event=cells.event,
+            mark=mark,
+        )
 
     def _mark_hits(
         self, mark: UInt8s, cells: Cells, hits: Hits, view: Viewport, rows: tuple[Row, ...]

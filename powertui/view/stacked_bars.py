@@ -74,7 +74,13 @@ def draw(
         for bar, is_cut_bar in zip(edges.T, cut_here.tolist(), strict=True):
             pieces.append(blocks.piece(bar, level, height, is_cut_bar))
         rows.append(_joined(pieces))
-    return StackedBars(rows, top, each, int(is_cut.sum()), float(totals.max()))
+    return StackedBars(
+        rows=rows,
+        top=top,
+        each=each,
+        cut=int(is_cut.sum()),
+        longest=float(totals.max()),
+    )
 
 
 def one_bar(chart: Chart, width: int, *, place: int = 0, letters: str = "") -> list[BarPiece]:

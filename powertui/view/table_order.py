@@ -119,7 +119,13 @@ def listed(
         groups = _grouped(table, rows, order, check)
     if table.within is not None and not groups:
         rows = nested_rows.below(table.within, rows)
-    return ListedRows(table, rows, hidden, elsewhere, groups).unfolded(open_)
+    return ListedRows(
+        table=table,
+        rows=rows,
+        hidden=hidden,
+        elsewhere=elsewhere,
+        groups=groups,
+    ).unfolded(open_)
 
 
 def _grouped(table: Table, rows: Int64s, order: Order, check: CancelCheck) -> tuple[RowGroup, ...]:

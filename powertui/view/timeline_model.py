@@ -101,32 +101,41 @@ class TimelineModel:
         forest = Forest.from_trace(trace, progress=progress)
         lo, hi = trace.span
         return cls(
-            run,
-            index,
-            trace,
-            steps,
-            epochs,
-            forest,
-            RowModel.from_trace(trace, forest),
-            Labels(trace.names),
-            (lo, hi + 1),
+            run=run,
+            index=index,
+            trace=trace,
+            steps=steps,
+            epochs=epochs,
+            forest=forest,
+            row_model=RowModel.from_trace(trace, forest),
+            labels=Labels(trace.names),
+            span=(lo, hi + 1),
         )
 
     @classmethod
     def without_profile(cls, run: Run, surroundings: Surroundings) -> TimelineModel:
         """A training that was never profiled: an axis without tracks."""
-        trace = Trace("", "", "", (), NoNames(), Clock(), (0, 0), 0)
+        trace = Trace(
+            path="",
+            host="",
+            format="",
+            processes=(),
+            names=NoNames(),
+            clock=Clock(),
+            span=(0, 0),
+            event_count=0,
+        )
         forest = Forest.from_trace(trace)
         bare = cls(
-            run,
-            0,
-            trace,
-            Steps.none(_NOT_PROFILED),
-            Epochs(),
-            forest,
-            RowModel.from_trace(trace, forest),
-            Labels(trace.names),
-            (0, 1),
+            run=run,
+            index=0,
+            trace=trace,
+            steps=Steps.none(_NOT_PROFILED),
+            epochs=Epochs(),
+            forest=forest,
+            row_model=RowModel.from_trace(trace, forest),
+            labels=Labels(trace.names),
+            span=(0, 1),
         )
         return bare.within(surroundings)
 
@@ -229,14 +238,14 @@ class TimelineModel:
         events = info.track.events
         index = int(events.name[selected.row])
         return EventFacts(
-            self.trace.names.full(index),
-            self.trace.names.display(index),
-            int(events.start[selected.row]),
-            int(events.duration[selected.row]),
-            info.track.depth_of(selected.row),
-            self.category(index),
-            info.process.name,
-            info.track.name,
+            name=self.trace.names.full(index),
+            display=self.trace.names.display(index),
+            start=int(events.start[selected.row]),
+            duration=int(events.duration[selected.row]),
+            depth=info.track.depth_of(selected.row),
+            category=self.category(index),
+            process=info.process.name,
+            track=info.track.name,
         )
 
     def category(self, name_index: int) -> Category:

@@ -83,7 +83,14 @@ class Viewport:
     @classmethod
     def whole_of(cls, span: tuple[int, int], width: int, height: int = 1) -> Viewport:
         """Everything."""
-        return cls(span, max(1, width), 0, 0, 0, max(1, height)).whole()
+        return cls(
+            span=span,
+            width=max(1, width),
+            rung=0,
+            cell0=0,
+            row0=0,
+            height=max(1, height),
+        ).whole()
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────
 

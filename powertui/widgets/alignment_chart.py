@@ -40,7 +40,13 @@ def _picture(
     view: AlignmentView, width: int, height: int, theme: Theme, glyphs: Glyphs
 ) -> list[SegmentRow]:
     """All rows: caption, power, uncertainty, what ran, times."""
-    chart = AreaChart(width, height, "W", theme, glyphs)
+    chart = AreaChart(
+        width=width,
+        height=height,
+        unit="W",
+        theme=theme,
+        glyphs=glyphs,
+    )
     edges = np.linspace(view.lo, view.hi, chart.cells + 1).astype(np.int64)
     power_rows = max(2, (height - 3) * 3 // 5)
     ran_rows = max(1, height - 3 - power_rows)

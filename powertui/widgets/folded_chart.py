@@ -104,7 +104,13 @@ def _against_picture(
     view: AgainstView, width: int, height: int, theme: Theme, glyphs: Glyphs
 ) -> list[SegmentRow]:
     """Readings over what was expected of them, their difference, the findings, and seconds."""
-    chart = AreaChart(width, height, "W", theme, glyphs)
+    chart = AreaChart(
+        width=width,
+        height=height,
+        unit="W",
+        theme=theme,
+        glyphs=glyphs,
+    )
     lo_s, hi_s = view.span
     cells_a_second = chart.cells / (hi_s - lo_s)
     measured, expected = _compared_watts(view, chart)
@@ -149,7 +155,13 @@ def _folded_picture(
     view: FoldedView, width: int, height: int, theme: Theme, glyphs: Glyphs
 ) -> list[SegmentRow]:
     """An epoch over the others, its difference from them, the findings, and step numbers."""
-    chart = AreaChart(width, height, view.unit, theme, glyphs)
+    chart = AreaChart(
+        width=width,
+        height=height,
+        unit=view.unit,
+        theme=theme,
+        glyphs=glyphs,
+    )
     values = view.values
     epoch = values[view.line]
     others = _median_of(np.delete(values, view.line, axis=0))

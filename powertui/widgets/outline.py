@@ -87,7 +87,15 @@ class ShownOutline:
         self._draw(None)
         ruler = self._view.ruler
         style = ruler.theme_colors.style("cursor")
-        self._draw(JumpOutline(lo, hi, row, style, ruler.glyphs))
+        self._draw(
+            JumpOutline(
+                lo=lo,
+                hi=hi,
+                row=row,
+                style=style,
+                glyphs=ruler.glyphs,
+            )
+        )
         self._timer = self._view.set_timer(SHOWN_S, self._end)
 
     def _end(self) -> None:

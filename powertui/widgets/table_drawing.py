@@ -325,7 +325,14 @@ class TableDrawing(Widget):
     ) -> str:
         if not self.order.text and column is table_order.name_of(table):
             return self._names_in_sight(column, cells, scopes)[row]
-        return table_rows.cell(column, row, cells, self.glyphs.ellipsis, scopes, self.order.text)
+        return table_rows.cell(
+            column=column,
+            row=row,
+            cells=cells,
+            ellipsis=self.glyphs.ellipsis,
+            scopes=scopes,
+            found=self.order.text,
+        )
 
     def _names_in_sight(
         self, column: Column, cells: int, scopes: table_rows.Scopes | None

@@ -114,7 +114,15 @@ def _account(matched: Matched, account: str, parts: _Seconds) -> tuple[Cause, ..
             )
         )
     if rates.more_power_j is not None:
-        rows.append(Cause(account, POWER, 0.0, rates.share(0.0), rates.more_power_j))
+        rows.append(
+            Cause(
+                account=account,
+                name=POWER,
+                seconds=0.0,
+                share=rates.share(0.0),
+                joules=rates.more_power_j,
+            )
+        )
     return tuple(rows)
 
 

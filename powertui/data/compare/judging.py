@@ -207,11 +207,11 @@ def _by_runs(a: FigureSamples, b: FigureSamples, level: float) -> Judgement:
         )
         needs = _needs_words(runs, is_in_turns=is_in_turns)
     return Judgement(
-        verdict,
-        Basis.RUN_TO_RUN,
-        lo,
-        hi,
-        scatter.p,
+        verdict=verdict,
+        basis=Basis.RUN_TO_RUN,
+        lo=lo,
+        hi=hi,
+        p=scatter.p,
         why=why,
         needs=needs,
         runs_needed=runs,

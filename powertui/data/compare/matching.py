@@ -143,7 +143,13 @@ def _one_sided(key: ValueKey, a: FigureSamples, b: FigureSamples, sides: _Places
         zeros_b = FigureSamples(b.runs or (0.0,) * sides.runs[1], places=sides.of_b)
         judgement = judge(zeros_a, zeros_b, name=key.name)
     return Unmatched(
-        side, key.family, key.name, key.unit, samples.mean, key.within, judgement=judgement
+        side=side,
+        family=key.family,
+        name=key.name,
+        unit=key.unit,
+        value=samples.mean,
+        within=key.within,
+        judgement=judgement,
     )
 
 

@@ -91,7 +91,13 @@ class _Reader:
             process, _, _ = self._lines[int(events.line[row])]
             name = int(events.name[row])
             is_compiled = names.display(name).startswith(_COMPILED)
-            yield TorchContext(process, name, path, shape, is_compiled)
+            yield TorchContext(
+                process=process,
+                name=name,
+                path=path,
+                shape=shape,
+                is_compiled=is_compiled,
+            )
 
     def _first_inside(
         self, stats: OpStats, events: HostCalls | DeviceStreams, rows: Int64s

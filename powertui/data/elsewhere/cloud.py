@@ -69,7 +69,11 @@ class Bucket:
         if len(entries) > MAX_NAMES:
             shortfall = f"there are more than {MAX_NAMES:,} names. Name a folder further down"
         return RemoteListing(
-            root, path if is_file else None, tuple(entries[:MAX_NAMES]), shortfall, impossible
+            root=root,
+            file=path if is_file else None,
+            entries=tuple(entries[:MAX_NAMES]),
+            shortfall=shortfall,
+            impossible=impossible,
         )
 
     def _entries(self, files: dict[str, Any]) -> tuple[list[RemoteEntry], int]:

@@ -168,7 +168,13 @@ class SshHost:
             f"{name}={shlex.quote(value)}\n" for name, value in {"n": number, **values}.items()
         )
         question = (settings + script.COMMON + words).encode("utf-8", "surrogateescape")
-        return SshAnswer(self._address, self._command(), question, number, promised)
+        return SshAnswer(
+            address=self._address,
+            command=self._command(),
+            question=question,
+            number=number,
+            promised=promised,
+        )
 
     def _command(self) -> list[str]:
         user, host, port = self._address.login

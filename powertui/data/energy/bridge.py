@@ -141,7 +141,14 @@ def within(knots: Int64s, level: Floats, is_counted: Bools, usual_s: float) -> F
     is_short = is_counted & ~is_long
     energy = summed_up(np.where(is_short, level * seconds, 0.0))
     covered = summed_up(np.where(is_short, seconds, 0.0))
-    read = _Read(knots, level, level, is_short, energy, covered)
+    read = _Read(
+        knots=knots,
+        left=level,
+        right=level,
+        is_read=is_short,
+        energy=energy,
+        covered=covered,
+    )
     around = read.beside(knots[rows], knots[rows + 1])
     from_beside = np.nansum([(level[rows] - mean) ** 2 for mean in around], axis=0)
     variance = np.maximum(2 * read.varies(seconds[rows] / 2), from_beside)
@@ -167,7 +174,14 @@ def build(
     rows = np.flatnonzero(~known | (paused_s > 0))
     seconds = np.diff(knots) / _PS_PER_S_FLOAT
     is_hole = ~known[rows]
-    read = _Read(knots, left, right, known, energy, covered)
+    read = _Read(
+        knots=knots,
+        left=left,
+        right=right,
+        is_read=known,
+        energy=energy,
+        covered=covered,
+    )
     before, after = read.beside(knots[rows], knots[rows + 1])
     mean_w = _mean_of_known(before, after, read.usual)
     has_both = ~(np.isnan(before) | np.isnan(after))

@@ -148,7 +148,14 @@ def _part(channel: PowerSeries, stretch: JobStretch, window: tuple[int, int]) ->
     interval = energy.interval
     if interval is None:
         reason = energy.reason.removeprefix("not resolved: ")
-        return _Part(0.0, 0.0, 0.0, 0.0, energy.badge, reason)
+        return _Part(
+            joules=0.0,
+            half=0.0,
+            start_half=0.0,
+            end_half=0.0,
+            badge=energy.badge,
+            reason=reason,
+        )
     start_w, end_w = _edge_watts(channel, window)
     if stretch.is_running:
         end_w = 0.0  # what comes after its last sample is not counted yet

@@ -98,7 +98,13 @@ def level_costs(
     every = max(1, len(offsets) // _MAX_ROUGH_OFFSETS)
     rough_sigma_w = max(swing_w * _ROUGH_SIGMA_SWING, least_sigma_w)
     cost, residuals = _costs(
-        above_idle, data, shares, open_to, offsets[::every], rough_sigma_w, open_price=0.0
+        above_idle=above_idle,
+        data=data,
+        shares=shares,
+        open_to=open_to,
+        offsets=offsets[::every],
+        sigma_w=rough_sigma_w,
+        open_price=0.0,
     )
     best_residual = residuals[int(np.argmin(cost))]
     known_residual = best_residual[best_residual != 0.0]  # of open readings exactly nothing is left
@@ -106,7 +112,15 @@ def level_costs(
     if len(known_residual):
         sigma_w = max(median_deviation(known_residual), least_sigma_w)
     open_price = _noise_price(known_residual, sigma_w)
-    cost, residuals = _costs(above_idle, data, shares, open_to, offsets, sigma_w, open_price)
+    cost, residuals = _costs(
+        above_idle=above_idle,
+        data=data,
+        shares=shares,
+        open_to=open_to,
+        offsets=offsets,
+        sigma_w=sigma_w,
+        open_price=open_price,
+    )
     best_residual = residuals[int(np.argmin(cost))]
     lag = _lag(best_residual, sigma_w)
     # Neighbors that are alike count as fewer readings.

@@ -136,7 +136,15 @@ class Alignment:
 
 def unplaced(*evidence: str, elsewhere: str = "") -> Alignment:
     """No place, and why."""
-    return Alignment(None, None, None, "none", _NOTHING, evidence, elsewhere=elsewhere)
+    return Alignment(
+        offset_s=None,
+        lo_s=None,
+        hi_s=None,
+        status="none",
+        source=_NOTHING,
+        evidence=evidence,
+        elsewhere=elsewhere,
+    )
 
 
 def elsewhere(series: PowerSeries, gap_ns: int, *evidence: str) -> Alignment:
@@ -184,20 +192,25 @@ def placed(series: PowerSeries, alignment: Alignment) -> Placed:
 def put_on_trace(series: PowerSeries, alignment: Alignment) -> PowerOnTrace:
     if alignment.offset_s is None or alignment.lo_s is None or alignment.hi_s is None:
         return placing.on_trace(
-            series, 0, -placing.FARTHEST_PS, placing.FARTHEST_PS, "none", alignment.source
+            series=series,
+            offset_ps=0,
+            lo_ps=-placing.FARTHEST_PS,
+            hi_ps=placing.FARTHEST_PS,
+            status="none",
+            source=alignment.source,
         )
     on_axis = series
     if alignment.ppm:
         drift_ns = np.round(series.times * (alignment.ppm * 1e-6)).astype(np.int64)
         on_axis = replace(series, times=series.times + drift_ns)
     power = placing.on_trace(
-        on_axis,
-        round(alignment.offset_s * PS_PER_S),
-        round(alignment.lo_s * PS_PER_S),
-        round(alignment.hi_s * PS_PER_S),
-        _STATUS_ON_TRACE[alignment.status],
-        alignment.source,
-        [_log_place(place) for place in alignment.places],
+        series=on_axis,
+        offset_ps=round(alignment.offset_s * PS_PER_S),
+        lo_ps=round(alignment.lo_s * PS_PER_S),
+        hi_ps=round(alignment.hi_s * PS_PER_S),
+        status=_STATUS_ON_TRACE[alignment.status],
+        source=alignment.source,
+        places=[_log_place(place) for place in alignment.places],
     )
     return replace(power, series=series) if alignment.ppm else power
 

@@ -143,7 +143,14 @@ def _on_the_day(series: PowerSeries, run: tuple[int, int], machine_s: int | None
     assumed = f"date {day} assumed from the run's own day"
     if zone_s is None:
         assumed = f"{assumed}, in the only time zone in which log and run overlap"
-    return Clock(zero, zero, times.ABSOLUTE, f"time of day at UTC{name}", zone, assumed=assumed)
+    return Clock(
+        lo_ns=zero,
+        hi_ns=zero,
+        source=times.ABSOLUTE,
+        detail=f"time of day at UTC{name}",
+        utc_offset_s=zone,
+        assumed=assumed,
+    )
 
 
 def _zeros_on_the_day(

@@ -38,11 +38,11 @@ def share(run: Run, trace: int) -> Share:
     """One trace's part of a run's power."""
     found = power_owners.of_run(run)
     return Share(
-        found.machines[found.of_trace[trace]],
-        tuple(found.owners[i] for i in found.mine(trace)),
-        tuple((run.power[i], found.owners[i]) for i in found.nobodys),
-        notes(run, found, trace),
-        _assumption(run, found, trace),
+        machine=found.machines[found.of_trace[trace]],
+        owners=tuple(found.owners[i] for i in found.mine(trace)),
+        strangers=tuple((run.power[i], found.owners[i]) for i in found.nobodys),
+        notes=notes(run, found, trace),
+        assumption=_assumption(run, found, trace),
     )
 
 

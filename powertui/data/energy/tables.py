@@ -53,10 +53,26 @@ def energies(
         for part in host_account.epoch_energies:
             if epoch is None or epoch == part.number:
                 name = f"epoch {part.number}"
-                rows.append(_EnergyRow(name, part.number, part.lo, part.hi, part.energy))
+                rows.append(
+                    _EnergyRow(
+                        name=name,
+                        epoch=part.number,
+                        start=part.lo,
+                        end=part.hi,
+                        energy=part.energy,
+                    )
+                )
         if epoch is None:
             lo, hi = profile.trace.span
-            rows.append(_EnergyRow("whole", None, lo, hi, host_account.energy(lo, hi)))
+            rows.append(
+                _EnergyRow(
+                    name="whole",
+                    epoch=None,
+                    start=lo,
+                    end=hi,
+                    energy=host_account.energy(lo, hi),
+                )
+            )
 
     def place(row: int) -> Place:
         return Place(profile.opened.name, profile.index, rows[row].start, rows[row].end)

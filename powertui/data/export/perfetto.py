@@ -282,7 +282,14 @@ def _notes(notes: Sequence[Note]) -> Iterator[str]:
     for number, note in enumerate(placed):
         lo, hi = note.lo or 0, note.hi or 0
         if lo < hi:  # each on a thread of its own: they may overlap
-            yield _span(note.text, "note", number + 2, (lo, hi), {}, _NOTES)
+            yield _span(
+                name=note.text,
+                category="note",
+                tid=number + 2,
+                bounds=(lo, hi),
+                args={},
+                pid=_NOTES,
+            )
             continue
         yield (
             f'{{"ph":"i","s":"g","name":{json.dumps(note.text)},"cat":"note","pid":{_NOTES},'
@@ -309,7 +316,14 @@ def _windows(windows: list[MarkOnTrace]) -> Iterator[str]:
             name = f"windows {tid}" if number else "windows"
             yield from _named("thread", _POWER, tid, name, tid)
         open_ends[number].append(end)
-        yield _span(window.name, "window", tid, (window.start_ps, end), {}, _POWER)
+        yield _span(
+            name=window.name,
+            category="window",
+            tid=tid,
+            bounds=(window.start_ps, end),
+            args={},
+            pid=_POWER,
+        )
 
 
 def _first_thread_with_room(open_ends: list[list[int]], end: int) -> int:

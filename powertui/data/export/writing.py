@@ -96,7 +96,14 @@ def write(
             _write(stream, perfetto.chunks(window, facts, counter, notes), path)
         return f"Wrote {counter.value:,} lines of trace to {_shown(path)}."
     if what == "openmetrics":
-        return _write_openmetrics(window, run.name, path, force, facts, energies)
+        return _write_openmetrics(
+            window=window,
+            run=run.name,
+            path=path,
+            force=force,
+            facts=facts,
+            energies=energies,
+        )
     table = export_rows.table(window, what)
     facts.insert(4, ("content", what))
     beside = path + _FACTS_SUFFIX if kind == "csv" and not comments and _plain_file(path) else ""
@@ -342,7 +349,13 @@ def _json(
 ) -> Iterator[bytes]:
     head = {**_head(facts, energies), "columns": [name for name, _ in table.columns]}
     yield (json.dumps(head)[:-1] + ', "rows": [\n').encode()
-    writer = _Writer(_json_cell, b", ", b",\n[", b"]", b'"')
+    writer = _Writer(
+        cell=_json_cell,
+        between=b", ",
+        begin=b",\n[",
+        end=b"]",
+        quote=b'"',
+    )
     for batch in table.batches():
         lines = writer.lines(batch)
         yield lines if counter.value else lines[2:]  # no comma before the first

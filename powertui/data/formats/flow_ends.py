@@ -84,7 +84,11 @@ class FlowEnds:
         head = order[is_arrow]
         tail = order[source[is_arrow]]
         return Arrows(
-            line[tail], at[tail] - shift_ps, line[head], at[head] - shift_ps, means_next[head]
+            line=line[tail],
+            at=at[tail] - shift_ps,
+            to_line=line[head],
+            to_at=at[head] - shift_ps,
+            next=means_next[head],
         )
 
 

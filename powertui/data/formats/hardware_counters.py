@@ -135,10 +135,23 @@ def _counters(process: Process, names: Names) -> Iterator[Counter]:
             continue
         label = clean(key.name)
         if key.per_event:
-            yield _event_counter(label, key.unit, process.name, start, end, value)
+            yield _event_counter(
+                name=label,
+                unit=key.unit,
+                process=process.name,
+                start=start,
+                end=end,
+                value=value,
+            )
         else:
             order = np.argsort(start, kind="stable")
-            yield Counter(label, key.unit, process.name, start[order], value[order])
+            yield Counter(
+                name=label,
+                unit=key.unit,
+                process=process.name,
+                times=start[order],
+                values=value[order],
+            )
 
 
 class _CounterKey(NamedTuple):
@@ -186,12 +199,12 @@ def counters_of_kernels(process: Process, metrics: Sequence[str]) -> Iterator[Co
         good = column.present & np.isfinite(value)
         if good.any():
             yield _event_counter(
-                clean(metric),
-                counter_unit(metric),
-                process.name,
-                start[good],
-                end[good],
-                value[good],
+                name=clean(metric),
+                unit=counter_unit(metric),
+                process=process.name,
+                start=start[good],
+                end=end[good],
+                value=value[good],
             )
 
 
@@ -227,4 +240,11 @@ def _event_counter(
     values = np.concatenate((value, np.zeros(int(ends.sum()))))
     in_time = np.argsort(times, kind="stable")
     counted = CountedEvents(start, end, value)
-    return Counter(name, unit, process, times[in_time], values[in_time], counted)
+    return Counter(
+        name=name,
+        unit=unit,
+        process=process,
+        times=times[in_time],
+        values=values[in_time],
+        counted=counted,
+    )

@@ -72,7 +72,14 @@ class ArgText:
             if self._of_events:
                 yield from self._of_window(data, base, rows, starts, names)
             else:
-                yield from self._in_window(data, base, rows, starts, names, decoded)
+                yield from self._in_window(
+                    data=data,
+                    base=base,
+                    rows=rows,
+                    starts=starts,
+                    names=names,
+                    decoded=decoded,
+                )
             row = after
 
     def _of_window(

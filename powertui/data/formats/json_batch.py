@@ -59,19 +59,19 @@ class EventBatch(NamedTuple):
         else:
             decoded = None
         return EventBatch(
-            self.phase[rows:],
-            self.timed[rows:],
-            self.us[rows:],
-            self.ps[rows:],
-            self.length[rows:],
-            self.lo[rows:],
-            self.hi[rows:],
-            self.args[rows:],
-            self.member[:, rows:],
-            self.id[rows:],
-            self.bind[rows:],
-            self.data,
-            decoded,
+            phase=self.phase[rows:],
+            timed=self.timed[rows:],
+            us=self.us[rows:],
+            ps=self.ps[rows:],
+            length=self.length[rows:],
+            lo=self.lo[rows:],
+            hi=self.hi[rows:],
+            args=self.args[rows:],
+            member=self.member[:, rows:],
+            id=self.id[rows:],
+            bind=self.bind[rows:],
+            data=self.data,
+            decoded=decoded,
         )
 
     def __len__(self) -> int:

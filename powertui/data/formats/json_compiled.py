@@ -103,17 +103,17 @@ class CompiledScanner:
         some = slice(rows)
         args = np.where(self._args[some] >= 0, self._args[some] + base, 0)
         batch = EventBatch(
-            self._phase[some],
-            self._timed[some] != 0,
-            self._us[some],
-            self._ps[some],
-            self._length[some],
-            self._lo[some],
-            self._hi[some],
-            args,
-            self._member[:, some],
-            self._id[some],
-            self._bind[some],
-            data,
+            phase=self._phase[some],
+            timed=self._timed[some] != 0,
+            us=self._us[some],
+            ps=self._ps[some],
+            length=self._length[some],
+            lo=self._lo[some],
+            hi=self._hi[some],
+            args=args,
+            member=self._member[:, some],
+            id=self._id[some],
+            bind=self._bind[some],
+            data=data,
         )
         return batch, after, status

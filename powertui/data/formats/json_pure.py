@@ -134,7 +134,18 @@ class PureScanner:
                 lo, hi = _event_bounds(text, piece, lo[0])
             if len(events) != len(lo):
                 break
-            return self._batch(data, text, events, lo, hi, base), after, FULL
+            return (
+                self._batch(
+                    data=data,
+                    text=text,
+                    events=events,
+                    lo=lo,
+                    hi=hi,
+                    base=base,
+                ),
+                after,
+                FULL,
+            )
         return None, lo[0], ODD
 
     # ── columns ──

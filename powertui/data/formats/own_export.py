@@ -89,11 +89,11 @@ class OwnExport:
         if not isinstance(lo_ns, int) or not isinstance(hi_ns, int):
             return Clock()
         return Clock(
-            lo_ns,
-            hi_ns,
-            clean(as_text(source)),
-            clean(as_text(detail)),
-            offset_s if isinstance(offset_s, int) else None,
+            lo_ns=lo_ns,
+            hi_ns=hi_ns,
+            source=clean(as_text(source)),
+            detail=clean(as_text(detail)),
+            utc_offset_s=offset_s if isinstance(offset_s, int) else None,
         )
 
     def training(self) -> tuple[Steps, Epochs]:
@@ -122,7 +122,15 @@ class OwnExport:
         phases = []
         for event, start, end in _with_times(self._phases):
             epoch = index_of.get(_integer(event.args, "epoch"))
-            phases.append(Phase(event.name, start, end, epoch, event.text("source")))
+            phases.append(
+                Phase(
+                    name=event.name,
+                    start=start,
+                    end=end,
+                    epoch=epoch,
+                    source=event.text("source"),
+                )
+            )
         return tuple(phases)
 
     def _read_steps(self, index_of: dict[int, int]) -> Steps:
@@ -142,13 +150,13 @@ class OwnExport:
         if not isinstance(notes, list):
             notes = []
         return Steps(
-            column("number"),
-            start,
-            duration,
-            np.array(epoch, np.int32),
-            [event.name for event in events],
-            text("source"),
-            head.get("asynchronous") is True,
+            number=column("number"),
+            start=start,
+            duration=duration,
+            epoch=np.array(epoch, np.int32),
+            names=[event.name for event in events],
+            source=text("source"),
+            asynchronous=head.get("asynchronous") is True,
             host=column("host_ps"),
             device=column("device_ps"),
             step=np.where(step >= 0, step, duration),

@@ -199,7 +199,14 @@ class Tail:
     def _series(self) -> Iterator[ScalarSeries]:
         for tag, points in self._scalars.items():
             steps, walls, values = points.columns()
-            yield ScalarSeries(self.path, self.group, tag, steps, walls, values)
+            yield ScalarSeries(
+                path=self.path,
+                group=self.group,
+                tag=tag,
+                steps=steps,
+                wall_ns=walls,
+                values=values,
+            )
 
     # ── framing ──
 

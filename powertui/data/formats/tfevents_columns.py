@@ -194,7 +194,13 @@ def _values(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> _SummaryValues:
         numbers, readable = _tensors(data, fields.value[2][rows], fields.end[2][rows])
         value[rows] = numbers
         plain[rows] &= readable
-    return _SummaryValues(value, plain, fields.value[0], fields.end[0], bare)
+    return _SummaryValues(
+        number=value,
+        plain=plain,
+        tag_lo=fields.value[0],
+        tag_hi=fields.end[0],
+        bare=bare,
+    )
 
 
 def _is_scalars(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> Bools:

@@ -344,7 +344,13 @@ class _Collector(ThreadCollector):
             if self._is_aiu:
                 from powertui.data.formats.aiu_lines import AiuRank
 
-                process = AiuRank(builder, self.processes.get(pid, ""), pid, self.stats, self.names)
+                process = AiuRank(
+                    builder=builder,
+                    label=self.processes.get(pid, ""),
+                    pid=pid,
+                    stats=self.stats,
+                    names=self.names,
+                )
             else:
                 name = process_name(self.processes.get(pid) or _default_name(pid, "process"))
                 process = builder.process(name, (), self.stats)

@@ -94,11 +94,27 @@ def counters_of_log(log: AllocatorLog) -> tuple[Counter, ...]:
     times, levels = _known(log.times, log.allocated)
     if not len(levels):
         return ()
-    counters = [Counter(f"allocated {log.allocator}", "bytes", _COUNTER_PROCESS, times, levels)]
+    counters = [
+        Counter(
+            name=f"allocated {log.allocator}",
+            unit="bytes",
+            process=_COUNTER_PROCESS,
+            times=times,
+            values=levels,
+        )
+    ]
     times, levels = _known(log.times, log.reserved)
     if (levels > 0).any():
         name = f"reserved {log.allocator}"
-        counters.append(Counter(name, "bytes", _COUNTER_PROCESS, times, levels))
+        counters.append(
+            Counter(
+                name=name,
+                unit="bytes",
+                process=_COUNTER_PROCESS,
+                times=times,
+                values=levels,
+            )
+        )
     return tuple(counters)
 
 
@@ -163,7 +179,13 @@ def _logs(parts: list[_Part]) -> tuple[AllocatorLog, ...]:
     for number, name in enumerate(names.texts):
         rows = np.flatnonzero(allocator == number)
         rows = rows[np.lexsort((order[rows], times[rows]))]
-        words = AllocationTexts(pool.texts, op[rows], region[rows], dtype[rows], shape[rows])
+        words = AllocationTexts(
+            texts=pool.texts,
+            op=op[rows],
+            region=region[rows],
+            dtype=dtype[rows],
+            shape=shape[rows],
+        )
         logs.append(
             AllocatorLog(
                 allocator=name,

@@ -154,7 +154,14 @@ class PlaneStats:
                 # Most parts hold no value of most stats, which a new filler says already.
                 if kind.any():
                     filler.put_numbers(filled_rows, kind, bits)
-                    self._put_texts(filler, filled_rows, data, kind, bits, end)
+                    self._put_texts(
+                        filler=filler,
+                        rows=filled_rows,
+                        data=data,
+                        kind=kind,
+                        bits=bits,
+                        end=end,
+                    )
                 first += count
         self._stored.check()
         for name, filler in fillers.items():

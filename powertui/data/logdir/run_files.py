@@ -76,7 +76,13 @@ class SortedFiles:
         if filenames.readable(tool):
             self._add_profile(file, host, tool)
             return
-        other_file = OtherFile(file.path, host, tool, file.size, "")
+        other_file = OtherFile(
+            path=file.path,
+            host=host,
+            tool=tool,
+            size=file.size,
+            what="",
+        )
         if tool in filenames.CACHES:
             self.ignored.append(other_file._replace(what=filenames.CACHES[tool]))
         elif tool not in filenames.RESULTS:
@@ -99,7 +105,15 @@ class SortedFiles:
             self.profiles.append(ProfileFile(file.path, host, tool, file.size))
         elif tool != "trace":
             kind = "trace in an unknown JSON form"
-            self.unread.append(OtherFile(file.path, host, tool, file.size, kind))
+            self.unread.append(
+                OtherFile(
+                    path=file.path,
+                    host=host,
+                    tool=tool,
+                    size=file.size,
+                    what=kind,
+                )
+            )
 
 
 def one_per_host(
@@ -203,7 +217,13 @@ def _unknown_trace(file: FoundFile) -> OtherFile | None:
             "a trace that is still being written (PyTorch renames it when it is whole), or "
             "whose program ended before"
         )
-        return OtherFile(file.path, stem, "tmp", file.size, cause)
+        return OtherFile(
+            path=file.path,
+            host=stem,
+            tool="tmp",
+            size=file.size,
+            what=cause,
+        )
     if not file.name.lower().endswith((".json", ".json.gz")) or file.size < 64:
         return None
     head = head_of(file.path)
@@ -214,7 +234,13 @@ def _unknown_trace(file: FoundFile) -> OtherFile | None:
         return None
     is_kineto = b"deviceProperties" in head or b"schemaVersion" in head
     cause = "PyTorch (Kineto) trace" if is_kineto else "Chrome trace"
-    return OtherFile(file.path, stem, "json", file.size, cause)
+    return OtherFile(
+        path=file.path,
+        host=stem,
+        tool="json",
+        size=file.size,
+        what=cause,
+    )
 
 
 def reader_takes(file: FoundFile) -> bool:

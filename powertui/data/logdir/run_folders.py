@@ -140,11 +140,11 @@ class RunTree(Tree):
                 alternates.append(ProfileFile(file.path, host, rocprof.TOOL, file.size))
         home = home_of(folder)
         run = RunEntry(
-            self.name_of(folder, home),
-            str(folder),
-            tuple(profiles),
-            tuple(alternates),
-            self.events_for(home),
+            name=self.name_of(folder, home),
+            path=str(folder),
+            profiles=tuple(profiles),
+            alternates=tuple(alternates),
+            tfevents=self.events_for(home),
         )
         return [run], [file for file in files if file.path not in capture_paths]
 

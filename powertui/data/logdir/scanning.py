@@ -280,7 +280,13 @@ class _Scan(RunTree):
         profiles = (ProfileFile(file.path, host, tool, file.size),)
         other_kinds = {**filenames.unread(), **filenames.RESULTS}
         if tool in other_kinds:
-            other_file = OtherFile(file.path, host, tool, file.size, other_kinds[tool])
+            other_file = OtherFile(
+                path=file.path,
+                host=host,
+                tool=tool,
+                size=file.size,
+                what=other_kinds[tool],
+            )
             run = replace(run, name=folder_name)
             if tool in filenames.RESULTS:
                 run = replace(run, results=(other_file,))

@@ -32,9 +32,9 @@ class Arrows:
         line, to_line = lines[self.line], lines[self.to_line]
         good = (line >= 0) & (to_line >= 0)
         return Arrows(
-            line[good].astype(np.int32),
-            self.at[good],
-            to_line[good].astype(np.int32),
-            self.to_at[good],
-            self.next[good],
+            line=line[good].astype(np.int32),
+            at=self.at[good],
+            to_line=to_line[good].astype(np.int32),
+            to_at=self.to_at[good],
+            next=self.next[good],
         )

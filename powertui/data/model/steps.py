@@ -217,17 +217,17 @@ class Steps:
                 gap = int(self.start[index + 1] - self.start[index])
         epoch = int(self.epoch[index])
         return Step(
-            index,
-            int(self.number[index]),
-            self.names[index],
-            int(self.start[index]),
-            int(self.duration[index]),
-            gap,
-            epoch if epoch >= 0 else None,
-            _known(self.host[index]),
-            _known(self.device[index]),
-            _known(self.step[index]),
-            until,
+            index=index,
+            number=int(self.number[index]),
+            name=self.names[index],
+            start=int(self.start[index]),
+            duration=int(self.duration[index]),
+            start_to_start=gap,
+            epoch=epoch if epoch >= 0 else None,
+            host=_known(self.host[index]),
+            device=_known(self.device[index]),
+            step=_known(self.step[index]),
+            until=until,
         )
 
     def __iter__(self) -> Iterator[Step]:
@@ -237,7 +237,14 @@ class Steps:
     def none(cls, why: str = "") -> Steps:
         """No step was found; `why` says it in a sentence."""
         empty = np.empty(0, np.int64)
-        return cls(empty, empty, empty, np.empty(0, np.int32), (), why)
+        return cls(
+            number=empty,
+            start=empty,
+            duration=empty,
+            epoch=np.empty(0, np.int32),
+            names=(),
+            source=why,
+        )
 
 
 def _known(ps: np.int64) -> int | None:

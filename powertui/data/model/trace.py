@@ -120,7 +120,11 @@ class Events:
 
     def __getitem__(self, rows: slice | npt.NDArray[Any]) -> Events:
         return Events(
-            self.start[rows], self.duration[rows], self.name[rows], self.place[rows], self.origin
+            start=self.start[rows],
+            duration=self.duration[rows],
+            name=self.name[rows],
+            place=self.place[rows],
+            origin=self.origin,
         )
 
 

@@ -76,11 +76,11 @@ def answer(question: Question) -> Result:
         overview_tables.steps(question, steps, host_account),
     )
     return Result(
-        "overview_page",
-        "Overview",
-        tables,
-        facts,
-        overview_tables.charts(steps),
-        (*steps.notes, *overview_advice.notes(question, steps)),
-        question.compat,
+        id="overview_page",
+        title="Overview",
+        tables=tables,
+        facts=facts,
+        charts=overview_tables.charts(steps),
+        notes=(*steps.notes, *overview_advice.notes(question, steps)),
+        mode=question.compat,
     )

@@ -123,7 +123,16 @@ def charts(steps: Breakdown) -> tuple[Chart, ...]:
     series = tuple(
         Series(label, steps.names, times / PS_PER_S) for label, times in parts if times.any()
     )
-    return (Chart("step_time", "Step time by category", series, "bar", "step", "time"),)
+    return (
+        Chart(
+            id="step_time",
+            title="Step time by category",
+            series=series,
+            kind="bar",
+            x_label="step",
+            y_label="time",
+        ),
+    )
 
 
 # ── ops ──────────────────────────────────────────────────────────────────────────────────────────
@@ -306,7 +315,13 @@ def host_threads(question: Question) -> list[Table]:
 
     def place(row: int) -> Place:
         thread = busy[row]
-        return Place(question.opened.name, question.host, thread.lo, thread.hi, thread.track)
+        return Place(
+            run=question.opened.name,
+            host=question.host,
+            lo=thread.lo,
+            hi=thread.hi,
+            track=thread.track,
+        )
 
     return [
         Table(

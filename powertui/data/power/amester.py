@@ -75,11 +75,11 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             f"comes from Amester, but holds no power ({notes.first_reason() or 'no PWR column'})",
         )
     return PowerLog(
-        source.path,
-        NAME,
-        tuple(series),
-        notes.warnings(),
-        f"Amester: `{rows.names[tick]}` in ms, {len(series)} power sensors in W",
+        path=source.path,
+        dialect=NAME,
+        series=tuple(series),
+        warnings=notes.warnings(),
+        guess=f"Amester: `{rows.names[tick]}` in ms, {len(series)} power sensors in W",
     )
 
 

@@ -85,13 +85,13 @@ def power_series(
         if is_mean:
             sensor = replace(sensor, scale=worst_badge((sensor.scale, Badge.ASSUMED)))
     return PowerSeries(
-        sensor,
-        rows.ns,
-        rows.watts,
-        PowerKind.SAMPLED if rows.joules is None else PowerKind.INTERVAL,
-        clock,
-        notes.path,
-        rows.joules,
+        sensor=sensor,
+        times=rows.ns,
+        watts=rows.watts,
+        kind=PowerKind.SAMPLED if rows.joules is None else PowerKind.INTERVAL,
+        clock=clock,
+        path=notes.path,
+        joules=rows.joules,
         parted_s=joined.paused_ns / times.S,
         clocks_ns=clocks,
     )

@@ -117,7 +117,15 @@ class Collected:
         spread[column.ok] = ns
         series: list[PowerSeries] = []
         for sensor, channel in self._channels.items():
-            series += self._series(sensor, channel, spread, column.ok, clock, poll, options)
+            series += self._series(
+                sensor=sensor,
+                channel=channel,
+                ns=spread,
+                ok=column.ok,
+                clock=clock,
+                poll=poll,
+                options=options,
+            )
         if not series:
             raise UnreadableFile(
                 self.path,
@@ -128,11 +136,11 @@ class Collected:
                 hint=hint,
             )
         return PowerLog(
-            self.path,
-            dialect,
-            tuple(series),
-            self.notes.warnings(),
-            f"{guess}; time: {column.words}",
+            path=self.path,
+            dialect=dialect,
+            series=tuple(series),
+            warnings=self.notes.warnings(),
+            guess=f"{guess}; time: {column.words}",
         )
 
     def _times(

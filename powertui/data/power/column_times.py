@@ -234,7 +234,13 @@ def _from_stamps(stamps: Sequence[WrittenTime | None], name: str) -> TimeColumn:
         if is_zoned:
             ns[row] -= (stamp.offset_s or 0) * NS_PER_S
     if is_zoned:
-        return TimeColumn(ns, ok, "absolute", "dates with a zone", good[0].offset_s)
+        return TimeColumn(
+            ns=ns,
+            ok=ok,
+            kind="absolute",
+            words="dates with a zone",
+            offset_s=good[0].offset_s,
+        )
     if is_dated:
         return TimeColumn(ns, ok, "local", "local time without a zone")
     ns = _past_midnight(ns, ok)

@@ -84,7 +84,14 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             continue
         for name, cell in zip(names, cells[2:], strict=True):
             if name.upper() in _COLUMNS:
-                _add(collected, line, int(gpu[1]), name, cell, units_below.get(name))
+                _add(
+                    collected=collected,
+                    line=line,
+                    gpu=int(gpu[1]),
+                    name=name,
+                    cell=cell,
+                    written_unit=units_below.get(name),
+                )
     return collected.log(NAME, options, "dcgmi dmon: POWER in W, TOTEC in mJ", period_s=PERIOD_S)
 
 

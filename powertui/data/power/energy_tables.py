@@ -80,11 +80,11 @@ class _EnergyLog:
         if self.dialect.estimates:
             self.notes.say(self.dialect.estimates)
         return PowerLog(
-            self.path,
-            self.dialect.name,
-            tuple(series),
-            self.notes.warnings(),
-            self.dialect.guess.format(time=self._time_words()),
+            path=self.path,
+            dialect=self.dialect.name,
+            series=tuple(series),
+            warnings=self.notes.warnings(),
+            guess=self.dialect.guess.format(time=self._time_words()),
         )
 
     def _column(self, begin: str) -> int | None:

@@ -98,11 +98,11 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         watts = np.array([value for _, value in readings])[column.ok]
         series.append(assemble.power_series(sensor, ns, watts, clock=clock, notes=notes))
     return PowerLog(
-        source.path,
-        NAME,
-        tuple(series),
-        notes.warnings(),
-        f"ipmitool: watts; time: {'; '.join(sorted(time_words))}",
+        path=source.path,
+        dialect=NAME,
+        series=tuple(series),
+        warnings=notes.warnings(),
+        guess=f"ipmitool: watts; time: {'; '.join(sorted(time_words))}",
     )
 
 
@@ -240,7 +240,11 @@ def _times(path: str, name: str, readings: list[_Reported]) -> tuple[column_time
         is_set = column.ok & (column.ns > _MIN_BMC_NS)
         if column.kind != "time of day" and is_set.any():
             column = column_times.TimeColumn(
-                column.ns, is_set, column.kind, column.words, column.offset_s
+                ns=column.ns,
+                ok=is_set,
+                kind=column.kind,
+                words=column.words,
+                offset_s=column.offset_s,
             )
             return column, True
     if len(readings) == 1:

@@ -183,11 +183,11 @@ def _timeline(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
             source.path, "comes from likwid-perfctr, but no group in it counts energy", hint=_HINT
         )
     return PowerLog(
-        source.path,
-        NAME,
-        tuple(series),
-        notes.warnings(),
-        "LIKWID timeline: means of each interval; seconds since start",
+        path=source.path,
+        dialect=NAME,
+        series=tuple(series),
+        warnings=notes.warnings(),
+        guess="LIKWID timeline: means of each interval; seconds since start",
     )
 
 
@@ -272,7 +272,13 @@ def _totals(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
     if not series:
         raise UnreadableFile(source.path, "comes from LIKWID, but counts no energy", hint=_HINT)
     notes.say("one total of the whole run: no power within it is known")
-    return PowerLog(source.path, NAME, tuple(series), notes.warnings(), "LIKWID: joules of one run")
+    return PowerLog(
+        path=source.path,
+        dialect=NAME,
+        series=tuple(series),
+        warnings=notes.warnings(),
+        guess="LIKWID: joules of one run",
+    )
 
 
 def _perfctr_energies(text: str) -> dict[tuple[str, int], float]:

@@ -85,14 +85,26 @@ def _readings(text: str) -> list[_Reading]:
         elif match := _RAW.fullmatch(line.rstrip()):
             unit = UNITS["W" if match[1] == "power" else "J"]
             out.append(
-                _Reading(_sensor(chip, label), when, match[3], unit, number, match[2] == "average")
+                _Reading(
+                    sensor=_sensor(chip, label),
+                    when=when,
+                    value=match[3],
+                    unit=unit,
+                    line=number,
+                    mean=match[2] == "average",
+                )
             )
         elif match := _VALUE.fullmatch(bare):
             unit_written = unit_of_symbol(match[3])
             if unit_written is not None:
                 out.append(
                     _Reading(
-                        _sensor(chip, match[1]), when, match[2], unit_written, number, mean=False
+                        sensor=_sensor(chip, match[1]),
+                        when=when,
+                        value=match[2],
+                        unit=unit_written,
+                        line=number,
+                        mean=False,
                     )
                 )
         elif match := _LABEL.fullmatch(bare):

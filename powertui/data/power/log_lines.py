@@ -136,7 +136,14 @@ def _readings(text: str) -> Iterator[_Found]:
             begin = match.end()
             if label is not None:
                 before = _before_label(rest[: match.start()], label)
-                yield _Found(number, when or above, label, match[1], match[2], before)
+                yield _Found(
+                    line=number,
+                    when=when or above,
+                    label=label,
+                    value=match[1],
+                    unit=match[2],
+                    before=before,
+                )
 
 
 _MAX_LINE_CHARS = 2000  # of a line that are looked at; chosen, not measured

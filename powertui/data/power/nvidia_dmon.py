@@ -115,7 +115,13 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         series.append(
             assemble.power_series(sensor, ns[mine], watts[mine], clock=clock, notes=notes)
         )
-    return PowerLog(source.path, NAME, tuple(series), notes.warnings(), guess)
+    return PowerLog(
+        path=source.path,
+        dialect=NAME,
+        series=tuple(series),
+        warnings=notes.warnings(),
+        guess=guess,
+    )
 
 
 def _assumed_times(readings: Sequence[_Reading]) -> column_times.TimeColumn:

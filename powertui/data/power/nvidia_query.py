@@ -155,7 +155,14 @@ def _xml(text: str, collected: Collected) -> None:
             counted = match.start()
         if "mig_devices" not in stack:
             # Instances of a GPU have no power of their own.
-            _add_tag(answer, tag, attributes, content, stack[-1] if stack else "", line + 1)
+            _add_tag(
+                answer=answer,
+                tag=tag,
+                attributes=attributes,
+                content=content,
+                around=stack[-1] if stack else "",
+                line=line + 1,
+            )
         is_open = not attributes.endswith("/") and not attributes.startswith("?")
         if is_open and len(stack) < _MAX_DEPTH:
             stack.append(tag)

@@ -167,7 +167,13 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             how,
         )
     )
-    return PowerLog(source.path, NAME, tuple(series), notes.warnings(), guess)
+    return PowerLog(
+        path=source.path,
+        dialect=NAME,
+        series=tuple(series),
+        warnings=notes.warnings(),
+        guess=guess,
+    )
 
 
 def _unit(name: str, options: LogColumns) -> units.Unit:

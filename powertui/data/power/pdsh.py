@@ -56,11 +56,11 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     if not logs:
         raise problem or UnreadableFile(source.path, "holds no machine's answer")
     return PowerLog(
-        source.path,
-        logs[0].dialect,
-        tuple(channel for log in logs for channel in log.series),
-        tuple(dict.fromkeys(warning for log in logs for warning in log.warnings)),
-        f"{logs[0].guess}; hosts by the names that begin the lines",
+        path=source.path,
+        dialect=logs[0].dialect,
+        series=tuple(channel for log in logs for channel in log.series),
+        warnings=tuple(dict.fromkeys(warning for log in logs for warning in log.warnings)),
+        guess=f"{logs[0].guess}; hosts by the names that begin the lines",
     )
 
 

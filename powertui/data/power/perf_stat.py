@@ -145,11 +145,11 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             ),
         )
     return PowerLog(
-        source.path,
-        NAME,
-        tuple(series),
-        notes.warnings(),
-        "perf stat: joules per interval, elapsed seconds",
+        path=source.path,
+        dialect=NAME,
+        series=tuple(series),
+        warnings=notes.warnings(),
+        guess="perf stat: joules per interval, elapsed seconds",
     )
 
 

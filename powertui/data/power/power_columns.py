@@ -279,4 +279,11 @@ def _long_column(
     sure = True
     if unit is None:
         unit, sure = reading_sizes.unit_by_size(name, rows.floats(long.value)[0][where])
-    return PickedColumn(long.value, name, unit, sure, written is not None, where=where)
+    return PickedColumn(
+        column=long.value,
+        name=name,
+        unit=unit,
+        sure=sure,
+        written=written is not None,
+        where=where,
+    )

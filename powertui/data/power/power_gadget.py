@@ -131,11 +131,11 @@ def from_table(path: str, rows: table.FileCells, options: LogColumns, notes: Not
     if not series:
         raise UnreadableFile(path, "has Power Gadget's columns, but no watts in any row")
     return PowerLog(
-        path,
-        NAME,
-        tuple(series),
-        notes.warnings(),
-        f"Power Gadget: mean watts per interval, {read_times.words}",
+        path=path,
+        dialect=NAME,
+        series=tuple(series),
+        warnings=notes.warnings(),
+        guess=f"Power Gadget: mean watts per interval, {read_times.words}",
     )
 
 

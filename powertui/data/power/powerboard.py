@@ -116,7 +116,13 @@ def _csv(source: LogFile, options: LogColumns) -> PowerLog:
     guess = "PowerBoard: `Sensor_Reading` in W, `Time_elapsed` in seconds since start()"
     if uses_epoch:
         guess = "PowerBoard: `Sensor_Reading` in W, `Time_epoch` in Unix seconds"
-    return PowerLog(source.path, NAME, tuple(series), notes.warnings(), guess)
+    return PowerLog(
+        path=source.path,
+        dialect=NAME,
+        series=tuple(series),
+        warnings=notes.warnings(),
+        guess=guess,
+    )
 
 
 def _table(source: LogFile, notes: Notes) -> table.FileCells:
@@ -275,11 +281,11 @@ def _database(source: LogFile, options: LogColumns) -> PowerLog:
             assemble.power_series(sensor, ns, watts_read[column.ok], clock=clock, notes=notes)
         )
     return PowerLog(
-        source.path,
-        NAME,
-        tuple(series),
-        notes.warnings(),
-        "PowerBoard's database: readings in W, seconds since start()",
+        path=source.path,
+        dialect=NAME,
+        series=tuple(series),
+        warnings=notes.warnings(),
+        guess="PowerBoard's database: readings in W, seconds since start()",
     )
 
 

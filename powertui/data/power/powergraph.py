@@ -58,7 +58,13 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     ns, clock = assemble.zeroed(column, column.ok)
     sensor = Sensor("power", NAME, Scope.NODE, options.host)
     series = assemble.power_series(sensor, ns, np.array(watts)[column.ok], clock=clock, notes=notes)
-    return PowerLog(source.path, NAME, (series,), notes.warnings(), guess)
+    return PowerLog(
+        path=source.path,
+        dialect=NAME,
+        series=(series,),
+        warnings=notes.warnings(),
+        guess=guess,
+    )
 
 
 def _rows(text: str, notes: Notes) -> tuple[list[str], list[float]]:

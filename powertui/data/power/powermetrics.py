@@ -104,7 +104,13 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             assemble.power_series(sensor, ns, mean, clock=clock, notes=notes, joules=joules)
         )
     guess = f"powermetrics: mean mW of each interval; time: {column.words}"
-    return PowerLog(source.path, NAME, tuple(series), notes.warnings(), guess)
+    return PowerLog(
+        path=source.path,
+        dialect=NAME,
+        series=tuple(series),
+        warnings=notes.warnings(),
+        guess=guess,
+    )
 
 
 def _scope(name: str, *, has_total: bool) -> Scope:

@@ -137,7 +137,13 @@ def log_of_metrics(
         )
     if is_guessed:
         guess += "; watts assumed where it has none"
-    return PowerLog(path, NAME, tuple(series), notes.warnings(), guess)
+    return PowerLog(
+        path=path,
+        dialect=NAME,
+        series=tuple(series),
+        warnings=notes.warnings(),
+        guess=guess,
+    )
 
 
 def machine_of(labels: Mapping[str, str]) -> str:

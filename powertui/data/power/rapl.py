@@ -290,7 +290,13 @@ def _paths(source: LogFile, options: LogColumns) -> PowerLog:
             source.path, "has fewer than two readings of each counter, so no power is known"
         )
     guess = f"RAPL counters in µJ; time: {columns[-1].words}"
-    return PowerLog(source.path, NAME, tuple(series), notes.warnings(), guess)
+    return PowerLog(
+        path=source.path,
+        dialect=NAME,
+        series=tuple(series),
+        warnings=notes.warnings(),
+        guess=guess,
+    )
 
 
 def _zones(text: str, notes: Notes) -> list[_Zone]:
@@ -368,5 +374,9 @@ def _pyjoules(source: LogFile, options: LogColumns) -> PowerLog:
     if not series:
         raise UnreadableFile(source.path, "has pyJoules' header, but no energy in any row")
     return PowerLog(
-        source.path, NAME, tuple(series), notes.warnings(), "pyJoules: µJ per window, Unix seconds"
+        path=source.path,
+        dialect=NAME,
+        series=tuple(series),
+        warnings=notes.warnings(),
+        guess="pyJoules: µJ per window, Unix seconds",
     )

@@ -107,11 +107,11 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             channel = replace(channel, marks=marks, limits=limits.get(key, ()))
         series.append(channel)
     return PowerLog(
-        source.path,
-        NAME,
-        tuple(series),
-        notes.warnings(),
-        "powertui's own recording: Unix seconds, watts",
+        path=source.path,
+        dialect=NAME,
+        series=tuple(series),
+        warnings=notes.warnings(),
+        guess="powertui's own recording: Unix seconds, watts",
     )
 
 

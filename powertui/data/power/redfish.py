@@ -215,7 +215,14 @@ def _metric(metric: Any, place: _Place, collected: Collected) -> None:
     words = dict.fromkeys(word for word in (place.chassis, owner, name) if word != "Reading")
     label = _labeled(*words)
     place = place._replace(when=json_docs.when_in(metric, place.when))
-    _add(collected, label, units.scope_of(label), place, metric.get("MetricValue"), unit)
+    _add(
+        collected=collected,
+        name=label,
+        scope=units.scope_of(label),
+        place=place,
+        value=metric.get("MetricValue"),
+        unit=unit,
+    )
 
 
 def _is_power_metric(name: str, owner: str, unit: units.Unit | None) -> bool:

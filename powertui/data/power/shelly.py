@@ -36,7 +36,14 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     collected = Collected(source.path, notes)
     for doc in json_docs.documents(source.text, notes):
         for entry in doc.value if isinstance(doc.value, list) else [doc.value]:
-            _walk(entry, _clock(entry, doc.when), doc.line, "", collected, 0)
+            _walk(
+                value=entry,
+                when=_clock(entry, doc.when),
+                line=doc.line,
+                name="",
+                collected=collected,
+                depth=0,
+            )
     return collected.log(NAME, options, "Shelly: W", hint=_HINT)
 
 
@@ -75,7 +82,14 @@ def _walk(value: Any, when: str, line: int, name: str, collected: Collected, dep
     for key, member in value.items():
         if isinstance(member, dict):
             part = key.replace(":", " ") if _COMPONENT.fullmatch(key) else name
-            _walk(member, _clock(member, when), line, part, collected, depth + 1)
+            _walk(
+                value=member,
+                when=_clock(member, when),
+                line=line,
+                name=part,
+                collected=collected,
+                depth=depth + 1,
+            )
 
 
 def _meters(value: dict[str, Any], name: str) -> Iterator[tuple[str, Any]]:

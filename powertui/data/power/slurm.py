@@ -238,11 +238,11 @@ def _sacct(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
         series.append(power_series(sensor, ns, watts, clock=clock, notes=notes, joules=energy))
     notes.say("Slurm counts the energy of whole nodes, whoever else runs on them")
     return PowerLog(
-        source.path,
-        NAME,
-        tuple(series),
-        notes.warnings(),
-        f"sacct: joules from Start to End ({spans.column.words})",
+        path=source.path,
+        dialect=NAME,
+        series=tuple(series),
+        warnings=notes.warnings(),
+        guess=f"sacct: joules from Start to End ({spans.column.words})",
     )
 
 
@@ -257,11 +257,11 @@ def _unplaced(path: str, job: _Job, length_ns: int, notes: Notes, options: LogCo
         joules=np.array([np.nan, job.joules]),
     )
     return PowerLog(
-        path,
-        NAME,
-        (channel,),
-        notes.warnings(),
-        "sacct: joules of one job, whose start is not given",
+        path=path,
+        dialect=NAME,
+        series=(channel,),
+        warnings=notes.warnings(),
+        guess="sacct: joules of one job, whose start is not given",
     )
 
 

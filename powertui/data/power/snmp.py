@@ -201,11 +201,29 @@ def _answer(text: str) -> _Answer | None:
     name = symbol.rpartition("::")[2]
     if name in ("iso", "enterprises", ""):
         oid = {"iso": "1", "enterprises": _ENTERPRISES.rstrip("."), "": ""}[name]
-        return _Answer("", "", (oid + digits).strip("."), value[1], (value[2] or "").strip())
+        return _Answer(
+            name="",
+            instance="",
+            oid=(oid + digits).strip("."),
+            value=value[1],
+            unit=(value[2] or "").strip(),
+        )
     if re.search("[A-Za-z]", digits):
         # An index may be a word, which tells what was read: "SensorValue.1.1.activePower".
-        return _Answer(name + digits, "", "", value[1], (value[2] or "").strip())
-    return _Answer(name, digits, "", value[1], (value[2] or "").strip())
+        return _Answer(
+            name=name + digits,
+            instance="",
+            oid="",
+            value=value[1],
+            unit=(value[2] or "").strip(),
+        )
+    return _Answer(
+        name=name,
+        instance=digits,
+        oid="",
+        value=value[1],
+        unit=(value[2] or "").strip(),
+    )
 
 
 def _object(answer: _Answer) -> _Object | None:

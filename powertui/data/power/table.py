@@ -82,7 +82,13 @@ def shape(head: str) -> Shape | None:
         below_titles = heading.find_heading(data, lambda line: fields(line, delimiter), _like_data)
         if below_titles is not None:
             above = tuple(line for i, line in lines if i < below_titles.top)
-            return Shape(delimiter, below_titles.names, below_titles.first, True, above)
+            return Shape(
+                delimiter=delimiter,
+                names=below_titles.names,
+                first=below_titles.first,
+                named=True,
+                above=above,
+            )
 
     first, top = data[0]
     comments = tuple(line for i, line in lines if i < first)

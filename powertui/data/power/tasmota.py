@@ -51,4 +51,11 @@ def _walk(
                 collected.add(sensor, when, str(cell), line)
         return
     for member in value.values():
-        _walk(member, when, line, name, collected, depth + 1)
+        _walk(
+            value=member,
+            when=when,
+            line=line,
+            name=name,
+            collected=collected,
+            depth=depth + 1,
+        )

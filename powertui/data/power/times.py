@@ -152,12 +152,12 @@ def clock(column: TimeColumn, zero_ns: int) -> Clock:
     """Where the log's zero lies, if `zero_ns` of this column is its zero."""
     if column.kind == "absolute":
         return Clock(
-            zero_ns,
-            zero_ns + column.later_ns,
-            ABSOLUTE,
-            column.words,
-            column.offset_s,
-            column.assumed,
+            lo_ns=zero_ns,
+            hi_ns=zero_ns + column.later_ns,
+            source=ABSOLUTE,
+            detail=column.words,
+            utc_offset_s=column.offset_s,
+            assumed=column.assumed,
         )
     if column.kind == "local":
         return Clock(
@@ -178,12 +178,12 @@ def with_offset(naive: Clock, utc_offset_s: int, detail: str = "") -> Clock:
         return naive
     zero = written_zero_ns(naive) - utc_offset_s * S
     return Clock(
-        zero,
-        zero,
-        ABSOLUTE,
-        detail or f"local time at UTC{offset_words(utc_offset_s)}",
-        utc_offset_s,
-        naive.assumed,
+        lo_ns=zero,
+        hi_ns=zero,
+        source=ABSOLUTE,
+        detail=detail or f"local time at UTC{offset_words(utc_offset_s)}",
+        utc_offset_s=utc_offset_s,
+        assumed=naive.assumed,
     )
 
 
@@ -222,9 +222,9 @@ def bmc(clock: Clock) -> Clock:
     if clock.source == LOCAL:
         return replace(clock, detail="the BMC's own clock, no zone")
     return Clock(
-        clock.lo_ns - BMC_SLACK,
-        clock.hi_ns + BMC_SLACK,
-        BMC,
-        "BMC clocks are rarely synchronized; taken as ±2 min",
-        clock.utc_offset_s,
+        lo_ns=clock.lo_ns - BMC_SLACK,
+        hi_ns=clock.hi_ns + BMC_SLACK,
+        source=BMC,
+        detail="BMC clocks are rarely synchronized; taken as ±2 min",
+        utc_offset_s=clock.utc_offset_s,
     )

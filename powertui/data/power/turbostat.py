@@ -150,11 +150,11 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         series.append(power_series(sensor, ns, watts, clock=clock, notes=notes, joules=joules))
     when_words = "Unix seconds" if has_times else f"{PERIOD_S} s per interval, assumed"
     return PowerLog(
-        source.path,
-        NAME,
-        tuple(series),
-        notes.warnings(),
-        f"turbostat: mean watts per interval; time: {when_words}",
+        path=source.path,
+        dialect=NAME,
+        series=tuple(series),
+        warnings=notes.warnings(),
+        guess=f"turbostat: mean watts per interval; time: {when_words}",
     )
 
 

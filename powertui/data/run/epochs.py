@@ -138,7 +138,16 @@ def _table(
         scalars = logged_epoch.scalars if logged_epoch is not None else ()
         if number not in rows_by_number:
             source = "tfevents, without a clock that ties them to the profile"
-            table.append(Epoch(number, None, None, source, 0, scalars))
+            table.append(
+                Epoch(
+                    number=number,
+                    start=None,
+                    end=None,
+                    source=source,
+                    slack=0,
+                    scalars=scalars,
+                )
+            )
             continue
         rows = rows_by_number[number]
         # The profile may begin in the middle of its first epoch and end in the middle of its last.
@@ -147,12 +156,12 @@ def _table(
         ends = marked.start[rows] + marked.duration[rows]
         table.append(
             Epoch(
-                number,
-                int(marked.start[rows[0]]) if begins_inside else None,
-                int(ends.max()) if ends_inside else None,
-                f"{_HOW[how]}, bounds from its steps",
-                0,
-                scalars,
+                number=number,
+                start=int(marked.start[rows[0]]) if begins_inside else None,
+                end=int(ends.max()) if ends_inside else None,
+                source=f"{_HOW[how]}, bounds from its steps",
+                slack=0,
+                scalars=scalars,
             )
         )
     return tuple(table)
@@ -171,12 +180,12 @@ def _logged_bounds(epoch: LoggedEpoch, clock: Clock, has_steps: bool, how: str) 
     if has_steps and how != "tfevents":
         source = f"{_HOW[how]}, bounds from tfevents"
     return Epoch(
-        epoch.number,
-        in_trace(epoch.start, clock),
-        in_trace(epoch.end, clock),
-        source,
-        (clock.half_ns + LOGGED_NS) * PS_PER_NS,
-        epoch.scalars,
+        number=epoch.number,
+        start=in_trace(epoch.start, clock),
+        end=in_trace(epoch.end, clock),
+        source=source,
+        slack=(clock.half_ns + LOGGED_NS) * PS_PER_NS,
+        scalars=epoch.scalars,
     )
 
 

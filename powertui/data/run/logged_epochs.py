@@ -81,7 +81,15 @@ def from_logs(logs: Sequence[EventLog], moment_ns: int | None = None) -> tuple[L
             start = max((began for began in began_ns if began < end), default=None)
         validated, validation_scalars = validation.validation_after(number, start, end)
         scalars = [(point.tag, point.value) for point in points_of_epoch]
-        epochs.append(LoggedEpoch(number, start, end, validated, (*scalars, *validation_scalars)))
+        epochs.append(
+            LoggedEpoch(
+                number=number,
+                start=start,
+                end=end,
+                validated=validated,
+                scalars=(*scalars, *validation_scalars),
+            )
+        )
     return tuple(epochs)
 
 

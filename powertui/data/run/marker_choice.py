@@ -69,7 +69,13 @@ class JudgedCandidate:
     def marker(self, count: int) -> Marker:
         """The same, for a person."""
         candidate = self.candidate
-        return Marker(candidate.title, candidate.pattern, count, round(self.score, 3), self.why)
+        return Marker(
+            name=candidate.title,
+            pattern=candidate.pattern,
+            count=count,
+            score=round(self.score, 3),
+            why=self.why,
+        )
 
 
 class MarkerChoice(NamedTuple):

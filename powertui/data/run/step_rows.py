@@ -181,7 +181,13 @@ def _joined(marks: Marks, key: Int64s) -> _Joined:
     order = np.lexsort((first, start))
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
-    return _Joined(first[order], place[row_of], start[order], end[order], single)
+    return _Joined(
+        first=first[order],
+        row_of=place[row_of],
+        start=start[order],
+        end=end[order],
+        single=single,
+    )
 
 
 def _has_parts(marks: Marks, row_of: Int64s) -> bool:

@@ -152,7 +152,13 @@ def _device_steps(
     start, end = extents(
         pair_of_span.ravel(), np.concatenate(starts), np.concatenate(ends), len(pair)
     )
-    return _DeviceSteps(names, pair, start, end, count)
+    return _DeviceSteps(
+        names=names,
+        pair=pair,
+        start=start,
+        end=end,
+        step_count=count,
+    )
 
 
 def _longest(row: Int64s, start: Int64s, end: Int64s, count: int) -> _LongestSpans:

@@ -179,7 +179,13 @@ def _device_share(
     if given is not None and work is not None:
         given = assign.with_cut_work(given, work, drawn, cut_lines)
     cut_count = 0 if unmarked else cut_count + len(cut_lines)
-    return _DeviceShare(rows, drawn, given, cut_count, unmarked)
+    return _DeviceShare(
+        rows=rows,
+        drawn=drawn,
+        given=given,
+        cut_count=cut_count,
+        unmarked=unmarked,
+    )
 
 
 def _drawn_lines(
@@ -213,12 +219,12 @@ def _steps_of_work(
     if not on_devices and not work.link and not len(drawn.row):
         modules = assign.modules_in_order(trace, rows)
     return assign.steps_of_work(
-        work,
-        rows,
-        drawn,
-        modules,
-        np.maximum(next_start, rows.end),
-        lambda: _thread_handovers(trace),
+        work=work,
+        rows=rows,
+        lines=drawn,
+        modules=modules,
+        ends=np.maximum(next_start, rows.end),
+        thread_handovers=lambda: _thread_handovers(trace),
     )
 
 
@@ -257,13 +263,13 @@ def _columns(trace: Trace, choice: MarkerChoice, evidence: StepsEvidence, timed:
     steps_on = [_placed(steps_on, place) for steps_on in timed.on]
     steps_on += _replicas(trace, rows, place, on_devices=best.device)
     return Steps(
-        number,
-        start,
-        timed.duration[order],
-        rows.turn[order],
-        [rows.labels[i] for i in order.tolist()],
-        step_confidence.source(evidence),
-        evidence.asynchronous,
+        number=number,
+        start=start,
+        duration=timed.duration[order],
+        epoch=rows.turn[order],
+        names=[rows.labels[i] for i in order.tolist()],
+        source=step_confidence.source(evidence),
+        asynchronous=evidence.asynchronous,
         host=timed.host[order],
         device=timed.device[order],
         step=timed.step[order],

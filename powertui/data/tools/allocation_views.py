@@ -84,7 +84,16 @@ class AllocatorView:
         rows = [self.row(event) for event in alive.tolist()]
         before = in_use - float(self.log.size[alive].sum())
         if before > 0:
-            rows.append(PeakRow(_BEFORE, int(before), np.nan, "", "", ""))
+            rows.append(
+                PeakRow(
+                    op=_BEFORE,
+                    size=int(before),
+                    requested=np.nan,
+                    region="",
+                    dtype="",
+                    shape="",
+                )
+            )
         if self.log.segments is not None:
             return list(memory_peak.by_op(rows))
         return list(memory_peak.together(rows))

@@ -140,7 +140,13 @@ def device_ops(
         from powertui.data.tools.op_costs import fill_costs  # not where nothing ran on a device
 
         fill_costs(profile, ops.values(), compat)
-    return DeviceOps(tuple(ops.values()), idle, unnamed, span, len(lines_by_device))
+    return DeviceOps(
+        ops=tuple(ops.values()),
+        idle=idle,
+        unnamed=unnamed,
+        span=span,
+        devices=len(lines_by_device),
+    )
 
 
 class _Runs(NamedTuple):

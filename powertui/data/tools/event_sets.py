@@ -104,7 +104,14 @@ def event_sets(
     for first_row, last_row in _groups(count[used]):
         check()
         rows = slice(first_row, last_row)
-        lengths, row = _lengths(trace, lo, hi, row_of_name, rows, check)
+        lengths, row = _lengths(
+            trace=trace,
+            lo=lo,
+            hi=hi,
+            row_of_name=row_of_name,
+            rows=rows,
+            check=check,
+        )
         in_sets = lengths[np.lexsort((lengths, row))]
         spread.fill(rows, in_sets, count[used[rows]])
     return EventSets(

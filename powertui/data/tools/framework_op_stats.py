@@ -61,11 +61,23 @@ def answer(question: Question) -> Result:
     facts = device_facts.device_facts(profile.trace)
     sides = (_device_rows(device, question.compat), _host_rows(host))
     with_idle = _table(
-        "with_idle", "Ops, with idle time", sides, (device.span, host.span), question, facts
+        id="with_idle",
+        title="Ops, with idle time",
+        sides=sides,
+        whole=(device.span, host.span),
+        question=question,
+        facts=facts,
     )
     busy = tuple([row for row in rows if row.type not in (_IDLE, _UNNAMED)] for rows in sides)
     sums = (device.busy, int(host.self_time.sum()))
-    without = _table("without_idle", "Ops, without idle time", busy, sums, question, facts)
+    without = _table(
+        id="without_idle",
+        title="Ops, without idle time",
+        sides=busy,
+        whole=sums,
+        question=question,
+        facts=facts,
+    )
     return Result(
         "framework_op_stats",
         "Framework ops",

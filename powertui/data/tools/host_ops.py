@@ -199,7 +199,14 @@ def _lines(
         for track in tracks:
             for stretch in _stretches(track):
                 check()
-                rows = _rows(process, track.events, stretch, sources, table, compat)
+                rows = _rows(
+                    process=process,
+                    events=track.events,
+                    stretch=stretch,
+                    sources=sources,
+                    table=table,
+                    compat=compat,
+                )
                 if len(rows.row):
                     yield process, track, rows
 
@@ -270,7 +277,14 @@ def _rows(
         if not carries.any():
             continue
         carriers = _where(events, stretch, carries)
-        rows_by_stat, ops_by_stat = _ops_by_stat(process, events, carriers, stat, table, compat)
+        rows_by_stat, ops_by_stat = _ops_by_stat(
+            process=process,
+            events=events,
+            rows=carriers,
+            stat=stat,
+            table=table,
+            compat=compat,
+        )
         rows.append(rows_by_stat)
         ops.append(ops_by_stat)
     row = np.concatenate(rows)

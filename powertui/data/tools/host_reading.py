@@ -37,7 +37,13 @@ def read_host(question: HostQuestion) -> HostPart:
         return HostPart(warnings=host.warnings, failed=failed)
     # Their names refer to the file, which is not sent.
     steps = replace(host.steps, names=tuple(host.steps.names))
-    run = Run(question.entry.name, question.entry.path, (trace,), (steps,), (host.epochs,))
+    run = Run(
+        name=question.entry.name,
+        path=question.entry.path,
+        traces=(trace,),
+        steps=(steps,),
+        epochs=(host.epochs,),
+    )
     return HostPart(
         path=trace.path,
         small=small_fields(trace),

@@ -203,7 +203,14 @@ def _loaders(trace: Trace, lo: int, hi: int) -> list[InputOp]:
                 sums = waits.get(name, (0, 0))
                 waits[name] = sums[0] + count, sums[1] + total
     return [
-        InputOp(name, count, total, total, PREPROCESSING) for name, (count, total) in waits.items()
+        InputOp(
+            name=name,
+            occurrences=count,
+            total=total,
+            self_time=total,
+            category=PREPROCESSING,
+        )
+        for name, (count, total) in waits.items()
     ]
 
 
@@ -239,7 +246,13 @@ def broken_up(
         copies = float(steps.time_by_type((EventType.HOST_TO_DEVICE,)).sum())
         steps_ps = float(steps.length.sum())
     if compat == "corrected" and not enqueue:  # GPUs: nothing enqueues, copies do
-        return Breakup(copies, sums[DEMANDED], sums[ADVANCED], sums[PREPROCESSING], 0.0)
+        return Breakup(
+            enqueue=copies,
+            demanded=sums[DEMANDED],
+            advanced=sums[ADVANCED],
+            preprocessing=sums[PREPROCESSING],
+            unclassified=0.0,
+        )
     ratio = _enqueuing(traces)
     if ratio is None:
         ratio = min(1.0, copies / max(1.0, steps_ps))

@@ -130,7 +130,11 @@ def streams(question: Question, work: Kernels, calls: Launches) -> Table:
         first = int(line.track.events.start.min())
         last = int(line.track.events.end.max())
         return Place(
-            question.opened.name, question.host, max(first, lo), min(last, hi), line.number
+            run=question.opened.name,
+            host=question.host,
+            lo=max(first, lo),
+            hi=min(last, hi),
+            track=line.number,
         )
 
     return Table(

@@ -104,7 +104,15 @@ def _ids(process: Process, positions: UInt64s) -> Int64s:
 
 
 def _calls(trace: Trace) -> Calls:
-    parts = [Calls(_NONE, _NONE, _NONE, np.empty(0, np.int32), _NONE)]
+    parts = [
+        Calls(
+            id=_NONE,
+            start=_NONE,
+            end=_NONE,
+            line=np.empty(0, np.int32),
+            row=_NONE,
+        )
+    ]
     numbers = trace.track_numbers()
     for process in trace.processes:
         if process.kind is not ProcessKind.HOST:

@@ -116,7 +116,14 @@ def _add_line(times_ps: Int64s, track: Track, code: Int32s, windows: Int64s) -> 
             lo, hi = windows[window].tolist()
             for begin in rows[::_CHUNK_EVENTS]:
                 chunk = slice(begin, min(begin + _CHUNK_EVENTS, rows.stop))
-                op, self_time = _self_times(track, depth, code, chunk, lo, hi)
+                op, self_time = _self_times(
+                    track=track,
+                    depth=depth,
+                    code=code,
+                    chunk=chunk,
+                    lo=lo,
+                    hi=hi,
+                )
                 times_ps[:, window] += op_sums.exact(op, self_time, len(times_ps))
 
 

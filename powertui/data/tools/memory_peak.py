@@ -123,10 +123,28 @@ def peak_rows(
     before = int(log.allocated[peak.event]) - taken + given_back - given_back_before
     if before > 0:
         name = _BEFORE_TF2 if compat == "tf2" else BEFORE
-        rows.append(PeakRow(name, before, before, "persist/dynamic", "INVALID", "unknown"))
+        rows.append(
+            PeakRow(
+                op=name,
+                size=before,
+                requested=before,
+                region="persist/dynamic",
+                dtype="INVALID",
+                shape="unknown",
+            )
+        )
     stack = log.reserved[peak.event]
     if log.reserved_beside and stack > 0:
-        rows.append(PeakRow(_STACK, int(stack), stack, _STACK, "INVALID", "unknown"))
+        rows.append(
+            PeakRow(
+                op=_STACK,
+                size=int(stack),
+                requested=stack,
+                region=_STACK,
+                dtype="INVALID",
+                shape="unknown",
+            )
+        )
     return list(together(rows))
 
 

@@ -123,7 +123,15 @@ def _charts(question: Question, peaks: list[AllocatorPeak]) -> tuple[Chart, ...]
             series.append(Series(log.allocator, seconds, log.in_use[rows]))
     if not series:
         return ()
-    chart = Chart("memory", "Memory in use", tuple(series), "line", "time (s)", "bytes", "B")
+    chart = Chart(
+        id="memory",
+        title="Memory in use",
+        series=tuple(series),
+        kind="line",
+        x_label="time (s)",
+        y_label="bytes",
+        y_unit="B",
+    )
     return (chart,)
 
 

@@ -435,4 +435,11 @@ def _place(question: Question, view: AllocatorView, event: int) -> Place:
     host = question.host
     if track < 0:
         return Place(run, host, at_ps, at_ps + 1)
-    return Place(run, host, at_ps, at_ps + 1, track, row if row >= 0 else None)
+    return Place(
+        run=run,
+        host=host,
+        lo=at_ps,
+        hi=at_ps + 1,
+        track=track,
+        event=row if row >= 0 else None,
+    )

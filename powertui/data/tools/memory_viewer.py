@@ -333,4 +333,14 @@ def _charts(memory: ProgramMemory) -> tuple[Chart, ...]:
     if memory.unpadded != memory.heap:
         series.append(Series("unpadded", points, np.array(memory.unpadded, np.float64)))
     title = "Memory over the program's points"
-    return (Chart("heap", title, tuple(series), "line", "point", "memory", "B"),)
+    return (
+        Chart(
+            id="heap",
+            title=title,
+            series=tuple(series),
+            kind="line",
+            x_label="point",
+            y_label="memory",
+            y_unit="B",
+        ),
+    )

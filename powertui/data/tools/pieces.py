@@ -162,7 +162,14 @@ def swept(
         if python is not None:
             events = with_python(events, python, portion_lo, portion_hi)
         group, start, end, kind = events
-        sweep_axis = sweep.sweep_events(group, start, end, kind, portion_lo, portion_hi)
+        sweep_axis = sweep.sweep_events(
+            group=group,
+            start=start,
+            end=end,
+            kind=kind,
+            lo=portion_lo,
+            hi=portion_hi,
+        )
         groups = np.arange(last - first)
         parts[first:last] = sweep_axis.inside(groups, portion_lo, portion_hi)
         # A type is present where any event has it, also outside the group's stretch [lo, hi).

@@ -37,7 +37,14 @@ class ReplicaRows:
     def empty(cls) -> ReplicaRows:
         """No op has copies."""
         none = np.empty(0, np.int64)
-        return cls(none, none, none, none, none, none)
+        return cls(
+            row=none,
+            name=none,
+            number=none,
+            count=none,
+            total=none,
+            self_time=none,
+        )
 
     def __len__(self) -> int:
         return len(self.row)
@@ -55,7 +62,14 @@ class ReplicaRows:
 
     def with_rows(self, row: Int64s) -> ReplicaRows:
         """The same copies of ops that are in other rows now."""
-        return ReplicaRows(row, self.name, self.number, self.count, self.total, self.self_time)
+        return ReplicaRows(
+            row=row,
+            name=self.name,
+            number=self.number,
+            count=self.count,
+            total=self.total,
+            self_time=self.self_time,
+        )
 
     @classmethod
     def joined(cls, parts: list[ReplicaRows]) -> ReplicaRows:

@@ -366,4 +366,14 @@ def _charts(rows: Sequence[_Row], peaks: _Peaks) -> tuple[Chart, ...]:
         series.append(Series("roof", xs, roof))
     series.append(Series("ops", x, y))
     title = "FLOP/s over FLOP a byte"
-    return (Chart("roofline", title, tuple(series), "points", "FLOP/B", "FLOP/s", "FLOP/s"),)
+    return (
+        Chart(
+            id="roofline",
+            title=title,
+            series=tuple(series),
+            kind="points",
+            x_label="FLOP/B",
+            y_label="FLOP/s",
+            y_unit="FLOP/s",
+        ),
+    )

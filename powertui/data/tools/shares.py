@@ -55,7 +55,11 @@ def spread(times: Int64s) -> Spread | None:
     else:
         deviation = None
     return Spread(
-        float(times.mean()), deviation, int(times.min()), int(times.max()), float(np.median(times))
+        mean=float(times.mean()),
+        deviation=deviation,
+        least=int(times.min()),
+        most=int(times.max()),
+        usual=float(np.median(times)),
     )
 
 

@@ -51,7 +51,18 @@ def answer(question: Question) -> Result:
 
 
 def _nothing(question: Question, note: str) -> Result:
-    table = _table(ComparedSteps(0, 0, 0, 0, {}, {}, {}), question)
+    table = _table(
+        ComparedSteps(
+            length_ps=0,
+            usual_ps=0,
+            usual_count=0,
+            reference_count=0,
+            here={},
+            usual={},
+            places={},
+        ),
+        question,
+    )
     return Result("step_ops", "What took longer", (table,), notes=(note,))
 
 

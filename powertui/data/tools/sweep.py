@@ -85,7 +85,14 @@ def sweep_events(
     first, last = _bounds(group, start, end, lo, np.maximum(lo, hi))
     axis_length = (last - first).sum(dtype=np.float64)
     if len(lo) > 1 and float(axis_length) > _MAX_AXIS_PS:
-        return _in_halves(group, start, end, kind, lo, hi)
+        return _in_halves(
+            group=group,
+            start=start,
+            end=end,
+            kind=kind,
+            lo=lo,
+            hi=hi,
+        )
     # One picosecond apart, so that no stretch of one group touches one of the next.
     room = last - first + 1
     shift = np.cumsum(room) - room - first

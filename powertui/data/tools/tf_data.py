@@ -155,11 +155,11 @@ def _table(
 
 def _place(question: Question, calls: IteratorCalls, call: int) -> Place:
     return Place(
-        question.opened.name,
-        question.host,
-        int(calls.start[call]),
-        int(calls.end[call]),
-        int(calls.track[call]),
+        run=question.opened.name,
+        host=question.host,
+        lo=int(calls.start[call]),
+        hi=int(calls.end[call]),
+        track=int(calls.track[call]),
     )
 
 

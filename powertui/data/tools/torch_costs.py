@@ -141,12 +141,26 @@ def _convolution(tensors: Sequence[_Dims], concrete: Sequence[Any]) -> tuple[flo
     has_bias = len(tensors[2]) == 1
     if str(concrete[6]) == "True":
         return _transposed_taps(tensors, concrete, has_bias)
-    return _taps(tensors, concrete, 3, 4, 5, has_bias)
+    return _taps(
+        tensors=tensors,
+        concrete=concrete,
+        stride=3,
+        padding=4,
+        dilation=5,
+        has_bias=has_bias,
+    )
 
 
 def _library_convolution(tensors: Sequence[_Dims], concrete: Sequence[Any]) -> tuple[float, float]:
     """aten::cudnn_convolution: padding, stride, dilation behind the weights; no bias."""
-    return _taps(tensors, concrete, 3, 2, 4, False)
+    return _taps(
+        tensors=tensors,
+        concrete=concrete,
+        stride=3,
+        padding=2,
+        dilation=4,
+        has_bias=False,
+    )
 
 
 def _bias_first_convolution(
@@ -155,7 +169,14 @@ def _bias_first_convolution(
     """aten::miopen_convolution, aten::mkldnn_convolution: the bias, then padding, stride,
     dilation.
     """
-    return _taps(tensors, concrete, 4, 3, 5, len(tensors[2]) == 1)
+    return _taps(
+        tensors=tensors,
+        concrete=concrete,
+        stride=4,
+        padding=3,
+        dilation=5,
+        has_bias=len(tensors[2]) == 1,
+    )
 
 
 def _taps(

@@ -260,7 +260,14 @@ class _OpTimes:
             if _PRINT in name:
                 np.add.at(self.sums["print"][core], op_steps, events.duration[op_rows])
             if kind == "all_reduce":
-                self._add_reduces(core, line, name, op_rows, op_steps, op_self_time)
+                self._add_reduces(
+                    core=core,
+                    line=line,
+                    name=name,
+                    rows=op_rows,
+                    step=op_steps,
+                    ps=op_self_time,
+                )
 
     def _add_reduces(
         self, core: int, line: DeviceLine, name: str, rows: Int64s, step: Int64s, ps: Int64s

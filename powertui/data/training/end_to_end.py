@@ -226,7 +226,13 @@ def _sums(spans: Sequence[_Span]) -> Iterator[_Sum]:
         joules = [_joules(span.energy) for span in of_kind]
         measured = [value for value in joules if value is not None]
         total = sum(measured) if len(measured) == len(joules) else None
-        yield _Sum(kind, len(of_kind), length, length / max(1, total_ps), total)
+        yield _Sum(
+            kind=kind,
+            spans=len(of_kind),
+            length=length,
+            share=length / max(1, total_ps),
+            joules=total,
+        )
 
 
 def _joules(energy: Energy | None) -> float | None:

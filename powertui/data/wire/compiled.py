@@ -57,7 +57,15 @@ def hop(data: Bytes, lo: int, hi: int, skip: int = 0) -> Hop:
     """The fields of one message. See the package's docstring."""
     fields, skipped, bad = _scan.hop(data.data, lo, hi, skip)
     number, wire, value, start, end = np.frombuffer(fields, np.int64).reshape(-1, 5).T
-    return Hop(number, wire.astype(np.uint8), value, start, end, skipped, bad)
+    return Hop(
+        number=number,
+        wire=wire.astype(np.uint8),
+        value=value,
+        lo=start,
+        hi=end,
+        skipped=skipped,
+        bad=bad,
+    )
 
 
 def pick(data: Bytes, lo: Int64s, hi: Int64s, tags: Sequence[int]) -> PickedFields:
@@ -88,7 +96,15 @@ def scan_events(
     rows, place, counted, wide, wide_ids, dropped, bad = _scan.scan_events(
         data.data, lo, hi, base, *into, at, limit
     )
-    return Scan(rows, place, _column(counted), _column(wide), _column(wide_ids), dropped, bad)
+    return Scan(
+        rows=rows,
+        next=place,
+        counted=_column(counted),
+        wide=_column(wide),
+        wide_ids=_column(wide_ids),
+        dropped=dropped,
+        bad=bad,
+    )
 
 
 def stats(data: Bytes, lo: int, hi: int, field: int) -> list[RawStat]:
@@ -339,7 +355,13 @@ def records(data: Bytes, lo: int, most: int) -> RecordFrames:
     good = np.empty(room, np.bool_)
     good_bytes = good.view(np.uint8)
     rows, at, damaged = _scan.records(data.data, lo, begin.data, end.data, good_bytes.data)
-    return RecordFrames(begin[:rows], end[:rows], good[:rows], at, bool(damaged))
+    return RecordFrames(
+        begin=begin[:rows],
+        end=end[:rows],
+        good=good[:rows],
+        next=at,
+        damaged=bool(damaged),
+    )
 
 
 def _whole(values: npt.NDArray[Any]) -> Int64s:

@@ -126,7 +126,13 @@ def _cut(start: Int64s, length: Int64s) -> _CutRanges:
     bytes_up_to_end = length[owner] - bytes_after  # of the range, where this lane ends
     size = np.where(is_first, bytes_up_to_end, _LANE)
     lane_start = start[owner] + bytes_up_to_end - size
-    return _CutRanges(owner, is_first, lane_start, size, bytes_after)
+    return _CutRanges(
+        range=owner,
+        is_first=is_first,
+        start=lane_start,
+        size=size,
+        bytes_after=bytes_after,
+    )
 
 
 def _lanes(

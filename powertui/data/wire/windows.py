@@ -144,13 +144,13 @@ def _until(fields: Hop, bad: int) -> Hop:
     """Without the field that begins at `bad`."""
     keep = int(np.searchsorted(fields.lo, bad, side="right"))  # a value lies behind its tag
     return Hop(
-        fields.number[:keep],
-        fields.wire[:keep],
-        fields.value[:keep],
-        fields.lo[:keep],
-        fields.hi[:keep],
-        fields.skipped,
-        -1,
+        number=fields.number[:keep],
+        wire=fields.wire[:keep],
+        value=fields.value[:keep],
+        lo=fields.lo[:keep],
+        hi=fields.hi[:keep],
+        skipped=fields.skipped,
+        bad=-1,
     )
 
 
@@ -175,15 +175,23 @@ def _joined(parts: Sequence[Hop], skipped: int, bad: int) -> Hop:
         return parts[0]._replace(skipped=skipped, bad=bad)
     if not parts:
         none = np.empty(0, np.int64)
-        return Hop(none, np.empty(0, np.uint8), none, none, none, skipped, bad)
+        return Hop(
+            number=none,
+            wire=np.empty(0, np.uint8),
+            value=none,
+            lo=none,
+            hi=none,
+            skipped=skipped,
+            bad=bad,
+        )
     return Hop(
-        np.concatenate([part.number for part in parts]),
-        np.concatenate([part.wire for part in parts]),
-        np.concatenate([part.value for part in parts]),
-        np.concatenate([part.lo for part in parts]),
-        np.concatenate([part.hi for part in parts]),
-        skipped,
-        bad,
+        number=np.concatenate([part.number for part in parts]),
+        wire=np.concatenate([part.wire for part in parts]),
+        value=np.concatenate([part.value for part in parts]),
+        lo=np.concatenate([part.lo for part in parts]),
+        hi=np.concatenate([part.hi for part in parts]),
+        skipped=skipped,
+        bad=bad,
     )
 
 
@@ -240,7 +248,14 @@ def texts(stored: Stored, lo: Int64s, hi: Int64s, fields: Sequence[int]) -> MapT
             pieces.append(_joined_ranges(data, begin, end))
             arena_bytes = int(text_end[-1])
     arena = np.concatenate(pieces) if pieces else np.empty(0, np.uint8)
-    return MapTexts(keys, begins, ends, arena, text_lo, text_hi)
+    return MapTexts(
+        keys=keys,
+        lo=begins,
+        hi=ends,
+        arena=arena,
+        text_lo=text_lo,
+        text_hi=text_hi,
+    )
 
 
 def pick(stored: Stored, lo: Int64s, hi: Int64s, tags: Sequence[int]) -> PickedFields:

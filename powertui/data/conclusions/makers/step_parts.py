@@ -50,77 +50,81 @@ def _parts(shares: Shares, framework: Framework) -> list[tuple[_Part, float]]:
     return [
         (
             _Part(
-                Kind.INPUT,
-                "Waiting for input",
-                "input",
-                "input_pipeline_analyzer",
-                framework_advice.READ_AHEAD[framework],
+                kind=Kind.INPUT,
+                subject="Waiting for input",
+                short="input",
+                tool="input_pipeline_analyzer",
+                next=framework_advice.READ_AHEAD[framework],
             ),
             shares.input,
         ),
         (
             _Part(
-                Kind.COLLECTIVES,
-                "Communication between devices (collectives)",
-                "collectives",
-                "collectives" if framework is Framework.PYTORCH else "op_stats",
-                "See which collectives take it, and overlap them with computing.",
+                kind=Kind.COLLECTIVES,
+                subject="Communication between devices (collectives)",
+                short="collectives",
+                tool="collectives" if framework is Framework.PYTORCH else "op_stats",
+                next="See which collectives take it, and overlap them with computing.",
             ),
             shares.collectives,
         ),
         (
             _Part(
-                Kind.LAUNCH,
-                "Launching kernels",
-                "launching",
-                "op_stats",
-                framework_advice.LAUNCH_LESS[framework],
+                kind=Kind.LAUNCH,
+                subject="Launching kernels",
+                short="launching",
+                tool="op_stats",
+                next=framework_advice.LAUNCH_LESS[framework],
             ),
             shares.launch,
         ),
         (
             _Part(
-                Kind.OUTPUT, "Copying results to the host", "copying back", "op_stats", _COPY_LESS
+                kind=Kind.OUTPUT,
+                subject="Copying results to the host",
+                short="copying back",
+                tool="op_stats",
+                next=_COPY_LESS,
             ),
             shares.output,
         ),
         (
             _Part(
-                Kind.RECOMPILATION,
-                "Tracing and compiling anew",
-                "compiling",
-                "op_stats",
-                _COMPILE_LESS,
+                kind=Kind.RECOMPILATION,
+                subject="Tracing and compiling anew",
+                short="compiling",
+                tool="op_stats",
+                next=_COMPILE_LESS,
             ),
             shares.compile,
         ),
         (
             _Part(
-                Kind.COPIES,
-                "Copying between devices",
-                "copying",
-                "op_stats",
-                "See which tensors move between devices.",
+                kind=Kind.COPIES,
+                subject="Copying between devices",
+                short="copying",
+                tool="op_stats",
+                next="See which tensors move between devices.",
             ),
             shares.between,
         ),
         (
             _Part(
-                Kind.PYTHON,
-                "Python, while nothing else runs,",
-                "Python",
-                "timeline",
-                framework_advice.LESS_PYTHON[framework],
+                kind=Kind.PYTHON,
+                subject="Python, while nothing else runs,",
+                short="Python",
+                tool="timeline",
+                next=framework_advice.LESS_PYTHON[framework],
             ),
             shares.python,
         ),
         (
             _Part(
-                Kind.UNKNOWN_TIME,
-                "Time in which nothing was recorded",
-                "not recorded",
-                "timeline",
-                "See in the timeline what the threads do in the gaps; a profile with Python "
+                kind=Kind.UNKNOWN_TIME,
+                subject="Time in which nothing was recorded",
+                short="not recorded",
+                tool="timeline",
+                next="See in the timeline what the threads do in the gaps; a profile with Python "
                 "frames shows more.",
             ),
             shares.other,
@@ -149,11 +153,11 @@ def step_parts(inquiry: Inquiry) -> Iterator[Conclusion]:
     )
     parts = _parts(shares, inquiry.framework)
     copying = _Part(
-        Kind.COPIES,
-        "Copying to the devices",
-        "copying",
-        "op_stats",
-        framework_advice.COPY_AHEAD[inquiry.framework],
+        kind=Kind.COPIES,
+        subject="Copying to the devices",
+        short="copying",
+        tool="op_stats",
+        next=framework_advice.COPY_AHEAD[inquiry.framework],
     )
     parts.append((copying, to_devices))
     largest = max(share for _, share in parts)

@@ -88,7 +88,13 @@ def find_packets(source: OpenedFile, findings: FileWarnings) -> Packets:
             lo, hi = lo[:-1], hi[:-1]  # the last packet was cut
     if not len(lo):
         raise _without_packets(source, is_damaged=outline.bad >= 0)
-    alone = Packets(lo, hi, np.zeros(len(lo), np.bool_), stored, Stored(source.path, memory=b""))
+    alone = Packets(
+        lo=lo,
+        hi=hi,
+        unpacked=np.zeros(len(lo), np.bool_),
+        stored=stored,
+        memory=Stored(source.path, memory=b""),
+    )
     packed = _packed_bytes(alone)
     return _unpacked(source, findings, alone, packed) if packed else alone
 
@@ -154,11 +160,11 @@ def _unpacked(
     inside = np.arange(sum(map(len, begins))) >= len(alone.lo)
     stored = Stored(source.path, memory=memory)
     return Packets(
-        np.concatenate(begins)[order],
-        np.concatenate(ends)[order],
-        inside[order],
-        alone.stored,
-        stored,
+        lo=np.concatenate(begins)[order],
+        hi=np.concatenate(ends)[order],
+        unpacked=inside[order],
+        stored=alone.stored,
+        memory=stored,
     )
 
 

@@ -128,19 +128,37 @@ class Tracks:
             number = f"sequence {key}"
         if track is None:
             name = number if key else "events"
-            return TrackTarget(code, "trace", _line_number(key), name, None)
+            return TrackTarget(
+                code=code,
+                process="trace",
+                key=_line_number(key),
+                name=name,
+                counter=None,
+            )
         pid, tid = self._owner(track)
         process = self._process(pid)
         if track.tid is not None and track.pid is not None and not track.counter:
             name = self._threads.get((track.pid, track.tid)) or track.name or f"thread {track.tid}"
-            return TrackTarget(code, process, track.tid, name, None)
+            return TrackTarget(
+                code=code,
+                process=process,
+                key=track.tid,
+                name=name,
+                counter=None,
+            )
         name = track.name
         if not name:
             name = "process" if track.is_process else f"track {key & _UINT64_MASK}"
         if track.counter is not None and tid is not None:
             thread = self._threads.get((pid or 0, tid)) or f"thread {tid}"
             name = f"{thread} {name}"
-        return TrackTarget(code, process, _line_number(key), name, track.counter)
+        return TrackTarget(
+            code=code,
+            process=process,
+            key=_line_number(key),
+            name=name,
+            counter=track.counter,
+        )
 
     @cached_property
     def _name_counts(self) -> Counter[str]:

@@ -87,7 +87,14 @@ def _compare(recorded: Table, ours: Table, listed: list[_Difference]) -> _Agreem
             if len(listed) < _MAX_LISTED:
                 words = left.text(recorded_row), right.text(own_row)
                 listed.append(_Difference(ours.title, _name(recorded, recorded_row), id, *words))
-    return _Agreement(ours.title, len(recorded), len(ours), len(pairs), equal, different)
+    return _Agreement(
+        table=ours.title,
+        recorded=len(recorded),
+        ours=len(ours),
+        matched=len(pairs),
+        equal=equal,
+        different=different,
+    )
 
 
 def _is_filled(column: Column) -> bool:

@@ -136,7 +136,14 @@ def _fused_op(part: Any) -> NeuronOp:
     """An operator inside a fused one: often a name alone."""
     if isinstance(part, dict):
         return _op(_by_words(part))
-    return NeuronOp(str(part), None, "", "", None, None)
+    return NeuronOp(
+        name=str(part),
+        count=None,
+        device="",
+        core="",
+        time=None,
+        share=None,
+    )
 
 
 def _word(record: Mapping[str, Any], names: tuple[str, ...]) -> str:

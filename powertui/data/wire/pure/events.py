@@ -111,7 +111,15 @@ def scan_events(
         wide.append(np.flatnonzero(is_wide) + row)
         wide_ids.append(ids[is_wide])
         rows += len(ids)
-    return Scan(rows, place, _joined(counted), _joined(wide), _joined(wide_ids), dropped, bad)
+    return Scan(
+        rows=rows,
+        next=place,
+        counted=_joined(counted),
+        wide=_joined(wide),
+        wide_ids=_joined(wide_ids),
+        dropped=dropped,
+        bad=bad,
+    )
 
 
 def _joined(parts: list[Int64s]) -> Int64s:

@@ -70,18 +70,36 @@ def field_at(view: memoryview, at: int, end: int) -> OneField | None:
         value, hi = varint(view, lo, end)
         if hi < 0:
             return None
-        return OneField(number, wire, value, lo, hi)
+        return OneField(
+            number=number,
+            wire=wire,
+            value=value,
+            lo=lo,
+            hi=hi,
+        )
     if wire == LEN:
         length, lo = varint(view, lo, end)
         if lo < 0:
             return None
-        return OneField(number, wire, 0, lo, lo + length)
+        return OneField(
+            number=number,
+            wire=wire,
+            value=0,
+            lo=lo,
+            hi=lo + length,
+        )
     if wire not in (FIXED64, FIXED32):
         return None
     hi = lo + (8 if wire == FIXED64 else 4)
     if hi > end:
         return None
-    return OneField(number, wire, int.from_bytes(view[lo:hi], "little"), lo, hi)
+    return OneField(
+        number=number,
+        wire=wire,
+        value=int.from_bytes(view[lo:hi], "little"),
+        lo=lo,
+        hi=hi,
+    )
 
 
 def hop(data: Bytes, lo: int, hi: int, skip: int = 0) -> Hop:
@@ -119,13 +137,13 @@ def hop(data: Bytes, lo: int, hi: int, skip: int = 0) -> Hop:
             break
         at = field.hi
     return Hop(
-        int64s(numbers),
-        np.array(wires, np.uint8),
-        int64s(values),
-        int64s(los),
-        int64s(his),
-        skipped,
-        bad,
+        number=int64s(numbers),
+        wire=np.array(wires, np.uint8),
+        value=int64s(values),
+        lo=int64s(los),
+        hi=int64s(his),
+        skipped=skipped,
+        bad=bad,
     )
 
 
@@ -263,7 +281,14 @@ def _next_fields(data: Bytes, row: Int64s, at: Int64s, end: Int64s) -> tuple[Rou
     start = np.where(is_len, after, place)
     payload_end = after + coded_value.astype(np.int64)
     after = np.where(is_len & ok, payload_end, after)
-    return Round(row, number, wire, value, start, after), ok
+    return Round(
+        row=row,
+        number=number,
+        wire=wire,
+        value=value,
+        lo=start,
+        hi=after,
+    ), ok
 
 
 def _fixed(data: Bytes, at: Int64s, wire: Int64s) -> Int64s:

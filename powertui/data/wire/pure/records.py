@@ -20,7 +20,13 @@ def records(data: Bytes, lo: int, most: int) -> RecordFrames:
     heads, whole_end = _heads(data, lo, most)
     if not heads:
         none = np.empty(0, np.int64)
-        return RecordFrames(none, none, none.astype(np.bool_), lo, False)
+        return RecordFrames(
+            begin=none,
+            end=none,
+            good=none.astype(np.bool_),
+            next=lo,
+            damaged=False,
+        )
     length_sums = masked(crc32c(data.data, heads, [8] * len(heads)))
     is_length_good = _stored(data, [head + 8 for head in heads]) == length_sums
     rows = len(heads)
@@ -35,7 +41,13 @@ def records(data: Bytes, lo: int, most: int) -> RecordFrames:
     payload_sums = masked(crc32c(data.data, begin.tolist(), (end - begin).tolist()))
     is_payload_good = _stored(data, end) == payload_sums
     is_damaged = rows < len(is_length_good) and not is_length_good[rows]
-    return RecordFrames(begin, end, is_payload_good, heads[rows], bool(is_damaged))
+    return RecordFrames(
+        begin=begin,
+        end=end,
+        good=is_payload_good,
+        next=heads[rows],
+        damaged=bool(is_damaged),
+    )
 
 
 def _heads(data: Bytes, lo: int, most: int) -> tuple[list[int], int]:

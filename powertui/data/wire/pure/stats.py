@@ -95,7 +95,12 @@ def scan_stats(data: Bytes, positions: npt.NDArray[np.uint64], ids: Sequence[int
     for first in range(0, n, fields.BATCH):
         rows = slice(first, first + fields.BATCH)
         _scan_batch(
-            data, as_positions(positions[rows]), ids, kind[:, rows], bits[:, rows], end[:, rows]
+            data=data,
+            at=as_positions(positions[rows]),
+            ids=ids,
+            kind=kind[:, rows],
+            bits=bits[:, rows],
+            end=end[:, rows],
         )
     return StatScan(kind, bits, end)
 
