@@ -47,7 +47,10 @@ def compare(
             hint=f"A side is narrowed by {', '.join(_OPTIONS)}.",
         )
     options = read_options(power, tz, step_marker, max_memory)
-    groups = [named_paths(a)] if b is None else [named_paths(a), named_paths(b)]
+    if b is None:
+        groups = [named_paths(a)]
+    else:
+        groups = [named_paths(a), named_paths(b)]
     asked = Asked(**{name: one_or_two(value) for name, value in parts.items()})
     return ComparisonView(
         compare_sides(*sides(groups, asked, SideReading(options, aligning or Aligning())))

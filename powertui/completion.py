@@ -311,13 +311,12 @@ def _zsh_option(name: str, option: Option) -> str:
     if option.values in _ASKED:
         what = "run" if option.values == _RUNS else "host"
         return f"*{name}=[{text}]:{what}:{{_powertui_ask {option.values}}}"
-    action = (
-        "_files"
-        if option.values == _FILES
-        else f"({' '.join(option.values)})"
-        if option.values
-        else " "
-    )
+    if option.values == _FILES:
+        action = "_files"
+    elif option.values:
+        action = f"({' '.join(option.values)})"
+    else:
+        action = " "
     takes = option.takes.lower().replace(":", " ").replace("[", "").replace("]", "")
     return f"*{name}=[{text}]:{takes}:{action}"
 
@@ -343,7 +342,12 @@ def _fish(verbs: Sequence[DescribedVerb]) -> str:
                 f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}"
                 for name in option.names
             )
-            takes = "" if not option.takes else " -r" if option.values == _FILES else " -x"
+            if not option.takes:
+                takes = ""
+            elif option.values == _FILES:
+                takes = " -r"
+            else:
+                takes = " -x"
             if option.values in _ASKED:
                 asked = f"powertui --completions {option.values} (commandline -opc) 2>/dev/null"
                 takes += f" -a '({asked})'"
@@ -387,7 +391,9 @@ def _man(verbs: Sequence[DescribedVerb]) -> str:
             _roff(verb.help[0].upper() + verb.help[1:] + "."),
         ]
         for option in verb.options:
-            takes = f" \\fI{_roff(option.takes)}\\fR" if option.takes else ""
+            takes = ""
+            if option.takes:
+                takes = f" \\fI{_roff(option.takes)}\\fR"
             lines += [
                 ".TP",
                 ", ".join(f"\\fB{_roff(name)}\\fR" for name in option.names) + takes,

@@ -256,7 +256,10 @@ def _checked(
             import difflib
 
             near = difflib.get_close_matches(key, allowed, 1)
-            hint = f"Did you mean {near[0]}?" if near else f"Known keys: {', '.join(allowed)}."
+            if near:
+                hint = f"Did you mean {near[0]}?"
+            else:
+                hint = f"Known keys: {', '.join(allowed)}."
             raise UsageError(f"{at}: unknown key {key!r}", hint=hint)
         expected = allowed[key]
         # bool is an int for Python, but `fps = true` is a mistake.

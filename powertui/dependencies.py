@@ -247,7 +247,8 @@ def required(lines: Sequence[str], extra: str = "") -> list[tuple[str, str]]:
         extra_named = re.search(_NAMED_EXTRA, condition)
         if not match or (extra_named[1] if extra_named else "") != extra:
             continue
-        name, extras = match[1], match[2] or ""
+        name = match[1]
+        extras = match[2] or ""
         requirements.append((name, ""))
         for extra_name in extras.split(","):
             if extra_name.strip():

@@ -52,7 +52,9 @@ class PowertuiError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        return f"{self.message}\n  {self.hint}" if self.hint else self.message
+        if self.hint:
+            return f"{self.message}\n  {self.hint}"
+        return self.message
 
 
 class UsageError(PowertuiError):
@@ -81,7 +83,9 @@ class UnreadableFile(PowertuiError):
 
         A command at its end gets no full stop: it is copied.
         """
-        return f"{self.problem}. {self.hint}" if self.hint else self.problem
+        if self.hint:
+            return f"{self.problem}. {self.hint}"
+        return self.problem
 
 
 class FileChanged(UnreadableFile):

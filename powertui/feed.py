@@ -87,7 +87,10 @@ class Feed(Protocol):
 
 def _history(key: ChannelKey, channel: Channel) -> History:
     """A channel's history with what the sampler knows of its scope and kind."""
-    scope = Scope(channel.scope) if channel.scope in {s.value for s in Scope} else Scope.UNKNOWN
+    if channel.scope in {s.value for s in Scope}:
+        scope = Scope(channel.scope)
+    else:
+        scope = Scope.UNKNOWN
     kind = PowerKind.INTERVAL if channel.kind == "interval" else PowerKind.SAMPLED
     return History(key, host=channel.host, group=channel.group, scope=scope, kind=kind)
 
@@ -274,7 +277,8 @@ class ReplayFeed:
     def drain(self) -> int:
         if self._began is None or self._stopped:
             return 0
-        now, first = self.now_ns(), self._next
+        now = self.now_ns()
+        first = self._next
         while self._next < len(self._rows):
             reading = self._rows[self._next]
             at_ns = int(reading.t * NS)
@@ -367,7 +371,8 @@ def _rows(series: Sequence[PowerSeries]) -> list[Reading]:
     for index, channel_series in enumerate(series):
         key = _key(channel_series, index)
         zero_ns = _zero_ns(channel_series)
-        times, watts_column = channel_series.times.tolist(), channel_series.watts.tolist()
+        times = channel_series.times.tolist()
+        watts_column = channel_series.watts.tolist()
         for at_ns, watts in zip(times, watts_column, strict=True):
             t = (zero_ns + at_ns) / NS
             if watts == watts:

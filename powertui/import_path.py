@@ -54,7 +54,9 @@ def cleaned(path: "list[str]", program: str = "") -> "list[str]":
     beside it.
     """
     unwanted = {_identity("."), _identity(os.path.dirname(program)) if program else None} - {None}  # noqa: PTH120
-    home_identity, entries, last = _identity(home()), [], []
+    home_identity = _identity(home())
+    entries = []
+    last = []
     library = os.path.dirname(os.__file__)  # noqa: PTH120
     for entry in path:
         if not isinstance(entry, str) or not os.path.isabs(entry):  # noqa: PTH117

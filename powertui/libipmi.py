@@ -123,7 +123,10 @@ def _own_bmc() -> str:
     sudo = programs.find("sudo", as_root=True).path
     if device is None or os.access(device, os.R_OK | os.W_OK) or not sudo:
         return "ipmitool:open"
-    ask = [sudo, "-v"] if sys.stdin is not None and sys.stdin.isatty() else [sudo, "-n", "-v"]
+    if sys.stdin is not None and sys.stdin.isatty():
+        ask = [sudo, "-v"]
+    else:
+        ask = [sudo, "-n", "-v"]
     subprocess.run(ask, check=False)
     return "ipmitool:open?sudo=1"
 
@@ -136,7 +139,8 @@ def _sources(
     from powertui.sampler.targets import SourceArguments, targets
 
     if not host and not source:
-        host, source = os.environ.get(HOST, ""), os.environ.get(SOURCE, "")
+        host = os.environ.get(HOST, "")
+        source = os.environ.get(SOURCE, "")
     if not host and not source:
         return [open_source(_own_bmc(), Options(sensors=tuple(sensors)))]
     named = SourceArguments(
@@ -182,7 +186,8 @@ def start(
                 raise
             _warn(f"{error} Power is not recorded.")
             return
-        _run, _failed = _Run(recorder, Path.cwd()), False
+        _run = _Run(recorder, Path.cwd())
+        _failed = False
         _run.begin()
 
 
@@ -203,7 +208,9 @@ def dbToCSV(path: str = "./data") -> None:  # noqa: N802  PowerBoard's name
     with _lock:
         folder = _run.folder if _run is not None else Path.cwd()
         if _run is not None:
-            sensor, constants, samples = _run.sensor, _run.constants, list(_run.samples)
+            sensor = _run.sensor
+            constants = _run.constants
+            samples = list(_run.samples)
         else:
             constants = {}
             sensor, samples = ("", []) if _failed else powerboard.read_database(folder)

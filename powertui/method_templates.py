@@ -46,7 +46,10 @@ def _initializer(made: tuple[bool, ...], *, frozen: bool, has_post_init: bool) -
     lines = []
     for place, name in enumerate(fields):
         factory = f"{_FACTORY}{place}"
-        value = f"{factory}() if {name} is {factory} else {name}" if made[place] else name
+        if made[place]:
+            value = f"{factory}() if {name} is {factory} else {name}"
+        else:
+            value = name
         lines.append(f"_set(self, {name!r}, {value})" if frozen else f"self.{name} = {value}")
     if has_post_init:
         lines.append("self.__post_init__()")

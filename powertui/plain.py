@@ -33,10 +33,14 @@ def plain(text: str, limit: int | None = None) -> str:
         # characters.
         text = text[: max(0, limit)]
         shown = _HOSTILE.sub(_visible, text)
-        return shown[: max(0, limit - 1)] + "…" if limit > 0 else ""
+        if limit > 0:
+            return shown[: max(0, limit - 1)] + "…"
+        return ""
     shown = _HOSTILE.sub(_visible, text)
     if limit is not None and len(shown) > limit:
-        return shown[: max(0, limit - 1)] + "…" if limit > 0 else ""
+        if limit > 0:
+            return shown[: max(0, limit - 1)] + "…"
+        return ""
     return shown
 
 
@@ -48,7 +52,9 @@ def _visible(match: re.Match[str]) -> str:
         return f"\\x{code - 0xDC00:02x}"  # a byte of a file name that was no UTF-8
     if code <= 0xFF:
         return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+    if code <= 0xFFFF:
+        return f"\\u{code:04x}"
+    return f"\\U{code:08x}"
 
 
 _ESCAPE_LETTERS = {9: "\\t", 10: "\\n", 13: "\\r"}
@@ -62,7 +68,9 @@ def cell(text: str) -> str:
     would skip.
     """
     shown = plain(text)
-    return "'" + shown if shown.lstrip()[:1] in _FORMULA else shown
+    if shown.lstrip()[:1] in _FORMULA:
+        return "'" + shown
+    return shown
 
 
 _FORMULA = frozenset("=+-@\uff1d\uff0b\uff0d\uff20|%")

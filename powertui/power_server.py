@@ -41,7 +41,10 @@ class PowerQuestion(NamedTuple):
 
     def joined(self, other: PowerQuestion) -> PowerQuestion:
         """What answers both questions."""
-        hosts = self.hosts | other.hosts if self.hosts and other.hosts else frozenset()
+        if self.hosts and other.hosts:
+            hosts = self.hosts | other.hosts
+        else:
+            hosts = frozenset()
         return PowerQuestion(min(self.start_s, other.start_s), max(self.end_s, other.end_s), hosts)
 
 

@@ -90,7 +90,8 @@ def window_ps(
 ) -> tuple[int | None, int | None]:
     """A window in ps; None where a bound is not named."""
     check_unit(unit)
-    lo, hi = _ps(start, unit), _ps(end, unit)
+    lo = _ps(start, unit)
+    hi = _ps(end, unit)
     if lo is not None and hi is not None and lo > hi:
         raise UsageError("The window ends before it starts: start is later than end.")
     return lo, hi

@@ -190,7 +190,9 @@ def quantity(value: float, unit: str, figures: int = 4, *, padded: bool = False)
 
 def watts(value: float) -> str:
     """A reading in watts without its unit, in four digits: 14.47; whole above: 12350."""
-    return f"{float(f'{value:.4g}'):g}" if abs(value) < 10_000 else f"{value:.0f}"
+    if abs(value) < 10_000:
+        return f"{float(f'{value:.4g}'):g}"
+    return f"{value:.0f}"
 
 
 def difference(delta: float, unit: str) -> str:

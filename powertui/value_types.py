@@ -106,7 +106,9 @@ class _Later:
     """What is worked out when it is asked for first; then it stands in the class itself."""
 
     def __init__(self, kind: type, name: str, make: Callable[[type], Any]) -> None:
-        self.kind, self.name, self.make = kind, name, make
+        self.kind = kind
+        self.name = name
+        self.make = make
 
     def __get__(self, value: object, kind: type) -> Any:
         made = self.make(self.kind)

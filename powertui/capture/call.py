@@ -225,7 +225,9 @@ class Call:
             return
         status = self._headers.get("grpc-status", "2")
         # 2 is UNKNOWN: also for a status that is no number.
-        number = int(status) if status.isascii() and status.isdigit() and len(status) < 4 else 2
+        number = 2
+        if status.isascii() and status.isdigit() and len(status) < 4:
+            number = int(status)
         if number:
             self.failure = problems.refused(
                 where, number, unquote(self._headers.get("grpc-message", "")), self.path

@@ -139,7 +139,8 @@ class WhileRecording:
 
     def _when(self) -> Plan | None:
         """What to capture, once it is time; None when the command ended before."""
-        plan, steps = self._request.plan, self._request.steps
+        plan = self._request.plan
+        steps = self._request.steps
         begun = time.monotonic()
         if steps is None:
             return None if self._over.wait(self._request.after_s) else plan
@@ -172,7 +173,8 @@ class WhileRecording:
         """Until which step to capture: the one that was asked for, or as many from now on where
         that is over.
         """
-        now, end = self._steps.at(time.time()), self._steps.when(last)
+        now = self._steps.at(time.time())
+        end = self._steps.when(last)
         if now is None or end is None:
             return last if (self._steps.last or 0) < last else None
         if time.time() < end.at:
@@ -185,7 +187,8 @@ class WhileRecording:
         return round(now) + last - first
 
     def _by_time(self, why: str) -> Plan:
-        plan, length = self._request.plan, self._request.by_time_s
+        plan = self._request.plan
+        length = self._request.by_time_s
         self._say(f"{why} Capturing {length:g} s now.")
         return replace(plan, asked=replace(plan.asked, seconds=length))
 
@@ -226,16 +229,15 @@ class WhileRecording:
         self._looked_s = 0.0
         self._look()
         numbers = _numbered(capture)
-        begin, end = capture.begun_ns / 1e9, capture.ended_ns / 1e9
+        begin = capture.begun_ns / 1e9
+        end = capture.ended_ns / 1e9
         by_log = self._steps.at(begin), self._steps.at(end)
         if numbers is not None:
             caught, how = numbers, "by its own numbers"
         elif by_log[0] is not None and by_log[1] is not None:
             sure = self._steps.covers(begin) and self._steps.covers(end)
-            caught, how = (
-                (round(by_log[0]), round(by_log[1])),
-                "by the log" if sure else "by the rate of the steps that were logged",
-            )
+            caught = (round(by_log[0]), round(by_log[1]))
+            how = "by the log" if sure else "by the rate of the steps that were logged"
         else:
             self._say(
                 "Which steps it holds is not known: the profile numbers none, and the log has "
@@ -243,7 +245,10 @@ class WhileRecording:
             )
             return
         first, last = self._request.steps
-        held = "" if caught[0] <= first and caught[1] >= last else f" Requested: {first} to {last}."
+        if caught[0] <= first and caught[1] >= last:
+            held = ""
+        else:
+            held = f" Requested: {first} to {last}."
         self._say(f"It holds steps {caught[0]} to {caught[1]}, {how}.{held}")
         if held and self._steps.behind_s > _MAX_LOG_DELAY_S:
             self._say(

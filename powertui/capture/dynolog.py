@@ -181,7 +181,9 @@ class Daemon:
     """Answers one process with an order, once, and everybody else with nothing."""
 
     def __init__(self, where: bytes, pid: int, order: str, user: ProcessUser | None = None) -> None:
-        self._where, self._pid, self._order = where, pid, order.encode()
+        self._where = where
+        self._pid = pid
+        self._order = order.encode()
         self._user = user or ProcessUser()  # who runs the process
         self._folder: _Folder | None = None
         self._inode: tuple[int, int] | None = None

@@ -106,7 +106,9 @@ class _Transfer:
         on_wait: Callable[[FetchProgress], bool],
         limits: FetchLimits,
     ) -> None:
-        self._hop, self._on_wait, self._limits = hop, on_wait, limits
+        self._hop = hop
+        self._on_wait = on_wait
+        self._limits = limits
         self._folder = place.here
         self._by_hand = command(place, server)
         there = shlex.quote(place.there(server))
@@ -167,7 +169,8 @@ class _Transfer:
         """
         assert self._process.stdout is not None
         assert self._process.stderr is not None
-        output, errors = self._process.stdout.fileno(), self._process.stderr.fileno()
+        output = self._process.stdout.fileno()
+        errors = self._process.stderr.fileno()
         looked = self._begun
         with selectors.DefaultSelector() as selector:
             selector.register(output, selectors.EVENT_READ)

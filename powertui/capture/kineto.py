@@ -130,7 +130,10 @@ class _TraceFile:
     def look(self, now: float) -> bool:
         """Whether nothing has changed for as long as a writer never pauses."""
         self.written = _written(self._path)
-        size = self.written.stat().st_size if self.written is not None else -1
+        if self.written is not None:
+            size = self.written.stat().st_size
+        else:
+            size = -1
         if size != self._size:
             self._size, self._unchanged_since = size, now
         return now - self._unchanged_since >= _SETTLED_S

@@ -232,7 +232,8 @@ def _profile(
         on_wait=_answer_report(plan.asked.seconds, waiting, keeps_power=power is not None),
         started=started,
     )
-    capture.ended_ns, capture.ended_s = time.time_ns(), time.monotonic()
+    capture.ended_ns = time.time_ns()
+    capture.ended_s = time.monotonic()
     waiting.stopped = waiting.stopped or early
     if power is not None:
         power.end(f"profile {session}")
@@ -240,7 +241,9 @@ def _profile(
         if outcome.answer is None:
             _without_answer(capture, place, outcome)
             continue
-        hop = plan.via[min(index, len(plan.via) - 1)] if plan.via else ""
+        hop = ""
+        if plan.via:
+            hop = plan.via[min(index, len(plan.via) - 1)]
         _take_profile(capture, place, outcome, hop, waiting)
         nothing = servers.empty(outcome, plan.asked)
         if nothing is not None:
@@ -367,7 +370,8 @@ def _process_profile(
     if not capture.files:
         with contextlib.suppress(OSError):
             capture.folder.rmdir()  # nothing is in it
-    capture.ended_ns, capture.ended_s = time.time_ns(), time.monotonic()
+    capture.ended_ns = time.time_ns()
+    capture.ended_s = time.monotonic()
     if power is not None:
         power.end(name)
 

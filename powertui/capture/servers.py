@@ -134,7 +134,10 @@ class _Waiter:
         asked: ProfileRequest,
         on_wait: Callable[[AnswerWait], bool],
     ) -> None:
-        self._calls, self._session, self._asked, self._on_wait = calls, session, asked, on_wait
+        self._calls = calls
+        self._session = session
+        self._asked = asked
+        self._on_wait = on_wait
         self._begun = time.monotonic()
         self._limit_s = asked.limit_s
         self._looked_s = -_LOOK_PERIOD_S

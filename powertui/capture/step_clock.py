@@ -55,8 +55,10 @@ class StepClock:
         recent_steps = sorted(self._made)[-_RECENT_RECORDS:]
         if len(recent_steps) < 2:
             return None
-        first, last = recent_steps[0], recent_steps[-1]
-        first_s, last_s = self._made[first], self._made[last]
+        first = recent_steps[0]
+        last = recent_steps[-1]
+        first_s = self._made[first]
+        last_s = self._made[last]
         step_s = (last_s - first_s) / (last - first)
         if step_s <= 0:
             return None  # two programs, or a clock that was set
@@ -78,11 +80,14 @@ class StepClock:
         before = [step for step in steps if self._made[step] <= moment]
         after = [step for step in steps if self._made[step] > moment]
         if before and after:
-            lo, hi = before[-1], after[0]
-            lo_s, hi_s = self._made[lo], self._made[hi]
+            lo = before[-1]
+            hi = after[0]
+            lo_s = self._made[lo]
+            hi_s = self._made[hi]
             return lo + (hi - lo) * (moment - lo_s) / (hi_s - lo_s)
         last = steps[-1]
-        end, next_end = self.when(last), self.when(last + 1)
+        end = self.when(last)
+        next_end = self.when(last + 1)
         if end is None or next_end is None:
             return None
         return last + (moment - end.at) / (next_end.at - end.at)

@@ -116,4 +116,6 @@ def _length(seconds: float) -> str:
     if minutes < 100:
         return f"{minutes} min"
     hours = round(minutes / 60)
-    return f"{hours} h" if hours < 100 else f"{round(hours / 24)} d"
+    if hours < 100:
+        return f"{hours} h"
+    return f"{round(hours / 24)} d"

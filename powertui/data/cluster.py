@@ -56,7 +56,8 @@ class _DaskCluster:
 
     def lost_workers(self) -> tuple[int, int]:
         """(how many workers were lost since it was opened or asked last, how many there were)."""
-        before, self._workers = self._workers, self._present()
+        before = self._workers
+        self._workers = self._present()
         return len(before - self._workers), len(before)
 
     def has_workers(self) -> bool:
@@ -88,7 +89,9 @@ class _DaskCluster:
                 return connect(scheduler, timeout=_CONNECT_S, set_as_default=False)
         except (OSError, ValueError, TypeError, RuntimeError) as error:
             # A TypeError says what Dask's configuration lacks for TLS.
-            why = str(error).partition("\n")[0] if isinstance(error, TypeError) else ""
+            why = ""
+            if isinstance(error, TypeError):
+                why = str(error).partition("\n")[0]
             because = f" ({plain(why, 100)})" if why else ""
             raise UsageError(
                 f"No Dask scheduler answers at {self.name}{because}.",
@@ -106,7 +109,9 @@ class _DaskCluster:
         for worker, version in versions.items():
             if version == __version__:
                 continue
-            found = f"powertui {plain(version, 20)}" if isinstance(version, str) else "no powertui"
+            found = "no powertui"
+            if isinstance(version, str):
+                found = f"powertui {plain(version, 20)}"
             name = plain(worker, 60)
             raise UsageError(
                 f"The worker {name} of {self.name} has {found}, this is {__version__}.",

@@ -142,7 +142,8 @@ class Column:
         """
         keys, is_missing = self._sort_keys()
         is_missing = self._without_presence(is_missing)
-        known, rest = np.flatnonzero(~is_missing), np.flatnonzero(is_missing)
+        known = np.flatnonzero(~is_missing)
+        rest = np.flatnonzero(is_missing)
         known_keys = keys[known]
         if descending:
             known_keys = -known_keys
@@ -156,7 +157,10 @@ class Column:
         if self.kind == "text":
             texts = [str(self.values[row] or "").lower() for row in range(len(self.values))]
             # An empty list would be an array of floats.
-            objects = np.array(texts, dtype=object) if texts else np.empty(0, object)
+            if texts:
+                objects = np.array(texts, dtype=object)
+            else:
+                objects = np.empty(0, object)
             _, ranks = np.unique(objects, return_inverse=True)
             return ranks, np.array([not text for text in texts], np.bool_)
         keys = np.asarray(self.values)

@@ -74,7 +74,8 @@ class Extremes:
         filled = np.flatnonzero(lo < hi)
         if not len(filled):
             return extremes
-        begin, stop = int(lo[filled].min()), int(hi.max())
+        begin = int(lo[filled].min())
+        stop = int(hi.max())
         is_short = stop - begin <= MAX_SCANNED_ROWS and int((hi - lo).sum()) <= MAX_SCANNED_ROWS
         if self._levels and not is_short:
             self._put_together(extremes, lo, hi)
@@ -101,7 +102,8 @@ class Extremes:
     def _put_together(self, extremes: StretchExtremes, lo: Int64s, hi: Int64s) -> None:
         """Look at rows at either end of a stretch, and at blocks between."""
         for level in range(len(self._levels)):
-            inner_lo, inner_hi = -(-lo // BLOCK), hi // BLOCK
+            inner_lo = -(-lo // BLOCK)
+            inner_hi = hi // BLOCK
             has_blocks = inner_lo < inner_hi  # whole blocks lie between
             self._take(extremes, level, lo, np.where(has_blocks, inner_lo * BLOCK, hi))
             self._take(extremes, level, np.where(has_blocks, inner_hi * BLOCK, hi), hi)
@@ -123,7 +125,10 @@ class Extremes:
             lows, highs = self._levels[level - 1]
         rows = np.minimum(rows, len(lows) - 1)
         low = np.where(is_inside, lows[rows], np.nan)
-        high = np.where(is_inside, highs[rows], np.nan) if level else low
+        if level:
+            high = np.where(is_inside, highs[rows], np.nan)
+        else:
+            high = low
         np.fmin(extremes.low, np.fmin.reduce(low, axis=1), out=extremes.low)
         np.fmax(extremes.high, np.fmax.reduce(high, axis=1), out=extremes.high)
 

@@ -138,7 +138,8 @@ def _parts(sums: _Sums) -> tuple[TablePart, ...]:
     if len(wire.distinct(sums.where)) < 2:
         return ()
     every = np.ones(len(sums.names), np.bool_)
-    on_device, on_host = sums.where == _DEVICE, sums.where == _HOST
+    on_device = sums.where == _DEVICE
+    on_host = sums.where == _HOST
     parts = [TablePart("devices and host", lambda _check: every)]
     if on_device.any():
         parts.append(TablePart("devices", lambda _check: on_device))
@@ -217,8 +218,10 @@ def _line_hits(number: int, track: Track, is_hit: Bools, where: int) -> _LineHit
     nearest = np.where(is_hit, np.arange(len(events)), -1)
     outer = np.full(len(events), -1, np.int64)
     for depth in range(1, track.lane_count):
-        first, end = int(track.lanes[depth]), int(track.lanes[depth + 1])
-        above, here = track.lane(depth - 1), track.lane(depth)
+        first = int(track.lanes[depth])
+        end = int(track.lanes[depth + 1])
+        above = track.lane(depth - 1)
+        here = track.lane(depth)
         if not len(above) or first == end:
             continue
         last_started = above.start.searchsorted(here.start, side="right") - 1

@@ -185,7 +185,10 @@ def _instruction(
                 inner.name for inner in body.instructions if inner.opcode not in ("parameter",)
             )
     meta = op.metadata
-    provenance = f"{meta.op_name}:{meta.op_type}" if meta.op_name and meta.op_type else meta.op_name
+    if meta.op_name and meta.op_type:
+        provenance = f"{meta.op_name}:{meta.op_type}"
+    else:
+        provenance = meta.op_name
     kind = f", kind={op.fusion_kind}" if op.fusion_kind else ""
     target = f', custom_call_target="{op.custom_call_target}"' if op.custom_call_target else ""
     expression = (

@@ -306,7 +306,8 @@ def _convolution(op: Any, operands: Sequence[Any]) -> float | None:
     if len(operands) < 2:
         return None
     numbers = op.convolution_dimension_numbers
-    lhs, out = operands[0].shape.dimensions, _first_result(op).dimensions
+    lhs = operands[0].shape.dimensions
+    out = _first_result(op).dimensions
     kernel = operands[1].shape.dimensions
     try:
         taps = 1.0
@@ -341,7 +342,9 @@ def _sort(_op: Any, operands: Sequence[Any]) -> float | None:
     if not operands:
         return None
     count = _elements(operands[0].shape)
-    return count * math.ceil(math.log2(count)) if count > 1 else 0.0
+    if count > 1:
+        return count * math.ceil(math.log2(count))
+    return 0.0
 
 
 _RULES: dict[str, Callable[[Any, Sequence[Any]], float | None]] = {

@@ -169,7 +169,8 @@ def _cgroups(root: Path) -> Iterator[float]:
 
 def _left_in_group(folder: Path, files: _GroupFiles) -> Iterator[float]:
     """What is left in one group, where it has a limit; cached files are given up when needed."""
-    limit, used = _number(folder / files.limit), _number(folder / files.usage)
+    limit = _number(folder / files.limit)
+    used = _number(folder / files.usage)
     if limit is None or used is None or limit >= _MAX_GROUP_LIMIT:
         return
     reclaimable = 0

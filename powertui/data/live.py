@@ -138,7 +138,8 @@ class History:
         The edges of one that begins long ago are those of whole blocks.
         """
         pieces = self.pieces(lo_ns, hi_ns)
-        samples, gaps = int(pieces.values.sum()), int(pieces.gaps.sum())
+        samples = int(pieces.values.sum())
+        gaps = int(pieces.gaps.sum())
         if not samples:
             return ChannelStretch(
                 samples=0,
@@ -305,7 +306,8 @@ class Board:
                 return _not_resolved(Badge.MEASURED, f"{key.source} was not sampled then")
             zero_ns = series.clock.mid_ns
             channel = integrate.own_clock(series)
-            lo_ps, hi_ps = (lo_ns - zero_ns) * PS_PER_NS, (hi_ns - zero_ns) * PS_PER_NS
+            lo_ps = (lo_ns - zero_ns) * PS_PER_NS
+            hi_ps = (hi_ns - zero_ns) * PS_PER_NS
             energy = integrate.energy(channel, lo_ps, hi_ps)
             interval = energy.interval
             if interval is None:

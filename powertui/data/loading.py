@@ -150,7 +150,8 @@ def load_host(entry: RunEntry, options: ReadOptions, beside: Beside) -> LoadedHo
     loader.errors.clear()
     for _ in loader.read_profile(entry.profiles[0], partial=False):
         pass
-    warnings, errors = tuple(loader.warnings), tuple(loader.errors)
+    warnings = tuple(loader.warnings)
+    errors = tuple(loader.errors)
     if not loader.done:
         return LoadedHost(
             trace=None,
@@ -240,7 +241,9 @@ class RunLoader:
 
     def so_far(self, growing: Trace | None = None) -> Run:
         """The run as far as it was read; `growing`: the trace that is being read."""
-        traces, steps, marks = list(self.done), list(self.steps), list(self.epochs)
+        traces = list(self.done)
+        steps = list(self.steps)
+        marks = list(self.epochs)
         if growing is not None:
             traces.append(growing)
             steps.append(Steps.none(LOADING))

@@ -99,7 +99,8 @@ class Forest:
         self._lengths: list[Int64s] = []
         for lane, (number, depth) in enumerate(self.lanes):
             track = self.tracks[number]
-            lo, hi = int(track.lanes[depth]), int(track.lanes[depth + 1])
+            lo = int(track.lanes[depth])
+            hi = int(track.lanes[depth + 1])
             self._lo[lane] = lo
             self._hi[lane] = hi
             self._starts.append(track.events.start[lo:hi])
@@ -139,7 +140,8 @@ class Forest:
 
     def lane_busy(self, lane: int) -> int:
         """Everything that one lane holds, in ps."""
-        lo, hi = self._lo[lane], self._hi[lane]
+        lo = self._lo[lane]
+        hi = self._hi[lane]
         if lo == hi:
             return 0
         track = self.lanes[lane].track
@@ -187,7 +189,8 @@ class Forest:
         length = np.zeros(shape, np.int64)  # … and its duration
         sums = np.zeros(shape, np.int64)
         for row, number in enumerate(numbers.tolist()):
-            starts, lengths = self._starts[number], self._lengths[number]
+            starts = self._starts[number]
+            lengths = self._lengths[number]
             at[row] = self._lo[number]
             if len(starts):
                 next_event = starts.searchsorted(edges)
@@ -232,9 +235,12 @@ class Forest:
 
         It reaches in from the cell before, is inside, or reaches out into the next cell.
         """
-        over_left, over_right = over[:, :-1], over[:, 1:]
-        hangs_in, hangs_out = over_left > 0, over_right > 0
-        lo, hi = at[:, :-1], at[:, 1:]
+        over_left = over[:, :-1]
+        over_right = over[:, 1:]
+        hangs_in = over_left > 0
+        hangs_out = over_right > 0
+        lo = at[:, :-1]
+        hi = at[:, 1:]
         best = np.where(hangs_in, np.minimum(over_left, widths), -1)
         winner = np.where(hangs_in, lo - 1, -1)
         inside = hi - (hangs_out & (hi > lo))  # [lo, inside): events that start and end in the cell
@@ -242,7 +248,8 @@ class Forest:
             lane_rows, cells = np.nonzero(inside[rows] > lo[rows])
             if len(lane_rows):
                 cell = (rows[lane_rows], cells)
-                durations, index = self.tracks[track].events.duration, self._indices[track]
+                durations = self.tracks[track].events.duration
+                index = self._indices[track]
                 longest = wire.longest(durations, index.top, index.table, lo[cell], inside[cell])
                 _keep_longer(winner, best, cell, longest, durations.take(longest))
         last = np.nonzero(inside < hi)
@@ -337,7 +344,8 @@ def _sparse_table(longest: Int64s, span: int) -> Int32s:
         # A run of 2^level groups is two runs of half of them, side by side.
         half = 1 << (level - 1)
         keep = len(best) - half
-        lower, upper = best[:keep], best[half:]
+        lower = best[:keep]
+        upper = best[half:]
         below = table[level - 1]
         np.copyto(table[level, :keep], below[:keep])
         np.copyto(table[level, :keep], below[half : half + keep], where=upper > lower)

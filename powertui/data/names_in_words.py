@@ -138,7 +138,8 @@ def in_words(name: str) -> str:
     library = ""
     for prefix, short in _LIBRARIES:
         if op.startswith(prefix):
-            op, library = op[len(prefix) :], short
+            op = op[len(prefix) :]
+            library = short
             break
     for word, plain_words in _OP_WORDS:
         op = op.replace(word, plain_words)

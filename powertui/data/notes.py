@@ -48,7 +48,9 @@ class Note:
         """Where it is, in words; "" for the whole run."""
         if self.lo is None or self.hi is None:
             return ""
-        return time_words(self.lo) if self.lo == self.hi else times_words(self.lo, self.hi)
+        if self.lo == self.hi:
+            return time_words(self.lo)
+        return times_words(self.lo, self.hi)
 
     def is_on(self, host: str) -> bool:
         """Whether it is to be drawn on the profile of this host."""
@@ -131,7 +133,9 @@ def delete_note(entry: RunEntry, note: Note) -> None:
 
 def _own_path(entry: RunEntry) -> Path | None:
     key = _run_key(entry)
-    return None if key is None else config.data_folder() / "notes" / f"{key}.jsonl"
+    if key is None:
+        return None
+    return config.data_folder() / "notes" / f"{key}.jsonl"
 
 
 def _path_beside(entry: RunEntry) -> Path | None:
@@ -235,7 +239,9 @@ def _note(line: dict[str, Any], is_beside: bool) -> Note | None:
         return None
     if not id or len(id) > 64 or not text.strip():
         return None
-    lo, hi, host = line.get("lo_ps"), line.get("hi_ps"), line.get("host", "")
+    lo = line.get("lo_ps")
+    hi = line.get("hi_ps")
+    host = line.get("host", "")
     if lo is not None or hi is not None:
         if type(lo) is not int or type(hi) is not int or not isinstance(host, str):
             return None

@@ -224,7 +224,8 @@ class Opened:
         with self._lock:
             if key in self._answers:
                 return cast(T, self._answers[key])
-            run, gate = self._run, self._making.setdefault(key, threading.Lock())
+            run = self._run
+            gate = self._making.setdefault(key, threading.Lock())
         with gate:
             with self._lock:
                 if key in self._answers:

@@ -127,7 +127,8 @@ class Packed:
             return values
         end_piece = -(-hi // PIECE_ROWS)
         for number in range(lo // PIECE_ROWS, end_piece):
-            piece, first = self.pieces[number], number * PIECE_ROWS
+            piece = self.pieces[number]
+            first = number * PIECE_ROWS
             begin = max(lo, first)
             end = min(hi, first + piece.rows)
             piece.part(begin - first, end - first, values[begin - lo : end - lo])

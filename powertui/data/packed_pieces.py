@@ -152,7 +152,8 @@ def pack_piece(values: Array) -> PackedPiece:
 def _deltas(values: npt.NDArray[np.int64]) -> _Deltas | None:
     if not len(values):
         return None
-    low, high = int(values.min()), int(values.max())
+    low = int(values.min())
+    high = int(values.max())
     if high - low >= 1 << 61:  # differences of differences would not fit
         return None
     first = int(values[0])
@@ -180,7 +181,8 @@ def _decimals(values: npt.NDArray[np.float64]) -> _Decimals | None:
         return None
     with np.errstate(over="ignore"):
         integers = np.rint(numbers * scale)
-    low, high = int(integers.min()), int(integers.max())
+    low = int(integers.min())
+    high = int(integers.max())
     kind = _smallest_type(high - low + has_gaps)
     if kind is None:
         return None

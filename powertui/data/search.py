@@ -92,7 +92,10 @@ def compile_pattern(pattern: str, regex: bool) -> re.Pattern[str]:
 
     A broken regex is a UsageError that says where.
     """
-    flags = 0 if any(char.isupper() for char in pattern) else re.IGNORECASE
+    if any(char.isupper() for char in pattern):
+        flags = 0
+    else:
+        flags = re.IGNORECASE
     try:
         return re.compile(pattern if regex else re.escape(pattern), flags)
     except re.error as error:
@@ -148,7 +151,10 @@ def _matching_events(
 ) -> Any:
     """The events of these names in the numbering of all, by start, then by track and row."""
     # Every event may match: half the bytes where their numbers fit.
-    number_type = np.uint32 if int(base[-1]) < 1 << 32 else np.int64
+    if int(base[-1]) < 1 << 32:
+        number_type = np.uint32
+    else:
+        number_type = np.int64
     starts: list[Int64s] = []
     numbers: list[Int64s | UInt32s] = []
     for track_number, track in enumerate(tracks):

@@ -115,7 +115,8 @@ class Texts:
         # Only those of the same length are taken out of the array and compared.
         has_length = np.isin(np.diff(self.start), [len(text) for text in texts])
         for row in np.flatnonzero(has_length).tolist():
-            lo, hi = self.start[row], self.start[row + 1]
+            lo = self.start[row]
+            hi = self.start[row + 1]
             out[row] = self.data[lo:hi].tobytes() in texts
         return out
 
@@ -190,7 +191,10 @@ class Texts:
         Equal ones stand together.
         """
         count = len(self)
-        order = np.arange(count) if groups is None else np.argsort(groups, kind="stable")
+        if groups is None:
+            order = np.arange(count)
+        else:
+            order = np.argsort(groups, kind="stable")
         # At each place in the order: whether another text begins here.
         is_new = np.zeros(count, np.bool_)
         is_new[:1] = True
@@ -206,13 +210,16 @@ class Texts:
             is_longer = np.zeros(len(is_several), np.bool_)
             is_longer[tie[sizes[rows] > compared]] = True
             goes_on = (is_several & is_longer)[tie]
-            place, rows, tie = place[goes_on], rows[goes_on], tie[goes_on]
+            place = place[goes_on]
+            rows = rows[goes_on]
+            tie = tie[goes_on]
             if not len(rows):
                 break
             check()
             word = self._words(rows, compared)
             sort = np.lexsort((word, tie))
-            order[place], word = rows[sort], word[sort]
+            order[place] = rows[sort]
+            word = word[sort]
             is_new[place[1:]] |= word[1:] != word[:-1]
             compared += 8
         ranks = np.empty(count, np.int64)

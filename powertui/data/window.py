@@ -46,7 +46,8 @@ def lane_rows(lane: Events, lo: int, hi: int) -> tuple[int, int]:
 
 def rows_of_windows(lane: Events, lo: Int64s, hi: Int64s) -> tuple[Int64s, Int64s]:
     """`lane_rows` of many windows at once."""
-    first, last = lane.start.searchsorted(lo), lane.start.searchsorted(hi)
+    first = lane.start.searchsorted(lo)
+    last = lane.start.searchsorted(hi)
     before = np.maximum(first - 1, 0)
     if len(lane.start):
         first = first - ((first > 0) & (lane.start[before] + lane.duration[before] > lo))
@@ -88,7 +89,8 @@ class Window:
             if track.derived and not derived:
                 continue
             for depth in range(track.lane_count):
-                lo, hi = int(track.lanes[depth]), int(track.lanes[depth + 1])
+                lo = int(track.lanes[depth])
+                hi = int(track.lanes[depth + 1])
                 first, last = lane_rows(track.events[lo:hi], self.lo, self.hi)
                 if last > first:
                     yield Cut(

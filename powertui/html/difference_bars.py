@@ -31,7 +31,8 @@ class Scale:
     def around(cls, values: Iterable[float]) -> Scale:
         """A scale that holds these and 0."""
         known = [0.0, *values]
-        lo, hi = min(known), max(known)
+        lo = min(known)
+        hi = max(known)
         pad = (hi - lo) * _PAD_SHARE or 1.0
         return cls(lo - pad, hi + pad)
 
@@ -59,7 +60,8 @@ def interval_bar(figure: ComparedFigure, scale: Scale) -> Markup | None:
     share = figure.difference / a
     middle = svg_shapes.HEIGHT // 2
     shapes = [_zero(scale)]
-    lo, hi = figure.judgement.lo, figure.judgement.hi
+    lo = figure.judgement.lo
+    hi = figure.judgement.hi
     if lo is not None and hi is not None:
         whisker = f"M{scale.x(lo / a)} {middle}H{scale.x(hi / a)}"
         shapes.append(svg_shapes.line(whisker, "whisker"))

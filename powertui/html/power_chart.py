@@ -130,7 +130,8 @@ def _lane(course: PowerCourse, spans: Sequence[NamedSpan], kind: str) -> Markup 
     boxes = []
     each = -(-len(spans) // _MAX_EPOCH_BOXES)
     for number, span in enumerate(spans[:: max(1, each)]):
-        start, end = _share(course, span.lo), _share(course, span.hi)
+        start = _share(course, span.lo)
+        end = _share(course, span.hi)
         words = span.words if end - start >= _MIN_EPOCH_SHARE else ""
         place = f"left:{percent(start)};width:{percent(end - start)}"
         boxes.append(element("span", words, class_="odd" if number % 2 else None, style=place))
@@ -144,7 +145,9 @@ def _lane(course: PowerCourse, spans: Sequence[NamedSpan], kind: str) -> Markup 
 def _legend(course: PowerCourse) -> list[LegendEntry]:
     entries = [LegendEntry("power", f"power, {course.badge.value}")]
     for level in course.levels:
-        badge = f", {level.badge.value}" if level.badge is not None else ""
+        badge = ""
+        if level.badge is not None:
+            badge = f", {level.badge.value}"
         entries.append(
             LegendEntry("level", f"{level.name} {units.quantity(level.watts, 'W')}{badge}")
         )

@@ -33,7 +33,8 @@ def area(low: Floats, high: Floats, class_: str, gap: float = 0.0) -> Markup | N
 
     `gap` is the share of each column that stays empty at its right. None where nothing is filled.
     """
-    tops, bottoms = _heights(high), _heights(low)
+    tops = _heights(high)
+    bottoms = _heights(low)
     parts = []
     for start, end in _known_stretches(~np.isnan(high)):
         if gap:

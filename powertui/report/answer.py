@@ -70,7 +70,7 @@ class Answer:
     def text(self) -> str:
         """What `powertui report --tool` prints."""
         if len(self.results) == 1:
-            (_, result) = self.results[0]
+            _, result = self.results[0]
             return as_text.write(result)
         parts = []
         for host, result in self.results:

@@ -112,7 +112,9 @@ def _recorded(baseline: BaselineRuns) -> str | None:
         except (OverflowError, OSError, ValueError):
             return None
         days.append(f"{moment:%Y-%m-%d}")
-    return days[0] if days[0] == days[1] else f"{days[0]} to {days[1]}"
+    if days[0] == days[1]:
+        return days[0]
+    return f"{days[0]} to {days[1]}"
 
 
 def show(words: str, folder: Path, form: str) -> int:
@@ -163,7 +165,9 @@ def _shown_rows(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
 
 def _cells(row: dict[str, Any]) -> list[str]:
     name = plain(row["name"], _NAME_CHARACTERS)
-    unit, mean, deviation = row["unit"], row["mean"], row["sd"]
+    unit = row["unit"]
+    mean = row["mean"]
+    deviation = row["sd"]
     interval = ""
     if row["lo"] is not None:
         interval = f"{in_quantity_unit(row['lo'], unit)} to {in_quantity_unit(row['hi'], unit)}"

@@ -163,7 +163,9 @@ def of_entry(entry: RunEntry) -> Iterator[Check]:
 
 def typed_path(entry: RunEntry) -> str:
     """The run's path as one types it in a command."""
-    return "PATH" if entry.path == "-" else shlex.quote(facts.shown(entry.path))
+    if entry.path == "-":
+        return "PATH"
+    return shlex.quote(facts.shown(entry.path))
 
 
 def _level(entry: RunEntry) -> Iterator[Check]:

@@ -37,7 +37,8 @@ def interval_lines(figures: Sequence[ComparedFigure]) -> list[str]:
     rows = []
     ends = [0.0]
     for name, figure in zip(row_names(figures), figures, strict=True):
-        lo, hi = figure.judgement.lo, figure.judgement.hi
+        lo = figure.judgement.lo
+        hi = figure.judgement.hi
         if not figure.a or figure.difference is None or lo is None or hi is None:
             continue
         shares = tuple(_cut(value / abs(figure.a)) for value in (lo, figure.difference, hi))

@@ -195,7 +195,9 @@ def _conclusions(style: Style, comparison: Comparison) -> list[str]:
 def side_of(change: ConclusionChange) -> str:
     """Which side has a conclusion: "only in B (3 of 4 runs)"."""
     side = "only in B" if change.change == "came" else "only in A"
-    return f"{side} ({change.runs} of {change.of} runs)" if change.of > 1 else side
+    if change.of > 1:
+        return f"{side} ({change.runs} of {change.of} runs)"
+    return side
 
 
 def _unmatched(style: Style, rows: Sequence[Unmatched], label: str) -> list[str]:

@@ -120,7 +120,8 @@ def sides(
         if len(paths) == 1 and not asked.tells_apart:
             return _two_runs(runs, paths[0], words[0])
         # Two paths are two sides; of one path both sides are parts.
-        named = [paths[:1], paths[-1:]] if len(paths) <= 2 else named
+        if len(paths) <= 2:
+            named = [paths[:1], paths[-1:]]
     if len(named) != 2:
         raise UsageError(
             "Two sides are needed.",
@@ -141,7 +142,10 @@ def _two_runs(runs: _OpenedRuns, path: str, words: SideWords) -> tuple[AskedSide
     """The two runs of one folder."""
     entries = [entry for entry in runs.trainings(path).found.chosen(words.run) if entry.profiles]
     if len(entries) != 2:
-        runs_there = "1 run" if len(entries) == 1 else f"{len(entries)} runs"
+        if len(entries) == 1:
+            runs_there = "1 run"
+        else:
+            runs_there = f"{len(entries)} runs"
         raise UsageError(
             f"{plain(path)} holds {runs_there}; two are needed.",
             hint="Name two runs, or give --run, --epoch, --steps or --host twice.",
@@ -212,7 +216,10 @@ class _OpenedRuns:
             if not _is_readable(opened):
                 continue
             name = _listed([opened.name, words.words])
-            program = entry.path if training is None else f"{path}\n{training.name}"
+            if training is None:
+                program = entry.path
+            else:
+                program = f"{path}\n{training.name}"
             windows = _windows(opened, words)
             yield ComparedPart(
                 name=name,

@@ -42,7 +42,10 @@ def tell(path: str | None, reading: ReadOptions, form: str) -> int:
 
     Exit code 3 when nothing readable was.
     """
-    scan = logdir.scan(path) if path is not None else _logs_alone(reading.power)
+    if path is not None:
+        scan = logdir.scan(path)
+    else:
+        scan = _logs_alone(reading.power)
     largest = max((entry.size for entry in scan.runs), default=0)
     trainings = Trainings(scan, reading)
     examine = partial(_examine_run, scan.runs, trainings)

@@ -225,5 +225,6 @@ def _evidence(finding: Finding) -> str:
     cut = finding_texts.cut_clause(finding)
     if cut:
         parts.append(cut)
-    start_s, end_s = finding.start_ps / PS_PER_S, finding.end_ps / PS_PER_S
+    start_s = finding.start_ps / PS_PER_S
+    end_s = finding.end_ps / PS_PER_S
     return f"at {start_s:.2f} … {end_s:.2f} s of the trace ({'; '.join(parts)})"

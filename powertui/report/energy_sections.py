@@ -68,7 +68,9 @@ def _per_step(row: EnergyRow, words: EnergyWords) -> str:
     """The mean joules of a step of a row."""
     mean = row.per_step
     if mean is not None:
-        return words.plain_joules(mean.joules, mean.half) if mean.joules is not None else ""
+        if mean.joules is not None:
+            return words.plain_joules(mean.joules, mean.half)
+        return ""
     if row.steps and row.energy is not None and row.energy.joules:
         joules = row.energy.joules / row.steps
         return words.plain_joules(joules, row.energy.half / row.steps)
@@ -108,7 +110,8 @@ def devices_section(trace: TraceEnergy, account: Account, writer: PageWriter) ->
     rows: list[list[str]] = []
     pairs_by_doubt: dict[str, list[str]] = {}
     for device in trace.devices:
-        name, why = device.pair.device, device.pair.why
+        name = device.pair.device
+        why = device.pair.why
         channel = ""
         if device.channel is not None:
             channel = device.channel.sensor.channel
@@ -178,7 +181,8 @@ def sensors_section(account: Account, writer: PageWriter) -> list[str]:
     """Each sensor, what it resolves and how it is aligned; what is counted; idle power."""
     rows = []
     for placement in account.placed[:_MAX_SENSORS]:
-        series, alignment = placement.power.series, placement.alignment
+        series = placement.power.series
+        alignment = placement.alignment
         row = [
             series.sensor.shown_host,
             series.sensor.name,

@@ -99,7 +99,10 @@ def profile_windows(
                 continue
             account = accounts.energy_account(profile, aligning)
             energy = account.of_window(lo, hi)
-            owner = f"{opened.name} on {profile.host}" if profile.host else opened.name
+            if profile.host:
+                owner = f"{opened.name} on {profile.host}"
+            else:
+                owner = opened.name
             shown = {
                 "run": opened.name,
                 "host": profile.host,

@@ -164,7 +164,9 @@ def _write_profile(
     lo, hi = window
     # The joules of a whole epoch are those that `powertui energy` reports, with its bounds' ±, and
     # the readings are where those joules were counted.
-    edge_ps, total, placed = 0.0, None, energies.placed
+    edge_ps = 0.0
+    total = None
+    placed = energies.placed
     for epoch in energies.epoch_energies:
         if (epoch.lo, epoch.hi) == window:
             edge_ps, total = epoch.edge, epoch.energy
@@ -212,12 +214,17 @@ def _write_training(
     energies = training_energy(axis)
     if request.anything:
         place = named_windows.find_window(axis, request)
-        lo, hi, half = place.lo, place.hi, place.half
+        lo = place.lo
+        hi = place.hi
+        half = place.half
         total = energies.energy(lo, hi, half)
     else:
         # The same window and joules as `powertui energy` has for everything.
         whole = energies.whole()
-        lo, hi, half, total = whole.start, whole.end, 0, whole.energy
+        lo = whole.start
+        hi = whole.end
+        half = 0
+        total = whole.energy
     message = export.write(
         run_of(axis),
         0,
@@ -281,7 +288,10 @@ def profile_window(
         return _of_steps(run.steps[index], run.epochs[index], words.epoch, words.steps)
     begin, end = trace.span
     lo = _time(words.start) if words.start is not None else begin
-    hi = _time(words.end) if words.end is not None else end + 1
+    if words.end is not None:
+        hi = _time(words.end)
+    else:
+        hi = end + 1
     # Power is often recorded before and after the profile.
     if (lo >= end or hi <= begin) and (not outside or hi <= lo):
         span = f"It spans {begin / PS_PER_S:.3f} s to {end / PS_PER_S:.3f} s."
@@ -324,7 +334,9 @@ def _of_steps(
             )
     if not rows.any():
         numbers = steps.number[steps.number >= 0]
-        names = f"{numbers.min()} to {numbers.max()}" if len(numbers) else "none"
+        names = "none"
+        if len(numbers):
+            names = f"{numbers.min()} to {numbers.max()}"
         raise UsageError("This profile has no such step.", hint=f"Steps in it: {names}")
     return int(steps.start[rows].min()), int(steps.ends()[rows].max())
 

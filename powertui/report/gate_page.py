@@ -106,4 +106,6 @@ def _configuration(style: Style, gate: Gate) -> list[str]:
 
 
 def _cut(words: str) -> str:
-    return words if len(words) <= _CELL_CHARACTERS else f"{words[: _CELL_CHARACTERS - 1]}…"
+    if len(words) <= _CELL_CHARACTERS:
+        return words
+    return f"{words[: _CELL_CHARACTERS - 1]}…"

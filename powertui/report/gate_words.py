@@ -52,7 +52,9 @@ def _counts(rows: Sequence[GateRow]) -> str:
             parts.append((count, singular if count == 1 else plural))
     if len(parts) == 1:
         ((count, words),) = parts
-        return f"The other {words}." if count == 1 else f"The other {count} {words}."
+        if count == 1:
+            return f"The other {words}."
+        return f"The other {count} {words}."
     listed = " and ".join(f"{count} {words}" for count, words in parts)
     return f"Of the other {len(rows)}, {listed}."
 
@@ -116,7 +118,8 @@ def interval_cell(row: GateRow) -> str:
         return f"{in_quantity_unit(interval.lo, unit)} to {in_quantity_unit(interval.hi, unit)}"
     if not row.baseline:
         return f"{_signed(interval.lo, unit)} to {_signed(interval.hi, unit)}"
-    lo, hi = interval.lo / abs(row.baseline), interval.hi / abs(row.baseline)
+    lo = interval.lo / abs(row.baseline)
+    hi = interval.hi / abs(row.baseline)
     return f"{signed_percent(lo)} to {signed_percent(hi)} %"
 
 
@@ -150,7 +153,9 @@ def basis_words(row: GateRow) -> str:
 def runs_in_words(runs: int, sessions: int) -> str:
     """ "3 runs", "1 run of 2 sessions": a report lists each session as a run of its own."""
     words = text.plural(runs, "run")
-    return words if sessions <= runs else f"{words} of {text.plural(sessions, 'session')}"
+    if sessions <= runs:
+        return words
+    return f"{words} of {text.plural(sessions, 'session')}"
 
 
 def in_quantity_unit(value: float | None, unit: str) -> str:

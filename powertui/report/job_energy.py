@@ -191,7 +191,9 @@ def _row(machine: MachineEnergy, unit: str) -> tuple[str, ...]:
     if joules is None:
         return name, channels, ran, "not resolved", "", ""
     half = _machine_half(machine)
-    mean = units.quantity(joules / machine.ran_s, "W") if machine.ran_s else ""
+    mean = ""
+    if machine.ran_s:
+        mean = units.quantity(joules / machine.ran_s, "W")
     shown = units.energy(joules, unit, half)
     error = units.energy_error(half, joules, unit)
     return name, channels, ran, shown, error, mean

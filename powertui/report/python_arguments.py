@@ -42,7 +42,9 @@ def named_paths(named: GivenPath | Sequence[GivenPath]) -> tuple[str, ...]:
 
 
 def _expanded(path: str) -> str:
-    return path if elsewhere.is_address(path) else str(Path(path).expanduser())
+    if elsewhere.is_address(path):
+        return path
+    return str(Path(path).expanduser())
 
 
 def one_or_two(value: Any) -> Sequence[Any]:

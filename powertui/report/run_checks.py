@@ -308,6 +308,7 @@ def _clock_of_log(
 
 def _span_ns(trace: Trace) -> tuple[int, int]:
     """When a profile ran (Unix ns), with the ± of its clock."""
-    lo_ns, hi_ns = trace.clock.lo_ns or 0, trace.clock.hi_ns or 0
+    lo_ns = trace.clock.lo_ns or 0
+    hi_ns = trace.clock.hi_ns or 0
     start_ps, end_ps = trace.span
     return lo_ns + start_ps // PS_PER_NS, hi_ns + end_ps // PS_PER_NS

@@ -22,7 +22,8 @@ _MAX_HELD_INTERVALS = 3
 def power_bars(power: PowerOnTrace, lo_ps: int, hi_ps: int) -> tuple[int, ...]:
     """The mean power in each part of a profile; 0 where nothing was read, () where nothing is."""
     is_known = np.isfinite(power.watts)
-    times, watts = power.times[is_known], power.watts[is_known]
+    times = power.times[is_known]
+    watts = power.watts[is_known]
     if hi_ps <= lo_ps or len(times) < 2:
         return ()
     edges = np.linspace(lo_ps, hi_ps, BARS + 1)

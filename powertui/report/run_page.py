@@ -251,7 +251,8 @@ def _scalar(value: float | None) -> str:
 
 def epoch_cells(row: Facts) -> list[str]:
     """Number, start, end and length of an epoch."""
-    start_s, end_s = row["start_s"], row["end_s"]
+    start_s = row["start_s"]
+    end_s = row["end_s"]
     length = "–"
     if start_s is not None and end_s is not None:
         length = duration(end_s - start_s)
@@ -273,7 +274,8 @@ def _phases(profile: Facts) -> list[str]:
         name = phase["name"]
         if phase["epoch"] is not None:
             name += f" in epoch {phase['epoch']}"
-        start, end = duration(phase["start_s"]), duration(phase["end_s"])
+        start = duration(phase["start_s"])
+        end = duration(phase["end_s"])
         length = duration(phase["end_s"] - phase["start_s"])
         lines.append(f"{name}: {start} to {end}, {length} ({plain(phase['source'])})")
     return lines

@@ -101,7 +101,8 @@ def _in_sight(channel: PowerOnTrace, window: Window) -> tuple[Floats, Floats]:
     """Its readings (s, W) that are about the window; of very many the extremes of each stretch."""
     moments = about(channel)
     rows = np.flatnonzero((moments >= window.lo) & (moments < window.hi))
-    times, watts = moments[rows] / PS_PER_S, channel.watts[rows]
+    times = moments[rows] / PS_PER_S
+    watts = channel.watts[rows]
     if len(rows) <= _POINTS_A_LINE:
         return times, watts
     kept = []
@@ -118,7 +119,8 @@ def _in_sight(channel: PowerOnTrace, window: Window) -> tuple[Floats, Floats]:
 def _draw_findings(above: Any, below: Any, profile: Profile, window: Window) -> None:
     """A box over both charts for each finding."""
     for number, finding in enumerate(_findings(profile, window)):
-        start, end = finding.start_ps / PS_PER_S, finding.end_ps / PS_PER_S
+        start = finding.start_ps / PS_PER_S
+        end = finding.end_ps / PS_PER_S
         label = "finding" if number == 0 else None
         above.axvspan(start, end, color=_FINDING_COLOR, alpha=0.15, label=label)
         below.axvspan(start, end, color=_FINDING_COLOR, alpha=0.15)
@@ -139,7 +141,8 @@ def _draw_steps(axes: Any, window: Window) -> None:
         axes.text(0.5, 0.5, reason, transform=axes.transAxes, ha="center", va="center")
         axes.set_yticks([])
         return
-    start, duration = window.steps.start[rows], window.steps.duration[rows]
+    start = window.steps.start[rows]
+    duration = window.steps.duration[rows]
     lengths = duration / (1000 * PS_PER_US)
     axes.hlines(lengths, start / PS_PER_S, (start + duration) / PS_PER_S, linewidth=2)
     known = lengths[lengths > 0]

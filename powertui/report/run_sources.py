@@ -101,10 +101,12 @@ def _channel_line(channel: Facts) -> str:
 
 
 def _watts(channel: Facts) -> str:
-    lowest, highest = channel["min_watts"], channel["max_watts"]
+    lowest = channel["min_watts"]
+    highest = channel["max_watts"]
     if lowest is None:
         return "no watts"
-    lowest_words, highest_words = units.watts(lowest), units.watts(highest)
+    lowest_words = units.watts(lowest)
+    highest_words = units.watts(highest)
     if lowest_words == highest_words:
         words = f"{highest_words} W"
     else:

@@ -51,7 +51,8 @@ def table(
     """
     moments = [_moment(run_facts, by_clock) for run_facts in facts]
     order = sorted(range(len(entries)), key=lambda row: -_or_last(moments[row]))
-    runs, facts = [entries[row] for row in order], [facts[row] for row in order]
+    runs = [entries[row] for row in order]
+    facts = [facts[row] for row in order]
     paths = [run.path for run in runs]
     names = [run.name for run in runs]
     sizes = [run.size if run.profiles else None for run in runs]

@@ -164,7 +164,8 @@ def _kind_of_training(run: RunEntry, training: TrainingEntry) -> str:
 
 def read(opened: Opened) -> KnownRun:
     """What reading the run showed."""
-    facts, run = first(opened.entry), opened.run
+    facts = first(opened.entry)
+    run = opened.run
     begun = clocks.first_began(run.traces)
     when = ""
     if begun.known and begun.source != "file time":  # the file may have been copied since

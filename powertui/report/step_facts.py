@@ -97,7 +97,8 @@ def _device_steps(device: StepsOn, steps: Steps) -> Facts:
     numbers = steps.number[device.row]
     rows = []
     for row in range(min(len(device), _MAX_DEVICE_STEPS)):
-        number, work_ps = int(numbers[row]), int(device.work[row])
+        number = int(numbers[row])
+        work_ps = int(device.work[row])
         facts = {
             "row": int(device.row[row]),
             "number": _known_number(number),
@@ -218,7 +219,8 @@ def _three_times(steps: Facts) -> list[str]:
 
     The latter shows a straggler.
     """
-    host, device = steps["host_s"], steps["device_s"]
+    host = steps["host_s"]
+    device = steps["device_s"]
     if device is None:
         return []
     # Replicas are no devices: each of those has several.

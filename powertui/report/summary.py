@@ -122,7 +122,8 @@ class _Question:
 
 def _read_run(question: _Question, number: int) -> _Answer:
     """What is said of one of the runs."""
-    entry, aligning = question.entries[number], question.aligning
+    entry = question.entries[number]
+    aligning = question.aligning
     for opened in question.trainings.each([entry]):
         run, problem = opened.run_or_problem()
         readable = run is not None and is_readable(entry, run)

@@ -103,7 +103,8 @@ def _summary(training: Training, *, with_joules: bool) -> list[str]:
 
 
 def _channel_line(channel: PowerOnTrace) -> str:
-    label, source = plain(channel.series.sensor.label), plain(channel.source)
+    label = plain(channel.series.sensor.label)
+    source = plain(channel.source)
     return f"power {label}: {channel.status}, {source}"
 
 

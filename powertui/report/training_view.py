@@ -164,7 +164,10 @@ class TrainingView:
         Times are seconds of the axis, or wall time like "19:52:50". Without a window: every epoch,
         every phase and all of it. Columns as in `epochs`.
         """
-        axis = self.axis if aligning is None else self.training.seen_from(None, aligning)
+        if aligning is None:
+            axis = self.axis
+        else:
+            axis = self.training.seen_from(None, aligning)
         request = named_windows.WindowRequest(
             start=_time(start),
             end=_time(end),
@@ -229,7 +232,9 @@ _FINDINGS = [
 
 def _time(moment: str | float | None) -> str | None:
     """A moment as a person would type it."""
-    return moment if moment is None or isinstance(moment, str) else f"{moment:.12f}s"
+    if moment is None or isinstance(moment, str):
+        return moment
+    return f"{moment:.12f}s"
 
 
 def _windows(windows: Sequence[TrainingWindow]) -> pd.DataFrame:

@@ -135,7 +135,10 @@ def _summary_of(recorder: Recorder, window: list[float] | None) -> dict[str, Any
 def _channel_summary(
     state: SourceState, health: Health, window: list[float] | None
 ) -> dict[str, Any]:
-    total = health.total() if window is None else health.between(window[0], window[1])
+    if window is None:
+        total = health.total()
+    else:
+        total = health.between(window[0], window[1])
     return {
         "source": state.source.name,
         "channel": health.channel.name,
@@ -181,7 +184,9 @@ def _file_summary(file: RecordingFile | None, dropped_rows: int) -> dict[str, An
 
 
 def _info(info: Info | None) -> dict[str, Any] | None:
-    return None if info is None else {**asdict(info), "facts": dict(info.facts)}
+    if info is None:
+        return None
+    return {**asdict(info), "facts": dict(info.facts)}
 
 
 def info_from(given: dict[str, Any]) -> Info:

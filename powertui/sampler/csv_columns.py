@@ -102,6 +102,7 @@ def values(
     label = " ".join(text for title, text in row.items() if _LABEL_TITLE.match(title))
     power = []
     for column in columns:
-        channel, text = f"{header[column]} {label}".strip(), fields[column]
+        channel = f"{header[column]} {label}".strip()
+        text = fields[column]
         power.append(PowerCell(channel, _watts(text), text))
     return moment, power

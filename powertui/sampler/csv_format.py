@@ -142,7 +142,8 @@ def _claimed(fields: dict[str, Any], key: str) -> str:
 
 
 def _channel(fields: dict[str, Any], interval: float | None) -> Channel:
-    index, period = fields.get("index"), _above_zero(fields.get("period_s"))
+    index = fields.get("index")
+    period = _above_zero(fields.get("period_s"))
     return Channel(
         name=_claimed(fields, "name"),
         host=_claimed(fields, "host"),

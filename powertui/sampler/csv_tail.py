@@ -56,7 +56,8 @@ class CsvTail:
     def __init__(self, path: str, options: Options) -> None:
         if not path:
             raise UsageError("csv: needs a file.", hint="Write csv:power.csv.")
-        self._path, self._options = Path(path), options
+        self._path = Path(path)
+        self._options = options
         self.name = self._path.name
         self.channels: tuple[Channel, ...] = ()
         self._file = GrowingFile(self._path)
@@ -203,7 +204,8 @@ class CsvTail:
         if not row["channel"]:
             return []  # a mark or a note
         try:
-            t, rtt = csv_columns.absolute_time(row["time_unix_s"]), float(row["rtt_s"])
+            t = csv_columns.absolute_time(row["time_unix_s"])
+            rtt = float(row["rtt_s"])
             watts = float(row["watts"]) if row["watts"] else None
             joules = float(row["joules"]) if row["joules"] else None
         except ValueError:
@@ -213,7 +215,8 @@ class CsvTail:
             return []
         quality = STALE if row["quality"] == STALE else OK
         if row["quality"] == SUSPECT:
-            watts, quality = None, suspect(row["reason"])
+            watts = None
+            quality = suspect(row["reason"])
         elif watts is None:
             quality = none(row["reason"])
         return [_row_time(stamp, t, rtt).reading(self.name, name, watts, quality, joules)]

@@ -62,7 +62,9 @@ class CountedEnergy:
     def __init__(
         self, joules: float, limit: int | None = None, min_step_s: float = MIN_STEP_S
     ) -> None:
-        self._joules, self._limit, self._min_step_s = joules, limit, min_step_s
+        self._joules = joules
+        self._limit = limit
+        self._min_step_s = min_step_s
         self._count: int | None = None
         self._moved_mono = 0.0  # when it last moved
         self._read_mono = 0.0  # when it was last read
@@ -70,7 +72,8 @@ class CountedEnergy:
 
     def take(self, count: int, mono: float) -> Counted | None:
         """The mean since it last moved; None where there is nothing new to say yet."""
-        before, since_read = self._count, mono - self._read_mono
+        before = self._count
+        since_read = mono - self._read_mono
         if before is not None and 0 <= since_read < self._min_step_s:
             return None
         self._read_mono = mono
@@ -105,7 +108,9 @@ class EnergyCounter:
     """A counter in a file of /sys, in µJ."""
 
     def __init__(self, path: Path, source: str, channel: str, limit: int | None = None) -> None:
-        self.path, self._source, self._channel = path, source, channel
+        self.path = path
+        self._source = source
+        self._channel = channel
         self._counter = CountedEnergy(1e-6, limit)
 
     def read(self) -> Reading | None:
@@ -118,7 +123,9 @@ class EnergyCounter:
                 self._counter.forget()
             return answered.gap(self._source, self._channel, why)
         counted = self._counter.take(count, answered.mono)
-        return None if counted is None else counted.reading(answered, self._source, self._channel)
+        if counted is None:
+            return None
+        return counted.reading(answered, self._source, self._channel)
 
 
 def motionless(counts: Mapping[_Name, Callable[[], int | None]], within: float) -> set[_Name]:
@@ -128,7 +135,8 @@ def motionless(counts: Mapping[_Name, Callable[[], int | None]], within: float) 
     """
     first = {name: count() for name, count in counts.items()}
     unmoved = {name for name, count in first.items() if count is not None}
-    until, looks = time.monotonic() + within, 0
+    until = time.monotonic() + within
+    looks = 0
     # The number of looks counts too: a machine that is busy may let the time pass in one of them.
     while unmoved and (looks < _STANDSTILL_LOOKS or time.monotonic() < until):
         time.sleep(within / _STANDSTILL_LOOKS)

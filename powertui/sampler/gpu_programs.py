@@ -74,7 +74,8 @@ def gpus_from_amd_smi(text: str) -> list[Gpu]:
     for entry in entries if isinstance(entries, list) else []:
         if not isinstance(entry, dict):
             continue
-        index, power = entry.get("gpu"), entry.get("power")
+        index = entry.get("gpu")
+        power = entry.get("power")
         if isinstance(index, int) and isinstance(power, dict):
             key = next((key for key in _AMD_POWER_KEYS if key in power), "")
             gpus.append(Gpu(index, _in_watts(power.get(key))))
@@ -106,7 +107,8 @@ def _in_watts(power: Any) -> float | None:
     unit = "W"
     if isinstance(power, dict):
         power, unit = power.get("value"), str(power.get("unit", "W"))
-    watts, scale = _number(power), {"W": 1.0, "mW": 1e-3, "uW": 1e-6}.get(unit)
+    watts = _number(power)
+    scale = {"W": 1.0, "mW": 1e-3, "uW": 1e-6}.get(unit)
     return None if watts is None or scale is None else watts * scale
 
 
@@ -137,7 +139,9 @@ class GpuProgramSource:
 
     def __init__(self, scheme: str, ways: Sequence[GpuProgram], options: Options) -> None:
         self.name = scheme
-        self._scheme, self._ways, self._options = scheme, ways, options
+        self._scheme = scheme
+        self._ways = ways
+        self._options = options
         self._way: GpuProgram | None = None
         self._path = ""
         self._asker = programs.Asker()
@@ -157,7 +161,8 @@ class GpuProgramSource:
                 why.append(trouble or f"{way.program} reports no power.")
                 continue
             chosen = self._chosen(measured)
-            self._way, self._path = way, program.path
+            self._way = way
+            self._path = program.path
             self.channels = tuple(_channel(gpu) for gpu in chosen)
             return Info(
                 way.program, f"{self._scheme}:", "", self.channels, {"program": program.path}

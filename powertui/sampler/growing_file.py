@@ -46,7 +46,9 @@ class GrowingFile:
     def _begin(self) -> BinaryIO:
         self.close()
         self._file = open_regular(self._path)
-        self.head, self._rest, self._skipping = b"", b"", False
+        self.head = b""
+        self._rest = b""
+        self._skipping = False
         return self._file
 
     def more(self) -> list[bytes]:
@@ -54,7 +56,8 @@ class GrowingFile:
         if self._file is None:
             return []
         try:
-            now, ours = self._path.stat(), os.fstat(self._file.fileno())
+            now = self._path.stat()
+            ours = os.fstat(self._file.fileno())
             if (now.st_dev, now.st_ino) != (
                 ours.st_dev,
                 ours.st_ino,

@@ -64,7 +64,8 @@ class Heartbeat:
     def beat(self) -> Suspension | None:
         """The suspension that has just ended, for the first thread that asks after it."""
         with self._lock:
-            now, asleep = clocks.steady_s(), clocks.asleep_s()
+            now = clocks.steady_s()
+            asleep = clocks.asleep_s()
             before, self._last = self._last, now
             slept = (
                 0.0 if asleep is None or self._asleep is None else max(0.0, asleep - self._asleep)

@@ -75,7 +75,9 @@ def link(value: Any) -> str:
         or " " in path
     ):
         return ""
-    return path if path.startswith("/") and not path.startswith("//") else ""
+    if path.startswith("/") and not path.startswith("//"):
+        return path
+    return ""
 
 
 def number(value: Any) -> float | None:
@@ -146,10 +148,15 @@ class _Wire:
     """
 
     def __init__(self, sock: socket.socket) -> None:
-        self.sock, self.until, self.budget, self.received = sock, 0.0, 0, 0
+        self.sock = sock
+        self.until = 0.0
+        self.budget = 0
+        self.received = 0
 
     def renew(self, until: float, budget: int) -> None:
-        self.until, self.budget, self.received = until, budget, 0
+        self.until = until
+        self.budget = budget
+        self.received = 0
 
     def arm(self) -> None:
         self.sock.settimeout(_remaining_s(self.until))
@@ -169,7 +176,8 @@ class _Stream(io.RawIOBase):
     """What comes from a wire. Holds the socket open as its own file objects do."""
 
     def __init__(self, wire: _Wire) -> None:
-        self._wire, self._raw = wire, wire.sock.makefile("rb", buffering=0)
+        self._wire = wire
+        self._raw = wire.sock.makefile("rb", buffering=0)
 
     def readable(self) -> bool:
         return True
@@ -240,7 +248,10 @@ class Http:
         timeout: float,
         largest: int = MAX_ANSWER_BYTES,
     ) -> None:
-        self.host, self.port, self.timeout, self.largest = host, port, timeout, largest
+        self.host = host
+        self.port = port
+        self.timeout = timeout
+        self.largest = largest
         self.headers: dict[str, str] = {"Accept": "application/json", "User-Agent": "powertui"}
         self._context: ssl.SSLContext | None = None
         if tls:
@@ -255,9 +266,11 @@ class Http:
         headers = dict(self.headers)
         data: bytes | None = None
         if form:
-            data, headers["Content-Type"] = form.encode(), "application/x-www-form-urlencoded"
+            data = form.encode()
+            headers["Content-Type"] = "application/x-www-form-urlencoded"
         elif body is not None:
-            data, headers["Content-Type"] = json.dumps(body).encode(), "application/json"
+            data = json.dumps(body).encode()
+            headers["Content-Type"] = "application/json"
         until = time.monotonic() + self.timeout
         try:
             if self._connection is not None:

@@ -107,7 +107,10 @@ class HwmonSource:
         denied = ""
         for chip in chosen:
             for meter in chip.meters:
-                name = f"{chip.name} {meter.label}" if len(chosen) > 1 else meter.label
+                if len(chosen) > 1:
+                    name = f"{chip.name} {meter.label}"
+                else:
+                    name = meter.label
                 name = self._unique_name(name)
                 if not self._options.selects(name):
                     continue

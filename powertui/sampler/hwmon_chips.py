@@ -92,7 +92,11 @@ def _scope(chip: str, label: str) -> str:
         return "node"
     if re.fullmatch(r"(chip|p|proc|processor|cpu|esocket) ?\d* ?(power)?", name):
         return "package"
-    return "dram" if "mem" in name or "centaur" in name else "rail" if label else "unknown"
+    if "mem" in name or "centaur" in name:
+        return "dram"
+    if label:
+        return "rail"
+    return "unknown"
 
 
 def chips(root: str) -> list[Chip]:

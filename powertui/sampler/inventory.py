@@ -345,7 +345,9 @@ def _lines(sources: Iterable[FoundSource]) -> Iterator[str]:
 
 
 def _shown_name(item: FoundSource) -> str:
-    return f"{item.name}  {item.url}" if item.name else item.url
+    if item.name:
+        return f"{item.name}  {item.url}"
+    return item.url
 
 
 def _refused_lines(item: FoundSource) -> Iterator[str]:

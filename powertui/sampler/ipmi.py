@@ -387,7 +387,9 @@ class IpmiSource:
                 )
         else:
             self.reconnects += 1
-            self._backoff, self._logins_refused, self._last_fault = 0.0, 0, ""
+            self._backoff = 0.0
+            self._logins_refused = 0
+            self._last_fault = ""
             return ""
         return self._last_fault
 
@@ -401,7 +403,9 @@ def _dcmi_value(payload: bytes) -> tuple[float | None, str]:
     except ValueError as error:
         return None, none(str(error))
     problem = dcmi.verdict(reading)
-    return (None, none(problem)) if problem else (float(reading.watts), OK)
+    if problem:
+        return (None, none(problem))
+    return (float(reading.watts), OK)
 
 
 def _sensor_value(record: WattsSensor, payload: bytes) -> tuple[float | None, str]:

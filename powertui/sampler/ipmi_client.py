@@ -54,10 +54,16 @@ class Connection:
         suites: tuple[int, ...] = _DEFAULT_SUITES,
         name: str = "",
     ) -> None:
-        self.host, self.port, self.user, self.level, self.timeout = host, port, user, level, timeout
+        self.host = host
+        self.port = port
+        self.user = user
+        self.level = level
+        self.timeout = timeout
         self.name = name or host  # in what is said of it: several BMCs may be behind one host
         self.suite = 0
-        self._password, self._kg, self._suites = password, kg, suites
+        self._password = password
+        self._kg = kg
+        self._suites = suites
         self._who = repr(user) if user else "the nameless user (name one with --user)"
         self._ipmi: Any = None
         self._address: tuple[int, str] | None = None
@@ -108,7 +114,8 @@ class Connection:
             kg=self._kg.reveal().encode() if self._kg else None,
         )
         interface.cipher_suites = self._suites
-        interface.family, interface.step = family, self.timeout / 8
+        interface.family = family
+        interface.step = self.timeout / 8
         allowed = within or 2 * self.timeout  # five exchanges, each of them may be lost once
         interface.deadline = time.monotonic() + allowed
         ipmi = pyipmi.create_connection(interface)
@@ -211,7 +218,8 @@ class Connection:
             raise Transient("not connected")
         errors = library().errors
         interface = self._ipmi.interface
-        interface.step, interface.ignored = timeout or self.timeout, 0
+        interface.step = timeout or self.timeout
+        interface.ignored = 0
         begin = time.monotonic()
         interface.deadline = begin + interface.step
         try:
@@ -242,7 +250,8 @@ class Connection:
         if self._ipmi is None:
             raise Transient("not connected")
         interface = self._ipmi.interface
-        interface.step, interface.max_retries = self.timeout / 8, _RECORD_RETRIES
+        interface.step = self.timeout / 8
+        interface.max_retries = _RECORD_RETRIES
         # Hundreds of records, three packets each.
         interface.deadline = time.monotonic() + _RECORDS_TIMEOUT_S
         found_records: list[Any] = []

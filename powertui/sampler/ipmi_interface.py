@@ -136,7 +136,8 @@ class _DoubtingInterface:
 
     def establish_session(self, session: Any) -> None:
         self._session, self._keys = None, None
-        self.host, self.port = session.rmcp_host, session.rmcp_port
+        self.host = session.rmcp_host
+        self.port = session.rmcp_port
         self._sock.connect((self.host, self.port))
         begin = time.monotonic()
         if not self._get_channel_auth_cap(session).ipmi_2_0:
@@ -154,7 +155,9 @@ class _DoubtingInterface:
         self._console_session_id = login.console_id
         self._sik = login.integrity_key
         self.suite = login.suite.id
-        session.sid, session.sequence_number, session.activated = login.session_id, 0, True
+        session.sid = login.session_id
+        session.sequence_number = 0
+        session.activated = True
         self._session = session
         self._keys = self.rmcpplus.SessionKeys(login.suite, login.integrity_key)
         self.step = min(patient, 2 * resend_s(self.rtt))

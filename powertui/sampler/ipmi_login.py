@@ -117,7 +117,10 @@ class _Attempt:
     def __init__(
         self, wire: Wire, user: User, suite: Any, digest: tuple[Any, int], *, tell: bool
     ) -> None:
-        self.wire, self.user, self.suite, self.tell = wire, user, suite, tell
+        self.wire = wire
+        self.user = user
+        self.suite = suite
+        self.tell = tell
         self.hash, self.check_length = digest
         self.console = os.urandom(4)
         self.tag = os.urandom(1)[0]
@@ -129,7 +132,8 @@ class _Attempt:
         name = self.user.name
         role = bytes([self.user.level | _NAME_ONLY, len(name)]) + name
         theirs = self._rakp_1(bmc, random, role)
-        bmc_random, guid = theirs[8:24], theirs[24:40]
+        bmc_random = theirs[8:24]
+        guid = theirs[24:40]
         # Without a K_G the password takes its place (IPMI 2.0, 13.31).
         key = self._mac(self.user.kg or self.user.password, random + bmc_random + role)
         proof = self._mac(key, random + bmc + guid)[: self.check_length]
@@ -212,7 +216,8 @@ class _Attempt:
         self, kind: int, tag: int, begin: float, fits: Callable[[bytes], bool]
     ) -> _Replies:
         """Listen to what comes upon one request, until a reply fits or the time for it is over."""
-        until, refusal = min(begin + self.wire.step, self.wire.deadline), _OK
+        until = min(begin + self.wire.step, self.wire.deadline)
+        refusal = _OK
         unfit = False
         while True:
             try:

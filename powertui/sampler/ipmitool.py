@@ -61,7 +61,9 @@ class IpmitoolSource:
             raise UsageError(
                 f"The privilege level {options.level!r} is not one of {', '.join(LEVELS)}."
             )
-        self._host, self._options, self._note = address.host, options, note
+        self._host = address.host
+        self._options = options
+        self._note = note
         self._machine = machine_of(address, options)
         self.name = join_host_port(address.host, address.port) if address.host else "ipmitool"
         self.channels: tuple[Channel, ...] = ()
@@ -193,7 +195,8 @@ class IpmitoolSource:
 
     def _login_error(self, error: str) -> SensorError:
         """What ipmitool's messages say of the login: it ends with code 1 whatever it was."""
-        user, host = self._options.user, self._machine
+        user = self._options.user
+        host = self._machine
         if _SUITE_REFUSED.search(error):
             return NotSupported(
                 f"{host} accepts neither cipher suite {' nor '.join(self._suites)}."
@@ -252,7 +255,8 @@ class IpmitoolSource:
 
     def _environment(self) -> dict[str, str]:
         environment = {**programs.environment(os.environ), "LC_ALL": "C"}
-        password, kg = self._options.password, self._options.kg
+        password = self._options.password
+        kg = self._options.kg
         if self._host:
             environment["IPMITOOL_PASSWORD"] = (password or Secret("")).reveal()
             environment["IPMI_PASSWORD"] = environment["IPMITOOL_PASSWORD"]

@@ -108,7 +108,8 @@ class _Monos:
     """The moments of a level, for a search by bisection."""
 
     def __init__(self, level: array[float]) -> None:
-        self._level, self._count = level, len(level) // _ENTRY_NUMBERS
+        self._level = level
+        self._count = len(level) // _ENTRY_NUMBERS
 
     def __len__(self) -> int:
         return self._count
@@ -118,5 +119,7 @@ class _Monos:
 
 
 def _interpolated(a: Sums, b: Sums, mono: float) -> Sums:
-    share = (mono - a.mono) / (b.mono - a.mono) if b.mono > a.mono else 0.0
+    share = 0.0
+    if b.mono > a.mono:
+        share = (mono - a.mono) / (b.mono - a.mono)
     return Sums(mono, *(x + (y - x) * share for x, y in zip(a[1:], b[1:], strict=True)))

@@ -29,7 +29,9 @@ _STANDSTILL_TEST_S = 0.3  # so long a counter that works moves several times
 
 class _Gpu:
     def __init__(self, handle: Any, index: int, counts: bool) -> None:
-        self.handle, self.index, self.name = handle, index, f"GPU {index}"
+        self.handle = handle
+        self.index = index
+        self.name = f"GPU {index}"
         self.counter = CountedEnergy(1e-3, min_step_s=_MIN_STEP_S) if counts else None
 
 
@@ -139,7 +141,9 @@ class NvmlSource:
         if gpu.counter is None:
             return answered.reading(self.name, gpu.name, watts)
         counted = gpu.counter.take(energy, answered.mono)
-        return None if counted is None else counted.reading(answered, self.name, gpu.name)
+        if counted is None:
+            return None
+        return counted.reading(answered, self.name, gpu.name)
 
     def limits(self) -> list[PowerLimit]:
         """What the boards are held to, and what holds them back."""
@@ -175,7 +179,10 @@ def _initialized_library() -> Any:
 
 def _text(value: Any) -> str:
     """Older versions of the package return bytes."""
-    text = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+    if isinstance(value, bytes):
+        text = value.decode(errors="replace")
+    else:
+        text = str(value)
     return "".join(c for c in text if c.isprintable())
 
 

@@ -59,7 +59,8 @@ def _check_owner(fd: int, path: Path) -> None:
         raise UsageError(
             f"{path} is a pipe: a recording needs a file that keeps its rows.", hint=_HINT
         )
-    about, folder = os.fstat(fd), path.parent.stat()
+    about = os.fstat(fd)
+    folder = path.parent.stat()
     shared = folder.st_mode & stat.S_ISVTX and folder.st_mode & stat.S_IWOTH
     if stat.S_ISREG(about.st_mode) and shared and about.st_uid not in (os.geteuid(), folder.st_uid):
         raise UsageError(f"{path} belongs to another user.", hint=_HINT)

@@ -76,7 +76,8 @@ def events(root: str) -> list[PerfEvent]:
             continue
         if part == "psys" and found_events:  # the platform includes the others
             continue
-        config, joules = int(match[1], 0), float(scale[0])
+        config = int(match[1], 0)
+        joules = float(scale[0])
         for socket, cpu in enumerate(cpus):
             found_events.append(
                 PerfEvent(
@@ -208,7 +209,9 @@ class PerfSource:
             self._counters[event.name].forget()
             return answered.gap(self.name, event.name, "the kernel counted only a part of the time")
         counted = self._counters[event.name].take(count, answered.mono)
-        return None if counted is None else counted.reading(answered, self.name, event.name)
+        if counted is None:
+            return None
+        return counted.reading(answered, self.name, event.name)
 
     def close(self) -> None:
         for _, file in self._open:

@@ -46,7 +46,8 @@ class Judge:
     """Sees the readings of one channel in order."""
 
     def __init__(self, channel: Channel, interval: float = 1.0) -> None:
-        self._channel, self._most = channel, channel.most_w
+        self._channel = channel
+        self._most = channel.most_w
         self._bridge = _OUTAGE_INTERVALS * max(1.0, interval, channel.period_s or 0.0)
         self._values: deque[float] = deque(maxlen=_TYPICAL_READINGS)  # good ones
         self._spans: deque[float] = deque(maxlen=_TYPICAL_READINGS)
@@ -70,7 +71,9 @@ class Judge:
         if self._last is not None and not self._away:
             self._spans.append(reading.mono - self._last)
         self._values.append(reading.watts)
-        self._last, self._away, self._back = reading.mono, False, None
+        self._last = reading.mono
+        self._away = False
+        self._back = None
         return reading._replace(
             watts=reading.watts + 0.0, joules=self._counter(reading, reading.watts)
         )
@@ -106,7 +109,8 @@ class Judge:
         joules = reading.joules
         if joules is None or not math.isfinite(joules) or joules < 0:
             return None
-        before, self._counted = self._counted, (joules, reading.mono)
+        before = self._counted
+        self._counted = (joules, reading.mono)
         if before is not None and joules > before[0]:
             most = MAX_POWER_W if self._most is None else self._most
             if joules - before[0] > 2 * most * max(reading.mono - before[1], 0.01):

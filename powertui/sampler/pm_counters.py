@@ -147,7 +147,9 @@ class PmCountersSource:
     def read(self) -> list[Reading]:
         startup = self._count("startup")
         if startup != self._startup:  # it counts anew, however far it has come
-            self._startup, self._first_joules, self._last_joules = startup, {}, {}
+            self._startup = startup
+            self._first_joules = {}
+            self._last_joules = {}
         after = self._count("freshness")
         for _ in range(_MAX_TRIES):
             before = after

@@ -83,7 +83,8 @@ class Database:
     """ipmi_data.db in the working folder: one row per reading, at once on its way to the disk."""
 
     def __init__(self, folder: Path) -> None:
-        self.path, self._begun = folder / DB_NAME, False
+        self.path = folder / DB_NAME
+        self._begun = False
         with contextlib.suppress(FileNotFoundError):
             self.path.unlink()
         self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
@@ -99,7 +100,10 @@ class Database:
                 "INSERT INTO Recording VALUES (?, ?)", (sensor, sample.epoch - sample.elapsed)
             )
             self._begun = True
-        value = "No reading" if sample.watts is None else f"{sample.watts:g} Watts"
+        if sample.watts is None:
+            value = "No reading"
+        else:
+            value = f"{sample.watts:g} Watts"
         status = "na" if sample.watts is None else "ok"
         text = f"Sensor ID : {sensor}\\n Sensor Reading : {value}\\n Status : {status}\\n"
         self._db.execute("INSERT INTO SensorData VALUES (?, ?)", (text, sample.elapsed))

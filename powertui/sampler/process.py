@@ -74,7 +74,9 @@ class RecorderProcess:
         self.missed: dict[str, int] = {}
         self.events: deque[Event] = deque(maxlen=1000)
         self.summary: dict[str, Any] | None = None
-        self._sources, self._stream, self._sync = list(sources), stream, sync
+        self._sources = list(sources)
+        self._stream = stream
+        self._sync = sync
         self._subscribers: list[Callable[[list[Reading]], None]] = []
         self._listeners: list[Callable[[Event], None]] = []
         self._limit_listeners: list[Callable[[str, str, float, float | None], None]] = []

@@ -80,7 +80,8 @@ class PrometheusSource:
         range_ms = max(1, round((seconds + before) * 1000))
         data = self._server.ask("query", query=f"{self.selector}[{range_ms}ms]", time=f"{end:.3f}")
         # A second more on both sides: the server's clock is not ours.
-        since, until = end - seconds - 1, end + 1
+        since = end - seconds - 1
+        until = end + 1
         all_series = merged(
             samples_of(entry, since - before, until, self._unit) for entry in results(data)
         )
@@ -206,7 +207,8 @@ class PrometheusSource:
         return unique
 
     def _new_channel(self, name: str, labels: dict[str, str]) -> Channel:
-        machine, metric = labels.get(machine_label(labels), ""), labels.get("__name__", "")
+        machine = labels.get(machine_label(labels), "")
+        metric = labels.get("__name__", "")
         return Channel(
             name,
             host=_clean(re.sub(r":[0-9]{1,5}$", "", machine)),
@@ -231,7 +233,10 @@ class PrometheusSource:
             recent = self._recent(seconds, now, (_SHORT_LOOKBACK_S, 2 * self.spacing))
         except (OSError, SensorError) as error:
             self._down = True
-            why = error.message.rstrip(".") if isinstance(error, SensorError) else str(error)
+            if isinstance(error, SensorError):
+                why = error.message.rstrip(".")
+            else:
+                why = str(error)
             answered = stamp.middle()
             return [answered.gap(self.name, channel.name, why) for channel in self.channels]
         if self._down:

@@ -88,7 +88,10 @@ def ask(http: Http, server: str, path: str, parameters: Parameters) -> QueryAnsw
     reply = http.request("POST", path, form=form)
     if reply.status in _BUSY:
         wait_s = number(reply.headers.get("retry-after"))
-        wait_s = _USUAL_WAIT_S if wait_s is None else min(max(wait_s, 0.0), _MAX_WAIT_S)
+        if wait_s is None:
+            wait_s = _USUAL_WAIT_S
+        else:
+            wait_s = min(max(wait_s, 0.0), _MAX_WAIT_S)
         raise Busy(f"{server} {_BUSY[reply.status]}.", wait_s)
     if reply.status in (401, 403):  # a proxy before the server answers with a page
         raise AuthenticationFailed(
@@ -160,14 +163,16 @@ def samples_of(entry: dict[str, Any], since: float, until: float, unit: float) -
     for pair in pairs if isinstance(pairs, list) else ():
         if not isinstance(pair, list) or len(pair) != 2:
             continue
-        moment, value = _moment(pair[0]), _sample_value(pair[1])
+        moment = _moment(pair[0])
+        value = _sample_value(pair[1])
         if moment is None or not since <= moment <= until:
             continue
         value *= unit
         if moment in by_moment and by_moment[moment] != value:
             value = math.nan
         by_moment[moment] = value
-        is_sorted, last = is_sorted and moment >= last, moment
+        is_sorted = is_sorted and moment >= last
+        last = moment
     samples = list(by_moment.items())
     return SeriesSamples(labels_of(entry.get("metric")), samples if is_sorted else sorted(samples))
 
@@ -228,7 +233,8 @@ def clock_ahead(date: str, asked_s: float, answered_s: float) -> float:
     except (TypeError, ValueError):
         return 0.0
     # The Date is cut to seconds, and was written at some moment between question and answer.
-    least, most = theirs - answered_s, theirs + 1.0 - asked_s
+    least = theirs - answered_s
+    most = theirs + 1.0 - asked_s
     if least <= _CLOCK_TOLERANCE_S and most >= -_CLOCK_TOLERANCE_S:
         return 0.0
     return (least + most) / 2

@@ -111,7 +111,8 @@ class PowerFetch:
         self._matchers = (*server.matchers(), *matchers)
         server.ask("query", patient=True, query="1")  # its clock, and whether it lets us in
         self.ahead_s = server.ahead_s
-        early_s, late_s = min(0.0, self.ahead_s), max(0.0, self.ahead_s)
+        early_s = min(0.0, self.ahead_s)
+        late_s = max(0.0, self.ahead_s)
         # Whole seconds: what is written into a question is what is meant.
         self.start_s = math.floor(question.start_s - _MARGIN_S + early_s)
         self.end_s = math.ceil(question.end_s + _MARGIN_S + late_s)
@@ -269,7 +270,8 @@ class PowerFetch:
         """The values of a query in steps, in as many answers as the server's limit asks for."""
         points = min(_MAX_RANGE_POINTS, max(1, _CHUNK_SAMPLES // max(part.series_count, 1)))
         gathered = _Gathered(part)
-        number, count = 0, math.floor(self._length_s / step_s)
+        number = 0
+        count = math.floor(self._length_s / step_s)
         while number < count:
             last = min(number + points, count) - 1
             first_s = self.start_s + (number + 1) * step_s
@@ -344,7 +346,10 @@ class _Gathered:
             if known is None:
                 self.by_key[key] = series
                 continue
-            last = known.samples[-1][0] if known.samples else -math.inf
+            if known.samples:
+                last = known.samples[-1][0]
+            else:
+                last = -math.inf
             known.samples.extend(sample for sample in series.samples if sample[0] > last)
 
     def series(self) -> list[ServerSeries]:

@@ -112,4 +112,6 @@ class PrometheusConnection:
 
 def selector(metric: str, matchers: tuple[str, ...] | list[str]) -> str:
     """A metric with the matchers of its labels, as a query has it."""
-    return f"{metric}{{{','.join(matchers)}}}" if matchers else metric
+    if matchers:
+        return f"{metric}{{{','.join(matchers)}}}"
+    return metric

@@ -50,7 +50,8 @@ def _zones(root: str) -> list[Zone]:
         matched = _ZONE.fullmatch(folder.name)
         if not matched or not (folder / "energy_uj").exists():
             continue
-        package, subzone = matched[1], matched[2]
+        package = matched[1]
+        subzone = matched[2]
         name = _zone_name(folder)
         limit, _ = read_number(folder / "max_energy_range_uj")
         parent = ""

@@ -197,7 +197,10 @@ class ReadingIntake:
     def take_limit(self, state: SourceState, stamp: Stamp, limit: PowerLimit) -> None:
         if self._file is not None:
             self._file.write(limit_row(stamp, state.name, limit))
-        words = "has no limit" if limit.watts is None else f"is limited to {limit.watts:g} W"
+        if limit.watts is None:
+            words = "has no limit"
+        else:
+            words = f"is limited to {limit.watts:g} W"
         self._events.report("info", state.name, f"{limit.channel} {words}", stamp=stamp)
         for listener in list(self.limit_listeners):
             with contextlib.suppress(Exception):  # its own affair, as with readings

@@ -312,7 +312,8 @@ class Recorder:
         try:
             self._opened(state, state.source.open())
         except (AuthenticationFailed, NotSupported) as error:
-            state.failed, state.refusal = _one_line(error), error
+            state.failed = _one_line(error)
+            state.refusal = error
             self._event_log.report("error", state.name, state.failed)
         except Exception as error:  # also a fault of ours: the others go on
             pause = max(2 * state.reopen_pause, _MIN_REOPEN_PAUSE_S)

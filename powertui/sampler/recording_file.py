@@ -254,7 +254,9 @@ class RecordingFile:
         regular = self.sync_every is not None and since_sync >= self.sync_every
         if not self._dirty or not (asked or regular or now):
             return
-        self._synced_at, self._dirty, self._sync_due = time.monotonic(), False, False
+        self._synced_at = time.monotonic()
+        self._dirty = False
+        self._sync_due = False
         try:
             os.fsync(self._fd)
             if not self._linked:  # the name of a new file is on the disk when its folder is
@@ -310,7 +312,8 @@ class RecordingFile:
 
     def _continue_after_cut(self) -> None:
         """Go on in a file that was cut, or into which something else was written."""
-        earlier, before = self.earlier, self.earlier + self.held
+        earlier = self.earlier
+        before = self.earlier + self.held
         try:
             self._clear_scraps()
             continue_recording(self.path, self._fd)

@@ -87,7 +87,8 @@ class RedfishSource:
     min_period = 0.2
 
     def __init__(self, address: Address, options: Options) -> None:
-        self._options, self._host = options, machine_of(address, options)
+        self._options = options
+        self._host = machine_of(address, options)
         self.name = join_host_port(address.host, address.port)
         self.channels: tuple[Channel, ...] = ()
         self.reconnects = 0
@@ -112,7 +113,8 @@ class RedfishSource:
     # opening
 
     def open(self) -> Info:
-        self._discovery_end, self._refused = time.monotonic() + _DISCOVERY_S, []
+        self._discovery_end = time.monotonic() + _DISCOVERY_S
+        self._refused = []
         try:
             root = self._http.request("GET", _ROOT_PATH)
             if root.refused:
@@ -166,7 +168,8 @@ class RedfishSource:
         )
 
     def _login(self, root: dict[str, Any]) -> None:
-        user, password = self._options.user, self._options.password
+        user = self._options.user
+        password = self._options.password
         path = link(_value_at(root, ("Links", "Sessions"))) or _SESSIONS_PATH
         self._http.headers.pop("X-Auth-Token", None)
         login = {"UserName": user, "Password": password.reveal() if password else ""}
@@ -203,7 +206,9 @@ class RedfishSource:
             )
         if answer.refused:
             self._refused.append(f"{path}: {answer.refused}")
-        return answer.body if answer.status == 200 and isinstance(answer.body, dict) else {}
+        if answer.status == 200 and isinstance(answer.body, dict):
+            return answer.body
+        return {}
 
     def _find(self, root: dict[str, Any]) -> Iterator[_ValuePlace]:
         """The values that are asked for, or those of each chassis as a whole."""
@@ -214,7 +219,9 @@ class RedfishSource:
             if self._options.sensors:
                 yield from self._chosen_sensors(chassis)
                 continue
-            label = _name(chassis.get("Id"), _last_segment(path)) if len(chassis_paths) > 1 else ""
+            label = ""
+            if len(chassis_paths) > 1:
+                label = _name(chassis.get("Id"), _last_segment(path))
             # A second chassis may be inside the first.
             scope = "node" if is_first else "unknown"
             place = self._chassis_power(chassis, f"{label} power".strip(), scope)
@@ -337,7 +344,9 @@ class RedfishSource:
             self._retry_at = time.monotonic() + _LOGIN_PAUSE_S
             self._logins_refused += isinstance(error, AuthenticationFailed)
         else:
-            self._lost, self._backoff, self._logins_refused = "", 0.0, 0
+            self._lost = ""
+            self._backoff = 0.0
+            self._logins_refused = 0
             self.reconnects += 1
             return True
         return False

@@ -107,7 +107,9 @@ def _wait(pid: int, watched: set[signal.Signals], paused: Callable[[bool], None]
             paused(False)
             os.kill(pid, signal.SIGCONT)
             continue
-        return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+        if os.WIFSIGNALED(status):
+            return 128 + os.WTERMSIG(status)
+        return os.WEXITSTATUS(status)
 
 
 def _is_to_forward(arrived: ArrivedSignal, pid: int) -> bool:

@@ -148,7 +148,8 @@ class SlurmSource:
             return [answered.gap(self.name, name, why or "Slurm has no value right now")]
         before, counted_at = self._last
         if self._step not in steps:
-            why, self._step = f"its step {self._step} ended", leading_step(steps)
+            why = f"its step {self._step} ended"
+            self._step = leading_step(steps)
         elif steps[self._step] < before:
             why = "the counter was set back"
         elif steps[self._step] == before:

@@ -142,7 +142,8 @@ def _judged(of_job: int | None, steps: Mapping[str, int], whole: Mapping[str, st
         "Its accounting does not say what its plugin reads: RAPL lacks GPUs, fans and supplies.",
     ]
     covering = _covering_step(steps, whole)
-    step, joules = covering, steps.get(covering, of_job)
+    step = covering
+    joules = steps.get(covering, of_job)
     if of_job is None and not covering:
         step = leading_step(steps)
         joules = steps[step]
@@ -168,7 +169,9 @@ def _covering_step(steps: Mapping[str, int], whole: Mapping[str, str]) -> str:
     if "extern" in steps:
         return "extern"
     # Where a site has no `extern` (PrologFlags without Contain), `batch` is of the first node.
-    return "batch" if "batch" in steps and _number(whole.get("nnodes")) == 1 else ""
+    if "batch" in steps and _number(whole.get("nnodes")) == 1:
+        return "batch"
+    return ""
 
 
 def _sums_steps(of_job: int | None, steps: Mapping[str, int]) -> bool:
@@ -184,7 +187,8 @@ def _are_near(joules: int, total: int) -> bool:
 
 def _doubts(joules: int, whole: Mapping[str, str]) -> list[str]:
     """What the length and the nodes of the job say of a count."""
-    elapsed_s, nodes = _number(whole.get("elapsedraw")), _number(whole.get("nnodes"))
+    elapsed_s = _number(whole.get("elapsedraw"))
+    nodes = _number(whole.get("nnodes"))
     doubts = []
     if elapsed_s is not None and elapsed_s < _MIN_POLLS * _POLL_S:
         doubts.append(

@@ -139,7 +139,8 @@ class Stamp(NamedTuple):
     def now(cls) -> Stamp:
         before = clocks.steady_s()
         for _ in range(_CLOCK_TRIES):
-            t, mono = clocks.wall_s(), clocks.steady_s()
+            t = clocks.wall_s()
+            mono = clocks.steady_s()
             if mono - before <= _MAX_CLOCK_GAP_S:
                 break
             before = mono

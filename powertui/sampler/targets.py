@@ -243,5 +243,10 @@ def _machines(places: Sequence[tuple[Address, NamedHost]]) -> dict[MachinePlace,
 def _shown(address: Address, entry: NamedHost) -> str:
     """What a person is asked a password for: bmc1 (redfish://127.0.0.1:8443)."""
     place = str(place_of(address))
-    where = place if address.scheme == "auto" else f"{address.scheme}://{place}"
-    return where if entry.name in ("", place) else f"{entry.name} ({where})"
+    if address.scheme == "auto":
+        where = place
+    else:
+        where = f"{address.scheme}://{place}"
+    if entry.name in ("", place):
+        return where
+    return f"{entry.name} ({where})"

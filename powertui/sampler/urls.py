@@ -101,7 +101,8 @@ def parse_url(url: str) -> Address:
             f"{url!r} is not a power source.",
             hint="Write, for example, ipmi://bmc, ipmitool:open, hwmon: or csv:power.csv.",
         )
-    scheme, rest = match[1].lower(), match[2]
+    scheme = match[1].lower()
+    rest = match[2]
     if scheme == "csv":
         return Address(scheme, path=rest.removeprefix("//") if rest.startswith("///") else rest)
     rest, _, query_text = rest.partition("?")

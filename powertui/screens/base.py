@@ -42,7 +42,10 @@ def global_bindings() -> list[BindingType]:
 
 
 def _binding(action: Action, owner: str = "") -> Binding:
-    what = f"{owner}act('{action.id}')" if action.do is not None else owner + action.method
+    if action.do is not None:
+        what = f"{owner}act('{action.id}')"
+    else:
+        what = owner + action.method
     return Binding(
         ",".join(action.keys),
         what,

@@ -101,7 +101,8 @@ class PaneBelow:
         window = page.timeline.window or page.in_sight()
         if self.open != "ops" or session.trace is None or window is None:
             return
-        trace, (lo, hi) = session.trace, window
+        trace = session.trace
+        lo, hi = window
         profile = session.profile
         if profile is not None:
             of = "Ops · " if page.timeline.window else "Ops in view · "

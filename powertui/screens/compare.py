@@ -83,7 +83,8 @@ class CompareScreen(ToolScreen, inherit_bindings=False):
         """Another run in front: the same other run is compared with it, the other way round where
         that one is in front now.
         """
-        choice, entry = self._choice, self.session.entry
+        choice = self._choice
+        entry = self.session.entry
         if choice is not None and entry is not None:
             was_other = choice.other is not None and choice.other.path == entry.path
             if was_other and self._front is not None:

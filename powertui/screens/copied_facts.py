@@ -96,7 +96,10 @@ def _place(model: TimelineModel, ps: int) -> list[str]:
     if epoch is not None:
         lines.append(f"epoch: {model.epochs[epoch].number}")
     if step is not None:
-        name = str(step.number) if step.number >= 0 else plain(step.name)
+        if step.number >= 0:
+            name = str(step.number)
+        else:
+            name = plain(step.name)
         lines.append(f"step: {name} ({units.duration(step.duration)})")
     return lines
 

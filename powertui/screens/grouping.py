@@ -47,7 +47,8 @@ class PartsDialog(Dialog):
 
     def __init__(self, entry: TrainingEntry, at: Collection[str]) -> None:
         super().__init__()
-        self._entry, self._parts = entry, by_hand.parts(entry)
+        self._entry = entry
+        self._parts = by_hand.parts(entry)
         self._marked: set[int] = set()
         self._first = next(
             (number for number, part in enumerate(self._parts) if set(part.paths) & set(at)), 0
@@ -232,7 +233,9 @@ class Regrouping:
                 return
             to = target if isinstance(target, TrainingEntry) else None
             move = by_hand.move(parts, training_entries, to)
-            whose = f"to {plain(to.name, 80)}" if to is not None else "to no other training"
+            whose = "to no other training"
+            if to is not None:
+                whose = f"to {plain(to.name, 80)}"
             said = (
                 f"{training_groups.named(parts)} now {'belongs' if len(parts) == 1 else 'belong'} "
                 f"{whose}. u undoes it."

@@ -102,7 +102,8 @@ class Growing:
         )
         again = Opened(same, opened.options, run, around=fresh)
         drawn = replace(model.within(None), run=run) if len(model.tracks) else None
-        self.training, self._sizes = fresh, _sizes(fresh)
+        self.training = fresh
+        self._sizes = _sizes(fresh)
         return Grown(again, training_model(again, index, drawn, aligning), folder)
 
 

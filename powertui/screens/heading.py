@@ -38,7 +38,9 @@ def _forms(profile: Profile, window: tuple[int, int] | None) -> list[str]:
     host = _host(profile)
     # Beside sentences about all hosts a table of one of them must say so, however narrow it is.
     host_count = len(profile.opened.profiles)
-    which_host = f"host {profile.index + 1} of {host_count}" if host_count > 1 else ""
+    which_host = ""
+    if host_count > 1:
+        which_host = f"host {profile.index + 1} of {host_count}"
     devices = ""
     if trace.devices:
         count = len(trace.devices)

@@ -145,7 +145,10 @@ def _drawn(groups: Sequence[Sequence[HelpLine]], cells: int, rows: int, look: Th
     text = Text(no_wrap=True, end="")
     for y in range(max(map(len, columns), default=0)):
         for column in columns:
-            entry = column[y] if y < len(column) else HelpLine("")
+            if y < len(column):
+                entry = column[y]
+            else:
+                entry = HelpLine("")
             used = _draw(text, entry, column_cells, look)
             gap = column_cells - used + _COLUMN_GAP_CELLS
             text.append("\n" if column is columns[-1] else " " * gap)

@@ -251,7 +251,10 @@ class LiveScreen(BaseScreen):
         glyphs = glyph_sets.get(self.shell.capabilities.glyphs)
         now = feed.now_ns()
         is_sum = history.key == _SUM
-        hold_ns = live_rows.sum_held_ns(feed) if is_sum else live_rows.held_ns(feed, history.key)
+        if is_sum:
+            hold_ns = live_rows.sum_held_ns(feed)
+        else:
+            hold_ns = live_rows.held_ns(feed, history.key)
         moments = self._moments(feed, now)
         return chart(history, self.view, now, hold_ns, size, glyphs, moments)
 

@@ -55,7 +55,9 @@ class LoadingProgress:
     left_s: float = math.inf  # until the end, at the pace so far
 
     def __str__(self) -> str:
-        share = f"{100 * self.done / self.total:.0f} % of " if self.total else ""
+        share = ""
+        if self.total:
+            share = f"{100 * self.done / self.total:.0f} % of "
         text = f"{share}{units.size(self.total or self.done)} · {self.events:,} events"
         if _MIN_TOLD_LEFT_S <= self.left_s < math.inf:
             text += f" · {units.duration(round(self.left_s) * PS_PER_S)} left"
@@ -84,7 +86,9 @@ class _Pace:
 
     def told_left_s(self, now: float) -> float:
         """The same, once enough was read to say it."""
-        return self.remaining_s(now) if now - self._began >= _MIN_PACED_S else math.inf
+        if now - self._began >= _MIN_PACED_S:
+            return self.remaining_s(now)
+        return math.inf
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,7 +46,9 @@ class MarkerDialog(Dialog):
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Why the one under the cursor has its score."""
         event.stop()
-        why = f"In use. {self._steps.confidence}" if event.option_index == 0 else ""
+        why = ""
+        if event.option_index == 0:
+            why = f"In use. {self._steps.confidence}"
         shown = f"{self._steps.markers[event.option_index].why}. {why}"
         self.query_one("#markers-note", Static).update(Text(plain(shown, 400)))
 

@@ -53,7 +53,8 @@ class Moving(BaseScreen):
             why = self.session.steps.source or "no steps were found in this profile"
             self.say(f"No steps: {why}.".replace("..", "."), warn=True)
         self.timeline.move(Navigator.next_step, direction)
-        model, state = self.timeline.model, self.timeline.state
+        model = self.timeline.model
+        state = self.timeline.state
         if model is None or state is None:
             return
         step = model.step_at(state.cursor_ps)
@@ -68,7 +69,8 @@ class Moving(BaseScreen):
         if not len(self.session.epochs):
             self.say("No epochs were found in this profile.", warn=True)
         self.timeline.move(Navigator.next_epoch, direction)
-        model, state = self.timeline.model, self.timeline.state
+        model = self.timeline.model
+        state = self.timeline.state
         if model is None or state is None:
             return
         epoch = model.epoch_at(state.cursor_ps)
@@ -95,7 +97,8 @@ class Moving(BaseScreen):
         """
         from powertui.view.epoch_window import EpochShift, next_epoch_with_bounds
 
-        model, state = self.timeline.model, self.timeline.state
+        model = self.timeline.model
+        state = self.timeline.state
         if model is None or state is None:
             return
         middle = state.cursor_ps

@@ -102,9 +102,12 @@ class Noting:
             return
         if before is not None and text.strip() == before.text:
             return
-        host = model.trace.host if len(model.run.traces) > 1 else ""
+        host = ""
+        if len(model.run.traces) > 1:
+            host = model.trace.host
         if before is not None and before.lo is not None and before.hi is not None:
-            stretch, host = (before.lo, before.hi), before.host
+            stretch = (before.lo, before.hi)
+            host = before.host
 
         def keep() -> None:
             from powertui.data.notes import add_note, delete_note

@@ -88,7 +88,9 @@ class OverviewScreen(ToolScreen):
         pane.set_lines(made)
 
     def _table_shown(self, result: Result) -> Table | None:
-        return result.tables[self._table % len(result.tables)] if result.tables else None
+        if result.tables:
+            return result.tables[self._table % len(result.tables)]
+        return None
 
     def _empty_lines(self, table: Table | None, used_lines: int) -> int:
         """How many lines facts and table leave empty."""

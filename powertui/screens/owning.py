@@ -52,7 +52,10 @@ def give_next(shell: Shell) -> str:
         return _NOTHING
     given_names = [name for name, owner in run.power_hosts if owner == host and name in names]
     given = given_names[0] if given_names else None
-    after = names[names.index(given) + 1 :] if given is not None else names
+    if given is not None:
+        after = names[names.index(given) + 1 :]
+    else:
+        after = names
     pairs = tuple(pair for pair in run.power_hosts if pair != (given, host))
     if after:
         others = [(name, owner) for name, owner in pairs if name != after[0]]

@@ -189,7 +189,9 @@ class PairScreen(Moving):
             view = self._views["ab".index(letter)]
             cursor_ps = view.timeline.cursor_ps
             step = model.step_at(cursor_ps)
-            took = f": {units.duration(step.duration)}" if step is not None else ""
+            took = ""
+            if step is not None:
+                took = f": {units.duration(step.duration)}"
             step_words = f"{words}{took}  "
             cells = max(10, self.size.width - len(step_words) - 6)
             # Epoch and host are at its end.

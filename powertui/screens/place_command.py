@@ -54,7 +54,9 @@ def _run_words(folder: Logdir, entry: RunEntry) -> list[str]:
 
 def _option(name: str, value: str) -> list[str]:
     """An option; a value that looks like one itself (a time before zero) is tied to it."""
-    return [f"{name}={value}"] if value.startswith("-") else [name, value]
+    if value.startswith("-"):
+        return [f"{name}={value}"]
+    return [name, value]
 
 
 def _absolute(path: str) -> str:

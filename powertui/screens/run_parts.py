@@ -51,7 +51,10 @@ def run_parts(session: Session) -> list[HostOrDevice]:
         for index, trace in enumerate(run.traces):
             count = len(trace.devices)
             took = units.duration(trace.span[1] - trace.span[0])
-            about = f"{took}, {count} device{'s' * (count != 1)}" if count else took
+            if count:
+                about = f"{took}, {count} device{'s' * (count != 1)}"
+            else:
+                about = took
             name = plain(trace.host, _MAX_NAME_CELLS) or f"host {index}"
             is_shown = index == session.trace_index
             parts.append(
@@ -181,7 +184,8 @@ class RunPartsDialog(ChoosingDialog):
         by, _ = _ORDERS[self._order]
         if by is None or self._figures is None:
             return self._parts
-        hosts, rest = self._parts[: self._host_count], self._parts[self._host_count :]
+        hosts = self._parts[: self._host_count]
+        rest = self._parts[self._host_count :]
         return [_with_figures(hosts[n], n, self._figures) for n in self._figures.order(by)] + rest
 
     def fill(self, text: str) -> None:

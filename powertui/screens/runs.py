@@ -347,7 +347,9 @@ class OpenRuns:
             if loader.again:
                 page.say("")
         self.shell.tell()
-        notice = (session.notice or _whose(part.run, part.account)) if part.complete else ""
+        notice = ""
+        if part.complete:
+            notice = session.notice or _whose(part.run, part.account)
         if notice:
             self.shell.say(notice)
         if part.changed:

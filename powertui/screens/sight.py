@@ -32,7 +32,9 @@ class SightCounting:
     def _now(self) -> tuple[object, int, int] | None:
         model = self.page.timeline.model
         content = self.page.in_sight()
-        return None if model is None or content is None else (model, *content)
+        if model is None or content is None:
+            return None
+        return (model, *content)
 
     def soon(self) -> None:
         """Once the view stands still."""

@@ -109,7 +109,8 @@ class TimelineScreen(Moving):
         conclusion.styles.height = timeline_footer.conclusion_rows(self.app.size.height)
         conclusion.can_focus = False
         table = self.below.table
-        table.said, table.pan = self.say, lambda: self.timeline.pan_held(1)
+        table.said = self.say
+        table.pan = lambda: self.timeline.pan_held(1)
         self.timeline.run_budget = self.shell.gate.quality.runs
         self.timeline.listeners.append(self._moved)
         self.fold_panes()

@@ -97,7 +97,9 @@ class ToolsScreen(BaseScreen):
         ]
         choices = self.query_one(Choices)
         before = choices.highlighted
-        kept = self._listed[before].name if before is not None and self._listed else ""
+        kept = ""
+        if before is not None and self._listed:
+            kept = self._listed[before].name
         self._listed = tuple(registry.TOOLS[number] for _, number in sorted(ranks))
         choices.clear_options()
         choices.add_options([Option(self._line(tool), id=tool.name) for tool in self._listed])

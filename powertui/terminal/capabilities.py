@@ -137,11 +137,12 @@ class Wishes:
 def refusal(environ: Mapping[str, str], stdin_tty: bool, stdout_tty: bool) -> str:
     """Why no screen can be shown here; "" when one can."""
     if not stdin_tty or not stdout_tty:
-        which = (
-            "standard input and output are"
-            if not (stdin_tty or stdout_tty)
-            else ("standard input is" if not stdin_tty else "standard output is")
-        )
+        if not (stdin_tty or stdout_tty):
+            which = "standard input and output are"
+        elif not stdin_tty:
+            which = "standard input is"
+        else:
+            which = "standard output is"
         return f"{which} not a terminal"
     term = environ.get("TERM", "")
     if term.lower() in _NO_SCREEN or term.lower().startswith("dumb"):

@@ -161,7 +161,8 @@ class PacedApp(App[ReturnType], Generic[ReturnType]):
         from powertui.terminal.svg_picture import svg_picture  # only for a picture
 
         look = self.look
-        ink, paper = hex_of(look.foreground), hex_of(look.background)
+        ink = hex_of(look.foreground)
+        paper = hex_of(look.background)
         return svg_picture(self.drawn_rows(screen), self.size.width, ink, paper)
 
     def _display(self, screen: Screen[Any], renderable: Any) -> None:

@@ -161,7 +161,10 @@ class RowWriter:
             self._parts.append(f"\x1b[{self._y + 1};{x + 1}H")
         elif gap:
             direction = "C" if gap > 0 else "D"
-            distance = "" if abs(gap) == 1 else str(abs(gap))
+            if abs(gap) == 1:
+                distance = ""
+            else:
+                distance = str(abs(gap))
             self._parts.append(f"\x1b[{distance}{direction}")
         self._at = x
 

@@ -383,7 +383,9 @@ def _open(args: argparse.Namespace, capture: CapturedProfile, plan: Plan) -> boo
     if capture.power and Path(capture.power).parent != capture.folder:
         words.append(capture.power)
     until = time.strftime("%H:%M:%S", time.localtime(capture.ended_ns / 1e9 + plan.after_s))
-    notice = f"Power is recorded until {until}." if capture.power and plan.after_s else ""
+    notice = ""
+    if capture.power and plan.after_s:
+        notice = f"Power is recorded until {until}."
     code = opening.run(parser.parse_args(words), notice)
     signals.by_exception()  # the screens had the signals
     return code > _SIGNAL_CODES_ABOVE

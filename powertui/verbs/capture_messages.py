@@ -58,7 +58,9 @@ class CaptureProgress:
     def _rewrite(self, stage: Stage) -> None:
         """A line that is longer than the terminal cannot be written over: it is cut."""
         sentence = stage.sentence()
-        length = f" of {stage.of_s:g} s" if stage.of_s is not None else " s"
+        length = " s"
+        if stage.of_s is not None:
+            length = f" of {stage.of_s:g} s"
         text = sentence or f"{stage.what}, {stage.detail or f'{stage.past_s:.1f}{length}'}"
         columns = _columns(sys.stderr.fileno()) - 1
         line = plain(f"powertui: {text}")

@@ -112,7 +112,8 @@ def sort_out(args: argparse.Namespace) -> list[str]:
     if not runs:
         # Power logs alone: the first is what is opened, the others are beside it.
         args.more = []
-        runs, logs = named[:1], named[1:]
+        runs = named[:1]
+        logs = named[1:]
     args.path = runs[0]
     args.power = [*args.power, *logs]
     return runs

@@ -103,7 +103,8 @@ def run(args: argparse.Namespace) -> int:
         force=args.force,
         comments=args.comments,
     )
-    reading, aligning = common.reading_of(args), common.aligning_of(args)
+    reading = common.reading_of(args)
+    aligning = common.aligning_of(args)
     return export.write(
         path=args.path,
         name=args.run,

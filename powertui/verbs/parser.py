@@ -89,7 +89,9 @@ class Parser(argparse.ArgumentParser):
 
 def _sentence(message: str, program: str) -> str:
     if match := _REQUIRED.match(message):
-        return "Name a path." if "PATH" in match[1] else f"{match[1]} is missing."
+        if "PATH" in match[1]:
+            return "Name a path."
+        return f"{match[1]} is missing."
     if match := _UNKNOWN.match(message):
         return f"{program} does not know {_without_value(match[1])}."
     if match := _CHOICE.match(message):

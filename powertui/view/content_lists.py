@@ -130,7 +130,10 @@ def _steps(content: VisibleContent) -> _List | None:
         if step.cause:
             cause = f"+{units.duration(step.cause_ps, 3, padded=True)}"
             rows.append(_Row(f"{_CAUSE_INDENT}{step.cause}", cause, role="dim"))
-    title = f"Longest steps{_IN_VIEW}" if content.step_count > 1 else f"The step{_IN_VIEW}"
+    if content.step_count > 1:
+        title = f"Longest steps{_IN_VIEW}"
+    else:
+        title = f"The step{_IN_VIEW}"
     if median is not None:
         title = f"{title}, median {units.duration(median, 3)}"
     return _List(title, tuple(rows))
@@ -158,7 +161,9 @@ def _more_than(length: int, usual: int) -> str:
 def _ops(content: VisibleContent) -> _List | None:
     if not content.ops:
         return None
-    where = " on devices" if content.sides and content.sides[0].name == "devices" else ""
+    where = ""
+    if content.sides and content.sides[0].name == "devices":
+        where = " on devices"
     tails = Counter(op.tail for op in content.ops)
     largest_ps = max(1, *(op.self_ps for op in content.ops))
     rows = []
@@ -241,7 +246,10 @@ def _column(
     part: _List, width: int, height: int, glyphs: Glyphs, *, max_text_rows: int | None = None
 ) -> list[tuple[str, str]]:
     """A list with its title, in at most `height` lines."""
-    title = part.title if cells(part.title) <= width else part.title.replace(_IN_VIEW, "")
+    if cells(part.title) <= width:
+        title = part.title
+    else:
+        title = part.title.replace(_IN_VIEW, "")
     lines = [(middle(title, width), "dim")]
     names = _fitting_names(part.rows, width)
     for row, name in zip(part.rows, names, strict=True):

@@ -408,7 +408,9 @@ def _energies(power: Sequence[LinePower], lo: int, hi: int) -> list[ContextLine]
     for line in power:
         energy = line.energy(lo, hi)
         if energy is not None:
-            suffix = f" {line.name}" if len(power) > 1 or line.named else ""
+            suffix = ""
+            if len(power) > 1 or line.named:
+                suffix = f" {line.name}"
             facts.extend(_energy_facts(energy, suffix))
     return facts
 

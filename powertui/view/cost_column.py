@@ -33,7 +33,10 @@ def cost_column(cost: Cost, page_cells: int, glyphs: Glyphs) -> tuple[LinePieces
         if share is not None:
             # Half a cell at least: what costs something is seen.
             bar = glyphs.thin_bar(min(max(share, _MIN_BAR_SHARE), 1.0), _BAR_CELLS)
-        rest = "" if share is None else glyphs.horizontal * (_BAR_CELLS - len(bar))
+        if share is None:
+            rest = ""
+        else:
+            rest = glyphs.horizontal * (_BAR_CELLS - len(bar))
         end = " " * (_BAR_CELLS + _GAP_CELLS - len(bar) - len(rest))
         first = (*first, (bar, ink), (rest, "grid"), (end, "dim"))
         below += " " * (_BAR_CELLS + _GAP_CELLS)

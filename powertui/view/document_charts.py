@@ -103,7 +103,9 @@ def _area(course: PowerCourse, shape: Envelope) -> list[str]:
 
 
 def _line(label: str, words: str) -> str:
-    return f"{label:>{_LABEL_CELLS - 2}}  {words}" if words.strip() else ""
+    if words.strip():
+        return f"{label:>{_LABEL_CELLS - 2}}  {words}"
+    return ""
 
 
 def _marks(course: PowerCourse, spans: Sequence[NamedSpan], sign: str) -> str:
@@ -119,7 +121,10 @@ def _marks(course: PowerCourse, spans: Sequence[NamedSpan], sign: str) -> str:
             name = span.words.partition(" · ")[0]
             filler = " "
         # A name that does not fit is left out: half of one may be another's.
-        words = f"{sign}{name}" if len(name) < length - 1 else sign
+        if len(name) < length - 1:
+            words = f"{sign}{name}"
+        else:
+            words = sign
         cells[first : last + 1] = words[:length].ljust(length, filler)
     return "".join(cells)
 

@@ -30,10 +30,12 @@ class LaidSteps:
         is_numbered = len(common) > 1 and int(common.min()) >= 0
         if is_numbered:
             order = np.argsort(at_first)
-            first, second = first[at_first[order]], second[at_second[order]]
+            first = first[at_first[order]]
+            second = second[at_second[order]]
         else:
             count = min(len(first), len(second))
-            first, second = first[:count], second[:count]
+            first = first[:count]
+            second = second[:count]
         self._models = models
         self._rows = first, second
         self._starts = models[0].steps.start[first], models[1].steps.start[second]

@@ -42,7 +42,9 @@ _MIN_UNKNOWN_HOST_SHARE = 0.05
 
 def _percent(share: float) -> str:
     """A share in as few cells as possible."""
-    return f"{share:.0%}".replace("%", " %") if share >= 0.005 else "<1 %"
+    if share >= 0.005:
+        return f"{share:.0%}".replace("%", " %")
+    return "<1 %"
 
 
 def legend(content: VisibleContent, width: int, lines: int = 1) -> list[Pieces]:

@@ -184,7 +184,10 @@ class Navigator(TimeNavigator):
             # What starts in the cursor's own cell is still ahead, in both directions.
             cell_ps = self.viewport.cell_ps
             cell = self.state.cursor_ps // cell_ps
-            ps = cell * cell_ps - 1 if direction > 0 else (cell + 1) * cell_ps
+            if direction > 0:
+                ps = cell * cell_ps - 1
+            else:
+                ps = (cell + 1) * cell_ps
             event = self._event_from(row.track, ps, direction)
         if event is not None:
             self.select(row.track, event)
@@ -316,7 +319,8 @@ class Navigator(TimeNavigator):
             start, _ = self._stretch_at(self.state.cursor_ps)
             self._set(mark=start, window=None)
             return
-        one, other = self._stretch_at(mark), self._stretch_at(self.state.cursor_ps)
+        one = self._stretch_at(mark)
+        other = self._stretch_at(self.state.cursor_ps)
         self.set_window(min(one[0], other[0]), max(one[1], other[1]))
 
     def _stretch_at(self, ps: int) -> tuple[int, int]:

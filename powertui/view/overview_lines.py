@@ -153,7 +153,10 @@ def _steps(facts: dict[str, Fact], width: int) -> list[LinePieces]:
         shortest = facts["step_time_min_s"].text()
         longest = facts["step_time_max_s"].text()
         left_out = facts["steps"].why
-        counted = f"{count} steps ({left_out})" if left_out else f"{count} steps"
+        if left_out:
+            counted = f"{count} steps ({left_out})"
+        else:
+            counted = f"{count} steps"
         parts = [counted, f"median {median}", f"mean {mean}", f"{shortest} to {longest}"]
     for id, words in (("step_work_s", "with its work"), ("run_step_time_s", "of all hosts")):
         if id in facts:
@@ -181,7 +184,9 @@ def _joules(facts: dict[str, Fact], width: int) -> list[LinePieces]:
         name = energy.label.removeprefix("energy ")
         # In a unit that nobody documents, as the AIU's: its interval does not say that.
         assumed = " (assumed)" if energy.badge is Badge.ASSUMED else ""
-        remark = f" ({energy.why})" if energy.why and energy.value is not None else ""
+        remark = ""
+        if energy.why and energy.value is not None:
+            remark = f" ({energy.why})"
         figures.append(f"{name} {with_interval(energy)}{assumed}{remark}")
     for id, name in (("step_joules", "a step"), ("sample_joules", "a sample")):
         if id in facts:
@@ -349,7 +354,9 @@ def _legend(chart: Chart, letters: str, cells: int) -> list[tuple[str, str]]:
     # Of equal parts the later one comes first.
     largest_first = sorted(range(len(sums)), key=size_and_place, reverse=True)
     # The sentence above may be about all the time, between the steps too.
-    whole = "of the step" if len(chart.series[0].y) == 1 else "of the steps"
+    whole = "of the steps"
+    if len(chart.series[0].y) == 1:
+        whole = "of the step"
     entries: list[tuple[tuple[str, str], tuple[str, str]]] = []
     for number in largest_first:
         label = chart.series[number].label.lower()
@@ -357,7 +364,9 @@ def _legend(chart: Chart, letters: str, cells: int) -> list[tuple[str, str]]:
             label = "collectives"
         share = sums[number] / total
         # A part that is there must not be shown as none.
-        percent = f"{100 * share:.0f} %" if share >= 0.005 else "<1 %"
+        percent = "<1 %"
+        if share >= 0.005:
+            percent = f"{100 * share:.0f} %"
         mark = letters[number] if letters else "■"
         entries.append(((mark, _ink(chart, number)), (f" {label} {percent}  ", "label")))
     for count in range(len(entries), 0, -1):

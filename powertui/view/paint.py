@@ -130,7 +130,9 @@ class Inks:
         if ink & QUIET:
             return self.theme.wrapper(kind, bar)
         shade = ink % SHADES
-        return self.theme.category(kind, shade) if bar else self.theme.category_ink(kind, shade)
+        if bar:
+            return self.theme.category(kind, shade)
+        return self.theme.category_ink(kind, shade)
 
 
 @lru_cache(maxsize=8)

@@ -106,7 +106,10 @@ def of_training(training: Training) -> PowerCourse | None:
         return None
     epochs = _epochs(axis)
     trained = energy.training()
-    fallback = (axis.start, axis.end) if trained is None else (trained.start, trained.end)
+    if trained is None:
+        fallback = (axis.start, axis.end)
+    else:
+        fallback = (trained.start, trained.end)
     lo, hi = _reach(epochs, fallback)
     return _course(
         energy.account,
@@ -187,7 +190,8 @@ def _with_margin(power: PowerOnTrace, lo: int, hi: int) -> tuple[int, int]:
     margin = round((hi - lo) * _MARGIN_SHARE)
     if not len(power.times):
         return lo, hi
-    first, last = int(power.times[0]), int(power.times[-1])
+    first = int(power.times[0])
+    last = int(power.times[-1])
     return min(lo, max(first, lo - margin)), max(hi, min(last, hi + margin))
 
 

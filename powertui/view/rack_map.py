@@ -146,7 +146,8 @@ def _blocks(
     texts = []
     for number, rack in enumerate(racks):
         row, column = divmod(number, per_row)
-        top, left = row * height, column * (block_cells + _BLOCK_GAP)
+        top = row * height
+        left = column * (block_cells + _BLOCK_GAP)
         texts.append(_Text(top, left, rack.label, "dim"))
         for member in range(len(rack.tiles)):
             line, place = divmod(member, hosts_a_line)
@@ -252,6 +253,9 @@ def _cell(tile: HostTile, scale: WattsScale, cells: int, glyphs: Glyphs) -> tupl
     else:
         share = (tile.watts - scale.lo) / (scale.hi - scale.lo)
         level = min(len(glyphs.bars) - 1, max(0, int(share * len(glyphs.bars))))
-        words = mark.ljust(cells) if mark else glyphs.bars[level] * cells
+        if mark:
+            words = mark.ljust(cells)
+        else:
+            words = glyphs.bars[level] * cells
         role = f"tile_{scale.shade(tile.watts)}" + ("" if mark else "_curve")
     return words, role

@@ -266,7 +266,9 @@ def _moments(column: Column, rows: Sequence[KnownRun]) -> Column:
         local = _local(moment)
         is_newest_year = local.year == newest_year
         if run.began is None and run.by_file:
-            return f"by {local:%b %d}" if is_newest_year else f"by {local:%b %d %Y}"
+            if is_newest_year:
+                return f"by {local:%b %d}"
+            return f"by {local:%b %d %Y}"
         return f"{local:%b %d %H:%M}" if is_newest_year else f"{local:%b %d  %Y}"
 
     return replace(column, values=Lazy(len(rows), text), cells=12)

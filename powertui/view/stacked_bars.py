@@ -97,7 +97,10 @@ def one_bar(chart: Chart, width: int, *, place: int = 0, letters: str = "") -> l
     for part, end in enumerate(ends.tolist()):
         if end <= start:
             continue
-        char = letters[part % len(letters)] if letters else _EIGHTHS[-1]
+        if letters:
+            char = letters[part % len(letters)]
+        else:
+            char = _EIGHTHS[-1]
         pieces.append(BarPiece(char * (end - start), part))
         start = end
     return pieces
@@ -148,7 +151,9 @@ class _Blocks(NamedTuple):
         part = int(np.searchsorted(edges, middle, side="right")) - 1
         part = min(max(part, 0), len(edges) - 2)
         if not letters:
-            eighths = max(1, round(filled * 8)) if self.eighths else 8
+            eighths = 8
+            if self.eighths:
+                eighths = max(1, round(filled * 8))
             return BarPiece(_EIGHTHS[eighths], part)
         if filled >= 0.5 or is_bottom:
             return BarPiece(letters[part % len(letters)], part)

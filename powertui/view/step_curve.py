@@ -42,7 +42,9 @@ class StepCurve:
     @property
     def span(self) -> tuple[int, int]:
         """From where to where there are values, with holes between them."""
-        return (self._start, self.end) if len(self.values) else (0, 0)
+        if len(self.values):
+            return (self._start, self.end)
+        return (0, 0)
 
     def value(self, moment: int) -> float:
         """The value that holds at a moment; NaN in a hole and outside."""

@@ -64,7 +64,9 @@ class TimeNavigator:
     def row(self) -> Row | None:
         """The row under the cursor."""
         number = self.state.cursor_row
-        return self.rows[number] if 0 <= number < len(self.rows) else None
+        if 0 <= number < len(self.rows):
+            return self.rows[number]
+        return None
 
     def _set(self, viewport: Viewport | None = None, **changes: object) -> None:
         state = replace(self.state, **changes) if changes else self.state  # type: ignore[arg-type]

@@ -96,8 +96,14 @@ class TimelineModel:
     ) -> TimelineModel:
         """Index one trace of a run. Takes about 30 ms per million events: call it from a thread."""
         trace = run.traces[index]
-        steps = run.steps[index] if index < len(run.steps) else Steps.none()
-        epochs = run.epochs[index] if index < len(run.epochs) else Epochs()
+        if index < len(run.steps):
+            steps = run.steps[index]
+        else:
+            steps = Steps.none()
+        if index < len(run.epochs):
+            epochs = run.epochs[index]
+        else:
+            epochs = Epochs()
         forest = Forest.from_trace(trace, progress=progress)
         lo, hi = trace.span
         return cls(
@@ -197,7 +203,9 @@ class TimelineModel:
         return (now.zero_ns - then.zero_ns) * PS_PER_NS
 
     def _own_epochs(self) -> Epochs:
-        return self.run.epochs[self.index] if self.index < len(self.run.epochs) else Epochs()
+        if self.index < len(self.run.epochs):
+            return self.run.epochs[self.index]
+        return Epochs()
 
     @property
     def profiled(self) -> tuple[int, int]:
@@ -301,7 +309,9 @@ class TimelineModel:
             return None
         index = int(self.steps.start.searchsorted(ps, side="right")) - 1
         step = self.steps[index]
-        return step if ps < max(step.end, step.start + 1) else None
+        if ps < max(step.end, step.start + 1):
+            return step
+        return None
 
     def step_near(self, ps: int, direction: int) -> Step | None:
         """The next step that starts after `ps` (direction > 0) or the last that starts
@@ -313,7 +323,9 @@ class TimelineModel:
             if direction > 0
             else int(starts.searchsorted(ps, side="left")) - 1
         )
-        return self.steps[index] if 0 <= index < len(self.steps) else None
+        if 0 <= index < len(self.steps):
+            return self.steps[index]
+        return None
 
     def epoch_bounds(self, number: int) -> tuple[int, int] | None:
         """Where an epoch (index into `epochs`) lies."""
@@ -334,7 +346,9 @@ class TimelineModel:
     def phase_at(self, ps: int) -> Phase | None:
         """The first phase that runs at `ps`."""
         rows = np.flatnonzero((self.phase_spans[:, 0] <= ps) & (ps < self.phase_spans[:, 1]))
-        return self.epochs.phases[int(rows[0])] if len(rows) else None
+        if len(rows):
+            return self.epochs.phases[int(rows[0])]
+        return None
 
     @cached_property
     def phase_spans(self) -> Int64s:

@@ -132,7 +132,10 @@ def _pages(tabs: Sequence[Tab], form: _Form) -> Iterator[Piece]:
         title = _SHORT_TITLES.get(tab.title, tab.title) if has_short_name else tab.title
         news = f"·{tab.news}" if tab.news else ""
         is_named = has_name or tab.present or tab.news
-        words = f"{tab.key} {title}{news}" if is_named else tab.key
+        if is_named:
+            words = f"{tab.key} {title}{news}"
+        else:
+            words = tab.key
         if tab.present:
             words = f"[{words}]"  # bold type alone is not seen on every terminal
             role = "title"

@@ -140,7 +140,10 @@ class AreaChart:
         picture = [self.line((title, "title"))]
         for row, label in enumerate(labels):
             is_above = row < rows // 2
-            text = self._upward(above, row) if is_above else self._downward(below, row)
+            if is_above:
+                text = self._upward(above, row)
+            else:
+                text = self._downward(below, row)
             style = more if is_above else less
             picture.append(
                 [self._gutter(label), *_joined(zip([style] * len(text), text, strict=True))]

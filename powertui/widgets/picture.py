@@ -39,7 +39,9 @@ class Picture(Widget, Generic[Shown]):
         raise NotImplementedError
 
     def restyle(self, theme: Theme, glyphs: str) -> None:
-        self.theme_colors, self.glyphs, self._rows = theme, glyph_sets.get(glyphs), None
+        self.theme_colors = theme
+        self.glyphs = glyph_sets.get(glyphs)
+        self._rows = None
         self.refresh()
 
     def show(self, view: Shown | None, sentence: str = "") -> None:
@@ -51,7 +53,9 @@ class Picture(Widget, Generic[Shown]):
     def render_line(self, y: int) -> Strip:
         width, height = self.size
         if self.view is None:
-            text = f" {self.sentence}" if y == height // 2 else ""
+            text = ""
+            if y == height // 2:
+                text = f" {self.sentence}"
             return Strip(
                 [
                     Segment(

@@ -111,7 +111,9 @@ class TableView(TableDrawing, can_focus=True):
         if table is None or not groupings:
             return "These rows have nothing to group by."
         choices = ("", *groupings)
-        at = choices.index(self.order.group) if self.order.group in choices else 0
+        at = 0
+        if self.order.group in choices:
+            at = choices.index(self.order.group)
         group = choices[(at + 1) % len(choices)]
         self._open = frozenset()
         self._reorder(group=group)
@@ -139,7 +141,10 @@ class TableView(TableDrawing, can_focus=True):
         if self.table is None:
             return
         ids = [column.id for column in self._fitted(self.table).columns]
-        place = ids.index(self.order.column) if self.order.column in ids else -1
+        if self.order.column in ids:
+            place = ids.index(self.order.column)
+        else:
+            place = -1
         self.sort(ids[(place + 1) % len(ids)])
 
     def filter(self, text: str) -> None:

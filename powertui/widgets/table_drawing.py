@@ -75,12 +75,16 @@ class TableDrawing(Widget):
     @property
     def rows(self) -> Int64s:
         """Rows of the table, as they stand here; in groups, those of closed ones too."""
-        return self._stands.rows if self._stands is not None else np.empty(0, np.int64)
+        if self._stands is not None:
+            return self._stands.rows
+        return np.empty(0, np.int64)
 
     @property
     def lines(self) -> Int64s:
         """The lines: a row, or below 0 the heading of a group."""
-        return self._stands.lines if self._stands is not None else np.empty(0, np.int64)
+        if self._stands is not None:
+            return self._stands.lines
+        return np.empty(0, np.int64)
 
     @property
     def row(self) -> int:
@@ -93,11 +97,15 @@ class TableDrawing(Widget):
         if self._stands is None or self.cursor >= len(self.lines):
             return None
         line = self._line_at(self.cursor)
-        return self._stands.groups[-1 - line] if line < 0 else None
+        if line < 0:
+            return self._stands.groups[-1 - line]
+        return None
 
     def _line_at(self, at: int) -> int:
         """A row, or below 0 the heading of a group; -1 behind the last line."""
-        return int(self.lines[at]) if at < len(self.lines) else -1
+        if at < len(self.lines):
+            return int(self.lines[at])
+        return -1
 
     @property
     def rows_visible(self) -> int:
@@ -195,7 +203,10 @@ class TableDrawing(Widget):
         """The first line of a group."""
         assert self._stands is not None
         group = self._stands.groups[number]
-        mark = self.glyphs.open if group.label in self._open else self.glyphs.closed
+        if group.label in self._open:
+            mark = self.glyphs.open
+        else:
+            mark = self.glyphs.closed
         count = f" ({len(group.rows):,})"
         room = self._name_cells(table) - width(mark + count) - 1
         label = self._group_label(table, group, room)
@@ -206,7 +217,9 @@ class TableDrawing(Widget):
         """Cells of the column with the names; 0 where it has no room."""
         fit = self._fitted(table)
         name = table_order.name_of(table)
-        return fit.cells[fit.columns.index(name)] if name in fit.columns else 0
+        if name in fit.columns:
+            return fit.cells[fit.columns.index(name)]
+        return 0
 
     def _group_label(self, table: Table, group: RowGroup, room: int) -> str:
         label = plain(group.label, 300)
@@ -364,4 +377,6 @@ def _share_of(table: Table, rows: Int64s) -> str:
     if table.total is None:
         return ""
     share = table.total(rows).get("share")
-    return f" ({units.percent(share, 1)})" if isinstance(share, float) else ""
+    if isinstance(share, float):
+        return f" ({units.percent(share, 1)})"
+    return ""

@@ -286,7 +286,10 @@ class Timeline(Widget, can_focus=True):
     def render_line(self, y: int) -> Strip:
         if self._stale:
             self._compose_frame()
-        strip = self._strips[y] if y < len(self._strips) else Strip.blank(self.size.width)
+        if y < len(self._strips):
+            strip = self._strips[y]
+        else:
+            strip = Strip.blank(self.size.width)
         view = self.viewport
         if self.outline is None or view is None:
             return strip

@@ -155,7 +155,9 @@ def both_names(name: str, name_b: str, cells: int = _SHARED_CELLS) -> str:
 
 def cut(name: str, cells: int) -> str:
     """A name that fits into so much room."""
-    return name if len(name) <= cells else f"{name[: cells - 1]}…"
+    if len(name) <= cells:
+        return name
+    return f"{name[: cells - 1]}…"
 
 
 def _cut_in_middle(name: str, cells: int) -> str:
@@ -172,4 +174,6 @@ def signed_percent(share: float) -> str:
     if abs(percent) < _LEAST_PERCENT:
         return "+0"
     # Not as a power of ten.
-    return f"{percent:+,.0f}" if abs(percent) >= _MANY_PERCENT else f"{percent:+.3g}"
+    if abs(percent) >= _MANY_PERCENT:
+        return f"{percent:+,.0f}"
+    return f"{percent:+.3g}"

@@ -66,7 +66,8 @@ class Comparison:
 
 def compare(a: AskedSide, b: AskedSide) -> Comparison:
     """What differs from A to B. Raises `UnreadableFile` where a side holds no run."""
-    runs_a, runs_b = _measured(a), _measured(b)
+    runs_a = _measured(a)
+    runs_b = _measured(b)
     together = judged(runs_a, runs_b)
     if _are_the_same(runs_a, runs_b):
         together = _of_same_steps(together)
@@ -97,7 +98,8 @@ def _are_the_same(a: Sequence[Measured], b: Sequence[Measured]) -> bool:
     """Whether both sides are the same steps of the same run: named twice, most likely unmeant."""
     if len(a) != 1 or len(b) != 1:
         return False
-    first, second = a[0].stretch, b[0].stretch
+    first = a[0].stretch
+    second = b[0].stretch
     if first is None or second is None:
         return False
     return (first.run, first.first, first.last) == (second.run, second.first, second.last)
@@ -163,7 +165,8 @@ def _stretches(a: Sequence[Measured], b: Sequence[Measured]) -> MatchedStretches
     """How the two sides lie in their run; None where they are of different runs."""
     if len(a) != 1 or len(b) != 1:
         return None
-    first, second = a[0].stretch, b[0].stretch
+    first = a[0].stretch
+    second = b[0].stretch
     if first is None or second is None or first.run != second.run:
         return None
     if second.first < first.first:

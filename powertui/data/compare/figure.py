@@ -91,7 +91,9 @@ class ComparedFigure:
     @property
     def difference(self) -> float | None:
         """B less A."""
-        return None if self.a is None or self.b is None else self.b - self.a
+        if self.a is None or self.b is None:
+            return None
+        return self.b - self.a
 
     @property
     def ratio(self) -> float | None:

@@ -62,7 +62,8 @@ def _joint_names(
     """For each kernel of a group that both sides have the op that stands for all of it."""
     groups: list[tuple[set[str], set[ValueKey]]] = []
     for key, operators in (*a.items(), *b.items()):
-        names, members = set(operators), {key}
+        names = set(operators)
+        members = {key}
         apart = []
         for group in groups:
             if group[0] & names:

@@ -183,14 +183,17 @@ def _chance_words(count: int) -> str:
 def _rank(figure: ComparedFigure) -> int:
     """Its place among those that are judged in order."""
     names = list(_LEVELS)
-    return names.index(figure.name) if figure.name in _LEVELS else len(names)
+    if figure.name in _LEVELS:
+        return names.index(figure.name)
+    return len(names)
 
 
 def _by_runs(a: FigureSamples, b: FigureSamples, level: float) -> Judgement:
     scatter, why = _scatter(a, b)
     # Where nobody knows the order, none is better.
     is_in_turns = not a.places or turns.are_in_turns(a.places, b.places)
-    lo, hi = scatter.difference - scatter.half, scatter.difference + scatter.half
+    lo = scatter.difference - scatter.half
+    hi = scatter.difference + scatter.half
     relevant = _RELEVANT_SHARE * abs(a.mean)
     runs, needs = None, ""
     most_runs = max(len(a.runs), len(b.runs))
@@ -251,7 +254,9 @@ def _by_drift(a: FigureSamples, b: FigureSamples, within_run: WithinRun | None) 
     if abs(difference) <= half:
         verdict, why, needs = _inside_drift(half, a.mean)
     elif within_run is None:
-        verdict, why, needs = FigureVerdict.CANNOT_TELL, _ACROSS_RUNS, _THREE_RUNS
+        verdict = FigureVerdict.CANNOT_TELL
+        why = _ACROSS_RUNS
+        needs = _THREE_RUNS
     else:
         verdict, why, needs = _beyond_drift(within_run)
     return Judgement(

@@ -89,7 +89,8 @@ def matched(
     places = _places(a, b)
     counts = _counts_with_blocks(a, b) if stretches is not None else Counter()
     for key in dict.fromkeys(key for run in (*a, *b) for key in run.values):
-        samples_a, samples_b = _samples(a, key, places.of_a), _samples(b, key, places.of_b)
+        samples_a = _samples(a, key, places.of_a)
+        samples_b = _samples(b, key, places.of_b)
         if samples_a.runs and samples_b.runs:
             within_run = None
             if stretches is not None:
@@ -131,7 +132,9 @@ def _counts_with_blocks(a: Sequence[Measured], b: Sequence[Measured]) -> Counter
 def _name_in_b(b: Sequence[Measured], key: ValueKey) -> str:
     """What B calls it, where that is another name than A's."""
     names = [run.values[key].own_name or key.name for run in b if key in run.values]
-    return names[0] if names and names[0] != key.name else ""
+    if names and names[0] != key.name:
+        return names[0]
+    return ""
 
 
 def _one_sided(key: ValueKey, a: FigureSamples, b: FigureSamples, sides: _Places) -> Unmatched:

@@ -55,7 +55,10 @@ def _new_keys(common: _Ops, ops: _Ops) -> dict[ValueKey, ValueKey]:
         new = pairs.get(key)
         if new is None:
             # Its name may be that of another op by now.
-            new = key if key not in common else _told_apart(key, ops[key], common)
+            if key not in common:
+                new = key
+            else:
+                new = _told_apart(key, ops[key], common)
         if new != key:
             keys[key] = new
     return keys
@@ -73,7 +76,8 @@ def _told_apart(key: ValueKey, identity: OpIdentity | None, common: _Ops) -> Val
 def counterparts(common: _Ops, ops: _Ops) -> dict[ValueKey, ValueKey]:
     """For each op of a run which of another run it is; those without a counterpart are left out."""
     pairs: dict[ValueKey, ValueKey] = {}
-    left, right = dict(common), dict(ops)
+    left = dict(common)
+    right = dict(ops)
     for sign, only_ones in (
         (_same_in_all, True),
         (_named_by_people, True),

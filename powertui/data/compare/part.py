@@ -53,7 +53,8 @@ class HostWindow:
     @property
     def bounds(self) -> tuple[int, int]:
         """From its first step to the end of its last one; all of it where it has none."""
-        rows, steps = self.rows, self.profile.steps
+        rows = self.rows
+        steps = self.profile.steps
         if len(rows):
             return int(steps.start[rows].min()), int(steps.ends()[rows].max())
         begin, end = self.profile.trace.span

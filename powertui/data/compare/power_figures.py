@@ -137,7 +137,8 @@ def _resolved_s(energies: Account) -> float:
 def _joules_of_steps(energies: Account, comparable: Bools) -> Floats:
     """The energy of each step as readings have it, too short for the sensor or not."""
     steps = energies.steps
-    lo, hi = steps.start[comparable], steps.ends()[comparable]
+    lo = steps.start[comparable]
+    hi = steps.ends()[comparable]
     joules = np.zeros(len(lo), np.float64)
     for channel in energies.channels:
         joules += integrate.energies(channel, lo, hi).covered_joules
@@ -146,7 +147,8 @@ def _joules_of_steps(energies: Account, comparable: Bools) -> Floats:
 
 def _joules(energies: Account, rows: Int64s) -> float | None:
     """The mean energy of these steps by all counted channels; None where it is not resolved."""
-    lo, hi = energies.steps.start[rows], energies.steps.ends()[rows]
+    lo = energies.steps.start[rows]
+    hi = energies.steps.ends()[rows]
     parts = [integrate.mean_energy(channel, lo, hi) for channel in energies.channels]
     mean = combined([part for part in parts if part is not None])
     return mean.joules if mean is not None and mean.resolved else None

@@ -126,7 +126,8 @@ def _subject(time: ComparedFigure) -> str:
 
 def _is_beyond_drift(time: ComparedFigure, counts: Counts) -> bool:
     """Whether two recordings are further apart than either drifts, which nobody can explain."""
-    lo, hi = time.judgement.lo, time.judgement.hi
+    lo = time.judgement.lo
+    hi = time.judgement.hi
     is_single = time.judgement.basis is Basis.WITHIN_RUN and not counts.same_run
     return is_single and lo is not None and hi is not None and (lo > 0 or hi < 0)
 
@@ -156,7 +157,9 @@ def _parts_that_differ(causes: Sequence[Cause]) -> str:
         named = " and ".join(_with_size(cause) for cause in parts[:2])
         if len(parts) == 1:
             return f" {one}: {named}."
-        others = f", and {len(parts) - 2} more" if len(parts) > 2 else ""
+        others = ""
+        if len(parts) > 2:
+            others = f", and {len(parts) - 2} more"
         return f" {several}: {named}{others}."
     return ""
 
@@ -179,7 +182,9 @@ def _with_size(cause: Cause) -> str:
     name = name_in_sentence(cause.name, cause.name_b, _NAME_LETTERS)
     size = signed(cause.seconds, "s")
     has_other_name = name.endswith(IN_B)
-    return f"{name[:-1]}; {size})" if has_other_name else f"{name} ({size})"
+    if has_other_name:
+        return f"{name[:-1]}; {size})"
+    return f"{name} ({size})"
 
 
 def _needs(matched: Matched, time: ComparedFigure) -> str:

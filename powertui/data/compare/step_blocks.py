@@ -75,7 +75,8 @@ def _host_blocks(
         return
     starts = [*window.profile.steps.start[rows].tolist(), window.bounds[1]]
     for first, last in itertools.pairwise(edges_of(len(rows)).tolist()):
-        lo, hi = starts[first], starts[last]
+        lo = starts[first]
+        hi = starts[last]
         yield HostWindow(window.profile, lo, hi), (lo, hi)
 
 

@@ -41,7 +41,8 @@ def time_values(window: HostWindow) -> Values:
     # The marks last as long as asking for the work does: they say nothing of the steps.
     if with_work_ps is not None:
         return {STEP: ComparedValue(with_work_ps / PS_PER_S)}
-    series, places = comparable_seconds(profile), window.places
+    series = comparable_seconds(profile)
+    places = window.places
     seconds = series[places]
     return {
         STEP: mean_of_steps(series, places),

@@ -18,7 +18,9 @@ def percent(share: float) -> str:
 
 def whole_percent(share: float) -> str:
     """The same where there is room for few cells: "84 %", "7 %"."""
-    return f"{max(1, round(100 * share))} %" if share > 0 else "0 %"
+    if share > 0:
+        return f"{max(1, round(100 * share))} %"
+    return "0 %"
 
 
 def seconds(length_s: float) -> str:
@@ -39,4 +41,6 @@ def joules(delta: float) -> str:
 def sentence(text: str) -> str:
     """With a capital letter and a full stop."""
     text = text[:1].upper() + text[1:]
-    return text if text.endswith((".", "!", "?")) else f"{text}."
+    if text.endswith((".", "!", "?")):
+        return text
+    return f"{text}."

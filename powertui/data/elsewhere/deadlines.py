@@ -111,4 +111,6 @@ class WaitingTime:
 def _duration(seconds: float) -> str:
     if seconds >= 7200:
         return f"{seconds / 3600:.0f} h"
-    return f"{seconds:.0f} s" if seconds >= 1 else f"{seconds:.1f} s"
+    if seconds >= 1:
+        return f"{seconds:.0f} s"
+    return f"{seconds:.1f} s"

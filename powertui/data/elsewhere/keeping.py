@@ -35,7 +35,10 @@ def cache() -> Path:
 @functools.lru_cache(maxsize=2)
 def _cache(base: str, _: str) -> Path:
     """Put together once: it is asked for with every file that is opened."""
-    top = Path(base) if base.startswith("/") else Path.home() / ".cache"
+    if base.startswith("/"):
+        top = Path(base)
+    else:
+        top = Path.home() / ".cache"
     return top / "powertui" / "elsewhere"
 
 
@@ -66,7 +69,8 @@ def limit(top: Path) -> int:
     text = os.environ.get(SIZE_VARIABLE, "").strip().upper().removesuffix("B").removesuffix("I")
     number, unit = text, ""
     if text and text[-1] in _UNITS:
-        number, unit = text[:-1], text[-1]
+        number = text[:-1]
+        unit = text[-1]
     # isdecimal() alone takes the digits of other scripts, and int() a number of any length.
     if number.isdecimal() and number.isascii() and len(number) < 16:
         return int(number) * _UNITS[unit]

@@ -325,7 +325,8 @@ class Mirror:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(file)
-            name, is_ours = name.with_name(f"{name.name}-{os.getpid()}"), True
+            name = name.with_name(f"{name.name}-{os.getpid()}")
+            is_ours = True
             file = os.open(
                 name, os.O_CREAT | os.O_TRUNC | os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW, 0o600
             )

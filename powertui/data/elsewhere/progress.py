@@ -45,7 +45,9 @@ class TransferProgress(NamedTuple):
         return text
 
     def _amount(self, count: int) -> str:
-        return units.size(count) if self.phase == "bytes" else f"{count:,}"
+        if self.phase == "bytes":
+            return units.size(count)
+        return f"{count:,}"
 
 
 TransferListener = Callable[[TransferProgress | None], None]

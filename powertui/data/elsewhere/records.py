@@ -100,6 +100,7 @@ def state_from(size: bytes, when: bytes) -> RemoteState | None:
     match = _SECONDS.fullmatch(when)
     if _SIZE.fullmatch(size) is None or match is None:
         return None
-    seconds, digits = int(match[1] + match[2]), match[3] or b""
+    seconds = int(match[1] + match[2])
+    digits = match[3] or b""
     nanoseconds = seconds * 1_000_000_000 + int((digits + b"0" * 9)[:9])
     return RemoteState(int(size), max(-_MAX_NS, min(nanoseconds, _MAX_NS)))

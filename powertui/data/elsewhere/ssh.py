@@ -295,7 +295,9 @@ def _heads(
 
 def _state(words: Sequence[str]) -> RemoteState | None:
     """From "size seconds", as `st` prints them."""
-    return records.state_from(words[0].encode(), words[1].encode()) if len(words) > 1 else None
+    if len(words) > 1:
+        return records.state_from(words[0].encode(), words[1].encode())
+    return None
 
 
 def _login_words(user: str, port: str) -> list[str]:

@@ -81,7 +81,8 @@ class SshAnswer:
     ) -> None:
         self.names = 0  # of a listing, so far
         self.host = address.login[1]
-        self._address, self._mark = address, f"{number} ".encode()
+        self._address = address
+        self._mark = f"{number} ".encode()
         self._limits = _silent_hosts.limits(address.place)
         self._waiting = WaitingTime(self._limits, promised)
         try:
@@ -174,7 +175,9 @@ class SshAnswer:
                 return ConnectionDropped(
                     str(self._address), problem.format(host=self.host), hint=try_hint(self._address)
                 )
-        reason = plain(_SECRET.sub(r"\1…", lines[-1]), 160) if lines else "it says nothing"
+        reason = "it says nothing"
+        if lines:
+            reason = plain(_SECRET.sub(r"\1…", lines[-1]), 160)
         return ConnectionDropped(
             str(self._address), f"ssh failed: {reason}", hint=try_hint(self._address)
         )

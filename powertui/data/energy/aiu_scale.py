@@ -146,7 +146,8 @@ def _of_log(sums: Sequence[PowerOnTrace], sensors: Sequence[PowerOnTrace]) -> Su
     open.
     """
     first = sensors[0]
-    lo, hi = first.offset_lo_ps - first.offset_ps, first.offset_hi_ps - first.offset_ps
+    lo = first.offset_lo_ps - first.offset_ps
+    hi = first.offset_hi_ps - first.offset_ps
     if hi - lo > _MAX_OPEN_PS:
         return None
     fits: list[_Fit] = []

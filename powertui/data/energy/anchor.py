@@ -53,7 +53,8 @@ def find(series: PowerSeries, logs: Sequence[EventLog]) -> Anchor | None:
     ]
     best: tuple[int, Anchor] | None = None
     for marker, wall in markers:
-        lo, hi = wall - last - _MAX_LOST_READINGS * pace, wall - last
+        lo = wall - last - _MAX_LOST_READINGS * pace
+        hi = wall - last
         about = (
             f"PowerBoard's marker was written at {_clock(wall)}; the log's last reading is "
             f"{last / NS_PER_S:.2f} s after its "
@@ -67,9 +68,11 @@ def find(series: PowerSeries, logs: Sequence[EventLog]) -> Anchor | None:
             if marker.pid is None or log.pid is None or marker.pid == log.pid
         ]
         for log, at in same:
-            first_lo, first_hi = at - round(_START_BEFORE_FIT_S * NS_PER_S), at
+            first_lo = at - round(_START_BEFORE_FIT_S * NS_PER_S)
+            first_hi = at
             if first_lo <= hi and lo <= first_hi:
-                low, high = max(lo, first_lo), min(hi, first_hi)
+                low = max(lo, first_lo)
+                high = min(hi, first_hi)
                 both = (
                     f"{Path(log.path).name} begins at {_clock(at)}, and the reading of "
                     "power starts just before that: both agree"

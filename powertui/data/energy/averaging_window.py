@@ -167,4 +167,6 @@ def _round(refreshes: float) -> float:
     """No finer than it is known, so that channels of one log mean the same: tenths, and two digits
     of longer ones.
     """
-    return round(refreshes, 1) if refreshes < 10 else float(f"{refreshes:.2g}")
+    if refreshes < 10:
+        return round(refreshes, 1)
+    return float(f"{refreshes:.2g}")

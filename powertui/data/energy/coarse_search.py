@@ -115,7 +115,8 @@ def candidates(
 
 def _even_power(data: Samples, length: float) -> _EvenPower:
     """The log in cells; several readings of one cell count as their mean."""
-    begin, end = float(data.hi[0]), float(data.hi[-1])
+    begin = float(data.hi[0])
+    end = float(data.hi[-1])
     cell_s = _FAST_CELL_S if data.refresh < _FAST_REFRESH_S else data.refresh / 2
     step = max(
         min(data.refresh, cell_s), length / _MAX_PROFILE_CELLS, (end - begin) / _MAX_LOG_CELLS

@@ -113,7 +113,8 @@ def _busy(trace: Trace, epochs: Epochs) -> idle.When:
     """
     bounds = [epoch.start for epoch in epochs if epoch.start is not None]
     bounds += [epoch.end for epoch in epochs if epoch.end is not None]
-    first, last = min([*bounds, trace.span[0]]), max([*bounds, trace.span[1]])
+    first = min([*bounds, trace.span[0]])
+    last = max([*bounds, trace.span[1]])
     starts, ends = [], []
     for activity in expected_work.activities(trace):
         is_working = activity.kind > expected_work.WAIT

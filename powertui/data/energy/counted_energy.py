@@ -48,7 +48,8 @@ class EnergyOfCounted:
             by_place = []
             for channels in self._by_place:
                 shift = channels[0].offset_ps - self.channels[0].offset_ps
-                lo, hi = lo_ps + shift * with_log[0], hi_ps + shift * with_log[1]
+                lo = lo_ps + shift * with_log[0]
+                hi = hi_ps + shift * with_log[1]
                 # At a place where the log ends before the window begins, nothing of it is there.
                 hi = max(lo, hi)
                 by_place.append(integrate.across(channels, lo, hi, edge_ps=edge_ps))

@@ -42,7 +42,8 @@ def spot(knots: Int64s, times: Int64s) -> Spot:
     """Where the times are."""
     inside = np.minimum(np.maximum(times, knots[0]), knots[-1])
     row = np.minimum(knots.searchsorted(inside, side="right"), len(knots) - 1) - 1
-    start, end = knots[row], knots[row + 1]
+    start = knots[row]
+    end = knots[row + 1]
     return Spot(
         row=row,
         inside=inside,
@@ -217,7 +218,9 @@ class Curve:
         """What the first so many times leave open of a long interval that they cut: W², 0 where
         they cut none.
         """
-        return _zeros(count) if self.cut is None else self.cut[at.row[:count]]
+        if self.cut is None:
+            return _zeros(count)
+        return self.cut[at.row[:count]]
 
     def peaks_of(self, ranges: Sequence[tuple[int, int]]) -> list[float]:
         """The maximum of each range: where they are short, all of them in one pass."""

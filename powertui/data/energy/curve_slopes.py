@@ -74,7 +74,9 @@ def steep(
     if len(level) < 2:
         return squares, reach
     seconds = between.seconds
-    lag = max(1, round(reach / between.usual)) if between.usual > 0 else 1
+    lag = 1
+    if between.usual > 0:
+        lag = max(1, round(reach / between.usual))
     if lag == 1 or kind is PowerKind.INTERVAL:
         if between.most <= PAUSE_REFRESHES * reach:
             return squares, reach

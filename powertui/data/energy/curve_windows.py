@@ -143,7 +143,10 @@ class _Table(NamedTuple):
 
 def _of_windows(look: WindowEntries) -> _Table:
     count = len(look.peak)
-    alike = look.steps.alike(*look.read) if look.steps is not None else np.zeros(count)
+    if look.steps is not None:
+        alike = look.steps.alike(*look.read)
+    else:
+        alike = np.zeros(count)
     return _Table(
         reading=look.reading.shaped(_EDGE_ENTRIES, -1),
         bridged=[column.reshape(2, -1) for column in look.bridged],
@@ -190,14 +193,18 @@ def _side_by_side(columns: Sequence[Any]) -> Any:
 
 def curve_figures(looks: Sequence[WindowEntries]) -> CurveFigures:
     """The arithmetic, once: for many windows of one channel, or for one window of many."""
-    table = _of_channels(looks) if len(looks) > 1 else _of_windows(looks[0])
+    if len(looks) > 1:
+        table = _of_channels(looks)
+    else:
+        table = _of_windows(looks[0])
     reading, inside = table.reading, table.inside
     energy, covered, watts = curves.place(reading)
     # An edge on known ground counts for the maximum, too.
     is_on_known_ground = reading.known[:2] & inside
     at_edges = np.fmax.reduce(np.where(is_on_known_ground, watts[:2], np.nan))
     slopes = table.steep[1::2] - table.steep[::2]
-    near, far = slopes[:2] / (2 * NEAR_REFRESHES), slopes[2:] / (2 * FAR_REFRESHES)
+    near = slopes[:2] / (2 * NEAR_REFRESHES)
+    far = slopes[2:] / (2 * FAR_REFRESHES)
     since_last = (reading.inside[:2] - reading.start[:2]) / PS_PER_S
     to_next = (reading.end[:2] - reading.inside[:2]) / PS_PER_S
     filled, opened, lost = table.bridged

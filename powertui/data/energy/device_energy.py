@@ -43,7 +43,9 @@ class DevicePower:
 
     def per_step(self, epoch: int | None) -> Energy | None:
         """Mean energy of one step."""
-        return self._badged(self.account.per_step(epoch)) if self.account is not None else None
+        if self.account is not None:
+            return self._badged(self.account.per_step(epoch))
+        return None
 
     @functools.cached_property
     def step_energies(self) -> tuple[Energy | None, ...]:

@@ -134,7 +134,9 @@ def _windows(power: PowerOnTrace, span: tuple[int, int]) -> _Windows:
     readings = samples.power_samples(power.series)
     if len(readings) > _MAX_READINGS:
         readings = readings[:_MAX_READINGS]
-    length = float(np.median(readings.hi - readings.lo)) if len(readings) else 1.0
+    length = 1.0
+    if len(readings):
+        length = float(np.median(readings.hi - readings.lo))
     of_refresh = min(1.0, readings.refresh / length)
     out = []
     for factor in sorted({1.0, 0.5, 0.25, of_refresh}):
@@ -148,7 +150,8 @@ def _windows(power: PowerOnTrace, span: tuple[int, int]) -> _Windows:
 
 def _busy(processes: Sequence[Process]) -> Intervals:
     """When something ran on a device: its streams, without what the collector drew from them."""
-    starts, ends = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    starts = [np.empty(0, np.int64)]
+    ends = [np.empty(0, np.int64)]
     for process in processes:
         for track in process.tracks:
             if not track.derived and track.kind not in (TrackKind.STEPS, TrackKind.COUNTER):

@@ -76,7 +76,8 @@ def _steps_of_devices(
     for step, device in zip(step_rows.tolist(), device_rows, strict=True):
         energies.append(by_device[device][step] if by_device[device] else None)
     names = [devices[device].pair.device for device in device_rows]
-    starts, ends = steps.start[step_rows], steps.ends()[step_rows]
+    starts = steps.start[step_rows]
+    ends = steps.ends()[step_rows]
     columns = (
         step_tool.epoch_column(steps, account.epochs, step_rows),
         step_tool.number_column(steps, step_rows),
@@ -99,7 +100,8 @@ def table_of_steps(
 ) -> Table:
     """A table of which each row is about a step, and leads to it."""
     steps, step_rows = steps_of_rows
-    starts, ends = steps.start[step_rows], steps.ends()[step_rows]
+    starts = steps.start[step_rows]
+    ends = steps.ends()[step_rows]
 
     def place(row: int) -> Place:
         return Place(question.opened.name, question.host, int(starts[row]), int(ends[row]))

@@ -39,7 +39,9 @@ class _Lately(Generic[_T]):
         most: int,
         keep: Callable[[_T], Callable[[], _T | None]],
     ) -> None:
-        self._make, self._most, self._keep = make, most, keep
+        self._make = make
+        self._most = most
+        self._keep = keep
         self._made: list[tuple[weakref.ref[Int64s], int, Callable[[], _T | None]]] = []
 
     def cached_for(self, array: Int64s, by: int = 0) -> _T:
@@ -78,7 +80,9 @@ def _apart(times: Int64s, _: int) -> Apart:
 
 
 def _longest_of(times: Int64s, _: int) -> int:
-    return int(np.diff(times).max()) if len(times) > 1 else 0
+    if len(times) > 1:
+        return int(np.diff(times).max())
+    return 0
 
 
 def _earlier(times: Int64s, by: int) -> Int64s:

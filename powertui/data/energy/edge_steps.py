@@ -50,7 +50,8 @@ def moved_to_steps(reading: CurveEntries, energy: Floats, watts: Floats) -> Floa
     share = np.zeros((_EDGES, *energy.shape[1:]))
     for edge in range(_EDGES):
         rows = _rows(edge)
-        low_w, high_w = watts[rows.before], watts[rows.after]
+        low_w = watts[rows.before]
+        high_w = watts[rows.after]
         past_s = (reading.inside[edge] - reading.inside[rows.before]) / PS_PER_S
         left_s = (reading.inside[rows.after] - reading.inside[edge]) / PS_PER_S
         between_s = past_s + left_s

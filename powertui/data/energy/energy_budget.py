@@ -249,7 +249,8 @@ def energy_columns(
     moved_j, clear = figures.sharpened
     # Only means hold the energy of both sides of a step.
     tells_steps = np.where(sensor.interval, 1.0, np.asarray(sensor.averaged) >= _MIN_STEP_SHARE)
-    moved_j, clear = moved_j * tells_steps, clear * tells_steps
+    moved_j = moved_j * tells_steps
+    clear = clear * tells_steps
     straddled = straddled * (1 - _STEP_CERTAINTY * clear)
     slopes = (
         np.where(is_cut, 0.0, straddled * figures.steep).sum(axis=0)

@@ -62,7 +62,8 @@ def profile_rows(account: Account, *, with_epochs: bool = True) -> list[EnergyRo
         )
         rows = [replace(row, level=0) for row in inner]
         return [*rows, _whole(account, lo, hi, None if rows else per_step)]
-    lo, hi = min(lo, epochs[0].lo), max(hi, *(epoch.hi for epoch in epochs))
+    lo = min(lo, epochs[0].lo)
+    hi = max(hi, *(epoch.hi for epoch in epochs))
     total = _whole(account, lo, hi, None)
     rows = _beside_epochs(account, lo, epochs[0].lo, "before the first epoch")
     for epoch in epochs:
@@ -141,7 +142,10 @@ def _inside(
         return []
     rows = []
     steps = account.steps
-    chosen = np.ones(len(steps), np.bool_) if index is None else steps.epoch == index
+    if index is None:
+        chosen = np.ones(len(steps), np.bool_)
+    else:
+        chosen = steps.epoch == index
     count = int(chosen.sum())
     number = account.epoch_number(index)
     for kind, begin, end in _named_stretches(account, lo, hi, chosen):
@@ -202,7 +206,8 @@ def _named_stretches(
     stretches: list[tuple[str, int, int]] = []
     at = lo
     for name, start, end in sorted(named, key=lambda stretch: stretch[1:]):
-        begin, stop = max(start, at), min(end, hi)
+        begin = max(start, at)
+        stop = min(end, hi)
         if stop <= begin:
             continue
         at = stop

@@ -126,7 +126,8 @@ def minus(base: Intervals, removed: Intervals) -> Intervals:
     if not len(base) or not len(removed):
         return base
     edges = wire.distinct(np.concatenate([base.start, base.end, removed.start, removed.end]))
-    starts, ends = edges[:-1], edges[1:]
+    starts = edges[:-1]
+    ends = edges[1:]
     remains = base.holds(starts) & ~removed.holds(starts)
     return union(starts[remains], ends[remains], ordered=True)
 
@@ -135,7 +136,8 @@ def union(start: Int64s, end: Int64s, *, gap: int = 0, ordered: bool = False) ->
     """The stretches that these intervals cover together; holes up to `gap` are closed."""
     if not ordered:
         order = np.argsort(start, kind="stable")
-        start, end = start[order], end[order]
+        start = start[order]
+        end = end[order]
     if not len(start):
         return Intervals(start, end)
     reach = np.maximum.accumulate(end)

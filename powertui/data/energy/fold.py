@@ -101,7 +101,9 @@ def _median(values: Floats) -> float:
     (numpy's own warns then, on the person's terminal.)
     """
     finite = values[np.isfinite(values)]
-    return float(np.median(finite)) if len(finite) else float("nan")
+    if len(finite):
+        return float(np.median(finite))
+    return float("nan")
 
 
 def medians(values: Floats) -> Floats:
@@ -156,8 +158,12 @@ def _tracing_notes(
         if not count:
             continue
         extra = float(np.nansum(seconds[line, :count]) - count * _median(seconds))
-        first, last = int(numbers[line, 0]), int(numbers[line, count - 1])
-        steps = f"step {first}" if count == 1 else f"steps {first}-{last}"
+        first = int(numbers[line, 0])
+        last = int(numbers[line, count - 1])
+        if count == 1:
+            steps = f"step {first}"
+        else:
+            steps = f"steps {first}-{last}"
         notes.append(
             f"epoch {label}, {steps}: tracing and first run, {extra:.2f} s longer than the "
             "median step; not compared"

@@ -56,7 +56,8 @@ def energies(
 
     `edge_ps`: one sigma of each edge, where edges err independently of one another.
     """
-    begins, stops = np.asarray(los, np.int64), np.asarray(his, np.int64)
+    begins = np.asarray(los, np.int64)
+    stops = np.asarray(his, np.int64)
     curve = curve_building.power_curve(power)
     if len(curve.knots) < 2 or not len(begins):
         return unresolved_rows(power, curve, begins, stops)
@@ -116,11 +117,13 @@ def mean_energy(
     single integrals would carry every edge. Windows that do not touch are taken as several
     stretches; of these count those that the sensor resolves. None without any window.
     """
-    begins, stops = np.asarray(los, np.int64), np.asarray(his, np.int64)
+    begins = np.asarray(los, np.int64)
+    stops = np.asarray(his, np.int64)
     if not len(begins):
         return None
     order = np.argsort(begins, kind="stable")
-    begins, stops = begins[order], stops[order]
+    begins = begins[order]
+    stops = stops[order]
     length = stops[:-1] - begins[:-1]
     touching_ps = np.maximum(_MIN_TOUCHING_PS, length // _TOUCHING_PARTS)
     is_apart = begins[1:] - stops[:-1] > touching_ps
@@ -135,7 +138,10 @@ def mean_energy(
     if stretches.resolved.any():
         counts = counts[stretches.resolved]
         stretches = stretches.rows(stretches.resolved)
-    total = stretches[0] if len(stretches) == 1 else _sum(stretches)
+    if len(stretches) == 1:
+        total = stretches[0]
+    else:
+        total = _sum(stretches)
     return _share(total, int(counts.sum()))
 
 
@@ -228,7 +234,9 @@ def reach(power: PowerOnTrace) -> tuple[int, int] | None:
     that of the last.
     """
     knots = curve_building.power_curve(power).knots
-    return (int(knots[0]), int(knots[-1])) if len(knots) > 1 else None
+    if len(knots) > 1:
+        return (int(knots[0]), int(knots[-1]))
+    return None
 
 
 def own_clock(series: PowerSeries) -> PowerOnTrace:

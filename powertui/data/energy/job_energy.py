@@ -177,14 +177,16 @@ def _window(channel: PowerSeries, stretch: JobStretch, is_own: bool) -> tuple[in
     """From the first to the last sample of the job in a stretch (Unix ns); None where this channel
     has none then.
     """
-    first_ns, last_ns = round(stretch.first_s * NS_PER_S), round(stretch.last_s * NS_PER_S)
+    first_ns = round(stretch.first_s * NS_PER_S)
+    last_ns = round(stretch.last_s * NS_PER_S)
     if not is_own:
         return first_ns, last_ns
     times: Int64s = channel.times + channel.clock.mid_ns
     inside = times[(times >= first_ns - _ROUNDING_NS) & (times <= last_ns + _ROUNDING_NS)]
     if not len(inside):
         return None
-    first_ns, last_ns = int(inside[0]), int(inside[-1])
+    first_ns = int(inside[0])
+    last_ns = int(inside[-1])
     if channel.kind is PowerKind.INTERVAL:  # its first reading is of the time since a scrape before
         first_ns -= round(stretch.spacing_s * NS_PER_S)
     return first_ns, last_ns

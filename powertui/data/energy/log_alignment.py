@@ -216,7 +216,8 @@ def put_on_trace(series: PowerSeries, alignment: Alignment) -> PowerOnTrace:
 
 
 def _log_place(place: Where) -> LogPlace:
-    offset_ps, half_ps = round(place.offset_s * PS_PER_S), round(place.half_s * PS_PER_S)
+    offset_ps = round(place.offset_s * PS_PER_S)
+    half_ps = round(place.half_s * PS_PER_S)
     return LogPlace(offset_ps, place.weight, half_ps)
 
 
@@ -251,7 +252,8 @@ class AlignmentContext:
     @functools.cached_property
     def training(self) -> tuple[int, int] | None:
         """When training ran (ps), as far as something says so to a second."""
-        starts, ends = [], [phase.end for phase in self.epochs.phases]
+        starts = []
+        ends = [phase.end for phase in self.epochs.phases]
         for epoch in self.epochs:
             if epoch.start is not None and epoch.end is not None and epoch.slack < PS_PER_S:
                 starts.append(epoch.start)
@@ -283,7 +285,8 @@ class AlignmentContext:
         """
         zero = self.trace.clock.mid_ns
         lo, hi = whole_ns(self.span_with_training)
-        first, last = zero + lo, zero + hi
+        first = zero + lo
+        last = zero + hi
         if self.around_ns is None:
             return first, last
         return min(first, self.around_ns[0]), max(last, self.around_ns[1])

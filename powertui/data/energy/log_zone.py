@@ -129,7 +129,10 @@ def _on_the_day(series: PowerSeries, run: tuple[int, int], machine_s: int | None
     zone_s = series.clock.utc_offset_s if series.clock.utc_offset_s is not None else machine_s
     if zone_s is None and _may_overlap_by_chance(series, run):
         return None
-    zones = [zone_s] if zone_s is not None else [at * HALF_HOUR_S for at in _ZONES]
+    if zone_s is not None:
+        zones = [zone_s]
+    else:
+        zones = [at * HALF_HOUR_S for at in _ZONES]
     clocks = {
         zero: zone
         for zone in zones

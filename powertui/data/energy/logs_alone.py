@@ -37,7 +37,8 @@ def headline(power: Sequence[PowerSeries]) -> str:
         if total is not None and total.reason:
             reason = f" ({total.reason})"
         return f"The joules of this log are not known{reason}. {_HOW_TO_RECORD}"
-    lo_j, hi_j = total.joules - total.half, total.joules + total.half
+    lo_j = total.joules - total.half
+    hi_j = total.joules + total.half
     joules = units.energy_interval(total.joules, lo_j, hi_j)
     length = units.duration(total.hi_ps - total.lo_ps, 3)
     mean = units.quantity(total.mean_w, "W")

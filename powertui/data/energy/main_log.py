@@ -139,7 +139,10 @@ def why(power: Sequence[PowerOnTrace], span: Span) -> str:
     names = [PurePath(log.path).name or "the log" for log in by_rank]
     if len(set(names)) < len(names):
         names = [log.path for log in by_rank]
-    rest = names[1] if len(by_rank) == 2 else f"{len(by_rank) - 1} others"
+    if len(by_rank) == 2:
+        rest = names[1]
+    else:
+        rest = f"{len(by_rank) - 1} others"
     return f"{names[0]} is the main log, not {rest}: {_because(by_rank[0], by_rank[1])}"
 
 

@@ -193,7 +193,9 @@ def energy_of_row(
 ) -> Energy:
     """One row of the columns as a person gets it: None where nothing can be said, and why."""
     lo_ps, hi_ps = window
-    resolved, coverage, joules = values["resolved"], values["coverage"], values["joules"]
+    resolved = values["resolved"]
+    coverage = values["coverage"]
+    joules = values["joules"]
     is_filled = resolved and coverage < FULL_COVERAGE
     return Energy(
         lo_ps=lo_ps,

@@ -84,4 +84,6 @@ def length(seconds: float) -> str:
             return (
                 f"{number:,.0f} {unit}" if number >= _WHOLE_UNITS_FROM else f"{number:.1f} {unit}"
             )
-    return f"{seconds:.0f} seconds" if seconds >= _WHOLE_UNITS_FROM else f"{seconds:.2g} seconds"
+    if seconds >= _WHOLE_UNITS_FROM:
+        return f"{seconds:.0f} seconds"
+    return f"{seconds:.2g} seconds"

@@ -154,10 +154,8 @@ def mixed(weights: Sequence[float], parts: Sequence[Energy]) -> Energy:
     """One energy out of those at every place."""
     if len(parts) == 1:
         return parts[0]
-    weight, is_resolved = (
-        np.array(weights),
-        np.array([part.resolved and part.joules is not None for part in parts]),
-    )
+    weight = np.array(weights)
+    is_resolved = np.array([part.resolved and part.joules is not None for part in parts])
     covered = float(weight @ [part.covered_joules for part in parts])
     if not _enough(weight, is_resolved[:, None])[0]:
         first = next(
@@ -181,7 +179,9 @@ def mixed(weights: Sequence[float], parts: Sequence[Energy]) -> Energy:
 
     def mean(name: str) -> float | None:
         values = [getattr(part, name) for part in resolved_parts]
-        return float(share @ values) if all(value is not None for value in values) else None
+        if all(value is not None for value in values):
+            return float(share @ values)
+        return None
 
     sigmas = [
         np.array([[getattr(part, name)] for part in resolved_parts]) for name in _SIGMA_COLUMNS

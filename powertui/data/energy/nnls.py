@@ -66,7 +66,8 @@ def fit(
     target = np.asarray(values, np.float64)
     if weights is not None:
         root = np.sqrt(np.asarray(weights, np.float64))
-        columns, target = columns * root[:, None], target * root
+        columns = columns * root[:, None]
+        target = target * root
     return solve(columns.T @ columns, columns.T @ target)
 
 

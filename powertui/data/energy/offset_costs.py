@@ -84,7 +84,10 @@ class OffsetCosts:
         self.shares = shares
         self.step_s = step_s
         self.middle = float(np.median(data.watts))
-        pace = float(np.median(np.diff(self.data.hi))) if len(self.data) > 1 else _CORRELATION_S
+        if len(self.data) > 1:
+            pace = float(np.median(np.diff(self.data.hi)))
+        else:
+            pace = _CORRELATION_S
         self.together = max(_CORRELATION_S / max(pace, 1e-9), 1.0)
         high_w = float(np.percentile(data.watts, 98))
         self.floor = self._smallest_noise(data, high_w - base_w)
@@ -94,7 +97,9 @@ class OffsetCosts:
         if np.count_nonzero(near_lowest) < 2:
             # Seen once only, it is the mean of idling and something else: the idle machine may
             # stand far below.
-            base_w, idle, usual_w = base_w - swing / 2, _UNSEEN_IDLE_SHARE, swing / 2
+            base_w = base_w - swing / 2
+            idle = _UNSEEN_IDLE_SHARE
+            usual_w = swing / 2
         self.like = Likeness(
             shares=shares,
             base_w=base_w,
@@ -130,7 +135,10 @@ class OffsetCosts:
             return data
         # The last one is remembered: what `Likeness` remembers is of these readings themselves.
         if self._averaged is None or self._averaged[0] is not data or self._averaged[1] != way:
-            averaged = data.scaled(way) if way > 0 else data.forgetting(-way)
+            if way > 0:
+                averaged = data.scaled(way)
+            else:
+                averaged = data.forgetting(-way)
             self._averaged = data, way, averaged
         return self._averaged[2]
 
@@ -178,7 +186,8 @@ class OffsetCosts:
             residual, inside = self.residuals(float(offsets[best]), watts[best], data)
             width = self.like.widths(data)
             if inside.sum() >= MIN_READINGS_IN_PROFILE:
-                residual, width = residual[inside], width[inside]
+                residual = residual[inside]
+                width = width[inside]
             deviation = float(np.median(np.abs(residual) / width))
             self.like.scale = max(self.floor, MEDIAN_TO_SIGMA * deviation)
             lag = self.lag(residual)
@@ -188,7 +197,8 @@ class OffsetCosts:
         """How alike neighbouring residuals are, bursts that no trace explains left aside."""
         is_ordinary = np.abs(residual) < _ORDINARY_SIGMAS * self.like.scale
         is_pair = is_ordinary[1:] & is_ordinary[:-1]
-        first, second = residual[:-1][is_pair], residual[1:][is_pair]
+        first = residual[:-1][is_pair]
+        second = residual[1:][is_pair]
         if is_pair.sum() < MIN_SAMPLES or np.ptp(first) == 0 or np.ptp(second) == 0:
             return 0.0
         correlation = float(np.corrcoef(first, second)[0, 1])

@@ -249,7 +249,8 @@ class OffsetSearch(OffsetCosts):
         above_best = choices.cost - choices.cost[best]
         ranked = np.argsort(choices.cost, kind="stable")[:_MAX_REFINED_OFFSETS]
         is_close = above_best[ranked] < 2 * NEGLIGIBLE_COST * self.like.alike
-        centres, reach = wire.distinct(choices.offsets[ranked[is_close]]), step / 2
+        centres = wire.distinct(choices.offsets[ranked[is_close]])
+        reach = step / 2
         step = max(near / _LAST_FRACTION, _MIN_STEP_S)
         offsets = _around(centres, reach, step, bounds)
         return self._windows(offsets, data, several=True), step
@@ -264,7 +265,8 @@ class OffsetSearch(OffsetCosts):
         """
         if self.step_s is None or not self._has_aliases(near):
             return np.empty(0)
-        first, last = (bounds.lo - at) / self.step_s, (bounds.hi - at) / self.step_s
+        first = (bounds.lo - at) / self.step_s
+        last = (bounds.hi - at) / self.step_s
         steps = np.arange(np.ceil(first), np.floor(last) + 1)
         if len(steps) > _MAX_ALIASES:
             evenly = np.linspace(0, len(steps) - 1, _MAX_ALIASES).astype(np.int64)
@@ -275,7 +277,10 @@ class OffsetSearch(OffsetCosts):
         """Every offset with every window that the sensor may have: a dialect rarely says over what
         it averages.
         """
-        ways = [way for way, _ in self.ways] if several else [self.main]
+        if several:
+            ways = [way for way, _ in self.ways]
+        else:
+            ways = [self.main]
         costs, watts = [], []
         for way in ways:
             way_cost, way_watts = self.costs(offsets, data, way)
@@ -332,7 +337,8 @@ class OffsetSearch(OffsetCosts):
             cost = self.choose_scale(beside, data)
             cost += price * self.like.alike
             if cost < lowest_cost - _MIN_AVERAGING_GAIN * self.like.alike:
-                lowest_cost, best_settings = cost, (way, self.like.scale, self.like.alike)
+                lowest_cost = cost
+                best_settings = (way, self.like.scale, self.like.alike)
         self.main, self.like.scale, self.like.alike = best_settings
 
     def _best_beside(self, offsets: Floats, data: Samples, reach: float) -> Floats:

@@ -103,7 +103,8 @@ def _is_sibling(path: str, of_host: str) -> bool:
 
     A word for a quantity or a part of a machine is no name.
     """
-    first, second = PurePath(path), PurePath(of_host)
+    first = PurePath(path)
+    second = PurePath(of_host)
     if first.name != second.name:
         if first.parent != second.parent or first.suffix != second.suffix:
             return False

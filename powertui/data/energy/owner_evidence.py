@@ -155,7 +155,8 @@ def as_assigned(
 
 def is_called(left: str, series: PowerSeries, label: HostName | None) -> bool:
     """Whether a person's words are a channel's host, source, sensor or file, letter by letter."""
-    words, path = left.strip().casefold(), PurePath(series.path)
+    words = left.strip().casefold()
+    path = PurePath(series.path)
     name = series.sensor.name.casefold()
     if not words:
         return label is None

@@ -196,10 +196,8 @@ def _unknown(run: Run, said: Iterable[tuple[str, str]]) -> list[tuple[str, str]]
     out = []
     for left, right in said:
         if machines.named(right) is None:
-            wrong, there = (
-                f"this run has no host {right}",
-                f"Its hosts are: {hosts or 'none with a name'}.",
-            )
+            wrong = f"this run has no host {right}"
+            there = f"Its hosts are: {hosts or 'none with a name'}."
         elif any(
             fits(left, one, hostnames.parse(one.sensor.host))
             for one in run.power
@@ -207,6 +205,7 @@ def _unknown(run: Run, said: Iterable[tuple[str, str]]) -> list[tuple[str, str]]
         ):
             continue
         else:
-            wrong, there = f"no power is named {left}", f"There is: {logged or 'none'}."
+            wrong = f"no power is named {left}"
+            there = f"There is: {logged or 'none'}."
         out.append((f"--power-host {left}={right}: {wrong}.", there))
     return out

@@ -53,7 +53,9 @@ def fit(pins: Pins) -> ClockFit | None:
         ppm = float(np.clip(slope * 1e6, -200, 200))
     rest = trace - log * (1 + ppm * 1e-6)
     offset = float(rest.mean())
-    spread = float(rest.std(ddof=1)) if len(rest) > 1 else 0.0
+    spread = 0.0
+    if len(rest) > 1:
+        spread = float(rest.std(ddof=1))
     # A single pin is as good as an eye on a screen: a tenth of a second is claimed, no less.
     half = max(Z95 * spread / np.sqrt(len(rest)), 0.1 / np.sqrt(len(rest)))
     return ClockFit(

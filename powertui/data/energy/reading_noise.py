@@ -70,7 +70,10 @@ def beat(moved: Floats) -> tuple[float, float]:
     period = int(repeats[0])
     at_periods = correlation[period::period]
     lost = np.flatnonzero(at_periods < _REPEAT_CORRELATION / 2)
-    periods = int(lost[0]) if len(lost) else len(at_periods)
+    if len(lost):
+        periods = int(lost[0])
+    else:
+        periods = len(at_periods)
     return float(period), float(period * (1 + 2 * at_periods[:periods].sum()))
 
 

@@ -69,7 +69,8 @@ def _parts(host_account: Account, total: Energy) -> list[Fact]:
     facts = [Fact("mean", "mean power", total.mean_w, "number", "W", total.badge)]
     if total.idle_joules is not None and total.active_joules is not None:
         at_most, at_least = (", at most", ", at least") if host_account.idle_at_most else ("", "")
-        idle, active = f"of which idle{at_most}", f"above idle{at_least}"
+        idle = f"of which idle{at_most}"
+        active = f"above idle{at_least}"
         facts += [
             Fact("idle_joules", idle, total.idle_joules, "number", "J", Badge.ESTIMATED),
             Fact("active_joules", active, total.active_joules, "number", "J", Badge.ESTIMATED),
@@ -180,7 +181,8 @@ def _steps(question: Question, host_account: Account) -> Table:
     energies: list[Energy | None] = [None] * len(rows)
     if step_energies:
         energies = [step_energies[row] for row in rows.tolist()]
-    starts, ends = steps.start[rows], steps.ends()[rows]
+    starts = steps.start[rows]
+    ends = steps.ends()[rows]
     names = Lazy(len(rows), lambda row: steps.names[int(rows[row])])
     columns = (
         step_tool.epoch_column(steps, host_account.epochs, rows),

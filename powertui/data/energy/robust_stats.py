@@ -59,7 +59,8 @@ def quantile_of_column(values: Floats, share: float) -> float:
     ordered = np.partition(values, (below, above, -1))
     if math.isnan(ordered[-1]):
         return math.nan
-    low, high = float(ordered[below]), float(ordered[above])
+    low = float(ordered[below])
+    high = float(ordered[above])
     part = place - below
     # As NumPy does it: from the nearer neighbour.
     if part >= 0.5:

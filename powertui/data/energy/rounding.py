@@ -126,7 +126,8 @@ def steady_rounding(level: Floats, seconds: Floats, step: float) -> Steady | Non
     """The steps of a curve's knots; `seconds` between them, 0 where nothing is known."""
     if step <= 0 or len(level) < 2:
         return None
-    low, high = float(np.fmin.reduce(level)), float(np.fmax.reduce(level))
+    low = float(np.fmin.reduce(level))
+    high = float(np.fmax.reduce(level))
     if not (high - low) / step < _MAX_STEPS:
         return None
     steps = round((high - low) / step) + 1
@@ -146,7 +147,8 @@ def steady_rounding(level: Floats, seconds: Floats, step: float) -> Steady | Non
     # fresh pages.
     piece = max(1, _BATCH_READINGS // every)
     for row in range(0, rows, piece):
-        first, last = row * every, min((row + piece) * every, len(level))
+        first = row * every
+        last = min((row + piece) * every, len(level))
         since_last_s = seconds[max(first - 1, 0) : last]
         step_s = quantizer.seconds_read(level[first:last], since_last_s, goes_on=first > 0)
         step_s[0] += upto[row]

@@ -89,7 +89,10 @@ class Samples:
 
     def gathered(self, least_s: float) -> Samples:
         """The same with so many neighbours put together that each covers `least_s`."""
-        pace = float(np.median(np.diff(self.hi))) if len(self) > 1 else least_s
+        if len(self) > 1:
+            pace = float(np.median(np.diff(self.hi)))
+        else:
+            pace = least_s
         count = int(least_s / max(pace, 1e-9) + 0.5)
         if count < 2 or len(self) < 2 * count:
             return self
@@ -97,7 +100,8 @@ class Samples:
         length = self.hi[first + count - 1] - self.hi[first]
         first = first[length < 1.5 * count * pace]  # none across a pause
         rows = first[:, None] + np.arange(count)
-        begin, end = self.lo[rows[:, 0]], self.hi[rows[:, -1]]
+        begin = self.lo[rows[:, 0]]
+        end = self.hi[rows[:, -1]]
         # A reading of a moment stands for the time until the next one as well.
         window = float(np.median(self.hi[rows[:, 0]] - begin))
         spare = max(pace - window, 0.0) / 2
@@ -161,7 +165,9 @@ def power_samples(series: PowerSeries) -> Samples:
         )
     described, kind = series.sensor, series.kind
     times = series.times / NS_PER_S
-    usual = float(np.median(np.diff(times))) if len(times) > 1 else 1.0
+    usual = 1.0
+    if len(times) > 1:
+        usual = float(np.median(np.diff(times)))
     poll = described.poll_s.value if described.poll_s else usual
     refresh = described.refresh_s.value if described.refresh_s else max(usual, 1e-6)
     quantum = described.quantum_w.value if described.quantum_w else 0.0
@@ -210,7 +216,8 @@ def _centre_err(described: Sensor) -> float:
     """± of where the middle of a window is, where its length is known to a good part of itself
     only.
     """
-    window, error = described.window_s, described.window_err_s or 0.0
+    window = described.window_s
+    error = described.window_err_s or 0.0
     if window is None or error <= _HARMLESS_ERROR_SHARE * window.value:
         return 0.0
     return _HALF_Z95 * error
@@ -245,7 +252,9 @@ def _other_windows(described: Sensor, refresh: float) -> tuple[tuple[float, floa
 
 def _late_of(described: Sensor) -> float:
     """How long after a change a poll of a slow sensor sees it, on average."""
-    return described.poll_s.value / 2 if sensor.slow(described) and described.poll_s else 0.0
+    if sensor.slow(described) and described.poll_s:
+        return described.poll_s.value / 2
+    return 0.0
 
 
 def _forgets(described: Sensor, refresh: float) -> tuple[tuple[float, float], ...]:
@@ -278,7 +287,8 @@ def _published(times: Floats, watts: Floats, poll: float, refresh: float) -> Boo
     is_change = np.concatenate([[True], watts[1:] != watts[:-1]])
     rows = np.flatnonzero(is_change)
     run = np.cumsum(is_change) - 1
-    run_begin, run_end = times[rows][run], np.append(times[rows[1:]], np.inf)[run]
+    run_begin = times[rows][run]
+    run_end = np.append(times[rows[1:]], np.inf)[run]
     publication = np.floor((times - run_begin + poll / 2) / refresh)
     is_again = np.concatenate([[False], publication[1:] != publication[:-1]])
     is_change[0] = False  # nobody knows when the first one was published

@@ -60,10 +60,12 @@ def _overlap(series: PowerSeries, rival: PowerSeries) -> bool:
         return False
     if _name_of_thing(sensor) == _name_of_thing(rival_sensor):
         return True
-    gpu, rival_gpu = device(sensor), device(rival_sensor)
+    gpu = device(sensor)
+    rival_gpu = device(rival_sensor)
     if gpu is not None and rival_gpu is not None:
         for key in ("uuid", "pci", "index"):
-            identity, rival_identity = getattr(gpu, key), getattr(rival_gpu, key)
+            identity = getattr(gpu, key)
+            rival_identity = getattr(rival_gpu, key)
             if identity not in ("", None) and rival_identity not in ("", None):
                 return bool(identity == rival_identity)
     return series.path != rival.path
@@ -321,7 +323,9 @@ class _Machine:
 
     def _level(self, row: int) -> float:
         watts = self.series[row].watts
-        return float(np.nanmedian(watts)) if np.isfinite(watts).any() else 0.0
+        if np.isfinite(watts).any():
+            return float(np.nanmedian(watts))
+        return 0.0
 
     def _alone(self, row: int) -> tuple[list[int], str]:
         others = len(self.rows) - 1

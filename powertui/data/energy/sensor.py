@@ -70,11 +70,13 @@ def describe(series: PowerSeries) -> PowerSeries:
 
 
 def _describe(series: PowerSeries) -> PowerSeries:
-    sensor, usual = series.sensor, defaults(series.sensor)
+    sensor = series.sensor
+    usual = defaults(series.sensor)
     times, watts = series.times, series.watts
     is_known = np.isfinite(watts)
     if not is_known.all():
-        times, watts = times[is_known], watts[is_known]
+        times = times[is_known]
+        watts = watts[is_known]
     is_sampled = series.kind is PowerKind.SAMPLED
     poll = _poll(series)
     refresh = _refresh(times, watts, poll) if is_sampled else poll
@@ -161,7 +163,8 @@ def _refresh(times: Int64s, watts: Floats, poll: Figure | None) -> Figure | None
         every = refresh.distance(since_start[rows], since_start[rows + 1], poll.value)
         if every is not None:
             return Figure(every, Badge.MEASURED)
-    usual = usual if len(complete) == len(runs) else float(np.median(complete))
+    if len(complete) != len(runs):
+        usual = float(np.median(complete))
     return Figure(max(usual, poll.value), Badge.MEASURED)
 
 
@@ -246,7 +249,8 @@ def window_is_told_by_readings(sensor: Sensor) -> bool:
     """Its readings are means over clearly more than a refresh, and nothing but they themselves
     shows it.
     """
-    window, refresh = sensor.window_s, sensor.refresh_s or sensor.poll_s
+    window = sensor.window_s
+    refresh = sensor.refresh_s or sensor.poll_s
     if window is None or sensor.window_err_s is None or refresh is None:
         return False
     overlaps = window.value > _OVERLAPPING_REFRESHES * refresh.value

@@ -73,7 +73,8 @@ _EXPORTERS = frozenset({"prometheus", "node"})
 
 def defaults(sensor: Sensor) -> Defaults:
     """The defaults for this kind of sensor; all None for an unknown one."""
-    source, device = _words(sensor.source), _words(sensor.name)
+    source = _words(sensor.source)
+    device = _words(sensor.name)
     while source and source[0] in _EXPORTERS:
         source = source[1:]
     usual = _of_source(source)

@@ -92,9 +92,12 @@ def _offsets(
     if not len(data):
         return 0.0, 0.0
     first, last = shares.span
-    log_begin, log_end = float(data.lo[0]), float(data.hi[-1])
+    log_begin = float(data.lo[0])
+    log_end = float(data.hi[-1])
     least = _MIN_OVERLAP_SHARE * min(last - first, log_end - log_begin)
-    lo, hi = first + least - log_end, last - least - log_begin
+    lo = first + least - log_end
+    hi = last - least - log_begin
     if within is not None:
-        lo, hi = max(lo, within[0]), min(hi, within[1])
+        lo = max(lo, within[0])
+        hi = min(hi, within[1])
     return lo, hi

@@ -126,7 +126,8 @@ class _Gaps(NamedTuple):
 
 def _gaps_of(size: int, widths: Floats) -> _Gaps:
     """The gaps of some widths in a spectrum of `size` readings."""
-    number, width = np.arange(1.0, _MAX_GAPS + 1)[None, :], widths[:, None]
+    number = np.arange(1.0, _MAX_GAPS + 1)[None, :]
+    width = widths[:, None]
     last_number = _MAX_FREQUENCY * width
     exists = number <= last_number + _GAP_ROUNDING
 

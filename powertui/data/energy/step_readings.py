@@ -80,7 +80,8 @@ def has_lone_step(stretch: ReadingStretch, window: float) -> bool:
     steps = _with_between(stretch, np.abs(moves), 0, least_w)
     for step in steps.at.astype(np.int64).tolist():
         row = step + _LEVEL_READINGS  # of `moves`
-        first, end = row - reach, row + reach + 1
+        first = row - reach
+        end = row + reach + 1
         if first < 0 or end > len(moves):
             continue
         back_w = -moves[first:end] * np.sign(moves[row])
@@ -116,7 +117,8 @@ def _with_between(stretch: ReadingStretch, moves: Floats, between: int, large_w:
         if not stretch.is_complete:
             is_clear &= stretch.is_read(rows + 1, rows + right_from + 1)
         is_clear &= _rises(level, rows, between)
-        rows, jump = rows[is_clear], jump[is_clear]
+        rows = rows[is_clear]
+        jump = jump[is_clear]
     at = np.asarray(rows + between / 2, np.float64)
     return _Steps(at, np.asarray(after_w[rows] > before_w[rows]), jump)
 
@@ -124,8 +126,10 @@ def _with_between(stretch: ReadingStretch, moves: Floats, between: int, large_w:
 def _is_quiet(moves: Floats, rows: Int64s, between: int, jump: Floats) -> Bools:
     """Whether the readings next to a step are level, and those one farther on one side at least."""
     quiet_w = _QUIET_SHARE * jump
-    far_before, before = moves[rows] < quiet_w, moves[rows + 1] < quiet_w
-    after, far_after = moves[rows + between + 3] < quiet_w, moves[rows + between + 4] < quiet_w
+    far_before = moves[rows] < quiet_w
+    before = moves[rows + 1] < quiet_w
+    after = moves[rows + between + 3] < quiet_w
+    far_after = moves[rows + between + 4] < quiet_w
     return np.asarray(before & after & (far_before | far_after))
 
 

@@ -73,7 +73,9 @@ def _around(readings: int, span: int) -> _Around:
 
 def _moves(level: Floats, around: _Around) -> Floats:
     """What the power moves by from the start to the end of each possible step."""
-    start, end, count = around.start, around.end, around.middles
+    start = around.start
+    end = around.end
+    count = around.middles
     at_end = level[end : end + count][around.every]
     at_start = level[start : start + count][around.every]
     return np.asarray(at_end - at_start)

@@ -48,7 +48,8 @@ def answer(question: Question) -> Result:
     plain = step_tool.answer(question)
     steps = question.profile.steps
     rows = step_tool.inside(question, steps)
-    length, usual = steps.lengths(), usual_of(steps)
+    length = steps.lengths()
+    usual = usual_of(steps)
     has_usual = (usual[rows] >= 0) & (length[rows] >= 0)
     over = np.where(has_usual, length[rows] - usual[rows], 0)
     energies = account.energy_account(question.profile, question.aligning).step_energies
@@ -115,7 +116,9 @@ def _joules(energies: tuple[Energy, ...], row: int) -> float | None:
 
 
 def _why(energies: tuple[Energy, ...], row: int) -> str:
-    return energies[row].reason if energies and not energies[row].resolved else ""
+    if energies and not energies[row].resolved:
+        return energies[row].reason
+    return ""
 
 
 def _no_joules(energies: tuple[Energy, ...]) -> tuple[str, ...]:
@@ -178,7 +181,9 @@ def _went_to(question: Question, steps: Steps, length: Int64s, usual: Int64s) ->
     inside = (row >= 0) & (middle < steps.ends()[row])
     for at in np.flatnonzero(inside).tolist():
         step = int(row[at])
-        more = int(length[step] - usual[step]) if usual[step] > 0 else 0
+        more = 0
+        if usual[step] > 0:
+            more = int(length[step] - usual[step])
         if more > _MIN_NOTABLE_SHARE * max(1, int(usual[step])):
             largest = int(np.argmax(parts[at] - median))
             excess = int(parts[at][largest] - median[largest])

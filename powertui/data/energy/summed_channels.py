@@ -169,7 +169,8 @@ def _thinned(channels: Sequence[PowerOnTrace], at: Int64s) -> tuple[Int64s, Floa
     total = np.zeros(len(moments))
     for channel in channels:
         joules_until, seconds_until = integrate.upto(channel, edges)
-        joules, seconds = np.diff(joules_until), np.diff(seconds_until)
+        joules = np.diff(joules_until)
+        seconds = np.diff(seconds_until)
         with np.errstate(divide="ignore", invalid="ignore"):
             total += np.where(seconds > 0, joules / seconds, np.nan)
     return moments, total

@@ -149,7 +149,8 @@ class Account:
     @functools.cached_property
     def step_energies(self) -> tuple[Energy, ...]:
         """Every step, from its start to the next one's."""
-        start, end = self.steps.start, self.steps.ends()
+        start = self.steps.start
+        end = self.steps.ends()
         if not self.counted and self.elsewhere:
             windows = zip(start.tolist(), end.tolist(), strict=True)
             return tuple(unresolved(lo, hi, self.apart) for lo, hi in windows)
@@ -161,9 +162,13 @@ class Account:
         """Mean energy of one step over an epoch's steps (all steps for None), without those that
         traced.
         """
-        start, end = self.steps.start, self.steps.ends()
+        start = self.steps.start
+        end = self.steps.ends()
         length = end - start
-        rows = np.ones(len(start), np.bool_) if epoch is None else self.steps.epoch == epoch
+        if epoch is None:
+            rows = np.ones(len(start), np.bool_)
+        else:
+            rows = self.steps.epoch == epoch
         if not rows.any():
             return None
         rows &= length <= TRACING_STEP_FACTOR * np.median(length[rows])
@@ -174,7 +179,9 @@ class Account:
         """The program's own number of an epoch, by its place in the table."""
         if index is None or index < 0:
             return None
-        return self.epochs[index].number if index < len(self.epochs) else index
+        if index < len(self.epochs):
+            return self.epochs[index].number
+        return index
 
     def epoch_windows(self) -> list[tuple[int, int, int, float]]:
         """(index, start, end, one sigma of the edges) of every epoch; a bound that is not known is
@@ -205,9 +212,11 @@ class Account:
         energies = []
         for index, lo, hi, edge in self.epoch_windows():
             number = self.epochs[index].number
-            account, wall_epoch = self, wall_epochs.get(number)
+            account = self
+            wall_epoch = wall_epochs.get(number)
             if by_wall and wall_epoch and (wall_epoch.start, wall_epoch.end) == (lo, hi):
-                account, edge = by_wall, wall_epoch.slack / Z95
+                account = by_wall
+                edge = wall_epoch.slack / Z95
             energy = account.energy(lo, hi, edge_ps=edge)
             energies.append(
                 EpochEnergy(

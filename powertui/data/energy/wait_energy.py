@@ -163,7 +163,10 @@ def _wait_watts(
     if fitted is None or fitted.half > between.half:
         return between, _ALL_ALIKE
     gain = sensor.gain
-    half = math.hypot(fitted.half, fitted.watts * gain.value) if gain else fitted.half
+    if gain:
+        half = math.hypot(fitted.half, fitted.watts * gain.value)
+    else:
+        half = fitted.half
     badge = Badge.ESTIMATED if power.badge is Badge.MEASURED else power.badge
     return WaitWatts(fitted.watts, half, badge), ""
 
@@ -250,7 +253,9 @@ def _over_offsets(
     mean = float(share @ watts)
     between = Z95**2 * float(share @ (watts - mean) ** 2)
     within = float(share @ np.array([fitted.half**2 for fitted in fine]))
-    return WaitWatts(mean, math.sqrt(between + within), Badge.ESTIMATED) if mean > 0 else None
+    if mean > 0:
+        return WaitWatts(mean, math.sqrt(between + within), Badge.ESTIMATED)
+    return None
 
 
 def _lengths(sensor: Sensor, refresh_s: float) -> list[float]:

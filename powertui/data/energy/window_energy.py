@@ -95,4 +95,6 @@ def _drawn(channels: Sequence[PowerSeries], lo: Int64s, hi: Int64s) -> list[Ener
                 )
             )
         )
-    return [combined(rows) for rows in zip(*parts, strict=True)] if parts else [None] * len(lo)
+    if parts:
+        return [combined(rows) for rows in zip(*parts, strict=True)]
+    return [None] * len(lo)

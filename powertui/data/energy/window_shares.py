@@ -62,7 +62,8 @@ class WindowShares:
     def rows(self, lo: Floats, hi: Floats) -> Floats:
         """The columns for windows from lo to hi (s, any shape), as one more axis at the end."""
         work = self.work(lo, hi)
-        length, (begin, end) = hi - lo, self.training
+        length = hi - lo
+        begin, end = self.training
         outside = np.clip(begin - lo, 0, length) + np.clip(hi - end, 0, length)
         outside_share = (outside / length)[..., None]
         return np.asarray(np.concatenate([work, outside_share], axis=-1))
@@ -141,7 +142,9 @@ class WindowShares:
     def running(self, watts: Floats) -> Callable[[Floats], Floats]:
         """The joules up to any moment, to the nearest bin, when the kinds of work draw so much."""
         joules = self.table @ watts
-        last_bin, first, bins_per_s = len(joules) - 1, self.span[0], 1.0 / self.step
+        last_bin = len(joules) - 1
+        first = self.span[0]
+        bins_per_s = 1.0 / self.step
 
         def joules_up_to(at: Floats) -> Floats:
             nearest = np.clip((at - first) * bins_per_s + 0.5, 0, last_bin).astype(np.int32)

@@ -142,7 +142,8 @@ def _exists(path: str) -> AlreadyExists:
 
 def _cannot(path: str, error: Exception) -> PowertuiError:
     why = getattr(error, "strerror", None) or error.__class__.__name__
-    path = path if len(path) <= 200 else path[:200] + "…"
+    if len(path) > 200:
+        path = path[:200] + "…"
     return PowertuiError(
         f"{path}: cannot be written ({why}).",
         hint="Check the free space and your permissions there.",

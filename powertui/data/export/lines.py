@@ -107,7 +107,10 @@ def join(parts: Sequence[LinePart], rows: int) -> bytes:
     words += _constant(pending)
     if words:
         runs.append(_rows(words, rows))
-    pieces = runs[0] if len(runs) == 1 else [b""] * (rows * len(runs))
+    if len(runs) == 1:
+        pieces = runs[0]
+    else:
+        pieces = [b""] * (rows * len(runs))
     if len(runs) > 1:
         for number, run in enumerate(runs):
             pieces[number :: len(runs)] = run
@@ -147,7 +150,8 @@ def _table(form: str) -> UInt32s:
     elif form == "d":
         texts = [*map(str, range(10_000))]
     else:  # a point, or none, and so many digits
-        point, digits = form[:-1], int(form[-1])
+        point = form[:-1]
+        digits = int(form[-1])
         texts = [f"{point}{number:0{digits}d}" for number in range(10**digits)]
     filled = "".join(text.ljust(4, "\0") for text in texts)
     return np.frombuffer(filled.encode(), np.uint32)

@@ -164,7 +164,8 @@ def _told_apart(names: Sequence[str]) -> list[str]:
     """The names as they are written: names that become equal when cut get a number."""
     written: list[str] = []
     for name in names:
-        text, number = plain(name, _MAX_LABEL_CHARACTERS - _ROOM_FOR_NUMBER), 2
+        text = plain(name, _MAX_LABEL_CHARACTERS - _ROOM_FOR_NUMBER)
+        number = 2
         shown = text
         while shown in written:
             shown = f"{text} ({number})"
@@ -182,7 +183,8 @@ def _watts(labels: dict[str, str], readings: ChannelReadings, end: int) -> _Seri
     repeated = unknown.copy()
     repeated[1:] &= unknown[:-1]
     repeated[:1] = False
-    at, values = readings.about[~repeated], readings.values[~repeated]
+    at = readings.about[~repeated]
+    values = readings.values[~repeated]
     if not len(at):
         return _Series(labels, at, values)
     return _Series(labels, np.append(at, end), np.append(values, np.nan))

@@ -280,7 +280,8 @@ def _notes(notes: Sequence[Note]) -> Iterator[str]:
         return
     yield from _named("process", _NOTES, 0, "notes", _NOTES)
     for number, note in enumerate(placed):
-        lo, hi = note.lo or 0, note.hi or 0
+        lo = note.lo or 0
+        hi = note.hi or 0
         if lo < hi:  # each on a thread of its own: they may overlap
             yield _span(
                 name=note.text,

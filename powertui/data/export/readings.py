@@ -109,7 +109,8 @@ def together(channels: Sequence[ChannelReadings]) -> SharedRows:
     at = np.concatenate([channel.at for channel in channels])
     moments = np.concatenate([channel.about for channel in channels])
     order = np.lexsort((at, moments))
-    at, moments = at[order], moments[order]
+    at = at[order]
+    moments = moments[order]
     begins = begins_run(moments, at)
     row_of_reading = np.empty(len(order), np.int64)
     row_of_reading[order] = np.cumsum(begins) - 1

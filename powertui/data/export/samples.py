@@ -43,7 +43,8 @@ def samples(window: Window) -> Sheet:
         running = _Running(window.trace)
         for start in range(0, len(rows.at), CHUNK_ROWS):
             chunk = slice(start, start + CHUNK_ROWS)
-            at, about = rows.at[chunk], rows.about[chunk]
+            at = rows.at[chunk]
+            about = rows.about[chunk]
             watts: list[ExportColumn] = []
             joules: list[ExportColumn] = []
             for channel, channel_rows in zip(channels, rows.channel_rows, strict=True):
@@ -122,7 +123,8 @@ def _step_at(window: Window, at: Int64s) -> tuple[list[int | None], list[int | N
     in_step = any_begun & (at < steps.ends()[step])
     for row in np.flatnonzero(in_step).tolist():
         index = int(step[row])
-        number, epoch = int(steps.number[index]), int(steps.epoch[index])
+        number = int(steps.number[index])
+        epoch = int(steps.epoch[index])
         # A step without a number of the program's own has that of its place in the list.
         numbers[row] = number if number >= 0 else index
         epochs[row] = epoch_number(window, epoch) if epoch >= 0 else None

@@ -106,7 +106,9 @@ def write(
         )
     table = export_rows.table(window, what)
     facts.insert(4, ("content", what))
-    beside = path + _FACTS_SUFFIX if kind == "csv" and not comments and _plain_file(path) else ""
+    beside = ""
+    if kind == "csv" and not comments and _plain_file(path):
+        beside = path + _FACTS_SUFFIX
     with contextlib.ExitStack() as files:
         stream = files.enter_context(export_files.opened(path, force=force))
         if beside:
@@ -285,7 +287,10 @@ class _Writer:
         """All rows of a batch."""
         parts: list[LinePart] = [self._begin]
         for i, column in enumerate(batch.columns):
-            behind = self._between if i < len(batch.columns) - 1 else self._end
+            if i < len(batch.columns) - 1:
+                behind = self._between
+            else:
+                behind = self._end
             if isinstance(column, Ticks):
                 parts += [column, behind]
             elif isinstance(column, Moments):

@@ -154,7 +154,9 @@ def _of_track(source: StatSource, track: Track) -> _Registers:
     for row in np.flatnonzero(columns[_TORCH_CYCLES].present & has_torch & ~has_end).tolist():
         cycles = _cycle_list(columns[_TORCH_CYCLES].text(row))
         if cycles is not None:
-            started[row], ended[row], total[row] = cycles[2], cycles[3], torch_total[row]
+            started[row] = cycles[2]
+            ended[row] = cycles[3]
+            total[row] = torch_total[row]
             has_start[row] = has_end[row] = has_total[row] = True
     good = np.flatnonzero(has_total & has_start & has_end & (total > 0))
     length = (ended - started) % _WRAP

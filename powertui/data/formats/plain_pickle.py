@@ -88,7 +88,9 @@ class PlainPickle(PickleStack):
         their methods do, without the calls, and leave to those whatever is wrong.
         """
         window, at = self._window, self._at
-        stack, marks, memo = self._stack, self._marks, self._memo
+        stack = self._stack
+        marks = self._marks
+        memo = self._memo
         last = min(len(window) - _MAX_COMMON_BYTES, at + _LOOK_BYTES)
         while at <= last:
             opcode = window[at]
@@ -246,7 +248,10 @@ class PlainPickle(PickleStack):
             return self._memo[place] if place < len(self._memo) else _GONE
         if opcode in (_NONE, _EMPTY_LIST):
             return None
-        operand = data[2:] if opcode == _LONG1 else data[1:]
+        if opcode == _LONG1:
+            operand = data[2:]
+        else:
+            operand = data[1:]
         is_signed = opcode in (_LONG1, _INTEGER4)
         return int.from_bytes(operand, "little", signed=is_signed)
 
@@ -290,7 +295,8 @@ class PlainPickle(PickleStack):
         target.items += kept
 
     def _set_item(self) -> None:
-        value, key = self._pop(), self._pop()
+        value = self._pop()
+        key = self._pop()
         self._set([key, value])
 
     def _set_items(self) -> None:
@@ -353,7 +359,8 @@ class PlainPickle(PickleStack):
         run = pattern.match(self._window, self._at)
         if run is None:
             raise self._damaged("a reference is missing")
-        memo, size = self._memo, len(self._memo)
+        memo = self._memo
+        size = len(self._memo)
         places = [place for (place,) in form.iter_unpack(run[0])]
         if max(places) >= size:
             raise self._damaged("a value that is referred to is missing")

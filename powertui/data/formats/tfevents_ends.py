@@ -131,7 +131,10 @@ def _last(tail: bytes, *, complete: bool) -> tuple[int, int | None] | None:
 
 def _before(tail: bytes, fits: Int64s, behind: Int64s, end: int | None) -> int | None:
     """Where the record begins that ends there; without an end the last whole one."""
-    rows = np.flatnonzero(behind == end) if end is not None else np.argsort(-behind, kind="stable")
+    if end is not None:
+        rows = np.flatnonzero(behind == end)
+    else:
+        rows = np.argsort(-behind, kind="stable")
     for row in rows.tolist():
         if behind[row] <= len(tail) and _is_frame(tail, int(fits[row])):
             return int(fits[row])

@@ -197,8 +197,13 @@ class PlaneStats:
         textual = np.flatnonzero(_IS_TEXT[kind])
         if not len(textual):
             return
-        textual_rows = textual + rows.start if isinstance(rows, slice) else rows[textual]
-        kind, bits, end = kind[textual], bits[textual], end[textual]
+        if isinstance(rows, slice):
+            textual_rows = textual + rows.start
+        else:
+            textual_rows = rows[textual]
+        kind = kind[textual]
+        bits = bits[textual]
+        end = end[textual]
         refs = np.flatnonzero(kind == wire.REF)
         if len(refs):
             slot = self._refs.slots(bits[refs])

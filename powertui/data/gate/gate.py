@@ -155,7 +155,9 @@ def _limit_row(runs: Sequence[GatedRun], limit: FixedLimit) -> GateRow:
         why = "nothing shows how much it varies within a run"
         return replace(row, why=why, needs=_at_least(MIN_RUNS))
     broken = GateVerdict.BELOW if limit.is_least else GateVerdict.ABOVE
-    lo, hi, most = interval.lo, interval.hi, limit.value
+    lo = interval.lo
+    hi = interval.hi
+    most = limit.value
     # The least is the most of the negative: one rule for both.
     if limit.is_least:
         lo, hi, most = -hi, -lo, -most

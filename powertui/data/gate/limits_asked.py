@@ -77,7 +77,9 @@ def _in_unit(number: str, unit: str) -> float | None:
     if match is None:
         return None
     scale = _SCALES[unit].get(match[2]) if match[2] else 1.0
-    value = float(match[1]) * scale if scale is not None else math.nan
+    if scale is None:
+        return None
+    value = float(match[1]) * scale
     return value if math.isfinite(value) else None
 
 

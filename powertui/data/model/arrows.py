@@ -29,7 +29,8 @@ class Arrows:
 
     def on(self, lines: Int64s) -> Arrows:
         """The same on lines of other numbers, without those whose line is -1 there."""
-        line, to_line = lines[self.line], lines[self.to_line]
+        line = lines[self.line]
+        to_line = lines[self.to_line]
         good = (line >= 0) & (to_line >= 0)
         return Arrows(
             line=line[good].astype(np.int32),

@@ -66,7 +66,9 @@ class Warn:
 
     def __str__(self) -> str:
         place = f" ({self.where})" if self.where else ""
-        times = f", {self.count} times" if self.count > 1 else ""
+        times = ""
+        if self.count > 1:
+            times = f", {self.count} times"
         file = "standard input" if self.file == "-" else self.file
         return f"{file}{place}: {self.cause}{times}"
 

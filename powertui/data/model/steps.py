@@ -200,7 +200,9 @@ class Steps:
         """Median ps from one start to the next; None with fewer such distances than `min_count`."""
         gaps = self.start_to_start()
         gaps = gaps[gaps > 0]
-        return float(np.median(gaps)) if len(gaps) >= min_count else None
+        if len(gaps) >= min_count:
+            return float(np.median(gaps))
+        return None
 
     def __getitem__(self, index: int) -> Step:
         index = range(len(self))[index]
@@ -299,11 +301,16 @@ class Epochs:
         epoch = self.epochs[index]
         lo, hi = epoch.start, epoch.end
         if lo is None or hi is None:
-            mine = np.flatnonzero(steps.epoch == index) if mine is None else mine
+            if mine is None:
+                mine = np.flatnonzero(steps.epoch == index)
             if len(mine):
-                lo = int(steps.start[mine].min()) if lo is None else lo
-                hi = int(steps.ends()[mine].max()) if hi is None else hi
-        return (lo, hi) if lo is not None and hi is not None and hi > lo else None
+                if lo is None:
+                    lo = int(steps.start[mine].min())
+                if hi is None:
+                    hi = int(steps.ends()[mine].max())
+        if lo is not None and hi is not None and hi > lo:
+            return (lo, hi)
+        return None
 
     def __getitem__(self, index: int) -> Epoch:
         return self.epochs[index]

@@ -61,7 +61,9 @@ class StatColumn:
         if self.texts is not None and self.texts[row] is not None:
             return self.texts[row]
         value = self.floats[row]
-        return str(int(self.ints[row])) if value == int(self.ints[row]) else repr(float(value))
+        if value == int(self.ints[row]):
+            return str(int(self.ints[row]))
+        return repr(float(value))
 
 
 class StatSource(Protocol):

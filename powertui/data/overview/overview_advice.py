@@ -91,7 +91,9 @@ def diagnostics(question: Question, steps: Breakdown) -> list[tuple[str, str]]:
         text = f"No step was measured: {why}. Name what marks a step with --step-marker REGEX."
         rows.append(("warning", text))
     for profile, _, _ in question.parts:
-        host = f"{profile.host}: " if len(question.parts) > 1 else ""
+        host = ""
+        if len(question.parts) > 1:
+            host = f"{profile.host}: "
         rows += [(severity, host + text) for severity, text in _of_trace(profile.trace)]
     return rows
 

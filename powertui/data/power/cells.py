@@ -190,7 +190,10 @@ class FileCells:
         cells = self._cells(column)
         if isinstance(cells, np.ndarray):
             beyond = np.abs(cells) > MAX_READING
-            numbers = np.where(beyond, np.nan, cells) if beyond.any() else cells
+            if beyond.any():
+                numbers = np.where(beyond, np.nan, cells)
+            else:
+                numbers = cells
             return numbers, beyond
         if isinstance(cells, CodedTexts):
             # Each text is read once, however many rows hold it.

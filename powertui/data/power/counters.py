@@ -39,7 +39,8 @@ def intervals(
     """
     delta = np.full(len(joules), np.nan)
     seconds = np.full(len(joules), np.nan)
-    delta[1:], seconds[1:] = np.diff(joules), np.diff(ns) / NS_PER_S
+    delta[1:] = np.diff(joules)
+    seconds[1:] = np.diff(ns) / NS_PER_S
     falls = np.flatnonzero((delta < 0) & (seconds > 0))
     rises = (delta >= 0) & (seconds > 0)
     if rises.any():

@@ -242,6 +242,9 @@ def _add(
 ) -> None:
     if isinstance(value, (dict, list, bool)):
         return
-    number = table.number(str(value)) if value is not None else float("nan")
+    if value is not None:
+        number = table.number(str(value))
+    else:
+        number = float("nan")
     sensor = Sensor(name, NAME, scope)
     collected.add(sensor, place.when, number, place.line, unit=unit or units.UNITS["W"])

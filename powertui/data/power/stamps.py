@@ -47,8 +47,6 @@ def time_of_line(line: str) -> str:
     bare = bare.strip("#=*-[]\"' \t")
     if match := _TITLE.match(bare):
         bare = bare[match.end() :]
-    else:
-        bare = bare
     if re.fullmatch(_EPOCH, bare):
         return bare
     return bare if written_times.parse(bare) is not None else ""

@@ -381,12 +381,8 @@ def op_stats(
     """The op table of [lo, hi) (the whole trace by default). `check` may raise to break it off."""
     if lo is None:
         lo = trace.span[0]
-    else:
-        lo = lo
     if hi is None:
         hi = trace.span[1] + 1
-    else:
-        hi = hi
     parts: list[op_sums.OpSums] = []
     for number, process in enumerate(trace.processes):
         sums = op_sums.summed(process, number, lo, hi, check)

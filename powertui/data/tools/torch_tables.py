@@ -182,7 +182,10 @@ def _kernel_columns(kernels: _Kernels, span_ps: float) -> tuple[Column, ...]:
     keys = [kernels.keys[place] for place in order.tolist()]
     share_of_kernels = total[order] / (total.sum() or 1.0)
     # It may pass 100 % in sum: kernels without a call count here, and not in the span.
-    share_of_span = total[order] / span_ps if span_ps else np.full(size, np.nan)
+    if span_ps:
+        share_of_span = total[order] / span_ps
+    else:
+        share_of_span = np.full(size, np.nan)
 
     def us_column(id: str, label: str, values: Int64s | Floats, weight: int) -> Column:
         return Column(id, label, "duration", values[order], unit="us", weight=weight)

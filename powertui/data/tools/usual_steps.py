@@ -79,7 +79,9 @@ class ComparedSteps(NamedTuple):
             name, _device = key
             if _only_waits(name):
                 continue
-            share = self.longer_ps(key) / self.difference_ps if self.difference_ps > 0 else 0.0
+            share = 0.0
+            if self.difference_ps > 0:
+                share = self.longer_ps(key) / self.difference_ps
             if share > _MAX_CAUSE_SHARE:
                 continue
             return key if share >= _MIN_CAUSE_SHARE else None

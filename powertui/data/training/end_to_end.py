@@ -163,7 +163,8 @@ def _first_step(profile: Profile, spans: Sequence[_Span]) -> _Span | None:
     steps = profile.steps
     if not len(steps) or steps.inferred or int(steps.number[0]) not in (0, 1):
         return None
-    start, length = int(steps.start[0]), int(steps.lengths()[0])
+    start = int(steps.start[0])
+    length = int(steps.lengths()[0])
     begin = next((span.start for span in spans if span.kind != _BEFORE), None)
     if begin is None or not 0 <= start - begin < length:
         return None
@@ -186,7 +187,8 @@ def _laid_over(spans: Sequence[_Span], shown: Sequence[_Span]) -> Iterator[_Span
     for span in spans:
         at = span.start
         for over in shown:
-            start, end = max(over.start, at), min(over.end, span.end)
+            start = max(over.start, at)
+            end = min(over.end, span.end)
             if start >= end:
                 continue
             if start > at:
@@ -240,7 +242,9 @@ def _joules(energy: Energy | None) -> float | None:
 
 
 def _mean_w(joules: float | None, ps: int) -> float | None:
-    return None if joules is None or ps <= 0 else joules / (ps / PS_PER_S)
+    if joules is None or ps <= 0:
+        return None
+    return joules / (ps / PS_PER_S)
 
 
 _SUM_FIELDS = (

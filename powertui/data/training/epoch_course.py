@@ -125,7 +125,10 @@ def _upper(first: _Range, second: _Range) -> tuple[Floats, Floats]:
 def _grid(data: Samples, residual: Floats, judged: Bools, epochs: _Spans) -> _Grid:
     """Cells as fine as the readings, of an epoch of the usual length."""
     usual_s = usual_length(epochs)
-    pace_s = float(np.median(np.diff(data.hi))) if len(data) > 1 else usual_s
+    if len(data) > 1:
+        pace_s = float(np.median(np.diff(data.hi)))
+    else:
+        pace_s = usual_s
     window_s = float(np.median(data.hi - data.lo))
     # Of readings that come unevenly some show less than a cell of the usual distance.
     finest_s = min(pace_s, window_s) if window_s > 0 else pace_s

@@ -88,7 +88,10 @@ def epoch_ends(
     `fit` gives the residual of a robust fit in which this share of each window draws as it likes.
     """
     rows = int(judged.sum())
-    pace_s = float(np.median(np.diff(data.hi))) if len(data) > 1 else usual_s
+    if len(data) > 1:
+        pace_s = float(np.median(np.diff(data.hi)))
+    else:
+        pace_s = usual_s
     if len(epochs) < _MIN_EPOCHS or rows > _MAX_READINGS or usual_s > _MAX_EPOCH_READINGS * pace_s:
         return None
     lo = data.lo[judged]

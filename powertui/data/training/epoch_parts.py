@@ -90,7 +90,10 @@ class EpochParts:
         cuts = [cut for cut in cuts if cut.end - cut.begin >= min_length] or cuts
         for number, cut in enumerate(cuts):
             start = box.start if number == 0 else cut.begin
-            end = box.end if number == len(cuts) - 1 else cut.end
+            if number == len(cuts) - 1:
+                end = box.end
+            else:
+                end = cut.end
             first, last, half = self._batches(cut.epoch, start, end, box)
             yield EpochPart(
                 epoch=cut.epoch.number,
@@ -192,14 +195,19 @@ class EpochParts:
         if len(courses) < 2:
             return grid
         middle = np.median(np.array(courses), axis=0)
-        idle_w = self.idle_w if self.idle_w is not None else float(middle.min())
+        if self.idle_w is not None:
+            idle_w = self.idle_w
+        else:
+            idle_w = float(middle.min())
         high_w = float(np.percentile(middle, 75))
         if high_w <= idle_w:
             return grid
         activity = np.clip((middle - idle_w) / (high_w - idle_w), 0.0, 1.0)
         between_points = (activity[1:] + activity[:-1]) / 2
         done = np.concatenate([[0.0], np.cumsum(between_points)])
-        return np.asarray(done / done[-1]) if done[-1] > 0 else grid
+        if done[-1] > 0:
+            return np.asarray(done / done[-1])
+        return grid
 
     def _power_courses(self, epoch: TrainedEpoch, grid: Floats) -> list[Floats]:
         """The watts of the other epochs at these shares of them; the first one starts as well, and

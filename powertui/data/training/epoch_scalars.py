@@ -141,7 +141,10 @@ def numbered(
         if epoch.end is None:
             numbered_epochs.append(epoch)
             continue
-        lo = epoch.start.ns if epoch.start is not None else -(1 << 62)
+        if epoch.start is not None:
+            lo = epoch.start.ns
+        else:
+            lo = -(1 << 62)
         hi = epoch.end.ns
         rows = np.flatnonzero((rate.at_ns > _turn(rate, lo)) & (rate.at_ns <= _turn(rate, hi)))
         steps = validation = last = None
@@ -216,7 +219,9 @@ def iterations(epochs: Sequence[TrainedEpoch], strips: Sequence[ScalarStrip]) ->
                     each, rest = divmod(step, epoch.number + 1)
                     counts.add(each if not rest else 0)
                     break
-    return counts.pop() if len(counts) == 1 and 0 not in counts else None
+    if len(counts) == 1 and 0 not in counts:
+        return counts.pop()
+    return None
 
 
 def _validation(

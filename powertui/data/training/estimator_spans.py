@@ -98,7 +98,8 @@ def _exact_ns(wall_s: float) -> int:
 def _spans(moments: list[tuple[str, int]]) -> Iterator[EstimatorSpan]:
     train, evaluation, prediction = _sessions(moments)
     inside = train.moments
-    init_end, model_begin = inside.get("init_system_end"), inside.get("model_fn_begin")
+    init_end = inside.get("init_system_end")
+    model_begin = inside.get("model_fn_begin")
     yield train.between(
         train.begin, inside.get("init_system_begin"), "beginning to init-system's start"
     )

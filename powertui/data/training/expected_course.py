@@ -83,7 +83,10 @@ class _Fit(NamedTuple):
 
     @property
     def watts(self) -> tuple[tuple[str, float], ...]:
-        kinds = self.kinds if self.ends is None else [*self.kinds, _ENDS]
+        if self.ends is None:
+            kinds = self.kinds
+        else:
+            kinds = [*self.kinds, _ENDS]
         return tuple(zip(kinds, self.levels.tolist(), strict=True))
 
 

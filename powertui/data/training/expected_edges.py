@@ -92,7 +92,10 @@ def _of_stretches(stretches: Stretches, *, begun: bool) -> list[tuple[int, int, 
     # A loop that logs every few steps began before its first record and ended after its last one.
     if len(at) < (2 if begun else 4):
         return []
-    open_ns = 0 if begun else round(_OPEN_SHARE * int(at[-1] - at[0]))
+    if begun:
+        open_ns = 0
+    else:
+        open_ns = round(_OPEN_SHARE * int(at[-1] - at[0]))
     moments = [
         (int(at[0]), int(half[0]) + open_ns, _RISES, START),
         (int(at[-1]), int(half[-1]) + open_ns, _FALLS, END),

@@ -129,7 +129,9 @@ def power_of(training: TrainingRecords) -> TrainingPower:
 def _only_name_in(power: Sequence[PowerSeries]) -> tuple[str, ...]:
     """The one host that all logs name; empty where they name several, or none."""
     names = tuple({series.sensor.host for series in power})
-    return names if len(names) == 1 and names != ("",) else ()
+    if len(names) == 1 and names != ("",):
+        return names
+    return ()
 
 
 def _one_process(profiles: Sequence[Profiled]) -> tuple[tuple[str, ...], ...]:
@@ -141,7 +143,9 @@ def _one_process(profiles: Sequence[Profiled]) -> tuple[tuple[str, ...], ...]:
         for profile in profiles
         if profile.launch is not None and profile.launch.rank is None and not profile.machine
     ]
-    return (tuple(names),) if len(names) == len(profiles) else ()
+    if len(names) == len(profiles):
+        return (tuple(names),)
+    return ()
 
 
 def _gpus(

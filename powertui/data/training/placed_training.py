@@ -99,7 +99,9 @@ class PlacedTraining(TrainingRecords):
             if run is None or meeting.gap(first, last, run) is None:
                 starts.append(first)
                 ends.append(last)
-        return (min(starts), max(ends)) if starts and ends else (0, 0)
+        if starts and ends:
+            return (min(starts), max(ends))
+        return (0, 0)
 
     def _record_bounds(self) -> tuple[list[int], list[int]]:
         """Starts and ends of everything but the power."""

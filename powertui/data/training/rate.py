@@ -175,7 +175,9 @@ def _grows(step: Int64s) -> int:
     change = np.diff(step)
     forward = int((change > 0).sum())
     moved = int((change != 0).sum())
-    return forward + 1 if forward >= _MIN_FORWARD_SHARE * max(1, moved) else 0
+    if forward >= _MIN_FORWARD_SHARE * max(1, moved):
+        return forward + 1
+    return 0
 
 
 def _counts_epochs(strip: ScalarStrip) -> bool:

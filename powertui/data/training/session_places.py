@@ -164,8 +164,12 @@ def _long(ns: int) -> str:
         return f"{seconds / 86400:.1f} days"
     if seconds >= 5000:
         hours = seconds / 3600
-        return f"{hours:.0f} hours" if abs(hours - round(hours)) < 0.05 else f"{hours:.1f} hours"
-    return "an hour" if abs(seconds - 3600) < 120 else f"{seconds / 60:.0f} minutes"
+        if abs(hours - round(hours)) < 0.05:
+            return f"{hours:.0f} hours"
+        return f"{hours:.1f} hours"
+    if abs(seconds - 3600) < 120:
+        return "an hour"
+    return f"{seconds / 60:.0f} minutes"
 
 
 __all__ = ["TRUSTED", "believed", "judged", "read", "unread"]

@@ -36,7 +36,10 @@ def training_account(axis: TrainingOnAxis, owned: TrainingPower) -> TrainingAcco
         power = [channel for channel in power if owned.is_owned(channel.series)]
     usable = _usable_rows(power, reach)
     series = [power[row].series for row in usable]
-    total = owned.total(series) if axis.profile is None else owned.of_machine(series)
+    if axis.profile is None:
+        total = owned.total(series)
+    else:
+        total = owned.of_machine(series)
     counted = tuple(usable[row] for row in total.indices)
     summed = summed_channels.where_many([power[row] for row in counted])
     if summed is not None:

@@ -44,7 +44,10 @@ def where(finding: Finding) -> str:
     first = finding.step_lo
     last = finding.step_hi
     if first is not None and last is not None:
-        batches = f"batch {first}" if first == last else f"batches {first}-{last}"
+        if first == last:
+            batches = f"batch {first}"
+        else:
+            batches = f"batches {first}-{last}"
         parts.append(batches + _half(finding.step_half))
     elif finding.share is not None:
         begin, end = finding.share
@@ -76,5 +79,8 @@ def _moment(part: EpochPart, batch: int | None, side: int) -> str:
     """A batch of an epoch, or where that is not known a share of it: its begin (0) or end (1)."""
     if batch is not None:
         return f"epoch {part.epoch}, batch {batch}{_half(part.half)}"
-    share = part.share[side] if part.share is not None else float(side)
+    if part.share is not None:
+        share = part.share[side]
+    else:
+        share = float(side)
     return f"epoch {part.epoch}, {units.percent(share)} of it"

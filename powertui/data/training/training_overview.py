@@ -147,7 +147,9 @@ def _windows(rows: Sequence[TrainingWindow]) -> Table:
 
 
 def _why(window: TrainingWindow) -> str:
-    return window.energy.reason if window.energy is not None and not window.energy.resolved else ""
+    if window.energy is not None and not window.energy.resolved:
+        return window.energy.reason
+    return ""
 
 
 def _sensors(channels: Sequence[PowerOnTrace]) -> Table:

@@ -37,7 +37,9 @@ class TrainingWindow:
     @property
     def step_count(self) -> int | None:
         """How many steps it had, where that is known."""
-        return self.steps[1] - self.steps[0] if self.steps is not None else None
+        if self.steps is not None:
+            return self.steps[1] - self.steps[0]
+        return None
 
     def row(self, name: str, level: int) -> EnergyRow:
         """The stretch as a row of a table."""

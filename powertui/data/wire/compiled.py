@@ -71,11 +71,9 @@ def hop(data: Bytes, lo: int, hi: int, skip: int = 0) -> Hop:
 def pick(data: Bytes, lo: Int64s, hi: Int64s, tags: Sequence[int]) -> PickedFields:
     """Chosen fields of many messages. See the package's docstring."""
     shape = (len(tags), len(lo))
-    present, value, end = (
-        np.zeros(shape, np.bool_),
-        np.zeros(shape, np.int64),
-        np.zeros(shape, np.int64),
-    )
+    present = np.zeros(shape, np.bool_)
+    value = np.zeros(shape, np.int64)
+    end = np.zeros(shape, np.int64)
     bad = _scan.pick(
         data.data,
         _i64(lo).data,
@@ -120,11 +118,9 @@ def event_stats(data: Bytes, position: int) -> list[RawStat]:
 def scan_stats(data: Bytes, positions: npt.NDArray[np.uint64], ids: Sequence[int]) -> StatScan:
     """Chosen stats of many events. See the package's docstring."""
     shape = (len(ids), len(positions))
-    kind, bits, end = (
-        np.zeros(shape, np.uint8),
-        np.zeros(shape, np.int64),
-        np.zeros(shape, np.int64),
-    )
+    kind = np.zeros(shape, np.uint8)
+    bits = np.zeros(shape, np.int64)
+    end = np.zeros(shape, np.int64)
     _scan.scan_stats(
         data.data,
         as_positions(positions).data,
@@ -249,13 +245,15 @@ class Aside:
     def begin(self, size: int) -> None:
         """A new line of so many bytes."""
         if size >= 1 << 32 and self._wide.itemsize == 4:
-            self._wide, self._pieces = np.dtype(np.uint64), []
+            self._wide = np.dtype(np.uint64)
+            self._pieces = []
         self._at = self._used = 0
 
     def room(self) -> tuple[UInt8s, _Columns]:
         """Where the next events may go, and their lanes."""
         if self._used == SLICE:
-            self._at, self._used = self._at + 1, 0
+            self._at = self._at + 1
+            self._used = 0
         if self._at == len(self._pieces):
             self._pieces.append(_piece(self._wide))
         lane, columns = self._pieces[self._at]

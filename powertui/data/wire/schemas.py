@@ -266,12 +266,16 @@ def _add_field(made: Any, words: list[str]) -> None:
         kind = f"{made.name}.{entry.name}"
     kind = kind.strip("[]")
     if kind[0].isupper():
-        field.type, field.type_name = Field.TYPE_MESSAGE, f".{_PACKAGE}.{kind}"
+        field.type = Field.TYPE_MESSAGE
+        field.type_name = f".{_PACKAGE}.{kind}"
     else:
         field.type = getattr(Field, f"TYPE_{kind.upper()}")
     if len(words) > 3:
         oneofs = [oneof.name for oneof in made.oneof_decl]
-        oneof = f"{name}_if_there" if words[3] == ":?" else words[3].lstrip(":")
+        if words[3] == ":?":
+            oneof = f"{name}_if_there"
+        else:
+            oneof = words[3].lstrip(":")
         if oneof not in oneofs:
             made.oneof_decl.add(name=oneof)
             oneofs.append(oneof)

@@ -77,7 +77,9 @@ class Hop(NamedTuple):
         without one.
         """
         lo, hi = self.ranges(number)
-        return (int(lo[-1]), int(hi[-1])) if len(lo) else (0, 0)
+        if len(lo):
+            return (int(lo[-1]), int(hi[-1]))
+        return (0, 0)
 
     def integer(self, number: int) -> int:
         """A single int64 field: the last one given, 0 without one."""
@@ -224,7 +226,8 @@ def percentile(values: npt.NDArray[Any], percent: float) -> float:
     lower = int(place)
     upper = min(lower + 1, len(values) - 1)
     parted = np.partition(values, (lower, upper))
-    below, above = float(parted[lower]), float(parted[upper])
+    below = float(parted[lower])
+    above = float(parted[upper])
     part = place - lower
     if part < 0.5:
         return below + (above - below) * part

@@ -247,7 +247,10 @@ def texts(stored: Stored, lo: Int64s, hi: Int64s, fields: Sequence[int]) -> MapT
             text_hi[field, rows] = text_end
             pieces.append(_joined_ranges(data, begin, end))
             arena_bytes = int(text_end[-1])
-    arena = np.concatenate(pieces) if pieces else np.empty(0, np.uint8)
+    if pieces:
+        arena = np.concatenate(pieces)
+    else:
+        arena = np.empty(0, np.uint8)
     return MapTexts(
         keys=keys,
         lo=begins,

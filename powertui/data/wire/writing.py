@@ -22,7 +22,9 @@ def _varint(value: int) -> bytes:
 
 def number(field: int, value: int) -> bytes:
     """Any of the integer fields that are varints, and enums."""
-    return _varint(tag(field, VARINT)) + _varint(value) if value else b""
+    if value:
+        return _varint(tag(field, VARINT)) + _varint(value)
+    return b""
 
 
 def flag(field: int, value: bool) -> bytes:

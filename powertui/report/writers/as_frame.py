@@ -100,7 +100,8 @@ def _column(column: Column) -> Any:
 def _values(column: Column) -> tuple[npt.NDArray[Any], Bools]:
     """The values of a column, and which of them are missing."""
     if isinstance(column.values, np.ndarray) and column.values.dtype.kind in "biuf":
-        values, missing = column.values, np.zeros(len(column), np.bool_)
+        values = column.values
+        missing = np.zeros(len(column), np.bool_)
     else:  # a list, which may hold None
         missing = np.array([value is None for value in column.values], np.bool_)
         values = np.array([0 if value is None else value for value in column.values])

@@ -167,7 +167,10 @@ def _purpose_of_stretches(
     """What the stretches are for: by whom to name, then by what that calls, then by its callers."""
     if whom is None:
         return _decisive(profile, wall, stretches) or _purpose(chain)
-    called = chain[chain.index(whom) :] if whom in chain else chain
+    if whom in chain:
+        called = chain[chain.index(whom) :]
+    else:
+        called = chain
     purpose = _purpose([whom]) or _purpose(called)
     if purpose is None and whom in functions:
         # What calls the function may say what it is for: __getitem__, on_train_batch_end.

@@ -65,7 +65,10 @@ def doubtful_clocks(inquiry: Inquiry) -> Iterator[Conclusion]:
         aligning = inquiry.question.aligning
         host_account = account.energy_account(profile, aligning)
         lo_ps, hi_ps = profile.trace.span
-        what = "the profile" if len(inquiry.profiles) == 1 else f"{plain(profile.host, 40)}"
+        if len(inquiry.profiles) == 1:
+            what = "the profile"
+        else:
+            what = f"{plain(profile.host, 40)}"
         for placed in _in_doubt(host_account.placed[row] for row in host_account.counted):
             path = placed.power.series.path
             if path not in logs:

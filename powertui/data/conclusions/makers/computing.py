@@ -53,11 +53,15 @@ def notable_op_sentence(op: Top | None, ops: list[Top]) -> str:
 
 def op_words(op: Top) -> str:
     """An op with its share: "dense/MatMul (40 % of all ops' time)"."""
-    where = f" on {op.replicas} replicas" if op.replicas > 1 else ""
+    where = ""
+    if op.replicas > 1:
+        where = f" on {op.replicas} replicas"
     return f"{_short_name(op.name)}{where} ({percent(op.share)} of all ops' time)"
 
 
 def _short_name(name: str) -> str:
     """The end of a path, which names the op: "…/convolution/Conv2DBackpropFilter"."""
     parts = plain(name, 200).split("/")
-    return "/".join(parts) if len(parts) < 4 else "…/" + "/".join(parts[-2:])
+    if len(parts) < 4:
+        return "/".join(parts)
+    return "…/" + "/".join(parts[-2:])

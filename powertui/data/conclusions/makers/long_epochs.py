@@ -145,7 +145,9 @@ def _unusual(epochs: Sequence[_Epoch]) -> Iterator[_LongEpoch]:
             continue
         cost = Cost(seconds=_longer_s(epoch, others), joules=_more_joules(epoch, others))
         if cost.seconds is not None or cost.joules is not None:
-            against = f"epoch {others[0].number}" if len(others) == 1 else "the other epochs"
+            against = "the other epochs"
+            if len(others) == 1:
+                against = f"epoch {others[0].number}"
             yield _LongEpoch(epoch, cost, against)
 
 
@@ -196,12 +198,16 @@ def _is_same_work(first: _Epoch, second: _Epoch) -> bool:
 
 def _conclusion(long_epoch: _LongEpoch, cost: Cost, host: int) -> Conclusion:
     epoch = long_epoch.epoch
-    longer = f"takes {words.seconds(cost.seconds)} longer" if cost.seconds is not None else ""
+    longer = ""
+    if cost.seconds is not None:
+        longer = f"takes {words.seconds(cost.seconds)} longer"
     more = ""
     if cost.joules is not None:
         more = f"draws {words.joules(cost.joules).removeprefix('+')} more"
     amount = " and ".join(filter(None, (longer, more)))
-    took = f" ({words.seconds(epoch.seconds)} in all)" if longer else ""
+    took = ""
+    if longer:
+        took = f" ({words.seconds(epoch.seconds)} in all)"
     return Conclusion(
         kind=Kind.LONG_EPOCH,
         sentence=f"Epoch {epoch.number} {amount} than {long_epoch.against}{took}.",

@@ -113,4 +113,6 @@ def _reserved(trace: Trace) -> str:
         for counter in trace.counters
         if counter.name.startswith("reserved GPU") and counter.unit == "bytes" and len(counter)
     ]
-    return f". Its allocator holds up to {units.quantity(max(peaks), 'B', 3)}" if peaks else ""
+    if peaks:
+        return f". Its allocator holds up to {units.quantity(max(peaks), 'B', 3)}"
+    return ""

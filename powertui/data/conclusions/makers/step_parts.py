@@ -176,7 +176,9 @@ def _memory_share(inquiry: Inquiry) -> float:
     if inquiry.question.compat != "corrected" or not inquiry.steps.has_device:
         return 0.0
     calls = memory.memory_calls(inquiry)
-    return 0.0 if calls is None else min(1.0, calls.ps / all_steps_ps(inquiry))
+    if calls is None:
+        return 0.0
+    return min(1.0, calls.ps / all_steps_ps(inquiry))
 
 
 def _of_part(inquiry: Inquiry, part: _Part, share: float) -> Conclusion:

@@ -54,7 +54,9 @@ def _rounded(count: int) -> str:
 
 
 def _input(words: CauseWords) -> Wording:
-    who = f": {words.who}" if words.who and words.cause.blame.purpose is not None else ""
+    who = ""
+    if words.who and words.cause.blame.purpose is not None:
+        who = f": {words.who}"
     return Wording(
         sentence=f"Waiting for input takes {words.amount}{who}.",
         short=f"input {whole_percent(words.share)}",
@@ -163,7 +165,9 @@ def _launch(words: CauseWords) -> Wording:
     else:
         per_call = short_time(words.cause.ps / max(1, calls))
         blame = words.cause.blame
-        who = f", most of them in {words.who}" if blame.whom and blame.whom.is_frame else ""
+        who = ""
+        if blame.whom and blame.whom.is_frame:
+            who = f", most of them in {words.who}"
         sentence = (
             f"Launching many small operations one by one takes {words.amount}: about "
             f"{_rounded(calls)} calls, one every {per_call}{who}."
@@ -247,7 +251,9 @@ def _unknown(words: CauseWords) -> Wording:
 
 def _evaluation(words: CauseWords) -> Wording:
     count = len(words.wall.evaluations.start)
-    often = f", {count:,} times" if count > 1 else ""
+    often = ""
+    if count > 1:
+        often = f", {count:,} times"
     train = words.wall.usual[RunPart.STEP].sum() + words.wall.extra[RunPart.STEP].sum()
     longer = ", longer than training" if words.cause.ps > train else ""
     return Wording(

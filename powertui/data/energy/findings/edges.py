@@ -49,7 +49,10 @@ def box(
     explains them.
     """
     width = float(np.median(readings.hi - readings.lo))
-    pace = float(np.median(np.diff(readings.hi))) if len(readings) > 1 else width
+    if len(readings) > 1:
+        pace = float(np.median(np.diff(readings.hi)))
+    else:
+        pace = width
     reach = max(width, pace)
     lo = float(readings.lo[first])
     hi = float(readings.hi[last - 1])
@@ -134,7 +137,9 @@ def _level(local: SensorReadings, lo: float, hi: float) -> float:
         return 0.0
     beyond = local.beyond()
     inside = local.judged & ~beside
-    sign = -1.0 if inside.any() and float(np.median(beyond[inside])) < 0 else 1.0
+    sign = 1.0
+    if inside.any() and float(np.median(beyond[inside])) < 0:
+        sign = -1.0
     return max(-sign * float(np.median(beyond[beside])), 0.0)
 
 
@@ -309,7 +314,10 @@ class _Neighbourhood:
         possible = (length >= self.shortest_s) & (twice > 1e-9 * total) & (height > -highest)
         cost = np.where(possible, cost, np.inf)
         best = float(cost.min())
-        weights = np.exp(-(cost - best) / 2) if math.isfinite(best) else np.zeros_like(cost)
+        if math.isfinite(best):
+            weights = np.exp(-(cost - best) / 2)
+        else:
+            weights = np.zeros_like(cost)
         weights = weights / max(float(weights.sum()), 1e-300)
         shared = _shared_error(share=share, inverse=inverse, once=once, ending=ending, inner=inner)
         return _WeighedBoxes(

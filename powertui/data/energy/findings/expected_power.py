@@ -145,7 +145,10 @@ def expected_power(
     ceiling = np.full(len(data), np.inf)
     doubt = np.full(len(data), np.inf)
     ways = np.empty((0, 0))
-    level = float(np.percentile(data.watts[usual], 75)) if knows_usual else -np.inf
+    if knows_usual:
+        level = float(np.percentile(data.watts[usual], 75))
+    else:
+        level = -np.inf
     if fit is not None and windows is not None:
         explained = _explained(data=data, work=work, fit=fit, windows=windows, bounds=(lo, hi))
         residual = (data.watts - explained.watts)[within]

@@ -27,7 +27,9 @@ def sentence(finding: Finding, *, asked: bool, outside: bool) -> str:
         f"{where(finding, outside=outside)}: {', '.join(parts)} against "
         f"{_against(finding, outside)}"
     )
-    return f"{text}; {_because(finding)}" if asked and not outside else text
+    if asked and not outside:
+        return f"{text}; {_because(finding)}"
+    return text
 
 
 def where(finding: Finding, *, outside: bool = False) -> str:
@@ -49,7 +51,10 @@ def where(finding: Finding, *, outside: bool = False) -> str:
 def _steps(finding: Finding) -> str:
     first = finding.step_lo
     last = finding.step_hi
-    steps = f"step {first}" if first == last else f"steps {first}-{last}"
+    if first == last:
+        steps = f"step {first}"
+    else:
+        steps = f"steps {first}-{last}"
     return f"{steps} ± {finding.step_half}" if finding.step_half else steps
 
 

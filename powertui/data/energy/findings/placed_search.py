@@ -207,8 +207,13 @@ def _window_prior(power: PowerOnTrace, data: Samples, place_s: float) -> WindowP
     error = sensor.window_err_s
     if error is None:
         error = _USUAL_WINDOW_ERROR * window
-    length = float(np.median(data.hi - data.lo)) if len(data) else window
-    longest = max(1.0, data.refresh / max(length, 1e-9)) if sensors.slow(sensor) else 1.0
+    if len(data):
+        length = float(np.median(data.hi - data.lo))
+    else:
+        length = window
+    longest = 1.0
+    if sensors.slow(sensor):
+        longest = max(1.0, data.refresh / max(length, 1e-9))
     return WindowPrior(place, min(error / max(window, 1e-9), 0.9), longest=longest)
 
 

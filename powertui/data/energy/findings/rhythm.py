@@ -105,7 +105,9 @@ def _seconds(group: Sequence[Finding]) -> str:
     lengths = [finding.delta_seconds or 0.0 for finding in group]
     low = f"{min(lengths):.2g}"
     high = f"{max(lengths):.2g}"
-    return f"{low} s" if low == high else f"{low} to {high} s"
+    if low == high:
+        return f"{low} s"
+    return f"{low} to {high} s"
 
 
 def _sum(group: Sequence[Finding]) -> float:

@@ -40,7 +40,10 @@ class StepPlaces:
             return replace(finding, epoch=self._epoch_around(finding))
         epoch_of_row = self.steps.epoch[rows]
         in_epochs = epoch_of_row[epoch_of_row >= 0]
-        epoch = int(np.bincount(in_epochs).argmax()) if len(in_epochs) else -1
+        if len(in_epochs):
+            epoch = int(np.bincount(in_epochs).argmax())
+        else:
+            epoch = -1
         rows_of_epoch = rows[epoch_of_row == epoch]
         first = int(rows_of_epoch[0])
         last = int(rows_of_epoch[-1])
@@ -54,7 +57,8 @@ class StepPlaces:
 
     def extra_seconds(self, rows: Int64s) -> float | None:
         """Seconds that these steps took longer than usual; None where nothing is usual."""
-        rows = rows[np.isfinite(self._usual_lengths[rows])] if len(rows) else rows
+        if len(rows):
+            rows = rows[np.isfinite(self._usual_lengths[rows])]
         if not len(rows):
             return None
         return neighbours.longer(self.lengths[rows], self._usual_lengths[rows])
@@ -87,7 +91,9 @@ class StepPlaces:
         """The program's own number of an epoch."""
         if epoch < 0:
             return None
-        return self.epochs[epoch].number if epoch < len(self.epochs) else epoch
+        if epoch < len(self.epochs):
+            return self.epochs[epoch].number
+        return epoch
 
     def _step_number(self, row: int, first: int) -> int:
         """The program's own number of a step, or how many steps it comes after the first."""

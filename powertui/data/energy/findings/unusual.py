@@ -93,8 +93,14 @@ def untraced_edges(trace: Trace, steps: Steps) -> Intervals:
     ends = steps.ends()
     length = ends - steps.start
     slow = length[:_MAX_TRACING_STEPS] > TRACING_STEP_FACTOR * float(np.median(length))
-    first = int(np.argmin(slow)) if not slow.all() else len(slow)
-    first_start = int(steps.start[first]) if first < len(steps) else int(ends[-1])
+    if not slow.all():
+        first = int(np.argmin(slow))
+    else:
+        first = len(slow)
+    if first < len(steps):
+        first_start = int(steps.start[first])
+    else:
+        first_start = int(ends[-1])
     begin, end = trace.span
     edges = np.array([(begin, first_start), (int(ends.max()), end)], np.int64)
     edges = edges[edges[:, 1] > edges[:, 0]]

@@ -69,7 +69,10 @@ def _running(moments: Floats, seconds: Floats, when: Floats) -> Floats:
 def kind_seconds(trace: Trace, steps: Steps, activities: Sequence[Activity]) -> KindSeconds:
     """The work of one trace."""
     distance = steps.usual_distance(_MIN_STEPS)
-    long_ps = int(distance) if distance is not None else round(_LONG_GAP_S * PS_PER_S)
+    if distance is not None:
+        long_ps = int(distance)
+    else:
+        long_ps = round(_LONG_GAP_S * PS_PER_S)
     rare = unusual.unusual_intervals(trace, steps)
     edges = unusual.untraced_edges(trace, steps)
     rare = expected_work.union(

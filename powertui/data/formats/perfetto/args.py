@@ -37,13 +37,17 @@ class Annotations:
     """All annotations of a file."""
 
     def __init__(self, stored: Stored, unpacked: Stored, meaning: Meaning) -> None:
-        self._stored, self._unpacked, self._meaning = stored, unpacked, meaning
+        self._stored = stored
+        self._unpacked = unpacked
+        self._meaning = meaning
 
     def _bytes(self, position: int) -> bytes:
         at = position & (1 << _LENGTH_SHIFT) - 1
         length = position >> _LENGTH_SHIFT & _MAX_EVENT_BYTES
         stored = self._unpacked if position >> _UNPACKED_BIT else self._stored
-        return stored.read(at, at + length).tobytes() if at + length <= stored.size else b""
+        if at + length <= stored.size:
+            return stored.read(at, at + length).tobytes()
+        return b""
 
     def _named(self, position: int) -> Iterator[tuple[str, Any]]:
         try:

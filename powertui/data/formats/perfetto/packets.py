@@ -56,11 +56,9 @@ class Packets:
         bad = -1
         for stored, rows in ((self.stored, ~unpacked), (self.memory, unpacked)):
             fields = windows.pick(stored, lo[rows], hi[rows], tags)
-            present[:, rows], value[:, rows], end[:, rows] = (
-                fields.present,
-                fields.value,
-                fields.end,
-            )
+            present[:, rows] = fields.present
+            value[:, rows] = fields.value
+            end[:, rows] = fields.end
             bad = max(bad, fields.bad)
         return PickedFields(present, value, end, bad)
 

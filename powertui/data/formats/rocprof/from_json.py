@@ -165,10 +165,8 @@ class _Process:
             "group_segment_size": info.get("group_segment_size"),
         }
         for axis in "xyz":
-            row[f"grid_size_{axis}"], row[f"workgroup_size_{axis}"] = (
-                grid.get(axis),
-                group.get(axis),
-            )
+            row[f"grid_size_{axis}"] = grid.get(axis)
+            row[f"workgroup_size_{axis}"] = group.get(axis)
         return row
 
     def _counted(self, rows: list[Any]) -> Iterator[dict[str, Any]]:

@@ -92,8 +92,11 @@ def scan_events(
             if bad < 0:
                 bad = int(position[malformed][0])
             fine = ~malformed
-            ids, start, duration = ids[fine], start[fine], duration[fine]
-            occurs, position = occurs[fine], position[fine]
+            ids = ids[fine]
+            start = start[fine]
+            duration = duration[fine]
+            occurs = occurs[fine]
+            position = position[fine]
         if bad < 0:
             bad = stopped
         if not len(ids):

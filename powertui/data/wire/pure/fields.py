@@ -111,7 +111,9 @@ def hop(data: Bytes, lo: int, hi: int, skip: int = 0) -> Hop:
     values: list[int] = []
     los: list[int] = []
     his: list[int] = []
-    skipped, at, bad = 0, lo, -1
+    skipped = 0
+    at = lo
+    bad = -1
     skip_tag = skip << 3 | LEN
     while at < hi:
         if view[at] == skip_tag and skip:
@@ -232,7 +234,9 @@ def rounds(data: Bytes, lo: Int64s, hi: Int64s, malformed: Bools) -> Iterator[Ro
     """
     row = np.arange(len(lo))
     going_on = lo < hi
-    row, at, end = row[going_on], lo[going_on], hi[going_on]
+    row = row[going_on]
+    at = lo[going_on]
+    end = hi[going_on]
     while len(row) > MIN_VECTOR_RECORDS:
         fields, ok = _next_fields(data, row, at, end)
         if not ok.all():
@@ -241,7 +245,9 @@ def rounds(data: Bytes, lo: Int64s, hi: Int64s, malformed: Bools) -> Iterator[Ro
             fields = Round(*(column[ok] for column in fields))
         yield fields
         going_on = fields.hi < end
-        row, at, end = fields.row[going_on], fields.hi[going_on], end[going_on]
+        row = fields.row[going_on]
+        at = fields.hi[going_on]
+        end = end[going_on]
     if len(row):
         yield _walk(data, row, at, end, malformed)
 
@@ -346,5 +352,8 @@ def pick(data: Bytes, lo: Int64s, hi: Int64s, tags: Sequence[int]) -> PickedFiel
             else:
                 value[index, row] = fields.value[matching]
     broken = np.flatnonzero(malformed)
-    bad = int(lo[broken[0]]) if len(broken) else -1
+    if len(broken):
+        bad = int(lo[broken[0]])
+    else:
+        bad = -1
     return PickedFields(present, value, end, bad)

@@ -28,7 +28,8 @@ def united(start: Int64s, end: Int64s, *, empty_too: bool = False) -> tuple[Int6
     if not empty_too:
         has_length = end > start
         if not has_length.all():
-            start, end = start[has_length], end[has_length]
+            start = start[has_length]
+            end = end[has_length]
     if not len(start):
         return start, end
     # A new stretch begins where all that began before have ended: where as many ends as earlier
