@@ -34,15 +34,22 @@ import archives
 
 LIMITED = sys.version_info >= (3, 11) and not sysconfig.get_config_var("Py_GIL_DISABLED")
 os.environ.setdefault("SOURCE_DATE_EPOCH", str(archives.RELEASED))  # whoever builds may say another
+# How a Python that was built into a home folder (pyenv's) has its linker note that folder.
+RUN_PATH = ("-Wl,-rpath", "-Wl,--rpath", "-Wl,-R")
 os.umask(0o022)  # a builder's own umask would stand in the archives
 
 
 class Scanners(build_ext):
-    """Without debugging information: it names the folder of the build, and helps no user."""
+    """Without debugging information, which names the folder of the build and helps no user, and
+    without the folders of libraries that the builder's Python was linked with: the scanners need
+    the C library alone.
+    """
 
     def build_extension(self, ext):
         if self.compiler.compiler_type == "unix":
             ext.extra_compile_args = ["-g0"]
+            linker = self.compiler.linker_so
+            self.compiler.linker_so = [word for word in linker if not word.startswith(RUN_PATH)]
         super().build_extension(ext)
 
 

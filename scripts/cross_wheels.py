@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
+import struct
 import sys
 import sysconfig
 import zipfile
@@ -41,6 +42,8 @@ NEW_IN_3_11 = {
     b"PyType_GetQualName",
     b"Py_Version",
 }
+DYNAMIC_SECTION = 6  # type of a section: what the loader has to do
+RUN_PATH_TAGS = (15, 29)  # of its entries: DT_RPATH, DT_RUNPATH
 # Bytes 4 (class), 5 (byte order) and 18 to 20 (machine) of an ELF file.
 ELF_HEADS = {"x86_64": (2, 1, 62), "aarch64": (2, 1, 183), "ppc64le": (2, 1, 21)}
 
@@ -88,6 +91,8 @@ def binary_troubles(wheel_name: str, content: bytes) -> Iterator[str]:
     (machine,) = (name for name in TARGETS if wheel_name.endswith(name))
     if elf_head(content) != ELF_HEADS[machine]:
         yield "is of another machine"
+    if has_run_path(content):
+        yield "names a folder of the builder to look for libraries in"
     # The names of libraries and of functions are strings that end with a zero.
     names = set(content.split(b"\0"))
     library = b"libc.so" if MUSL_TAG in wheel_name else b"libc.so.6"
@@ -102,3 +107,19 @@ def elf_head(content: bytes) -> tuple[int, int, int]:
     """Class, byte order and machine of an ELF file."""
     order = "little" if content[5] == 1 else "big"
     return content[4], content[5], int.from_bytes(content[18:20], order)
+
+
+def has_run_path(content: bytes) -> bool:
+    """Whether the file names folders to look for libraries in (DT_RPATH, DT_RUNPATH). ELF with 64
+    bits, lowest byte first.
+    """
+    (table,) = struct.unpack_from("<Q", content, 40)
+    size, count = struct.unpack_from("<HH", content, 58)
+    for at in range(table, table + size * count, size):
+        kind, start, length = struct.unpack_from("<4xI16xQQ", content, at)
+        if kind != DYNAMIC_SECTION:
+            continue
+        for entry in range(start, start + length, 16):
+            if struct.unpack_from("<Q", content, entry)[0] in RUN_PATH_TAGS:
+                return True
+    return False

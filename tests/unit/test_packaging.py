@@ -12,6 +12,7 @@ import os
 import re
 import shlex
 import shutil
+import struct
 import subprocess
 import sys
 import tarfile
@@ -240,11 +241,18 @@ FOR_MUSL = "cp311-abi3-musllinux_1_2_ppc64le"
 FOR_310 = "cp310-cp310-manylinux_2_17_ppc64le"
 
 
-def binary(*, order: int = 1, machine: int = 21, strings: str = "libc.so.6") -> bytes:
-    """The head of an ELF file with 64 bits (POWER's, little-endian), and its strings."""
-    word = machine.to_bytes(2, "little" if order == 1 else "big")
-    text = b"".join(b"\0" + name.encode() for name in strings.split())
-    return b"\x7fELF" + bytes([2, order]) + bytes(12) + word + text + b"\0"
+def binary(*, order: int = 1, machine: int = 21, strings: str = "libc.so.6", tag: int = 1) -> bytes:
+    """An ELF file with 64 bits (POWER's, little-endian): its head, its strings, and one section for
+    the loader with one entry, by default a library that is needed.
+    """
+    text = b"".join(b"\0" + name.encode() for name in strings.split()) + b"\0"
+    head = bytearray(b"\x7fELF" + bytes([2, order]) + bytes(58))
+    head[18:20] = machine.to_bytes(2, "little" if order == 1 else "big")
+    sections = len(head) + len(text)
+    struct.pack_into("<Q", head, 40, sections)
+    struct.pack_into("<HH", head, 58, 64, 1)
+    section = struct.pack("<4xI16xQQ24x", 6, sections + 64, 16)
+    return bytes(head) + text + section + struct.pack("<QQ", tag, 0)
 
 
 @pytest.mark.parametrize(
@@ -272,6 +280,8 @@ def test_a_wheel_holds_both_scanners_compiled_for_what_its_name_says(
         (FOR_GLIBC, binary(order=2), "_json_scan.abi3.so is of another machine"),
         (FOR_GLIBC, binary(strings="libc.so"), "does not ask for libc.so.6"),
         (FOR_MUSL, binary(), "does not ask for libc.so"),
+        (FOR_GLIBC, binary(tag=15), "names a folder of the builder"),
+        (FOR_MUSL, binary(strings="libc.so", tag=29), "names a folder of the builder"),
         (
             FOR_310,
             binary(strings="libc.so.6 PyType_GetName"),
@@ -287,6 +297,27 @@ def test_a_wheel_whose_binaries_are_not_what_its_name_says_is_refused(
         binaries["data/formats/_json_scan"] = second
     with pytest.raises(ValueError, match=trouble):
         script("cross_wheels").check_binaries(wheel_of_binaries(tmp_path, tags, binaries))
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="there is no C compiler")
+def test_the_scanners_name_no_folder_of_the_builder(tmp_path: Path) -> None:
+    """A Python in a home folder has its own folder in what it links with."""
+    tree = sources(tmp_path / "tree")
+    flags = {"CFLAGS": "-O0", "LDFLAGS": "-Wl,-rpath,/home/me/python/lib"}
+    command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
+    done = subprocess.run(
+        command,
+        cwd=tree,
+        env={**os.environ, **flags},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    scanners = sorted((tree / "powertui").rglob("*.so"))
+    assert len(scanners) == 2
+    for scanner in scanners:
+        assert not script("cross_wheels").has_run_path(scanner.read_bytes())
 
 
 def test_a_compiler_for_another_machine_finds_debians_header_of_that_machine(
