@@ -169,7 +169,7 @@ def _profile(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
         "size": trace.size,
         "events": trace.event_count,
         "lines": lines,
-        "complete": trace.complete,
+        "complete": trace.complete and not trace.missing,
         "devices": len(devices),
         "devices_without_events": sum(device.empty for device in devices),
         "start_s": start_ps / PS_PER_S,

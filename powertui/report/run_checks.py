@@ -72,7 +72,7 @@ def _of_profile(trace: Trace, steps: Steps, entry: RunEntry) -> Iterator[Check]:
         yield Check("profile", "missing", what, "profile later or longer: profile_batch=(10, 20)")
     else:
         events = text.plural(trace.event_count, "event")
-        state: CheckState = "ok" if trace.complete else "problem"
+        state: CheckState = "ok" if trace.complete and not trace.missing else "problem"
         yield Check("profile", state, f"{name}: {events} read as {trace.format}")
     for warning in trace.warnings:
         if not _is_gpu_error(warning.cause):  # those are told with the devices

@@ -35,7 +35,11 @@ def device_line(run: Facts) -> str:
     """The devices of a run, and how many of them recorded nothing."""
     names = run["devices"]
     if not names:
-        return "none: the profile has host threads only" if run["profiles"] else ""
+        if not run["profiles"]:
+            return ""
+        if all(profile["complete"] for profile in run["profiles"]):
+            return "none: the profile has host threads only"
+        return "none in the part of the profile that could be read"
     words = ", ".join(plain(name) for name in names[:_MAX_DEVICES])
     if len(names) > _MAX_DEVICES:
         words += f" and {len(names) - _MAX_DEVICES} more"

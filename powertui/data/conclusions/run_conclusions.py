@@ -11,8 +11,8 @@ from powertui.data.conclusions.conclusion import Conclusion, Conclusions
 from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.conclusions.makers import (
     clocks,
+    incomplete,
     long_epochs,
-    lost_names,
     memory,
     precision,
     slower_machine,
@@ -53,7 +53,7 @@ def run_conclusions(opened: Opened, aligning: Aligning | None = None) -> Conclus
 def smaller_conclusions(opened: Opened, aligning: Aligning | None) -> tuple[Conclusion, ...]:
     """The differences that are too small to matter, looked up when somebody asks."""
     inquiry = Inquiry.of_run(opened, aligning or Aligning())
-    if lost_names.lost_names(inquiry) is not None:
+    if incomplete.incomplete_profile(inquiry) is not None:
         return ()
     return tuple(stretches.smaller_differences(inquiry))
 
@@ -62,11 +62,11 @@ def _make(opened: Opened, aligning: Aligning) -> Conclusions:
     if not opened.profiles:
         return _without_profile(opened, aligning)
     inquiry = Inquiry.of_run(opened, aligning)
-    nameless = lost_names.lost_names(inquiry)
-    if nameless is not None:  # every other maker but the clocks' goes by names
-        return Conclusions((nameless, *clocks.doubtful_clocks(inquiry)), "")
+    missing = incomplete.incomplete_profile(inquiry)
+    if missing is not None:  # every other maker but the clocks' goes by what was recorded
+        return Conclusions((missing, *clocks.doubtful_clocks(inquiry)), "")
     made = (conclusion for maker in _MAKERS for conclusion in maker(inquiry))
-    conclusions = lost_names.without_nameless(inquiry, made)
+    conclusions = incomplete.without_nameless(inquiry, made)
     return Conclusions(ranked(conclusions), _looked_at(inquiry))
 
 

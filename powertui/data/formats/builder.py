@@ -395,6 +395,7 @@ class TraceBuilder:
             event_count=self.events,
             warnings=(*warnings, *self.findings.all()),
             complete=complete,
+            missing=self.findings.missing,
             stop_ns=self.stop_ns,
             size=self.size,
             hostnames=self.hostnames,

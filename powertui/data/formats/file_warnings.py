@@ -21,6 +21,7 @@ class FileWarnings:
 
     def __init__(self, path: str) -> None:
         self.path = path
+        self.missing = ""  # the first of what `lose` was told
         self._counts: dict[tuple[str, str], int] = {}
 
     def add(self, cause: str, where: str = "", count: int = 1) -> None:
@@ -29,6 +30,11 @@ class FileWarnings:
             if len(self._counts) >= MAX_FINDINGS and (where, cause) not in self._counts:
                 where, cause = "", "there is more that could not be read"
             self._counts[where, cause] = self._counts.get((where, cause), 0) + count
+
+    def lose(self, cause: str, where: str = "") -> None:
+        """A part of the file is not there or cannot be read, which may be what took the time."""
+        self.missing = self.missing or cause
+        self.add(f"{cause}; what came before was read", where)
 
     def all(self) -> tuple[Warn, ...]:
         """What was found so far, in the order of its first appearance."""

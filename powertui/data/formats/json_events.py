@@ -93,7 +93,7 @@ def read(source: OpenedFile, progress: Progress, make: Callable[[], Collector]) 
     for cause, count in stream.oversized.items():
         findings.add(cause, count=count)
     if stream.problem:
-        findings.add(f"{stream.problem}; what came before was read")
+        findings.lose(stream.problem)
     progress(source.size, source.size, collector.count)
     yield collector.build(source, complete=True)
 

@@ -192,12 +192,12 @@ def read(source: OpenedFile, progress: Progress) -> Trace:
             progress(source.done, source.size, exported.count)
             too_much = source.limit.exceeded(exported.count * _EVENT_BYTES)
             if too_much:
-                exported.builder.findings.add(f"its events take {too_much}: the rest was left out")
+                exported.builder.findings.lose(f"its events take {too_much}, the rest was left out")
                 break
     findings = exported.builder.findings
     findings.add("damaged events were left out", count=stream.damaged)
     if stream.problem:
-        findings.add(f"{stream.problem}; what came before was read")
+        findings.lose(stream.problem)
     if not exported.count:
         problem = stream.problem or "is an export of Neuron Explorer without events"
         hint = "Export it again: neuron-explorer view --output-format json"

@@ -146,8 +146,8 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
     outline = windows.hop(stored, 0, stored.size).hop
     lo, hi = outline.ranges(_EVENTS)
     if outline.bad >= 0:
-        builder.findings.add(
-            "the trace ends in the middle or is damaged; what came before was read",
+        builder.findings.lose(
+            "the trace ends in the middle or is damaged",
             f"byte {outline.bad:,}",
         )
         if len(hi) and outline.bad < int(hi[-1]):

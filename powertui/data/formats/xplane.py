@@ -17,14 +17,16 @@ from dataclasses import replace
 import numpy as np
 
 from powertui.data import texts, wire
+from powertui.data.formats import xplane_outline
 from powertui.data.formats.builder import LIMIT_PS, LineEvents, ProcessBuilder, TraceBuilder
 from powertui.data.formats.registry import ClockRule, Progress
 from powertui.data.formats.source import MANGLED, MANGLED_HINT, OpenedFile, describe, looks_mangled
 from powertui.data.formats.xplane_head import UNIX_NS, recorded_start
 from powertui.data.formats.xplane_head import sniff as sniff
 from powertui.data.formats.xplane_names import EventNames
-from powertui.data.formats.xplane_stats import PlaneStats, TextTable, decode
-from powertui.data.model import PS_PER_NS, Aggregates, Clock, Events, ProcessKind, Stat, Trace
+from powertui.data.formats.xplane_outline import LineHead, Plane
+from powertui.data.formats.xplane_stats import PlaneStats
+from powertui.data.model import PS_PER_NS, Aggregates, Clock, Events, ProcessKind, Trace
 from powertui.data.wire import windows
 from powertui.data.wire.stored import Stored
 from powertui.errors import FileChanged, UnreadableFile
@@ -36,30 +38,9 @@ NAME = "xplane"
 SLICE = 1 << (18 if wire.COMPILED else 16)
 _EVENT_BYTES = 45  # memory of an event: its columns, and the index that the screens draw by
 FIRST_PART = 1 << 16  # events of the first partial trace; each next one has twice as many
-# More than any profile has: a file of empty planes, lines or texts must not take minutes.
-_MAX_PLANES = 10_000
-_MAX_LINES = 100_000
-_MAX_TEXTS = 1000  # errors, warnings, host names, or stats of a plane
 LONG_LINE = 1 << 18  # events of a line before which all shorter lines are shown
 
-_ERROR, _WARNING = "profiler error: ", "profiler warning: "
 _EMPTY_PLANE = b"\x0a\x00"
-
-
-class _LineHead(NamedTuple):
-    key: int
-    name: str
-    timestamp_ns: int
-    events: int
-    stretches: list[windows.MessagePart]  # that hold them
-    bad: int
-
-
-class _Plane(NamedTuple):
-    name: str
-    lines: list[_LineHead]
-    stats: tuple[Stat, ...]
-    source: PlaneStats
 
 
 class _PlaneLine(NamedTuple):
@@ -67,7 +48,7 @@ class _PlaneLine(NamedTuple):
 
     process: ProcessBuilder
     stats: PlaneStats
-    head: _LineHead
+    head: LineHead
 
 
 # ── the clock ────────────────────────────────────────────────────────────────────────────────────
@@ -91,7 +72,7 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
     space = windows.hop(stored, 0, stored.size, empty=False).hop
     builder = TraceBuilder(source.path, NAME, size=source.size)
     names = EventNames(stored)
-    planes = _outlines(stored, space, names, builder)
+    planes = xplane_outline.outlines(stored, space, names, builder)
     if not planes and not builder.hostnames and not builder.findings.all():
         raise _without_planes(source)
     session = _session(planes)
@@ -118,7 +99,7 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
         except FileChanged as error:
             if not builder.events:
                 raise
-            builder.findings.add(f"the file {error.problem}; what was read before is shown")
+            builder.findings.lose(f"the file {error.problem}")
             break
     if space.bad >= 0 and not builder.events:
         raise UnreadableFile(
@@ -130,7 +111,7 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
             hint="Copy it again and compare the sizes; if they agree, profile again.",
         )
     trace = builder.build(names, complete=True, warnings=source.warnings)
-    if space.bad >= 0:
+    if trace.missing:
         trace = replace(trace, lost_names=names.lost)
     try:
         yield _with_neuron(_with_counters(_with_allocations(trace)), source)
@@ -146,7 +127,7 @@ def _without_planes(source: OpenedFile) -> UnreadableFile:
     return UnreadableFile(source.path, problem, hint=hint)
 
 
-def _shortest_first(planes: list[_Plane], builder: TraceBuilder) -> list[_PlaneLine]:
+def _shortest_first(planes: list[Plane], builder: TraceBuilder) -> list[_PlaneLine]:
     """All lines: a partial trace with all short ones appears at once, and a person waits for the
     long ones only.
     """
@@ -185,78 +166,7 @@ def _with_neuron(trace: Trace, source: OpenedFile) -> Trace:
     return neuron_planes.with_timelines(trace, source.limit)
 
 
-def _bounded(
-    ranges: tuple[wire.types.Int64s, wire.types.Int64s], most: int, what: str, builder: TraceBuilder
-) -> list[tuple[int, int]]:
-    """The first `most` of these ranges; the rest is damage, and counted."""
-    begins, ends = ranges
-    builder.findings.add(
-        f"there are more {what} than any profile has; the others were left out",
-        count=len(begins) - most,
-    )
-    return list(zip(begins[:most].tolist(), ends[:most].tolist(), strict=True))
-
-
-def _text(stored: Stored, lo: int, hi: int) -> str:
-    return wire.text(stored.read(lo, hi), 0, hi - lo)
-
-
-def _outlines(
-    stored: Stored, space: wire.Hop, names: EventNames, builder: TraceBuilder
-) -> list[_Plane]:
-    """All planes without their events; what the profiler reports goes to the builder."""
-    planes: list[_Plane] = []
-    lines_left = _MAX_LINES
-    for lo, hi in _bounded(space.ranges(1), _MAX_PLANES, "planes", builder):
-        planes.append(_outline(stored, lo, hi, names, builder, lines_left))
-        lines_left -= len(planes[-1].lines)
-    _report_texts(stored, space, builder)
-    return planes
-
-
-def _report_texts(stored: Stored, space: wire.Hop, builder: TraceBuilder) -> None:
-    """The profiler's own errors, warnings and host names, and where the file is damaged."""
-    for number, prefix in ((2, _ERROR), (3, _WARNING)):
-        for lo, hi in _bounded(space.ranges(number), _MAX_TEXTS, f"{prefix.strip(': ')}s", builder):
-            builder.findings.add(prefix + _text(stored, lo, min(hi, lo + 2000)).strip())
-    builder.hostnames = tuple(
-        _text(stored, lo, min(hi, lo + 255))
-        for lo, hi in _bounded(space.ranges(4), _MAX_TEXTS, "host names", builder)
-    )
-    if space.bad >= 0:
-        builder.findings.add(
-            "the file is truncated or damaged from here on; what is whole was read",
-            f"byte {space.bad:,} of {stored.size:,}",
-        )
-
-
-def _outline(
-    stored: Stored, lo: int, hi: int, names: EventNames, builder: TraceBuilder, most_lines: int
-) -> _Plane:
-    """Everything of a plane but its events, which cost most and are read later."""
-    plane = windows.hop(stored, lo, hi, empty=False).hop
-    name = _text(stored, *plane.payload(2))
-    stat_names = TextTable.of_map(stored, *plane.ranges(5))
-    source = PlaneStats(stored, stat_names)
-    names.extend(plane.ranges(4), source)
-    stat_ranges = _bounded(plane.ranges(6), _MAX_TEXTS, "stats of a plane", builder)
-    begins, ends = np.array(stat_ranges, np.int64).reshape(-1, 2).T
-    stats = decode(windows.each_stat(stored, (begins, ends)), stat_names)
-    lines = []
-    for at, end in _bounded(plane.ranges(3), most_lines, "lines", builder):
-        line, stretches = windows.hop(stored, at, end, skip=wire.EVENTS_FIELD)
-        label = _text(stored, *line.payload(11)) or _text(stored, *line.payload(2))
-        key = line.integer(10) or line.integer(1)
-        lines.append(_LineHead(key, label, line.integer(3), line.skipped, stretches, line.bad))
-    if plane.bad >= 0:
-        builder.findings.add(
-            "the plane is cut or damaged here; what is whole was read",
-            f"plane {name}, byte {plane.bad:,}",
-        )
-    return _Plane(name, lines, stats, source)
-
-
-def _session(planes: list[_Plane]) -> tuple[int, int] | None:
+def _session(planes: list[Plane]) -> tuple[int, int] | None:
     """(start, stop) of the session in Unix ns; None where the file does not say."""
     for plane in planes:
         if plane.name != "Task Environment":
@@ -271,7 +181,7 @@ def _session(planes: list[_Plane]) -> tuple[int, int] | None:
     return None
 
 
-def _zero(planes: list[_Plane], session: tuple[int, int] | None, builder: TraceBuilder) -> int:
+def _zero(planes: list[Plane], session: tuple[int, int] | None, builder: TraceBuilder) -> int:
     """The Unix ns to subtract from lines in Unix time.
 
     Collectors shift lines to the session's start, but not those of planes that they do not know.
@@ -316,7 +226,7 @@ class _LineReader:
         self.buffer = np.empty(min(windows.WINDOW, stored.size), np.uint8)
 
     def read(
-        self, process: ProcessBuilder, head: _LineHead, source: PlaneStats, zero_ns: int
+        self, process: ProcessBuilder, head: LineHead, source: PlaneStats, zero_ns: int
     ) -> None:
         """Give one line to its process.
 
@@ -336,11 +246,8 @@ class _LineReader:
             )
             self.done += head.events
             return
-        if head.bad >= 0:
-            findings.add(
-                "the line is cut or damaged here; what is whole was read",
-                f"{where}, byte {head.bad:,}",
-            )
+        if head.bad >= 0 and not xplane_outline.is_cut(head.end, self.stored, self.builder):
+            xplane_outline.report_damage(head, findings, where)
         if not head.stretches:
             return
         before = self.done
@@ -356,7 +263,7 @@ class _LineReader:
         )
 
     def _read_packed(
-        self, process: ProcessBuilder, head: _LineHead, source: PlaneStats, base: int
+        self, process: ProcessBuilder, head: LineHead, source: PlaneStats, base: int
     ) -> bool:
         """Decode a line whose events are valid and in order, as nearly all are, lane by lane.
 
@@ -389,7 +296,7 @@ class _LineReader:
         return made is not None
 
     def _read_any(
-        self, process: ProcessBuilder, head: _LineHead, source: PlaneStats, base: int, where: str
+        self, process: ProcessBuilder, head: LineHead, source: PlaneStats, base: int, where: str
     ) -> None:
         """Decode any line: columns in the order of the file, which the builder validates."""
         start = wire.empty(head.events, np.int64)

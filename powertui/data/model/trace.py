@@ -306,7 +306,10 @@ class Trace:
     launch: ProcessLaunch | None = None
     # Of the access tokens and passwords that the file holds beside its events.
     secret_names: tuple[str, ...] = ()
-    # The indices of names that lay in the missing part of a cut file: of no known kind.
+    # What of a cut or damaged file could not be read, where it may be what took the time; "" of a
+    # whole one. It goes on after "The profile is incomplete: ".
+    missing: str = ""
+    # The indices of names that lay in the missing part of such a file: of no known kind.
     lost_names: range = range(0)
     counters: tuple[Counter, ...] = ()
     # What allocators took and gave back, where the trace recorded it.

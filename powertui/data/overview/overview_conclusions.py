@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from powertui.data.conclusions.conclusion import Conclusion, Conclusions, Kind
 from powertui.data.conclusions.inquiry import Inquiry
-from powertui.data.conclusions.makers import step_parts
+from powertui.data.conclusions.makers import incomplete, step_parts
 from powertui.data.conclusions.ranking import ranked
 from powertui.data.conclusions.run_conclusions import run_conclusions
 from powertui.data.energy import account
@@ -43,7 +43,11 @@ def _asked(question: Question) -> Conclusions:
     """Those of the run; of a window, or by other rules, what its steps are made of."""
     if question.lo is None and question.hi is None and question.compat == "corrected":
         return run_conclusions(question.opened, question.aligning)
-    return Conclusions(ranked(step_parts.step_parts(Inquiry(question))), "")
+    inquiry = Inquiry(question)
+    missing = incomplete.incomplete_profile(inquiry)
+    if missing is not None:
+        return Conclusions((missing,), "")
+    return Conclusions(ranked(step_parts.step_parts(inquiry)), "")
 
 
 def _id(conclusion: Conclusion, earlier_ids: set[str]) -> str:

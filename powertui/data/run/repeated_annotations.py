@@ -95,6 +95,7 @@ def _annotated(trace: Trace) -> Bools:
             continue
         for name in wire.distinct(track.events.name).tolist():
             out[name] = out[name] or _is_annotation(trace, name)
+    out[trace.lost_names.start : trace.lost_names.stop] = False  # who wrote them is not known
     return out
 
 

@@ -10,6 +10,7 @@ Callers want `epochs.mark`, which calls this and places the steps in epochs.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,6 +46,8 @@ _MAX_MARKERS = 6  # candidates that are kept for a person to choose from
 # Of the steps that are followed by other work: above this, each step is a round of its own. Chosen,
 # not measured.
 _MIN_FOLLOWED_SHARE = 0.5
+
+_MAY_BE_MISSING = "More steps may be in the part of the profile that is missing."
 
 
 class StepsAndOthers(NamedTuple):
@@ -84,7 +87,11 @@ def find_steps_and_others(trace: Trace, *, marker: str | None = None) -> StepsAn
     choice = marker_choice.choose_marker(trace, work, marker)
     if not choice.judged:
         return no_steps(choice.why_none)
-    return _steps_by_choice(trace, choice, work)
+    found = _steps_by_choice(trace, choice, work)
+    if not trace.missing:
+        return found
+    notes = (*found.steps.notes, _MAY_BE_MISSING)
+    return found._replace(steps=replace(found.steps, notes=notes))
 
 
 def no_steps(why: str) -> StepsAndOthers:

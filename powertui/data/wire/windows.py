@@ -111,6 +111,14 @@ def _payload(data: Bytes, base: int) -> tuple[int, int, int] | None:
     return number, begin, begin + length
 
 
+def announced_end(stored: Stored, at: int) -> int:
+    """Where the payload ends whose field begins at this byte, which may be behind the file's end;
+    -1 where no field begins.
+    """
+    field = _payload(stored.read(at, min(at + 2 * _PREFIX, stored.size)), at)
+    return field[2] if field is not None else -1
+
+
 def _varint(data: Bytes, at: int) -> tuple[int, int]:
     """One varint and where the next byte lies; (0, -1) when there is none."""
     value = 0

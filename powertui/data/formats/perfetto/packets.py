@@ -78,8 +78,8 @@ def find_packets(source: OpenedFile, findings: FileWarnings) -> Packets:
     outline = windows.hop(stored, 0, stored.size, empty=False).hop
     lo, hi = outline.ranges(PACKET)
     if outline.bad >= 0:
-        findings.add(
-            "the trace ends in the middle or is damaged; what came before was read",
+        findings.lose(
+            "the trace ends in the middle or is damaged",
             f"byte {outline.bad:,}",
         )
         if len(hi) and outline.bad < int(hi[-1]):
@@ -141,11 +141,11 @@ def _unpacked(
                     source.limit.check(source.path, len(memory), "it unpacks to")
                     checked = len(memory)
                 if problem := source.limit.unpacks_too_far(last - first, len(memory) - begin):
-                    findings.add(f"a packed packet was cut: {problem}")
+                    findings.lose(f"a packed packet was cut: {problem}")
                     break
         except zlib.error:
             del memory[begin:]
-            findings.add("packed packets could not be unpacked and were left out")
+            findings.lose("packed packets could not be unpacked and were left out")
             continue
         unpacked = Stored(source.path, memory=memory[begin:])
         unpacked.admit = lambda need: source.limit.check(source.path, need)

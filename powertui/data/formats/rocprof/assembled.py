@@ -36,6 +36,8 @@ def assembled(source: OpenedFile, records: RocprofRecords) -> Trace:
     lines = _lines(records, numbers, stats, names, builder.findings)
     for cause, count in records.lost.items():
         builder.findings.add(cause, count=count)
+    if records.cut:
+        builder.findings.lose(records.cut)
     devices = _devices(records, numbers)
     hosts = {place[1] for place in lines if place[0] == "host"}
     processes: dict[_Place, ProcessBuilder] = {}

@@ -101,7 +101,7 @@ def _frame(source: OpenedFile, out: RocprofRecords) -> pd.DataFrame:
     data = b"".join(source.chunks())
     lines = data[: data.rfind(b"\n") + 1]
     if len(lines) < len(data):
-        out.lose(f"{Path(source.path).name} ends in the middle of a line, which was left out")
+        out.cut = f"{Path(source.path).name} ends in the middle of a line"
     try:
         frame = pd.read_csv(
             io.BytesIO(lines),

@@ -38,6 +38,7 @@ class RocprofRecords:
     tables: list[tuple[str, pd.DataFrame]] = field(default_factory=list)
     agents: dict[str, Agent] = field(default_factory=dict)  # by what records call them
     lost: dict[str, int] = field(default_factory=dict)  # what could not be used, counted
+    cut: str = ""  # that a file ends before its end
     tool: tuple[Stat, ...] = ()
     # The hardware counters of the kernels: names of their columns.
     counters: dict[str, None] = field(default_factory=dict)
