@@ -115,7 +115,9 @@ class _Pickle:
     def __init__(self, file: BinaryIO) -> None:
         self.file = file
         self.memo = 0
-        self._known: dict[str | int, bytes] = {}  # references to texts, and to frames by their identity
+        self._known: dict[
+            str | int, bytes
+        ] = {}  # references to texts, and to frames by their identity
 
     def value(self, value: Any) -> None:
         """A value with all that is in it."""

@@ -93,7 +93,8 @@ FILE_NAMES = {
             "neuron_op_timeline_split.json",
         )
     ),
-    "torch_snapshot": FileNames(),  # nobody agrees on a name: the content decides
+    # PyTorch's documents name them so; the content decides, and a file of any name can be opened.
+    "torch_snapshot": FileNames(("pickle", "pkl")),
     "tf_trace": FileNames(("trace",)),
 }
 # From this score on no reader of ours but the asked one comes into question: an XSpace whose first

@@ -19,6 +19,8 @@ _SAMPLE_COUNT = 5
 # Files of one size are compared by so many last bytes before they are sampled: 320 KiB of each of
 # 512 hosts took 0.36 s of the list.
 _ENDING_BYTES = 1 << 12
+# Endings of profiles that most files with them are not.
+_OFTEN_OTHERS = frozenset({"trace", "pickle", "pkl"})
 _CHROME_BEGINS = (b'[{"ph"', b'[\n{"ph"', b'[\n  {\n    "ph"', b'[ {"ph"')
 
 
@@ -103,7 +105,7 @@ class SortedFiles:
         """A file that is called like a profile; other tools call their traces so, too."""
         if filenames.certain(tool) or self._is_run_folder or reader_takes(file):
             self.profiles.append(ProfileFile(file.path, host, tool, file.size))
-        elif tool != "trace":
+        elif tool not in _OFTEN_OTHERS:
             kind = "trace in an unknown JSON form"
             self.unread.append(
                 OtherFile(

@@ -16,6 +16,7 @@ import pytest
 
 import powertui
 from powertui import cli
+from powertui.data import logdir
 from powertui.data.formats import plain_pickle
 from powertui.data.formats import registry as formats
 from powertui.data.formats.pickle_runs import DictRuns
@@ -303,3 +304,15 @@ def test_blocks_of_older_snapshots_follow_each_other(tmp_path: Path) -> None:
     log = formats.read(_written(tmp_path, content)).allocators[0]
     assert log.address.tolist() == with_addresses.address.tolist()
     assert log.allocated.tolist() == with_addresses.allocated.tolist()
+
+
+def test_snapshots_in_a_folder_are_runs_and_other_pickles_are_not(tmp_path: Path) -> None:
+    folder = tmp_path / "snapshots"
+    folder.mkdir()
+    _written(folder, snapshot(_allocator(40))).rename(folder / "rank0.pickle")
+    (folder / "data.pkl").write_bytes(pickle.dumps({"images": [1, 2]}))
+    found = logdir.scan(folder)
+    assert [file.path for run in found.runs for file in run.profiles] == [
+        str(folder / "rank0.pickle")
+    ]
+    assert not found.unread

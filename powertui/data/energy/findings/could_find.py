@@ -239,6 +239,8 @@ def _listed(limits_found: Sequence[DetectionLimit]) -> str:
 
 
 def _seconds(value: float) -> str:
+    if value < 0.1:
+        return f"{1000 * value:.2g} ms"
     return f"{value:.2g} s" if value < 10 else f"{value:.0f} s"
 
 
