@@ -6,7 +6,7 @@
 
 The file is walked by hopping from record to record; only events are decoded, into columns, a window
 at a time. Names are kept; stats stay in the file and are read when someone asks. Times in files are
-relative to the session's start, except in lines that a collector forgot to shift: see `_zero`.
+relative to the session's start, except where a collector forgot to shift: see `zero_of_lines`.
 """
 
 from __future__ import annotations
@@ -17,16 +17,20 @@ from dataclasses import replace
 import numpy as np
 
 from powertui.data import texts, wire
-from powertui.data.formats import xplane_outline
 from powertui.data.formats.builder import LIMIT_PS, LineEvents, ProcessBuilder, TraceBuilder
+from powertui.data.formats.file_warnings import FileWarnings
 from powertui.data.formats.registry import ClockRule, Progress
 from powertui.data.formats.source import MANGLED, MANGLED_HINT, OpenedFile, describe, looks_mangled
-from powertui.data.formats.xplane_head import UNIX_NS, recorded_start
+from powertui.data.formats.xplane_head import (
+    UNIX_NS,
+    recorded_session,
+    recorded_start,
+    zero_of_lines,
+)
 from powertui.data.formats.xplane_head import sniff as sniff
 from powertui.data.formats.xplane_names import EventNames
-from powertui.data.formats.xplane_outline import LineHead, Plane
-from powertui.data.formats.xplane_stats import PlaneStats
-from powertui.data.model import PS_PER_NS, Aggregates, Clock, Events, ProcessKind, Trace
+from powertui.data.formats.xplane_stats import PlaneStats, TextTable, decode
+from powertui.data.model import PS_PER_NS, Aggregates, Events, ProcessKind, Stat, Trace
 from powertui.data.wire import windows
 from powertui.data.wire.stored import Stored
 from powertui.errors import FileChanged, UnreadableFile
@@ -34,13 +38,43 @@ from powertui.named_tuples import NamedTuple
 
 NAME = "xplane"
 
+# More than any profile has: a file of empty planes, lines or texts must not take minutes.
+_MAX_PLANES = 10_000
+_MAX_LINES = 100_000
+_MAX_TEXTS = 1000  # errors, warnings, host names, or stats of a plane
+# Of the bytes of a line. With less of it, what is there tells what took the time. Chosen, not
+# measured.
+_MAX_LOST_SHARE = 0.01
 # Events decoded between two reports of progress: some ms in C, a tenth of a second in Python.
 SLICE = 1 << (18 if wire.COMPILED else 16)
 _EVENT_BYTES = 45  # memory of an event: its columns, and the index that the screens draw by
 FIRST_PART = 1 << 16  # events of the first partial trace; each next one has twice as many
 LONG_LINE = 1 << 18  # events of a line before which all shorter lines are shown
 
+_ERROR, _WARNING = "profiler error: ", "profiler warning: "
 _EMPTY_PLANE = b"\x0a\x00"
+
+
+class _LineHead(NamedTuple):
+    """A line but its events."""
+
+    key: int
+    name: str
+    timestamp_ns: int
+    events: int
+    stretches: list[windows.MessagePart]  # that hold them
+    bad: int
+    begin: int  # its bytes
+    end: int
+
+
+class _Plane(NamedTuple):
+    """A plane but its events."""
+
+    name: str
+    lines: list[_LineHead]
+    stats: tuple[Stat, ...]
+    source: PlaneStats
 
 
 class _PlaneLine(NamedTuple):
@@ -48,7 +82,7 @@ class _PlaneLine(NamedTuple):
 
     process: ProcessBuilder
     stats: PlaneStats
-    head: LineHead
+    head: _LineHead
 
 
 # ── the clock ────────────────────────────────────────────────────────────────────────────────────
@@ -72,15 +106,17 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
     space = windows.hop(stored, 0, stored.size, empty=False).hop
     builder = TraceBuilder(source.path, NAME, size=source.size)
     names = EventNames(stored)
-    planes = xplane_outline.outlines(stored, space, names, builder)
+    planes = _outlines(stored, space, names, builder)
     if not planes and not builder.hostnames and not builder.findings.all():
         raise _without_planes(source)
-    session = _session(planes)
+    session = recorded_session((plane.name, plane.stats) for plane in planes)
     if session is not None:
         start_ns, stop_ns = session
         builder.session((stop_ns - start_ns) * PS_PER_NS)
         builder.stop_ns = stop_ns
-    zero_ns = _zero(planes, session, builder)
+    lines_ns = [line.timestamp_ns for plane in planes for line in plane.lines if line.events]
+    zero_ns, clock = zero_of_lines(lines_ns, session)
+    builder.clock = clock or builder.clock
     lines = _shortest_first(planes, builder)
     events = sum(line.head.events for line in lines)
     unpacked = stored.size if source.compressed else 0
@@ -127,7 +163,7 @@ def _without_planes(source: OpenedFile) -> UnreadableFile:
     return UnreadableFile(source.path, problem, hint=hint)
 
 
-def _shortest_first(planes: list[Plane], builder: TraceBuilder) -> list[_PlaneLine]:
+def _shortest_first(planes: list[_Plane], builder: TraceBuilder) -> list[_PlaneLine]:
     """All lines: a partial trace with all short ones appears at once, and a person waits for the
     long ones only.
     """
@@ -166,41 +202,98 @@ def _with_neuron(trace: Trace, source: OpenedFile) -> Trace:
     return neuron_planes.with_timelines(trace, source.limit)
 
 
-def _session(planes: list[Plane]) -> tuple[int, int] | None:
-    """(start, stop) of the session in Unix ns; None where the file does not say."""
-    for plane in planes:
-        if plane.name != "Task Environment":
-            continue
-        stats = {stat.name: stat.value for stat in plane.stats}
-        start = stats.get("profile_start_time")
-        stop = stats.get("profile_stop_time")
-        if not isinstance(start, int) or not isinstance(stop, int):
-            continue
-        if 0 < start <= stop and (stop - start) * PS_PER_NS < LIMIT_PS:
-            return start, stop
-    return None
-
-
-def _zero(planes: list[Plane], session: tuple[int, int] | None, builder: TraceBuilder) -> int:
-    """The Unix ns to subtract from lines in Unix time.
-
-    Collectors shift lines to the session's start, but not those of planes that they do not know.
-    """
-    absolute = [
-        line.timestamp_ns
-        for plane in planes
-        for line in plane.lines
-        if UNIX_NS[0] <= line.timestamp_ns < UNIX_NS[1] and line.events
-    ]
-    if not absolute:
-        return 0
-    if session is not None:
-        return session[0]
-    zero = min(absolute)
-    builder.clock = Clock(
-        zero, zero, "absolute timestamps", "lines of the profile are in Unix time"
+def _bounded(
+    ranges: tuple[wire.types.Int64s, wire.types.Int64s], most: int, what: str, builder: TraceBuilder
+) -> list[tuple[int, int]]:
+    """The first `most` of these ranges; the rest is damage, and counted."""
+    begins, ends = ranges
+    builder.findings.add(
+        f"there are more {what} than any profile has; the others were left out",
+        count=len(begins) - most,
     )
-    return zero
+    return list(zip(begins[:most].tolist(), ends[:most].tolist(), strict=True))
+
+
+def _is_cut(hi: int, stored: Stored, builder: TraceBuilder) -> bool:
+    """Whether a plane or line ends because its file does, which was told."""
+    return hi >= stored.size and bool(builder.findings.missing)
+
+
+def _report_damage(head: _LineHead, findings: FileWarnings, where: str) -> None:
+    """That a line cannot be read to its end."""
+    lost, size = head.end - head.bad, head.end - head.begin
+    cause = f"{lost:,} of the {size:,} bytes of a line cannot be read, as there is damage"
+    place = f"{where}, byte {head.bad:,}"
+    if lost > _MAX_LOST_SHARE * size:
+        findings.lose(cause, place)
+    else:
+        findings.add(cause, place)
+
+
+def _text(stored: Stored, lo: int, hi: int) -> str:
+    return wire.text(stored.read(lo, hi), 0, hi - lo)
+
+
+def _outlines(
+    stored: Stored, space: wire.Hop, names: EventNames, builder: TraceBuilder
+) -> list[_Plane]:
+    """All planes without their events; what the profiler reports goes to the builder."""
+    if space.bad >= 0:
+        builder.findings.lose(*_where_it_ends(stored, space.bad))
+    planes: list[_Plane] = []
+    lines_left = _MAX_LINES
+    for lo, hi in _bounded(space.ranges(1), _MAX_PLANES, "planes", builder):
+        planes.append(_outline(stored, lo, hi, names, builder, lines_left))
+        lines_left -= len(planes[-1].lines)
+    _report_texts(stored, space, builder)
+    return planes
+
+
+def _report_texts(stored: Stored, space: wire.Hop, builder: TraceBuilder) -> None:
+    """The profiler's own errors, warnings and host names."""
+    for number, prefix in ((2, _ERROR), (3, _WARNING)):
+        for lo, hi in _bounded(space.ranges(number), _MAX_TEXTS, f"{prefix.strip(': ')}s", builder):
+            builder.findings.add(prefix + _text(stored, lo, min(hi, lo + 2000)).strip())
+    builder.hostnames = tuple(
+        _text(stored, lo, min(hi, lo + 255))
+        for lo, hi in _bounded(space.ranges(4), _MAX_TEXTS, "host names", builder)
+    )
+
+
+def _where_it_ends(stored: Stored, bad: int) -> tuple[str, str]:
+    """(what is wrong with a file, where) that cannot be read from this byte on."""
+    wanted = windows.announced_end(stored, bad)
+    if wanted > stored.size:
+        return f"the file ends at byte {stored.size:,}, its data at byte {wanted:,} or later", ""
+    return "the file is damaged from here on", f"byte {bad:,} of {stored.size:,}"
+
+
+def _outline(
+    stored: Stored, lo: int, hi: int, names: EventNames, builder: TraceBuilder, most_lines: int
+) -> _Plane:
+    """Everything of a plane but its events, which cost most and are read later."""
+    plane = windows.hop(stored, lo, hi, empty=False).hop
+    name = _text(stored, *plane.payload(2))
+    stat_names = TextTable.of_map(stored, *plane.ranges(5))
+    source = PlaneStats(stored, stat_names)
+    names.extend(plane.ranges(4), source)
+    stat_ranges = _bounded(plane.ranges(6), _MAX_TEXTS, "stats of a plane", builder)
+    begins, ends = np.array(stat_ranges, np.int64).reshape(-1, 2).T
+    stats = decode(windows.each_stat(stored, (begins, ends)), stat_names)
+    lines = []
+    for at, end in _bounded(plane.ranges(3), most_lines, "lines", builder):
+        line, stretches = windows.hop(stored, at, end, skip=wire.EVENTS_FIELD)
+        label = _text(stored, *line.payload(11)) or _text(stored, *line.payload(2))
+        key = line.integer(10) or line.integer(1)
+        lines.append(
+            _LineHead(key, label, line.integer(3), line.skipped, stretches, line.bad, at, end)
+        )
+    if plane.bad >= 0 and not _is_cut(hi, stored, builder):
+        builder.findings.lose(
+            f"{hi - plane.bad:,} bytes of a plane cannot be read, as there is damage",
+            f"plane {name}, byte {plane.bad:,}",
+        )
+    return _Plane(name, lines, stats, source)
 
 
 class _LineReader:
@@ -226,7 +319,7 @@ class _LineReader:
         self.buffer = np.empty(min(windows.WINDOW, stored.size), np.uint8)
 
     def read(
-        self, process: ProcessBuilder, head: LineHead, source: PlaneStats, zero_ns: int
+        self, process: ProcessBuilder, head: _LineHead, source: PlaneStats, zero_ns: int
     ) -> None:
         """Give one line to its process.
 
@@ -246,8 +339,8 @@ class _LineReader:
             )
             self.done += head.events
             return
-        if head.bad >= 0 and not xplane_outline.is_cut(head.end, self.stored, self.builder):
-            xplane_outline.report_damage(head, findings, where)
+        if head.bad >= 0 and not _is_cut(head.end, self.stored, self.builder):
+            _report_damage(head, findings, where)
         if not head.stretches:
             return
         before = self.done
@@ -263,7 +356,7 @@ class _LineReader:
         )
 
     def _read_packed(
-        self, process: ProcessBuilder, head: LineHead, source: PlaneStats, base: int
+        self, process: ProcessBuilder, head: _LineHead, source: PlaneStats, base: int
     ) -> bool:
         """Decode a line whose events are valid and in order, as nearly all are, lane by lane.
 
@@ -296,7 +389,7 @@ class _LineReader:
         return made is not None
 
     def _read_any(
-        self, process: ProcessBuilder, head: LineHead, source: PlaneStats, base: int, where: str
+        self, process: ProcessBuilder, head: _LineHead, source: PlaneStats, base: int, where: str
     ) -> None:
         """Decode any line: columns in the order of the file, which the builder validates."""
         start = wire.empty(head.events, np.int64)

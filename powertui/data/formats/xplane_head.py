@@ -7,11 +7,12 @@ open yet is searched for it: the large planes are skipped unread.
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO
 
 from powertui.data import elsewhere
-from powertui.data.model import Clock, Trace
+from powertui.data.model import Clock, Stat, Trace
 from powertui.data.wire import schemas
 from powertui.opening import open_regular
 
@@ -149,3 +150,39 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
             return value, at
         shift += 7
     return 0, 0
+
+
+def recorded_session(planes: Iterable[tuple[str, tuple[Stat, ...]]]) -> tuple[int, int] | None:
+    """(start, stop) of the session in Unix ns, by the names and stats of all planes; None where
+    the file does not say.
+    """
+    from powertui.data.formats.builder import LIMIT_NS  # only who reads all of it needs that
+
+    for name, plane_stats in planes:
+        if name != _ENVIRONMENT:
+            continue
+        stats = {stat.name: stat.value for stat in plane_stats}
+        start = stats.get("profile_start_time")
+        stop = stats.get("profile_stop_time")
+        if not isinstance(start, int) or not isinstance(stop, int):
+            continue
+        if 0 < start <= stop and stop - start < LIMIT_NS:
+            return start, stop
+    return None
+
+
+def zero_of_lines(
+    lines_ns: Iterable[int], session: tuple[int, int] | None
+) -> tuple[int, Clock | None]:
+    """(the Unix ns to subtract from lines in Unix time, the clock that these alone show).
+
+    Collectors shift lines to the session's start, but not those of planes that they do not know.
+    """
+    absolute = [ns for ns in lines_ns if UNIX_NS[0] <= ns < UNIX_NS[1]]
+    if not absolute:
+        return 0, None
+    if session is not None:
+        return session[0], None
+    zero = min(absolute)
+    why = "lines of the profile are in Unix time"
+    return zero, Clock(zero, zero, "absolute timestamps", why)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from powertui.data import wire
-from powertui.data.formats import registry, xplane, xplane_outline
+from powertui.data.formats import registry, xplane
 from powertui.data.formats.file_warnings import MAX_FINDINGS, FileWarnings
 from powertui.data.model import Process, ProcessKind, Stat, Trace
 from powertui.data.tools import op_stats, op_table
@@ -698,7 +698,7 @@ def test_a_file_of_empty_things_is_read_as_far_as_any_profile_goes(
     from tests.synthetic import xplane as made
 
     for name, most in (("_MAX_PLANES", 5), ("_MAX_LINES", 7), ("_MAX_TEXTS", 3)):
-        monkeypatch.setattr(xplane_outline, name, most)
+        monkeypatch.setattr(xplane, name, most)
     plane = made.blob(2, b"/host:CPU") + made.blob(3, made.blob(4, b"\x08\x01\x10\x00\x18\x05"))
     path = tmp_path / "vm.xplane.pb"
     path.write_bytes(

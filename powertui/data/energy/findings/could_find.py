@@ -232,16 +232,15 @@ def _listed(limits_found: Sequence[DetectionLimit]) -> str:
     for limit in limits_found:
         if not few or limit.seconds <= 0.5 * few[-1].seconds:
             few.append(limit)
-    loads = []
-    for limit in few[:_LISTED_LIMITS]:
-        loads.append(f"{units.difference(limit.watts, 'W')} for {_seconds(limit.seconds)}")
-    return " or ".join(loads)
+    return " or ".join(
+        f"{units.difference(limit.watts, 'W')} for {_seconds(limit.seconds)}"
+        for limit in few[:_LISTED_LIMITS]
+    )
 
 
 def _seconds(value: float) -> str:
-    if value < 0.1:
-        return f"{1000 * value:.2g} ms"
-    return f"{value:.2g} s" if value < 10 else f"{value:.0f} s"
+    digits = ".2g" if value < 10 else ".0f"
+    return f"{1000 * value:.2g} ms" if value < 0.1 else f"{value:{digits}} s"
 
 
 def _by_watts(lengths: Floats, needed: Floats) -> tuple[DetectionLimit, ...]:
