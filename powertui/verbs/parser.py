@@ -32,6 +32,8 @@ _SENTENCES = (
 # What stands for `--` between two groups of paths, which argparse would drop. No path has a NUL.
 GROUP_MARK = "\0--"
 _GROUPING_VERBS = ("compare",)
+# A folder alone is not enough for these: two runs, a limit or a name are needed, too.
+_VERBS_OF_MORE = ("baseline", "check", "compare")
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
@@ -89,9 +91,10 @@ class Parser(argparse.ArgumentParser):
 
 def _sentence(message: str, program: str) -> str:
     if match := _REQUIRED.match(message):
-        if "PATH" in match[1]:
+        first = match[1].partition(", ")[0]
+        if first == "PATH":
             return "Name a path."
-        return f"{match[1]} is missing."
+        return f"{first} is missing."
     if match := _UNKNOWN.match(message):
         return f"{program} does not know {_without_value(match[1])}."
     if match := _CHOICE.match(message):
@@ -106,6 +109,11 @@ def _sentence(message: str, program: str) -> str:
 
 def _hint(message: str, program: str) -> str:
     if (match := _REQUIRED.match(message)) and "PATH" in match[1]:
+        verb = program.rpartition(" ")[2]
+        if verb in _VERBS_OF_MORE:
+            from powertui import verbs
+
+            return f"For example: {verbs.load(verb).EXAMPLES[0][0]}"
         return f"For the current folder: {program.removesuffix(' open')} ."
     return f"See {program} --help for what it takes."
 

@@ -450,6 +450,9 @@ def test_every_verb_has_two_examples_that_parse(verb: str) -> None:
     ("words", "said", "hint"),
     [
         (["energy"], "Name a path.", "For the current folder: powertui energy ."),
+        (["compare"], "Name a path.", "For example: powertui compare old/ new/"),
+        (["check"], "Name a path.", "For example: powertui check run/* --max"),
+        (["baseline"], "ACTION is missing.", "For example: powertui baseline save main run/*"),
         (
             ["report", "x", "--epoch", "1"],
             "powertui report does not know --epoch.",
