@@ -130,7 +130,8 @@ def _waterfall(causes: Sequence[Cause], account: str) -> Markup | None:
     cells: list[list[str]] = []
     for name, cause, bar in zip(row_names(rows), rows, bars, strict=True):
         share = "" if cause.share is None else units.percent(cause.share)
-        cells.append([name, bar, signed(cause.seconds, "s"), share, signed(cause.joules, "J")])
+        time = compare_page.part_time(cause)
+        cells.append([name, bar, time, share, signed(cause.joules, "J")])
     seconds = sum(cause.seconds for cause in rows)
     joules = compare_page.joules_together(rows)
     cells.append(["together", bar_of_sum, signed(seconds, "s"), "", signed(joules, "J")])

@@ -17,7 +17,7 @@ from powertui.data.compare.amounts import (
 )
 from powertui.data.compare.causes import Cause
 from powertui.data.compare.comparison import ComparedSide, Comparison, ConclusionChange
-from powertui.data.compare.figure import ComparedFigure, Family
+from powertui.data.compare.figure import Basis, ComparedFigure, Family, Judgement
 from powertui.data.compare.kernel_figures import LAUNCHES
 from powertui.data.compare.matching import Unmatched
 from powertui.plain import plain
@@ -180,7 +180,12 @@ def joules_together(causes: Sequence[Cause]) -> float | None:
 
 def _cause_cells(cause: Cause) -> list[str]:
     share = "" if cause.share is None else units.percent(cause.share)
-    return [signed(cause.seconds, "s"), share, signed(cause.joules, "J")]
+    return [part_time(cause), share, signed(cause.joules, "J")]
+
+
+def part_time(cause: Cause) -> str:
+    """How much longer a part takes; "" of power, which is no time."""
+    return "" if cause.name == cause_accounts.POWER else signed(cause.seconds, "s")
 
 
 def _conclusions(style: Style, comparison: Comparison) -> list[str]:
@@ -228,15 +233,20 @@ def _reasons(style: Style, figures: Sequence[ComparedFigure]) -> list[str]:
 
 
 def reasons(figures: Iterable[ComparedFigure]) -> Iterator[str]:
-    """Why the first figures have their verdicts, and what would tell."""
+    """Why the first figures have their verdicts, and what would tell; alike ones once."""
+    names: dict[str, list[str]] = {}
     for figure in figures:
-        judgement = figure.judgement
-        if figure.family not in (Family.TIME, Family.ENERGY) or not judgement.why:
-            continue
-        words = f"{figure.name}: {judgement.basis.value}; {judgement.why}"
-        if judgement.needs:
-            words += f". To tell: {judgement.needs}"
-        yield words
+        if figure.family in (Family.TIME, Family.ENERGY) and figure.judgement.why:
+            names.setdefault(_reason(figure.judgement), []).append(figure.name)
+    for reason, of_figures in names.items():
+        yield f"{', '.join(of_figures)}: {reason}"
+
+
+def _reason(judgement: Judgement) -> str:
+    words = judgement.why
+    if judgement.basis is not Basis.NONE:
+        words = f"{judgement.basis.value}; {words}"
+    return f"{words}. To tell: {judgement.needs}" if judgement.needs else words
 
 
 def _left_out(style: Style, count: int) -> list[str]:

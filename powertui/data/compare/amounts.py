@@ -51,9 +51,13 @@ def size_of_difference(figure: ComparedFigure) -> str:
 
 def ratio(figure: ComparedFigure) -> str:
     """B as a multiple of A; "n/a" where A is 0, or so small that it is rounding."""
-    if figure.ratio is not None:
+    if figure.ratio is None:
+        return "" if figure.a is None or figure.b is None else "n/a"
+    if 0 < figure.ratio < _LEAST_RATIO:
+        return f"<{_LEAST_RATIO}"
+    if figure.ratio < _MANY_TIMES:
         return f"{figure.ratio:.3f}"
-    return "" if figure.a is None or figure.b is None else "n/a"
+    return f"{figure.ratio:,.1f}" if figure.ratio < _MOST_TIMES_WITH_TENTHS else f"{figure.ratio:,.0f}"
 
 
 def change(figure: ComparedFigure) -> str:
@@ -69,6 +73,10 @@ def change(figure: ComparedFigure) -> str:
     return f"{words} %, 95 % {lo} to {hi} %"
 
 
+# What a ratio is written with: 0.905, 33.8, 1,000; less than a thousandth is not nothing.
+_LEAST_RATIO = 0.001
+_MANY_TIMES = 10.0
+_MOST_TIMES_WITH_TENTHS = 100.0
 _LEAST_PERCENT = 1e-3  # of files whose times are rounded to nanoseconds
 _MANY_PERCENT = 999.5
 IN_B = " in B)"  # behind what B calls an op

@@ -62,6 +62,9 @@ def causes(matched: Matched) -> tuple[Cause, ...]:
 
 
 def _by_category(matched: Matched, step_s: float) -> _Seconds:
+    # Where the steps of a side are not divided, its categories are not 0 s but unknown.
+    if not any(figure.family is Family.CATEGORY for figure in matched.figures):
+        return {}
     parts = _differences(matched, Family.CATEGORY)
     rest_s = step_s - sum(parts.values())
     # Runs of a side that lack the breakdown leave a rest.
@@ -114,15 +117,7 @@ def _account(matched: Matched, account: str, parts: _Seconds) -> tuple[Cause, ..
             )
         )
     if rates.more_power_j is not None:
-        rows.append(
-            Cause(
-                account=account,
-                name=POWER,
-                seconds=0.0,
-                share=rates.share(0.0),
-                joules=rates.more_power_j,
-            )
-        )
+        rows.append(Cause(account, POWER, 0.0, None, rates.more_power_j))
     return tuple(rows)
 
 

@@ -30,6 +30,7 @@ _LEVELS = {
     step_figures.STEP.name: 0.01,
 }
 _ERROR_SHARE = 0.05  # of comparisons without a difference that may call a family different
+_WHOLE_PERCENT_SHARE = 1.0  # from here on a tenth of a percent says nothing
 _THREE_RUNS = f"{run_scatter.MIN_RUNS} runs a side"
 # Five trainings of one network on one quiet machine had median steps of 42.6 to 52.2 ms; ten on a
 # busy one 17 to 50 ms. No size of a difference between two recordings is beyond that for certain.
@@ -293,4 +294,7 @@ def _beyond_drift(within_run: WithinRun) -> tuple[FigureVerdict, str, str]:
 def _percent(part: float, whole: float) -> str:
     if not whole or not math.isfinite(part / whole):
         return "as much"
-    return units.percent(part / abs(whole), 1)
+    share = part / abs(whole)
+    if abs(share) >= _WHOLE_PERCENT_SHARE:
+        return f"{round(100 * share):,} %"
+    return units.percent(share, 1)

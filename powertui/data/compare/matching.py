@@ -18,18 +18,10 @@ from powertui.data.compare.figure import (
 from powertui.data.compare.judging import WithinRun, judge
 from powertui.data.compare.measured import Measured
 from powertui.data.compare.run_scatter import MIN_RUNS
-from powertui.data.compare.values import ComparedValue, ValueKey
+from powertui.data.compare.values import ZERO_WHERE_MISSING, ComparedValue, ValueKey
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
-# Of these a run that lacks the name spent no time in it; of others it did not measure it.
-_ZERO_WHERE_MISSING = (
-    Family.OP,
-    Family.OPERATOR,
-    Family.KERNEL,
-    Family.KERNEL_NAME,
-    Family.CATEGORY,
-)
 # Sums of a window, which has more of them with more steps.
 _TOTALS = (Family.DEVICE_TIME, Family.OPERATOR, Family.KERNEL, Family.KERNEL_NAME)
 # Of these a window has dozens, or thousands, and one of them is far off by chance.
@@ -183,7 +175,7 @@ def _samples(runs: Sequence[Measured], key: ValueKey, places: Sequence[float]) -
     having = [at for at, run in enumerate(runs) if key in run.values]
     if not having:
         return FigureSamples(())
-    if key.family in _ZERO_WHERE_MISSING:
+    if key.family in ZERO_WHERE_MISSING:
         having = list(range(len(runs)))
     numbers = []
     for at in having:

@@ -15,7 +15,7 @@ from powertui.data.compare import (
     step_figures,
 )
 from powertui.data.compare.part import ComparedPart
-from powertui.data.compare.values import ComparedValue, Values
+from powertui.data.compare.values import ZERO_WHERE_MISSING, ComparedValue, Values
 from powertui.data.conclusions.run_conclusions import run_conclusions
 from powertui.data.logdir import RunEntry
 from powertui.data.model import PS_PER_NS
@@ -123,12 +123,17 @@ def merged(sessions: Sequence[Measured]) -> Measured:
     if len(sessions) == 1:
         return first
     keys = dict.fromkeys(key for session in sessions for key in session.values)
+    families = [{key.family for key in session.values} for session in sessions]
     values: Values = {}
     for key in keys:
         having = [session.values[key] for session in sessions if key in session.values]
-        numbers = [value.value for value in having]
+        count = len(having)
+        if key.family in ZERO_WHERE_MISSING:
+            # A session that has other ops spent no time in this one.
+            count = sum(key.family in of_session for of_session in families)
+        total = sum(value.value for value in having)
         identity = next(filter(None, (value.identity for value in having)), None)
-        values[key] = ComparedValue(sum(numbers) / len(numbers), identity=identity)
+        values[key] = ComparedValue(total / count, identity=identity)
     return replace(
         first,
         name=name_of_sessions(first.name, len(sessions)),

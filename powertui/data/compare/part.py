@@ -10,6 +10,7 @@ import numpy as np
 from powertui.data.asked import Aligning
 from powertui.data.model import PS_PER_S, Bools, Floats, Int64s
 from powertui.data.opened import Opened, Profile
+from powertui.data.run.steps import dispatched_edges, dispatched_step_ps
 from powertui.value_types import dataclass
 
 
@@ -51,12 +52,17 @@ class HostWindow:
         return inside
 
     @property
+    def has_all_steps(self) -> bool:
+        """Whether it leaves no step of the profile out."""
+        return bool(self._inside.all())
+
+    @property
     def bounds(self) -> tuple[int, int]:
         """From its first step to the end of its last one; all of it where it has none."""
         rows = self.rows
-        steps = self.profile.steps
         if len(rows):
-            return int(steps.start[rows].min()), int(steps.ends()[rows].max())
+            starts, ends = step_bounds(self.profile)
+            return int(starts[rows].min()), int(ends[rows].max())
         begin, end = self.profile.trace.span
         return (begin if self.lo is None else self.lo), (end if self.hi is None else self.hi)
 
@@ -106,5 +112,30 @@ def comparable_seconds(profile: Profile) -> Floats:
 
 def step_seconds(profile: Profile) -> Floats:
     """From the start of each step to the next one, or to its end where none follows at once."""
-    steps = profile.steps
-    return np.asarray((steps.ends() - steps.start) / PS_PER_S, np.float64)
+    starts, ends = step_bounds(profile)
+    return np.asarray((ends - starts) / PS_PER_S, np.float64)
+
+
+def shows_each_step(profile: Profile) -> bool:
+    """Whether it is known when each step began and ended. Where a host dispatches steps ahead, and no
+    op of theirs runs once a step, their work is known as a whole alone.
+    """
+    if _work_edges(profile) is not None:
+        return True
+    return dispatched_step_ps(profile.trace, profile.steps) is None
+
+
+def step_bounds(profile: Profile) -> tuple[Int64s, Int64s]:
+    """When each step began and ended. Of steps that a host dispatches ahead it is their work: their
+    marks show no more than how long asking for it takes.
+    """
+    edges = _work_edges(profile)
+    if edges is None:
+        return profile.steps.start, profile.steps.ends()
+    return edges[:-1], edges[1:]
+
+
+def _work_edges(profile: Profile) -> Int64s | None:
+    return profile.cached(
+        "edges of dispatched steps", lambda: dispatched_edges(profile.trace, profile.steps)
+    )

@@ -15,6 +15,7 @@ from powertui.data.compare.part import (
     HostWindow,
     comparable_seconds,
     comparable_steps,
+    step_bounds,
     step_seconds,
 )
 from powertui.data.compare.values import ComparedValue, ValueKey, Values
@@ -29,6 +30,8 @@ WATTS = ValueKey(Family.ENERGY, "power during steps", "W")
 
 # A reading is the mean of the sensor's window: in a block of two of them one is the block's own.
 _READINGS_PER_BLOCK = 2.0
+
+_Bounds = tuple[Int64s, Int64s]  # ps: when each step of the profile began and ended
 
 
 class PowerMeasured(NamedTuple):
@@ -90,9 +93,11 @@ def _host_energy(window: HostWindow, aligning: Aligning) -> _HostEnergy | str:
     of_all = energies.per_step(None)
     if of_all is None:
         return "there is no power log"
-    if not of_all.resolved:
+    bounds = step_bounds(window.profile)
+    # Marks of steps that are dispatched ahead are too short for any sensor, and their work is not.
+    if not of_all.resolved and bounds[0] is window.profile.steps.start:
         return of_all.reason
-    joules = _joules(energies, rows)
+    joules = _joules(energies, bounds, rows)
     if joules is None:
         return "the sensor does not resolve these steps"
     seconds = step_seconds(window.profile)
@@ -101,23 +106,25 @@ def _host_energy(window: HostWindow, aligning: Aligning) -> _HostEnergy | str:
     return _HostEnergy(
         joules=joules,
         seconds=float(seconds[rows].mean()),
-        block_joules=_joules_of_blocks(energies, blocks),
+        block_joules=_joules_of_blocks(energies, bounds, blocks),
         block_seconds=tuple(float(seconds[block].mean()) for block in blocks),
-        series=_joules_of_steps(energies, comparable_steps(window.profile)),
+        series=_joules_of_steps(energies, bounds, comparable_steps(window.profile)),
     )
 
 
-def _joules_of_blocks(energies: Account, blocks: Sequence[Int64s]) -> tuple[float, ...]:
+def _joules_of_blocks(
+    energies: Account, bounds: _Bounds, blocks: Sequence[Int64s]
+) -> tuple[float, ...]:
     """The mean energy of each block's steps; empty where the sensor does not resolve them all.
 
     A sensor that averages over several blocks would make them alike.
     """
     least_s = _resolved_s(energies)
-    ends = energies.steps.ends()
+    starts, ends = bounds
     joules = []
     for block in blocks:
-        length_ps = int(ends[block[-1]]) - int(energies.steps.start[block[0]])
-        of_block = _joules(energies, block)
+        length_ps = int(ends[block[-1]]) - int(starts[block[0]])
+        of_block = _joules(energies, bounds, block)
         if of_block is None or length_ps / PS_PER_S < least_s:
             return ()
         joules.append(of_block)
@@ -134,21 +141,20 @@ def _resolved_s(energies: Account) -> float:
     return _READINGS_PER_BLOCK * longest
 
 
-def _joules_of_steps(energies: Account, comparable: Bools) -> Floats:
+def _joules_of_steps(energies: Account, bounds: _Bounds, comparable: Bools) -> Floats:
     """The energy of each step as readings have it, too short for the sensor or not."""
-    steps = energies.steps
-    lo = steps.start[comparable]
-    hi = steps.ends()[comparable]
+    starts, ends = bounds
+    lo, hi = starts[comparable], ends[comparable]
     joules = np.zeros(len(lo), np.float64)
     for channel in energies.channels:
         joules += integrate.energies(channel, lo, hi).covered_joules
     return joules
 
 
-def _joules(energies: Account, rows: Int64s) -> float | None:
+def _joules(energies: Account, bounds: _Bounds, rows: Int64s) -> float | None:
     """The mean energy of these steps by all counted channels; None where it is not resolved."""
-    lo = energies.steps.start[rows]
-    hi = energies.steps.ends()[rows]
+    starts, ends = bounds
+    lo, hi = starts[rows], ends[rows]
     parts = [integrate.mean_energy(channel, lo, hi) for channel in energies.channels]
     mean = combined([part for part in parts if part is not None])
     return mean.joules if mean is not None and mean.resolved else None

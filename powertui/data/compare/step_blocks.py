@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from powertui.data.compare.drift import block_edges
-from powertui.data.compare.part import ComparedPart, HostWindow
+from powertui.data.compare.part import ComparedPart, HostWindow, step_bounds
 from powertui.data.compare.values import ValueKey
 from powertui.data.model import Floats, Int64s
 from powertui.named_tuples import NamedTuple
@@ -55,29 +55,33 @@ def _joined_hosts(
         return ()
     blocks = []
     for hosts in zip(*by_host, strict=True):
-        steps = max(len(window.rows) for window, _ in hosts)
         blocks.append(
             StepBlock(
-                windows=tuple(window for window, _ in hosts),
-                bounds=tuple(bounds for _, bounds in hosts),
-                steps=steps,
+                windows=tuple(block.window for block in hosts),
+                bounds=tuple(block.bounds for block in hosts),
+                steps=max(block.steps for block in hosts),
             )
         )
     return tuple(blocks)
 
 
+class _HostBlock(NamedTuple):
+    window: HostWindow
+    bounds: tuple[int, int]  # ps
+    steps: int
+
+
 def _host_blocks(
     window: HostWindow, edges_of: Callable[[int], Int64s]
-) -> Iterator[tuple[HostWindow, tuple[int, int]]]:
+) -> Iterator[_HostBlock]:
     """Blocks without a gap: what runs between two epochs counts in the whole window, too."""
     rows = window.rows
     if not len(rows):
         return
-    starts = [*window.profile.steps.start[rows].tolist(), window.bounds[1]]
+    starts = [*step_bounds(window.profile)[0][rows].tolist(), window.bounds[1]]
     for first, last in itertools.pairwise(edges_of(len(rows)).tolist()):
-        lo = starts[first]
-        hi = starts[last]
-        yield HostWindow(window.profile, lo, hi), (lo, hi)
+        lo, hi = starts[first], starts[last]
+        yield _HostBlock(HostWindow(window.profile, lo, hi), (lo, hi), last - first)
 
 
 def called_in_each(

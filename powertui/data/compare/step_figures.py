@@ -13,6 +13,8 @@ from powertui.data.compare.part import (
     HostWindow,
     comparable_seconds,
     comparable_steps,
+    shows_each_step,
+    step_bounds,
 )
 from powertui.data.compare.values import ComparedValue, ValueKey, Values, mean_of_steps
 from powertui.data.model import PS_PER_S, Floats
@@ -35,11 +37,15 @@ def time_values(window: HostWindow) -> Values:
     rows = window.rows
     if not len(rows):
         lo, hi = window.bounds
+        if hi <= lo:
+            return {}  # a file without events has no length
         return {WINDOW: ComparedValue((hi - lo) / PS_PER_S)}
     profile = window.profile
-    with_work_ps = dispatched_step_ps(profile.trace, profile.steps)
-    # The marks last as long as asking for the work does: they say nothing of the steps.
-    if with_work_ps is not None:
+    if not shows_each_step(profile):
+        # Only all steps together show how long their work took.
+        with_work_ps = dispatched_step_ps(profile.trace, profile.steps)
+        if with_work_ps is None or not window.has_all_steps:
+            return {}
         return {STEP: ComparedValue(with_work_ps / PS_PER_S)}
     series = comparable_seconds(profile)
     places = window.places
@@ -63,7 +69,7 @@ def _quantiles(seconds: Floats, share: float) -> tuple[float, tuple[float, ...]]
 def category_values(window: HostWindow) -> Values:
     """The categories of the step breakdown and what lies between steps: they add up to a step."""
     profile = window.profile
-    if not len(window.rows) or dispatched_step_ps(profile.trace, profile.steps) is not None:
+    if not len(window.rows) or not shows_each_step(profile):
         return {}
     parts = _category_seconds(profile)
     places = window.places
@@ -104,14 +110,14 @@ def _rank_name(window: HostWindow, number: int) -> str:
 
 def _category_seconds(profile: Profile) -> Floats:
     """[steps × categories] of all steps that can be compared."""
-    steps = profile.steps
+    starts, _ = step_bounds(profile)
     by_step = breakdown.step_breakdown(profile, "corrected")
     columns = [by_step.time_by_type(kinds) for _, _, _, kinds in breakdown.CATEGORIES]
     times = np.stack(columns, axis=1) / PS_PER_S
     # The breakdown's steps may be others than ours: each belongs to the one that holds its middle.
     middle = by_step.start + by_step.length // 2
-    step = np.searchsorted(steps.start, middle, side="right") - 1
+    step = np.searchsorted(starts, middle, side="right") - 1
     inside = step >= 0
-    out = np.zeros((len(steps), len(columns)), np.float64)
+    out = np.zeros((len(starts), len(columns)), np.float64)
     np.add.at(out, step[inside], times[inside])
     return np.asarray(out[comparable_steps(profile)])

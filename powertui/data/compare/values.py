@@ -8,6 +8,16 @@ from powertui.data.model import Floats, Int64s
 from powertui.named_tuples import NamedTuple
 
 
+# Of these a run that lacks the name spent no time in it; of others it did not measure it.
+ZERO_WHERE_MISSING = (
+    Family.OP,
+    Family.OPERATOR,
+    Family.KERNEL,
+    Family.KERNEL_NAME,
+    Family.CATEGORY,
+)
+
+
 class ValueKey(NamedTuple):
     """Which figure: the same on both sides where names match."""
 

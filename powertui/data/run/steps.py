@@ -386,3 +386,16 @@ def dispatched_step_ps(trace: Trace, steps: Steps) -> int | None:
     start = int(steps.start.min())
     end = max(work_of(trace, steps).end, int(steps.ends().max()))
     return round((end - start) / len(steps))
+
+
+def dispatched_edges(trace: Trace, steps: Steps) -> Int64s | None:
+    """Where the work of each such step begins, and the end of the last one's: together they last as
+    long as `dispatched_step_ps` has it. None where no op shows where a step's work begins.
+    """
+    mean_ps = dispatched_step_ps(trace, steps)
+    stretches = dispatch.work_stretches(trace, steps)
+    if mean_ps is None or stretches is None:
+        return None
+    start = int(steps.start.min())
+    # What comes before the first op was spent on asking for the first step.
+    return np.concatenate([[start], stretches[0][1:], [start + mean_ps * len(steps)]])

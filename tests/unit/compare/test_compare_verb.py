@@ -23,6 +23,7 @@ pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
 
 VERDICTS = ("differs", "within noise", "cannot tell")
 OPS = {"aten::mm": 0.6, "aten::add": 0.2, "aten::copy_": 0.1}
+DATA = Path(__file__).parents[2] / "data"
 
 
 def output(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -244,3 +245,19 @@ def test_what_is_nothing_on_both_sides_does_not_differ(tmp_path: Path) -> None:
     compared = powertui.compare(tmp_path / "a", tmp_path / "b").json
     (between,) = (row for row in compared["figures"] if row["name"] == "Between steps")
     assert (between["a"], between["b"], between["verdict"]) == (0.0, 0.0, "within noise")
+
+
+def test_steps_that_are_dispatched_ahead_are_compared_by_their_work(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Their marks, 1 ms of 72, held a twentieth of what their ops did, and no part of a run."""
+    run = str(DATA / "logdirs" / "jax_cpu")
+    document = json.loads(output(capsys, run, "--steps", "0-9", "--steps", "10-19", "--json"))
+    figures = {row["name"]: row for row in document["figures"]}
+    step = figures["time per step"]
+    assert (step["a"] + step["b"]) / 2 == pytest.approx(3.619e-3, rel=1e-3)
+    for side in "ab":
+        categories = [row[side] for row in figures.values() if row["family"] == "steps by category"]
+        assert sum(categories) == pytest.approx(step[side], rel=1e-6)
+        ops_s = sum(row[side] for row in figures.values() if row["family"] == "ops")
+        assert ops_s > 0.7 * step[side]
