@@ -49,7 +49,7 @@ def _costs(conclusion: Conclusion) -> Markup:
     cost = conclusion.cost
     words = []
     if cost.share is not None:
-        words.append(units.percent(cost.share))
+        words.append(f"{units.percent(cost.share)} of the time")
     words.append(shown(cost.seconds, "number", "s"))
     words.append(shown(cost.joules, "number", "J"))
     bar = None

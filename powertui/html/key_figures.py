@@ -50,7 +50,12 @@ def _is_telling(fact: Fact) -> bool:
 
 def _figure(fact: Fact) -> Markup:
     figure = shown(fact.value, fact.kind, fact.unit)
-    interval = overview_lines.with_interval(fact).removeprefix(figure).strip()
+    words = overview_lines.with_interval(fact)
+    rounded, sign, half = words.partition(" ±")
+    # Of an energy its error says how many digits it has.
+    if sign and fact.unit == "J":
+        figure, words = rounded, f"±{half}"
+    interval = words.removeprefix(figure).strip()
     # The first sentence has shares of the whole profile: without a word of what, they disagree.
     whole = "of a mean step" if fact.kind == "share" else None
     sure = None

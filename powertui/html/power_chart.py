@@ -130,9 +130,10 @@ def _lane(course: PowerCourse, spans: Sequence[NamedSpan], kind: str) -> Markup 
     boxes = []
     each = -(-len(spans) // _MAX_EPOCH_BOXES)
     for number, span in enumerate(spans[:: max(1, each)]):
-        start = _share(course, span.lo)
-        end = _share(course, span.hi)
-        words = span.words if end - start >= _MIN_EPOCH_SHARE else ""
+        start, end = _share(course, span.lo), _share(course, span.hi)
+        # Name and joules apart: what does not fit is left out, and no number is cut.
+        parts = span.words.split(" · ") if end - start >= _MIN_EPOCH_SHARE else []
+        words = joined(element("i", part) for part in parts)
         place = f"left:{percent(start)};width:{percent(end - start)}"
         boxes.append(element("span", words, class_="odd" if number % 2 else None, style=place))
     if not boxes:

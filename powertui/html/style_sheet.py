@@ -99,7 +99,9 @@ font-variant-numeric:tabular-nums}
 .lane{position:relative;height:1.375rem}
 .lane span{position:absolute;top:0;bottom:0;min-width:2px;background:var(--lane);
 color:var(--strong);border-radius:2px;font-size:.75rem;line-height:1.375rem;padding:0 6px;
-overflow:hidden;white-space:nowrap;text-overflow:ellipsis;border-right:1px solid var(--page)}
+overflow:hidden;white-space:nowrap;border-right:1px solid var(--page);
+display:flex;flex-wrap:wrap;column-gap:1em}
+.lane i{font-style:normal;max-width:100%;overflow:hidden;text-overflow:ellipsis}
 .lane span:empty{padding:0}
 .lane .odd{background:var(--lane2);color:var(--ink)}
 .legend{display:flex;flex-wrap:wrap;gap:4px 18px;margin:10px 0 0 4.6rem;font-size:.8125rem;
@@ -133,6 +135,7 @@ td.words{min-width:13em}
 .many th,.many td{padding:6px 8px}.many td.words{min-width:11em}
 td a{display:inline-block;min-width:13em;overflow-wrap:anywhere}
 td.marked{position:relative;padding-left:30px}td.marked.words{min-width:21em}
+.many td.marked.words{min-width:15em}
 td .dot{position:absolute;left:12px;top:.72em;margin:0}
 td.share{min-width:9.5em;position:relative}
 .bar{position:absolute;left:12px;top:.95em;height:6px;border-radius:3px;background:var(--line);

@@ -163,9 +163,11 @@ def _side(runs: _OpenedRuns, paths: Sequence[str], words: SideWords) -> AskedSid
             logs += len(entry.power)
     if not entries:
         raise _no_profile(paths[0], is_power=logs > 0)
-    name = paths[0]
-    if len(paths) > 1:
-        name += f" and {len(paths) - 1} more"
+    # A pattern also matches what is no run.
+    with_runs = list(dict.fromkeys(path for path, _ in entries))
+    name = with_runs[0]
+    if len(with_runs) > 1:
+        name += f" and {len(with_runs) - 1} more"
     return AskedSide(_listed([name, words.words]), runs.parts(entries, words))
 
 
@@ -244,7 +246,7 @@ def _is_readable(opened: Opened) -> bool:
     try:
         return bool(opened.profiles)
     except UnreadableFile as error:
-        text.write(sys.stderr, f"powertui: {plain(str(error))}")
+        text.write_error(sys.stderr, error)
         return False
 
 

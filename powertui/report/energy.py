@@ -103,9 +103,7 @@ def asked_traces(
     if not traces and len(unread) == 1:
         raise unread[0]
     for error in unread:
-        text.write(sys.stderr, f"powertui: {plain(error.message)}")
-        if error.hint:
-            text.write(sys.stderr, f"  {plain(error.hint)}")
+        text.write_error(sys.stderr, error)
         problems.append(error.message)
     if not traces:
         nothing = f"{plain(path)}: holds neither a profile nor a power log that can be read"

@@ -18,6 +18,7 @@ from typing import Any
 
 from powertui import units
 from powertui.data.model import NS_PER_S, PS_PER_S
+from powertui.errors import PowertuiError
 from powertui.plain import cell, plain, width
 from powertui.wrapping import terminal_columns, wrapped
 
@@ -43,6 +44,13 @@ _ASCII = str.maketrans(
 def out(text: str) -> None:
     """Write to standard output, whatever its encoding can hold."""
     write(sys.stdout, text)
+
+
+def write_error(stream: Any, error: PowertuiError) -> None:
+    """What is wrong, and on a line of its own what to do."""
+    write(stream, f"powertui: {plain(error.message)}")
+    if error.hint:
+        write(stream, f"  {plain(error.hint)}")
 
 
 def write(stream: Any, text: str) -> None:

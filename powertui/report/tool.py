@@ -174,7 +174,7 @@ def _ask(runs: Iterable[Opened], tool: Tool, request: ToolRequest) -> Iterator[_
         try:
             profiles = opened.profiles
         except UnreadableFile as error:  # the other runs still have answers
-            text.write(sys.stderr, f"powertui: {plain(str(error))}")
+            text.write_error(sys.stderr, error)
             continue
         _report_warnings(opened)
         asks_about_all = request.host == _ALL_HOSTS or (tool.of_run and request.host is None)

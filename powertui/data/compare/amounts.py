@@ -57,7 +57,8 @@ def ratio(figure: ComparedFigure) -> str:
         return f"<{_LEAST_RATIO}"
     if figure.ratio < _MANY_TIMES:
         return f"{figure.ratio:.3f}"
-    return f"{figure.ratio:,.1f}" if figure.ratio < _MOST_TIMES_WITH_TENTHS else f"{figure.ratio:,.0f}"
+    decimals = 1 if figure.ratio < _MOST_TIMES_WITH_TENTHS else 0
+    return f"{figure.ratio:,.{decimals}f}"
 
 
 def change(figure: ComparedFigure) -> str:

@@ -11,7 +11,7 @@ steps run is a row of its own. Together they are the difference of the joules of
 from __future__ import annotations
 
 from powertui.data.compare import op_figures, power_figures, step_figures
-from powertui.data.compare.figure import Family, FigureVerdict
+from powertui.data.compare.figure import LEAST_MEASURED, Family, FigureVerdict
 from powertui.data.compare.matching import Matched
 from powertui.value_types import dataclass
 
@@ -103,7 +103,7 @@ def _account(matched: Matched, account: str, parts: _Seconds) -> tuple[Cause, ..
     first = {name for name in differing & set(parts) if abs(parts[name]) >= least_s}
     for name in sorted(parts, key=lambda name: (name not in first, -abs(parts[name]))):
         seconds = parts[name]
-        if abs(seconds) <= _ROUNDING_S:
+        if abs(seconds) <= _ROUNDING_S or (name == step_figures.BETWEEN and _is_nothing(seconds)):
             continue  # "Between steps 0 s"
         rows.append(
             Cause(
@@ -119,6 +119,10 @@ def _account(matched: Matched, account: str, parts: _Seconds) -> tuple[Cause, ..
     if rates.more_power_j is not None:
         rows.append(Cause(account, POWER, 0.0, None, rates.more_power_j))
     return tuple(rows)
+
+
+def _is_nothing(seconds: float) -> bool:
+    return abs(seconds) < LEAST_MEASURED["s"]
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,11 @@ from powertui.errors import UnreadableFile
 from powertui.value_types import dataclass
 
 _SAME_STEPS_ANSWER = "A and B are the same steps of the same run, so nothing can differ."
+_SAME_RUNS_ANSWER = "A and B are the same runs, so nothing can differ."
+_COPIES_ANSWER = (
+    "A and B have the same figures to the last digit: they are copies of one recording."
+)
+_MIN_FIGURES_OF_COPIES = 8  # that must be equal: two runs of one program may share a few counts
 
 
 @dataclass(frozen=True)
@@ -69,16 +74,15 @@ def compare(a: AskedSide, b: AskedSide) -> Comparison:
     runs_a = _measured(a)
     runs_b = _measured(b)
     together = judged(runs_a, runs_b)
-    if _are_the_same(runs_a, runs_b):
+    same = _why_the_same(runs_a, runs_b, together)
+    if same:
         together = _of_same_steps(together)
     causes = cause_accounts.causes(together)
     same_run = _stretches(runs_a, runs_b) is not None
     sides = sentence.Counts(
         len(runs_a), len(runs_b), same_run, is_a_first=_is_a_first(runs_a, runs_b)
     )
-    answer = sentence.answer(together, causes, sides)
-    if _are_the_same(runs_a, runs_b):
-        answer = _SAME_STEPS_ANSWER
+    answer = same or sentence.answer(together, causes, sides)
     return Comparison(
         a=_compared(a, runs_a),
         b=_compared(b, runs_b),
@@ -94,15 +98,21 @@ def compare(a: AskedSide, b: AskedSide) -> Comparison:
     )
 
 
-def _are_the_same(a: Sequence[Measured], b: Sequence[Measured]) -> bool:
-    """Whether both sides are the same steps of the same run: named twice, most likely unmeant."""
-    if len(a) != 1 or len(b) != 1:
-        return False
-    first = a[0].stretch
-    second = b[0].stretch
-    if first is None or second is None:
-        return False
-    return (first.run, first.first, first.last) == (second.run, second.first, second.last)
+def _why_the_same(a: Sequence[Measured], b: Sequence[Measured], together: Matched) -> str:
+    """That both sides are one thing, which was most likely named twice unmeant; "" where not."""
+    if len(a) > 1 or len(b) > 1:
+        return _SAME_RUNS_ANSWER if _identities(a) == _identities(b) else ""
+    first, second = a[0].stretch, b[0].stretch
+    if first is not None and first == second:
+        return _SAME_STEPS_ANSWER
+    is_equal = all(figure.difference == 0 for figure in together.figures)
+    is_copy = is_equal and not together.unmatched
+    return _COPIES_ANSWER if is_copy and len(together.figures) >= _MIN_FIGURES_OF_COPIES else ""
+
+
+def _identities(runs: Sequence[Measured]) -> set[tuple[tuple[str, ...], str]]:
+    """The files of each run, and what it is called with its window."""
+    return {(tuple(entry.path for entry in run.entries), run.name) for run in runs}
 
 
 def _of_same_steps(compared: Matched) -> Matched:
@@ -204,8 +214,8 @@ def _one_sided(
 
 def _notes(a: Sequence[Measured], b: Sequence[Measured]) -> tuple[str, ...]:
     notes: list[str] = []
-    for run in (*a, *b):
-        notes += run.notes
+    notes += _shared_runs(a, b)
+    notes += _left_out_steps((*a, *b))
     for label, runs in (("A", a), ("B", b)):
         reasons = [run.no_power for run in runs if run.no_power]
         if not reasons:
@@ -220,6 +230,31 @@ def _notes(a: Sequence[Measured], b: Sequence[Measured]) -> tuple[str, ...]:
             "machine in between would look the same. Record them in turns."
         )
     return tuple(dict.fromkeys(notes))
+
+
+def _shared_runs(a: Sequence[Measured], b: Sequence[Measured]) -> Iterator[str]:
+    """Runs that two patterns both match."""
+    shared = sorted(name for _, name in _identities(a) & _identities(b))
+    if not shared or (len(a) == 1 and len(b) == 1):
+        return
+    count = len(shared)
+    which = "1 run is" if count == 1 else f"{count} runs are"
+    others = f" and {count - 1} more" if count > 1 else ""
+    yield f"{which} on both sides, which hides a difference: {shared[0]}{others}."
+
+
+def _left_out_steps(runs: Sequence[Measured]) -> Iterator[str]:
+    """Steps that are not compared; runs that lack as many together."""
+    by_count: dict[int, list[str]] = {}
+    for run in runs:
+        for name, count in run.left_out:
+            by_count.setdefault(count, []).append(name)
+    for count, names in by_count.items():
+        names = list(dict.fromkeys(names))
+        steps = "1 step is" if count == 1 else f"{count:,} steps are"
+        each = f" and {len(names) - 1} more, each" if len(names) > 1 else ""
+        why = "it traces, or its work is" if count == 1 else "they trace, or their work is"
+        yield f"{names[0]}{each}: {steps} left out: {why} not in the file."
 
 
 def _is_a_first(a: Sequence[Measured], b: Sequence[Measured]) -> bool | None:

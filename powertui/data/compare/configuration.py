@@ -34,7 +34,7 @@ def settings(part: ComparedPart) -> dict[str, str]:
         "format": lead.profile.trace.format,
         "steps compared": f"{len(lead.rows):,}",
         "steps marked by": lead.profile.steps.source,
-        "steps dispatched ahead": "yes" if lead.profile.steps.asynchronous else "no",
+        **({"steps dispatched ahead": "yes"} if lead.profile.steps.asynchronous else {}),
         "sensors": ", ".join(sorted(labels)),
     }
 

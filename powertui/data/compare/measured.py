@@ -22,7 +22,7 @@ from powertui.data.model import PS_PER_NS
 from powertui.value_types import dataclass
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class StepStretch:
     """Which steps of a run are compared: the place of the first and of the last among all."""
 
@@ -47,7 +47,7 @@ class Measured:
     stretch: StepStretch | None
     no_power: str  # why there are no joules
     start_ns: int | None = None  # Unix time of its first event, where its clock is known
-    notes: tuple[str, ...] = ()
+    left_out: tuple[tuple[str, int], ...] = ()  # sessions with steps that are not compared
     entries: tuple[RunEntry, ...] = ()  # where its files are; several sessions have several
 
 
@@ -74,7 +74,7 @@ def measure(part: ComparedPart) -> Measured:
         stretch=_stretch(part),
         no_power=power.why,
         start_ns=_start_ns(part),
-        notes=_notes(part),
+        left_out=_left_out(part),
         entries=(part.opened.entry,),
     )
 
@@ -103,15 +103,10 @@ def _conclusions(part: ComparedPart) -> dict[str, str]:
     return first
 
 
-def _notes(part: ComparedPart) -> tuple[str, ...]:
-    """Steps that were left out."""
+def _left_out(part: ComparedPart) -> tuple[tuple[str, int], ...]:
+    """How many steps are not compared."""
     left_out = max((window.left_out for window in part.windows), default=0)
-    if not left_out:
-        return ()
-    if left_out == 1:
-        return (f"{part.name}: 1 step is left out: it traces, or its work is not in the file.",)
-    why = "they trace, or their work is not in the file"
-    return (f"{part.name}: {left_out:,} steps are left out: {why}.",)
+    return ((part.name, left_out),) if left_out else ()
 
 
 def merged(sessions: Sequence[Measured]) -> Measured:
@@ -139,7 +134,7 @@ def merged(sessions: Sequence[Measured]) -> Measured:
         name=name_of_sessions(first.name, len(sessions)),
         values=values,
         stretch=None,
-        notes=tuple(note for session in sessions for note in session.notes),
+        left_out=tuple(row for session in sessions for row in session.left_out),
         entries=tuple(entry for session in sessions for entry in session.entries),
     )
 

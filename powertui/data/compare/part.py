@@ -117,8 +117,8 @@ def step_seconds(profile: Profile) -> Floats:
 
 
 def shows_each_step(profile: Profile) -> bool:
-    """Whether it is known when each step began and ended. Where a host dispatches steps ahead, and no
-    op of theirs runs once a step, their work is known as a whole alone.
+    """Whether it is known when each step began and ended. Where a host dispatches steps ahead,
+    and no op of theirs runs once a step, their work is known as a whole alone.
     """
     if _work_edges(profile) is not None:
         return True

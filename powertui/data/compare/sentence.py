@@ -59,15 +59,19 @@ def answer(matched: Matched, causes: Sequence[Cause], counts: Counts) -> str:
     time = _headline(matched)
     if time is None:
         return _nothing_compared(matched)
+    unlike = _few_common_ops(matched)
+    if unlike and time.verdict is FigureVerdict.CANNOT_TELL:
+        # Of two programs the largest part of the difference explains nothing.
+        causes = [cause for cause in causes if cause.differs]
     words = _of_time(time, causes, counts, _needs(matched, time))
     joules = matched.figure(power_figures.JOULES)
     if joules is not None:
         words += f" {_of_joules(joules)}"
-    return words + _few_common_ops(matched)
+    return words + unlike
 
 
 def _few_common_ops(matched: Matched) -> str:
-    """A warning where most of what ran on one side has no counterpart: it may be another program."""
+    """A warning where most of what ran on one side has no counterpart on the other."""
     common = {"a": 0.0, "b": 0.0}
     for figure in matched.figures:
         if figure.family is Family.OP:
@@ -82,6 +86,8 @@ def _few_common_ops(matched: Matched) -> str:
     share_a, share_b = (common[side] / total[side] for side in "ab")
     if min(share_a, share_b) >= _MIN_COMMON_SHARE:
         return ""
+    if not common["a"] and not common["b"]:
+        return " A and B have no op in common: they may be different programs."
     return (
         f" A and B have few ops in common ({units.percent(share_a)} of the op time of A, "
         f"{units.percent(share_b)} of B): they may be different programs."

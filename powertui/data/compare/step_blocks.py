@@ -71,9 +71,7 @@ class _HostBlock(NamedTuple):
     steps: int
 
 
-def _host_blocks(
-    window: HostWindow, edges_of: Callable[[int], Int64s]
-) -> Iterator[_HostBlock]:
+def _host_blocks(window: HostWindow, edges_of: Callable[[int], Int64s]) -> Iterator[_HostBlock]:
     """Blocks without a gap: what runs between two epochs counts in the whole window, too."""
     rows = window.rows
     if not len(rows):

@@ -7,7 +7,6 @@ from powertui.data.compare.figure import Family
 from powertui.data.model import Floats, Int64s
 from powertui.named_tuples import NamedTuple
 
-
 # Of these a run that lacks the name spent no time in it; of others it did not measure it.
 ZERO_WHERE_MISSING = (
     Family.OP,

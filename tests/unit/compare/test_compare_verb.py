@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -261,3 +262,74 @@ def test_steps_that_are_dispatched_ahead_are_compared_by_their_work(
         assert sum(categories) == pytest.approx(step[side], rel=1e-6)
         ops_s = sum(row[side] for row in figures.values() if row["family"] == "ops")
         assert ops_s > 0.7 * step[side]
+
+
+def test_runs_that_two_patterns_match_are_said(
+    groups: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base, new = paths(groups, "base"), paths(groups, "new")
+    document = json.loads(output(capsys, *base, "--", *base, "--json", "--no-power"))
+    assert document["sentence"] == "A and B are the same runs, so nothing can differ."
+    assert {row["verdict"] for row in document["figures"]} == {"within noise"}
+    words = (*base, "--", base[0], *new, "--json", "--no-power")
+    (note,) = (note for note in json.loads(output(capsys, *words))["notes"] if "both" in note)
+    assert note.startswith("1 run is on both sides, which hides a difference: ")
+
+
+def test_copies_of_one_recording_are_called_that(
+    groups: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Path(paths(groups, "base")[0])
+    shutil.copytree(run, tmp_path / "copy")
+    document = json.loads(output(capsys, str(run), str(tmp_path / "copy"), "--json"))
+    assert document["sentence"].startswith("A and B have the same figures to the last digit")
+
+
+@pytest.mark.parametrize(
+    ("ops", "warning"),
+    [
+        (OPS, ""),
+        (
+            {"aten::mm": 0.2, "aten::sort": 0.7},
+            r"A and B have few ops in common \(.+ % of B\): they",
+        ),
+        ({"MatMul": 0.6, "Sort": 0.3}, "A and B have no op in common: they"),
+    ],
+)
+def test_programs_that_share_few_ops_are_said(
+    tmp_path: Path, ops: dict[str, float], warning: str
+) -> None:
+    rng = np.random.default_rng(8)
+    write_run(tmp_path / "a", 0.05 * step_series("white", 30, rng), OPS)
+    write_run(tmp_path / "b", 0.05 * step_series("white", 30, rng), ops)
+    sentence = powertui.compare(tmp_path / "a", tmp_path / "b").sentence
+    expected = f" {warning} may be different programs.$" if warning else "(?<!programs.)$"
+    assert re.search(expected, sentence), sentence
+
+
+def test_a_file_without_an_event_has_no_length(
+    groups: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was compared as one of 0 s."""
+    empty, full = (str(tmp_path / f"{name}.pt.trace.json") for name in ("empty", "full"))
+    Path(empty).write_text('{"schemaVersion": 1, "traceEvents": []}')
+    event = {"ph": "X", "name": "f", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 1, "dur": 5}
+    Path(full).write_text(json.dumps({"schemaVersion": 1, "traceEvents": [event]}))
+    assert output(capsys, empty, full).startswith("Nothing could be compared: A holds no event.\n")
+
+
+def test_what_to_do_about_a_broken_file_is_on_a_line_of_its_own(
+    groups: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mangled = tmp_path / "host.xplane.pb"
+    mangled.write_bytes(b"\x0a\xef\xbf\xbd" * 200)
+    cli.main(["compare", str(mangled), paths(groups, "new")[0], "--no-power"])
+    assert "\\n" not in capsys.readouterr().err
+
+
+def test_only_paths_with_a_run_name_a_side(
+    groups: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base, new = paths(groups, "base"), paths(groups, "new")
+    document = json.loads(output(capsys, str(tmp_path), *base, "--", *new, "--json", "--no-power"))
+    assert document["a"]["name"] == f"{base[0]} and 2 more"
