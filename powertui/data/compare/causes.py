@@ -117,7 +117,10 @@ def _account(matched: Matched, account: str, parts: _Seconds) -> tuple[Cause, ..
             )
         )
     if rates.more_power_j is not None:
-        rows.append(Cause(account, POWER, 0.0, None, rates.more_power_j))
+        power = Cause(
+            account=account, name=POWER, seconds=0.0, share=None, joules=rates.more_power_j
+        )
+        rows.append(power)
     return tuple(rows)
 
 
