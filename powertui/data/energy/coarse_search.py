@@ -11,7 +11,7 @@ import numpy as np
 
 from powertui.data.energy import nnls, settings
 from powertui.data.energy.robust_stats import MIN_NOISE_OF_SWING
-from powertui.data.energy.samples import Samples
+from powertui.data.energy.samples import Samples, usual_window_s
 from powertui.data.energy.window_shares import WindowShares
 from powertui.data.model import Bools, Floats
 from powertui.named_tuples import NamedTuple
@@ -143,7 +143,7 @@ def _even_power(data: Samples, length: float) -> _EvenPower:
 def _template(data: Samples, shares: WindowShares, step: float) -> _Template:
     first, last = shares.span
     length = last - first
-    window = max(float(np.median(data.hi - data.lo)), step)
+    window = max(usual_window_s(data), step)
     around = margin(data, length)
     cells = int((length + 2 * around) / step)
     at = np.asarray(first - around + step * (np.arange(cells) + 1), np.float64)
@@ -205,7 +205,7 @@ def _more(chosen: Floats, others: Floats, least: float, most: int) -> Floats:
 
 def apart(data: Samples, length: float, step: float = 0.0) -> float:
     """The least distance (s) between candidates: nearer ones are the same place to this sensor."""
-    window = float(np.median(data.hi - data.lo))
+    window = usual_window_s(data)
     return max(2 * step, data.refresh, window, length / 100)
 
 

@@ -136,7 +136,7 @@ def _windows(power: PowerOnTrace, span: tuple[int, int]) -> _Windows:
         readings = readings[:_MAX_READINGS]
     length = 1.0
     if len(readings):
-        length = float(np.median(readings.hi - readings.lo))
+        length = samples.usual_window_s(readings)
     of_refresh = min(1.0, readings.refresh / length)
     out = []
     for factor in sorted({1.0, 0.5, 0.25, of_refresh}):

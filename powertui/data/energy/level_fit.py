@@ -16,7 +16,7 @@ import numpy as np
 
 from powertui.data.energy import nnls, settings
 from powertui.data.energy.robust_stats import MIN_NOISE_OF_SWING, median_deviation, rounding_sigma
-from powertui.data.energy.samples import Samples
+from powertui.data.energy.samples import Samples, usual_window_s
 from powertui.data.energy.window_shares import WindowShares
 from powertui.data.model import Floats
 from powertui.named_tuples import NamedTuple
@@ -129,7 +129,7 @@ def level_costs(
 
 def _offsets_to_try(data: Samples, range_s: tuple[float, float]) -> Floats:
     lo, hi = range_s
-    window_s = float(np.median(data.hi - data.lo))
+    window_s = usual_window_s(data)
     step = max(window_s / _STEPS_PER_WINDOW, (hi - lo) / _MAX_OFFSETS)
     return np.arange(lo, hi + step, step)
 

@@ -9,7 +9,7 @@ import numpy as np
 from powertui.data.energy import settings
 from powertui.data.energy.placement_score import IDLE_SHARE, Likeness
 from powertui.data.energy.robust_stats import MEDIAN_TO_SIGMA, MIN_NOISE_OF_SWING, rounding_sigma
-from powertui.data.energy.samples import Samples
+from powertui.data.energy.samples import Samples, usual_pace_s, usual_window_s
 from powertui.data.energy.window_shares import WindowShares
 from powertui.data.model import Bools, Floats
 from powertui.value_types import dataclass
@@ -84,10 +84,7 @@ class OffsetCosts:
         self.shares = shares
         self.step_s = step_s
         self.middle = float(np.median(data.watts))
-        if len(self.data) > 1:
-            pace = float(np.median(np.diff(self.data.hi)))
-        else:
-            pace = _CORRELATION_S
+        pace = usual_pace_s(self.data, single=_CORRELATION_S)
         self.together = max(_CORRELATION_S / max(pace, 1e-9), 1.0)
         high_w = float(np.percentile(data.watts, 98))
         self.floor = self._smallest_noise(data, high_w - base_w)
@@ -109,7 +106,7 @@ class OffsetCosts:
             idle=idle,
             usual_w=usual_w,
         )
-        self.length = float(np.median(data.hi - data.lo))
+        self.length = usual_window_s(data)
         forgetful_ways = ((-forget_s, price) for forget_s, price in data.forgets)
         self.ways = ((1.0, 0.0), *data.windows, *forgetful_ways)
         self.main = 1.0  # the way that is looked at first

@@ -21,7 +21,7 @@ from powertui.data.energy.offset_costs import (
     joined,
     thinned_to,
 )
-from powertui.data.energy.samples import Samples
+from powertui.data.energy.samples import Samples, usual_window_s
 from powertui.data.model import Bools, Floats
 from powertui.named_tuples import NamedTuple
 
@@ -114,7 +114,7 @@ class OffsetSearch(OffsetCosts):
     def run(self, rough: Floats, bounds: OffsetRange) -> SearchedOffsets | str:
         """The offsets that come into question, from rough ones within `bounds`."""
         data = self.data
-        near = max(data.refresh, float(np.median(data.hi - data.lo)))
+        near = max(data.refresh, usual_window_s(data))
         grid = self._grid(near)
         centres = self._centres(rough, grid, bounds)
         choices, step = self._fine(centres, near, data, bounds)

@@ -12,7 +12,7 @@ import numpy as np
 
 from powertui.data.energy import settings
 from powertui.data.energy.robust_stats import MEDIAN_TO_SIGMA, rounding_sigma
-from powertui.data.energy.samples import Samples
+from powertui.data.energy.samples import Samples, usual_pace_s, usual_window_s
 from powertui.data.model import Bools, Floats, Int64s
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
@@ -96,8 +96,8 @@ def find_jumps(data: Samples, longest_mean_s: float) -> PowerJumps:
     swing_w = float(np.ptp(np.percentile(data.watts, (2, 98))))
     if swing_w <= _MIN_QUANTA * data.quantum:
         return _NO_JUMPS
-    pace = float(np.median(np.diff(data.hi)))
-    window = float(np.median(data.hi - data.lo))
+    pace = usual_pace_s(data, single=0.0)
+    window = usual_window_s(data)
     # Readings beside a jump whose windows contain it, too: they belong to neither side.
     skipped = int(np.ceil(max(window / pace - 1, 0.0) / 2))
     candidates = _candidates(data, swing_w, skipped, longest_mean_s / pace)

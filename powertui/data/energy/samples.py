@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -45,6 +46,30 @@ _GPU_WINDOW_S = 1.0  # window of fast meters that average: those of graphics car
 # Window of a plain mean per time in which an exponential mean forgets: half of what such a reading
 # contains is newer than the middle of it.
 MEMORY_WINDOW_FACTOR = 1.4
+
+
+class _Windows(Protocol):
+    """Readings that are means over windows, from `lo` to `hi` (s)."""
+
+    @property
+    def lo(self) -> Floats: ...
+
+    @property
+    def hi(self) -> Floats: ...
+
+    def __len__(self) -> int: ...
+
+
+def usual_window_s(readings: _Windows) -> float:
+    """How long the time is that a reading is the mean of, mostly."""
+    return float(np.median(readings.hi - readings.lo))
+
+
+def usual_pace_s(readings: _Windows, single: float) -> float:
+    """The time from one reading to the next, mostly; `single` where there is one reading alone."""
+    if len(readings) < 2:
+        return single
+    return float(np.median(np.diff(readings.hi)))
 
 
 @dataclass(frozen=True)
@@ -89,10 +114,7 @@ class Samples:
 
     def gathered(self, least_s: float) -> Samples:
         """The same with so many neighbours put together that each covers `least_s`."""
-        if len(self) > 1:
-            pace = float(np.median(np.diff(self.hi)))
-        else:
-            pace = least_s
+        pace = usual_pace_s(self, single=least_s)
         count = int(least_s / max(pace, 1e-9) + 0.5)
         if count < 2 or len(self) < 2 * count:
             return self
@@ -140,7 +162,7 @@ class Samples:
         """
         if len(self) < 2 * _NOISE_READINGS:
             return replace(self, noise=np.zeros(len(self)))
-        pace = float(np.median(np.diff(self.hi)))
+        pace = usual_pace_s(self, single=0.0)
         if pace * _NOISE_READINGS > _MAX_NOISE_SPAN_S:
             return replace(self, noise=np.zeros(len(self)))
         reach = _NOISE_READINGS // 2

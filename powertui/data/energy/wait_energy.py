@@ -15,7 +15,7 @@ import numpy as np
 from powertui.data.asked import Aligning
 from powertui.data.energy import account, settings
 from powertui.data.energy.robust_stats import TAILS
-from powertui.data.energy.samples import Samples, power_samples
+from powertui.data.energy.samples import Samples, power_samples, usual_window_s
 from powertui.data.energy.trace_account import Account
 from powertui.data.model import PS_PER_S, Z95, Badge, Bools, Floats, Int64s, PowerOnTrace, Sensor
 from powertui.data.opened import Opened
@@ -234,7 +234,7 @@ def _over_offsets(
     if not fits:
         return None
     fits.sort(key=lambda pair: pair[1].squares)
-    spacing = _MAX_SPACING * float(np.median(readings.hi - readings.lo))
+    spacing = _MAX_SPACING * usual_window_s(readings)
     weights: list[float] = []
     fine: list[_Fit] = []
     for offset, _ in fits[:_MAX_REFINED]:

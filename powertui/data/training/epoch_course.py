@@ -16,7 +16,7 @@ import numpy as np
 from powertui.data.energy import settings
 from powertui.data.energy.findings.noise import calm
 from powertui.data.energy.robust_stats import MEDIAN_ERROR, rounding_sigma, spread
-from powertui.data.energy.samples import Samples
+from powertui.data.energy.samples import Samples, usual_pace_s, usual_window_s
 from powertui.data.model import Bools, Floats, Int64s
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
@@ -125,11 +125,8 @@ def _upper(first: _Range, second: _Range) -> tuple[Floats, Floats]:
 def _grid(data: Samples, residual: Floats, judged: Bools, epochs: _Spans) -> _Grid:
     """Cells as fine as the readings, of an epoch of the usual length."""
     usual_s = usual_length(epochs)
-    if len(data) > 1:
-        pace_s = float(np.median(np.diff(data.hi)))
-    else:
-        pace_s = usual_s
-    window_s = float(np.median(data.hi - data.lo))
+    pace_s = usual_pace_s(data, single=usual_s)
+    window_s = usual_window_s(data)
     # Of readings that come unevenly some show less than a cell of the usual distance.
     finest_s = min(pace_s, window_s) if window_s > 0 else pace_s
     count = int(np.clip(usual_s / max(finest_s, 1e-9), *_CELL_RANGE))

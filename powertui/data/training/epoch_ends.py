@@ -14,7 +14,7 @@ import numpy as np
 
 from powertui.data.energy import settings
 from powertui.data.energy.robust_stats import MEDIAN_TO_SIGMA, noise_floor
-from powertui.data.energy.samples import Samples
+from powertui.data.energy.samples import Samples, usual_pace_s
 from powertui.data.model import Bools, Floats
 from powertui.value_types import dataclass
 
@@ -88,10 +88,7 @@ def epoch_ends(
     `fit` gives the residual of a robust fit in which this share of each window draws as it likes.
     """
     rows = int(judged.sum())
-    if len(data) > 1:
-        pace_s = float(np.median(np.diff(data.hi)))
-    else:
-        pace_s = usual_s
+    pace_s = usual_pace_s(data, single=usual_s)
     if len(epochs) < _MIN_EPOCHS or rows > _MAX_READINGS or usual_s > _MAX_EPOCH_READINGS * pace_s:
         return None
     lo = data.lo[judged]

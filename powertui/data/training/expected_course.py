@@ -23,7 +23,7 @@ from powertui.data.energy.findings.readings import (
     unjudged_readings,
 )
 from powertui.data.energy.robust_stats import rounding_sigma, spread
-from powertui.data.energy.samples import Samples
+from powertui.data.energy.samples import Samples, usual_pace_s
 from powertui.data.model import NS_PER_S, Bools, Floats
 from powertui.data.training.epoch_course import epoch_course, usual_length
 from powertui.data.training.epoch_ends import EpochEnds, epoch_ends
@@ -379,7 +379,7 @@ def _readings_to_settle(data: Samples) -> int:
     """So many readings at the level end the start: some seconds of them, and never only two."""
     if len(data) < 2:
         return _SETTLED_READINGS
-    pace_s = float(np.median(np.diff(data.hi)))
+    pace_s = usual_pace_s(data, single=0.0)
     within_time = int(np.ceil(_SETTLED_S / pace_s))
     return max(_SETTLED_READINGS, within_time)
 

@@ -30,6 +30,7 @@ from powertui.data.energy.findings.finding_rules import (
 from powertui.data.energy.findings.noise import Noise
 from powertui.data.energy.findings.placed_search import FoundLoads
 from powertui.data.energy.findings.readings import SensorReadings
+from powertui.data.energy.samples import usual_pace_s, usual_window_s
 from powertui.data.model import Bools, Floats, Int64s
 from powertui.named_tuples import NamedTuple
 
@@ -125,8 +126,8 @@ def limits(
     judged = np.flatnonzero(readings.judged)
     if len(judged) < stretch_search.MIN_READINGS or span[1] <= span[0]:
         return Limits((), ())
-    width = float(np.median(readings.hi - readings.lo))
-    pace = float(np.median(np.diff(readings.hi)))
+    width = usual_window_s(readings)
+    pace = usual_pace_s(readings, single=0.0)
     shortest = max(width, pace) / 4
     longest = min(_MAX_LENGTH_SHARE * (span[1] - span[0]), searched.longest_s)
     lengths = np.geomspace(shortest, max(longest, 2 * shortest), _LENGTHS)
@@ -170,7 +171,7 @@ def doubtful(
         stretch_search.MAX_DOUBT_SHARE * least_w[judged], _UNUSUAL_DOUBTS * usual_doubt
     )
     well_known = judged[doubt <= max_doubt]
-    pace = float(np.median(np.diff(readings.hi))) if len(readings) > 1 else 0.0
+    pace = usual_pace_s(readings, single=0.0)
     hi = readings.hi[well_known]
     # A reading of a moment stands for the time since the one before.
     lo = np.minimum(readings.lo[well_known], hi - pace)

@@ -14,6 +14,7 @@ from powertui.data.energy.findings.noise import Noise
 from powertui.data.energy.findings.power_stretch import Box
 from powertui.data.energy.findings.readings import SensorReadings, readings_subset
 from powertui.data.energy.robust_stats import TAILS
+from powertui.data.energy.samples import usual_pace_s, usual_window_s
 from powertui.data.model import Bools, Floats, Int64s
 from powertui.named_tuples import NamedTuple
 
@@ -48,11 +49,8 @@ def box(
     """The box behind a stretch of readings: every pair of edges near it, weighed by how well it
     explains them.
     """
-    width = float(np.median(readings.hi - readings.lo))
-    if len(readings) > 1:
-        pace = float(np.median(np.diff(readings.hi)))
-    else:
-        pace = width
+    width = usual_window_s(readings)
+    pace = usual_pace_s(readings, single=width)
     reach = max(width, pace)
     lo = float(readings.lo[first])
     hi = float(readings.hi[last - 1])

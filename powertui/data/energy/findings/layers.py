@@ -31,7 +31,7 @@ from powertui.data.energy.findings.readings import (
     readings_subset,
 )
 from powertui.data.energy.robust_stats import noise_floor, spread
-from powertui.data.energy.samples import Samples
+from powertui.data.energy.samples import Samples, usual_pace_s, usual_window_s
 from powertui.named_tuples import NamedTuple
 
 # Readings that are looked at together. This and the others here are chosen, not measured.
@@ -124,7 +124,7 @@ def _layers(data: Samples, judged_share: float) -> Iterator[Samples]:
     """
     while len(data) * judged_share > _MAX_READINGS_TOGETHER:
         yield data
-        pace = float(np.median(np.diff(data.hi)))
+        pace = usual_pace_s(data, single=0.0)
         fewer = data.gathered(max(_MERGED_READINGS * pace, 0.0))
         # It has too many holes to be put together.
         is_hardly_fewer = len(fewer) > _MAX_GATHERED_SHARE * len(data)
@@ -139,7 +139,7 @@ def _aside(readings: SensorReadings, boxes: list[Box]) -> SensorReadings:
     if not boxes:
         return readings
     judged = readings.judged.copy()
-    margin_s = _MARGIN_READINGS * float(np.median(readings.hi - readings.lo))
+    margin_s = _MARGIN_READINGS * usual_window_s(readings)
     for box in boxes:
         first = int(np.searchsorted(readings.hi, box.start - margin_s))
         last = int(np.searchsorted(readings.lo, box.end + margin_s))

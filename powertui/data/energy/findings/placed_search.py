@@ -20,7 +20,7 @@ from powertui.data.energy.findings.noise import Noise
 from powertui.data.energy.findings.power_stretch import Box, joined, one_load, same_load
 from powertui.data.energy.findings.reading_windows import WindowPrior
 from powertui.data.energy.findings.readings import Expectation
-from powertui.data.energy.samples import Samples
+from powertui.data.energy.samples import Samples, usual_window_s
 from powertui.data.model import NS_PER_S, PS_PER_S, Z95, Floats, PowerKind, PowerOnTrace
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
@@ -208,7 +208,7 @@ def _window_prior(power: PowerOnTrace, data: Samples, place_s: float) -> WindowP
     if error is None:
         error = _USUAL_WINDOW_ERROR * window
     if len(data):
-        length = float(np.median(data.hi - data.lo))
+        length = usual_window_s(data)
     else:
         length = window
     longest = 1.0

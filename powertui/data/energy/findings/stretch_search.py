@@ -23,6 +23,7 @@ from powertui.data.energy.findings.noise import Noise, centre, certainty, noise_
 from powertui.data.energy.findings.power_stretch import Box, one_load
 from powertui.data.energy.findings.readings import SensorReadings, covered_share, readings_subset
 from powertui.data.energy.robust_stats import noise_floor, spread
+from powertui.data.energy.samples import usual_pace_s, usual_window_s
 from powertui.data.model import Bools, Floats, Int64s
 from powertui.named_tuples import NamedTuple
 
@@ -113,9 +114,8 @@ class _Search:
         if judged.ways.size:
             self.signed = np.vstack([judged.blunt[None], judged.ways])
         # So many readings report the same moment.
-        paces = np.diff(judged.hi)
-        pace = float(np.median(paces)) if len(paces) else 1.0
-        self.together = float(np.median(judged.hi - judged.lo)) / max(pace, 1e-9)
+        pace = usual_pace_s(judged, single=1.0)
+        self.together = usual_window_s(judged) / max(pace, 1e-9)
         self.explained = np.zeros(len(rows), np.bool_)  # readings of boxes found so far
         # Of a reading within a range of what is explained nobody knows by how much it is off.
         self.exact = judged.ceiling - judged.floor <= self.floor
