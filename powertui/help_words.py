@@ -1,4 +1,5 @@
-# Written by scripts/completions.py from the parser: what stands in `powertui --help`.
+"""The words of `powertui --help`, written by scripts/completions.py from the parser."""
+
 # fmt: off
 USAGE = ('usage: powertui',
  ('[-h]', '[--completions SHELL]', '[--clear-cache]', '[--licenses]', '[--version]'),

@@ -21,9 +21,10 @@ FILES = {"bash": "powertui", "zsh": "_powertui", "fish": "powertui.fish", "man":
 
 # So wide that argparse breaks no line.
 WIDE = "10000"
-HEAD = """# Written by scripts/completions.py from the parser: what stands in `powertui --help`.
+HEAD = '''"""The words of `powertui --help`, written by scripts/completions.py from the parser."""
+
 # fmt: off
-"""
+'''
 
 
 def help_words() -> str:

@@ -1,11 +1,12 @@
-"""Write the tables of docs/keys.md and docs/glossary.md from the program; with --check only report
-whether they are up to date.
+"""Write the tables of docs/ that are made from the program: keys, terms, folders and files; with
+--check only report whether they are up to date.
 """
 
 from __future__ import annotations
 
+import ast
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,7 +42,54 @@ class GeneratedTable:
         return f"{head}{self.begin}\n{self.markdown()}\n{self.end}{tail}"
 
 
+def _packages() -> Iterator[Path]:
+    """The folders of the program, from above to below."""
+    for opening in sorted((ROOT / "powertui").rglob("__init__.py")):
+        yield opening.parent
+
+
+def _modules(package: Path) -> list[Path]:
+    """The files of a folder but its opening."""
+    return [path for path in sorted(package.glob("*.py")) if path.name != "__init__.py"]
+
+
+def _first_sentence(file: Path) -> str:
+    """What a file says that it is, as a cell of a table."""
+    described = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+    paragraph = " ".join(described.partition("\n\n")[0].split())
+    sentence = paragraph.partition(". ")[0]
+    return sentence.removesuffix(".").removesuffix(":").replace("|", r"\|")
+
+
+def _name(package: Path) -> str:
+    return package.relative_to(ROOT).as_posix() + "/"
+
+
+def _folders() -> str:
+    """A row for each folder of the program."""
+    rows = ["| folder | what it is for | files |", "| --- | --- | --- |"]
+    for package in _packages():
+        purpose = _first_sentence(package / "__init__.py")
+        rows.append(f"| `{_name(package)}` | {purpose} | {len(_modules(package))} |")
+    return "\n".join(rows)
+
+
+def _files() -> str:
+    """A table for each folder of the program: a row for each file."""
+    parts: list[str] = []
+    for package in _packages():
+        modules = _modules(package)
+        if not modules:
+            continue
+        parts += [f"## {_name(package)}", "", "| file | what is in it |", "| --- | --- |"]
+        parts += [f"| `{path.stem}` | {_first_sentence(path)} |" for path in modules]
+        parts.append("")
+    return "\n".join(parts).rstrip()
+
+
 TABLES = (
+    GeneratedTable(ROOT / "docs" / "architecture.md", "folders", _folders),
+    GeneratedTable(ROOT / "docs" / "files.md", "files", _files),
     GeneratedTable(ROOT / "docs" / "keys.md", "keys", keymap.markdown),
     GeneratedTable(ROOT / "docs" / "glossary.md", "glossary", glossary.markdown),
 )

@@ -35,7 +35,7 @@ NAVIGATION = {
         "energy", "energy-evidence", "steps", "formats", "power-logs", "parity", "benchmarks",
         "glossary",
     ),
-    "Change it": ("architecture", "contributing", "releasing", "security", "changelog"),
+    "Change it": ("architecture", "files", "contributing", "releasing", "security", "changelog"),
 }  # fmt: skip
 _LINK = re.compile(r"(\]\(|src=\")([^)\"#\s]*)")
 

@@ -1,87 +1,50 @@
-"""docs/architecture.md names every file of the program, in its own folder, and none that is not
-there; and each file is short enough to be read at once.
+"""The folders and files that the documents name are those of the program; and each file is short
+enough to be read at once.
 """
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 MAX_LINES = 450  # of a file: what a person reads in one sitting (chosen)
 # Files that may be longer, each with the reason.
 LONGER = {}
-_WORD = re.compile(r"\b[a-z][a-z0-9_]*\b|\b__[a-z]+__\b")
 
 
-def entries(page: str) -> dict[str, str]:
-    """Each folder of the tree on the page, with the words that stand there; by how far a line is
-    indented.
-    """
-    tree = page[page.index("```\npowertui/\n") + 4 :]
-    found: dict[str, str] = {}
-    above: list[tuple[int, str]] = []
-    folder = ""
-    for line in tree[: tree.index("\n```")].splitlines():
-        indent = len(line) - len(line.lstrip())
-        name = re.match(r"\s*([\w]+)/(?=\s|$)", line)
-        if name is not None and indent < 20:
-            while above and above[-1][0] >= indent:
-                above.pop()
-            folder = "/".join([*(one for _, one in above), name[1]])
-            above.append((indent, name[1]))
-            line = line[name.end() :]
-        elif line.strip() and indent <= (above[-1][0] + 2 if above else 0) and indent < 20:
-            while len(above) > 1 and above[-1][0] >= indent:
-                above.pop()
-            folder = "/".join(one for _, one in above)
-        found[folder] = found.get(folder, "") + "\n" + line
-    return found
+def test_the_tables_of_folders_and_files_are_those_of_the_program() -> None:
+    from scripts.doc_tables import TABLES
+
+    made = [table for table in TABLES if table.name in ("folders", "files")]
+    assert len(made) == 2
+    for table in made:
+        text = table.page.read_text(encoding="utf-8")
+        assert table.written_into(text) == text, "run scripts/doc_tables.py"
 
 
-def modules() -> Iterator[tuple[str, str]]:
-    """(folder, name) of every file that is more than the opening of its folder."""
+def test_every_file_says_what_is_in_it() -> None:
+    silent = []
     for path in sorted((ROOT / "powertui").rglob("*.py")):
-        if path.name != "__init__.py":
-            yield path.parent.relative_to(ROOT).as_posix(), path.stem
+        if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))):
+            silent.append(path.relative_to(ROOT).as_posix())
+    assert silent == []
 
 
-def test_every_file_stands_in_its_folder() -> None:
-    told = entries((ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"))
-    words = {folder: set(_WORD.findall(text)) for folder, text in told.items()}
-    missing = []
-    for folder, name in modules():
-        near = (
-            words[folder] if folder in words else words[folder.rpartition("/")[0]]
-        )  # a small folder is told in one line
-        if name not in near:
-            missing.append(f"{folder}/{name}")
-    assert missing == []
-
-
-def test_no_folder_is_told_that_is_gone() -> None:
-    told = entries((ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"))
-    ours = [folder for folder in told if folder.startswith("powertui")]
-    assert len(ours) > 25
-    assert [folder for folder in ours if not (ROOT / folder).is_dir()] == []
-
-
-def test_the_page_is_read_as_it_is_indented() -> None:
-    page = """```
-powertui/
-  cli                 verbs
-  data/
-    opened            a run
-    model/            ground · trace
-  view/               rows
-```
-"""
-    told = {folder: set(_WORD.findall(text)) for folder, text in entries(page).items()}
-    assert {"cli", "verbs"} <= told["powertui"]
-    assert "opened" in told["powertui/data"]
-    assert {"ground", "trace"} <= told["powertui/data/model"]
-    assert "rows" in told["powertui/view"]
+def test_what_to_begin_with_is_there() -> None:
+    table = ARCHITECTURE.partition("| in | for | begin with |")[2].partition("\n\n")[0]
+    folder = ""
+    count = 0
+    for row in table.splitlines()[2:]:
+        within, _, first = (cell.strip() for cell in row.strip("|").split("|"))
+        folder = within.strip("`") or folder
+        for name in re.findall(r"`([\w/]+)`", first):
+            base = ROOT / "powertui" if name.startswith("terminal/") else ROOT / "powertui" / folder
+            assert (base / f"{name}.py").is_file(), (folder, name)
+            count += 1
+    assert count > 50
 
 
 def test_a_file_holds_one_idea_in_450_lines() -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 import sys
 import types
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import powertui
 from powertui import cli, verbs
+from powertui.data.energy.measured_energy import unresolved
 from powertui.data.formats import registry
+from powertui.data.model import Z95, Scope
 from powertui.data.power import dialects
 from powertui.data.power import registry as power_registry
 from powertui.data.tools import registry as tools
@@ -19,6 +22,9 @@ from powertui.sampler import schemes
 from powertui.sampler.source import Options, open_source
 
 ROOT = Path(__file__).resolve().parents[2]
+_ENERGY = replace(
+    unresolved(0, 10**12, ""), joules=300.0, lo=296.0, hi=304.0, resolved=True, sigma_edges=2.0
+)
 
 
 def examples(heading: str, page: str = "CONTRIBUTING.md") -> list[str]:
@@ -80,7 +86,8 @@ def test_the_tool_of_the_example_answers(
 def test_the_dialect_of_the_example_is_a_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    row = eval(example("Add a dialect of power logs"), vars(dialects))
+    energy_row, _ = examples("Add a dialect of power logs")
+    row = eval(energy_row, vars(dialects))
     monkeypatch.setattr(power_registry, "DIALECTS", (row, *dialects.DIALECTS))
     log = tmp_path / "log.csv"
     lines = [f"{1_763_726_400 + second},1.0,{200 + second}" for second in range(6)]
@@ -88,6 +95,42 @@ def test_the_dialect_of_the_example_is_a_row(
     (series,) = power_registry.load(str(log)).series
     assert len(series) == 7
     assert series.watts[1:].tolist() == [200.0, 201.0, 202.0, 203.0, 204.0, 205.0]
+
+
+def test_the_table_of_the_example_says_what_its_columns_do_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "log.csv"
+    lines = [f"03.02.2026 10:00:{second:02},230,{200 + second}" for second in range(6)]
+    log.write_text("\n".join(("time,toy volts,toy power (W)", *lines)) + "\n")
+    assert power_registry.load(str(log)).series[0].sensor.scope is not Scope.PLUG
+    _, plain_row = examples("Add a dialect of power logs")
+    row = eval(plain_row, vars(dialects))
+    monkeypatch.setattr(power_registry, "DIALECTS", (row, *dialects.DIALECTS))
+    (series,) = power_registry.load(str(log)).series
+    assert series.sensor.scope is Scope.PLUG
+    assert series.watts.tolist() == [200.0, 201.0, 202.0, 203.0, 204.0, 205.0]
+    noon_of_3_february_ns = 1_770_112_800 * 10**9
+    assert abs(series.clock.mid_ns - noon_of_3_february_ns) < 24 * 3600 * 10**9
+
+
+def test_the_key_of_the_example_is_a_line_of_an_energy() -> None:
+    line = example("Add a key to a JSON")
+    for energy, half in ((unresolved(0, 10**12, "no power"), None), (_ENERGY, 2.0 * Z95)):
+        assert eval("{" + line + "}", {"energy": energy})["half_joules"] == pytest.approx(half)
+
+
+def test_the_places_of_the_json_are_there() -> None:
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    table = page.partition("| answer | made in |")[2].partition("\n\n")[0]
+    for row in table.splitlines()[2:]:
+        cell = row.strip("|").split("|")[1]
+        file = ""
+        for name in re.findall(r"`([\w/.]+)`", cell):
+            if name.endswith(".py"):
+                file = (ROOT / "powertui" / name).read_text(encoding="utf-8")
+            elif "/" not in name and name.islower():
+                assert f"def {name}(" in file, name
 
 
 def test_the_source_of_the_example_measures_and_tells_gaps(
