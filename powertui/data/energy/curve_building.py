@@ -175,7 +175,7 @@ def _build(power: PowerOnTrace) -> Curve:
         steps = rounding.steady_rounding(line.level, known_s, sensor_times.quantum_w)
         # The noise is measured over holes, too; it writes over its argument.
         moved = differences if line.all_known else np.diff(line.level)
-        noise_w = reading_noise.noise(moved, sensor_times.quantum_w)
+        noise_w = reading_noise.sensor_noise_w(moved, sensor_times.quantum_w)
     else:
         cut = bridge.within(line.knots, line.left, line.known, sensor_times.refresh_s)
     squares, turns = slopes.squares, slopes.turns

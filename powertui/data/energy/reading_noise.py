@@ -1,4 +1,7 @@
-"""What the differences from reading to reading show of a sensor: its noise, and what repeats."""
+"""What the differences from reading to reading show of a sensor: its noise, and what repeats.
+
+What readings differ by from what was expected of them is `findings/residual_noise`.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +89,7 @@ def _liveliest(changes: Floats) -> int:
     return int(np.concatenate(sums).argmax()) * _BEAT_DIFFERENCES
 
 
-def noise(moved: Floats, quantum: float) -> float:
+def sensor_noise_w(moved: Floats, quantum: float) -> float:
     """The noise of one reading beside its rounding: from the quietest twentieth of the stretches,
     for elsewhere the power moves.
 

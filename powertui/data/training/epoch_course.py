@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from powertui.data.energy import settings
-from powertui.data.energy.findings.noise import calm
+from powertui.data.energy.findings.residual_noise import calm
 from powertui.data.energy.robust_stats import MEDIAN_ERROR, rounding_sigma, spread
 from powertui.data.energy.samples import Samples, usual_pace_s, usual_window_s
 from powertui.data.model import Bools, Floats, Int64s

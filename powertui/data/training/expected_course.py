@@ -12,7 +12,6 @@ from __future__ import annotations
 import numpy as np
 
 from powertui.data.energy import settings
-from powertui.data.energy.findings.noise import calm
 from powertui.data.energy.findings.reading_windows import WindowPrior
 from powertui.data.energy.findings.readings import (
     ELSEWHERE_DOUBT_SHARE,
@@ -22,6 +21,7 @@ from powertui.data.energy.findings.readings import (
     SensorReadings,
     unjudged_readings,
 )
+from powertui.data.energy.findings.residual_noise import calm
 from powertui.data.energy.robust_stats import rounding_sigma, spread
 from powertui.data.energy.samples import Samples, usual_pace_s
 from powertui.data.model import NS_PER_S, Bools, Floats

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from powertui import units
-from powertui.data.energy.findings.could_find import joined_spans
 from powertui.data.energy.findings.finding import Finding
+from powertui.data.energy.findings.finding_rules import joined_spans
 from powertui.data.energy.findings.finding_texts import MIN_SLOWER_SHARE
 from powertui.data.model import PS_PER_S
 from powertui.data.training.epoch_parts import EpochPart

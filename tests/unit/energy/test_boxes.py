@@ -15,9 +15,9 @@ from powertui.data.energy.findings import (
     stretch_search,
 )
 from powertui.data.energy.findings.finding_rules import same_stretch
-from powertui.data.energy.findings.noise import noise_of
 from powertui.data.energy.findings.power_stretch import Box, one_load
 from powertui.data.energy.findings.readings import SensorReadings
+from powertui.data.energy.findings.residual_noise import residual_noise
 
 
 def readings(
@@ -118,7 +118,9 @@ def test_a_fit_that_a_long_load_lifted_is_seen_beside_it() -> None:
 
 def test_the_rest_of_a_load_is_no_level_beside_a_part_of_it() -> None:
     one = readings(30, 0.1, 0.1, [(12.0, 20.0, 25.0)])
-    box = edges.box(one, 140, 160, noise_of(one.beyond()[:100], 0.3), np.zeros(len(one)), 1e-9)
+    box = edges.box(
+        one, 140, 160, residual_noise(one.beyond()[:100], 0.3), np.zeros(len(one)), 1e-9
+    )
     assert box is not None
     assert box.watts == pytest.approx(25, rel=0.1)
 
@@ -192,7 +194,7 @@ def test_a_few_readings_that_are_far_off_hide_no_long_load() -> None:
     for at in (15, 16, 40, 41, 100, 101, 120):
         missed[at] = 60.0
     values = one.watts + missed - 200.0
-    learnt = noise_of(np.concatenate([values[:55], values[85:]]), 0.1)
+    learnt = residual_noise(np.concatenate([values[:55], values[85:]]), 0.1)
     assert learnt.mean_error(20) > 1.0  # the mean of many is doubted for them …
     assert (
         learnt.means >= 12 > 3 * learnt.blocks

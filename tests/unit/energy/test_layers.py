@@ -11,9 +11,9 @@ import pytest
 
 from benchmarks.long_training import LongCase, LongCell, judge
 from powertui.data.energy.findings import layers, overlapping_loads
-from powertui.data.energy.findings.noise import Noise, noise_of
 from powertui.data.energy.findings.power_stretch import Box
 from powertui.data.energy.findings.readings import Expectation, SensorReadings
+from powertui.data.energy.findings.residual_noise import ResidualNoise, residual_noise
 from powertui.data.energy.samples import Samples
 
 LEVEL = 250.0
@@ -111,9 +111,9 @@ def close_looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The readings of each piece that is looked at closely."""
     seen: list[int] = []
 
-    def counted(piece: SensorReadings, looks: int = 1) -> tuple[list[Box], Noise]:
+    def counted(piece: SensorReadings, looks: int = 1) -> tuple[list[Box], ResidualNoise]:
         seen.append(len(piece))
-        return [], noise_of(np.array([1.0, -1.0]), 1.0)
+        return [], residual_noise(np.array([1.0, -1.0]), 1.0)
 
     monkeypatch.setattr(overlapping_loads, "find_loads", counted)
     return seen

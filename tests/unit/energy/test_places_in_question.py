@@ -145,13 +145,13 @@ def test_a_held_meter_whose_window_seems_shorter_by_chance_tells_of_a_refresh() 
 def test_rounding_is_no_noise_and_neither_is_power_that_never_rests() -> None:
     rng = np.random.default_rng(4)
     quiet = np.round(200 + 0.02 * np.arange(600) + rng.normal(0, 0.02, 600))
-    assert reading_noise.noise(np.diff(quiet), 1.0) < 0.2
+    assert reading_noise.sensor_noise_w(np.diff(quiet), 1.0) < 0.2
     restless = np.cumsum(
         np.where(np.arange(300) % 4 == 0, rng.normal(0, 40, 300), rng.normal(0, 0.5, 300))
     )
-    assert reading_noise.noise(np.diff(restless), 0.0) < 5
+    assert reading_noise.sensor_noise_w(np.diff(restless), 0.0) < 5
     noisy = 200 + rng.normal(0, 3.0, 3000)
-    assert reading_noise.noise(np.diff(noisy), 0.0) == pytest.approx(3.0, rel=0.2)
+    assert reading_noise.sensor_noise_w(np.diff(noisy), 0.0) == pytest.approx(3.0, rel=0.2)
 
 
 def test_means_are_charged_for_what_they_have_not_seen_only() -> None:

@@ -17,7 +17,7 @@ from powertui.data import logdir
 from powertui.data.asked import ReadOptions
 from powertui.data.energy.findings.finding import Finding
 from powertui.data.energy.findings.finding_texts import where
-from powertui.data.energy.findings.noise import calm, noise_of
+from powertui.data.energy.findings.residual_noise import calm, residual_noise
 from powertui.data.model import PS_PER_S
 from powertui.data.training.training import Training
 from powertui.data.training.training_energy import training_energy
@@ -143,9 +143,11 @@ def test_noise_is_learned_without_the_loads_however_many_readings_these_fill() -
     values[200:250] -= 50
     kept = calm(values, 0.3)
     assert len(kept) == 190
-    assert noise_of(kept, 0.3).single == pytest.approx(2, rel=0.15)
+    assert residual_noise(kept, 0.3).single == pytest.approx(2, rel=0.15)
 
 
 def test_few_readings_that_happen_to_be_alike_do_not_show_that_there_is_no_noise() -> None:
-    assert noise_of(np.zeros(3), 0.29, usual_w=200.0).single > 1.0
-    assert noise_of(np.zeros(3000), 0.29, usual_w=200.0).single == pytest.approx(0.29, rel=0.05)
+    assert residual_noise(np.zeros(3), 0.29, usual_w=200.0).single > 1.0
+    assert residual_noise(np.zeros(3000), 0.29, usual_w=200.0).single == pytest.approx(
+        0.29, rel=0.05
+    )

@@ -25,11 +25,12 @@ from powertui.data.energy.findings.finding_rules import (
     MIN_STRONG_S,
     STRONG_SHARE,
     expected_watts,
+    joined_spans,
     min_watts,
 )
-from powertui.data.energy.findings.noise import Noise
 from powertui.data.energy.findings.placed_search import FoundLoads
 from powertui.data.energy.findings.readings import SensorReadings
+from powertui.data.energy.findings.residual_noise import ResidualNoise
 from powertui.data.energy.samples import usual_pace_s, usual_window_s
 from powertui.data.model import Bools, Floats, Int64s
 from powertui.named_tuples import NamedTuple
@@ -113,7 +114,7 @@ class _Moments(NamedTuple):
 
 def limits(
     readings: SensorReadings,
-    noise: Noise,
+    noise: ResidualNoise,
     span: tuple[float, float],
     mattering: Mattering,
     apart: Sequence[tuple[float, float]] = (),
@@ -168,7 +169,7 @@ def doubtful(
     doubt = readings.doubt[judged]
     usual_doubt = float(np.median(doubt))
     max_doubt = np.maximum(
-        stretch_search.MAX_DOUBT_SHARE * least_w[judged], _UNUSUAL_DOUBTS * usual_doubt
+        settings.MAX_DOUBT_SHARE * least_w[judged], _UNUSUAL_DOUBTS * usual_doubt
     )
     well_known = judged[doubt <= max_doubt]
     pace = usual_pace_s(readings, single=0.0)
@@ -314,7 +315,9 @@ def _needed(moments: _Moments, min_errors: float, matters: bool, max_watts: floa
 class _Bursts:
     """Bursts laid into the readings that are judged."""
 
-    def __init__(self, readings: SensorReadings, judged: Int64s, noise: Noise, looks: int) -> None:
+    def __init__(
+        self, readings: SensorReadings, judged: Int64s, noise: ResidualNoise, looks: int
+    ) -> None:
         self.noise = noise
         self.rows = judged
         self.lo = readings.lo[judged]
@@ -438,14 +441,3 @@ def detection_limits(
     promised = promised._replace(apart=unknown)
     elsewhere_s = sum(end - start for start, end in elsewhere)
     return promised, sentence(promised, span, elsewhere_s)
-
-
-def joined_spans(spans: Sequence[_Span]) -> list[_Span]:
-    """Spans by their start, those that overlap as one."""
-    joined: list[_Span] = []
-    for start, end in sorted(spans):
-        if joined and start <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
-        else:
-            joined.append((start, end))
-    return joined

@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 
 from powertui.data.energy import settings
-from powertui.data.energy.findings.noise import Noise
 from powertui.data.energy.findings.power_stretch import Box
 from powertui.data.energy.findings.readings import SensorReadings, readings_subset
+from powertui.data.energy.findings.residual_noise import ResidualNoise
 from powertui.data.energy.robust_stats import TAILS
 from powertui.data.energy.samples import usual_pace_s, usual_window_s
 from powertui.data.model import Bools, Floats, Int64s
@@ -44,7 +44,7 @@ _MAX_SQUARED_ERROR = settings.OUTLIER_SIGMAS**2
 
 
 def box(
-    readings: SensorReadings, first: int, last: int, noise: Noise, foreign: Floats, p: float
+    readings: SensorReadings, first: int, last: int, noise: ResidualNoise, foreign: Floats, p: float
 ) -> Box | None:
     """The box behind a stretch of readings: every pair of edges near it, weighed by how well it
     explains them.
@@ -234,7 +234,7 @@ class _Neighbourhood:
     """
 
     def __init__(
-        self, local: SensorReadings, noise: Noise, level_error: float, shortest_s: float
+        self, local: SensorReadings, noise: ResidualNoise, level_error: float, shortest_s: float
     ) -> None:
         self.local = local
         self.noise = noise

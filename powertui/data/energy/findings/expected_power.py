@@ -24,7 +24,6 @@ from powertui.data.energy.findings.kind_fit import (
     least_power,
     moved_windows,
 )
-from powertui.data.energy.findings.noise import centre
 from powertui.data.energy.findings.reading_windows import WindowPrior, Windows
 from powertui.data.energy.findings.readings import (
     ELSEWHERE_DOUBT_SHARE,
@@ -33,6 +32,7 @@ from powertui.data.energy.findings.readings import (
     SensorReadings,
     unjudged_readings,
 )
+from powertui.data.energy.findings.residual_noise import centre
 from powertui.data.energy.findings.work_columns import KindSeconds
 from powertui.data.energy.samples import Samples
 from powertui.data.model import NS_PER_S, Bools, Clock, Floats, ScalarSeries

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -46,6 +47,17 @@ def _shared_part(first: tuple[float, float], second: tuple[float, float]) -> flo
 def same_stretch(first: tuple[float, float], second: tuple[float, float]) -> bool:
     """Whether two stretches, each (start, end), are one that was found twice."""
     return _shared_part(first, second) >= _MIN_SHARED_PART
+
+
+def joined_spans(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Spans by their start, those that overlap as one."""
+    joined: list[tuple[float, float]] = []
+    for start, end in sorted(spans):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined
 
 
 def alike_heights(first: float, second: float) -> bool:

@@ -21,7 +21,6 @@ import numpy as np
 
 from powertui.data.energy import settings
 from powertui.data.energy.findings import overlapping_loads, stretch_search
-from powertui.data.energy.findings.noise import Noise, noise_of
 from powertui.data.energy.findings.open_ends import with_open_ends
 from powertui.data.energy.findings.overlapping_loads import loads_above_level
 from powertui.data.energy.findings.power_stretch import Box
@@ -30,6 +29,7 @@ from powertui.data.energy.findings.readings import (
     SensorReadings,
     readings_subset,
 )
+from powertui.data.energy.findings.residual_noise import ResidualNoise, residual_noise
 from powertui.data.energy.robust_stats import noise_floor, spread
 from powertui.data.energy.samples import Samples, usual_pace_s, usual_window_s
 from powertui.named_tuples import NamedTuple
@@ -64,7 +64,7 @@ class LayerFindings(NamedTuple):
 
     expected: Expectation
     boxes: list[Box]
-    noise: Noise
+    noise: ResidualNoise
     skipped: tuple[tuple[float, float], ...] = ()  # s: not looked at closely, there is too much
 
 
@@ -72,14 +72,14 @@ class _PieceFindings(NamedTuple):
     """What the pieces of one layer show."""
 
     boxes: list[Box]
-    noise: Noise
+    noise: ResidualNoise
     skipped: list[tuple[float, float]]
 
 
 def find_in_layers(data: Samples, expect: Callable[[Samples], Expectation]) -> LayerFindings:
     """Stretches that noise does not explain. `expect` says what readings should have been."""
     finest = expect(data)
-    noise = noise_of(np.empty(0), 1.0)
+    noise = residual_noise(np.empty(0), 1.0)
     boxes: list[Box] = []
     skipped: list[tuple[float, float]] = []
     if finest.reason:
@@ -151,7 +151,7 @@ def _pieces(readings: SensorReadings, layers: int) -> _PieceFindings:
     """Short stretches, piece by piece, and the noise of the usual piece."""
     bounds = _bounds(len(readings))
     boxes: list[Box] = []
-    noises: list[Noise] = []
+    noises: list[ResidualNoise] = []
     close, skipped = _close_pieces(readings, bounds)
     for first, end in close:
         piece = readings_subset(readings, np.arange(first, end))
@@ -282,13 +282,13 @@ def _is_surer(first: Box, second: Box) -> bool:
     return (first.p, -abs(first.joules)) < (second.p, -abs(second.joules))
 
 
-def _usual(noises: list[Noise]) -> Noise:
+def _usual(noises: list[ResidualNoise]) -> ResidualNoise:
     """The noise of the middle one of all pieces.
 
     Its largest readings are tails where they are larger than chance makes them.
     """
     if not noises:
-        return noise_of(np.empty(0), 1.0)
+        return residual_noise(np.empty(0), 1.0)
     by_size = sorted(noises, key=lambda noise: noise.single)
     middle = by_size[len(by_size) // 2]
     if middle.most > _MAX_CHANCE_ERRORS * middle.single:

@@ -14,8 +14,8 @@ from powertui.data.energy import settings
 from powertui.data.energy.expected_work import TRACING_STEP_FACTOR
 from powertui.data.energy.findings import stretch_search
 from powertui.data.energy.findings.finding_rules import MIN_STRETCH_SHARE
-from powertui.data.energy.findings.noise import chance
 from powertui.data.energy.findings.readings import SensorReadings
+from powertui.data.energy.findings.residual_noise import chance
 from powertui.data.energy.robust_stats import MEDIAN_TO_SIGMA
 from powertui.data.model import PS_PER_S, Bools, Floats, Int64s, Steps
 from powertui.named_tuples import NamedTuple

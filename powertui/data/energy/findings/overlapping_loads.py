@@ -14,9 +14,9 @@ import numpy as np
 from powertui.data.energy import settings
 from powertui.data.energy.findings import stretch_search
 from powertui.data.energy.findings.finding_rules import alike_heights
-from powertui.data.energy.findings.noise import Noise, centre
 from powertui.data.energy.findings.power_stretch import Box, one_load
 from powertui.data.energy.findings.readings import SensorReadings, covered_share
+from powertui.data.energy.findings.residual_noise import ResidualNoise, centre
 from powertui.data.energy.robust_stats import noise_floor, spread
 from powertui.data.model import Bools, Floats
 from powertui.named_tuples import NamedTuple
@@ -36,7 +36,7 @@ _MIN_READINGS = 2
 _MIN_SHOWN_SHARE = settings.MAJORITY_SHARE
 
 
-def find_loads(readings: SensorReadings, looks: int) -> tuple[list[Box], Noise]:
+def find_loads(readings: SensorReadings, looks: int) -> tuple[list[Box], ResidualNoise]:
     """Stretches that noise does not explain, and the noise.
 
     `looks`: at so many recordings like this one.
@@ -45,7 +45,7 @@ def find_loads(readings: SensorReadings, looks: int) -> tuple[list[Box], Noise]:
     return one_load(alone, readings), noise
 
 
-def _one_by_one(readings: SensorReadings, looks: int) -> tuple[list[Box], Noise]:
+def _one_by_one(readings: SensorReadings, looks: int) -> tuple[list[Box], ResidualNoise]:
     """Stretches that were found together, and those that only show alone."""
     together, noise = stretch_search.find_stretches(readings, looks=looks)
     clusters = _clusters(readings)
@@ -138,7 +138,7 @@ class LoadsAbove(NamedTuple):
 
     readings: SensorReadings
     boxes: list[Box]
-    noise: Noise
+    noise: ResidualNoise
 
 
 def loads_above_level(readings: SensorReadings, looks: int) -> LoadsAbove:

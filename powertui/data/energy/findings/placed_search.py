@@ -16,10 +16,10 @@ from powertui.data.energy import placing, samples, settings
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.findings import layers
 from powertui.data.energy.findings.layers import LayerFindings
-from powertui.data.energy.findings.noise import Noise
 from powertui.data.energy.findings.power_stretch import Box, joined, one_load, same_load
 from powertui.data.energy.findings.reading_windows import WindowPrior
 from powertui.data.energy.findings.readings import Expectation
+from powertui.data.energy.findings.residual_noise import ResidualNoise
 from powertui.data.energy.samples import Samples, usual_window_s
 from powertui.data.model import NS_PER_S, PS_PER_S, Z95, Floats, PowerKind, PowerOnTrace
 from powertui.named_tuples import NamedTuple
@@ -53,7 +53,7 @@ class FoundLoads:
 
     boxes: tuple[Box, ...]
     expected: Expectation | None
-    noise: Noise | None
+    noise: ResidualNoise | None
     doubtful: int = 0  # stretches that stand out at some places only
     reason: str = ""  # why nothing was looked for
     at_likeliest: tuple[Box, ...] = ()  # what was found at the likeliest place

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from powertui.data.energy import settings
-from powertui.data.energy.findings.noise import noise_of
+from powertui.data.energy.findings.residual_noise import residual_noise
 from powertui.data.energy.robust_stats import quantile_of_column, spread
 from powertui.data.model import Floats
 from powertui.named_tuples import NamedTuple
@@ -194,7 +194,7 @@ class _Judge:
         """
         if self.alike is None:
             residual = self.tried[variant][0]
-            self.alike = max(noise_of(residual, self.floor).alike, 1.5)
+            self.alike = max(residual_noise(residual, self.floor).alike, 1.5)
         return self.alike
 
     def weighed(

@@ -15,13 +15,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from powertui.data import wire
 from powertui.data.energy import settings
 from powertui.data.energy.findings import edges
 from powertui.data.energy.findings.finding_rules import MIN_ALIKE_HEIGHT
-from powertui.data.energy.findings.noise import Noise, centre, certainty, noise_of, ordinary
 from powertui.data.energy.findings.power_stretch import Box, one_load
 from powertui.data.energy.findings.readings import SensorReadings, covered_share, readings_subset
+from powertui.data.energy.findings.residual_noise import (
+    ResidualNoise,
+    centre,
+    certainty,
+    ordinary,
+    residual_noise,
+)
+from powertui.data.energy.findings.stretch_ends import even_part, extended, unbroken
 from powertui.data.energy.robust_stats import noise_floor, spread
 from powertui.data.energy.samples import usual_pace_s, usual_window_s
 from powertui.data.model import Bools, Floats, Int64s
@@ -35,8 +41,6 @@ ALPHA = 0.002
 MIN_ERRORS = settings.FAR_SIGMAS
 # So many readings are needed to know the noise. Chosen, not measured.
 MIN_READINGS = settings.MIN_NOISE_READINGS
-# A reading whose doubt is at most this share of a height shows where a stretch ends. Chosen.
-MAX_DOUBT_SHARE = settings.MAX_DOUBT_SHARE
 # Stretches like one another are noise when there are so many. Half and twice: no change.
 _COMMON_STRETCHES = settings.COMMON_STRETCHES
 # Of one recording. Chosen, not measured.
@@ -45,14 +49,10 @@ _MAX_STRETCHES = 12
 _TAIL_DEVIATIONS = settings.OUTLIER_SIGMAS
 # A stretch with more than this share of the readings is what is usual. Chosen, not measured.
 _MAX_STRETCH_SHARE = 0.6
-# In a stretch of so many readings a single low one is no pause. Chosen, not measured.
-_MIN_READINGS_FOR_FALTER = settings.MIN_SAMPLE_VALUES
 # Boxes beside one another are fitted again in so many rounds. Chosen, not measured.
 _FIT_ROUNDS = 2
 # So many times as likely a stretch is by chance where another one was set aside for it. Chosen.
 _PRICE_OF_RIVAL = 20.0
-# So many readings at most are smoothed over to see a pause. Chosen, not measured.
-_MAX_SMOOTH_READINGS = 101
 # A reading shows a box from this share of the box's watts on. Chosen, not measured.
 _MIN_SHOWN_SHARE = settings.SLIGHT_SHARE
 
@@ -61,7 +61,7 @@ class _FittedBox(NamedTuple):
     box: Box
     first: int  # of the readings that it was fitted to
     last: int
-    noise: Noise
+    noise: ResidualNoise
 
 
 class _Candidate(NamedTuple):
@@ -69,14 +69,14 @@ class _Candidate(NamedTuple):
 
     first: int
     last: int
-    noise: Noise
+    noise: ResidualNoise
     score: float
     p: float
 
 
 def find_stretches(
     readings: SensorReadings, *, looks: int = 1, quiet: Bools | None = None, rivals: bool = False
-) -> tuple[list[Box], Noise]:
+) -> tuple[list[Box], ResidualNoise]:
     """Stretches that noise does not explain, by their start, and what the noise is.
 
     `looks`: at so many recordings like this one. `quiet`: the readings that noise may be learned
@@ -87,7 +87,7 @@ def find_stretches(
     usual_w = float(np.median(np.abs(readings.watts[judged]))) if len(judged) else 0.0
     floor = noise_floor(readings.quantum, usual_w)
     if len(judged) < MIN_READINGS:
-        return [], noise_of(np.empty(0), floor)
+        return [], residual_noise(np.empty(0), floor)
     search = _Search(readings=readings, rows=judged, floor=floor, looks=looks, rivals=rivals)
     if quiet is not None:
         search.learn_from(quiet[judged])
@@ -129,9 +129,9 @@ class _Search:
         exact = rows & self.exact
         self.free = exact if exact.sum() >= MIN_READINGS else rows
 
-    def run(self) -> tuple[list[Box], Noise]:
+    def run(self) -> tuple[list[Box], ResidualNoise]:
         """All stretches, and the noise that the last of them was compared with."""
-        noise = noise_of(np.empty(0), self.floor)
+        noise = residual_noise(np.empty(0), self.floor)
         foreign = np.zeros(len(self.readings))
         fitted: list[_FittedBox] = []
         for _ in range(2 * _MAX_STRETCHES):
@@ -167,7 +167,7 @@ class _Search:
         height = float(np.median(self.beyond[candidate.first : candidate.last]))
         first = int(self.rows[candidate.first])
         last = int(self.rows[candidate.last - 1]) + 1
-        first, last = _extended(self.readings, first, last, height)
+        first, last = extended(self.readings, first, last, height)
         box = edges.box(
             readings=self.readings,
             first=first,
@@ -184,8 +184,8 @@ class _Search:
         """(the stretch that noise shows most rarely, the deviation of ordinary readings)."""
         usual = self._ordinary(~self.explained & self.free)
         deviation = max(self.floor, spread(usual))
-        single = noise_of(usual[:1], deviation)
-        remembering = noise_of(usual, self.floor, self.together, self.usual_w)
+        single = residual_noise(usual[:1], deviation)
+        remembering = residual_noise(usual, self.floor, self.together, self.usual_w)
         # The stretch that is farthest off if all noise were single, and the one for noise that
         # remembers: a burst that counts as noise hides in the second one.
         bounds = {self._largest(single), self._largest(remembering)}
@@ -200,7 +200,7 @@ class _Search:
             best = self._without_rival(best, single)
         return best, deviation
 
-    def _without_rival(self, candidate: _Candidate, single: Noise) -> _Candidate:
+    def _without_rival(self, candidate: _Candidate, single: ResidualNoise) -> _Candidate:
         """The same stretch against the noise without the strongest other one, which hides it.
 
         That is one more look, and it is paid for.
@@ -222,7 +222,7 @@ class _Search:
             beyond=self.beyond, doubt=self.doubt, free=free, floor=self.floor, tail=tail
         )
 
-    def _largest(self, noise: Noise) -> tuple[int, int]:
+    def _largest(self, noise: ResidualNoise) -> tuple[int, int]:
         """First and last (exclusive) reading of the stretch that is farthest off.
 
         That is in errors of a mean of its own length.
@@ -250,17 +250,17 @@ class _Search:
             length = max(length + 1, int(length * 1.1))
         return bounds
 
-    def _weigh(self, first: int, last: int, single: Noise) -> _Candidate:
+    def _weigh(self, first: int, last: int, single: ResidualNoise) -> _Candidate:
         """A stretch against the noise of all the rest."""
         beyond = self.beyond
         doubt = self.doubt
-        first, last = _unbroken(
+        first, last = unbroken(
             readings=self.readings, rows=self.rows, first=first, last=last, beyond=beyond
         )
-        # What `_even` cuts off is not among the rest: another load is no noise.
+        # What `even_part` cuts off is not among the rest: another load is no noise.
         rest = self._without(first, last) & self.free
-        first, last = _even(beyond=beyond, doubt=doubt, first=first, last=last, noise=single)
-        noise = noise_of(self._ordinary(rest), self.floor, self.together, self.usual_w)
+        first, last = even_part(beyond=beyond, doubt=doubt, first=first, last=last, noise=single)
+        noise = residual_noise(self._ordinary(rest), self.floor, self.together, self.usual_w)
         stretch = readings_subset(self.readings, self.rows[first:last])
         weight = 1.0 / (noise.single**2 + stretch.doubt**2)
         score, p = certainty(beyond[first:last], weight, stretch.shared(weight), noise)
@@ -353,97 +353,3 @@ def _running_sums(values: Floats) -> Floats:
 def _over(running: Floats, length: int) -> Floats:
     """The sums over all stretches of a length, by running sums."""
     return running[..., length:] - running[..., :-length]
-
-
-def _unbroken(
-    readings: SensorReadings, rows: Int64s, first: int, last: int, beyond: Floats
-) -> tuple[int, int]:
-    """The longest part of a stretch that no reading in between speaks against.
-
-    Such readings may be ones that are not judged: they are not in `rows`.
-    """
-    inner = slice(rows[first], rows[last - 1] + 1)
-    height = float(np.median(beyond[first:last]))
-    above_floor = np.sign(height) * (readings.watts[inner] - readings.floor[inner])
-    against = ~readings.judged[inner] & (above_floor < 0.5 * abs(height))
-    if height < 0 or not against.any():
-        return first, last
-    breaks = np.searchsorted(rows, np.flatnonzero(against) + rows[first])
-    bounds = wire.distinct(np.concatenate([[first], breaks, [last]]))
-    longest = int(np.argmax(np.diff(bounds)))
-    return int(bounds[longest]), int(bounds[longest + 1])
-
-
-def _even(beyond: Floats, doubt: Floats, first: int, last: int, noise: Noise) -> tuple[int, int]:
-    """The strongest part of a stretch that is high throughout.
-
-    Two bursts with a pause between them are not one.
-    """
-    sign = 1.0 if beyond[first:last].sum() > 0 else -1.0
-    values = sign * beyond[first:last]
-    height = float(np.percentile(values, 75))
-    if height <= 0 or len(values) < 3:
-        return first, last
-    smooth = _smoothed(values, height, noise)
-    if smooth is None:
-        return first, last
-    sure = doubt[first:last] <= MAX_DOUBT_SHARE * height
-    high = smooth > height / 2
-    parts = _true_runs(high | ~sure)
-    if not len(parts):
-        return first, last
-    low, end = max(parts.tolist(), key=lambda part: float(values[part[0] : part[1]].sum()))
-    shown = np.flatnonzero(high[low:end] & sure[low:end])
-    if not len(shown):
-        return first + low, first + end
-    # Readings that are not sure join two sure parts only when those are the greater part.
-    gaps = np.flatnonzero(np.diff(shown) > max(2, len(shown) // 2))
-    pieces = np.split(shown, gaps + 1)
-    longest = max(pieces, key=len)
-    return first + low + int(longest[0]), first + low + int(longest[-1]) + 1
-
-
-def _smoothed(values: Floats, height: float, noise: Noise) -> Floats | None:
-    """A running median over as many readings as noise asks for; None where too little is seen of a
-    stretch to tell a pause from noise.
-    """
-    count = len(values)
-    # One reading among so many is no pause: a load may falter for a moment.
-    falter = int(count >= _MIN_READINGS_FOR_FALTER)
-    size = 1 + 2 * max(min(count // 40, _MAX_SMOOTH_READINGS // 2), falter)
-    while size < min(count // 3, _MAX_SMOOTH_READINGS) and noise.mean_error(size) > height / 8:
-        size += 2
-    if noise.mean_error(size) > height / 6:
-        return None
-    padded = np.pad(values, size // 2, mode="edge")
-    return np.asarray(np.median(np.lib.stride_tricks.sliding_window_view(padded, size), axis=1))
-
-
-def _true_runs(values: Bools) -> Int64s:
-    """[runs, 2]: the first row of each run of true values, and the row after it."""
-    padded = np.concatenate([[False], values, [False]]).astype(np.int8)
-    return np.flatnonzero(np.diff(padded)).reshape(-1, 2)
-
-
-def _extended(readings: SensorReadings, first: int, last: int, height: float) -> tuple[int, int]:
-    """A stretch of rows, carried on over readings that are not judged.
-
-    It goes on as far as readings show the same foreign power again.
-    """
-    if height <= 0:
-        return first, last
-    rest = readings.watts - 0.5 * height
-    fits_below = readings.judged & (rest <= readings.ceiling)
-    against = ~(rest > readings.floor) | ~np.isfinite(readings.ceiling) | fits_below
-    shows = ~against & (rest > readings.ceiling)
-
-    def farthest(row: int, step: int) -> int:
-        """The last row in this direction that shows it, with nothing against it before."""
-        shown = row
-        while 0 <= row + step < len(readings) and not against[row + step]:
-            row += step
-            if shows[row]:
-                shown = row
-        return shown
-
-    return farthest(first, -1), farthest(last - 1, 1) + 1

@@ -1,4 +1,8 @@
-"""How far a stretch of readings is off, and how often noise alone would show one like it."""
+"""How far a stretch of readings is off, and how often noise alone would show one like it.
+
+Residual noise is what readings differ by from what was expected of them, where nothing happens. A
+sensor's own noise, in readings of a steady power, is another: `reading_noise.sensor_noise_w`.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +42,7 @@ _DRIFT_LENGTHS = (4.0, 64.0, 4096.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Noise:
+class ResidualNoise:
     """How uncertain the mean of neighboring readings is when nothing happens."""
 
     single: float  # the error of a single reading, W
@@ -90,7 +94,9 @@ class Noise:
         return np.log(self.lengths), np.log(self.errors)
 
 
-def noise_of(values: Floats, floor: float, together: float = 1.0, usual_w: float = 0.0) -> Noise:
+def residual_noise(
+    values: Floats, floor: float, together: float = 1.0, usual_w: float = 0.0
+) -> ResidualNoise:
     """The noise of readings that are taken to contain no stretch.
 
     It is learned from how means over more and more readings scatter. `together`: how many readings
@@ -125,7 +131,7 @@ def noise_of(values: Floats, floor: float, together: float = 1.0, usual_w: float
     # A few far readings make means over eight scatter more than single ones: that is no memory of
     # more than these eight.
     memory = min(alike, memory_readings)
-    return Noise(
+    return ResidualNoise(
         single=single,
         lengths=np.array(lengths),
         errors=np.array(errors),
@@ -215,7 +221,9 @@ def calm(values: Floats, floor: float, tail: float = 0.0) -> Floats:
     return values
 
 
-def certainty(beyond: Floats, weight: Floats, shared: float, noise: Noise) -> tuple[float, float]:
+def certainty(
+    beyond: Floats, weight: Floats, shared: float, noise: ResidualNoise
+) -> tuple[float, float]:
     """(how many errors a stretch is off, how often noise alone would show such a stretch anywhere).
 
     `shared`: by how much the expectation of their weighted mean may be off, one sigma.
