@@ -181,13 +181,13 @@ COMMANDS = {
     "doctor RUN": (145, 21),
     "report RUN --tool kernel_stats": (180, 23),
     # The power beside a training, the start of a session, and the account of a trace apart from how
-    # it is made; the fit of short pauses; and what parts of a program are for, which two findings
-    # ask.
-    "report RUN --json": (338, 133),  # where lines end, and when a training began
+    # it is made; the fit of short pauses; what parts of a program are for, which two findings ask;
+    # and the ends of stretches apart from the search for them.
+    "report RUN --json": (339, 134),  # where lines end, and when a training began
     # those, what logs alone come to, and patterns that are compiled late
     "energy DEMO": (319, 187),
     # one more, which tells what ops of XLA cost, and the arguments about screens
-    "demo --report": (379, 175),
+    "demo --report": (380, 176),
 }
 
 
