@@ -145,7 +145,8 @@ def why_no_timeline(entry: RunEntry) -> str:
         return (
             "no timeline: there are only finished results of the profiler's own tools "
             f"({', '.join(kinds)}); "
-            f"they were made from {origin} that is not here"
+            f"they were made from {origin} that is not here. "
+            "`--tool list` names the pages that show them"
         )
     if entry.power and entry.tfevents:
         return "no timeline: there is no profile, only power and tfevents"

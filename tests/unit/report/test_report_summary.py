@@ -378,6 +378,7 @@ def test_result_files_alone_say_why_there_is_no_timeline(
     (run,) = json.loads(out)["runs"]
     assert code == 3
     assert "no timeline" in run["warnings"][0]
+    assert run["warnings"][0].endswith("`--tool list` names the pages that show them")
     assert run["clock"]["lo_ns"] is None
     assert run["duration_s"] is None
     assert run["hosts"] == ["h"]
