@@ -132,10 +132,13 @@ class Runs(Sequence["RunView"]):
             (entry,) = self.logdir.chosen(key)
             return next(view for view in self._views if view.opened.entry is entry)
         if isinstance(key, int) and not -len(self) <= key < len(self):
-            cause = f"There is no run {key}; there are {len(self)}: "
-            cause += f"{', '.join(self.names) or 'none'}."
-            if not len(self) and self._trainings.all:
-                cause += " What was trained without a profile is in `trainings`."
+            if not len(self):
+                place = plain(self.logdir.path)
+                cause = f"No run was found in {place}. `powertui doctor {place}` shows why."
+                if self._trainings.all:
+                    cause += " What was trained without a profile is in `trainings`."
+            else:
+                cause = f"There is no run {key}; there are {len(self)}: {', '.join(self.names)}."
             raise IndexError(cause)
         return self._views[key]
 

@@ -55,6 +55,15 @@ def test_runs_are_found_by_number_name_and_part_of_a_name(data: Path) -> None:
         runs[2]
 
 
+def test_the_first_run_of_an_empty_folder_names_what_shows_why(tmp_path: Path) -> None:
+    runs = powertui.open(tmp_path)
+    with pytest.raises(IndexError) as missing:
+        runs[0]
+    assert str(missing.value) == (
+        f"No run was found in {tmp_path}. `powertui doctor {tmp_path}` shows why."
+    )
+
+
 def test_a_path_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFile):
         powertui.open(tmp_path / "nothing")
