@@ -20,6 +20,14 @@ from powertui.data.energy.offset_costs import (
     OffsetCosts,
 )
 from powertui.data.energy.offset_search import MAX_BASINS, NEGLIGIBLE_COST, SearchedOffsets
+from powertui.data.energy.other_stretches import (
+    MAX_LEFT,
+    MAX_LEFT_SIGMAS,
+    beside,
+    explained_share,
+    other_stretches,
+    with_stretches,
+)
 from powertui.data.energy.robust_stats import TAILS
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats
@@ -46,7 +54,6 @@ _FLAT_QUANTA = settings.TOGGLING_QUANTA
 _MARGIN_WINDOWS, _MIN_MARGIN_S = 3, settings.MOMENT_S
 # Of the power of the idle machine, or of a sensor's step: work that draws less draws nothing.
 _MIN_WORK_SHARE, _MIN_WORK_QUANTA = settings.MIN_RUN_SHARE, 0.5
-_HUBER_SIGMAS = 1.345  # residuals from which on they weigh less: 95 % as exact as least squares
 
 # ── when an answer is sure ──
 # In one place, as the 95 % interval promises; half and twice: no change.
@@ -73,10 +80,6 @@ _RIVAL_STANDARD_ERRORS = 1.64
 _RIVAL_COST = 3.0
 # A place so near (a share of the profile) that it explains the same readings …
 _MAX_ALIAS_SHARE = settings.MINOR_SHARE
-# … is an alias while it leaves no more than this times what the best leaves. Chosen: of two of 240
-# simulated logs that were sure and one step off the true place left at most 1.1 times as much.
-_MAX_ALIAS_LEFT = 1.2
-_MAX_ALIAS_SIGMAS = settings.OUTLIER_SIGMAS  # what is left of one reading counts up to this
 
 
 class _Rival(NamedTuple):
@@ -126,13 +129,26 @@ def fit(model: OffsetCosts, searched: SearchedOffsets) -> Fit | str:
     best = _best(model, choices)
     if best.samples < MIN_READINGS_IN_PROFILE:
         return f"only {best.samples} samples fall into the profile at the best offset"
-    r2 = _share_explained(model, best, near)
+    r2 = _shareexplained_share(model, best, near)
     if isinstance(r2, str):
         return r2
     age = model.data.age_s
     rival = _better(model, choices, best.row, near)
     weighed = _weighed(model, searched, best, rival)
     reasons = list(weighed.doubts)
+    others = other_stretches(
+        model,
+        choices.rows(np.arange(len(choices.cost)) == best.row),
+        searched.stretches,
+        margin_s=_margin_s(near),
+        least_share=_least_share(model, best),
+        half_s=near + age,
+    )
+    listed = others.possible
+    if weighed.elsewhere < 1 - _MIN_SURE_WEIGHT and rival is None:
+        listed = others.alike
+    if others.alike and not reasons:
+        reasons.append(others.doubt)
     independent = best.samples / model.like.alike
     if independent < _MIN_INDEPENDENT_READINGS:
         reasons.append(
@@ -148,10 +164,12 @@ def fit(model: OffsetCosts, searched: SearchedOffsets) -> Fit | str:
     runner_up = None
     if apart.any():
         runner_up = float(choices.offsets[apart][np.argmin(choices.cost[apart])])
+    elsewhere_s = [place.offset_s for place in listed]
     return Fit(
         offset_s=weighed.offset,
-        lo_s=weighed.low - (searched.step + age),
-        hi_s=weighed.high + (searched.step + max(age, model.data.older_s)),
+        lo_s=min(weighed.low, *elsewhere_s, weighed.offset) - (searched.step + age),
+        hi_s=max(weighed.high, *elsewhere_s, weighed.offset)
+        + (searched.step + max(age, model.data.older_s)),
         ambiguous=bool(reasons),
         reasons=tuple(reasons),
         r2=r2,
@@ -162,7 +180,7 @@ def fit(model: OffsetCosts, searched: SearchedOffsets) -> Fit | str:
         samples=best.samples,
         effective=independent,
         ppm=searched.ppm,
-        places=weighed.places,
+        places=with_stretches(weighed.places, listed),
         misfit=model.like.scale / model.like.floor,
         aliases=_aliases(model, choices, best, near),
     )
@@ -184,33 +202,46 @@ def _best(model: OffsetCosts, choices: OffsetChoices) -> _Best:
     )
 
 
-def _share_explained(model: OffsetCosts, best: _Best, near: float) -> float | str:
+def _shareexplained_share(model: OffsetCosts, best: _Best, near: float) -> float | str:
     """The share of the watts' variation that the best offset explains; or why it is no answer."""
     data, alike = best.data, model.like.alike
     if (model.like.flat(data, model.middle) - best.cost) / alike < _MIN_FIT_GAIN:
         return "the power does not follow anything in the profile"
-    margin = max(_MARGIN_WINDOWS * near, _MIN_MARGIN_S)
+    margin = _margin_s(near)
     at = best.offset - model.shift(best.way)
-    near_by = _beside(model, data, at, margin)
+    near_by = beside(model, data, at, margin)
     if is_flat(float(np.ptp(data.watts[near_by])), data):
         return (
             "where the log fits best, its power hardly changes, so nothing shows that "
             "it belongs there"
         )
-    r2 = _explained(model, near_by, data, best.residual)
-    # Readings around what is known to have run may be anything, and so may all of a log of
-    # something else: those in it, and at its ends, have to be explained.
-    of_chance = 1 - np.exp(-2 * _MIN_PROFILE_FIT_GAIN / max(best.samples / alike, 1.0))
-    least = min(of_chance, _MAX_REQUIRED_R2)
+    r2 = explained_share(model, near_by, data, best.residual)
+    least = _least_share(model, best)
     if r2 < least:
-        in_training = _beside(model, data, at, margin, model.shares.training)
-        r2 = _explained(model, in_training, data, best.residual)
+        in_training = beside(model, data, at, margin, model.shares.training)
+        r2 = explained_share(model, in_training, data, best.residual)
     if r2 < least:
         return (
             f"what ran explains {units.percent(max(r2, 0.0))} of its changes where it fits best: "
             "no more than chance may"
         )
     return r2
+
+
+def _margin_s(near: float) -> float:
+    """How far around a profile its ends are edges like any other."""
+    return max(_MARGIN_WINDOWS * near, _MIN_MARGIN_S)
+
+
+def _least_share(model: OffsetCosts, best: _Best) -> float:
+    """The share of the variation that a fit must explain.
+
+    Readings around what is known to have run may be anything, and so may all of a log of something
+    else: those in it, and at its ends, have to be explained.
+    """
+    independent = max(best.samples / model.like.alike, 1.0)
+    of_chance = 1 - float(np.exp(-2 * _MIN_PROFILE_FIT_GAIN / independent))
+    return min(of_chance, _MAX_REQUIRED_R2)
 
 
 def _weighed(
@@ -343,7 +374,7 @@ def _aliases(
     close = choices.rows(is_close)
     if not len(close.cost):
         return ()
-    limit = _MAX_ALIAS_LEFT * _left(model, best.offset, best.watts, best.way)
+    limit = MAX_LEFT * _left(model, best.offset, best.watts, best.way)
     aliases = []
     for offset in coarse_search.separated(close.offsets, close.cost, least_s, MAX_BASINS).tolist():
         is_here = np.abs(close.offsets - offset) < 1e-9
@@ -356,7 +387,7 @@ def _aliases(
 def _left(model: OffsetCosts, offset: float, watts: Floats, way: float) -> float:
     """The mean square of what a fit leaves of the readings in the profile."""
     residual, is_inside = model.residuals(offset, watts, model.data, way)
-    most = _MAX_ALIAS_SIGMAS * model.like.scale
+    most = MAX_LEFT_SIGMAS * model.like.scale
     left = np.minimum(np.abs(residual[is_inside]), most)
     return float(np.mean(left**2)) if len(left) else np.inf
 
@@ -367,35 +398,6 @@ def _beforehand(model: OffsetCosts, ways: Floats) -> Floats:
     for way, price in model.ways:
         price_of_way[ways == way] = price
     return price_of_way
-
-
-def _beside(
-    model: OffsetCosts,
-    data: Samples,
-    offset: float,
-    margin: float,
-    span: tuple[float, float] | None = None,
-) -> Bools:
-    """The samples on the profile (or another span) and a little around it: its ends are edges
-    like any other.
-    """
-    first, last = span or model.shares.span
-    is_beside: Bools = (data.lo + offset > first - margin) & (data.hi + offset < last + margin)
-    return is_beside
-
-
-def _explained(model: OffsetCosts, rows: Bools, data: Samples, residual: Floats) -> float:
-    """The share of these readings' variation that the fit explains, single odd ones
-    left aside.
-    """
-    watts, residual = data.watts[rows], residual[rows]
-    sigmas = np.abs(residual) / (_HUBER_SIGMAS * model.like.scale)
-    trust = 1 / np.maximum(1.0, sigmas)
-    centre = float(np.average(watts, weights=trust))
-    variation = float((trust * (watts - centre) ** 2).sum())
-    if variation <= 0:
-        return 0.0
-    return 1 - float((trust * residual**2).sum()) / variation
 
 
 def _doubts(

@@ -45,6 +45,7 @@ _SWEPT_FITS = 2  # fits whose watts are swept over all offsets
 _SWEEP_STEPS_PER_READING = 4
 _MAX_SWEPT_OFFSETS = 8000
 _MAX_SWEPT_CELLS = 1_500_000  # readings times offsets
+_STEPS_PER_COARSE = 4  # of the offsets that each stretch of a log is looked at with
 _MIN_STEP_S = 1e-3  # between the finest offsets: no clock is known to better
 
 # ── which offsets are the same, by how long a reading's window is ──
@@ -75,6 +76,8 @@ class SearchedOffsets(NamedTuple):
     step: float  # s between the finest offsets
     near: float  # s: offsets nearer to each other are one place
     ppm: float  # drift of the log's clock
+    # The best offset of each stretch of the log that the coarse look named, wherever that is.
+    stretches: OffsetChoices
 
 
 class _Grid(NamedTuple):
@@ -132,6 +135,7 @@ class OffsetSearch(OffsetCosts):
             step=step,
             near=near,
             ppm=ppm,
+            stretches=self._stretches(rough, choices, grid, bounds),
         )
 
     def _grid(self, near: float) -> _Grid:
@@ -168,6 +172,38 @@ class OffsetSearch(OffsetCosts):
         ranked = np.argsort(cost, kind="stable")[:_MAX_CENTERS]
         likely = cost[ranked] - cost.min() < 2 * NEGLIGIBLE_COST * self.like.alike
         return bounds.clip(centres[ranked[likely]])  # grids reach beyond
+
+    def _stretches(
+        self, rough: Floats, choices: OffsetChoices, grid: _Grid, bounds: OffsetRange
+    ) -> OffsetChoices:
+        """The best offset at each rough one that lays the profile on other readings than the best
+        of all does.
+        """
+        best = int(np.argmin(choices.cost))
+        length = self.shares.span[1] - self.shares.span[0]
+        is_other = np.abs(rough - choices.offsets[best]) > length
+        none = np.zeros(len(choices.cost), np.bool_)
+        if not is_other.any():
+            return choices.rows(none)
+        offsets = _around(
+            rough[is_other], grid.coarse_step, grid.coarse_step / _STEPS_PER_COARSE, bounds
+        )
+        way = float(choices.way[best])
+        cost, watts = self.costs(offsets, self.data, way, exact=False)
+        nearest = np.abs(offsets[:, None] - rough[is_other]).argmin(axis=1)
+        rows = []
+        for number in range(int(is_other.sum())):
+            here = np.flatnonzero(nearest == number)
+            if len(here):
+                rows.append(int(here[np.argmin(cost[here])]))
+        chosen = np.array(rows, np.int64)
+        return OffsetChoices(
+            offsets=offsets[chosen],
+            way=np.full(len(chosen), way),
+            cost=cost[chosen],
+            watts=watts[chosen],
+            width=np.ones(len(chosen)),
+        )
 
     def _with_steps_beside(self, centres: Floats, near: float) -> Floats:
         """The offsets, with those that are one and two steps away from the very best."""
