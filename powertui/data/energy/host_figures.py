@@ -59,7 +59,7 @@ def _figures(opened: Opened, aligning: Aligning) -> HostFigures:
         for rank, ps in zip(ranks, lateness.waited().tolist(), strict=True):
             waited[rank.host] = np.nansum([waited[rank.host], ps])
         if common is None:
-            _by_lateness(behind, np.nanmean(lateness.late, axis=0), ranks)
+            _by_lateness(behind, lateness.mean_late, ranks)
     return HostFigures(behind, waited, joules=_joules(opened, aligning))
 
 

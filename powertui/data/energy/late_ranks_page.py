@@ -140,7 +140,7 @@ def _ranks(late: Late) -> Table:
     count = len(matched.ranks)
     taking_part = matched.is_in.sum(axis=0)
     times_last = np.bincount(lateness.last, minlength=count)
-    mean_late = np.nan_to_num(np.nanmean(lateness.late, axis=0))
+    mean_late = np.nan_to_num(lateness.mean_late)
     joules, half = _joules_by_rank(late.energies, lateness.waited())
     ahead = [clock.ahead_ps for clock in matched.clocks]
     ahead_half = [clock.half_ps for clock in matched.clocks]
@@ -285,6 +285,11 @@ def _why_none(late: Late) -> str:
     latest = units.duration(round(chance.late_ps), 2)
     scatter = units.duration(round(chance.scatter_ps), 2)
     name = plain(late.name(chance.rank), 80)
+    if chance.of_stretches:
+        return (
+            f"cannot tell: {name} is {latest} late on average, but over stretches of the run that "
+            f"varies by {scatter}; a longer recording may tell"
+        )
     return (
         f"cannot tell: {name} is {latest} late on average, but the pace of all ranks wanders, "
         f"and the averages of the others scatter by {scatter}; a longer recording may tell"

@@ -20,7 +20,8 @@ from powertui.data.energy.trace_account import Account
 from powertui.data.model import PS_PER_S, Z95, Badge, Bools, Floats, Int64s, PowerOnTrace, Sensor
 from powertui.data.opened import Opened
 from powertui.data.tools.covered_time import CoveredTime, union
-from powertui.data.tools.rank_lateness import Lateness, t_quantile
+from powertui.data.tools.rank_lateness import Lateness
+from powertui.data.tools.rank_paces import t_quantile
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 

@@ -13,15 +13,21 @@ from powertui.data.model import PS_PER_US, Bools, Floats, Int64s
 from powertui.data.opened import Opened
 from powertui.data.run.rank_collectives import RankCalls, rank_calls
 from powertui.data.run.rank_matching import MatchedCollectives, match_ranks
+from powertui.data.tools.rank_paces import (
+    MAX_CHANCE,
+    MIN_BLOCKS,
+    MeanError,
+    RankPace,
+    can_compare_ranks,
+    changes_itself,
+    rank_paces,
+    ranks_apart,
+    t_quantile,
+    wandering_of,
+)
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
-# Neighbors share what made them late, so calls are judged by means of blocks of neighbors. Chosen:
-# blocks of 1/16 of the calls are longer than the steps that make neighbors alike.
-_MAX_BLOCKS = 16
-_MIN_BLOCKS = 8
-# Of a run whose ranks are alike, one is named by chance in so many. Held by bench collectives.
-_MAX_CHANCE = 0.005
 # A rank that is less late holds nobody up, however sure it is: 1 % of the time between two
 # collectives, and what a kernel's start on a device varies by. Chosen, not measured.
 _MIN_SHARE = 0.01
@@ -29,15 +35,12 @@ _MIN_LATE_PS = 20 * PS_PER_US
 # A wait beyond so many median waits is an event of its own. Chosen, not measured.
 _LONG_WAIT_FACTOR = 5.0
 _MIN_LONG_WAITS = 3
-# Blocks more like the next one than this are of ranks whose pace wanders. Chosen: of independent
-# calls the likeness of 16 blocks has a standard error of 0.25 a rank, about 0.1 in the median of
-# eight.
-_MAX_LIKENESS = 0.1
-_MAX_COUNTED_LIKENESS = 0.9  # 16 blocks tell no more
-# Ranks that show by their scatter what wandering does, and late ranks beside them. Chosen.
-_MIN_ALIKE = 4
-_MAX_APART = 8
-_SIMPSON_INTERVALS = 200  # with them the tail of Student's t is exact to 1e-12
+# Long waits so few calls apart are one: what holds up one step may show in several. Chosen.
+_CALLS_OF_ONE_WAIT = 3
+_SEEMS_LATE_ERRORS = 2.0  # of a rank that is not named: what a person would take for late
+# Fewer ask for a lateness of 13 and more times what stretches of the run vary by. Chosen.
+_MIN_FREEDOM = 3
+_FEW_RANKS = 3  # too few to tell by their scatter what wandering does
 
 
 def run_calls(opened: Opened) -> tuple[RankCalls, ...]:
@@ -113,6 +116,34 @@ class Lateness:
         return self.arrivals - medians_of_others(self.arrivals)
 
     @functools.cached_property
+    def mean_late(self) -> Floats:
+        """How long after the others each rank arrived on average; NaN where it took part in none.
+
+        Times are averaged before ranks are compared: where now and then a call takes long, whatever
+        its rank, each rank's mean would be above the median of the others, though all are alike.
+        """
+        sums = np.zeros(self.arrivals.shape[1])
+        counts = np.zeros(self.arrivals.shape[1])
+        for is_in, calls in self.groups:
+            arrivals = self.arrivals[calls][:, is_in]
+            means = (arrivals - arrivals[:, :1]).mean(axis=0)[None, :]
+            sums[is_in] += (means - medians_of_others(means))[0] * len(calls)
+            counts[is_in] += len(calls)
+        return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+    @functools.cached_property
+    def groups(self) -> list[tuple[Bools, Int64s]]:
+        """The groups of ranks that meet: which ranks, and their calls in order."""
+        groups, group_of_call = np.unique(self.matched.is_in, axis=0, return_inverse=True)
+        group_of_call = group_of_call.reshape(-1)
+        return [(is_in, np.flatnonzero(group_of_call == g)) for g, is_in in enumerate(groups)]
+
+    @functools.cached_property
+    def paces(self) -> list[RankPace]:
+        """How late ranks are on average, the latest first."""
+        return rank_paces(self.late, self.mean_late)
+
+    @functools.cached_property
     def period_ps(self) -> float:
         """The median time from one call to the next."""
         begins = np.sort(np.nanmax(self.arrivals, axis=1))
@@ -157,7 +188,7 @@ def medians_of_others(times: Floats) -> Floats:
 
 def late_ranks(lateness: Lateness) -> list[LateRank]:
     """The ranks that hold the others up beyond noise, the worst first."""
-    if len(lateness.matched) < _MIN_BLOCKS:
+    if len(lateness.matched) < MIN_BLOCKS:
         return []
     steady = list(_always_late(lateness))
     named = {late.rank for late in steady}
@@ -167,33 +198,44 @@ def late_ranks(lateness: Lateness) -> list[LateRank]:
 
 def _always_late(lateness: Lateness) -> Iterator[LateRank]:
     """Those whose mean lateness is beyond what blocks of calls vary by, or what ranks vary by."""
-    paces = _paces(lateness)
-    if not paces:
-        return
+    paces = lateness.paces
     least_ps = max(_MIN_LATE_PS, _MIN_SHARE * lateness.period_ps)
-    count = lateness.arrivals.shape[1]
-    likeness = _likeness(paces)
-    wanders = likeness > _MAX_LIKENESS
-    enough = len(paces) >= _MIN_ALIKE + 1
-    apart = _apart(paces) if enough else {}
+    in_pairs = int(lateness.matched.is_in.sum(axis=1).max()) == 2
+    apart = ranks_apart(paces, in_pairs=in_pairs)
+    limit_of_chance = MAX_CHANCE / lateness.arrivals.shape[1]
     for pace in paces:
         # The error of the clocks is the same in all calls: no mean makes it smaller.
         clock_half = _clock_half(lateness, pace.rank)
         if pace.mean - clock_half <= least_ps:
             continue
-        error, freedom = pace.error, pace.blocks - 1
-        if wanders:
-            # Blocks that are like their neighbors tell as much as fewer that are not.
-            alike = max(0.0, min(_MAX_COUNTED_LIKENESS, max(likeness, pace.likeness)))
-            error *= math.sqrt((1 + alike) / (1 - alike))
-            freedom = max(1, int(freedom * (1 - alike) / (1 + alike)))
-        beyond = pace.mean - clock_half >= _t_limit(freedom, count) * error
-        if pace.rank not in apart and (not beyond or (wanders and enough)):
-            continue
-        half = t_quantile(freedom, 0.025) * error
-        if wanders and pace.rank in apart:
-            half = apart[pace.rank]
-        yield LateRank(pace.rank, pace.mean, math.hypot(half, clock_half), pace.calls, always=True)
+        others = [other for other in paces if other is not pace]
+        wanders = wandering_of(others if can_compare_ranks(paces) else paces).wanders
+        error, freedom = _steady_error(pace, paces, others)
+        if pace.rank in apart:
+            # Where nobody wanders, a rank's own blocks tell its error better.
+            if wanders:
+                error, freedom = apart[pace.rank]
+        else:
+            if can_compare_ranks(paces) and (wanders or changes_itself(pace)):
+                continue
+            if pace.mean - clock_half < t_quantile(freedom, limit_of_chance) * error:
+                continue
+        half = math.hypot(t_quantile(freedom, 0.025) * error, clock_half)
+        yield LateRank(pace.rank, pace.mean, half, pace.calls, always=True)
+
+
+def _steady_error(pace: RankPace, paces: list[RankPace], others: list[RankPace]) -> MeanError:
+    """What the mean of a rank varies by, by its own blocks and those of the others."""
+    freedom = pace.blocks - 1
+    if len(paces) > _FEW_RANKS:
+        # A rank that happened to have no long wait says too little of them.
+        usual = float(np.median([other.error for other in others]))
+        return MeanError(max(pace.error, usual), freedom)
+    # Two or three ranks cannot show whether they wander.
+    wandering = wandering_of(paces, cautious=True)
+    block_ps = max(pace.error * math.sqrt(pace.blocks), wandering.block_ps)
+    error = block_ps * wandering.mean_share
+    return MeanError(error, max(_MIN_FREEDOM, round(freedom * wandering.informative_share)))
 
 
 class Wander(NamedTuple):
@@ -201,73 +243,27 @@ class Wander(NamedTuple):
 
     rank: int
     late_ps: float  # its mean
-    scatter_ps: float  # of the means of the other ranks
+    scatter_ps: float  # of the means of the other ranks; of two ranks, of stretches of the run
+    of_stretches: bool
 
 
 def wander(lateness: Lateness) -> Wander | None:
     """What makes a late rank hard to tell; None where pace does not wander or none is late."""
-    paces = sorted(_paces(lateness), key=lambda pace: -pace.mean)
-    if len(paces) < 3 or _likeness(paces) <= _MAX_LIKENESS:
+    paces = lateness.paces
+    if len(paces) < 2:
         return None
     latest = paces[0]
     if latest.mean <= max(_MIN_LATE_PS, _MIN_SHARE * lateness.period_ps):
         return None
+    if not can_compare_ranks(paces):
+        if latest.mean < _SEEMS_LATE_ERRORS * latest.error:
+            return None
+        of_stretches = latest.error * math.sqrt(latest.blocks)
+        return Wander(latest.rank, latest.mean, of_stretches, of_stretches=True)
+    if not wandering_of(paces[1:]).wanders:
+        return None
     scatter = float(np.std([pace.mean for pace in paces[1:]], ddof=1))
-    return Wander(latest.rank, latest.mean, scatter)
-
-
-class _Pace(NamedTuple):
-    """How late a rank was on average, and what blocks of calls say of that."""
-
-    rank: int
-    mean: float
-    error: float
-    blocks: int
-    calls: int
-    likeness: float  # correlation of a block with the next one
-
-
-def _paces(lateness: Lateness) -> list[_Pace]:
-    """Those of the ranks that take part in enough calls."""
-    paces = []
-    for rank in range(lateness.arrivals.shape[1]):
-        late = lateness.late[~np.isnan(lateness.arrivals[:, rank]), rank]
-        if len(late) < _MIN_BLOCKS:
-            continue
-        blocks = np.array_split(late, min(_MAX_BLOCKS, len(late)))
-        means = np.array([block.mean() for block in blocks])
-        error = float(means.std(ddof=1)) / math.sqrt(len(means))
-        off = means - means.mean()
-        squares = float((off**2).sum())
-        likeness = float((off[1:] * off[:-1]).sum()) / squares if squares else 0.0
-        # Around their own mean, blocks that are not alike have -1 / blocks.
-        likeness += 1 / len(means)
-        paces.append(_Pace(rank, float(late.mean()), error, len(means), len(late), likeness))
-    return paces
-
-
-def _likeness(paces: list[_Pace]) -> float:
-    """How alike neighboring blocks are on the ranks in general, one late in spells aside."""
-    return float(np.median([pace.likeness for pace in paces]))
-
-
-def _apart(paces: list[_Pace]) -> dict[int, float]:
-    """The latest ranks whose means stand apart from those of the rest, with half of the 95 %
-    interval. Means of ranks that are alike may change places, however much each of them wanders,
-    so that their scatter tells what wandering alone does.
-    """
-    in_order = sorted(paces, key=lambda pace: -pace.mean)
-    means = np.array([pace.mean for pace in in_order])
-    count = len(means)
-    for late in range(min(_MAX_APART, count - _MIN_ALIKE), 0, -1):
-        rest = means[late:]
-        scatter = float(rest.std(ddof=1)) * math.sqrt(1 + 1 / len(rest))
-        freedom = len(rest) - 1
-        limit = t_quantile(freedom, _MAX_CHANCE / math.comb(count, late))
-        if means[late - 1] - float(rest.mean()) >= limit * scatter:
-            half = t_quantile(freedom, 0.025) * scatter
-            return {pace.rank: half for pace in in_order[:late]}
-    return {}
+    return Wander(latest.rank, latest.mean, scatter, of_stretches=False)
 
 
 def _sometimes_late(lateness: Lateness) -> Iterator[LateRank]:
@@ -276,15 +272,19 @@ def _sometimes_late(lateness: Lateness) -> Iterator[LateRank]:
     usual = float(np.median(spread))
     least_ps = max(_MIN_LATE_PS, _MIN_SHARE * lateness.period_ps, _LONG_WAIT_FACTOR * usual)
     is_long = lateness.held_up > least_ps
-    # What holds up one step may show in several calls: those in a row count once.
-    begins = is_long & ~np.concatenate([[False], is_long[:-1]])
-    times = int(begins.sum())
+    begins = _begins_of_waits(lateness, is_long)
+    is_in = lateness.matched.is_in
+    sizes = is_in.sum(axis=1)
     ranks = lateness.arrivals.shape[1]
-    if times < _MIN_LONG_WAITS:
-        return
     for rank in wire.distinct(lateness.last[begins]).tolist():
-        of_rank = int((lateness.last[begins] == rank).sum())
-        if of_rank < _MIN_LONG_WAITS or ranks * _tail(times, of_rank, 1 / ranks) > _MAX_CHANCE:
+        # Only calls that it takes part in may find it last, and of two ranks one always is.
+        of_group = begins & is_in[:, rank]
+        times = int(of_group.sum())
+        of_rank = int((lateness.last[of_group] == rank).sum())
+        if of_rank < _MIN_LONG_WAITS:
+            continue
+        chance = float((1 / sizes[of_group]).mean())
+        if ranks * _tail(times, of_rank, chance) > MAX_CHANCE:
             continue
         calls = is_long & (lateness.last == rank)
         late = lateness.late[calls, rank]
@@ -293,44 +293,25 @@ def _sometimes_late(lateness: Lateness) -> Iterator[LateRank]:
         yield LateRank(rank, float(late.mean()), half, len(late), always=False)
 
 
+def _begins_of_waits(lateness: Lateness, is_long: Bools) -> Bools:
+    """The first call of each long wait. What holds up one step may show in several calls of its
+    ranks: those in a row, or nearly so, count once.
+    """
+    begins = np.zeros(len(is_long), np.bool_)
+    for _, calls in lateness.groups:
+        of_group = is_long[calls]
+        first = of_group.copy()
+        for calls_before in range(1, _CALLS_OF_ONE_WAIT + 1):
+            first[calls_before:] &= ~of_group[:-calls_before]
+        begins[calls] = first
+    return begins
+
+
 def _clock_half(lateness: Lateness, rank: int) -> float:
     """Half of the 95 % interval of a rank's clock against those of the others."""
     halves = [clock.half_ps for clock in lateness.matched.clocks]
     own = halves.pop(rank)
     return math.hypot(own, float(np.median(halves)) / math.sqrt(len(halves)))
-
-
-def _t_limit(freedom: int, ranks: int) -> float:
-    """Student's t that one of so many alike ranks exceeds in `_MAX_CHANCE` of the runs."""
-    return t_quantile(freedom, _MAX_CHANCE / ranks)
-
-
-@functools.lru_cache(maxsize=256)
-def t_quantile(freedom: int, tail: float) -> float:
-    """Where the upper tail of Student's t is so large, by halving."""
-    low, high = 0.0, 1e4
-    for _ in range(60):
-        middle = (low + high) / 2
-        if _t_tail(middle, freedom) > tail:
-            low = middle
-        else:
-            high = middle
-    return high
-
-
-def _t_tail(t: float, freedom: int) -> float:
-    """The upper tail of Student's t, by Simpson's rule over the angle atan(t / √freedom)."""
-    angle = math.atan(t / math.sqrt(freedom))
-    # cos(θ)^(freedom - 1) integrates to the distribution.
-    angles = np.linspace(angle, math.pi / 2, _SIMPSON_INTERVALS + 1)
-    density = np.cos(angles) ** (freedom - 1)
-    weights = np.ones(_SIMPSON_INTERVALS + 1)
-    weights[1:-1:2] = 4
-    weights[2:-1:2] = 2
-    width = math.pi / 2 - angle
-    integral = float((weights * density).sum()) * width / (3 * _SIMPSON_INTERVALS)
-    log_scale = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)
-    return integral * math.exp(log_scale) / math.sqrt(math.pi)
 
 
 def _tail(count: int, least: int, chance: float) -> float:

@@ -14,9 +14,9 @@ from powertui.data.energy.wait_energy import wait_sum
 from powertui.data.opened import Opened
 from powertui.data.tools.registry import Question
 
-# Host 1 is late for 9 s, then like the other one for 9 s, and so on.
+# Host 1 is late for 9 s, then like the other one for 9 s, and so on, eight times.
 WORLD = RankWorld(
-    seed=102, ranks=2, steps=240, step_s=0.25, late={1: 0.08}, slow_s=9, jitter_s=0.004
+    seed=102, ranks=2, steps=480, step_s=0.25, late={1: 0.08}, slow_s=9, jitter_s=0.004
 )
 
 
