@@ -243,7 +243,8 @@ def test_power_of_a_training_without_a_name_is_asked_for(tmp_path: Path) -> None
     (sentence,) = energy.strangers
     assert sentence == (
         "Not counted: power of node-a, node-b (no host of this run has that name). To say whose it "
-        "is: --power-host node-a=HOST, where HOST is what you call the machine that trained."
+        "is: --power-host node-a=HOST or --power-host node-b=HOST, where HOST is what you call the "
+        "machine that trained."
     )
 
 

@@ -22,6 +22,8 @@ from powertui.errors import UsageError
 from powertui.plain import plain
 from powertui.value_types import dataclass
 
+_MAX_SPELLED_OPTIONS = 3  # more make a line that nobody reads to its end
+
 
 @dataclass(frozen=True, eq=False)
 class Share:
@@ -95,8 +97,8 @@ def strangers_and_remedies(
     hosts = [word for word in found.machines if word]
     for why, channels in list(reasons.items())[:MAX_LISTED_NAMES]:
         names = listed([one.sensor.host or _label_apart(one, power) for one in channels])
-        left = called(channels[0], power)
-        out.append((f"power of {names} ({why})", _remedy(left, hosts, found)))
+        lefts = list(dict.fromkeys(called(channel, power) for channel in channels))
+        out.append((f"power of {names} ({why})", _remedy(lefts, hosts, found)))
     if len(reasons) > MAX_LISTED_NAMES:
         out.append(
             (
@@ -111,14 +113,19 @@ def strangers_and_remedies(
     return out
 
 
-def _remedy(left: str, hosts: Sequence[str], owners: Belongings) -> str:
-    """What to type, so that a channel is a host's."""
-    if not hosts:
-        words = shlex.quote(f"{left}=HOST")
-        return f"--power-host {words}, where HOST is what you call the machine that trained"
-    if len(hosts) == 1:
-        return f"--power-host {shlex.quote(f'{left}={hosts[0]}')}"
-    words = f"--power-host {shlex.quote(f'{left}=HOST')}, one of {listed(hosts)}"
+def _remedy(lefts: Sequence[str], hosts: Sequence[str], owners: Belongings) -> str:
+    """What to type, so that channels of these names are a host's."""
+    right = hosts[0] if len(hosts) == 1 else "HOST"
+    options = [f"--power-host {shlex.quote(f'{left}={right}')}" for left in lefts]
+    shown = options[:_MAX_SPELLED_OPTIONS]
+    if len(hosts) < 2:
+        # Of several machines' power one is this host's.
+        words = " or ".join(shown)
+        return words if hosts else f"{words}, where HOST is what you call the machine that trained"
+    words = " ".join(shown)
+    if len(options) > len(shown):
+        words += f" and so on for all {len(options)} names"
+    words += f", {'each HOST ' if len(options) > 1 else ''}one of {listed(hosts)}"
     if owners.may_be_one:
         words += ", or once for each of them that ran on one machine"
     return words

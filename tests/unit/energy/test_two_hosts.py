@@ -88,7 +88,7 @@ def test_logs_with_one_name_are_told_apart_by_their_folders(
         assert one["profile"]["joules"] is None
         (note,) = [note for note in one["notes"] if "Not counted" in note]
         assert "watts in left/power.csv, watts in right/power.csv" in note
-        assert "--power-host left/power.csv=HOST" in note
+        assert "--power-host left/power.csv=HOST --power-host right/power.csv=HOST, each" in note
     said = energy(
         made,
         capsys,
@@ -111,7 +111,10 @@ def test_power_of_hosts_that_nobody_knows_is_in_no_sum(
         assert one["profile"]["joules"] is None
         assert one["sensors"] == []
         assert [found["host"] for found in one["unmatched"]] == ["bmc-17", "bmc-18"]
-        assert any("--power-host bmc-17=HOST" in note for note in one["notes"])
+        spelled = (
+            "--power-host bmc-17=HOST --power-host bmc-18=HOST, each HOST one of host-a, host-b"
+        )
+        assert any(spelled in note for note in one["notes"])
     assert told["totals"][0]["joules"] is None
     assert [found["joules"] is not None for found in told["totals"][0]["unmatched"]] == [True, True]
 
