@@ -186,7 +186,8 @@ def ranks_apart(paces: Sequence[RankPace], *, in_pairs: bool) -> dict[int, MeanE
         variance = (float(np.var(means, ddof=1)) + wandering.mean_error**2) / 2
         error = math.sqrt(variance * (1 + 1 / len(rest)))
         freedom = len(rest) // 2 if in_pairs else 2 * (len(rest) - 1)
-        limit = t_quantile(freedom, MAX_CHANCE / most / math.comb(count, late))
+        # One late rank is likelier than two: each more has half of the chance of an error.
+        limit = t_quantile(freedom, MAX_CHANCE / 2**late / math.comb(count, late))
         least = min(pace.firm_mean for pace in paces[:late])
         gap = paces[late - 1].mean - rest[0].mean
         is_close = wandering.wanders and gap < _RULE.least_gap * error
