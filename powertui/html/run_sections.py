@@ -10,6 +10,7 @@ from powertui.data.conclusions.run_conclusions import run_conclusions
 from powertui.data.energy import host_energy, tables
 from powertui.data.opened import Opened
 from powertui.data.overview.overview_advice import RULES
+from powertui.data.run.steps import dispatched_step_ps
 from powertui.data.table import Chart, Result, Table
 from powertui.data.tools import device_facts, registry
 from powertui.data.tools.registry import Question
@@ -130,6 +131,10 @@ def _tables(question: Question, overview: Result) -> Iterator[Block]:
 def _slowest_steps(question: Question) -> Markup | None:
     """The steps of the first host that took longest."""
     first_host = Question(question.opened, aligning=question.aligning)
+    profile = first_host.profile
+    # Their marks show how long asking took: the chart above has their work.
+    if dispatched_step_ps(profile.trace, profile.steps) is not None:
+        return None
     table = registry.get("steps").answer(first_host).table
     if table is None or len(table) < 2:
         return None

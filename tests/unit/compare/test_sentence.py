@@ -100,3 +100,15 @@ def test_an_op_that_took_longer_by_more_than_the_step_is_not_its_source() -> Non
     words = answer(Matched((step,), ()), causes, Counts(5, 5, same_run=False))
     assert "mostly dot.3 (+3 ms)." in words
     assert "XLA module" not in words
+
+
+def test_an_energy_beyond_its_interval_that_is_not_told_apart_has_a_reason() -> None:
+    step = figure(step_figures.STEP.name, 0.024, FigureVerdict.CANNOT_TELL, Basis.RUN_TO_RUN)
+    for lo, reason in (
+        (-1.0, "."),
+        (0.2, ": chance, or a drift of the machine, may make as much."),
+    ):
+        judgement = Judgement(FigureVerdict.CANNOT_TELL, Basis.RUN_TO_RUN, lo, 3.0)
+        joules = ComparedFigure(Family.ENERGY, "energy per step", "J", 10.0, 11.0, judgement)
+        sentence = answer(Matched((step, joules), ()), (), Counts(5, 5, same_run=False))
+        assert sentence.endswith(f"95 % {10 * lo:+.0f} to +30 %){reason}"), sentence

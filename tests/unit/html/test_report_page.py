@@ -249,6 +249,13 @@ def test_the_page_of_the_recorded_burst(shared_data: Path, tmp_path: Path) -> No
     assert "measured" in read.of_class("badge")
 
 
+def test_steps_that_are_only_asked_for_are_not_listed_as_slow(data: Path, tmp_path: Path) -> None:
+    """The chart has steps of 3 ms, and their list had 14 µs."""
+    _, read = page_of(data / JAX, tmp_path)
+    assert "Step time by category" in read.text
+    assert "Slowest steps" not in read.text
+
+
 def test_the_validator_of_the_w3c_has_nothing_to_say(data: Path, tmp_path: Path) -> None:
     """Where its program is installed."""
     import subprocess
