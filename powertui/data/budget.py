@@ -35,13 +35,17 @@ class Budget(NamedTuple):
 def parse(text: str) -> Budget:
     """A budget like 4kWh. Raises `UsageError`."""
     match = _WRITTEN.fullmatch(text.strip())
-    scale = _JOULES.get(match[2]) if match is not None else None
-    if match is None or scale is None or not 0 < float(match[1]) * scale < math.inf:
+    amount = 0.0
+    scale = None
+    if match is not None:
+        amount = float(match[1])
+        scale = _JOULES.get(match[2])
+    if match is None or scale is None or not 0 < amount * scale < math.inf:
         raise UsageError(
             f"--budget {plain(text, 40)} is not an energy.",
             hint=f"Write it like 4kWh. The units are {', '.join(_JOULES)}.",
         )
-    return Budget(float(match[1]) * scale, f"{float(match[1]):g} {match[2]}")
+    return Budget(amount * scale, f"{amount:g} {match[2]}")
 
 
 class Forecast(NamedTuple):

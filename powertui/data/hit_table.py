@@ -232,7 +232,8 @@ def _line_hits(number: int, track: Track, is_hit: Bools, where: int) -> _LineHit
         parent = holder + int(track.lanes[depth - 1])
         np.subtract.at(self_time, parent[is_inside], here.duration[is_inside])
         outer[first:end] = np.where(is_inside, nearest[parent], -1)
-        nearest[first:end] = np.where(is_hit[first:end], nearest[first:end], outer[first:end])
+        hits_here = is_hit[first:end]
+        nearest[first:end] = np.where(hits_here, nearest[first:end], outer[first:end])
     rows = np.flatnonzero(is_hit)
     hit_of_row = np.full(len(events) + 1, -1, np.int64)  # the last is for "in none"
     hit_of_row[rows] = np.arange(len(rows))

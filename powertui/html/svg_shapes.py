@@ -83,7 +83,8 @@ def _heights(shares: Floats) -> Int64s:
 
 def _known_stretches(is_known: Sequence[bool] | np.ndarray) -> Iterable[tuple[int, int]]:
     """Stretches of columns that have a value: [start, end)."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], np.asarray(is_known, np.int8), [0]])))
+    padded = np.concatenate([[0], np.asarray(is_known, np.int8), [0]])
+    edges = np.flatnonzero(np.diff(padded))
     return zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
 
 

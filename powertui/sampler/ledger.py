@@ -122,4 +122,7 @@ def _interpolated(a: Sums, b: Sums, mono: float) -> Sums:
     share = 0.0
     if b.mono > a.mono:
         share = (mono - a.mono) / (b.mono - a.mono)
-    return Sums(mono, *(x + (y - x) * share for x, y in zip(a[1:], b[1:], strict=True)))
+    _, *before = a
+    _, *after = b
+    between = [x + (y - x) * share for x, y in zip(before, after, strict=True)]
+    return Sums(mono, *between)

@@ -11,6 +11,9 @@ _MAX_KEY_REPEAT_S = 0.25
 # late a busy machine gets to the second: growth begins after that pause.
 _STEADY_FOR_S = 0.3
 _FULL_SPEED_AFTER_S = 1.5  # held this long, a key moves as far as it ever does
+# One press moves by this share of the width, a key that is held long by that one.
+_FIRST_STEP = 1 / 16
+_LARGEST_STEP = 1 / 2
 
 
 class HeldKey:
@@ -30,4 +33,5 @@ class HeldKey:
         held_s = now - self._since
         growing_s = _FULL_SPEED_AFTER_S - _STEADY_FOR_S
         share = min(1.0, max(0.0, held_s - _STEADY_FOR_S) / growing_s)
-        return direction * max(1, round(width * (1 / 16 + share * (1 / 2 - 1 / 16))))
+        share_of_width = _FIRST_STEP + share * (_LARGEST_STEP - _FIRST_STEP)
+        return direction * max(1, round(width * share_of_width))

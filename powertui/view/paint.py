@@ -174,7 +174,8 @@ class Painted:
 
     def runs(self, row: int) -> int:
         """Changes of style in a row, plus one."""
-        return int((self.key[row, 1:] != self.key[row, :-1]).sum()) + 1
+        keys = self.key[row]
+        return int((keys[1:] != keys[:-1]).sum()) + 1
 
     def segments(self, row: int, look: Inks) -> list[Segment]:
         key = self.key[row]

@@ -89,7 +89,8 @@ def _mean_distance(at: Int64s) -> int:
     """How far records are apart on average, at least 1."""
     if len(at) < 2:
         return 1
-    return max(1, (int(at[-1]) - int(at[0])) // (len(at) - 1))
+    span = int(at[-1]) - int(at[0])
+    return max(1, span // (len(at) - 1))
 
 
 def curve_of_points(at: Int64s, values: Floats) -> StepCurve:

@@ -345,7 +345,8 @@ class TimelineModel:
 
     def phase_at(self, ps: int) -> Phase | None:
         """The first phase that runs at `ps`."""
-        rows = np.flatnonzero((self.phase_spans[:, 0] <= ps) & (ps < self.phase_spans[:, 1]))
+        starts, ends = self.phase_spans.T
+        rows = np.flatnonzero((starts <= ps) & (ps < ends))
         if len(rows):
             return self.epochs.phases[int(rows[0])]
         return None

@@ -145,7 +145,9 @@ class Viewport:
 
         The moment `anchor` stays in its column, or comes to `column`.
         """
-        rung = min(max(self.rung - rungs, 0), max(self.widest, self.rung if rungs > 0 else 0))
+        # A view that is wider than the widest already may be made finer from where it is.
+        coarsest = max(self.widest, self.rung) if rungs > 0 else self.widest
+        rung = min(max(self.rung - rungs, 0), max(coarsest, 0))
         at = self.column(anchor) if column is None else column
         return replace(self, rung=rung, cell0=anchor // LADDER[rung] - at)._inside()
 

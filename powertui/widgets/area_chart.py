@@ -307,7 +307,8 @@ def second_ticks(lo_s: float, hi_s: float, cells: int, cells_apart: int) -> Iter
     marks = round_ticks(lo_s, hi_s, cells, cells_apart)
     decimals = 0
     if len(marks) > 1:
-        decimals = max(0, -int(np.floor(np.log10(marks[1] - marks[0]) + 1e-9)))
+        exponent = np.floor(np.log10(marks[1] - marks[0]) + 1e-9)
+        decimals = max(0, -int(exponent))
     for moment_s in marks:
         column = int((moment_s - lo_s) / (hi_s - lo_s) * cells)
         # Adding 0 takes the sign off a zero.

@@ -120,7 +120,9 @@ class StepLane(TimeLane):
         styles = [theme.style("axis")] * len(chars)
         if numbers is None or len(numbers) < 2:
             return chars, styles
-        cells = max(1, view.column(int(starts[-1])) - view.column(int(starts[0])))
+        first_column = view.column(int(starts[0]))
+        last_column = view.column(int(starts[-1]))
+        cells = max(1, last_column - first_column)
         # Their range, not the last less the first: numbers may begin anew within the view.
         number_range = int(numbers.max()) - int(numbers.min())
         round_to = tick_step(max(1, number_range // cells), 10)

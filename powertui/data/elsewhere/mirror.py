@@ -402,7 +402,8 @@ def _unwritable(path: Path, error: OSError) -> UnreadableFile:
 
 
 def _key(path: str, state: RemoteState) -> str:
-    return f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:32]}-{state.size}-{state.mtime_ns}"
+    digest = hashlib.sha256(os.fsencode(path)).hexdigest()
+    return f"{digest[:32]}-{state.size}-{state.mtime_ns}"
 
 
 _NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW

@@ -44,7 +44,8 @@ def find(series: PowerSeries, logs: Sequence[EventLog]) -> Anchor | None:
     if not len(series):
         return None
     last = int(series.times[-1])
-    pace = int((series.times[-1] - series.times[0]) / max(len(series) - 1, 1))
+    logged_ns = last - int(series.times[0])
+    pace = int(logged_ns / max(len(series) - 1, 1))
     markers = [(log, wall) for log in logs for _, _, wall in log.markers]
     starts = [
         (log, wall)

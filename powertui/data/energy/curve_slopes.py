@@ -56,7 +56,8 @@ def _multiply_neighbors(
     if len(rows) > 1:
         is_near = np.diff(knots[rows + 1]) < near_s * PS_PER_S
         changes = moved[rows]
-        out[rows[1:]] = np.where(is_near, changes[1:] * changes[:-1], 0.0)
+        products = changes[1:] * changes[:-1]
+        out[rows[1:]] = np.where(is_near, products, 0.0)
 
 
 def steep(

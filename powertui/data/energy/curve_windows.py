@@ -166,7 +166,10 @@ def _of_windows(look: WindowEntries) -> _Table:
 def _of_channels(looks: Sequence[WindowEntries]) -> _Table:
     readings = zip(*(look.reading for look in looks), strict=True)
     bridged = zip(*(look.bridged for look in looks), strict=True)
-    windows_read = [(look.steps, int(look.read[0][0]), int(look.read[1][0])) for look in looks]
+    windows_read = []
+    for look in looks:
+        first, last = look.read
+        windows_read.append((look.steps, int(first[0]), int(last[0])))
     return _Table(
         reading=curves.CurveEntries(*(_side_by_side(column) for column in readings)),
         bridged=[_side_by_side(column) for column in bridged],

@@ -260,7 +260,8 @@ def energy_columns(
     edges = np.sqrt(slopes + parted)
     ends = (figures.before**2 + figures.after**2) / 2
     edge = edge_ps / PS_PER_S
-    timing = np.sqrt(sensor.offset_s**2 * ends + edge**2 * (figures.at_a**2 + figures.at_b**2))
+    at_edges_w2 = figures.at_a**2 + figures.at_b**2
+    timing = np.sqrt(sensor.offset_s**2 * ends + edge**2 * at_edges_w2)
     outside = ((1 - within) * seconds * sensor.spread_w) ** 2
     missing = figures.opened + np.where(within < FULL_COVERAGE, outside, 0.0)
     # A hole is a long time between two looks.

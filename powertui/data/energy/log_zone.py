@@ -62,7 +62,9 @@ def _may_overlap_by_chance(series: PowerSeries, run: tuple[int, int]) -> bool:
     """Whether log and run last so long that they overlap in some zone though they do not belong
     together.
     """
-    length_s = (int(series.times[-1]) - int(series.times[0]) + run[1] - run[0]) / NS_PER_S
+    log_ns = int(series.times[-1]) - int(series.times[0])
+    run_ns = run[1] - run[0]
+    length_s = (log_ns + run_ns) / NS_PER_S
     return length_s > _MAX_CHANCE_OVERLAP * HALF_HOUR_S
 
 

@@ -49,7 +49,9 @@ def fit(pins: Pins) -> ClockFit | None:
     trace = np.array([p.trace_s for p in pins.pins])
     ppm = 0.0
     if len(log) >= 3 and np.ptp(log) > 600:
-        slope = float(np.polyfit(log - log.mean(), trace - trace.mean() - (log - log.mean()), 1)[0])
+        log_apart = log - log.mean()
+        drifted = trace - trace.mean() - log_apart
+        slope = float(np.polyfit(log_apart, drifted, 1)[0])
         ppm = float(np.clip(slope * 1e6, -200, 200))
     rest = trace - log * (1 + ppm * 1e-6)
     offset = float(rest.mean())
@@ -57,7 +59,7 @@ def fit(pins: Pins) -> ClockFit | None:
     if len(rest) > 1:
         spread = float(rest.std(ddof=1))
     # A single pin is as good as an eye on a screen: a tenth of a second is claimed, no less.
-    half = max(Z95 * spread / np.sqrt(len(rest)), 0.1 / np.sqrt(len(rest)))
+    half = max(Z95 * spread, 0.1) / np.sqrt(len(rest))
     return ClockFit(
         offset_s=offset + pins.nudge_s,
         half_s=float(half),

@@ -182,7 +182,8 @@ def _chance_score(before: Floats, after: Floats) -> float:
     """The log likelihood of changes that come at any time."""
     count = len(after) - 1
     mean_run = float(after[-1] - after[0]) / count
-    return float(np.log(np.minimum((after - before)[1:] / mean_run, 1)).sum()) - count
+    share_of_run = (after - before)[1:] / mean_run
+    return float(np.log(np.minimum(share_of_run, 1)).sum()) - count
 
 
 def _ago(at: Floats) -> _Shares:

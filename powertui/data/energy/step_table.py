@@ -96,8 +96,10 @@ def usual_of(steps: Steps) -> Int64s:
     """The usual length of a step like each; -1 where there are too few to say."""
     length = steps.lengths()
     has_length = length >= 0
-    enough = int(has_length.sum()) >= _MIN_NAMED_STEPS
-    out = np.full(len(steps), int(np.median(length[has_length])) if enough else -1, np.int64)
+    usual = -1
+    if int(has_length.sum()) >= _MIN_NAMED_STEPS:
+        usual = int(np.median(length[has_length]))
+    out = np.full(len(steps), usual, np.int64)
     names = [
         steps.names[row].rstrip("0123456789") for row in range(len(steps))
     ]  # "train 12" is a "train"

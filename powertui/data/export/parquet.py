@@ -45,7 +45,9 @@ def write_parquet(stream: BinaryIO, table: Sheet, facts: Sequence[tuple[str, Any
             "Parquet needs the package pyarrow, which is not installed.",
             hint="pip install pyarrow, or write CSV instead: --format csv",
         ) from None
-    metadata = {f"powertui.{i:02}.{key}": str(value) for i, (key, value) in enumerate(facts)}
+    metadata = {}
+    for number, (key, value) in enumerate(facts):
+        metadata[f"powertui.{number:02}.{key}"] = str(value)
     schema = pa.schema(_fields(pa, table), metadata=metadata)
     row_count = 0
     with pq.ParquetWriter(stream, schema) as writer:

@@ -123,8 +123,11 @@ def pack(start: Int64s, duration: Int64s) -> tuple[npt.NDArray[np.intp] | None, 
 
 
 def _last_end(start: Int64s, duration: Int64s) -> int:
-    rows = range(0, len(start), SLICE)
-    return max(int((start[lo : lo + SLICE] + duration[lo : lo + SLICE]).max()) for lo in rows)
+    last_ends = []
+    for lo in range(0, len(start), SLICE):
+        rows = slice(lo, lo + SLICE)
+        last_ends.append(int((start[rows] + duration[rows]).max()))
+    return max(last_ends)
 
 
 class LineEvents:

@@ -95,8 +95,10 @@ class FlowEnds:
 def _numbered(group: Int32s, id: Int64s) -> Int64s:
     """Each combination as a number."""
     order = np.lexsort((id, group))
-    new: Bools = np.ones(len(order), np.bool_)
-    new[1:] = (np.diff(group[order]) != 0) | (id[order][1:] != id[order][:-1])
+    other_group = np.diff(group[order]) != 0
+    sorted_id = id[order]
+    is_new: Bools = np.ones(len(order), np.bool_)
+    is_new[1:] = other_group | (sorted_id[1:] != sorted_id[:-1])
     out = np.empty(len(order), np.int64)
-    out[order] = np.cumsum(new) - 1
+    out[order] = np.cumsum(is_new) - 1
     return out

@@ -31,7 +31,8 @@ class GzipBlocks:
         parts = []
         for number in range(lo // BLOCK_BYTES, max(lo, hi - 1) // BLOCK_BYTES + 1):
             begin = number * BLOCK_BYTES
-            parts.append(self._block(number)[max(0, lo - begin) : max(0, hi - begin)])
+            block = self._block(number)
+            parts.append(block[max(0, lo - begin) : max(0, hi - begin)])
         if len(parts) == 1:
             return parts[0]
         return b"".join(parts)

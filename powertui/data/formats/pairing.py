@@ -33,7 +33,9 @@ def pair(opens: Bools) -> Slices:
     begins = np.flatnonzero(opens[rows])
     begin = rows[begins]
     next_row = rows[np.minimum(begins + 1, len(rows) - 1)]
-    closed = (begins + 1 < len(rows)) & ~opens[next_row] & (level[next_row] == level[begin])
+    has_next = begins + 1 < len(rows)
+    next_ends_it = ~opens[next_row] & (level[next_row] == level[begin])
+    closed = has_next & next_ends_it
     end = np.where(closed, next_row, -1)
     order = np.argsort(begin, kind="stable")
     return Slices(begin[order], end[order], int(stray.sum()))

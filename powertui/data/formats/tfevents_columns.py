@@ -76,7 +76,8 @@ class WindowRecords(NamedTuple):
 
 def scan(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> WindowRecords:
     """The records from `lo` to `hi`."""
-    event = wire.pick(data, lo, hi, [wire.tag(1, FIXED64), wire.tag(2, VARINT), wire.tag(5, LEN)])
+    wall_step_summary = [wire.tag(1, FIXED64), wire.tag(2, VARINT), wire.tag(5, LEN)]
+    event = wire.pick(data, lo, hi, wall_step_summary)
     wall = event.value[0].view(np.float64)
     step = np.where(event.present[1], event.value[1], 0)
     rows = np.flatnonzero(_is_plain_event(data, lo, hi, event))
@@ -132,7 +133,9 @@ def _single_values(
     value = wire.pick(data, lo, hi, [wire.tag(1, LEN)])
     begin = value.value[0]
     end = value.end[0]
-    single = value.present[0] & (end == hi) & (lo + 1 + _varint_length(end - begin) == begin)
+    # Its tag (a byte) and its length are all that stands before it, and nothing after it.
+    begins_there = lo + 1 + _varint_length(end - begin) == begin
+    single = value.present[0] & begins_there & (end == hi)
     return rows[single], begin[single], end[single]
 
 

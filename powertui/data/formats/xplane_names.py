@@ -170,7 +170,8 @@ class _PlaneNames:
         self._text_lo = entries.text_lo[:, order]
         self._text_hi = entries.text_hi[:, order]
         # Ids are dense in every known file: then a table is faster than a search.
-        dense = len(keys) and int(keys[0]) >= 0 and int(keys[-1]) < 4 * len(keys) + 1024
+        most = 4 * len(keys) + 1024
+        dense = len(keys) and int(keys[0]) >= 0 and int(keys[-1]) < most
         self._table: Int64s | None = None
         self._indices: UInt32s | None = None
         if dense:

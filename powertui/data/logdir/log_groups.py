@@ -109,7 +109,9 @@ class _Summary:
         """Whether both were written at one time."""
         if self.span is None or log.span is None or self.is_local is not log.is_local:
             return False
-        shared = min(self.span[1], log.span[1]) - max(self.span[0], log.span[0])
+        begin, end = self.span
+        other_begin, other_end = log.span
+        shared = min(end, other_end) - max(begin, other_begin)
         shorter = min(_length(self.span), _length(log.span))
         return shared > 0 and shared >= _MIN_OVERLAP_SHARE * shorter
 

@@ -177,8 +177,9 @@ class Steps:
         gaps = self.start_to_start()
         ends = self.start + np.where(gaps > 0, gaps, self.duration)
         if len(ends) > 1:
-            inside = (self.epoch[1:] == self.epoch[:-1]) & ~self.hole[:-1]
-            ends[:-1] = np.where(inside, np.maximum(ends[:-1], self.until[:-1]), ends[:-1])
+            goes_on = (self.epoch[1:] == self.epoch[:-1]) & ~self.hole[:-1]
+            all_but_last = ends[:-1]
+            all_but_last[goes_on] = np.maximum(all_but_last, self.until[:-1])[goes_on]
         return ends
 
     def mark_ends(self) -> Int64s:

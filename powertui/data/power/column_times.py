@@ -61,7 +61,9 @@ class TimeColumn:
                 readable = self.ns[self.ok]
             half = len(readable) // 2
             middle = np.int64(np.partition(readable, half)[half])
-            farthest = max(int(readable.max()) - int(middle), int(middle) - int(readable.min()))
+            before = int(middle) - int(readable.min())
+            after = int(readable.max()) - int(middle)
+            farthest = max(before, after)
             if farthest >= _MAX_APART_NS - 2:  # else they are all near, which takes no columns
                 is_near = np.abs(self.ns // 2 - middle // 2) < _MAX_APART_NS // 2
                 object.__setattr__(self, "ok", self.ok & is_near)

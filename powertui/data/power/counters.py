@@ -108,8 +108,11 @@ def looks_like_counter(values: Floats) -> bool:
     down are per interval.
     """
     valid = values[np.isfinite(values)]
-    if len(valid) < 3:
-        return len(valid) == 2 and valid[1] >= valid[0] > 0 and valid[1] > 1.5 * valid[0]
+    if len(valid) < 2:
+        return False
+    if len(valid) == 2:
+        first, second = valid
+        return bool(first > 0 and second >= first and second > 1.5 * first)
     rises = np.diff(valid)
     if _starts_again(valid, rises):
         return True

@@ -24,9 +24,11 @@ _NUMBERED = late_pattern(
 def pci_address(text: str) -> str:
     """ "0000:3b:00.0" of any of the ways in which tools write an address; "" when it is none."""
     match = _PCI.fullmatch(text.strip())
-    if match:
-        return f"{(match[1] or '0')[-4:]:>04}:{match[2]}:{match[3]}.{match[4]}".lower()
-    return ""
+    if match is None:
+        return ""
+    domain = (match[1] or "0")[-4:].rjust(4, "0")  # some tools write it with eight digits
+    _, bus, device, function = match.groups()
+    return f"{domain}:{bus}:{device}.{function}".lower()
 
 
 def device_named(text: str, model: str = "") -> Device | None:

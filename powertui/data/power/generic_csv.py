@@ -281,7 +281,9 @@ class _TableLog:
             yield from made
 
     def _is_one_nameless_channel(self) -> bool:
-        return len(self.picked) == 1 and len(self.channels) == 1 and not self.channels[0][0].name
+        if len(self.picked) != 1 or len(self.channels) != 1:
+            return False
+        return not self.channels[0][0].name
 
     def _separate_turns(self, values: Floats) -> None:
         """Take the rows of a nameless channel for several where they take turns."""

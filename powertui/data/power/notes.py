@@ -57,7 +57,9 @@ class Notes:
             if not count:
                 continue
             named = self._rows[reason]
+            rows = "rows" if count > 1 else "row"
+            numbers = ", ".join(map(str, named))
             more = " …" if count > len(named) else ""
-            where = f"row{'s' if count > 1 else ''} {', '.join(map(str, named))}{more}"
+            where = f"{rows} {numbers}{more}"
             out.append(Warn(self.path, where, reason, count))
         return (*out, *self._said)

@@ -286,7 +286,8 @@ def _repeats_rows(ns: Int64s, steps: dict[int, int]) -> bool:
 
 def _phase(away: Int64s, usual: float) -> float:
     """Where in a period these rows come, as a share of it."""
-    return float(np.angle(np.exp(2j * np.pi * (away / usual)).mean())) / (2 * np.pi)
+    on_circle = np.exp(2j * np.pi * (away / usual))
+    return float(np.angle(on_circle.mean())) / (2 * np.pi)
 
 
 def in_words(steps_ns: tuple[int, ...]) -> str:

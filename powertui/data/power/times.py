@@ -113,7 +113,9 @@ def _offsets(tz: str, ns: Int64s) -> _Offsets | None:
     offsets = np.zeros(len(ns), np.int64)
     if not len(ns):
         return _Offsets(offsets)
-    at_ends = {*_east_of_utc(zone, int(ns[0])), *_east_of_utc(zone, int(ns[-1]))}
+    at_first = _east_of_utc(zone, int(ns[0]))
+    at_last = _east_of_utc(zone, int(ns[-1]))
+    at_ends = {*at_first, *at_last}
     if len(at_ends) == 1 and ns[-1] - ns[0] < _MAX_PLAIN_SPAN_NS:
         offsets[:] = at_ends.pop()
         return _Offsets(offsets)

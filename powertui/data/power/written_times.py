@@ -161,8 +161,9 @@ def _iso(match: re.Match[str]) -> WrittenTime | None:
     zone = match[9]
     if zone and zone_offset(zone) is None and zone not in _SHARED:
         return None
-    ns = _ns(int(match[1]), int(match[2]), int(match[3]), match.groups()[3:7], match[8])
-    return _dated(ns, zone)
+    year, month, day = match.groups()[:3]
+    clock = match.groups()[3:7]
+    return _dated(_ns(int(year), int(month), int(day), clock, match[8]), zone)
 
 
 def _time_of_day(match: re.Match[str]) -> WrittenTime | None:
@@ -179,7 +180,9 @@ def _slashed(match: re.Match[str], day_first: bool) -> WrittenTime | None:
     is_day_first = day_first or match[2] == "."
     if month > 12 or (day <= 12 and is_day_first):
         month, day = day, month
-    return _dated(_ns(int(match[4]), month, day, match.groups()[4:8], match[9]), match[10])
+    clock = match.groups()[4:8]
+    ns = _ns(int(match[4]), month, day, clock, match[9])
+    return _dated(ns, match[10])
 
 
 def _month_named(match: re.Match[str]) -> WrittenTime | None:
@@ -187,12 +190,15 @@ def _month_named(match: re.Match[str]) -> WrittenTime | None:
         return None
     # Some write the year with two digits.
     year = int(match[4]) + (2000 if len(match[4]) == 2 else 0)
-    ns = _ns(year, _MONTHS[match[3]], int(match[1]), match.groups()[4:8], match[9])
+    clock = match.groups()[4:8]
+    ns = _ns(year, _MONTHS[match[3]], int(match[1]), clock, match[9])
     return _dated(ns, match[10])
 
 
 def _compact(match: re.Match[str]) -> WrittenTime | None:
-    ns = _ns(int(match[1]), int(match[2]), int(match[3]), match.groups()[3:7])
+    year, month, day = match.groups()[:3]
+    clock = match.groups()[3:7]
+    ns = _ns(int(year), int(month), int(day), clock)
     return _dated(ns, match[8])
 
 

@@ -334,7 +334,9 @@ def optimizer_steps(trace: Trace) -> Candidate | None:
 
 def interleaved(first: Marks, second: Marks) -> bool:
     """Whether marks of each kind lie between those of the other."""
-    return bool(first.start[0] < second.start[-1] and second.start[0] < first.start[-1])
+    first_begins_before = first.start[0] < second.start[-1]
+    second_begins_before = second.start[0] < first.start[-1]
+    return bool(first_begins_before and second_begins_before)
 
 
 def in_marks(outer: Marks, moments: Int64s) -> Bools:

@@ -164,7 +164,9 @@ def runs_before(number: Int64s, turn: Int64s, sequences: list[Int64s]) -> Int64s
 
 def _follows_itself(number: Int64s, turn: Int64s) -> Bools:
     """Which rows (from the second on) have the number and turn of the one before."""
-    return np.asarray((number[1:] == number[:-1]) & (turn[1:] == turn[:-1]))
+    same_number = np.diff(number) == 0
+    same_turn = np.diff(turn) == 0
+    return np.asarray(same_number & same_turn)
 
 
 def number_keys(number: Int64s, turn: Int64s) -> Int64s:

@@ -311,7 +311,8 @@ def holes(number: Int64s, turn: Int32s, *, steady: bool) -> Bools:
     if len(number) < 2 or not steady:
         return out
     has_number = number >= 0
-    together = (turn[1:] == turn[:-1]) & has_number[1:] & has_number[:-1]
+    both_have_numbers = has_number[1:] & has_number[:-1]
+    together = (turn[1:] == turn[:-1]) & both_have_numbers
     change = np.where(together, np.diff(number), 0)
     changes = change[together]
     if not (changes != changes[:1]).any():

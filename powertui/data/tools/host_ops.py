@@ -251,7 +251,8 @@ def _quiet_moments(lanes: list[Events], count: int) -> Int64s:
     """About so many moments at which no event of a line goes on, evenly by its fullest lane."""
     outermost = lanes[0]
     fullest = max(lanes, key=len)
-    even_rows = np.linspace(0, len(fullest) - 1, count + 1)[1:-1].astype(np.int64)
+    with_ends = np.linspace(0, len(fullest) - 1, count + 1)
+    even_rows = with_ends[1:-1].astype(np.int64)
     row: Int64s = wire.distinct(outermost.start.searchsorted(fullest.start[even_rows]))
     moments = outermost.start[row[row < len(outermost)]]
     for lane in lanes:

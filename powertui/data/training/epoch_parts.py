@@ -140,7 +140,9 @@ class EpochParts:
         last = round(done[1]) - zero - 1
         if steps is not None:
             last = min(last, steps[1] - zero - 1)
-        half = max((begun[2] - begun[0] + 1) // 2, (done[2] - done[0] + 1) // 2)
+        begun_half = (begun[2] - begun[0] + 1) // 2
+        done_half = (done[2] - done[0] + 1) // 2
+        half = max(begun_half, done_half)
         return _BatchRange(max(0, first), max(0, first, last), int(half))
 
     def _steps_done_within(

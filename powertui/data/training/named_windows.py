@@ -255,7 +255,8 @@ def _batches(axis: TrainingOnAxis, number: int | None, written: str) -> AxisWind
             "No record covers these batches.",
             hint=f"Steps that are logged: {logged}, {rate.source}",
         )
-    usual_gap_ns = (int(rate.at_ns[-1]) - int(rate.at_ns[0])) // max(len(rate) - 1, 1)
+    logged_ns = int(rate.at_ns[-1]) - int(rate.at_ns[0])
+    usual_gap_ns = logged_ns // max(len(rate) - 1, 1)
     half_ns = usual_gap_ns // 2 + axis.half_ns
     return AxisWindow(
         lo=axis.at(begin), hi=axis.at(end), half=half_ns * PS_PER_NS, words=words, epoch=number

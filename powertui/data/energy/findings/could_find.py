@@ -222,7 +222,8 @@ def sentence(limits_found: Limits, span: tuple[float, float], elsewhere_s: float
     else:
         loads = _listed(limits_found.seen)
         addition = ", as a smaller difference only"
-    hidden = sum(min(end, span[1]) - max(start, span[0]) for start, end in limits_found.apart)
+    begin, stop = span
+    hidden = sum(min(end, stop) - max(start, begin) for start, end in limits_found.apart)
     share = max(1.0 - hidden / length, 0.0)
     where = f" (in {100 * share:.0f} % of the time)" if share < _ALL_OF_IT else ""
     return f"a load of {loads} would have been found{addition}{where}; a smaller one can hide"

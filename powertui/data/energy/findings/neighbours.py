@@ -121,7 +121,9 @@ def time(steps: Steps) -> list[Slow]:
         if steady.sum() >= _MIN_STEPS:
             usual = np.full(len(length), np.median(length[steady]))
             for slow in slower_stretches(length, usual, steady):
-                slower.append(Slow(int(rows[slow.first]), int(rows[slow.last - 1]) + 1, slow.p))
+                first = int(rows[slow.first])
+                last = int(rows[slow.last - 1]) + 1
+                slower.append(Slow(first, last, slow.p))
         stalls += _stalls(rows, length - around, stalled, steady)
     return slower + [
         slow for _, slow in sorted(stalls, key=lambda stretch: -stretch[0])[:MAX_STALLS]

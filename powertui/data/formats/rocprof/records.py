@@ -123,12 +123,15 @@ def kernel_details(table: pd.DataFrame) -> list[str | None]:
         if min(gx, gy, gz, bx, by, bz) <= 0:
             rows.append(None)
             continue
+        parts = []
         if registers >= 0:
-            parts = [f"regs:{registers}"]
-        else:
-            parts = []
-        parts += [f"static_shared:{shared}"] if shared >= 0 else []
-        parts += [f"grid:{-(-gx // bx)},{-(-gy // by)},{-(-gz // bz)}", f"block:{bx},{by},{bz}"]
+            parts.append(f"regs:{registers}")
+        if shared >= 0:
+            parts.append(f"static_shared:{shared}")
+        # Blocks along each side of the grid, the last of them perhaps not full.
+        blocks = (-(-gx // bx), -(-gy // by), -(-gz // bz))
+        parts.append("grid:{},{},{}".format(*blocks))
+        parts.append(f"block:{bx},{by},{bz}")
         rows.append(" ".join(parts))
     return rows
 
@@ -141,4 +144,5 @@ def _integers(table: pd.DataFrame, name: str) -> npt.NDArray[np.int64]:
     if name not in table.columns:
         return np.full(len(table), -1, np.int64)
     values = pd.to_numeric(table[name], errors="coerce").to_numpy(np.float64)
-    return np.where(np.isfinite(values) & (np.abs(values) < 1 << 62), values, -1).astype(np.int64)
+    fits = np.isfinite(values) & (np.abs(values) < 1 << 62)
+    return np.where(fits, values, -1).astype(np.int64)
