@@ -73,7 +73,7 @@ class Inquiry:
 
         One length for all shares: those of steps, of what lies between them, and of findings.
         """
-        if self.question.lo is None and self.question.hi is None:
+        if self.question.is_of_all_time:
             return max(1, wall_time(self.profile).length)
         return max(1, *(hi - lo for _, lo, hi in self.question.parts))
 

@@ -63,35 +63,36 @@ def find(series: PowerSeries, logs: Sequence[EventLog]) -> Anchor | None:
             "missing at "
             "its end"
         )
-        same = [
-            (log, at)
-            for log, at in starts
-            if marker.pid is None or log.pid is None or marker.pid == log.pid
-        ]
-        for log, at in same:
-            first_lo = at - round(_START_BEFORE_FIT_S * NS_PER_S)
-            first_hi = at
-            if first_lo <= hi and lo <= first_hi:
-                low = max(lo, first_lo)
-                high = min(hi, first_hi)
-                both = (
-                    f"{Path(log.path).name} begins at {_clock(at)}, and the reading of "
-                    "power starts just before that: both agree"
-                )
-                if marker.pid is not None and marker.pid == log.pid:
-                    both += f" (both files name process {log.pid})"
-                agreed = Anchor(
-                    Clock(low, high, "powerboard marker", "marker and first training record"),
-                    (about, both),
-                )
-                if best is None or high - low < best[0]:
-                    best = (high - low, agreed)
+        for log, at in starts:
+            low = max(lo, at - round(_START_BEFORE_FIT_S * NS_PER_S))
+            high = min(hi, at)
+            if low > high or not _may_be_one_process(marker, log):
+                continue
+            if best is None or high - low < best[0]:
+                evidence = (about, _agreement(marker, log, at))
+                best = (high - low, _by_marker(low, high, "and first training record", evidence))
         if best is None:
-            best = (
-                hi - lo + NS_PER_S,
-                Anchor(Clock(lo, hi, "powerboard marker", "marker alone"), (about,)),
-            )
+            best = (hi - lo + NS_PER_S, _by_marker(lo, hi, "alone", (about,)))
     return best[1] if best else None
+
+
+def _may_be_one_process(marker: EventLog, log: EventLog) -> bool:
+    return marker.pid is None or log.pid is None or marker.pid == log.pid
+
+
+def _by_marker(lo_ns: int, hi_ns: int, with_what: str, evidence: tuple[str, ...]) -> Anchor:
+    return Anchor(Clock(lo_ns, hi_ns, "powerboard marker", f"marker {with_what}"), evidence)
+
+
+def _agreement(marker: EventLog, log: EventLog, at: int) -> str:
+    """That a training's first record and the marker lead to one start, in words."""
+    agreed = (
+        f"{Path(log.path).name} begins at {_clock(at)}, and the reading of "
+        "power starts just before that: both agree"
+    )
+    if marker.pid is not None and marker.pid == log.pid:
+        agreed += f" (both files name process {log.pid})"
+    return agreed
 
 
 def near(entry: RunEntry | None, paths: Iterable[str]) -> tuple[EventLog, ...]:

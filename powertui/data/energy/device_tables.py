@@ -25,8 +25,7 @@ def device_tables(question: Question, account: Account) -> list[Table]:
     devices = device_energy.device_powers(account)
     if not devices:
         return []
-    is_whole_profile = question.lo is None and question.hi is None
-    lo, hi = account.trace.span if is_whole_profile else question.window
+    lo, hi = account.trace.span if question.is_of_all_time else question.window
     energies = [device.energy(lo, hi) for device in devices]
     means = [device.per_step(None) for device in devices]
     joules_per_step = [mean.joules if mean else None for mean in means]

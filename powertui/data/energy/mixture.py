@@ -156,56 +156,58 @@ def mixed(weights: Sequence[float], parts: Sequence[Energy]) -> Energy:
         return parts[0]
     weight = np.array(weights)
     is_resolved = np.array([part.resolved and part.joules is not None for part in parts])
+    if _enough(weight, is_resolved[:, None])[0]:
+        energy = _resolved_mix(weight, parts, is_resolved)
+    else:
+        energy = _unresolved_mix(weight, parts, is_resolved)
     covered = float(weight @ [part.covered_joules for part in parts])
-    if not _enough(weight, is_resolved[:, None])[0]:
-        first = next(
-            part
-            for part, resolved_parts in zip(parts, is_resolved, strict=True)
-            if not resolved_parts
-        )
-        unresolved_share = float(weight[~is_resolved].sum() / weight.sum())
-        reason = first.reason
-        if unresolved_share <= 0.999:
-            share = units.percent(unresolved_share)
-            reason = f"{first.reason} at {share} of the possible places of the log"
-        return replace(
-            first,
-            reason=reason,
-            coverage=min(part.coverage for part in parts),
-            covered_joules=covered,
-        )
-    resolved_parts = [part for part, is_known in zip(parts, is_resolved, strict=True) if is_known]
+    return replace(energy, covered_joules=covered)
+
+
+def _unresolved_mix(weight: Floats, parts: Sequence[Energy], is_resolved: Bools) -> Energy:
+    """Not resolved, for the reason at the first place of that kind."""
+    first = parts[int(np.argmin(is_resolved))]
+    unresolved_share = float(weight[~is_resolved].sum() / weight.sum())
+    reason = first.reason
+    if unresolved_share <= 0.999:
+        share = units.percent(unresolved_share)
+        reason = f"{first.reason} at {share} of the possible places of the log"
+    return replace(first, reason=reason, coverage=min(part.coverage for part in parts))
+
+
+def _resolved_mix(weight: Floats, parts: Sequence[Energy], is_resolved: Bools) -> Energy:
+    """The mean over the places where it is resolved; what differs from place to place widens the
+    interval.
+    """
+    resolved = [part for part, is_known in zip(parts, is_resolved, strict=True) if is_known]
     share = weight[is_resolved] / weight[is_resolved].sum()
 
     def mean(name: str) -> float | None:
-        values = [getattr(part, name) for part in resolved_parts]
+        values = [getattr(part, name) for part in resolved]
         if all(value is not None for value in values):
             return float(share @ values)
         return None
 
-    sigmas = [
-        np.array([[getattr(part, name)] for part in resolved_parts]) for name in _SIGMA_COLUMNS
-    ]
-    joules, timing, lo, hi = _moments(
-        share[:, None], np.array([[part.joules] for part in resolved_parts]), sigmas
-    )
+    def column(name: str) -> Floats:
+        return np.array([[getattr(part, name)] for part in resolved])
+
+    sigmas = [column(name) for name in _SIGMA_COLUMNS]
+    joules, timing, lo, hi = _moments(share[:, None], column("joules"), sigmas)
     quantum, sampling, edges = (float(np.sqrt(share @ sigma[:, 0] ** 2)) for sigma in sigmas[:3])
-    peaks = [part.max_w for part in resolved_parts if part.max_w is not None]
     gain_j = mean("gain_j")
     interval = interval_with_gain(float(joules[0]), float(lo[0]), float(hi[0]), gain_j)
     return replace(
-        resolved_parts[0],
+        resolved[0],
         joules=float(joules[0]),
         lo=interval[0],
         hi=interval[1],
         mean_w=mean("mean_w"),
         gain_j=gain_j,
-        max_w=max(peaks, default=None),
+        max_w=max((part.max_w for part in resolved if part.max_w is not None), default=None),
         other_joules=mean("other_joules"),
-        covered_joules=covered,
-        coverage=float(share @ [part.coverage for part in resolved_parts]),
-        is_filled=any(part.is_filled for part in resolved_parts),
-        badge=worst_badge(part.badge for part in resolved_parts),
+        coverage=float(share @ [part.coverage for part in resolved]),
+        is_filled=any(part.is_filled for part in resolved),
+        badge=worst_badge(part.badge for part in resolved),
         sigma_quantum=quantum,
         sigma_sampling=sampling,
         sigma_edges=edges,

@@ -38,10 +38,9 @@ _WRITTEN_AS_FULL = 0.9995  # a share that is written as 100 %
 def energy(question: Question) -> Result:
     """Energy of every epoch and every step that touches the window, and of the window itself."""
     host_account = account.energy_account(question.profile, question.aligning)
-    is_whole_profile = question.lo is None and question.hi is None
-    lo, hi = host_account.trace.span if is_whole_profile else question.window
+    lo, hi = host_account.trace.span if question.is_of_all_time else question.window
     total = host_account.of_window(lo, hi)
-    label = "energy of the profile" if is_whole_profile else "energy of the window"
+    label = "energy of the profile" if question.is_of_all_time else "energy of the window"
     facts = [_joules("energy", label, total)]
     if total is not None and total.resolved:
         facts += _parts(host_account, total)

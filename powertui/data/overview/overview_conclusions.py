@@ -41,7 +41,7 @@ def conclusion_facts(conclusions: Conclusions) -> list[Fact]:
 
 def _asked(question: Question) -> Conclusions:
     """Those of the run; of a window, or by other rules, what its steps are made of."""
-    if question.lo is None and question.hi is None and question.compat == "corrected":
+    if question.is_of_all_time and question.compat == "corrected":
         return run_conclusions(question.opened, question.aligning)
     inquiry = Inquiry(question)
     missing = incomplete.incomplete_profile(inquiry)

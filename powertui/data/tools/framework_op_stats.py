@@ -7,14 +7,14 @@ costs: where the profile does not say, they are not known.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from powertui.data.asked import Compat
 from powertui.data.columns import Column
-from powertui.data.model import PS_PER_S
+from powertui.data.model import PS_PER_S, Floats
 from powertui.data.table import Fact, Place, Result, Table
 from powertui.data.tools import device_facts, device_ops, host_ops, op_names
 from powertui.data.tools.device_facts import DeviceFacts
@@ -175,133 +175,6 @@ def _table(
     facts: tuple[DeviceFacts, ...],
 ) -> Table:
     rows = [*sides[0], *sides[1]]
-    on_device = np.array([row.side == "Device" for row in rows], np.bool_)
-    total = np.array([row.total for row in rows], np.int64)
-    # Each side's shares are of that side's time alone.
-    self_time = np.array([row.self_time for row in rows], np.int64)
-    count = np.array([row.occurrences for row in rows], np.int64)
-    share = [
-        np.where(side, self_time / max(1, all_of_it), 0.0)
-        for side, all_of_it in ((on_device, whole[0]), (~on_device, whole[1]))
-    ]
-    seconds = np.array([row.self_time / PS_PER_S or np.nan for row in rows], np.float64)
-    flops = np.array([np.nan if row.flops is None else row.flops for row in rows], np.float64)
-    model = np.array(
-        [np.nan if row.model_flops is None else row.model_flops for row in rows], np.float64
-    )
-    size = np.array([np.nan if row.bytes is None else row.bytes for row in rows], np.float64)
-    cores = np.array(
-        [row.tensor_core_time / row.kernel_time if row.kernel_time else np.nan for row in rows],
-        np.float64,
-    )
-
-    def us(id: str, label: str, head: str, values: Any, weight: int) -> Column:
-        return Column(id, label, "duration", values, unit="us", weight=weight, head=head)
-
-    def part(id: str, label: str, head: str, values: Any, weight: int, side: Any) -> Column:
-        return Column(id, label, "share", values, present=side, weight=weight, head=head)
-
-    each = np.maximum(count, 1)
-    columns = (
-        Column("rank", "rank", "integer", np.arange(1, len(rows) + 1), weight=1, head="Rank"),
-        _text("host_or_device", "side", "Host/device", [row.side for row in rows], 6),
-        _text("type", "type", "Operation Type", [row.type for row in rows], 5),
-        _text("operation", "op", "Operation Name", [row.name for row in rows], 9),
-        Column("occurrences", "count", "integer", count, weight=7, head="#Occurrences"),
-        us("total_time", "total", "Total time (us)", total, 6),
-        us("avg_time", "average", "Avg. time (us)", np.where(count > 0, total / each, 0.0), 3),
-        us("total_self_time", "self", "Total self-time (us)", self_time, 9),
-        us(
-            "avg_self_time",
-            "self each",
-            "Avg. self-time (us)",
-            np.where(count > 0, self_time / each, 0.0),
-            2,
-        ),
-        part(
-            "device_total_self_time_percent",
-            "of device",
-            "Total self-time on Device (%)",
-            share[0],
-            8,
-            on_device,
-        ),
-        part(
-            "device_cumulative_total_self_time_percent",
-            "device so far",
-            "Cumulative total-self time on Device (%)",
-            np.cumsum(share[0]),
-            2,
-            on_device,
-        ),
-        part(
-            "host_total_self_time_percent",
-            "of host",
-            "Total self-time on Host (%)",
-            share[1],
-            8,
-            ~on_device,
-        ),
-        part(
-            "Host_cumulative_total_self_time_percent",
-            "host so far",
-            "Cumulative total-self time on Host (%)",
-            np.cumsum(share[1]),
-            2,
-            ~on_device,
-        ),
-        Column(
-            "measured_flop_rate",
-            "GFLOP/s",
-            "number",
-            flops / seconds / 1e9,  # the converter, too, although its heading says FLOPs/s
-            unit="GFLOP/s",
-            weight=2,
-            head="Normalized FLOP Rate (GFLOP/s)",
-        ),
-        Column(
-            "model_flop_rate",
-            "model GFLOP/s",
-            "number",
-            model / seconds / 1e9,
-            unit="GFLOP/s",
-            weight=1,
-            head="Model FLOP Rate (GFLOP/s)",
-        ),
-        Column(
-            "measured_memory_bw",
-            "memory",
-            "number",
-            size / seconds / _GIB,
-            unit="GiB/s",
-            weight=2,
-            head="Measured Memory BW (GBytes/Sec)",
-        ),
-        Column(
-            "operational_intensity",
-            "FLOP/B",
-            "number",
-            np.divide(flops, np.where(size > 0, size, np.nan)),
-            weight=1,
-            head="Operational Intensity (FLOPs/Byte)",
-        ),
-        Column(
-            "gpu_tensorcore_utilization",
-            "tensor cores",
-            "share",
-            cores,
-            weight=3,
-            head="GPU TensorCore utilization",
-        ),
-        _text("bound_by", "bound by", "Bound by", [_bound(row, facts) for row in rows], 2),
-        _text(
-            "eager",
-            "mode",
-            "Execution mode",
-            ["Eager" if row.eager else "Function" for row in rows],
-            1,
-        ),
-    )
 
     def place(row: int) -> Place | None:
         event = rows[row].event
@@ -313,13 +186,142 @@ def _table(
     return Table(
         id,
         title,
-        columns,
+        (
+            *_identity_columns(rows),
+            *_time_columns(rows),
+            *_share_columns(rows, whole),
+            *_rate_columns(rows),
+            *_kind_columns(rows, facts),
+        ),
         place=place,
         order=None,
         empty=empty,
         key=("host_or_device", "operation"),
         noun="op",
     )
+
+
+def _identity_columns(rows: Sequence[_Row]) -> Iterator[Column]:
+    """Which op it is."""
+    rank = np.arange(1, len(rows) + 1)
+    yield Column("rank", "rank", "integer", rank, weight=1, head="Rank")
+    yield _text("host_or_device", "side", "Host/device", [row.side for row in rows], 6)
+    yield _text("type", "type", "Operation Type", [row.type for row in rows], 5)
+    yield _text("operation", "op", "Operation Name", [row.name for row in rows], 9)
+
+
+def _time_columns(rows: Sequence[_Row]) -> Iterator[Column]:
+    """How often and how long it ran."""
+    count = np.array([row.occurrences for row in rows], np.int64)
+    total = np.array([row.total for row in rows], np.int64)
+    self_time = np.array([row.self_time for row in rows], np.int64)
+    each = np.maximum(count, 1)
+    mean = np.where(count > 0, total / each, 0.0)
+    mean_self_time = np.where(count > 0, self_time / each, 0.0)
+
+    def us(id: str, label: str, head: str, values: Any, weight: int) -> Column:
+        return Column(id, label, "duration", values, unit="us", weight=weight, head=head)
+
+    yield Column("occurrences", "count", "integer", count, weight=7, head="#Occurrences")
+    yield us("total_time", "total", "Total time (us)", total, 6)
+    yield us("avg_time", "average", "Avg. time (us)", mean, 3)
+    yield us("total_self_time", "self", "Total self-time (us)", self_time, 9)
+    yield us("avg_self_time", "self each", "Avg. self-time (us)", mean_self_time, 2)
+
+
+def _share_columns(rows: Sequence[_Row], whole: tuple[int, int]) -> Iterator[Column]:
+    """Each side's shares are of that side's time (device, host) alone."""
+    self_time = np.array([row.self_time for row in rows], np.int64)
+    on_device = np.array([row.side == "Device" for row in rows], np.bool_)
+    names = (
+        ("device_total_self_time_percent", "device_cumulative_total_self_time_percent"),
+        ("host_total_self_time_percent", "Host_cumulative_total_self_time_percent"),
+    )
+    sides = (("device", "Device", on_device), ("host", "Host", ~on_device))
+    for (label, head, side), (id, id_so_far), side_ps in zip(sides, names, whole, strict=True):
+        share = np.where(side, self_time / max(1, side_ps), 0.0)
+        yield Column(
+            id,
+            f"of {label}",
+            "share",
+            share,
+            present=side,
+            weight=8,
+            head=f"Total self-time on {head} (%)",
+        )
+        yield Column(
+            id_so_far,
+            f"{label} so far",
+            "share",
+            np.cumsum(share),
+            present=side,
+            weight=2,
+            head=f"Cumulative total-self time on {head} (%)",
+        )
+
+
+def _known(values: Iterable[float | None]) -> Floats:
+    """NaN where nothing is known."""
+    return np.array([np.nan if value is None else value for value in values], np.float64)
+
+
+def _rate_columns(rows: Sequence[_Row]) -> Iterator[Column]:
+    """What it computed and moved in its time."""
+    seconds = np.array([row.self_time / PS_PER_S or np.nan for row in rows], np.float64)
+    flops = _known(row.flops for row in rows)
+    model_flops = _known(row.model_flops for row in rows)
+    size = _known(row.bytes for row in rows)
+    cores = [row.tensor_core_time / row.kernel_time if row.kernel_time else None for row in rows]
+    yield Column(
+        "measured_flop_rate",
+        "GFLOP/s",
+        "number",
+        flops / seconds / 1e9,  # the converter, too, although its heading says FLOPs/s
+        unit="GFLOP/s",
+        weight=2,
+        head="Normalized FLOP Rate (GFLOP/s)",
+    )
+    yield Column(
+        "model_flop_rate",
+        "model GFLOP/s",
+        "number",
+        model_flops / seconds / 1e9,
+        unit="GFLOP/s",
+        weight=1,
+        head="Model FLOP Rate (GFLOP/s)",
+    )
+    yield Column(
+        "measured_memory_bw",
+        "memory",
+        "number",
+        size / seconds / _GIB,
+        unit="GiB/s",
+        weight=2,
+        head="Measured Memory BW (GBytes/Sec)",
+    )
+    yield Column(
+        "operational_intensity",
+        "FLOP/B",
+        "number",
+        np.divide(flops, np.where(size > 0, size, np.nan)),
+        weight=1,
+        head="Operational Intensity (FLOPs/Byte)",
+    )
+    yield Column(
+        "gpu_tensorcore_utilization",
+        "tensor cores",
+        "share",
+        _known(cores),
+        weight=3,
+        head="GPU TensorCore utilization",
+    )
+
+
+def _kind_columns(rows: Sequence[_Row], facts: tuple[DeviceFacts, ...]) -> Iterator[Column]:
+    """What bounds it, and how it was called."""
+    yield _text("bound_by", "bound by", "Bound by", [_bound(row, facts) for row in rows], 2)
+    modes = ["Eager" if row.eager else "Function" for row in rows]
+    yield _text("eager", "mode", "Execution mode", modes, 1)
 
 
 def _text(id: str, label: str, head: str, values: list[str], weight: int) -> Column:

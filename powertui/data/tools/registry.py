@@ -68,6 +68,11 @@ class Question:
         )
 
     @property
+    def is_of_all_time(self) -> bool:
+        """Whether no window was named: all of the profile is asked about."""
+        return self.lo is None and self.hi is None
+
+    @property
     def window(self) -> tuple[int, int]:
         """The window, with the profile's own ends where none were named: [lo, hi)."""
         lo, hi = self.profile.trace.span
@@ -116,9 +121,8 @@ class Tool:
         ask = cast(
             "Callable[[Question], Result]", getattr(importlib.import_module(module), function)
         )
-        is_everything = question.lo is None and question.hi is None
         moment = question.moment if self.of_moment else None
-        is_everything = is_everything and moment is None
+        is_everything = question.is_of_all_time and moment is None
         kind = (
             "tool",
             self.name,

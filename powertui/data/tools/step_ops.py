@@ -69,7 +69,7 @@ def _nothing(question: Question, note: str) -> Result:
 def _asked(question: Question, steps: Steps, length: Int64s) -> Int64s:
     if not len(steps):
         return np.empty(0, np.int64)
-    if question.lo is None and question.hi is None:
+    if question.is_of_all_time:
         return np.array([int(np.argmax(length))], np.int64)
     rows = step_tool.inside(question, steps)
     lo, hi = question.window

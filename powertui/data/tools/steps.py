@@ -136,7 +136,7 @@ def _time(name: str, label: str, times: Int64s) -> Column:
 
 def inside(question: Question, steps: Steps) -> Int64s:
     """The rows of the steps that the question asks about: all of them where it names no window."""
-    if question.lo is None and question.hi is None:
+    if question.is_of_all_time:
         return np.arange(len(steps), dtype=np.int64)
     return np.flatnonzero(touches(steps.start, steps.ends(), *question.window))
 

@@ -28,7 +28,7 @@ NO_WORK = "No work of a device is linked to a call of this profile."
 
 def in_window(links: Links, question: Question, rows: Bools) -> Bools:
     """Which of these rows touch the window."""
-    if question.lo is None and question.hi is None:
+    if question.is_of_all_time:
         return rows
     tracks = [track for _, track in links.trace.tracks()]
     start = np.zeros(len(rows), np.int64)
