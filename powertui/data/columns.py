@@ -27,6 +27,7 @@ from powertui.value_types import dataclass
 ColumnKind: TypeAlias = Literal["text", "integer", "number", "duration", "instant", "share", "flag"]
 _NUMERIC: frozenset[ColumnKind] = frozenset(("integer", "number", "duration", "instant", "share"))
 TIMES: frozenset[ColumnKind] = frozenset(("duration", "instant"))
+_MAX_ASKED_TEXTS = 1000  # of a column, whether it has any
 _INSTANT_RESOLUTION_PS = 1_000_000_000  # moments in tables have three decimals of a second
 Value: TypeAlias = "str | int | float | bool | None"
 _Row = TypeVar("_Row")
@@ -78,6 +79,13 @@ class Column:
         if not isinstance(values, np.ndarray) or values.dtype.kind != "f":
             return False
         return bool(len(values)) and bool(np.isnan(values).all())
+
+    @cached_property
+    def wordless(self) -> bool:
+        """Whether it is of texts, and not one of its rows has any; a long one is not asked."""
+        if self.kind != "text" or not 0 < len(self) <= _MAX_ASKED_TEXTS:
+            return False
+        return not any(self.values)
 
     def value(self, row: int) -> Value:
         """One value as Python has it, times still in ps; None where nothing is known."""

@@ -44,7 +44,10 @@ def _power(session: Session) -> tuple[str, ...]:
     if not aligned:
         return ("power not aligned",)
     first = aligned[0]
-    half = units.duration((first.offset_hi_ps - first.offset_lo_ps) // 2, 2)
+    half_ps = (first.offset_hi_ps - first.offset_lo_ps) // 2
+    if not half_ps:  # the profile itself holds it
+        return ("power on the profile's clock", "power recorded")
+    half = units.duration(half_ps, 2)
     doubt = ", ambiguous" if first.status == "ambiguous" else ""
     method = aligned_by(first.source)
     # "power ±278 ms" was read as an error of the watts.

@@ -67,6 +67,10 @@ async def _drawn(shell: Shell, picture: PagePicture, page: ScreenSpec | None) ->
         while not _has_read(shell) and time.monotonic() < deadline:
             await asyncio.sleep(_LOOK_EVERY_S)
         await pilot.pause()
+        folder = shell.session.logdir if shell.session.entry is None else None
+        if page is not None and folder is not None and len(folder.runs) == 1:
+            await pilot.press("enter")  # the only run, which has no profile to open by itself
+            await pilot.pause()
         if picture.at:
             left_s = max(0.0, deadline - time.monotonic())
             with contextlib.suppress(asyncio.TimeoutError):

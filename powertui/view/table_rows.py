@@ -131,7 +131,11 @@ def fit(
     The lightest give way, never `kept_ids`; the heaviest words take the rest of the room, and have
     `name_share` of it before another column goes.
     """
-    columns = [column for column in table.columns if column.weight or column.id in kept_ids]
+    columns = [
+        column
+        for column in table.columns
+        if (column.weight and not column.wordless) or column.id in kept_ids
+    ]
     cells = {column.id: _natural(column) for column in columns}
     texts = [column for column in table.shown if column.kind == "text"]
     main = max(texts, key=lambda column: column.weight, default=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -190,3 +191,16 @@ def test_joules_in_an_assumed_unit_say_so_on_the_overview(
     options = ["--svg", str(picture), "--size", "80x24", "--page", "overview"]
     assert cli.main([str(run), *options]) == 0
     assert "138.2 mJ ± 2.0 (assumed)" in text_of(picture)
+
+
+def test_the_page_of_what_was_recorded_is_drawn_where_there_is_no_profile(tmp_path: Path) -> None:
+    folder = tmp_path / "logs" / "plugins" / "neuron" / "run"
+    folder.mkdir(parents=True)
+    table = {"framework_ops": [["aten::linear", 3]]}
+    (folder / "neuron_framework_op.json").write_text(json.dumps(table))
+    picture = tmp_path / "recorded.svg"
+    where = ["--svg", str(picture), "--page", "recorded_results"]
+    assert cli.main([str(tmp_path / "logs"), *where]) == 0
+    drawn = text_of(picture)
+    assert "neuron_framework_op.json" in drawn
+    assert "Open a run first" not in drawn

@@ -43,8 +43,10 @@ class Inquiry:
 
     @cached_property
     def profile(self) -> Profile:
-        """The profile that stands for the run: the first one with steps."""
-        return next((profile for profile in self.profiles if len(profile.steps)), self.profiles[0])
+        """The profile that stands for the run: the first whole one with steps."""
+        with_steps = [profile for profile in self.profiles if len(profile.steps)]
+        whole = [profile for profile in with_steps if not profile.trace.missing]
+        return next(iter((*whole, *with_steps)), self.profiles[0])
 
     @cached_property
     def steps(self) -> Breakdown:

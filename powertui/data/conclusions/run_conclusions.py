@@ -67,7 +67,8 @@ def _make(opened: Opened, aligning: Aligning) -> Conclusions:
         return Conclusions((missing, *clocks.doubtful_clocks(inquiry)), "")
     made = (conclusion for maker in _MAKERS for conclusion in maker(inquiry))
     conclusions = incomplete.without_nameless(inquiry, made)
-    return Conclusions(ranked(conclusions), _looked_at(inquiry))
+    listed = (*ranked(conclusions), *incomplete.incomplete_hosts(inquiry))
+    return Conclusions(listed, _looked_at(inquiry))
 
 
 def _missing_profile(opened: Opened) -> str:

@@ -12,7 +12,7 @@ from powertui.data.asked import Compat
 from powertui.data.columns import Column, int_column, optional, text_column
 from powertui.data.energy import host_energy
 from powertui.data.model import PS_PER_S, Badge, Bools, Floats, Int64s
-from powertui.data.opened import Opened
+from powertui.data.opened import Opened, Profile
 from powertui.data.table import Chart, Fact, Place, Result, Series, Table
 from powertui.data.tools import breakdown, hosts
 from powertui.data.tools.breakdown import CATEGORIES
@@ -369,14 +369,18 @@ def _notes(question: Question, sides: _Sides, late: Lateness | None) -> Iterator
         )
         how = "their numbers" if sides.common.by == "number" else "the time at which they overlap"
         yield f"Steps of different hosts are matched by {how}."
-        yield from _not_compared(sides)
+        yield from _not_compared(sides, profiles)
     if late is not None:
         yield "Causes, joules and clocks of late ranks: the tool late_ranks."
 
 
-def _not_compared(sides: _Sides) -> Iterator[str]:
+def _not_compared(sides: _Sides, profiles: Sequence[Profile]) -> Iterator[str]:
     """Which hosts nobody can compare with the others, and why."""
-    names = sides.not_compared
+    incomplete = {profile.host for profile in profiles if profile.trace.missing}
+    cut = [name for name in sides.not_compared if name in incomplete]
+    if cut:
+        yield f"Not compared: {_first_names(cut)}. A part of the profile is missing."
+    names = [name for name in sides.not_compared if name not in incomplete]
     if not names:
         return
     yield (

@@ -251,9 +251,18 @@ def are_days_apart(profiles: Sequence[Profile]) -> bool:
 
 
 def _unknown_waits(common: CommonSteps, profiles: Sequence[Profile]) -> Bools | None:
-    """Where half of the hosts waited in collectives, and the profile of another shows none at all
-    around this step: it is cut, or recorded no device. One that shows some hid them behind work.
+    """Where the profile of a host is incomplete; and where half of the hosts waited in collectives,
+    and that of another shows none at all around this step: it recorded no device. One that shows
+    some hid them behind work.
     """
+    is_cut = np.array([bool(profile.trace.missing) for profile in profiles])
+    without = _without_waits(common, profiles)
+    if not is_cut.any():
+        return without
+    return np.broadcast_to(is_cut, common.waits().shape) | (False if without is None else without)
+
+
+def _without_waits(common: CommonSteps, profiles: Sequence[Profile]) -> Bools | None:
     has_waits = common.waits() > 0
     expected = 2 * has_waits.sum(axis=1) >= len(common.hosts)
     unknown: Bools = expected[:, None] & ~has_waits

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import math
 import random
 import re
 import subprocess
@@ -99,3 +100,24 @@ def test_a_report_of_a_cut_profile_says_incomplete_first_and_names_its_end_once(
     assert "byte 0" not in printed
     assert "none in the part of the profile that could be read" in printed
     assert "host threads only" not in printed
+
+
+def test_a_host_with_a_cut_profile_is_named_and_not_compared(
+    shared_data: Path, tmp_path: Path
+) -> None:
+    for source in (shared_data / "public/kineto_two_ranks").rglob("*.json.gz"):
+        data = source.read_bytes()
+        kept = data[: len(data) * 2 // 5] if "rank-0" in source.name else data
+        (tmp_path / source.name).write_bytes(kept)
+    (run,) = powertui.open(tmp_path)
+    sentences = list(run.conclusions["sentence"])
+    assert not sentences[0].startswith("The profile")
+    assert re.match(
+        r"The profile of sampled_rank-0 is incomplete \(.*\): what is missing is not judged",
+        sentences[-1],
+    )
+    answer = run.tool("hosts")
+    assert "Not compared: sampled_rank-0. A part of the profile is missing." in answer.notes
+    without = answer.frame.set_index("host_name")["own_s"]
+    assert math.isnan(without["sampled_rank-0"])
+    assert without["sampled_rank-1"] > 0

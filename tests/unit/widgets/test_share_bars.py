@@ -30,3 +30,15 @@ def test_the_greatest_share_has_the_longest_bar(name: str) -> None:
     lengths = [len(bar_of_share(fitted, row, glyphs.get(name))) for row in range(5)]
     assert lengths[0] == 2 * lengths[1] > 0
     assert lengths[2:] == [0, 0, 0], "an unknown share and one too small to see have none"
+
+
+def test_a_column_of_texts_without_any_is_not_drawn() -> None:
+    columns = (
+        Column("name", "name", "text", ["a", "b"], weight=9),
+        Column("problem", "problem", "text", ["", ""], weight=7),
+        Column("note", "note", "text", ["", "late"], weight=7),
+    )
+    fitted = fit(Table("files", "files", columns), 100)
+    assert [column.id for column in fitted.columns] == ["name", "note"]
+    kept = fit(Table("files", "files", columns), 100, ["problem"])
+    assert [column.id for column in kept.columns] == ["name", "problem", "note"]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from powertui.data.conclusions.conclusion import Conclusion, Confidence, Cost, Evidence, Kind
 from powertui.data.conclusions.inquiry import Inquiry
+from powertui.plain import plain
 
 _LOST_NAME = re.compile(r"\bevent \d+\b")  # how the reader calls an event without a name
 
@@ -29,6 +30,26 @@ def incomplete_profile(inquiry: Inquiry) -> Conclusion | None:
         short="incomplete profile",
         confidence=Confidence.SURE,
         evidence=Evidence("timeline"),
+        cost=Cost(),
+        next="Compare the size of the file with that of its original.",
+    )
+
+
+def incomplete_hosts(inquiry: Inquiry) -> Iterator[Conclusion]:
+    """That the profiles of some hosts are incomplete, where those of others are whole."""
+    cut = [profile for profile in inquiry.profiles if profile.trace.missing]
+    if not cut or len(cut) == len(inquiry.profiles):
+        return
+    if len(cut) == 1:
+        whose = f"The profile of {plain(cut[0].host, 80)} is incomplete"
+    else:
+        whose = f"The profiles of {len(cut)} of {len(inquiry.profiles)} hosts are incomplete"
+    yield Conclusion(
+        kind=Kind.UNKNOWN_TIME,
+        sentence=f"{whose} ({cut[0].trace.missing}): what is missing is not judged.",
+        short="incomplete profile",
+        confidence=Confidence.SURE,
+        evidence=Evidence("hosts"),
         cost=Cost(),
         next="Compare the size of the file with that of its original.",
     )
