@@ -181,7 +181,7 @@ def _epoch_line(training: Training, axis: TrainingOnAxis, index: int) -> str:
     steps = training.epochs[index].steps
     if steps is not None:
         first, end = steps
-        line += f", {end - first} steps"
+        line += f", {text.plural(end - first, 'step')}"
     return line
 
 

@@ -16,6 +16,7 @@ from powertui.data.energy import settings
 from powertui.data.energy.measured_energy import Energy, interval_with_gain
 from powertui.data.energy.trace_account import Account
 from powertui.data.model import PS_PER_S, Z95
+from powertui.data.table import plural
 from powertui.value_types import dataclass
 
 # A stretch shorter than this share of what it lies in gets no row of its own. Chosen, not measured.
@@ -172,7 +173,9 @@ def _inside(
         energy=energy,
         start=lo,
     )
-    rest = remainder_row(epoch_row, rows, f"{count} steps" if count else "the rest")
+    rest = remainder_row(
+        epoch_row, rows, f"{count} {plural('step', count)}" if count else "the rest"
+    )
     if rest is not None:
         is_steps = bool(count)
         rows.append(

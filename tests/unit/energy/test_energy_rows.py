@@ -17,7 +17,7 @@ from powertui.data.energy import account, energy_rows
 from powertui.data.energy.energy_rows import EnergyRow
 from powertui.data.training.training import Trainings
 from powertui.data.training.training_energy import training_energy
-from tests.synthetic import Plan, build
+from tests.synthetic import Plan, build, xplane
 from tests.synthetic.tfevents import write_scalars
 
 BEGIN = 1_700_000_000.0
@@ -89,6 +89,26 @@ def test_a_loop_without_epochs_has_joules_a_step(tmp_path: Path) -> None:
     )
     assert mean.lo <= truth <= mean.hi
     assert mean.half < 0.1 * truth
+
+
+def test_one_step_beside_a_start_up_is_a_row_of_its_own(tmp_path: Path) -> None:
+    second = 10**12
+    moments = {"profile_start_time": int(BEGIN * 1e9), "profile_stop_time": int(BEGIN + 30) * 10**9}
+    events = [
+        xplane.Event("load", 0, 12 * second),
+        xplane.Event("train", 12 * second, 18 * second, {"step_num": 0}),
+    ]
+    planes = [
+        xplane.Plane("/host:CPU", [xplane.Line("python", events, 1)]),
+        xplane.Plane("Task Environment", stats=moments),
+    ]
+    (tmp_path / "host.xplane.pb").write_bytes(xplane.encode(planes, hosts=["host"]))
+    lines = [f"{BEGIN + half / 2:.1f},{200 + half % 2}\n" for half in range(-20, 80)]
+    (tmp_path / "power.csv").write_text("time_unix_s,watts\n" + "".join(lines))
+    (run,) = powertui.open(tmp_path / "host.xplane.pb", power=tmp_path / "power.csv")
+    rows = energy_rows.profile_rows(account.energy_account(run.opened.profiles[0]))
+    assert [row.name for row in rows][:2] == ["start-up", "1 step"]
+    _adds_up(rows)
 
 
 @pytest.mark.parametrize("tag", ["epoch_loss", "loss"])
