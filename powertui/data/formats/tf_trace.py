@@ -174,21 +174,29 @@ def _events(
 ) -> tuple[Int64s, Int64s, Int64s, Int64s, Int64s, UInt64s]:
     """(device, resource, start, duration, name, position) of some events."""
     fields = windows.pick(stored, lo, hi, (*_FIELDS, _TITLE, _ARGS))
-    device, resource, start, length = np.where(fields.present[:4], fields.value[:4], 0)
-    base = int(lo[0])
-    data = stored.read(base, int(hi[-1])).tobytes()
-    has_title = fields.present[4]
-    begins = np.where(has_title, fields.value[4] - base, 0)
-    ends = np.where(has_title, fields.end[4] - base, 0)
-    titles = [data[first:last] for first, last in zip(begins.tolist(), ends.tolist(), strict=True)]
+    has_numbers, (has_title, has_args) = fields.present[:4], fields.present[4:]
+    device, resource, start, duration = np.where(has_numbers, fields.value[:4], 0)
+    begins = np.where(has_title, fields.value[4], lo[0])
+    ends = np.where(has_title, fields.end[4], lo[0])
+    name = _name_codes(stored, begins, ends, names)
+    size = hi - lo
+    is_placed: Bools = has_args & (size < _MAX_EVENT_BYTES)
+    position = np.where(is_placed, lo | size << _LENGTH_SHIFT, 0).astype(np.uint64)
+    return device, resource, start, duration, name, position
+
+
+def _name_codes(stored: Stored, begins: Int64s, ends: Int64s, names: PairNames) -> Int64s:
+    """The code of each title in the file; one without bytes is a name, too."""
+    base = int(begins.min())
+    data = stored.read(base, int(ends.max())).tobytes()
+    titles = []
+    for first, last in zip((begins - base).tolist(), (ends - base).tolist(), strict=True):
+        titles.append(data[first:last])
     codes: dict[bytes, int] = {}
     for title in dict.fromkeys(titles):
         text = title.decode("utf-8", "replace")
         codes[title] = names.index(text, text)
-    name = np.array([codes[title] for title in titles], np.int64)
-    has_args: Bools = fields.present[5] & (hi - lo < _MAX_EVENT_BYTES)
-    position = np.where(has_args, lo | (hi - lo) << _LENGTH_SHIFT, 0).astype(np.uint64)
-    return device, resource, start, length, name, position
+    return np.array([codes[title] for title in titles], np.int64)
 
 
 def _lines(

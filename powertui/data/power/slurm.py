@@ -148,9 +148,12 @@ class _Spans(NamedTuple):
 
 def _spans(jobs: list[_Job], tz: str | None) -> _Spans:
     """The stretches of jobs by two of three: start, end and length."""
-    begun = times.in_zone(column_times.from_texts([job.start for job in jobs]), tz)
-    ended = times.in_zone(column_times.from_texts([job.end for job in jobs]), tz)
-    length, has_length = column_times.lengths(np.array([job.elapsed_s for job in jobs]))
+    start_column = column_times.from_texts([job.start for job in jobs])
+    end_column = column_times.from_texts([job.end for job in jobs])
+    elapsed_s = np.array([job.elapsed_s for job in jobs])
+    begun = times.in_zone(start_column, tz)
+    ended = times.in_zone(end_column, tz)
+    length, has_length = column_times.lengths(elapsed_s)
     starts = np.where(begun.ok, begun.ns, ended.ns - length)
     ends = np.where(begun.ok & has_length, begun.ns + length, ended.ns)
     known_count = begun.ok.astype(int) + ended.ok + has_length

@@ -333,16 +333,20 @@ def _columns(sets: EventSets) -> Iterator[Column]:
     names = sets.trace.names
     shown = Lazy(len(sets), lambda row: names.display(int(sets.name[row])))
     recorded = Lazy(len(sets), lambda row: names.full(int(sets.name[row])))
+
+    def lengths(id: str, label: str, values: Int64s | Floats, weight: int) -> Column:
+        return Column(id, label, "duration", values, weight=weight)
+
     yield Column("name", "name", "text", shown, weight=9)
     yield Column("count", "count", "integer", sets.count, weight=8)
-    yield Column("total_s", "total", "duration", sets.total, weight=9)
-    yield Column("mean_s", "average", "duration", sets.mean, weight=8)
-    yield Column("deviation_s", "deviation", "duration", sets.deviation, weight=6)
-    yield Column("min_s", "shortest", "duration", sets.shortest, weight=5)
-    for percent, lengths in zip(PERCENTILES, sets.percentiles.T, strict=True):
+    yield lengths("total_s", "total", sets.total, 9)
+    yield lengths("mean_s", "average", sets.mean, 8)
+    yield lengths("deviation_s", "deviation", sets.deviation, 6)
+    yield lengths("min_s", "shortest", sets.shortest, 5)
+    for percent, values in zip(PERCENTILES, sets.percentiles.T, strict=True):
         weight = 4 if percent in (50, 95) else 2
-        yield Column(f"p{percent}_s", f"p{percent}", "duration", lengths, weight=weight)
-    yield Column("max_s", "longest", "duration", sets.longest, weight=7)
+        yield lengths(f"p{percent}_s", f"p{percent}", values, weight)
+    yield lengths("max_s", "longest", sets.longest, 7)
     yield Column("first_s", "first", "instant", sets.first, weight=2)
     yield Column("last_s", "last", "instant", sets.last, weight=1)
     # Of no weight: it identifies a row in what is written out, and is on no screen.
