@@ -17,6 +17,7 @@ import re
 import socket
 import ssl
 import time
+import zlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -43,12 +44,18 @@ _CLOSED = (
     ssl.SSLEOFError,
     ssl.SSLZeroReturnError,
 )
+_GZIP = frozenset({"gzip", "x-gzip"})
+_GZIP_WINDOW = 16 + zlib.MAX_WBITS  # as zlib calls a stream with gzip's head
 _NEITHER_QUOTE_NOR_BRACKET = bytes(set(range(256)) - set(b'"[]{}'))
 _NO_BRACKET = re.compile(r"[^\[\]{}]+")
 
 
 class TooLarge(OSError):
     """An answer that is larger than is taken."""
+
+
+class _Unpackable(OSError):
+    """An answer that came compressed and cannot be unpacked."""
 
 
 class Reply(NamedTuple):
@@ -106,6 +113,20 @@ def parse(raw: bytes) -> tuple[Any, str]:
         return None, str(refused)
     except ValueError:
         return None, "an answer that is not JSON"
+
+
+def _unpacked(raw: bytes, largest: int) -> bytes:
+    """A body that came compressed, which proxies do unasked."""
+    stream = zlib.decompressobj(wbits=_GZIP_WINDOW)
+    try:
+        body = stream.decompress(raw, largest + 1)
+    except zlib.error:
+        raise _Unpackable("an answer that says it is compressed and is not") from None
+    if len(body) > largest:
+        raise TooLarge
+    if not stream.eof:
+        raise _Unpackable("the answer ended before it was whole")
+    return body
 
 
 class _Refused(Exception):
@@ -331,6 +352,8 @@ class Http:
                 raise TooLarge
             if response.length:  # of what its head has announced
                 raise http.client.IncompleteRead(raw, response.length)
+            if raw and response.getheader("Content-Encoding", "").strip().lower() in _GZIP:
+                raw = _unpacked(raw, self.largest)
             keep = response.isclosed() and not response.will_close
         except TooLarge:
             raise TooLarge(
@@ -353,7 +376,7 @@ class Http:
 
 
 def _readable(error: Exception) -> OSError:
-    if isinstance(error, (TooLarge, TimeoutError)):
+    if isinstance(error, (TooLarge, TimeoutError, _Unpackable)):
         return error
     if isinstance(error, ConnectionRefusedError):
         return ConnectionRefusedError("the connection is refused")

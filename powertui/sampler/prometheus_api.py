@@ -12,12 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from itertools import pairwise
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from powertui.errors import AuthenticationFailed, SensorError
 from powertui.named_tuples import NamedTuple
 from powertui.plain import plain
 from powertui.sampler.http import Http, number
+from powertui.sampler.urls import join_host_port
 
 __all__ = [
     "Busy",
@@ -78,6 +79,7 @@ _BUSY = {
     503: "is starting or overloaded and refuses requests for now (status 503)",
 }
 _TOO_MUCH = (400, 422)  # of points or samples: Prometheus' own limits
+_ELSEWHERE = (301, 302, 303, 307, 308)
 _USUAL_WAIT_S = 1.0
 _MAX_WAIT_S = 10.0
 
@@ -98,9 +100,18 @@ def ask(http: Http, server: str, path: str, parameters: Parameters) -> QueryAnsw
             f"{server} refuses the request (status {reply.status}).",
             hint="Name a user: --user with --source, prometheus://USER@server with --power.",
         )
-    if reply.refused:
+    if reply.status in _ELSEWHERE and (target := _server_in(reply.headers.get("location", ""))):
+        # A login is sent to no server that nobody named.
         raise SensorError(
-            f"{server}: {reply.refused}.", hint="Check that this is a Prometheus server."
+            f"{server} sends requests on to {target} (status {reply.status}).",
+            hint="Name that address if it is the server; a login page has to be passed first.",
+        )
+    if reply.refused:
+        page = "html" in reply.headers.get("content-type", "").lower()
+        what = "a web page, not an answer of Prometheus" if page else reply.refused
+        raise SensorError(
+            f"{server}: {what} (status {reply.status}).",
+            hint="Check that this is a Prometheus server, and no proxy asks for a login first.",
         )
     body = reply.body if isinstance(reply.body, dict) else {}
     if reply.status != 200 or body.get("status") != "success":
@@ -110,11 +121,26 @@ def ask(http: Http, server: str, path: str, parameters: Parameters) -> QueryAnsw
                 f"{server} refuses the question (status {reply.status}): {cause.rstrip('.')}.",
                 hint="Ask for less: name some hosts, prometheus://…?instance=a|b.",
             )
+        if reply.status == 200 and not cause:
+            cause = "Its answer is empty." if reply.body is None else "It is not Prometheus' API."
         raise SensorError(
             f"{server} answers with status {reply.status}. {cause}".strip(),
             hint="Check that this is a Prometheus server.",
         )
     return QueryAnswer(body.get("data"), reply.headers.get("date", ""), _missing(body))
+
+
+def _server_in(location: str) -> str:
+    """The server that an address names, without login, path and question; "" for none."""
+    try:
+        parts = urlsplit(location)
+        if not parts.hostname or parts.scheme not in ("http", "https"):
+            return ""
+        return plain(
+            f"{parts.scheme}://{join_host_port(parts.hostname, parts.port)}", _MAX_CAUSE_CHARS
+        )
+    except ValueError:
+        return ""
 
 
 def _missing(body: dict[str, Any]) -> str:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import socket
+import threading
 import time
+from collections.abc import Callable
 from email.utils import formatdate
 
 import pytest
@@ -14,6 +18,7 @@ from powertui.sampler import prometheus_fetch
 from powertui.sampler.prometheus_fetch import PrometheusPower
 from powertui.sampler.prometheus_server import PrometheusConnection
 from powertui.sampler.source import Options, open_source
+from powertui.sampler.urls import parse_url
 from tests.fuzz.prometheus_answers import METRIC, BrokenServer, body_of, truth_around
 
 OK = json.dumps(
@@ -98,3 +103,69 @@ def test_a_clock_that_is_90_s_off_is_corrected_and_told(ahead_s):
     readings = [reading for reading in source.read() if reading.watts is not None]
     assert len(readings) == sum(map(len, truth.values()))
     assert all(abs(reading.t - time.time()) < 12 for reading in readings)
+
+
+def _whole_answer(answer: Callable[[socket.socket], None]) -> PrometheusConnection:
+    """A connection to a server that answers once."""
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        connection, _ = server.accept()
+        with connection, server:
+            connection.recv(1 << 16)
+            answer(connection)
+
+    threading.Thread(target=serve, daemon=True).start()
+    address = parse_url(f"prometheus://127.0.0.1:{server.getsockname()[1]}/")
+    return PrometheusConnection(address, Options(), timeout=10.0)
+
+
+def _reply(status: str, body: bytes, *headers: str) -> Callable[[socket.socket], None]:
+    head = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", "Connection: close", *headers]
+    return lambda connection: connection.sendall("\r\n".join([*head, "", ""]).encode() + body)
+
+
+def test_an_answer_that_a_proxy_compressed_unasked_is_read() -> None:
+    body = gzip.compress(b'{"status": "success", "data": [1, 2]}')
+    server = _whole_answer(_reply("200 OK", body, "Content-Encoding: gzip"))
+    assert server.ask("query") == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (gzip.compress(b'{"status": "success", "data": []}')[:-9], "ended before it was whole"),
+        (b'{"status": "success", "data": []}', "says it is compressed and is not"),
+        (gzip.compress(b" " * (64 << 20)), "more than 4 MiB"),
+    ],
+    ids=["cut", "not compressed", "a bomb"],
+)
+def test_a_compressed_answer_that_is_none_is_refused(body: bytes, message: str) -> None:
+    server = _whole_answer(_reply("200 OK", body, "Content-Encoding: gzip"))
+    with pytest.raises(OSError, match=message):
+        server.ask("query")
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (
+            _reply("302 Found", b"", "Location: https://ada:pw@login.example:8443/sso?token=1"),
+            r"sends requests on to https://login\.example:8443 \(status 302\)\.",
+        ),
+        (
+            _reply("200 OK", b"<!DOCTYPE html><p>Log in", "Content-Type: text/html"),
+            r"a web page, not an answer of Prometheus \(status 200\)\.",
+        ),
+        (_reply("200 OK", b""), "answers with status 200. Its answer is empty."),
+        (_reply("200 OK", b'{"a": 1}'), "answers with status 200. It is not Prometheus' API."),
+    ],
+    ids=["redirect", "page of a proxy", "empty", "other JSON"],
+)
+def test_what_is_no_prometheus_is_said_in_a_sentence(
+    answer: Callable[[socket.socket], None], message: str
+) -> None:
+    with pytest.raises(SensorError, match=message) as error:
+        _whole_answer(answer).ask("query")
+    assert "pw" not in str(error.value)
+    assert "token" not in str(error.value)
