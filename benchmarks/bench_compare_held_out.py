@@ -13,6 +13,7 @@ import numpy as np
 
 from benchmarks.bench_compare_groups import _power_at
 from benchmarks.harness import Table
+from benchmarks.held_out_bound import share_found_at_best
 from powertui.data.compare.figure import ComparedFigure, Family, FigureSamples, FigureVerdict
 from powertui.data.compare.judging import judge, judge_family
 from powertui.data.compare.turns import places_by_start
@@ -25,6 +26,8 @@ PAIRS = 300
 OP_PAIRS = 60
 OPS = 30
 DRIFTING_PAIRS = 150
+KIND_PAIRS = 200
+CHANGE = 3.0  # of `LEVEL`
 LONG_PAUSE = 144  # runs: a day, where a run takes ten minutes
 _OWN_SIGMA = 0.4  # by which the figures of one run differ from each other
 SIDES = ((3, 3), (4, 4), (5, 5), (10, 10), (3, 6), (10, 4))
@@ -37,6 +40,7 @@ def main() -> None:
     """The tables."""
     _alike()
     _longer()
+    _longer_by_kind()
     _drifting()
 
 
@@ -130,6 +134,35 @@ def _longer() -> None:
             cells.append(f"{found / PAIRS:.0%}")
         table.row(f"{sigma:.2%}", *cells, f"{_power_at(0.03, sigma, 5):.0%}")
     table.print()
+
+
+def _longer_by_kind() -> None:
+    """Of each kind, beside what one could find who knows how its runs differ."""
+    known_orders = ORDERS[:2]
+    groups = ((5, 5), (10, 10))
+    table = Table(
+        f"3 % more, {KIND_PAIRS} pairs of runs of each kind (scatter about 1 %), one figure: found, "
+        "and at best by one who knows the kind",
+        ["what runs do", *(f"{a} and {b}, {order}" for a, b in groups for order in known_orders)],
+    )
+    for kind in HELD_OUT_KINDS:
+        cells = []
+        for sides in groups:
+            cells += [_found_beside_bound(kind, order, sides) for order in known_orders]
+        table.row(kind, *cells)
+    table.print()
+
+
+def _found_beside_bound(kind: str, order: str, sides: tuple[int, int]) -> str:
+    rng = np.random.default_rng([HELD_OUT_KINDS.index(kind), ORDERS.index(order), *sides, 44])
+    found = 0
+    for _ in range(KIND_PAIRS):
+        of_b = sides_in_order(order, *sides, rng)
+        values = LEVEL + held_out_values(kind, of_b, 1, rng) + CHANGE * of_b[:, np.newaxis]
+        starts = starts_in_order(order, len(of_b))
+        found += family_differs(values, of_b, starts, Family.ENERGY, POWERS[:1])
+    best = share_found_at_best(kind, sides_in_order(order, *sides, rng), CHANGE, rng)
+    return f"{found / KIND_PAIRS:.0%}, {best:.0%}"
 
 
 def _drifting() -> None:
