@@ -295,6 +295,12 @@ def energy_difference(delta: float) -> str:
     return sign + _without_last_zeros(energy(abs(delta), figures=_DIFFERENCE_FIGURES))
 
 
+def energy_difference_interval(delta: float, lo: float, hi: float) -> str:
+    """More or less energy with its error: "+131 J ± 28". One that may be 0 keeps its figure."""
+    half = max(hi - delta, delta - lo)
+    return f"{energy_difference(delta)} ± {energy_error(half, delta)}"
+
+
 def _without_last_zeros(shown: str) -> str:
     """ "24 J" for "24.00 J"."""
     number, _, unit = shown.partition(" ")

@@ -60,7 +60,7 @@ TASKS = (
         "Top op of epoch 1",
         "demo",
         ("right_curly_bracket", "t"),
-        ("epoch 1: 10.9 s, 100 steps", "conv2d_1_2 · Conv2DBackpropFilter"),
+        ("epoch 1: 10.9 s, 100 steps", "conv2d_1_2 · Conv2D"),
         (
             "`}` makes the next epoch the window, `t` shows its ops: 100 calls, not those of its "
             "neighbors; the line above the table says of what it is"

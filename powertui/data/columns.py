@@ -87,6 +87,18 @@ class Column:
             return False
         return not any(self.values)
 
+    @cached_property
+    def known_share(self) -> float:
+        """The part of the rows that have a value, as far as the column itself tells: else 1."""
+        if not len(self):
+            return 1.0
+        if self.present is not None:
+            return float(self.present.mean())
+        values = self.values
+        if not isinstance(values, np.ndarray) or values.dtype.kind != "f":
+            return 1.0
+        return 1.0 - float(np.isnan(values).mean())
+
     def value(self, row: int) -> Value:
         """One value as Python has it, times still in ps; None where nothing is known."""
         if self.present is not None and not self.present[row]:

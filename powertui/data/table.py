@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from powertui import units
 from powertui.data.columns import (
     Column,
     ColumnKind,
@@ -213,6 +214,7 @@ class Fact:
     lo: float | None = None  # its interval, in its unit; of a time, ps like the value
     hi: float | None = None
     why: str = ""  # why there is no value, or what it stands on
+    signed: bool = False  # a difference: a person reads its plus sign, too
 
     def exported(self) -> tuple[Value, Value, Value]:
         """The value and its interval as a program reads them: in `exported_unit`."""
@@ -234,6 +236,9 @@ class Fact:
         words = shown(self.value, self.kind, self.unit)
         if self.lo is None or self.hi is None:
             return words
+        if self.unit == "J":
+            with_error = units.energy_difference_interval if self.signed else units.energy_interval
+            return with_error(float(self.value), self.lo, self.hi)
         lo = shown(self.lo, self.kind, self.unit)
         hi = shown(self.hi, self.kind, self.unit)
         return f"{words} ({lo} to {hi})"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from powertui.data.columns import shown
 from powertui.data.model import Badge
 from powertui.data.table import Fact
 from powertui.html.markup import Markup, element
@@ -49,13 +48,8 @@ def _is_telling(fact: Fact) -> bool:
 
 
 def _figure(fact: Fact) -> Markup:
-    figure = shown(fact.value, fact.kind, fact.unit)
-    words = overview_lines.with_interval(fact)
-    rounded, sign, half = words.partition(" ±")
-    # Of an energy its error says how many digits it has.
-    if sign and fact.unit == "J":
-        figure, words = rounded, f"±{half}"
-    interval = words.removeprefix(figure).strip()
+    figure, error = overview_lines.figure_and_error(fact)
+    interval = error.strip()
     # The first sentence has shares of the whole profile: without a word of what, they disagree.
     whole = "of a mean step" if fact.kind == "share" else None
     sure = None

@@ -1,6 +1,8 @@
-"""The page of steps: its table, and in a large window what explains it above."""
+"""The page of steps: its table, above it their graph, and in a large window what explains it."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from textual.events import Resize
 
@@ -20,7 +22,7 @@ class StepsScreen(ToolScreen):
     def ask(self, tool: Tool, question: Question) -> Result:
         result = super().ask(tool, question)
         self._overview = None
-        if self._is_large:
+        if self._has_graph:
             self._overview = registry.get("overview_page").answer(question)
         return result
 
@@ -29,16 +31,23 @@ class StepsScreen(ToolScreen):
         size = self.shell.size
         return size.width >= step_panels.MIN_COLUMNS and size.height >= step_panels.MIN_ROWS
 
+    @property
+    def _has_graph(self) -> bool:
+        size = self.shell.size
+        is_wide = size.width >= step_panels.MIN_GRAPH_COLUMNS
+        return is_wide and size.height >= step_panels.MIN_GRAPH_ROWS
+
     def show_facts(self, result: Result | None) -> None:
-        """The panels where there is room, else the facts."""
+        """The panels where there is room, the graph where that has, else the facts."""
         overview = self._overview
         lines: list[StyledLine] = []
-        if result is not None and overview is not None and self._is_large:
+        if result is not None and overview is not None and self._has_graph:
             glyphs = self.table.glyphs
-            for pieces in step_panels.panel_lines(result, overview, self.size.width, glyphs):
+            drawn = step_panels.panel_lines if self._is_large else step_panels.graph_lines
+            for pieces in drawn(result, overview, self.size.width, glyphs):
                 lines.append(tuple((text, self.shell.look.ink(role)) for text, role in pieces))
         if not lines:
-            super().show_facts(result)
+            super().show_facts(_with_known_facts(result))
             return
         pane = self.query_one("#facts", LinesPane)
         pane.display = True
@@ -48,6 +57,13 @@ class StepsScreen(ToolScreen):
     def on_resize(self, event: Resize) -> None:
         """A window that became large: the panels have something to show now."""
         super().on_resize(event)
-        if self.is_mounted and self._is_large and self._overview is None and self.result:
+        if self.is_mounted and self._has_graph and self._overview is None and self.result:
             self._request = None
             self.session_changed()
+
+
+def _with_known_facts(result: Result | None) -> Result | None:
+    """The same without facts that have no value: on a host alone nothing tells device time."""
+    if result is None:
+        return None
+    return replace(result, facts=tuple(fact for fact in result.facts if fact.value is not None))

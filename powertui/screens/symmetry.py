@@ -321,7 +321,8 @@ class SymmetryScreen(BaseScreen):
         if self._can_unfold:
             ink, mark = self._ink(len(answer.conclusions))
             self._begins.append(len(lines))
-            text = f"{finding_texts.folded(answer.smaller_count)}: Enter"
+            closed = glyph_sets.get(self.shell.capabilities.glyphs).closed
+            text = f"{closed} {finding_texts.folded(answer.smaller_count)}"
             blank = " " * cost_column.column_cells(self.size.width)
             lines.append(((mark + blank, style("title")), (text, ink)))
         for note in finding_lines.notes(findings):
@@ -367,8 +368,10 @@ class SymmetryScreen(BaseScreen):
         chosen = self._chosen_conclusion
         if chosen is not None and chosen.stretch is None and chosen.evidence.tool != "timeline":
             yield "finding-show", "show the table"
-        elif chosen is not None or self._can_unfold:
+        elif chosen is not None:
             yield "finding-show", "show it in the timeline"
+        elif self._can_unfold:
+            yield "finding-show", "list the smaller ones"
         if len(self._listed()) + self._can_unfold > 1:
             yield "finding-up+finding-down", "choose"
         if self._findings is not None and self._findings.folded is not None:
@@ -390,9 +393,8 @@ class SymmetryScreen(BaseScreen):
         self._draw()
         self.footer()
         begin = self._begins[chosen]
-        end = begin + 1  # the last one is a single line
-        if chosen + 1 < len(self._begins):
-            end = self._begins[chosen + 1]
+        is_last = chosen + 1 == len(self._begins)
+        end = begin + 1 if is_last else self._begins[chosen + 1]  # the last one is a single line
         lines_below = max(0, end - pane.size.height - pane.top)
         lines_above = min(0, begin - pane.top)
         pane.scroll_lines(lines_below or lines_above)
@@ -435,9 +437,8 @@ class SymmetryScreen(BaseScreen):
         if stretch is None:
             self._show_evidence(conclusion)
         elif stretch.host != self.session.trace_index:
-            host = ""
-            if self.session.opened:
-                host = plain(self.session.opened.profiles[stretch.host].host)
+            opened = self.session.opened
+            host = plain(opened.profiles[stretch.host].host) if opened else ""
             self.say(f"That is on host {host}: choose it in the timeline with H.")
         else:
             self.goto(stretch.start_ps, stretch.end_ps, mark=True)

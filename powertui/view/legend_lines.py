@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 # (text, role of the theme); the role "category:NAME" is the color of that kind
 Pieces = tuple[tuple[str, str], ...]
 
-_KIND_NAMES = {
+KIND_NAMES = {
     Category.MATMUL: "matrix products",
     Category.CONVOLUTION: "convolutions",
     Category.ELEMENTWISE: "element-wise",
@@ -182,7 +182,7 @@ def _rest(side: Side, shown: int, *, words: bool) -> str:
     max_hidden_share = 0.0 if side.name == "devices" else _MIN_UNKNOWN_HOST_SHARE
     if unknown_share <= max_hidden_share:
         return f"{len(hidden)} more"
-    name = _KIND_NAMES[Category.OTHER] if words else Category.OTHER.code
+    name = KIND_NAMES[Category.OTHER] if words else Category.OTHER.code
     return f"{len(hidden)} more, {name} {_percent(unknown_share)}"
 
 
@@ -194,7 +194,7 @@ def _kind(
     name = "not looked at"
     if kind is not None:
         letter = (kind.code, f"category:{kind.value}")
-        name = _KIND_NAMES[kind]
+        name = KIND_NAMES[kind]
     text = _percent(share)
     if words:
         text = f"{name} {text}"

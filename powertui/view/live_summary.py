@@ -61,7 +61,11 @@ def head(feed: Feed, columns: int) -> RoleLine:
     if missing:
         missing = plain(missing, max(0, room - 8))
     title_room = max(4, room - width(missing) - 3)
-    title = feed.budget.words(title_room) if feed.budget else feed.title
+    title = feed.title
+    if feed.budget:
+        title = feed.budget.words(title_room)
+    elif feed.over:
+        title = f"ended: {feed.title}"
     title = plain(title, title_room)
     gap = " " * max(2, room - width(title) - width(missing))
     pieces = [(title, "title"), (missing, "warn"), (gap, "text"), (recording, role)]
@@ -195,7 +199,9 @@ def _health_line(feed: Feed, key: ChannelKey, room: int) -> RoleLine:
             last = f" (last {age_text(mono - health.last_value.mono)} ago)  "
         pieces = [(f"no value: {health.reason}", "error"), (last, "dim")]
     changed = "never changed"
-    if health.changed_mono is not None:
+    if feed.over:  # the clock of a replay stands still: no age is true any more
+        changed = ""
+    elif health.changed_mono is not None:
         changed = f"changed {age_text(health.age(mono))} ago"
     every = refreshes = ""
     if health.refresh is not None:

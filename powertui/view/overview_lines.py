@@ -53,6 +53,8 @@ GRAPH_ROWS = 8  # of bars, where others want the rows (chosen by eye)
 _CONCLUSIONS = ("finding_", "straggler_", "conclusion_")
 # Of more epochs only the joules of the first and the last are shown: the table has them all.
 _MAX_EPOCHS = 4
+_PLUS_MINUS = " ± "
+_OF_ALL_HOSTS = "run_step_time_s"  # a fact that a page about one of several hosts has
 # So many steps lie below each other; of more the standing bars are wide enough (chosen by eye).
 _MAX_LYING_STEPS = 6
 
@@ -103,6 +105,8 @@ def _conclusions(
         out += _wrapped(plain(str(fact.value)), width, role, quality)
         if with_next and fact.why:
             out += _wrapped(f"{_INDENT}To do: {plain(fact.why)}", width, "dim")
+    if out and _OF_ALL_HOSTS in {fact.id for fact in result.facts}:
+        out += _wrapped("The above is about all hosts, what follows about this one.", width, "dim")
     return out + could_find
 
 
@@ -158,7 +162,7 @@ def _steps(facts: dict[str, Fact], width: int) -> list[LinePieces]:
         else:
             counted = f"{count} steps"
         parts = [counted, f"median {median}", f"mean {mean}", f"{shortest} to {longest}"]
-    for id, words in (("step_work_s", "with its work"), ("run_step_time_s", "of all hosts")):
+    for id, words in (("step_work_s", "with its work"), (_OF_ALL_HOSTS, "of all hosts")):
         if id in facts:
             parts.append(f"{facts[id].text()} {words}")
     return _joined("step time", parts, width)
@@ -175,10 +179,9 @@ def _joules(facts: dict[str, Fact], width: int) -> list[LinePieces]:
         epochs = [epochs[0], epochs[-1]]
     figures = []
     for fact in epochs:
-        figures.append(f"{fact.label} {with_interval(fact)}")
+        figures.append(f"{fact.label} {_with_interval(fact)}")
     if difference is not None:
-        sign = "+" if float(difference.value or 0) > 0 else ""
-        figures.append(f"{difference.label} {sign}{difference.text()}")
+        figures.append(f"{difference.label} {difference.text()}")
     energy = facts.get("energy")
     if energy is not None:
         name = energy.label.removeprefix("energy ")
@@ -187,25 +190,31 @@ def _joules(facts: dict[str, Fact], width: int) -> list[LinePieces]:
         remark = ""
         if energy.why and energy.value is not None:
             remark = f" ({energy.why})"
-        figures.append(f"{name} {with_interval(energy)}{assumed}{remark}")
+        figures.append(f"{name} {_with_interval(energy)}{assumed}{remark}")
     for id, name in (("step_joules", "a step"), ("sample_joules", "a sample")):
         if id in facts:
-            figures.append(f"{name} {with_interval(facts[id])}")
+            figures.append(f"{name} {_with_interval(facts[id])}")
     return _joined("energy", figures, width)
 
 
-def with_interval(fact: Fact) -> str:
+def _with_interval(fact: Fact) -> str:
     """A figure with the half width of its interval: "2,622 J ± 14"."""
     value = fact.value
     if value is None or isinstance(value, str) or fact.lo is None or fact.hi is None:
         return fact.text()
     if fact.unit == "J":
-        return units.energy_interval(float(value), float(fact.lo), float(fact.hi))
+        return fact.text()
     above = float(fact.hi) - float(value)
     below = float(value) - float(fact.lo)
     # The wider side, so that an interval that is not centered is never shown too narrow.
     half = units.quantity(max(above, below), fact.unit, 2)
-    return f"{shown(value, fact.kind, fact.unit)} ±{half}"
+    return f"{shown(value, fact.kind, fact.unit)}{_PLUS_MINUS}{half}"
+
+
+def figure_and_error(fact: Fact) -> tuple[str, str]:
+    """The same in two pieces: "2,622 J" and " ± 14"; an empty second one without an error."""
+    figure, plus_minus, error = _with_interval(fact).partition(_PLUS_MINUS)
+    return figure, plus_minus + error
 
 
 def _machine(facts: dict[str, Fact], width: int) -> list[LinePieces]:

@@ -127,7 +127,7 @@ def _added_columns(table: Table, rows: Sequence[KnownRun], glyphs: Glyphs) -> li
         ),
         Column(
             "bars",
-            "power/step",
+            "watts/steps",
             "text",
             Lazy(count, lambda row: _bar_text(rows[row], glyphs)),
             weight=7,

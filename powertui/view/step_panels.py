@@ -15,10 +15,15 @@ from powertui.plain import plain, width
 from powertui.terminal.glyphs import Glyphs
 from powertui.view import bar_line, overview_lines, top_ops, truncation
 from powertui.view.overview_lines import LinePieces
+from powertui.view.text_lines import text_lines
 
 # From this size on the table keeps 25 rows and more below the panels (chosen, not measured).
 MIN_COLUMNS = 160
 MIN_ROWS = 44
+# From this size on it keeps 16 below the graph alone (chosen by eye).
+MIN_GRAPH_COLUMNS = 100
+MIN_GRAPH_ROWS = 32
+_GRAPH_ROWS = 6
 _PANEL_ROWS = 12
 _GAP_CELLS = 3
 _OPS_CELLS, _STEPS_CELLS, _ENERGY_CELLS = 48, 36, 36
@@ -26,7 +31,6 @@ _BAR_CELLS = 10
 _LENGTH_CELLS = 10
 _JOULES_CELLS = 11  # of a figure, and of its interval
 _ENERGY_NAME_CELLS = _ENERGY_CELLS - 2 * _JOULES_CELLS
-_PLUS_MINUS = " ± "
 _DIFFERENCE = "epoch_difference_joules"  # the fact of the overview
 
 
@@ -52,21 +56,40 @@ def panel_lines(steps: Result, overview: Result, columns: int, glyphs: Glyphs) -
     panels = [panel for panel in candidates if panel.lines]
     used = sum(panel.cells + _GAP_CELLS for panel in panels)
     graph_cells = columns - 2 - used
-    graph: list[LinePieces] = []
-    for chart in overview.charts:
-        if chart.id == "step_time":
-            graph = overview_lines.step_graph(chart, graph_cells, _PANEL_ROWS - 2, glyphs.name)
-            break
+    graph = _graph(overview, graph_cells, _PANEL_ROWS - 2, glyphs)
     if not graph and not panels:
         return []
     panels.insert(0, _Panel("steps", "time of each", graph_cells, graph))
-    lines = _side_by_side(panels, glyphs)
+    facts = truncation.end(" · ".join(_facts(steps)), columns - 2, glyphs.ellipsis)
+    return [*_side_by_side(panels, glyphs), ((f" {facts}", "dim"),)]
+
+
+def graph_lines(steps: Result, overview: Result, columns: int, glyphs: Glyphs) -> list[LinePieces]:
+    """The steps' graph alone, and below it what a person knows of all steps."""
+    graph = _graph(overview, columns - 2, _GRAPH_ROWS, glyphs)
+    if not graph:
+        return []
+    lines: list[LinePieces] = []
+    for row in text_lines(" · ".join(_facts(steps)), columns - 2, ""):
+        lines.append(((f" {row}", "dim"),))
+    return [*graph, *lines]
+
+
+def _graph(overview: Result, cells: int, rows: int, glyphs: Glyphs) -> list[LinePieces]:
+    """The time of each step; nothing where the overview has no chart of it."""
+    for chart in overview.charts:
+        if chart.id == "step_time":
+            return overview_lines.step_graph(chart, cells, rows, glyphs.name)
+    return []
+
+
+def _facts(steps: Result) -> list[str]:
+    """The facts that have a value, each with its label."""
     texts = []
     for fact in steps.facts:
         if fact.value is not None:
             texts.append(f"{plain(fact.label, 40)} {plain(fact.text(), 100)}")
-    facts = truncation.end(" · ".join(texts), columns - 2, glyphs.ellipsis)
-    return [*lines, ((f" {facts}", "dim"),)]
+    return texts
 
 
 def _side_by_side(panels: Sequence[_Panel], glyphs: Glyphs) -> list[LinePieces]:
@@ -152,26 +175,12 @@ def _energy(overview: Result, steps: Result) -> _Panel:
     for label, fact in _energy_facts(overview, steps):
         if fact.value is None or isinstance(fact.value, str):
             continue
-        figure, interval = _figure_and_interval(fact)
+        figure, error = overview_lines.figure_and_error(fact)
         name = truncation.middle(plain(label, 40), _ENERGY_NAME_CELLS)
         pad = " " * (_ENERGY_NAME_CELLS - width(name))
-        figures = ((figure.rjust(_JOULES_CELLS), "title"), (interval.ljust(_JOULES_CELLS), "dim"))
+        figures = ((figure.rjust(_JOULES_CELLS), "title"), (error.ljust(_JOULES_CELLS), "dim"))
         lines.append(((name + pad, "text"), *figures))
     return _Panel("energy", "95 % interval", _ENERGY_CELLS, lines)
-
-
-def _figure_and_interval(fact: Fact) -> tuple[str, str]:
-    """An energy, and " ± 16" where its error is known.
-
-    A difference keeps its sign, and it is no upper bound where its error is larger.
-    """
-    if fact.id == _DIFFERENCE and fact.lo is not None and fact.hi is not None:
-        difference = float(fact.value or 0.0)
-        half = max(float(fact.hi) - difference, difference - float(fact.lo))
-        error = units.energy_error(half, difference)
-        return units.energy_difference(difference), f"{_PLUS_MINUS}{error}"
-    figure, plus_minus, error = overview_lines.with_interval(fact).partition(_PLUS_MINUS)
-    return figure, plus_minus + error
 
 
 def _energy_facts(overview: Result, steps: Result) -> list[tuple[str, Fact]]:

@@ -31,6 +31,9 @@ _MIN_BAR_WEIGHT = 8  # of a column of shares, to be what its table is about
 GAP = 2  # cells between two columns
 ALWAYS = 9  # columns of this weight are never left out
 _MIN_TEXT_CELLS = 14
+# A column with values in fewer of its rows gives way to those that have some everywhere: the joules
+# of the one step of 200 that is long enough stood where the causes of all had no room (by eye).
+_MIN_KNOWN_SHARE = 0.05
 _MAX_TEXT_CELLS = 28  # of a column of words that is not the one that takes what is left
 _SAMPLED_ROWS = 200  # rows that decide how wide a column of words is
 _SCOPE_ROWS = 500  # rows whose names say which parts of a path tell one layer from another
@@ -38,7 +41,7 @@ _OVER_MEDIAN = "over_usual_s"  # column of steps
 _LONGEST_FIRST = ("steps",)  # tables that are opened with the longest at the top
 LIMIT_TEXT = 2000  # characters of one name that are looked at
 
-# Of (op, part of a path), and of ("", part): how many names have it.
+# Of (op, part of a path), of ("", part), and of (op, ""): how many names have it.
 Scopes: TypeAlias = Mapping[tuple[str, str], int]
 
 _WIDTHS: dict[ColumnKind, int] = {
@@ -128,13 +131,12 @@ def fit(
 ) -> FittedColumns:
     """Which columns fit into so many cells.
 
-    The lightest give way, never `kept_ids`; the heaviest words take the rest of the room, and have
-    `name_share` of it before another column goes.
+    One without a single value tells nothing and has none. Of the others the lightest give way,
+    never `kept_ids`; the heaviest words take the rest of the room, and have `name_share` of it
+    before another column goes.
     """
     columns = [
-        column
-        for column in table.columns
-        if (column.weight and not column.wordless) or column.id in kept_ids
+        column for column in table.columns if column.id in kept_ids or _tells_something(column)
     ]
     cells = {column.id: _natural(column) for column in columns}
     texts = [column for column in table.shown if column.kind == "text"]
@@ -150,20 +152,40 @@ def fit(
         cells[main.id] = min(natural, max(_MIN_TEXT_CELLS, round(room * name_share)))
 
     def weight(column: Column) -> int:
-        """How long a column stays: one without a single value goes first."""
-        return 0 if column.unknown else column.weight
+        """How long a column stays: one without a single value goes first, one of few early."""
+        if column.unknown:
+            return 0
+        return column.weight if column.known_share >= _MIN_KNOWN_SHARE else column.weight // 2
 
     def spare() -> int:
         return room + GAP - sum(cells[column.id] + GAP for column in columns)
 
+    order = list(columns)
+    gone: list[Column] = []
     while spare() < 0:
         may_go = [c for c in columns if weight(c) < ALWAYS and c.id not in kept_ids]
         if not may_go:
             break
-        columns.remove(min(reversed(may_go), key=weight))
+        lightest = min(reversed(may_go), key=weight)
+        columns.remove(lightest)
+        gone.append(lightest)
+    # What went before a wider column that had to go, too, may have room in its place.
+    for column in sorted(gone, key=weight, reverse=True):
+        if cells[column.id] + GAP <= spare() and weight(column):
+            columns.append(column)
+    columns.sort(key=order.index)
     if main is not None and spare() > 0:
         cells[main.id] += min(spare(), max(0, natural - cells[main.id]))
     return FittedColumns(tuple(columns), tuple(cells[column.id] for column in columns))
+
+
+def _tells_something(column: Column) -> bool:
+    """Whether a person finds a value in it, or has to be told that there is none."""
+    if column.wordless:
+        return False
+    if column.weight >= ALWAYS:
+        return True
+    return column.weight > 0 and not column.unknown
 
 
 def fit_with_bar(
@@ -309,11 +331,12 @@ def cell(
 
 def scopes_of(column: Column) -> Scopes:
     """How many of the first names have each part of a path before its last one: all of them, and
-    those of the same op.
+    those of the same op. And how many are of each op.
     """
     counts: Counter[tuple[str, str]] = Counter()
     for row in range(min(_SCOPE_ROWS, len(column))):
         *parts, op = column.text(row)[:LIMIT_TEXT].split("/")
+        counts[op, ""] += 1
         for part in dict.fromkeys(parts):
             counts["", part] += 1
             counts[op, part] += 1
@@ -323,16 +346,23 @@ def scopes_of(column: Column) -> Scopes:
 def layered(path: str, scopes: Scopes) -> str:
     """A long path as its layer and its op.
 
-    The layer is the part that tells it from the other rows of this op: the rarest there.
+    The layer is the part that tells it from the other rows of this op: the rarest there. A part
+    that is itself an op is none: a gradient has that of its forward op in its path.
     """
     *parts, op = path.split("/")
     if len(parts) < 2:
         return path
 
-    def rarity(part: str) -> tuple[int, int]:
-        return scopes.get((op, part), 0), scopes.get(("", part), 0)
+    def rarity(part: str) -> tuple[bool, int, int]:
+        is_op = scopes.get((part, ""), 0) > 0
+        return is_op, scopes.get((op, part), 0), scopes.get(("", part), 0)
 
     return f"{min(reversed(parts), key=rarity)} · {op}"
+
+
+def has_long_names(column: Column, cells: int) -> bool:
+    """Whether one of its first texts has no room: all paths are shortened then, to read alike."""
+    return _longest_text(column) > cells
 
 
 def fitted(text: str, cells: int, ellipsis: str = "…") -> str:

@@ -249,12 +249,14 @@ class AreaChart:
     def _dash(self, part: float, cell: int) -> str:
         """The line in a cell, `part` of a row above its lower edge; "" in the gaps between dashes.
 
-        A character in the middle has gaps of its own, the edges of a cell have not.
+        Every second cell is a gap, at whatever height: one line that wanders looks like one.
         """
-        if not self.glyphs.upper_half or _DASH_EDGE_ROWS <= part <= 1 - _DASH_EDGE_ROWS:
+        if not self.glyphs.upper_half:
             return self.glyphs.dashed
         if cell % 2:
             return ""
+        if _DASH_EDGE_ROWS <= part <= 1 - _DASH_EDGE_ROWS:
+            return self.glyphs.horizontal
         return "▁" if part < _DASH_EDGE_ROWS else "▔"
 
     def _text_on(self, role: str) -> Style:

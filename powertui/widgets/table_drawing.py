@@ -22,11 +22,12 @@ from powertui.data.table import Table, plural
 from powertui.plain import plain, width
 from powertui.terminal import glyphs as glyph_sets
 from powertui.terminal.theme import Theme
-from powertui.view import readable_names, table_order, table_rows, truncation
+from powertui.view import legend_lines, readable_names, table_order, table_rows, truncation
 from powertui.view.table_order import ListedRows, RowGroup
 from powertui.view.table_rows import GAP, FittedColumns, Order
 
 _TOTAL = "total of what is listed"
+_MIN_ROWS_WITH_LEGEND = 16  # of the table: below, a row says more than its letter (chosen by eye)
 
 
 class TableDrawing(Widget):
@@ -110,11 +111,17 @@ class TableDrawing(Widget):
     @property
     def rows_visible(self) -> int:
         """How many rows have room between titles and summary."""
-        return max(1, self.size.height - 2 - self._has_total)
+        return max(1, self.size.height - 2 - self._has_total - self._has_legend)
 
     @property
     def _has_total(self) -> bool:
         return self._listed is not None and self._listed.total is not None and self.size.height > 4
+
+    @property
+    def _has_legend(self) -> bool:
+        """Whether a line tells the letters before the rows."""
+        has_letters = self._listed is not None and self._listed.kind_of_work is not None
+        return has_letters and self.size.height >= _MIN_ROWS_WITH_LEGEND
 
     # ── drawing ───────────────────────────────────────────────────────────────────────────────────
 
@@ -152,7 +159,9 @@ class TableDrawing(Widget):
             return self._titles(table)
         if y == size.height - 1:
             return self._words(self.summary(size.width))
-        if self._has_total and y == size.height - 2:
+        if self._has_legend and y == size.height - 2:
+            return self._legend(table)
+        if self._has_total and y == size.height - 2 - self._has_legend:
             return self._total(table)
         at = self.top + y - 1
         if at >= len(self.lines):
@@ -198,6 +207,31 @@ class TableDrawing(Widget):
         if self._totals is None or self._totals[0] is not self._stands:
             self._totals = (self._stands, table.total(self.rows))
         return self._sums(table, _TOTAL, self._totals[1], self.theme_colors.style("label"))
+
+    def _legend(self, table: Table) -> Strip:
+        """The letters of the rows in sight in words."""
+        assert table.kind_of_work is not None
+        room = self.content_size.width
+        dim = self.theme_colors.style("dim")
+        segments: list[Segment] = []
+        kinds = self._kinds_in_sight(table)
+        names = [f" {legend_lines.KIND_NAMES[kind]} " for kind in kinds]
+        used = sum(1 + width(name) for name in names)
+        gap = " " if used + len(names) <= room else ""
+        for kind, name in zip(kinds, names, strict=True):
+            room -= 1 + width(name + gap)
+            if room < 0:
+                break
+            ink = self.theme_colors.category_ink(kind.value)
+            segments += [Segment(kind.code, ink), Segment(name + gap, dim)]
+        return Strip(segments).adjust_cell_length(self.content_size.width)
+
+    def _kinds_in_sight(self, table: Table) -> list[Category]:
+        """The kinds of work of the rows on screen, from the top."""
+        assert table.kind_of_work is not None
+        lines = self.lines[self.top : self.top + self.rows_visible]
+        kinds = [Category(table.kind_of_work(row)) for row in lines[lines >= 0].tolist()]
+        return list(dict.fromkeys(kinds))
 
     def _heading(self, table: Table, number: int, current: bool) -> Strip:
         """The first line of a group."""
@@ -356,9 +390,10 @@ class TableDrawing(Widget):
         key = (column, cells, rows)
         if self._names is None or self._names[0] != key:
             names = []
+            is_narrow = table_rows.has_long_names(column, cells)
             for row in rows:
                 name = plain(column.text(row), table_rows.LIMIT_TEXT) or table_order.NAMELESS
-                if scopes is not None and width(name) > cells:
+                if scopes is not None and (is_narrow or width(name) > cells):
                     name = table_rows.layered(name, scopes)
                 names.append(name)
             short = readable_names.distinct(names, cells, self.glyphs.ellipsis)

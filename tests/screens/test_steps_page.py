@@ -43,9 +43,22 @@ async def test_a_large_window_has_graph_ops_slowest_steps_and_energy_side_by_sid
         assert table.size.height >= 25
 
 
-async def test_a_small_window_keeps_the_facts_and_asks_for_nothing_more(make: Maker) -> None:
+async def test_a_window_of_middle_size_has_the_graph_and_the_facts_below_it(make: Maker) -> None:
     shell = make()
     async with shell.run_test(size=(120, 36)) as pilot:
+        lines = await shown(shell, pilot)
+        assert lines[0].strip().startswith("126.6 ms")
+        assert "top ops" not in "".join(lines)
+        text = " ".join(line.strip() for line in lines)
+        assert "confidence sure" in text
+        assert "a mean step draws 23.08 J ± 0.12" in text
+        assert "device time by" not in text, "of a host alone nothing tells it"
+        assert shell.screen.query_one("#rows").size.height >= 16
+
+
+async def test_a_small_window_keeps_the_facts_and_asks_for_nothing_more(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=(80, 24)) as pilot:
         lines = await shown(shell, pilot)
         assert lines[0].strip().startswith("marked by")
         assert isinstance(shell.screen, StepsScreen)

@@ -54,7 +54,7 @@ async def test_symmetry_finds_the_burst_and_goes_there(make: Maker) -> None:
         assert text.count("+149 J") == 1
         assert text.startswith(" >     2.9 %  ╸───────  Epoch 1, steps 46-71: +59 W for 2.52 s")
         assert "Computing on the host takes" in text
-        assert "1 smaller difference: Enter" in text
+        assert "▸ 1 smaller difference" in text
         assert "would have been found" in text
         assert "nothing in the profile explains" in text
         picture = chart_text(shell.screen.query_one("#folded", FoldedChart))
@@ -74,7 +74,7 @@ async def test_smaller_differences_are_one_line_until_somebody_asks(make: Maker)
         await loaded(pilot)
         await pilot.press("3")
         await settled(pilot)
-        assert "1 smaller difference: Enter" in words(shell, "#findings")
+        assert "▸ 1 smaller difference" in words(shell, "#findings")
         listed = words(shell, "#findings").count("longer than")
         await pilot.press("down", "down", "down", "enter")
         await settled(pilot)

@@ -193,7 +193,7 @@ def test_columns_give_way_in_order() -> None:
         return [column.id for column in table_rows.fit(table, room).columns]
 
     assert shown(30) == ["name", "self_s"]
-    assert shown(50) == ["name", "count", "self_s", "share"]
+    assert shown(54) == ["name", "count", "self_s", "share"]
     assert len(shown(140)) == 8, "the recorded name is for programs"
 
 

@@ -37,6 +37,7 @@ _WEIGHTS = {  # of the columns that are those of the plain table
     "end_s": 2,
     "start_to_start_s": 2,
 }
+_PARTS_OF_STEP_TIME = ("host_s", "duration_s")
 # A difference from the usual length below this share of it gets no cause. Chosen, not measured.
 _MIN_NOTABLE_SHARE = settings.NOTABLE_SHARE
 # Share of a difference that a category must explain to be its cause. Chosen, not measured.
@@ -73,15 +74,20 @@ def answer(question: Question) -> Result:
             weight=7,
         ),
         text_column("went_to", "spent on", [causes[row] for row in rows.tolist()], weight=7),
-        Column("usual_s", "median", "duration", usual[rows], present=has_usual, weight=3),
+        Column(
+            "usual_s",
+            "median",
+            "duration",
+            usual[rows],
+            present=has_usual,
+            # One median of all steps stands above the table.
+            weight=3 if len(np.unique(usual)) > 1 else 0,
+        ),
         text_column(
             "joules_why", "why no joules", [_why(energies, row) for row in rows.tolist()], weight=0
         ),
     )
-    plain_columns = tuple(
-        replace(column, weight=_WEIGHTS.get(column.id, column.weight))
-        for column in plain.tables[0].columns
-    )
+    plain_columns = _weighted(plain.tables[0].columns)
     table = replace(plain.tables[0], columns=(*plain_columns, *columns))
     facts = [*plain.facts, *_usual_facts(question, usual)]
     return replace(
@@ -90,6 +96,29 @@ def answer(question: Question) -> Result:
         facts=tuple(facts),
         notes=(*plain.notes, *_no_joules(energies)),
     )
+
+
+def _weighted(columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    """The columns of the plain table with their weights beside those of energy.
+
+    Where nothing runs but the host, its time and the mark's length are the step time once more:
+    a person reads it once.
+    """
+    step_time = next(column for column in columns if column.id == "step_s")
+    weighted = []
+    for column in columns:
+        weight = _WEIGHTS.get(column.id, column.weight)
+        if column.id in _PARTS_OF_STEP_TIME and _same_values(column, step_time):
+            weight = 0
+        weighted.append(replace(column, weight=weight))
+    return tuple(weighted)
+
+
+def _same_values(column: Column, other: Column) -> bool:
+    """Whether every row has the same value in both."""
+    if not np.array_equal(column.values, other.values):
+        return False
+    return other.present is None or bool(other.present.all())
 
 
 def usual_of(steps: Steps) -> Int64s:

@@ -183,6 +183,7 @@ def _epoch_difference(first: EpochEnergy, last: EpochEnergy) -> list[Fact]:
             lo=more - half,
             hi=more + half,
             why=f"{after.duration_s - before.duration_s:+.2f} s",
+            signed=True,
         )
     ]
 

@@ -70,7 +70,7 @@ def _op_table(ops: OpStats, run: str, host: int, energy: OpJoules | None) -> Tab
         empty="No op was recorded in this window.",
         key=("full_name", "device"),
         noun="op",
-        summary=f"shares: self time, {_base(ops)}  {ops.events:,} events",
+        summary=f"shares of the self time of all events {_base(ops)}  {ops.events:,} events",
         kind_of_work=lambda row: ops[row].category.value,
         quick=Quick(
             order, ops.matching, lambda key, rows: ops.find(str(key[0]), str(key[1]), rows)
@@ -101,7 +101,7 @@ def _op_columns(ops: OpStats) -> tuple[Column, ...]:
         Column("total_s", "total", "duration", ops.total, weight=5),
         Column("self_s", "self", "duration", ops.self_time, weight=9),
         Column("average_s", "average", "duration", average, weight=6),
-        Column("share", "share", "share", ops.share, weight=8),
+        Column("share", "of self", "share", ops.share, weight=8),
         # Of no weight: it is part of what is written out, and of no screen.
         Column("full_name", "recorded as", "text", full_names, weight=0),
     )
@@ -179,8 +179,8 @@ def _always(rows: Bools) -> Callable[[CancelCheck], Bools]:
 def _base(ops: OpStats) -> str:
     """What the shares are shares of."""
     if not ops.on_device.any():
-        return "host"
-    return "devices" if ops.on_device.all() else "of devices or of the host"
+        return "on the host"
+    return "on devices" if ops.on_device.all() else "on devices or on the host"
 
 
 def _counted(trace: Trace) -> tuple[Table, ...]:

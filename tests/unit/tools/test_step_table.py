@@ -38,6 +38,14 @@ def test_the_first_step_traces_and_is_told_by_what() -> None:
     assert len(opened.profiles) == 1
 
 
+def test_the_step_time_of_a_host_alone_is_shown_once() -> None:
+    _, answer = asked("steps")
+    assert {"host_s", "duration_s", "usual_s"} <= set(answer.table.ids), "programs read them"
+    shown = {column.id for column in answer.table.shown}
+    assert "step_s" in shown
+    assert not {"host_s", "duration_s", "usual_s"} & shown
+
+
 def test_a_stalled_step_is_held_against_usual_ones() -> None:
     _, answer = asked("step_ops")
     table = answer.table

@@ -45,7 +45,7 @@ def height_of_line(rows: list[str]) -> float:
     """Of the dashed line, from below, in thirds of a row."""
     places = {}
     for number, text in enumerate(rows):
-        for third, mark in enumerate("▁╌▔"):
+        for third, mark in enumerate("▁─▔"):
             if text[9:].count(mark) >= (len(text) - 9) // 2:
                 places[mark] = 3 * (len(rows) - number) + third
     (height,) = places.values()
@@ -68,8 +68,8 @@ def test_where_nothing_differs_the_line_lies_on_the_area() -> None:
         values[:20] = 150.0
         values[-5:] = 300.0
         rows = text_of(chart_of(109, 14).area(values, np.full(100, float(watts)), None))
-        top = next(number for number, text in enumerate(rows) if text[59] in "▁▂▃▄▅▆▇█╌▔")
-        line = next(n for n, text in enumerate(rows) if any(mark in text[49:69] for mark in "▁╌▔"))
+        top = next(number for number, text in enumerate(rows) if text[59] in "▁▂▃▄▅▆▇█─▔")
+        line = next(n for n, text in enumerate(rows) if any(mark in text[49:69] for mark in "▁─▔"))
         assert abs(top - line) <= 1
 
 

@@ -116,7 +116,7 @@ def test_every_line_fits(glyphs: Glyphs, size: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("columns", [60, 80, 120])
 def test_what_a_person_looks_for_is_there_in_every_width(columns: int) -> None:
-    feed = played(series("power", [1400.0 + i // 2 % 50 for i in range(400)]))
+    feed = played(series("power", [1400.0 + i // 2 % 50 for i in range(401)]), seconds=399.5)
     history = next(iter(feed.board))
     lines = [
         text(line)
@@ -356,3 +356,16 @@ def test_energy_and_change_are_shown_as_soon_as_they_fit() -> None:
             )
         ]
         assert tight == [shown[0]] * 2, "to the last cell"
+
+
+def test_after_the_end_of_a_recording_nothing_is_called_present() -> None:
+    channel = series("power", [200.0, 210.0, 220.0, 230.0])
+    for seconds, ended in ((2.5, False), (1e6, True)):
+        feed = played(channel, seconds=seconds)
+        head = text(live_summary.head(feed, 100))
+        facts = live_summary.summary(
+            feed, next(iter(feed.board)), None, (ZERO, ZERO + 3 * NS), 120, UNICODE
+        )
+        words = "".join(text(line) for line in facts)
+        assert head.startswith("ended: a log") == ended
+        assert ("ago" in words) != ended

@@ -56,6 +56,28 @@ def test_a_long_path_is_told_by_its_layer_and_its_op() -> None:
     assert table_rows.layered("dense/MatMul", scopes) == "dense/MatMul"
 
 
+def test_the_forward_op_in_the_path_of_a_gradient_is_no_layer() -> None:
+    paths = ["model/pool_1/MaxPool2d", "tape/model/pool_1/MaxPool2d/MaxPoolGrad"]
+    scopes = table_rows.scopes_of(text_column("name", "name", paths, weight=9))
+    told = [table_rows.layered(path, scopes) for path in paths]
+    assert [name.partition(" · ")[2] for name in told] == ["MaxPool2d", "MaxPoolGrad"]
+    assert told[1] != "MaxPool2d · MaxPoolGrad"
+
+
+def test_a_column_without_a_value_has_no_place() -> None:
+    count = 3
+    known = Column("host_s", "host", "duration", np.arange(count), weight=5)
+    unknown = Column(
+        "device_s", "device", "duration", np.zeros(count), present=np.zeros(count, bool), weight=5
+    )
+    name = text_column("name", "name", ["a", "b", "c"], weight=9)
+    table = Table("steps", "Steps", (name, known, unknown))
+    assert [column.id for column in table_rows.fit(table, 200).columns] == ["name", "host_s"]
+    # Who sorts by it is told that there is none.
+    kept = table_rows.fit(table, 200, ("device_s",)).columns
+    assert [column.id for column in kept] == ["name", "host_s", "device_s"]
+
+
 def test_a_difference_is_read_with_its_sign() -> None:
     column = Column(
         "d", "difference", "duration", np.array([2_000_000, -3_000_000, 0]), signed=True
