@@ -21,8 +21,6 @@ NOTHING_TO_COMPARE = (
     "them together."
 )
 
-_MAX_HOSTS = 64  # that are offered; chosen, not measured
-
 
 @dataclass(frozen=True)
 class CompareChoice:
@@ -94,7 +92,8 @@ def compare_choices(shell: Shell) -> list[CompareChoice]:
         if run.path not in shown and run.profiles:
             shown.add(run.path)
             choices.append(CompareChoice(run.name, "open", other=run, is_open=True))
-    parts = _host_choices([trace.host for trace in session.run.traces] if session.run else [])
+    hosts = [trace.host for trace in session.run.traces] if session.run is not None else []
+    parts = _host_choices(hosts, session.trace_index)
     parts += _epoch_choices(_epochs_with_steps(session.epochs, session.steps))
     runs = []
     folder_runs = session.logdir.runs if session.logdir is not None else ()
@@ -120,12 +119,14 @@ def _epoch_choices(epochs: list[int]) -> list[CompareChoice]:
     return choices
 
 
-def _host_choices(hosts: list[str]) -> list[CompareChoice]:
-    """Each later host against the first one."""
+def _host_choices(hosts: list[str], in_view: int) -> list[CompareChoice]:
+    """The host in view against each other one."""
     choices = []
-    for index in range(1, min(len(hosts), _MAX_HOSTS)):
-        name = f"host {hosts[0]} against {hosts[index]}"
-        choices.append(CompareChoice(name, "of this run", hosts=(0, index)))
+    for index, host in enumerate(hosts):
+        if index == in_view:
+            continue
+        name = f"host {hosts[in_view]} against {host}"
+        choices.append(CompareChoice(name, "of this run", hosts=(in_view, index)))
     return choices
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from powertui.data.model import Epoch
 from powertui.errors import UsageError
+from powertui.screens.compare_choices import compare_choices
 from powertui.screens.pair import PairScreen
 from powertui.screens.shell import Shell
 from powertui.view.laid_steps import LaidSteps
@@ -16,6 +19,7 @@ from tests.screens.conftest import Maker, loaded, settled, timeline_screen
 from tests.screens.test_tasks import shown
 from tests.synthetic import traces
 from tests.synthetic.traces import MS
+from tests.unit.many_hosts import write_hosts
 
 
 def model_of(numbers: list[int], took: int) -> TimelineModel:
@@ -131,3 +135,18 @@ async def test_e_marks_the_same_steps_in_the_other_run(make: Maker) -> None:
         assert other.trace.path != path
         place = other.destination(f"step {numbers[0]}-{numbers[1]}")
         assert timeline.window == (place.lo, place.hi)
+
+
+async def test_the_host_in_view_is_offered_against_every_other_one(
+    make: Maker, tmp_path: Path
+) -> None:
+    shell = make(write_hosts(tmp_path, hosts=70))
+    async with shell.run_test(size=(80, 24)) as pilot:
+        await loaded(pilot)
+        await pilot.press("colon", *"host", "space", *"node05", "enter")
+        await settled(pilot)
+        assert shell.session.trace_index == 5
+        names = [choice.name for choice in compare_choices(shell)]
+        assert len(names) == 69
+        assert names[:2] == ["host node05 against node00", "host node05 against node01"]
+        assert names[-1] == "host node05 against node69"
