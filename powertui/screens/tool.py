@@ -22,7 +22,7 @@ from powertui.screens import frame, heading, tool_footer
 from powertui.screens.base import BaseScreen, bindings_for
 from powertui.screens.row_leads import RowLeads
 from powertui.screens.status import Hint
-from powertui.view import result_chart, truncation
+from powertui.view import host_bars, result_chart, truncation
 from powertui.view.text_lines import text_lines
 from powertui.widgets.lines import LinesPane, StyledLine, side_by_side
 from powertui.widgets.table import TableView
@@ -201,7 +201,8 @@ class ToolScreen(BaseScreen):
         charts = result.charts if result is not None else ()
         for chart in charts:
             rows = min(_MAX_CHART_ROWS, self.size.height // 4)
-            if chart.kind == "members":  # a row for each of 16 hosts, where the page has them
+            has_bars = bool(chart.series) and len(chart.series[0].x) <= host_bars.MAX_BARS
+            if chart.kind == "members" and has_bars:  # a row for each, where the page has them
                 rows = min(_MAX_MEMBER_ROWS, self.size.height // 2)
             lines = result_chart.chart_lines(chart, self.size.width - 2, rows, self.table.glyphs)
             if lines:

@@ -5,6 +5,7 @@ time.
 from __future__ import annotations
 
 import statistics
+from dataclasses import replace
 
 import numpy as np
 
@@ -26,10 +27,11 @@ _MAX_TILE_CELLS = 20
 _SHADES = 10  # of the theme
 # The scale is at least so far from the median: steps of equal length are not hot and cold.
 _MIN_SCALE_SHARE = 0.1
+_WAITS = "Device collective communication"
 _LETTERS = {
     "Device compute": "#",
     "Device to device": "d",
-    "Device collective communication": "c",
+    _WAITS: "c",
     "Host compute": "h",
     "Kernel launch": "k",
     "Input": "i",
@@ -38,7 +40,7 @@ _LETTERS = {
     "All others": ".",
 }
 
-_SHORT_WORDS = {"Device collective communication": "device collectives"}
+_SHORT_WORDS = {_WAITS: "device collectives"}
 _MIN_LEGEND_SHARE = 0.002  # of all time: less than half a cell of a bar of 200 cells
 _LEGEND_GAP_CELLS = 4  # the mark, a blank, and two blanks after the word
 
@@ -52,8 +54,13 @@ def member_lines(chart: Chart, cells: int, rows: int, glyphs: Glyphs) -> list[tu
         return []
     hosts = [str(name) for name in chart.series[0].x]
     if len(hosts) > min(MAX_BARS, rows - 2):
-        # A tile shows only how long a step is, and not what it is made of.
+        # A tile shows one figure. In a step with collectives all hosts take equally long: who was
+        # late is seen without them.
+        own = [part for part in chart.series if part.label != _WAITS]
         title = chart.title.removesuffix(" by category")
+        if own and len(own) < len(chart.series):
+            chart = replace(chart, series=tuple(own))
+            title += ", without collectives"
         return [_title_line(title), *_tiles(chart, hosts, cells, rows - 2)]
     return [
         _title_line(chart.title),

@@ -204,3 +204,22 @@ def test_the_legend_names_what_is_drawn_most_time_first_as_far_as_there_is_room(
     assert legend(80) == "■ device collectives  ■ device compute  ■ host compute"
     assert legend(60) == "■ device collectives  ■ device compute  ■ host compute"
     assert legend(50) == "■ device collectives  ■ device compute  1 more"
+
+
+def test_tiles_of_hosts_that_wait_for_each_other_show_the_time_without_waiting() -> None:
+    hosts = [f"node{number:02}" for number in range(24)]
+    work = np.full(24, 0.08)
+    work[15] = 0.09
+    series = (
+        Series("Device compute", hosts, work),
+        Series("Device collective communication", hosts, 0.1 - work),
+    )
+    lines = member_lines(
+        Chart("hosts", "Step 1 of each host by category", series, "members"), 100, 10, UNICODE
+    )
+    assert lines[0][0][0] == " Step 1 of each host, without collectives"
+    tiles = {text.split()[0]: role for line in lines[1:] for text, role in line if "node" in text}
+    others = {role for host, role in tiles.items() if host != "node15"}
+    assert len(tiles) == 24
+    assert len(others) == 1
+    assert tiles["node15"] not in others
