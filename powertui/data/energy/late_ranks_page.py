@@ -33,6 +33,7 @@ from powertui.data.tools.rank_lateness import (
     shown_calls,
     wander,
 )
+from powertui.data.tools.rank_paces import MIN_BLOCKS
 from powertui.data.tools.registry import Question
 from powertui.plain import plain
 from powertui.value_types import dataclass
@@ -279,6 +280,9 @@ def _facts(late: Late) -> Iterator[Fact]:
 
 def _why_none(late: Late) -> str:
     """Why no rank is named."""
+    matched = len(late.lateness.matched)
+    if matched < MIN_BLOCKS:
+        return f"cannot tell: {matched} collectives are too few; {MIN_BLOCKS} show whether it lasts"
     chance = wander(late.lateness)
     if chance is None:
         return "none beyond noise"

@@ -162,7 +162,9 @@ def test_real_ranks_are_matched_by_their_ends_and_not_by_their_order(
     assert any(note.startswith("2 of 128 ranks are in this run") for note in result.notes)
     late = known_late(Question(opened))
     assert late is not None
-    assert late.ranks == []  # five calls show no pattern
+    assert late.ranks == []
+    (why,) = [fact.why for fact in result.facts if fact.id == "late_rank"]
+    assert why == "cannot tell: 5 collectives are too few; 8 show whether it lasts"
 
 
 def test_the_tool_answers_once_for_a_run_in_json_and_csv(
