@@ -50,7 +50,7 @@ def test_the_asciicast_leads_from_screen_to_screen_in_twenty_seconds() -> None:
     assert 15 <= played[-1][0] <= 20
     screen = pyte.Screen(cast.COLUMNS, cast.ROWS + 1)
     stream = pyte.Stream(screen)
-    said = ("[2 Time]", "+59 W", "Conv2DBackpropFilter", "To do:", "[1 Over]", "Export.", "Wrote ")
+    said = ("[2 Time]", "+59 W", "Conv2D filter grad", "To do:", "[1 Over]", "Export.", "Wrote ")
     for (_, _, text), words in zip(played, said, strict=False):
         stream.feed(text)
         assert any(words in line for line in screen.display), words

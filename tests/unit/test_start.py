@@ -182,12 +182,12 @@ COMMANDS = {
     "report RUN --tool kernel_stats": (180, 23),
     # The power beside a training, the start of a session, and the account of a trace apart from how
     # it is made; the fit of short pauses; what parts of a program are for, which two findings ask;
-    # and the ends of stretches apart from the search for them.
-    "report RUN --json": (339, 134),  # where lines end, and when a training began
+    # the ends of stretches apart from the search for them; and other stretches of a long log.
+    "report RUN --json": (340, 134),  # where lines end, and when a training began
     # those, what logs alone come to, and patterns that are compiled late
-    "energy DEMO": (319, 187),
+    "energy DEMO": (320, 188),
     # one more, which tells what ops of XLA cost, and the arguments about screens
-    "demo --report": (380, 176),
+    "demo --report": (381, 176),
 }
 
 

@@ -129,7 +129,7 @@ def fit(model: OffsetCosts, searched: SearchedOffsets) -> Fit | str:
     best = _best(model, choices)
     if best.samples < MIN_READINGS_IN_PROFILE:
         return f"only {best.samples} samples fall into the profile at the best offset"
-    r2 = _shareexplained_share(model, best, near)
+    r2 = _explained_share(model, best, near)
     if isinstance(r2, str):
         return r2
     age = model.data.age_s
@@ -202,7 +202,7 @@ def _best(model: OffsetCosts, choices: OffsetChoices) -> _Best:
     )
 
 
-def _shareexplained_share(model: OffsetCosts, best: _Best, near: float) -> float | str:
+def _explained_share(model: OffsetCosts, best: _Best, near: float) -> float | str:
     """The share of the watts' variation that the best offset explains; or why it is no answer."""
     data, alike = best.data, model.like.alike
     if (model.like.flat(data, model.middle) - best.cost) / alike < _MIN_FIT_GAIN:

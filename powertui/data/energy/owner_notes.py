@@ -22,7 +22,7 @@ from powertui.errors import UsageError
 from powertui.plain import plain
 from powertui.value_types import dataclass
 
-_MAX_SPELLED_OPTIONS = 3  # more make a line that nobody reads to its end
+_MAX_LISTED_OPTIONS = 3  # more make a line that nobody reads to its end
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +117,7 @@ def _remedy(lefts: Sequence[str], hosts: Sequence[str], owners: Belongings) -> s
     """What to type, so that channels of these names are a host's."""
     right = hosts[0] if len(hosts) == 1 else "HOST"
     options = [f"--power-host {shlex.quote(f'{left}={right}')}" for left in lefts]
-    shown = options[:_MAX_SPELLED_OPTIONS]
+    shown = options[:_MAX_LISTED_OPTIONS]
     if len(hosts) < 2:
         # Of several machines' power one is this host's.
         words = " or ".join(shown)

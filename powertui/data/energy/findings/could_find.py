@@ -242,8 +242,11 @@ def _listed(limits_found: Sequence[DetectionLimit]) -> str:
 
 
 def _seconds(value: float) -> str:
+    milliseconds = 1000 * value
+    if milliseconds < 100:
+        return f"{milliseconds:.2g} ms"
     digits = ".2g" if value < 10 else ".0f"
-    return f"{1000 * value:.2g} ms" if value < 0.1 else f"{value:{digits}} s"
+    return f"{value:{digits}} s"
 
 
 def _by_watts(lengths: Floats, needed: Floats) -> tuple[DetectionLimit, ...]:
