@@ -87,6 +87,24 @@ MEANINGS: dict[Category, str] = {
     Category.OTHER: "everything else",
 }
 
+SHORT_NAMES: dict[Category, str] = {  # what a legend has room for
+    Category.MATMUL: "matrix products",
+    Category.CONVOLUTION: "convolutions",
+    Category.ELEMENTWISE: "element-wise",
+    Category.REDUCTION: "reductions",
+    Category.NORMALIZATION: "normalization",
+    Category.MEMORY: "copies",
+    Category.COMMUNICATION: "collectives",
+    Category.INPUT: "input",
+    Category.OPTIMIZER: "optimizer",
+    Category.COMPILE: "compilation",
+    Category.PYTHON: "Python",
+    Category.HOST: "host ops",
+    Category.RUNTIME: "runtime",
+    Category.IDLE: "waiting",
+    Category.OTHER: "other",
+}
+
 # Patterns by kind; blanks are only for the eye (one that is meant is \x20). The most telling come
 # first: `conv2d_backprop_input` is a convolution although it says input, `ncclAllReduce` exchanges
 # although it reduces.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from powertui.data.category import Category
+from powertui.data.category import SHORT_NAMES, Category
 
 if TYPE_CHECKING:
     from powertui.view.visible_content import Side, VisibleContent
@@ -14,23 +14,6 @@ if TYPE_CHECKING:
 # (text, role of the theme); the role "category:NAME" is the color of that kind
 Pieces = tuple[tuple[str, str], ...]
 
-KIND_NAMES = {
-    Category.MATMUL: "matrix products",
-    Category.CONVOLUTION: "convolutions",
-    Category.ELEMENTWISE: "element-wise",
-    Category.REDUCTION: "reductions",
-    Category.NORMALIZATION: "normalization",
-    Category.MEMORY: "copies",
-    Category.COMMUNICATION: "collectives",
-    Category.INPUT: "input",
-    Category.OPTIMIZER: "optimizer",
-    Category.COMPILE: "compilation",
-    Category.PYTHON: "Python",
-    Category.HOST: "host ops",
-    Category.RUNTIME: "runtime",
-    Category.IDLE: "waiting",
-    Category.OTHER: "other",
-}
 _KIND_GAP_CELLS = 2
 _MAX_SIDE_LINES = 2  # fifteen kinds in words take about 230 cells
 # Where devices and host share a line, the host has at least this share of it (chosen by eye).
@@ -182,7 +165,7 @@ def _rest(side: Side, shown: int, *, words: bool) -> str:
     max_hidden_share = 0.0 if side.name == "devices" else _MIN_UNKNOWN_HOST_SHARE
     if unknown_share <= max_hidden_share:
         return f"{len(hidden)} more"
-    name = KIND_NAMES[Category.OTHER] if words else Category.OTHER.code
+    name = SHORT_NAMES[Category.OTHER] if words else Category.OTHER.code
     return f"{len(hidden)} more, {name} {_percent(unknown_share)}"
 
 
@@ -194,7 +177,7 @@ def _kind(
     name = "not looked at"
     if kind is not None:
         letter = (kind.code, f"category:{kind.value}")
-        name = KIND_NAMES[kind]
+        name = SHORT_NAMES[kind]
     text = _percent(share)
     if words:
         text = f"{name} {text}"

@@ -15,14 +15,14 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from powertui import units
-from powertui.data.category import Category
+from powertui.data.category import SHORT_NAMES, Category
 from powertui.data.columns import Column, Value
 from powertui.data.model import Int64s
 from powertui.data.table import Table, plural
 from powertui.plain import plain, width
 from powertui.terminal import glyphs as glyph_sets
 from powertui.terminal.theme import Theme
-from powertui.view import legend_lines, readable_names, table_order, table_rows, truncation
+from powertui.view import readable_names, table_order, table_rows, truncation
 from powertui.view.table_order import ListedRows, RowGroup
 from powertui.view.table_rows import GAP, FittedColumns, Order
 
@@ -215,7 +215,7 @@ class TableDrawing(Widget):
         dim = self.theme_colors.style("dim")
         segments: list[Segment] = []
         kinds = self._kinds_in_sight(table)
-        names = [f" {legend_lines.KIND_NAMES[kind]} " for kind in kinds]
+        names = [f" {SHORT_NAMES[kind]} " for kind in kinds]
         used = sum(1 + width(name) for name in names)
         gap = " " if used + len(names) <= room else ""
         for kind, name in zip(kinds, names, strict=True):
