@@ -87,6 +87,10 @@ def _device_kinds(opened: Opened) -> list[Fact]:
             Fact("devices", "devices", words),
             Fact("device_core_count", "device count", kinds.total(), "integer"),
         ]
+    if any(profile.trace.missing for profile in opened.profiles):
+        # What is missing may be all that a device did.
+        why = "no device in the part of the profile that could be read"
+        return [Fact("devices", "devices", None, why=why)]
     for profile in opened.profiles:
         if any(process.kind is ProcessKind.HOST for process in profile.trace.processes):
             return [Fact("devices", "devices", "CPU only")]

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import powertui
+from powertui.data.tools import environment
 from powertui.run_view import RunView
 from tests.synthetic import xplane
 
@@ -56,6 +57,20 @@ def test_of_a_line_with_damage_in_its_middle_nothing_is_blamed(
     assert re.match(
         r"The profile is incomplete: [\d,]+ of the [\d,]+ bytes of a line cannot be read", sentence
     )
+
+
+def test_of_a_cut_profile_nobody_says_that_it_had_no_device(
+    shared_data: Path, tmp_path: Path
+) -> None:
+    recorded = (shared_data / _FILE / "vm.xplane.pb").read_bytes()
+    for size, devices in (
+        (len(recorded) // 2, (None, "no device in the part of the profile that could be read")),
+        (len(recorded), ("CPU only", "")),
+    ):
+        opened = _opened(recorded[:size], tmp_path).opened
+        facts = environment.facts(opened, opened.profiles[0])
+        told = next(fact for fact in facts if fact.id == "devices")
+        assert (told.value, told.why) == devices
 
 
 def test_of_a_whole_profile_nothing_is_missing(shared_data: Path, tmp_path: Path) -> None:
