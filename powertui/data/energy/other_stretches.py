@@ -123,7 +123,11 @@ def other_stretches(
 
 
 def with_stretches(places: Sequence[Where], others: Sequence[Where]) -> tuple[Where, ...]:
-    """The places, the best first, with those of other stretches, no more than are listed."""
+    """The places, the best first, with those of other stretches, no more than are listed.
+
+    A search looks closely at fewer stretches (`MAX_BASINS`) than places are listed, so the best
+    places always keep some weight.
+    """
     kept = list(places)
     most = max(MAX_PLACES - len(others), 1)
     if len(kept) > most:
