@@ -140,7 +140,9 @@ class TrainingRecords:
     def read_sessions(self) -> tuple[Opened, ...]:
         """Those that somebody has read."""
         with self._lock:
-            sessions = {**self._opened, **self._taken}
+            # By `items`: whoever keeps a taken session may let it go in another thread between the
+            # listing of the keys and a look at what one of them holds.
+            sessions = {**self._opened, **dict(self._taken.items())}
             return tuple(opened for opened in sessions.values() if opened.is_read)
 
     def let_go(self, entry: RunEntry) -> None:
