@@ -17,6 +17,7 @@ from powertui.plain import plain
 from powertui.report import compare_json
 from powertui.report.compare_sides import Asked, SideReading, sides
 from powertui.report.python_arguments import GivenPath, named_paths, one_or_two, read_options
+from powertui.report.writers import as_frame
 
 _OPTIONS = ("run", "host", "epoch", "steps", "start", "end")
 
@@ -76,27 +77,27 @@ class ComparisonView:
     @property
     def figures(self) -> pd.DataFrame:
         """One row per figure: a, b, difference, ratio, lo and hi (95 %), verdict, needs."""
-        return _frame(self.json["figures"])
+        return as_frame.typed(self.json["figures"], _FIGURES)
 
     @property
     def causes(self) -> pd.DataFrame:
         """Parts of the difference of a step, by category and by op: seconds, share, joules."""
-        return _frame(self.json["causes"])
+        return as_frame.typed(self.json["causes"], _CAUSES)
 
     @property
     def configuration(self) -> pd.DataFrame:
         """What differs in how the sides were run: name, a, b."""
-        return _frame(self.json["configuration"], ["name", "a", "b"])
+        return as_frame.typed(self.json["configuration"], _CONFIGURATION)
 
     @property
     def conclusions(self) -> pd.DataFrame:
         """Conclusions that came or went: change, kind, sentence, runs, of."""
-        return _frame(self.json["conclusions"])
+        return as_frame.typed(self.json["conclusions"], _CONCLUSIONS)
 
     @property
     def unmatched(self) -> pd.DataFrame:
         """What one side alone has: side, family, name, within, unit, value."""
-        return _frame(self.json["unmatched"])
+        return as_frame.typed(self.json["unmatched"], _UNMATCHED)
 
     def html(self, path: GivenPath, *, force: bool = False) -> None:
         """Write all of it as one page to send, as `powertui compare --html` does.
@@ -114,6 +115,46 @@ class ComparisonView:
         return f"<Comparison: {plain(self.sentence)}>"
 
 
-def _frame(rows: list[dict[str, Any]], columns: list[str] | None = None) -> pd.DataFrame:
-    frame: pd.DataFrame = pd.DataFrame(rows, columns=columns)
-    return frame
+# The kind of each column, for `as_frame.typed`.
+_FIGURES = {
+    "family": "text",
+    "name": "text",
+    "name_b": "text",
+    "within": "text",
+    "unit": "text",
+    "a": "number",
+    "b": "number",
+    "difference": "number",
+    "ratio": "number",
+    "lo": "number",
+    "hi": "number",
+    "verdict": "text",
+    "basis": "text",
+    "p": "number",
+    "why": "text",
+    "needs": "text",
+}
+_CAUSES = {
+    "by": "text",
+    "name": "text",
+    "name_b": "text",
+    "seconds": "number",
+    "share": "number",
+    "joules": "number",
+}
+_CONFIGURATION = {"name": "text", "a": "text", "b": "text"}
+_CONCLUSIONS = {
+    "change": "text",
+    "kind": "text",
+    "sentence": "text",
+    "runs": "whole",
+    "of": "whole",
+}
+_UNMATCHED = {
+    "side": "text",
+    "family": "text",
+    "name": "text",
+    "within": "text",
+    "unit": "text",
+    "value": "number",
+}

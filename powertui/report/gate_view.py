@@ -24,13 +24,47 @@ from powertui.errors import UsageError
 from powertui.plain import plain
 from powertui.report.baseline import baseline_as_json
 from powertui.report.compare_sides import Asked, SideReading
-from powertui.report.gate_json import GATE_COLUMNS, gate_as_json
+from powertui.report.gate_json import gate_as_json
 from powertui.report.gate_runs import GateRequest, run_gate, runs_to_save
 from powertui.report.gate_words import answer
 from powertui.report.python_arguments import named_paths, one_or_two, read_options
+from powertui.report.writers import as_frame
 
 _Path: TypeAlias = "str | os.PathLike[str]"
 _Limits: TypeAlias = "Mapping[str, float | str] | Sequence[str]"
+# The kind of each column, for `as_frame.typed`.
+_LIMITS = {
+    "quantity": "text",
+    "unit": "text",
+    "measured": "text",
+    "kind": "text",
+    "limit": "number",
+    "value": "number",
+    "baseline": "number",
+    "difference": "number",
+    "ratio": "number",
+    "lo": "number",
+    "hi": "number",
+    "tolerance": "number",
+    "verdict": "text",
+    "watched": "flag",
+    "basis": "text",
+    "p": "number",
+    "runs": "whole",
+    "baseline_runs": "whole",
+    "why": "text",
+    "needs": "text",
+}
+_QUANTITIES = {
+    "name": "text",
+    "unit": "text",
+    "mean": "number",
+    "lo": "number",
+    "hi": "number",
+    "sd": "number",
+    "runs": "whole",
+    "basis": "text",
+}
 _PARTS = ("run", "host", "epoch", "steps", "start", "end", "at")
 _READING = ("power", "tz", "step_marker", "max_memory", "aligning")
 
@@ -111,8 +145,7 @@ class GateView:
     @property
     def limits(self) -> pd.DataFrame:
         """One row per limit: quantity, limit, value, lo and hi (95 %), verdict, needs."""
-        frame: pd.DataFrame = pd.DataFrame(self.json["limits"], columns=list(GATE_COLUMNS))
-        return frame
+        return as_frame.typed(self.json["limits"], _LIMITS)
 
     def __bool__(self) -> bool:
         return self.gate.exit_code == 0
@@ -135,8 +168,7 @@ class BaselineView:
     @property
     def figures(self) -> pd.DataFrame:
         """One row per quantity: mean, lo and hi (95 %), sd from run to run, runs."""
-        frame: pd.DataFrame = pd.DataFrame(self.json["quantities"])
-        return frame
+        return as_frame.typed(self.json["quantities"], _QUANTITIES)
 
     def __repr__(self) -> str:
         return f"<Baseline {plain(self.baseline.name)}: {len(self.baseline.runs)} runs>"

@@ -79,7 +79,7 @@ class TrainingView:
 
         The status is whether its clock is believed.
         """
-        return _frame(training_json.json_sessions(self.axis), _ISLANDS)
+        return as_frame.typed(training_json.json_sessions(self.axis), _ISLANDS)
 
     @property
     def epochs(self) -> pd.DataFrame:
@@ -118,7 +118,7 @@ class TrainingView:
     @property
     def power(self) -> pd.DataFrame:
         """Every sample of every power log that has a place on the axis."""
-        parts = [_frame([], ["sensor", "host", "time_s", "watts"])]
+        parts = []
         for channel in self.axis.power:
             sensor = channel.series.sensor
             columns = {
@@ -128,8 +128,9 @@ class TrainingView:
                 "watts": channel.watts,
             }
             parts.append(as_frame.frame(columns))
-        # An empty frame has no types to give.
-        joined: pd.DataFrame = pd.concat(parts[1:] or parts, ignore_index=True)
+        if not parts:
+            return as_frame.typed([], _POWER)
+        joined: pd.DataFrame = pd.concat(parts, ignore_index=True)
         return joined
 
     @property
@@ -143,7 +144,7 @@ class TrainingView:
             json_finding(finding) | {"delta_s": finding.delta_seconds}
             for finding in findings.findings
         ]
-        frame = _frame(rows, _FINDINGS)
+        frame = as_frame.typed(rows, _FINDINGS)
         notes = (findings.could, findings.reason, *findings.notes)
         frame.attrs["notes"] = [note for note in notes if note]
         return frame
@@ -187,47 +188,58 @@ class TrainingView:
         )
 
 
-_ISLANDS = ["session", "host", "status", "evidence", "start_s", "end_s", "half_s", "said_unix_s"]
-_WINDOWS = [
-    "kind",
-    "name",
-    "epoch",
-    "start_s",
-    "end_s",
-    "half_s",
-    "step_lo",
-    "step_hi",
-    "joules",
-    "lo",
-    "hi",
-    "mean_watts",
-    "coverage",
-    "badge",
-    "reason",
-    "joules_per_step",
-    "joules_per_step_lo",
-    "joules_per_step_hi",
-]
-_FINDINGS = [
-    "epoch",
-    "step_lo",
-    "step_hi",
-    "step_half",
-    "share_lo",
-    "share_hi",
-    "start_s",
-    "end_s",
-    "delta_watts",
-    "lo_watts",
-    "hi_watts",
-    "delta_joules",
-    "lo_joules",
-    "hi_joules",
-    "delta_s",
-    "p",
-    "badge",
-    "text",
-]
+# The kind of each column, for `as_frame.typed`.
+_ISLANDS = {
+    "session": "text",
+    "host": "text",
+    "status": "text",
+    "evidence": "text",
+    "start_s": "number",
+    "end_s": "number",
+    "half_s": "number",
+    "said_unix_s": "number",
+}
+_POWER = {"sensor": "text", "host": "text", "time_s": "number", "watts": "number"}
+_WINDOWS = {
+    "kind": "text",
+    "name": "text",
+    "epoch": "whole",
+    "start_s": "number",
+    "end_s": "number",
+    "half_s": "number",
+    "step_lo": "whole",
+    "step_hi": "whole",
+    "joules": "number",
+    "lo": "number",
+    "hi": "number",
+    "mean_watts": "number",
+    "coverage": "number",
+    "badge": "text",
+    "reason": "text",
+    "joules_per_step": "number",
+    "joules_per_step_lo": "number",
+    "joules_per_step_hi": "number",
+}
+_FINDINGS = {
+    "epoch": "whole",
+    "step_lo": "whole",
+    "step_hi": "whole",
+    "step_half": "whole",
+    "share_lo": "number",
+    "share_hi": "number",
+    "start_s": "number",
+    "end_s": "number",
+    "delta_watts": "number",
+    "lo_watts": "number",
+    "hi_watts": "number",
+    "delta_joules": "number",
+    "lo_joules": "number",
+    "hi_joules": "number",
+    "delta_s": "number",
+    "p": "number",
+    "badge": "text",
+    "text": "text",
+}
 
 
 def _time(moment: str | float | None) -> str | None:
@@ -238,7 +250,7 @@ def _time(moment: str | float | None) -> str | None:
 
 
 def _windows(windows: Sequence[TrainingWindow]) -> pd.DataFrame:
-    return _frame([_window(window) for window in windows], _WINDOWS)
+    return as_frame.typed([_window(window) for window in windows], _WINDOWS)
 
 
 def _window(window: TrainingWindow) -> dict[str, Any]:
@@ -259,9 +271,3 @@ def _window(window: TrainingWindow) -> dict[str, Any]:
         "joules_per_step_lo": lo,
         "joules_per_step_hi": hi,
     }
-
-
-def _frame(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> pd.DataFrame:
-    """Only these columns of the rows, in this order."""
-    made: pd.DataFrame = pd.DataFrame(rows, columns=list(columns))
-    return made

@@ -415,6 +415,38 @@ def test_a_time_that_is_not_known_is_missing_in_both_columns(run, power, tmp_pat
     assert table["unix_start_ns"].null_count == table.num_rows
 
 
+def test_pandas_gives_a_column_one_type_whether_values_are_missing_or_not(
+    run, power, tmp_path
+) -> None:
+    """Left to itself, it makes floats of whole numbers beside a missing one, and loses digits."""
+    pytest.importorskip("pyarrow")
+    steps = run.steps[0]
+    device = steps.device.copy()
+    device[0] = UNKNOWN
+    numbers = steps.number.copy()
+    numbers[0] = -1
+    gaps = replace(steps, device=device, number=numbers, epoch=np.full_like(steps.epoch, -1))
+    unknown_clock = replace(run.traces[0], clock=NO_CLOCK)
+    with_missing = replace(run, traces=(unknown_clock,), steps=(gaps, *run.steps[1:]))
+    for what in ("steps", "ops", "events"):
+        wrote(run, power, tmp_path / f"{what}.parquet", what)
+        wrote(with_missing, power, tmp_path / f"{what}-missing.parquet", what)
+        whole = pd.read_parquet(tmp_path / f"{what}.parquet")
+        missing = pd.read_parquet(tmp_path / f"{what}-missing.parquet")
+        types = whole.dtypes.astype(str).to_dict()
+        found = missing.dtypes.astype(str).to_dict()
+        assert found == {name: types[name] for name in found}
+        assert what == "ops" or missing["unix_start_ns"].isna().all()
+        for name, type_name in types.items():
+            if name.endswith(("_ps", "_ns")) or name in ("epoch", "step", "count", "depth"):
+                assert type_name in ("int64", "Int64"), name
+    steps_frame = pd.read_parquet(tmp_path / "steps-missing.parquet")
+    assert steps_frame["device_ps"].isna().tolist()[:2] == [True, False]
+    assert steps_frame["device_ps"][1] == int(device[1])  # not the nearest float
+    assert steps_frame.dtypes["start_ps"] == np.int64  # never missing: numpy's own
+    assert steps_frame["epoch"].isna().all()
+
+
 # ── files ────────────────────────────────────────────────────────────────────────────────────────
 
 

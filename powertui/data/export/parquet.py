@@ -4,15 +4,21 @@ A time is two columns: seconds as a float64, for arithmetic, and beside it the w
 the float was made from: picoseconds of the profile's clock (`start_ps`) or Unix nanoseconds
 (`unix_start_ns`). A float64 cannot hold either exactly. A decimal can, but pandas reads it as
 Python objects that refuse to be multiplied by a float.
+
+pandas turns whole numbers into floats where one is missing, and 1,700,000,000,000,000,001 ns become
+...,000 then. So the file says in pandas' own metadata which columns are its nullable Int64: those
+in which a value can be missing, also in a file where none is.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
 
+from powertui import __version__
 from powertui.data.export.lines import Moments, Ticks
 from powertui.data.export.sheets import Batch, Cell, ExportColumn, PartialTicks, Shared, Sheet
 from powertui.data.model import UNKNOWN, Floats, Int64s
@@ -31,8 +37,30 @@ class _Unit(NamedTuple):
     per_s: int
 
 
+class _Kind(NamedTuple):
+    """How a column is stored, and as what pandas reads it."""
+
+    arrow: str
+    pandas_type: str  # what it holds, in the words of pandas' metadata
+    numpy_type: str  # the dtype of the column in a DataFrame
+    unit: _Unit | None = None  # of the exact column beside a time
+    can_miss: bool = True
+
+
 # Trace times are exported to the picosecond, Unix times to the nanosecond (`sheets.py`).
-_UNITS = {"time": _Unit("_ps", 10**12), "unix time": _Unit("_ns", 10**9)}
+_PICOSECONDS = _Unit("_ps", 10**12)
+_NANOSECONDS = _Unit("_ns", 10**9)
+_FLOAT = ("float64", "float64", "float64")
+_KINDS = {
+    "time": _Kind(*_FLOAT, _PICOSECONDS, can_miss=False),
+    "partial time": _Kind(*_FLOAT, _PICOSECONDS),
+    "unix time": _Kind(*_FLOAT, _NANOSECONDS),  # missing where the profile's wall time is not known
+    "moment": _Kind("moment", "datetimetz", "datetime64[ns]"),
+    "number": _Kind(*_FLOAT),
+    "count": _Kind("int64", "int64", "int64", can_miss=False),
+    "integer": _Kind("int64", "int64", "Int64"),
+    "text": _Kind("text", "unicode", "object"),
+}
 
 
 def write_parquet(stream: BinaryIO, table: Sheet, facts: Sequence[tuple[str, Any]]) -> int:
@@ -45,10 +73,15 @@ def write_parquet(stream: BinaryIO, table: Sheet, facts: Sequence[tuple[str, Any
             "Parquet needs the package pyarrow, which is not installed.",
             hint="pip install pyarrow, or write CSV instead: --format csv",
         ) from None
-    metadata = {}
+    fields = _fields(table)
+    metadata = {"pandas": _pandas_metadata(fields)}
     for number, (key, value) in enumerate(facts):
         metadata[f"powertui.{number:02}.{key}"] = str(value)
-    schema = pa.schema(_fields(pa, table), metadata=metadata)
+    types = _types(pa)
+    schema = pa.schema(
+        [pa.field(name, types[kind.arrow], nullable=kind.can_miss) for name, kind in fields],
+        metadata=metadata,
+    )
     row_count = 0
     with pq.ParquetWriter(stream, schema) as writer:
         for batches in _row_groups(table.batches()):
@@ -61,25 +94,48 @@ def write_parquet(stream: BinaryIO, table: Sheet, facts: Sequence[tuple[str, Any
     return row_count
 
 
-def _fields(pa: Any, table: Sheet) -> list[Any]:
-    types = _types(pa)
-    fields: list[Any] = []
-    for (name, _), kind in zip(table.columns, table.kinds, strict=True):
-        fields.append(pa.field(name, types[kind]))
-        if kind in _UNITS:
-            exact_name = name.removesuffix("_s") + _UNITS[kind].suffix
-            fields.append(pa.field(exact_name, pa.int64()))
+def _fields(table: Sheet) -> list[tuple[str, _Kind]]:
+    """The columns of the file: behind each time the exact number."""
+    fields: list[tuple[str, _Kind]] = []
+    for (name, _), kind_name in zip(table.columns, table.kinds, strict=True):
+        kind = _KINDS[kind_name]
+        fields.append((name, kind))
+        if kind.unit is not None:
+            exact_kind = _KINDS["integer" if kind.can_miss else "count"]
+            fields.append((name.removesuffix("_s") + kind.unit.suffix, exact_kind))
     return fields
 
 
+def _pandas_metadata(fields: Sequence[tuple[str, _Kind]]) -> str:
+    """As pandas writes it for a frame of its own; other readers take the types of the file."""
+    columns: list[dict[str, Any]] = []
+    for name, kind in fields:
+        columns.append(
+            {
+                "name": name,
+                "field_name": name,
+                "pandas_type": kind.pandas_type,
+                "numpy_type": kind.numpy_type,
+                "metadata": {"timezone": "UTC"} if kind.arrow == "moment" else None,
+            }
+        )
+    return json.dumps(
+        {
+            "index_columns": [],
+            "column_indexes": [],
+            "columns": columns,
+            "creator": {"library": "powertui", "version": __version__},
+            "pandas_version": "1.5.0",  # whose form of this metadata it is
+        }
+    )
+
+
 def _types(pa: Any) -> dict[str, Any]:
-    """What Arrow holds for each kind of column."""
+    """What Arrow holds."""
     return {
-        "time": pa.float64(),
-        "unix time": pa.float64(),
+        "float64": pa.float64(),
+        "int64": pa.int64(),
         "moment": pa.timestamp("ns", "UTC"),
-        "number": pa.float64(),
-        "integer": pa.int64(),
         "text": pa.string(),
     }
 
@@ -104,19 +160,21 @@ def _arrays(pa: Any, batch: Batch, kinds: Sequence[str]) -> list[Any]:
     place = 0  # in `kinds`; a Shared takes several
     for column in batch.columns:
         kind = kinds[place]
-        if kind in _UNITS:
-            arrays += _time_arrays(pa, column, batch.rows, _UNITS[kind])
+        unit = _KINDS[kind].unit
+        if unit is not None:
+            arrays += _time_arrays(pa, column, batch.rows, unit)
             place += 1
         elif isinstance(column, Shared):
             width = column.words.width
-            shared_types = [types[kind] for kind in kinds[place : place + width]]
-            arrays += _shared_arrays(pa, column, kinds[place : place + width], shared_types)
+            shared_kinds = kinds[place : place + width]
+            shared_types = [types[_KINDS[shared].arrow] for shared in shared_kinds]
+            arrays += _shared_arrays(pa, column, shared_kinds, shared_types)
             place += width
         elif isinstance(column, Moments):
-            arrays.append(pa.array(column.ns).cast(types[kind]))
+            arrays.append(pa.array(column.ns).cast(types[_KINDS[kind].arrow]))
             place += 1
         else:
-            arrays.append(_cell_array(pa, column, kind, types[kind]))
+            arrays.append(_cell_array(pa, column, kind, types[_KINDS[kind].arrow]))
             place += 1
     return arrays
 

@@ -87,9 +87,9 @@ def _step_columns(names: Sequence[str]) -> Iterator[tuple[str, str, str]]:
     yield "start_utc", "the same as date and time", "moment"
     yield "start_s", "trace time", "time"
     yield "end_s", "the next step's start, or the end of the last channel", "time"
-    yield "host_s", "how long its marker was open", "time"
-    yield "device_s", "its work on devices", "time"
-    yield "step_s", "its time by TensorFlow's rule", "time"
+    yield "host_s", "how long its marker was open", "partial time"
+    yield "device_s", "its work on devices", "partial time"
+    yield "step_s", "its time by TensorFlow's rule", "partial time"
     for name in names:
         yield f"joules: {name}", "empty when not resolved", "number"
         yield f"lo_joules: {name}", "95 % interval", "number"
@@ -131,7 +131,7 @@ def _ops(window: Window) -> Sheet:
         )
 
     return Sheet(
-        columns, batches, ("text", "text", "text", "integer", "time", "time", "time", "number")
+        columns, batches, ("text", "text", "text", "count", "time", "time", "time", "number")
     )
 
 
@@ -166,7 +166,7 @@ def _events(window: Window) -> Sheet:
     return Sheet(
         columns,
         batches,
-        ("unix time", "moment", "time", "time", "text", "text", "integer", "text", "text"),
+        ("unix time", "moment", "time", "time", "text", "text", "count", "text", "text"),
     )
 
 

@@ -66,7 +66,7 @@ class Sheet(NamedTuple):
 
     columns: tuple[tuple[str, str], ...]  # (name, what it holds in a few words)
     batches: Callable[[], Iterator[Batch]]
-    # "time" (ps), "unix time" (ns), "moment", "number", "integer" or "text".
+    # A kind of `parquet._KINDS` each. A column is of one kind in every file, whatever it holds.
     kinds: tuple[str, ...]
 
 

@@ -5,7 +5,7 @@ Not in `WRITERS`: pandas is imported by whoever asks for a frame, never by the v
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -79,6 +79,18 @@ def frame(columns: dict[str, Any]) -> pd.DataFrame:
     return made
 
 
+def typed(rows: Sequence[Mapping[str, Any]], kinds: Mapping[str, str]) -> pd.DataFrame:
+    """Rows of a JSON as a frame: these columns, each of a kind of `_TYPED`.
+
+    Left to itself, pandas takes the type of a column from its values: whole numbers become floats
+    beside a missing one, and a column that is missing altogether holds Python objects.
+    """
+    columns = {}
+    for name, kind in kinds.items():
+        columns[name] = _TYPED[kind]([row.get(name) for row in rows])
+    return frame(columns)
+
+
 def _column(column: Column) -> Any:
     if column.kind == "text":
         return texts([column.value(row) for row in range(len(column))])
@@ -127,6 +139,28 @@ def texts(values: Any) -> Any:
     if pd.__version__.startswith(("1.", "2.")):
         return series
     return series.astype("str")
+
+
+def _numbers(values: Sequence[float | None]) -> Any:
+    return np.array(values, np.float64)  # None becomes NaN
+
+
+def _whole_numbers(values: Sequence[int | None]) -> Any:
+    """Int64, also where none is missing: a column has one type in every frame."""
+    present = np.array([value is not None for value in values], np.bool_)
+    return nullable(np.array([value or 0 for value in values], np.int64), present)
+
+
+def _flags(values: Sequence[bool]) -> Any:
+    return np.array(values, np.bool_)
+
+
+_TYPED: dict[str, Callable[[Any], Any]] = {
+    "flag": _flags,
+    "text": texts,
+    "number": _numbers,
+    "whole": _whole_numbers,
+}
 
 
 def joined(parts: Sequence[Any], dtype: Any) -> Any:
