@@ -50,7 +50,9 @@ def passes(kind: str) -> bool:
     pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     wanted = oldest() if kind == "oldest" else []
     subprocess.run(
-        [*pip, "--upgrade", "--prefer-binary", "-e", ".[test,parquet]", *wanted], check=True, cwd=ROOT
+        [*pip, "--upgrade", "--prefer-binary", "-e", ".[test,parquet]", *wanted],
+        check=True,
+        cwd=ROOT,
     )
     names = ("textual", "rich", "numpy", "pandas", "protobuf", "h2", "python-ipmi")
     shown = subprocess.run(

@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Sequence
 
 from powertui import __version__
-from powertui.data import logdir
+from powertui.data import elsewhere, logdir
 from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.conclusions.conclusion import Conclusion
 from powertui.data.conclusions.run_conclusions import run_conclusions
@@ -157,7 +157,11 @@ def _warnings(opened: Opened) -> Facts:
     warnings = opened.warnings
     if not warnings:
         return {}
-    facts: Facts = {"warnings": [plain(str(warning), 200) for warning in warnings[:_MAX_WARNINGS]]}
+    facts: Facts = {
+        "warnings": [
+            plain(elsewhere.warning_text(warning), 200) for warning in warnings[:_MAX_WARNINGS]
+        ]
+    }
     if len(warnings) > _MAX_WARNINGS:
         facts["warnings_left_out"] = len(warnings) - _MAX_WARNINGS
     return facts

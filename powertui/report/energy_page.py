@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from powertui import units
+from powertui.data import elsewhere
 from powertui.data.energy import energy_rows, host_energy, integrate
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.energy_rows import EnergyRow
@@ -247,7 +248,7 @@ def _page(
 def _server_words(run: Run) -> list[str]:
     """What servers were asked for and how fine their power is, each sentence once."""
     warnings = [*run.warnings, *(warn for series in run.power for warn in series.warnings)]
-    words = [str(warn) for warn in warnings if is_server(warn.file)]
+    words = [elsewhere.warning_text(warn) for warn in warnings if is_server(warn.file)]
     return list(dict.fromkeys(words))
 
 
@@ -259,7 +260,7 @@ def _warnings_section(run: Run, writer: PageWriter) -> list[str]:
     if not warnings:
         return []
     lines = writer.style.head(2, "Notes on the files")
-    lines += writer.lines(dict.fromkeys(map(str, warnings)))
+    lines += writer.lines(dict.fromkeys(map(elsewhere.warning_text, warnings)))
     return lines
 
 

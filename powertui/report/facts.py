@@ -411,7 +411,7 @@ def unix_ns(clock: Clock, ps: int) -> int | None:
 
 
 def _warnings(warnings: tuple[Warn, ...]) -> list[str]:
-    return list(map(str, warnings))
+    return list(map(elsewhere.warning_text, warnings))
 
 
 def _bounded(texts: list[str]) -> list[str]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from powertui import units
+from powertui.data import elsewhere
 from powertui.data.logdir import RunEntry
 from powertui.data.model import (
     NS_PER_S,
@@ -53,7 +54,7 @@ def of_run(entry: RunEntry, run: Run, around_ns: tuple[int, int] | None = None) 
     """What reading the run showed; `around_ns` is when the training around it ran."""
     for warning in run.warnings:
         if warning not in entry.problems:
-            yield Check("files", "problem", str(warning))
+            yield Check("files", "problem", elsewhere.warning_text(warning))
     for trace, steps, epochs in zip(run.traces, run.steps, run.epochs, strict=True):
         yield from _of_profile(trace, steps, entry)
         if len(epochs):
@@ -76,7 +77,7 @@ def _of_profile(trace: Trace, steps: Steps, entry: RunEntry) -> Iterator[Check]:
         yield Check("profile", state, f"{name}: {events} read as {trace.format}")
     for warning in trace.warnings:
         if not _is_gpu_error(warning.cause):  # those are told with the devices
-            yield Check("profile", "problem", str(warning))
+            yield Check("profile", "problem", elsewhere.warning_text(warning))
     if trace.secret_names:
         names = ", ".join(trace.secret_names)
         what = f"{name} contains secrets, whose values are not shown: {names}"

@@ -12,7 +12,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from powertui import __version__
-from powertui.data import logdir
+from powertui.data import elsewhere, logdir
 from powertui.data.asked import Aligning, Compat, ReadOptions, ResultSource
 from powertui.data.columns import text_column
 from powertui.data.logdir import RunEntry
@@ -211,7 +211,7 @@ def _report_warnings(opened: Opened) -> None:
     for trace in run.traces:
         warnings += trace.warnings
     for warning in warnings[:_MAX_WARNINGS]:
-        text.write(sys.stderr, f"powertui: {plain(str(warning))}")
+        text.write(sys.stderr, f"powertui: {plain(elsewhere.warning_text(warning))}")
     more = len(warnings) - _MAX_WARNINGS
     if more > 0:
         text.write(sys.stderr, f"powertui: {more:,} more: powertui doctor {plain(run.path)}")

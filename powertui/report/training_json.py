@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from powertui.data import elsewhere
 from powertui.data.logdir import TrainingEntry
 from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, PowerOnTrace
 from powertui.data.training.training import Training
@@ -53,7 +54,7 @@ def _json_axis(training: Training, axis: TrainingOnAxis) -> dict[str, Any]:
         "marks": _json_marks(axis),
         "channels": [_json_channel(channel) for channel in axis.power],
         "not_placed": list(unplaced_logs(axis)),
-        "warnings": list(map(str, training.warnings)),
+        "warnings": list(map(elsewhere.warning_text, training.warnings)),
     }
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from powertui.data import elsewhere
 from powertui.plain import plain
 from powertui.screens.session import Session
 from powertui.widgets import background
@@ -69,7 +70,7 @@ def shown_instead(session: Session) -> str:
         what = "holds no event: nothing was recorded."
     paragraphs = [f"{name} {what}"]
     for warning in run.warnings[:_MAX_WARNINGS]:
-        paragraphs.append(plain(str(warning)))
+        paragraphs.append(plain(elsewhere.warning_text(warning)))
     if session.entry is not None and session.entry.results:
         paragraphs.append("What the profiler itself stored of it is on pages 1 and 7.")
     paragraphs.append(f"`powertui doctor {plain(run.path)}` lists what there is.")

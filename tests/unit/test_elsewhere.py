@@ -141,6 +141,20 @@ def test_a_folder_elsewhere_tells_what_it_tells_here(
     assert theirs == mine
 
 
+@pytest.mark.parametrize("verb", ["report", "doctor", "energy --verbose"])
+def test_a_warning_names_the_file_as_the_other_machine_does(
+    far: Far, tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: str
+) -> None:
+    there = runs(tmp_path / "there", 1)
+    rows = [f"{1_700_000_000 + second},{100 + second * 7 % 40}" for second in range(30)]
+    for name in ("a.csv", "b.csv"):
+        (there / name).write_text("\n".join(["time,watts", *rows]))
+    cli.main([*verb.split(), f"ssh://box{there}"])
+    printed = capsys.readouterr().out
+    assert f"ssh://box{there}/b.csv: holds the readings of ssh://box{there}/a.csv" in printed
+    assert str(far.folder / "cache") not in printed
+
+
 def test_only_what_is_opened_moves_and_is_kept(far: Far, tmp_path: Path) -> None:
     there = runs(tmp_path / "there", 5)
     found = logdir.scan(f"ssh://box{there}")

@@ -15,6 +15,7 @@ import contextvars
 import functools
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from powertui.data.elsewhere import keeping
@@ -25,6 +26,7 @@ from powertui.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from powertui.data.elsewhere.mirror import BytesProgress, LocalCopy, Mirror
+    from powertui.data.model import Warn
 
 __all__ = [
     "HEAD_BYTES",
@@ -44,6 +46,7 @@ __all__ = [
     "report",
     "shown",
     "sum_of",
+    "warning_text",
 ]
 
 
@@ -153,6 +156,11 @@ def shown(path: str) -> str:
     """A path as a person knows it: the address, where the file lies elsewhere."""
     mirror = _mirror(path)
     return mirror.shown(path) if mirror is not None else path
+
+
+def warning_text(warning: Warn) -> str:
+    """A warning as a person reads it: its file as `shown`."""
+    return str(replace(warning, file=shown(warning.file)))
 
 
 def _mirror(path: str) -> Mirror | None:

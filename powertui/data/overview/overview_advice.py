@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from powertui.data import elsewhere
 from powertui.data.category import Category
 from powertui.data.model import ProcessKind, Trace
 from powertui.data.tools import advice, device_facts, suggestions, top_ops, tpu_cores, utilisation
@@ -102,7 +103,9 @@ def _of_trace(trace: Trace) -> list[tuple[str, str]]:
     rows = _of_devices(trace)
     if not trace.complete:
         rows.append(("warning", "The profile was not read to its end."))
-    return rows + [("warning", str(warning)) for warning in trace.warnings[:_MAX_WARNINGS]]
+    return rows + [
+        ("warning", elsewhere.warning_text(warning)) for warning in trace.warnings[:_MAX_WARNINGS]
+    ]
 
 
 def _of_devices(trace: Trace) -> list[tuple[str, str]]:

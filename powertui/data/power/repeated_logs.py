@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from powertui.data import wire
+from powertui.data import elsewhere, wire
 from powertui.data.model import NS_PER_S, PowerSeries, Warn
 
 # Fewer readings, or values, may be alike by chance. Chosen, not measured.
@@ -36,7 +36,7 @@ def without_repeats(
     files = dict.fromkeys((power[row].path, power[first].path) for row, first in left_out.items())
     warnings = []
     for path, first in files:
-        cause = f"holds the readings of {first}, which is read instead"
+        cause = f"holds the readings of {elsewhere.shown(first)}, which is read instead"
         warnings.append(Warn(path, "", cause))
     unrepeated = [series for row, series in enumerate(power) if row not in left_out]
     return tuple(unrepeated), tuple(warnings)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from powertui import units
+from powertui.data import elsewhere
 from powertui.data.columns import Column, optional, text_column
 from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.energy.measured_energy import Energy
@@ -205,7 +206,11 @@ def _notes(axis: TrainingOnAxis) -> tuple[str, ...]:
             f"{'; '.join(reason for reason in axis.training.entry.reasons if 'by hand' in reason)}."
         )
     ]
-    warnings = [str(warn) for placed in axis.placements for warn in placed.power.series.warnings]
+    warnings = [
+        elsewhere.warning_text(warn)
+        for placed in axis.placements
+        for warn in placed.power.series.warnings
+    ]
     clock = (
         ""
         if axis.wall
