@@ -112,7 +112,7 @@ def on_screen(path: Path) -> Answered:
         out = Path(folder, "pauses.json")
         env = environment(extra={"PYTHONPATH": str(ROOT)})
         with Terminal(
-            [sys.executable, "-c", PROGRAM, str(path), str(out)], size=SIZE, env=env
+            [sys.executable, "-c", PROGRAM, str(out), str(path)], size=SIZE, env=env
         ) as terminal:
 
             def until(keys: str, text: str) -> float:
@@ -128,10 +128,10 @@ def on_screen(path: Path) -> Answered:
                 limit=240,
             )
             silence(terminal, 1.0)
-            counted = until("t", "shares: self time")
+            counted = until("t", "shares of the self")
             silence(terminal, 0.5)
             terminal.write(b"\x1b")
-            terminal.wait_for(lambda shown: "shares: self time" not in shown, limit=60)
+            terminal.wait_for(lambda shown: "shares of the self" not in shown, limit=60)
             begin = time.monotonic()
             terminal.write(b"tt")  # opened and closed again while it is counted
             silence(terminal, 0.3)

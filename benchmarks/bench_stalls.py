@@ -1,8 +1,8 @@
-"""How long the screens stop answering while a run is read: the longest pause of the event loop,
-beside that of a plain application.
+"""How long the screens stop answering while a run is read, and while two are compared: the longest
+pauses of the event loop.
 
 A heartbeat of 2 ms runs inside the real program in a pty, from its first screen until four seconds
-after the run stands.
+after the run stands, or the comparison does.
 """
 
 from __future__ import annotations
@@ -21,13 +21,8 @@ LIMIT_MS = 50
 PROGRAM = """
 import asyncio, json, sys, time
 from powertui import cli
-from powertui.verbs import screen_arguments
-path, out = sys.argv[1:]
-args = cli.build_parser("open").parse_args(["open", path])
-screen = screen_arguments.display_of(args, "")
-from powertui.data import logdir
-from powertui.screens.session import Session
 from powertui.screens.shell import Shell
+out, *arguments = sys.argv[1:]
 pauses = []
 mounted = Shell.on_mount
 def on_mount(self):
@@ -41,24 +36,28 @@ def on_mount(self):
             last = now
     self.heartbeat = asyncio.get_running_loop().create_task(beat())
 Shell.on_mount = on_mount
-shell = Shell(Session(common.reading_of(args), common.aligning_of(args), logdir=logdir.scan(path)), screen)
-shell.run_to_exit()
+cli.main(["open", *arguments])
 with open(out, "w") as file:
     json.dump(pauses, file)
 """
 
 
-def pauses(path: Path) -> tuple[float, float, int]:
-    """(longest pause while reading, longest afterwards, pauses beyond the limit), in ms."""
+def pauses(*paths: Path) -> tuple[float, float, int]:
+    """(longest pause while reading, longest afterwards, pauses beyond the limit), in ms. Two runs
+    are compared as soon as the first of them stands.
+    """
     from tests.e2e.terminal import Terminal, environment
 
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "pauses.json")
         env = environment(extra={"PYTHONPATH": str(ROOT)})
         with Terminal(
-            [sys.executable, "-c", PROGRAM, str(path), str(out)], size=(200, 50), env=env
+            [sys.executable, "-c", PROGRAM, str(out), *map(str, paths)], size=(200, 50), env=env
         ) as terminal:
             terminal.wait_for("host:CPU")
+            if len(paths) > 1:
+                terminal.write(b"=")
+                terminal.wait_for("within noise|cannot tell|differs", limit=300)
             terminal.run(4.0)
             terminal.press("q")
             terminal.wait_exit()
@@ -74,17 +73,27 @@ def main() -> None:
         "Longest pause, worst of three starts",
         ["what", "while reading", "afterwards", f"beyond {LIMIT_MS} ms"],
     )
-    profiles = [("demo", ROOT / "powertui" / "demo" / "data")]
+    profiles = [("demo", [ROOT / "powertui" / "demo" / "data"])]
     if EXTRA_DATA.is_dir():
-        profiles.append(("keras_cifar", EXTRA_DATA / "own" / "keras_cifar"))
-    profiles.append((f"generated, {EVENTS:,} events", Path(make_big.make(EVENTS))))
-    for name, path in profiles:
-        runs = [pauses(path) for _ in range(3)]
-        table.row(
-            name,
-            f"{max(r[0] for r in runs):.0f} ms",
-            f"{max(r[1] for r in runs):.0f} ms",
-            sum(r[2] for r in runs),
-        )
+        profiles.append(("keras_cifar", [EXTRA_DATA / "own" / "keras_cifar"]))
+    big = Path(make_big.make(EVENTS))
+    profiles.append((f"generated, {EVENTS:,} events", [big]))
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, "plugins", "profile", "copy", big.name)
+        copy.parent.mkdir(parents=True)
+        copy.symlink_to(big)
+        profiles.append((f"two runs of {EVENTS:,} events, compared", [big, copy]))
+        for name, paths in profiles:
+            runs = [pauses(*paths) for _ in range(3)]
+            table.row(
+                name,
+                f"{max(run[0] for run in runs):.0f} ms",
+                f"{max(run[1] for run in runs):.0f} ms",
+                sum(run[2] for run in runs),
+            )
     table.note(f"Limit: {LIMIT_MS} ms while a run is read.")
     table.print()
+
+
+if __name__ == "__main__":
+    main()

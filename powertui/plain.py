@@ -18,7 +18,7 @@ from powertui.patterns import late_pattern
 # C0, DEL and C1 controls; line and paragraph separators; zero-width and bidirectional marks;
 # interlinear annotation; the byte-order mark; lone surrogates (undecodable bytes of file names);
 # tag characters.
-_HOSTILE = late_pattern(
+HOSTILE = late_pattern(
     "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
     "\U000e0000-\U000e007f]"
 )
@@ -32,11 +32,11 @@ def plain(text: str, limit: int | None = None) -> str:
         # Cut before escaping: a name of a megabyte (HLO text) must not be escaped to show sixty
         # characters.
         text = text[: max(0, limit)]
-        shown = _HOSTILE.sub(_visible, text)
+        shown = HOSTILE.sub(_visible, text)
         if limit > 0:
             return shown[: max(0, limit - 1)] + "…"
         return ""
-    shown = _HOSTILE.sub(_visible, text)
+    shown = HOSTILE.sub(_visible, text)
     if limit is not None and len(shown) > limit:
         if limit > 0:
             return shown[: max(0, limit - 1)] + "…"

@@ -9,12 +9,12 @@ breaks. Control characters never pass, whatever a name contains.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import lru_cache
 
 from rich.cells import get_character_cell_size
 
+from powertui.plain import HOSTILE
 from powertui.terminal.capabilities import is_utf8
 
 # The characters of Debian's console fonts beyond Latin-1 that powertui or its widgets use.
@@ -77,10 +77,6 @@ _CONSOLE = {
 # Braille: dots become denser signs, so that a curve stays a curve.
 _BRAILLE = {"ascii": " .:-=+*#@", "console": " ··░░▒▒▓█"}
 
-_HOSTILE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
-)
-
 
 class _Table(dict[int, str]):
     """A table for `str.translate` that decides about a character when it first comes."""
@@ -126,8 +122,8 @@ def translator(glyphs: str, encoding: str) -> Callable[[str], str]:
     """
     if glyphs == "unicode" and is_utf8(encoding):
         # Everything can be shown: only look for what must not be.
-        search = _HOSTILE.search
-        replace = _HOSTILE.sub
+        search = HOSTILE.search
+        replace = HOSTILE.sub
         return lambda text: replace("\ufffd", text) if search(text) else text
     table = _table(glyphs, encoding)
-    return lambda text: _HOSTILE.sub("?", text).translate(table)
+    return lambda text: HOSTILE.sub("?", text).translate(table)

@@ -9,7 +9,10 @@ from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 MAX_PLACES = 32  # places that are listed; further ones have next to no weight
-SURE_S = 0.3  # half-width of a sure place; of a slow sensor see clock_check.sure_refreshes
+# Half of the 95 % interval of a sure place, s. Chosen, not measured: what lasts a moment
+# (`settings.MOMENT_S`) and longer is then told within its own length. Of a slow sensor see
+# `clock_check.sure_refreshes`.
+SURE_S = 0.3
 _MIN_PEAK_SHARE = 1e-4  # of the heaviest offset's weight: lower ones make no place
 
 

@@ -43,6 +43,9 @@ class ClockKind:
 
 # Two programs on one machine read one clock, but not at the same moment.
 _PROMPT_S = settings.SAME_CLOCK_S
+# The second figure of each kind is the share of such clocks that are right before any reading is
+# looked at: chosen, not measured. In odds: 32, 999, 49, 19 and 4 to 1.
+
 # One sigma. Chosen: loggers that write 0.1 to 0.5 s late are common.
 LATE_S = 0.3
 # 0.5 s: 2.5 % on either side are later than that. It was 0.01 s, and 20 of 20 logs that were

@@ -159,14 +159,14 @@ def _between_looks(figures: CurveFigures, sensor: SensorTraits) -> Floats:
         correlation = np.where(figures.moved > 0, figures.turned / figures.moved, 0.0)
     prior_weight = _CORRELATION_PRIOR / (_CORRELATION_PRIOR + figures.pairs)
     turn = np.clip(correlation * (1 - prior_weight) + prior_weight * sensor.turn, -1.0, 0.0)
-    share = 1 / 12 - turn * 5 / 6  # some of it never the same again, some of it seldom another
-    swings = np.minimum(1 + 2 * turn, 0.0)  # up and down in turns, which evens itself out …
-    share = np.where(
-        turn < -0.5, np.maximum(0.5 * (1 + swings) / (1 - swings) ** 2, _MIN_LOOK_VARIANCE), share
-    )
-    repeats = np.minimum(sensor.beats, figures.pairs) / np.square(
-        sensor.beat
-    )  # … unless the same places of every step are seen
+    # c of docs/energy.md: a straight line from 1/12 at 0 to 1/2 at -1/2.
+    share = 1 / 12 - turn * 5 / 6
+    # Below -1/2 power goes up and down in turns, which evens itself out: 1/2 falls towards 0 …
+    swings = np.minimum(1 + 2 * turn, 0.0)
+    alternating = np.maximum(0.5 * (1 + swings) / (1 - swings) ** 2, _MIN_LOOK_VARIANCE)
+    share = np.where(turn < -0.5, alternating, share)
+    # … unless the same places of every step are seen.
+    repeats = np.minimum(sensor.beats, figures.pairs) / np.square(sensor.beat)
     tails = 1 + _TAIL_FACTOR_UNSEEN * (1 - np.asarray(sensor.averaged))
     return np.asarray(tails * share * np.maximum(1.0, _REPEATED_LOOK_VARIANCE * repeats))
 
@@ -193,7 +193,7 @@ def _straddled(
     """What an edge leaves open of the reading that lies over it, in squares of the slope."""
     averages = np.minimum(1.0, refresh / np.maximum(least, 1e-9))
     # A mean that straddles an edge, drawn as a straight line; of an interval, how much of it lay on
-    # which side.
+    # which side. k of docs/energy.md: 1/8 up to a refresh, down to 1/24 for much longer windows.
     length = 1 / 24 + averages / 12
     of_mean = length * least**2 + sensor.poll_s**2 / 4
     straddled = np.where(sensor.interval, _CUT_INTERVAL_VARIANCE * figures.inner, of_mean)

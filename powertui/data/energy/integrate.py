@@ -160,8 +160,10 @@ def _sum(parts: Energies) -> Energy:
     first = int(parts.lo_ps[0])
     covered_s = float((parts.coverage * seconds).sum())
     unresolved = np.flatnonzero(~parts.resolved)
+    # Where any stretch was filled the least covered one was, and its badge is that of the sum.
+    least_covered = int(parts.coverage.argmin())
     summed = replace(
-        parts[int(unresolved[0])] if len(unresolved) else parts[0],
+        parts[int(unresolved[0])] if len(unresolved) else parts[least_covered],
         lo_ps=first,
         hi_ps=first + int(length_ps.sum()),
         joules=None,

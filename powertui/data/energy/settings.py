@@ -139,6 +139,6 @@ MOMENT_S = 1.0
 LONG_TIMES_USUAL = 2.0
 # A capture that nobody has read, or that was named after it ended, took at most so long, s. Chosen.
 MAX_CAPTURE_S = 120
-# A clock that is further off was set wrongly, and a session placed no better than this names no
-# zone, s. Chosen.
+# How far off a clock is that was set wrongly, on average, and how well a session has to be placed
+# to name a time zone, s. Chosen.
 WRONG_CLOCK_S = 60

@@ -7,7 +7,8 @@ A further format is one file beside this one, with
     def sniff(head: bytes, path: str) -> int    # 0 = not mine … 100 = certain
     def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]    # partial traces first
 
-and one line in `READERS` and `FILE_NAMES`. It may also say
+and its name in `READERS`; endings of its file names stand in `SUFFIXES` there, or in `FILE_NAMES`
+here, which spares the import. It may also say
 
     CLOCK = ClockRule(…)         # what only this format knows of its zero in Unix time
 
@@ -97,8 +98,8 @@ FILE_NAMES = {
     "torch_snapshot": FileNames(("pickle", "pkl")),
     "tf_trace": FileNames(("trace",)),
 }
-# From this score on no reader of ours but the asked one comes into question: an XSpace whose first
-# plane has a known name.
+# A reader that is so sure of a file is asked alone, and no other one is imported: an XSpace whose
+# first plane has a known name.
 _UNDOUBTED_SCORE = 95
 
 

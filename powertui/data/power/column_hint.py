@@ -33,6 +33,13 @@ def column_hint(rows: table.FileCells) -> str:
     names = f"Its columns are: {plain(listed(rows.names), 200)}."
     if not watts:
         return f"{names} Name two: --watts-col NAME --time-col NAME --unit W"
+    watts = [column for column in watts if not units.no_power(rows.names[column])]
+    if not watts:
+        # Horsepower, dBm, a limit or a peak: told as watts it would be a wrong answer.
+        return (
+            f"{names} By their names none is power in W (or mW, kW). "
+            "Name two: --watts-col NAME --time-col NAME --unit W"
+        )
     likely = max(watts, key=lambda column: _likeness(rows, column))
     if time is None:
         time_name = "NAME"
@@ -87,12 +94,11 @@ def _likeness(rows: table.FileCells, column: int) -> tuple[bool, bool, bool, int
     """How much a column looks like power: by its name, its size, that it changes, its place."""
     name = rows.names[column]
     words = set(units.tokens(name)) | set(re.split(r"[^a-z]+", name.lower()))
-    may_be_power = not units.no_power(name)
     values = rows.floats(column)[0]
     values = values[np.isfinite(values)]
     typical = float(np.median(np.abs(values)))
     min_watts, max_watts = _LIKELY_WATTS
-    has_likely_name = may_be_power and bool(words & _LIKELY_WORDS)
-    has_likely_size = may_be_power and min_watts <= typical <= max_watts
+    has_likely_name = bool(words & _LIKELY_WORDS)
+    has_likely_size = min_watts <= typical <= max_watts
     is_changing = bool(values.min() < values.max())
     return has_likely_name, has_likely_size, is_changing, -column

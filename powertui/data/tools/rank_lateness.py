@@ -188,12 +188,13 @@ def medians_of_others(times: Floats) -> Floats:
 
 def late_ranks(lateness: Lateness) -> list[LateRank]:
     """The ranks that hold the others up beyond noise, the worst first."""
+    # A block holds a call at least.
     if len(lateness.matched) < MIN_BLOCKS:
         return []
-    steady = list(_always_late(lateness))
-    named = {late.rank for late in steady}
-    steady += [late for late in _sometimes_late(lateness) if late.rank not in named]
-    return sorted(steady, key=lambda late: -late.late_ps * late.calls)
+    late_ones = list(_always_late(lateness))
+    named = {late.rank for late in late_ones}
+    late_ones += [late for late in _sometimes_late(lateness) if late.rank not in named]
+    return sorted(late_ones, key=lambda late: -late.late_ps * late.calls)
 
 
 def _always_late(lateness: Lateness) -> Iterator[LateRank]:

@@ -38,7 +38,9 @@ class RunPart(enum.IntEnum):
 
 _PARTS = len(RunPart)
 # A step that took so many times the usual one is slow. Chosen, not measured; steps of the recorded
-# programs on two busy cores differ by up to 1.8 times without any cause.
+# programs on two busy cores differ by up to 1.8 times without any cause. The time
+# that slow steps cost is counted by it; which of them are a finding is another question
+# (energy/findings/neighbours.py).
 _SLOW_TIMES_USUAL = 2.0
 # If more of the steps than that are slow, slow ones are usual: an evaluation after every third step
 # is still seen. Chosen, not measured.

@@ -1,5 +1,5 @@
 """Whose power the logs of a training hold: that of the machines of its sessions, by the same rule
-as in a run (energy/belongs).
+as in a run (energy/power_owners).
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ def test_a_log_whose_place_is_in_doubt_as_well_says_both() -> None:
         "The log ends inside it: the load may have been longer."
     )
     assumed = _told(replace(finding, badge=Badge.ASSUMED)).doubt
-    assert assumed.startswith("Whose power it is, ")
+    assert assumed.startswith("The unit of the power, whose it is, ")
     assert assumed.endswith(
         "profile, was assumed. The log ends inside it: the load may have been longer."
     )

@@ -510,6 +510,22 @@ def test_stretches_apart_are_summed_and_the_pause_is_left_out() -> None:
     assert integrate.mean_energy(power, [], []) is None
 
 
+@pytest.mark.parametrize("gap_s", [20, 140])
+def test_a_mean_over_several_stretches_says_that_a_gap_in_any_was_filled(gap_s: int) -> None:
+    watts = np.random.default_rng(1).normal(200, 5, 200)
+    watts[gap_s : gap_s + 6] = np.nan
+    power = placed(np.arange(200.0), watts)
+    los = np.array([10, 30, 130, 150]) * PS_PER_S
+    his = los + ps(20)
+    stretches = integrate.energies(power, los[::2], his[1::2])
+    assert sorted(part.is_filled for part in stretches) == [False, True]
+    mean = integrate.mean_energy(power, los, his)
+    assert mean is not None
+    assert mean.resolved
+    assert mean.is_filled
+    assert mean.badge is Badge.ESTIMATED
+
+
 # ── clocks ───────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -353,3 +353,12 @@ def test_columns_that_say_nothing_of_power_are_asked_about_by_their_names(log: W
     )
     read = log(text, LogColumns(time_col="ts", watts_col="P_node", unit="W"))
     assert means(read) == [3004]
+
+
+@pytest.mark.parametrize("name", ["power (hp)", "rx power dBm", "power limit W", "heat btu/h"])
+def test_a_column_of_another_measure_is_not_proposed_as_watts(log: Written, name: str) -> None:
+    rows = "".join(f"{START + row},{3 + row}\n" for row in range(9))
+    with pytest.raises(UnreadableFile) as refused:
+        log(f"ts,{name}\n{rows}")
+    assert "is the power in W" not in refused.value.hint
+    assert name in refused.value.hint

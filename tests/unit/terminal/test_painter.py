@@ -260,11 +260,11 @@ def test_one_changed_cell_costs_a_few_bytes() -> None:
 def test_hostile_text_never_reaches_the_terminal() -> None:
     painter = Painter("256")
     painter.resize(WIDTH, HEIGHT)
-    painter.put(0, 0, [Segment("a\x1b[2Jb\rc\x07d\x9b31me\u202efg\u200b\x00")])
+    painter.put(0, 0, [Segment("a\x1b[2Jb\rc\x07d\x9b31me\u202efg\u200b\x00\U000e0041")])
     frame = painter.frame()
     body = frame.replace("\x1b[0m", "").replace("\x1b[2J", "", 1)
     assert "\x1b[2J" not in body
-    assert not {"\r", "\x07", "\x9b", "\u202e", "\u200b", "\x00"} & set(frame)
+    assert not set("\r\x07\x9b\u202e\u200b\x00\U000e0041") & set(frame)
 
 
 @pytest.mark.parametrize(

@@ -224,7 +224,10 @@ def _sentences(*sentences: str) -> str:
 
 def _doubt_of_badge(finding: Finding) -> str:
     if finding.badge is Badge.ASSUMED:
-        return "Whose power it is, or where it is on the profile, was assumed."
+        return "The unit of the power, whose it is, or where it is on the profile, was assumed."
     if finding.badge is Badge.ESTIMATED and finding.kind == "power":
-        return "Where the power log is on the profile is an estimate, or a gap was filled."
+        return (
+            "The watts are a model's, where the log is on the profile is an estimate, "
+            "or a gap was filled."
+        )
     return ""
