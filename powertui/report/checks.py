@@ -150,7 +150,8 @@ def of_entry(entry: RunEntry) -> Iterator[Check]:
                 f"copy {name} from the machine that was profiled; newer versions write "
                 "it beside these files"
             )
-        yield Check("timeline", "missing", why, do)
+        # Its topic says already what is missing.
+        yield Check("timeline", "missing", why.removeprefix("no timeline: "), do)
     for file in entry.unread:
         if entry.profiles:
             yield Check("files", "note", f"{facts.shown(file.path)}: {facts.why_unread(file)}")

@@ -124,7 +124,8 @@ def _examine_run(entries: Sequence[RunEntry], trainings: Trainings, number: int)
     if run is None:
         if problem:  # it is no profile: then it does not matter on which level it is
             entry_checks = _without(entry_checks, "level")
-            entry_checks.append(Check("profile", "problem", problem))
+            topic = "power" if entry.power and not entry.profiles else "profile"
+            entry_checks.append(Check(topic, "problem", problem))
         return _ExaminedRun(entry, entry_checks, listing.unreadable(entry, problem))
     entry_checks += run_checks.of_run(entry, run, _around_ns(opened, training))
     if run.traces or run.scalars or run.power:

@@ -301,6 +301,19 @@ def test_power_that_belongs_to_nobody(doctor: Doctor, tmp_path: Path) -> None:
 # ── recordings ───────────────────────────────────────────────────────────────────────────────────
 
 
+def test_a_power_log_that_cannot_be_read_is_not_called_a_profile(
+    doctor: Doctor, tmp_path: Path
+) -> None:
+    log = tmp_path / "pdu.csv"
+    log.write_text("ts,p1,p2\n" + "".join(f"{T0 + i},{180 + i},{90 + i}\n" for i in range(30)))
+    found = doctor(log, None)
+    (problem,) = found[("power", "problem")]
+    assert "--watts-col p1 --time-col ts --unit W" in problem
+    assert not [topic for topic, _ in found if topic == "profile"]
+    (missing,) = found[("timeline", "missing")]
+    assert missing.startswith("there is no profile, only power → ")
+
+
 def test_what_needs_doing_comes_first(capsys: pytest.CaptureFixture[str], data: Path) -> None:
     main(["doctor", str(data / "logdirs/jax_cpu")])
     lines = (
