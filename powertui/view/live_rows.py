@@ -38,6 +38,7 @@ MAX_LOG_ROWS = 4  # of events below the tables, where the page is high
 # is late then makes no hole in the curve (chosen, not measured).
 _HELD_INTERVALS = 3
 _MIN_HELD_S = 1.0
+_SEPARATORS = " .:/"  # where a name may be cut so that whole words stay
 _MAX_SORT_KEYS = 20_000  # of names: hosts and channels of the largest fleet, which stay the same
 
 
@@ -52,7 +53,8 @@ def channel_names(histories: Mapping[ChannelKey, History]) -> dict[ChannelKey, s
         channel = plain(key.channel)
         if channel in ("power", host):
             names[key] = host
-        elif channel.startswith(f"{host} "):  # a source of many hosts names the channels so
+        elif channel.startswith((f"{host} ", f"{host}:")):
+            # A source of many hosts names the channels so, some of them with a port.
             names[key] = channel
         else:
             names[key] = f"{host} {channel}"
@@ -61,6 +63,32 @@ def channel_names(histories: Mapping[ChannelKey, History]) -> dict[ChannelKey, s
         if counts[name] > 1:
             names[key] = f"{plain(key.source)} {plain(key.channel)}"
     return names
+
+
+def told_apart(names: Sequence[str], cells: int) -> list[str]:
+    """Names in so many cells. Where one is wider, what all begin or end with alike is left out."""
+    if len(names) < 2 or max(map(width, names)) <= cells:
+        return [plain(name, cells) for name in names]
+    head = _shared_words(names)
+    tail = _shared_words([name[::-1] for name in names])
+    if head + tail >= min(map(len, names)):
+        tail = 0
+    shown = []
+    for name in names:
+        differing = name[head : len(name) - tail]
+        shown.append(plain(("…" if head else "") + differing + ("…" if tail else ""), cells))
+    return shown
+
+
+def _shared_words(names: Sequence[str]) -> int:
+    """With how many characters all of them begin alike, up to the end of a word."""
+    first, last = min(names), max(names)  # how these two begin alike, all do
+    alike = 0
+    for one, other in zip(first, last, strict=False):
+        if one != other:
+            break
+        alike += 1
+    return 1 + max(first.rfind(separator, 0, alike) for separator in _SEPARATORS)
 
 
 @functools.lru_cache(maxsize=_MAX_SORT_KEYS)
@@ -126,9 +154,10 @@ def table(
     names = channel_names(feed.board.histories)
     layout = _TableLayout([names[key] for key in rows], columns)
     bounds = view.bounds(feed.now_ns(), max(1, layout.spark))
+    shown_names = dict(zip(names, told_apart(list(names.values()), layout.name), strict=True))
     lines: list[RoleLine] = [[(layout.header()[:columns], "dim")]]
     for key in rows:
-        name = plain(names[key], layout.name)
+        name = shown_names[key]
         mark = glyphs.right if key == selected else " "
         label = f"{mark} {name}{' ' * (layout.name - width(name))}"
         line = [(label, "title" if key == selected else "text")]

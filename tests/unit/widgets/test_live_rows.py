@@ -194,6 +194,30 @@ def test_same_names_are_told_apart_by_their_source() -> None:
     assert names == {keys[0]: "redfish power", keys[1]: "ipmi power"}
 
 
+def test_names_too_wide_for_their_column_are_told_apart_by_what_differs() -> None:
+    """Of 127.0.0.1 eight exporters were eight rows "127.0.0.1 127.0.0.1…"."""
+    exporters = [f"10.20.30.40:9901 bmc{number:02}" for number in range(8)]
+    assert live_rows.told_apart(exporters, 12)[3] == "…bmc03"
+    assert live_rows.told_apart(exporters, 22) == exporters  # all of it where there is room
+    hosts = [f"node{number:02}.cluster.example.org Total Power" for number in range(3)]
+    assert live_rows.told_apart(hosts, 20) == ["node00…", "node01…", "node02…"]
+    assert live_rows.told_apart(["a.b c", "a.b c d"], 4) == ["…c", "…c d"]
+    assert live_rows.told_apart(["a" * 30, "a" * 30 + " gpu"], 6) == ["aaaaa…", "aaaaa…"]
+    assert live_rows.told_apart(["one machine alone"], 8) == ["one mac…"]
+
+
+def test_a_channel_with_the_port_of_its_machine_does_not_name_it_twice() -> None:
+    feed = played(series("a:9400 bmc1", [1.0], host="a"), series("a:9400 bmc2", [2.0], host="a"))
+    assert sorted(live_rows.channel_names(feed.board.histories).values()) == [
+        "a:9400 bmc1",
+        "a:9400 bmc2",
+    ]
+    lines = live_rows.table(
+        feed, list(feed.board.histories), None, {}, live_chart.LiveSpan(30), 40, UNICODE
+    )
+    assert [text(line)[2:12].strip() for line in lines[1:]] == ["…bmc1", "…bmc2"]
+
+
 def test_there_is_a_table_as_soon_as_there_are_two_channels() -> None:
     tables = [live_rows.page_rows(30, count, 0, None)["table"] for count in (1, 2, 3)]
     assert tables == [0, 3, 4]
