@@ -85,12 +85,17 @@ def _longest_of(times: Int64s, _: int) -> int:
     return 0
 
 
+def _median_of(times: Int64s, _: int) -> float:
+    return float(np.median(np.diff(times)))
+
+
 def _earlier(times: Int64s, by: int) -> Int64s:
     return times - by
 
 
 _seconds: _Lately[Apart] = _Lately(_apart, 1, _held)
 _longest: _Lately[int] = _Lately(_longest_of, 1, _held)
+_median: _Lately[float] = _Lately(_median_of, 1, _held)
 _shifted: _Lately[Int64s] = _Lately(
     _earlier, _MAX_SHIFTS, weakref.ref
 )  # as long as somebody else wants them
@@ -104,6 +109,11 @@ def reading_distances(times: Int64s) -> Apart:
 def longest(times: Int64s) -> int:
     """The longest of them, as the moments are counted."""
     return _longest.cached_for(times)
+
+
+def median(times: Int64s) -> float:
+    """The median of all of them, as the moments are counted; of two moments and more."""
+    return _median.cached_for(times)
 
 
 def earlier(times: Int64s, by: int) -> Int64s:

@@ -31,9 +31,8 @@ def quantum(watts: Floats) -> float | None:
     """
     if len(watts) < 3:
         return None
-    moved = np.diff(watts)
-    moved = np.abs(moved[moved != 0])
-    if len(moved) < _MIN_CHANGES or moved.max() > _MAX_W:
+    moved = np.abs(np.diff(watts))
+    if np.count_nonzero(moved) < _MIN_CHANGES or moved.max() > _MAX_W:
         return None
     levels, counts = _counted(moved)
     total = int(counts.sum())
@@ -67,14 +66,15 @@ def written_step(watts: Floats) -> float | None:
 
 
 def _counted(moved: Floats) -> tuple[Floats, Int64s]:
-    """How often each difference occurs: whole watts, as most are, without sorting them."""
+    """How often each difference but zero occurs: whole watts, as most are, without sorting them."""
     if moved.max() < _MAX_COUNTED_W:
         whole_watts = moved.astype(np.int64)
         if (whole_watts == moved).all():
             occurrences = np.bincount(whole_watts)
+            occurrences[0] = 0
             levels = np.flatnonzero(occurrences)
             return levels.astype(np.float64), occurrences[levels]
-    differences, counts = np.unique(np.round(moved, 9), return_counts=True)
+    differences, counts = np.unique(np.round(moved[moved != 0], 9), return_counts=True)
     return differences, counts
 
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from powertui.data.energy import refresh, rounding_step, settings
+from powertui.data.energy import distances, refresh, rounding_step, settings
 from powertui.data.energy.refresh import HELD_POLLS, HOLE_REFRESHES
 from powertui.data.energy.sensor_defaults import defaults
 from powertui.data.model import (
@@ -121,15 +121,19 @@ def _poll(series: PowerSeries) -> Figure | None:
     """The usual distance of two rows, missing readings included as rows; of a counter the usual
     length of an interval.
     """
-    apart_ns = np.diff(series.times)
-    if series.kind is PowerKind.INTERVAL:
-        apart_ns = apart_ns[np.isfinite(series.watts[1:])]
-    if not len(apart_ns):
+    if len(series) < 2:
         return None
+    if series.kind is PowerKind.INTERVAL:
+        apart_ns = np.diff(series.times)[np.isfinite(series.watts[1:])]
+        if not len(apart_ns):
+            return None
+        usual_ns = float(np.median(apart_ns))
+    else:
+        usual_ns = distances.median(series.times)
     # A reader that had to assume it said so.
     stated = series.sensor.poll_s
     badge = stated.badge if stated else Badge.MEASURED
-    return Figure(float(np.median(apart_ns)) / NS_PER_S, badge)
+    return Figure(usual_ns / NS_PER_S, badge)
 
 
 def _refresh(times: Int64s, watts: Floats, poll: Figure | None) -> Figure | None:
@@ -138,8 +142,8 @@ def _refresh(times: Int64s, watts: Floats, poll: Figure | None) -> Figure | None
     """
     if poll is None or len(watts) < 3:
         return None
-    rows = np.flatnonzero(watts[1:] != watts[:-1])
-    changes = times[rows + 1]
+    is_change = watts[1:] != watts[:-1]
+    changes = times[1:][is_change]
     if len(changes) < _MIN_RUNS + 1:
         return None
     runs = np.diff(changes) / NS_PER_S
@@ -147,11 +151,13 @@ def _refresh(times: Int64s, watts: Floats, poll: Figure | None) -> Figure | None
     # A run that holds a pause of the log says nothing about the sensor.
     longest = usual * _MAX_USUAL_RUNS + HOLE_REFRESHES * poll.value
     is_complete = runs <= longest
-    complete = runs[is_complete]
+    complete = runs if is_complete.all() else runs[is_complete]
     # Nor does one that began, went on or ended while it was not asked, as long as there are others.
-    is_pause = np.diff(times) > HOLE_REFRESHES * poll.value * NS_PER_S
-    if is_pause.any():
+    longest_ns = HOLE_REFRESHES * poll.value * NS_PER_S
+    if distances.longest(times) > longest_ns:
+        is_pause = np.diff(times) > longest_ns
         pauses = np.concatenate(([0], np.cumsum(is_pause)))
+        rows = np.flatnonzero(is_change)
         is_asked = pauses[rows[1:] + 1] == pauses[rows[:-1]]
         asked = runs[is_asked & is_complete]
         if len(asked) >= max(_MIN_RUNS, len(complete) * _MIN_ASKED_SHARE):
@@ -160,6 +166,7 @@ def _refresh(times: Int64s, watts: Floats, poll: Figure | None) -> Figure | None
         return None
     if np.mean(runs > HELD_POLLS * poll.value) > _MIN_LONGER_RUN_SHARE:
         since_start = (times - times[0]) / NS_PER_S
+        rows = np.flatnonzero(is_change)
         every = refresh.distance(since_start[rows], since_start[rows + 1], poll.value)
         if every is not None:
             return Figure(every, Badge.MEASURED)

@@ -223,6 +223,9 @@ def _written(value: float) -> str:
 
 def _numbers(cells: Sequence[str]) -> tuple[Floats, Bools]:
     """Texts as numbers, and which of them hold something that is no number."""
+    values = _plain_numbers(cells)
+    if values is not None:
+        return values, np.zeros(len(values), np.bool_)
     if any("," in cell and _THOUSANDS.match(cell) for cell in cells):
         # 1,234.5 somewhere: a comma parts no decimals in this column.
         cells = [cell.replace(",", "") for cell in cells]
@@ -232,6 +235,19 @@ def _numbers(cells: Sequence[str]) -> tuple[Floats, Bools]:
         if cells[row].strip().lower() in ("", "nan", "null", "none"):
             is_bad[row] = False
     return values, is_bad
+
+
+def _plain_numbers(cells: Sequence[str]) -> Floats | None:
+    """The same of texts that are all finite numbers without a unit, as nearly every column is.
+
+    One call for the column: reading cell by cell took thirty times as long. None of others.
+    """
+    try:
+        values = np.fromiter(map(float, cells), np.float64, len(cells))
+    except ValueError:
+        return None
+    is_reading = np.abs(values) <= MAX_READING
+    return values if is_reading.all() else None
 
 
 def irregular(count: int, width: int) -> str:

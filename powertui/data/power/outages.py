@@ -101,8 +101,11 @@ def _restarts(times: Int64s, watts: Floats) -> Bools:
     """
     is_restart = np.zeros(len(watts), np.bool_)
     with np.errstate(invalid="ignore"):
+        # First what nearly every log answers: readings are not copied for it.
+        if not (watts <= 0).any():
+            return is_restart
         positive = watts[watts > 0]
-        if len(positive) < _MIN_READINGS or not (watts <= 0).any():
+        if len(positive) < _MIN_READINGS:
             return is_restart
         typical = float(np.median(positive))
         lowest = float(np.percentile(positive, 1))
@@ -125,7 +128,7 @@ def _marks(watts: Floats) -> Bools:
     """Numbers that stand for "no value", and single readings that nothing around them explains."""
     is_mark = np.zeros(len(watts), np.bool_)
     finite = np.isfinite(watts)
-    values = np.abs(watts[finite])
+    values = np.abs(watts if finite.all() else watts[finite])
     if len(values) < _MIN_READINGS:
         return is_mark
     highest = values.max()
@@ -175,12 +178,25 @@ def _is_mark(value: float, step: float) -> bool:
     return False
 
 
+def _may_hang(watts: Floats) -> bool:
+    """Whether any value may have stayed for so long that it counts as hung.
+
+    Such a run covers at least two neighbors among every so many readings: where no such pair is
+    alike all the way, runs need not be counted one by one.
+    """
+    apart = _MIN_HUNG_POLLS // 2
+    every = watts[::apart]
+    pairs = np.flatnonzero(every[1:] == every[:-1])
+    between = watts[pairs[:, None] * apart + np.arange(apart)]
+    return bool((between == between[:, :1]).all(axis=1).any())
+
+
 def _hangs(watts: Floats) -> Bools:
     """One value for far longer than readings at that level ever stay the same, with others before
     and after it.
     """
     is_hung = np.zeros(len(watts), np.bool_)
-    if len(watts) < 4 * _MIN_HUNG_POLLS:
+    if len(watts) < 4 * _MIN_HUNG_POLLS or not _may_hang(watts):
         return is_hung
     starts = np.flatnonzero(np.concatenate(([True], watts[1:] != watts[:-1])))
     lengths = np.diff(np.append(starts, len(watts)))

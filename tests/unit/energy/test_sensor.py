@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from powertui.data.energy import integrate, rounding_step, scopes, sensor
+from powertui.data.energy import distances, integrate, rounding_step, scopes, sensor
 from powertui.data.model import Badge, Figure, PowerKind, PowerSeries, Scope, Sensor
 from powertui.data.power import registry
 
@@ -347,3 +348,21 @@ def test_joules_beside_a_step_hold_whatever_a_slow_reading_tells_of(
         assert measured.hi is not None
         inside += measured.lo <= (_BUSY_W + 1.0) * 60.0 <= measured.hi
     assert inside >= 19
+
+
+def test_channels_that_share_their_times_measure_them_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The median distance of a log's rows and the longest one are the same for all its channels."""
+    first = slow_sensor()
+    channels = [first] + [replace(first, watts=first.watts + number) for number in range(1, 10)]
+    counts = {"median": 0, "longest": 0}
+    for name, made in (("median", distances._median), ("longest", distances._longest)):
+
+        def make(times: np.ndarray, by: int, name: str = name, asked: Any = made._make) -> Any:
+            counts[name] += 1
+            return asked(times, by)
+
+        monkeypatch.setattr(made, "_make", make)
+    described = [sensor.describe(channel).sensor for channel in channels]
+    assert counts == {"median": 1, "longest": 1}
+    assert {found.poll_s for found in described} == {described[0].poll_s}
+    assert {found.refresh_s for found in described} == {described[0].refresh_s}

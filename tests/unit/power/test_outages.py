@@ -135,3 +135,24 @@ def test_a_log_with_a_restart_says_so_when_it_is_read(tmp_path: Path) -> None:
     log = registry.load(str(tmp_path / "power.csv"))
     assert any("as a sensor that restarts reports" in w.cause for w in log.series[0].warnings)
     assert np.isnan(log.series[0].watts[200:232]).all()
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_runs_are_counted_exactly_where_one_is_long(seed: int) -> None:
+    """Pairs of far readings show whether any value stayed for long, without counting every run."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(1, 22 if seed % 2 else 19, 40)
+    watts = np.repeat(100.0 + np.arange(40) % 3, lengths)
+    longest = int(lengths.max())
+    if seed % 3 == 0:
+        watts[rng.random(len(watts)) < 0.02] = np.nan
+        ends = np.flatnonzero(np.r_[True, watts[1:] != watts[:-1], True])
+        longest = int(np.diff(ends).max())
+    if longest >= 20:
+        assert outages._may_hang(watts)
+    if longest < 11:
+        assert not outages._may_hang(watts)
+    hung = outages._hangs(watts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(outages, "_may_hang", lambda _: True)
+        np.testing.assert_array_equal(hung, outages._hangs(watts))

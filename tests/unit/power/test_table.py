@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from powertui.data.power import large_table, registry, table
+from powertui.data.power import cells, large_table, registry, table
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
@@ -230,3 +230,35 @@ def test_a_number_beyond_any_unit_is_no_number(tmp_path: Path, rows: int) -> Non
     log = registry.load(str(path))
     assert len(log.series[0]) == rows
     assert max(log.series[0].watts) < 200
+
+
+def test_a_column_of_plain_numbers_is_read_in_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what is more than a number is looked at cell by cell, and gives the same numbers."""
+    looked_at: list[str] = []
+    one_by_one = cells.number
+
+    def number(text: str) -> float:
+        looked_at.append(text)
+        return one_by_one(text)
+
+    monkeypatch.setattr(cells, "number", number)
+    plain = [" 245.5 ", "-0", "1e3", "7"]
+    for column, read_alone in (
+        (plain, False),
+        ([*plain, ""], True),
+        ([*plain, "nan"], True),
+        ([*plain, "12 W"], True),
+        ([*plain, "1,234.5"], True),
+        ([*plain, "1e308"], True),
+        ([*plain, "inf"], True),
+    ):
+        looked_at.clear()
+        lines = np.arange(len(column))
+        values, is_bad = cells.FileCells(("watts",), lines, [column]).floats(0)
+        assert bool(looked_at) is read_alone, column
+        expected = [one_by_one(cell.replace(",", "")) for cell in column]
+        np.testing.assert_array_equal(values, expected)
+        assert is_bad.tolist() == [
+            bool(np.isnan(v)) and c not in ("", "nan")
+            for v, c in zip(expected, column, strict=True)
+        ]
