@@ -9,6 +9,7 @@ last bit.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -53,15 +54,31 @@ MAX_FIT_ROUNDS = 30
 
 def quantile_of_column(values: Floats, share: float) -> float:
     """What `numpy.quantile(values, share)` gives: linear between neighbours, NaN if any is."""
-    place = (len(values) - 1) * share
-    below = min(math.floor(place), len(values) - 1)
-    above = min(below + 1, len(values) - 1)
-    ordered = np.partition(values, (below, above, -1))
+    (quantile,) = quantiles_of_column(values, (share,))
+    return quantile
+
+
+def quantiles_of_column(values: Floats, shares: Sequence[float]) -> list[float]:
+    """What `numpy.quantile(values, shares)` gives; NaN of none."""
+    if not len(values):
+        return [math.nan] * len(shares)
+    last = len(values) - 1
+    places = [last * share for share in shares]
+    below = [min(math.floor(place), last) for place in places]
+    above = [min(row + 1, last) for row in below]
+    ordered = np.partition(values, (*below, *above, -1))
     if math.isnan(ordered[-1]):
-        return math.nan
-    low = float(ordered[below])
-    high = float(ordered[above])
-    part = place - below
+        return [math.nan] * len(places)
+    quantiles = []
+    for place, low_row, high_row in zip(places, below, above, strict=True):
+        low = float(ordered[low_row])
+        high = float(ordered[high_row])
+        quantiles.append(_between(low, high, place - low_row))
+    return quantiles
+
+
+def _between(low: float, high: float, part: float) -> float:
+    """The value so far from one neighbour to the next."""
     # As NumPy does it: from the nearer neighbour.
     if part >= 0.5:
         return high - (high - low) * (1 - part)

@@ -8,7 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from powertui.data.energy.robust_stats import median_of_column, quantile_of_column
+from powertui.data.energy.robust_stats import (
+    median_of_column,
+    quantile_of_column,
+    quantiles_of_column,
+)
 from powertui.data.model import Floats
 
 COLUMNS = arrays(np.float64, st.integers(1, 60), elements=st.floats(-1e6, 1e6))
@@ -17,6 +21,11 @@ COLUMNS = arrays(np.float64, st.integers(1, 60), elements=st.floats(-1e6, 1e6))
 @given(COLUMNS, st.floats(0, 1))
 def test_a_quantile_is_that_of_numpy(values: Floats, share: float) -> None:
     assert quantile_of_column(values, share) == np.quantile(values, share)
+
+
+@given(COLUMNS, st.lists(st.floats(0, 1), min_size=1, max_size=5))
+def test_several_quantiles_are_those_of_numpy(values: Floats, shares: list[float]) -> None:
+    assert quantiles_of_column(values, shares) == np.quantile(values, shares).tolist()
 
 
 @given(COLUMNS)
@@ -34,6 +43,7 @@ def test_what_is_not_known_makes_the_answer_unknown(place: int) -> None:
 
 def test_nothing_has_no_median() -> None:
     assert np.isnan(median_of_column(np.empty(0)))
+    assert np.isnan(quantile_of_column(np.empty(0), 0.5))
 
 
 def test_an_infinite_value_is_one_of_them() -> None:

@@ -13,7 +13,7 @@ from powertui.data.energy import settings
 from powertui.data.energy.findings.power_stretch import Box
 from powertui.data.energy.findings.readings import SensorReadings, readings_subset
 from powertui.data.energy.findings.residual_noise import ResidualNoise
-from powertui.data.energy.robust_stats import TAILS
+from powertui.data.energy.robust_stats import TAILS, median_of_column, quantiles_of_column
 from powertui.data.energy.samples import usual_pace_s, usual_window_s
 from powertui.data.model import Bools, Floats, Int64s
 from powertui.named_tuples import NamedTuple
@@ -136,20 +136,18 @@ def _level(local: SensorReadings, lo: float, hi: float) -> float:
     beyond = local.beyond()
     inside = local.judged & ~beside
     sign = 1.0
-    if inside.any() and float(np.median(beyond[inside])) < 0:
+    if inside.any() and median_of_column(beyond[inside]) < 0:
         sign = -1.0
-    return max(-sign * float(np.median(beyond[beside])), 0.0)
+    return max(-sign * median_of_column(beyond[beside]), 0.0)
 
 
 def _interval(flat: Floats, likely: Floats) -> _Interval:
     """The likeliest value of one figure, and the interval that contains what either way comes
     out.
     """
-    low, high = np.quantile(flat, TAILS)
-    likely_low, middle, likely_high = np.quantile(likely, (TAILS[0], 0.5, TAILS[1]))
-    return _Interval(
-        min(float(low), float(likely_low)), float(middle), max(float(high), float(likely_high))
-    )
+    low, high = quantiles_of_column(flat, TAILS)
+    likely_low, middle, likely_high = quantiles_of_column(likely, (TAILS[0], 0.5, TAILS[1]))
+    return _Interval(min(low, likely_low), middle, max(high, likely_high))
 
 
 def _no_shorter_than(
@@ -361,7 +359,7 @@ class _Sums:
         ceiling = local.ceiling[rows]
         rest = watts - np.clip(watts, floor, ceiling)
         judged_rest = rest[local.judged[rows]]
-        usual = float(np.median(judged_rest)) if len(judged_rest) else 0.0
+        usual = median_of_column(judged_rest) if len(judged_rest) else 0.0
         usual = min(max(usual, -max_offset_w), max_offset_w)
         beyond = watts - np.clip(watts - usual, floor, ceiling)
         # A fast sensor meets moments in which the machine paused, or did what no trace shows.

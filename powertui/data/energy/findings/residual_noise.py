@@ -13,7 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from powertui.data.energy import settings
-from powertui.data.energy.robust_stats import MEDIAN_ERROR, normal_quantile, scatter, spread
+from powertui.data.energy.robust_stats import (
+    MEDIAN_ERROR,
+    median_of_column,
+    normal_quantile,
+    quantile_of_column,
+    scatter,
+    spread,
+)
 from powertui.data.model import Bools, Floats
 from powertui.value_types import dataclass
 
@@ -148,13 +155,13 @@ def centre(residual: Floats, doubt: Floats) -> float:
     The single readings of a fast sensor are skewed, for its windows and the work's edges never
     quite meet, and a stretch is a mean.
     """
-    sure = residual[doubt <= 2 * float(np.percentile(doubt, 25)) + 1e-9]
+    sure = residual[doubt <= 2 * quantile_of_column(doubt, 0.25) + 1e-9]
     size = max(1, len(sure) // _CENTER_BLOCKS)
     count = len(sure) // size
     if not count:
         return 0.0
     means = sure[: count * size].reshape(count, size).mean(axis=1)
-    return float(np.median(means))
+    return median_of_column(means)
 
 
 def chance(score: float, freedom: float, blocks: float) -> float:
@@ -182,7 +189,7 @@ def ordinary(beyond: Floats, doubt: Floats, free: Bools, floor: float, tail: flo
     doubts = doubt[free]
     if not len(values):
         return values
-    sure = values[doubts <= max(floor, 2 * float(np.percentile(doubts, 25)))]
+    sure = values[doubts <= max(floor, 2 * quantile_of_column(doubts, 0.25))]
     near_middle = calm(sure, floor, tail)
     near = (sure >= near_middle.min()) & (sure <= near_middle.max())
     return np.asarray(sure[near | _tails(sure, near)])
@@ -191,8 +198,9 @@ def ordinary(beyond: Floats, doubt: Floats, free: Bools, floor: float, tail: flo
 def _tails(values: Floats, near: Bools) -> Bools:
     """The far values that come singly and again and again: no load and no pause does that."""
     tails = np.zeros(len(values), np.bool_)
+    off = values - median_of_column(values)
     for sign in (-1.0, 1.0):
-        far = ~near & (sign * (values - np.median(values)) > 0)
+        far = ~near & (sign * off > 0)
         edges = np.flatnonzero(np.diff(np.concatenate([[False], far, [False]]).astype(np.int8)))
         first = edges[::2]
         length = edges[1::2] - edges[::2]
@@ -213,7 +221,7 @@ def calm(values: Floats, floor: float, tail: float = 0.0) -> Floats:
     for _ in range(_CLIP_ROUNDS):
         if not len(values):
             break
-        off = np.abs(values - np.median(values))
+        off = np.abs(values - median_of_column(values))
         near = off <= max(_CLIP_DEVIATIONS * max(spread(values), floor), tail)
         if near.all():
             break
@@ -233,7 +241,7 @@ def certainty(
     size = abs(mean)
     if len(beyond) >= _MIN_READINGS_FOR_MEDIAN:
         # A load lifts all readings of a stretch. What lifts the mean alone is noise with tails.
-        median = MEDIAN_ERROR * math.copysign(1.0, mean) * float(np.median(beyond))
+        median = MEDIAN_ERROR * math.copysign(1.0, mean) * median_of_column(beyond)
         size = min(size, max(median, 0.0))
     score = size / math.hypot(random, shared)
     blocks = noise.means if len(beyond) >= _MEMORY_READINGS else noise.blocks

@@ -12,6 +12,7 @@ from powertui.data import wire
 from powertui.data.energy import settings
 from powertui.data.energy.findings.readings import SensorReadings
 from powertui.data.energy.findings.residual_noise import ResidualNoise
+from powertui.data.energy.robust_stats import median_of_column, quantile_of_column
 from powertui.data.model import Bools, Floats, Int64s
 
 # A reading whose doubt is at most this share of a height shows where a stretch ends. Chosen.
@@ -30,7 +31,7 @@ def unbroken(
     Such readings may be ones that are not judged: they are not in `rows`.
     """
     inner = slice(rows[first], rows[last - 1] + 1)
-    height = float(np.median(beyond[first:last]))
+    height = median_of_column(beyond[first:last])
     above_floor = np.sign(height) * (readings.watts[inner] - readings.floor[inner])
     against = ~readings.judged[inner] & (above_floor < 0.5 * abs(height))
     if height < 0 or not against.any():
@@ -50,7 +51,7 @@ def even_part(
     """
     sign = 1.0 if beyond[first:last].sum() > 0 else -1.0
     values = sign * beyond[first:last]
-    height = float(np.percentile(values, 75))
+    height = quantile_of_column(values, 0.75)
     if height <= 0 or len(values) < 3:
         return first, last
     smooth = _smoothed(values, height, noise)

@@ -28,7 +28,7 @@ from powertui.data.energy.findings.residual_noise import (
     residual_noise,
 )
 from powertui.data.energy.findings.stretch_ends import even_part, extended, unbroken
-from powertui.data.energy.robust_stats import noise_floor, spread
+from powertui.data.energy.robust_stats import median_of_column, noise_floor, spread
 from powertui.data.energy.samples import usual_pace_s, usual_window_s
 from powertui.data.model import Bools, Floats, Int64s
 from powertui.named_tuples import NamedTuple
@@ -84,7 +84,7 @@ def find_stretches(
     hides the other.
     """
     judged = np.flatnonzero(readings.judged)
-    usual_w = float(np.median(np.abs(readings.watts[judged]))) if len(judged) else 0.0
+    usual_w = median_of_column(np.abs(readings.watts[judged])) if len(judged) else 0.0
     floor = noise_floor(readings.quantum, usual_w)
     if len(judged) < MIN_READINGS:
         return [], residual_noise(np.empty(0), floor)
@@ -105,7 +105,7 @@ class _Search:
         self.floor = floor
         self.looks = looks
         self.rivals = rivals
-        self.usual_w = float(np.median(np.abs(readings.watts[rows])))
+        self.usual_w = median_of_column(np.abs(readings.watts[rows]))
         self.beyond = readings.beyond()[rows]
         self.doubt = readings.doubt[rows]
         judged = readings_subset(readings, rows)
@@ -113,6 +113,7 @@ class _Search:
         self.signed = judged.blunt[None]
         if judged.ways.size:
             self.signed = np.vstack([judged.blunt[None], judged.ways])
+        self.is_shared = bool(self.signed.any())
         # So many readings report the same moment.
         pace = usual_pace_s(judged, single=1.0)
         self.together = usual_window_s(judged) / max(pace, 1e-9)
@@ -164,7 +165,7 @@ class _Search:
 
     def _fitted(self, candidate: _Candidate, foreign: Floats) -> _FittedBox | None:
         """The box behind a stretch, beside the foreign power that is known already."""
-        height = float(np.median(self.beyond[candidate.first : candidate.last]))
+        height = median_of_column(self.beyond[candidate.first : candidate.last])
         first = int(self.rows[candidate.first])
         last = int(self.rows[candidate.last - 1]) + 1
         first, last = extended(self.readings, first, last, height)
@@ -231,24 +232,44 @@ class _Search:
         weight = np.where(self.explained, 0.0, 1.0 / (noise.single**2 + self.doubt**2))
         gained = _running_sums(weight * beyond)
         weights = _running_sums(weight)
-        explained = _running_sums(self.explained.astype(np.float64))
-        shared = _running_sums(weight * self.signed)
+        # Most searches have no doubt to share, and the first round nothing explained: neither is
+        # summed up for every length then.
+        explained = shared = None
+        if self.explained.any():
+            explained = _running_sums(self.explained.astype(np.float64))
+        if self.is_shared:
+            shared = _running_sums(weight * self.signed)
         best = 0.0
         bounds = (0, 0)
-        length = self.shortest
-        while length <= max(1, int(_MAX_STRETCH_SHARE * len(beyond))):
-            total = np.maximum(_over(weights, length), 1e-300)
-            mean = np.abs(_over(gained, length)) / total
-            shared_error = ((_over(shared, length) / total) ** 2).sum(axis=0)
-            unexplained = explained[length:] == explained[:-length]
-            error = np.sqrt(noise.mean_error(length) ** 2 + shared_error)
-            score = np.where(unexplained, mean / error, 0.0)
-            start = int(np.argmax(score))
+        lengths = self._lengths()
+        for length, alone in zip(lengths, noise.over(lengths).tolist(), strict=True):
+            total = _over(weights, length)
+            np.maximum(total, 1e-300, out=total)
+            score = _over(gained, length)
+            np.abs(score, out=score)
+            score /= total
+            if shared is None:
+                score /= math.sqrt(alone**2)
+            else:
+                shared_error = ((_over(shared, length) / total) ** 2).sum(axis=0)
+                score /= np.sqrt(alone**2 + shared_error)
+            if explained is not None:
+                score[explained[length:] != explained[:-length]] = 0.0
+            start = int(score.argmax())
             if score[start] > best:
                 best = float(score[start])
                 bounds = (start, start + length)
-            length = max(length + 1, int(length * 1.1))
         return bounds
+
+    def _lengths(self) -> list[int]:
+        """How many readings a stretch may have, each about a tenth more than the one before."""
+        longest = max(1, int(_MAX_STRETCH_SHARE * len(self.beyond)))
+        lengths = []
+        length = self.shortest
+        while length <= longest:
+            lengths.append(length)
+            length = max(length + 1, int(length * 1.1))
+        return lengths
 
     def _weigh(self, first: int, last: int, single: ResidualNoise) -> _Candidate:
         """A stretch against the noise of all the rest."""
