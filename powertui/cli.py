@@ -102,7 +102,7 @@ def normalise(argv: Sequence[str]) -> list[str]:
     verb.
 
     A file that is named like a verb is opened as ./report. A word that is nearly a verb and no file
-    is a slip.
+    is a slip; `help` and `version` are what other programs call their options.
     """
     args = list(argv)
     if not args:
@@ -110,6 +110,10 @@ def normalise(argv: Sequence[str]) -> list[str]:
     if args[0] in verbs.VERBS or args[0] in _OPTIONS or args[0].startswith("--completions="):
         return args
     if args[0].isalpha() and not os.path.lexists(args[0]):
+        if args[0] == "help":
+            return [*(word for word in args[1:2] if word in verbs.VERBS), "--help"]
+        if args == ["version"]:
+            return ["--version"]
         import difflib
 
         near = difflib.get_close_matches(args[0].lower(), verbs.VERBS, 1)

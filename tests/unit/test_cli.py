@@ -56,6 +56,18 @@ def test_the_first_word_is_a_verb_or_a_path(
         assert normalise([verb, "x"]) == [verb, "x"]
 
 
+def test_help_and_version_are_understood_as_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert normalise(["help"]) == ["--help"]
+    assert normalise(["help", "record"]) == ["record", "--help"]
+    assert normalise(["help", "nothing"]) == ["--help"]
+    assert normalise(["version"]) == ["--version"]
+    (tmp_path / "help").mkdir()
+    assert normalise(["help"]) == ["open", "help"]  # it is there: that is what was meant
+
+
 def test_a_slip_in_a_verb_is_no_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
