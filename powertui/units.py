@@ -215,6 +215,14 @@ def _figures(value: float, figures: int, *, padded: bool = False) -> str:
     return text
 
 
+def number(value: float, figures: int = 4) -> str:
+    """A number without a unit: "0.0123", "10,000"; with a power of ten from a million on."""
+    text = f"{value:.{figures}g}"
+    if 1000 <= abs(float(text)) < 1e6:
+        return f"{float(text):,.0f}"
+    return text
+
+
 # ── energies ─────────────────────────────────────────────────────────────────────────────────────
 
 # What a person may ask energies in. J and Wh grow by their prefixes, the others stay.

@@ -240,7 +240,7 @@ def shown(value: Value, kind: ColumnKind, unit: str = "", *, padded: bool = Fals
         return units.percent(float(value), 1)
     if unit:
         return units.quantity(float(value), unit, padded=padded and unit == "J")
-    return f"{float(value):.4g}"
+    return units.number(float(value))
 
 
 def exported_value(value: Value, kind: ColumnKind, unit: str) -> Value:

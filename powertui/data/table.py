@@ -31,6 +31,7 @@ from powertui.data.columns import (
 )
 from powertui.data.model import Badge, Bools, Int64s
 from powertui.data.texts import CancelCheck, unhindered
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 if TYPE_CHECKING:
@@ -258,6 +259,14 @@ class Series:
     y: npt.NDArray[np.float64]
 
 
+class MarkedBars(NamedTuple):
+    """Bars from one to one past another that a finding is about, and its size, longest first."""
+
+    first: int
+    stop: int
+    sizes: tuple[str, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Chart:
     """Series that are drawn together."""
@@ -271,6 +280,18 @@ class Chart:
     x_label: str = ""
     y_label: str = ""
     y_unit: str = ""  # of what is drawn on a page: "B"
+    # of each series in a usual bar, where some bars are like no other; (): of all that is drawn
+    usual_shares: tuple[float, ...] = ()
+    marked: tuple[MarkedBars, ...] = ()
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """What part each series has."""
+        if self.usual_shares:
+            return self.usual_shares
+        sums = [float(np.nansum(series.y)) for series in self.series]
+        total = sum(sums) or 1.0
+        return tuple(part / total for part in sums)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from powertui.view.overview_lines import STEP_INKS
 _COLUMNS = 360  # bars at most: three pixels each on a page of 1,080
 _MAX_SEPARATE_BARS = 60  # up to so many are drawn apart
 _GAP = 0.25  # of a bar's width, between bars that are apart
-_NAMED_PARTS = 0.005  # of all time: smaller parts read "<1 %"
+_NAMED_PARTS = 0.0005  # of a step: smaller parts read "<0.1 %"
 
 
 def step_chart(chart: Chart) -> Markup | None:
@@ -32,7 +32,7 @@ def step_chart(chart: Chart) -> Markup | None:
     top = stacked_bars.full_height(totals)
     bars, steps_each = _bars(totals)
     picture = _picture(chart, parts[:, bars], top)
-    notes = ["shares of all steps' time"]
+    notes = ["shares of a step's time"]
     if steps_each > 1:
         notes.append(f"each column is the longest of {steps_each:,} steps")
     cut = int((totals > top * (1 + 1e-9)).sum())
@@ -48,7 +48,7 @@ def step_chart(chart: Chart) -> Markup | None:
                 axis=_axis(len(totals)),
                 above=_cut_marks(parts[:, bars].sum(axis=0), top),
             ),
-            chart_frame.legend(_legend(chart, parts)),
+            chart_frame.legend(_legend(chart)),
         ],
         aside=", ".join(notes),
     )
@@ -69,7 +69,7 @@ def _one_step(chart: Chart, parts: Floats) -> Markup:
         chart.title,
         [
             chart_frame.plot(picture, scale=[], axis=axis, low=True),
-            chart_frame.legend(_legend(chart, parts)),
+            chart_frame.legend(_legend(chart)),
         ],
     )
 
@@ -124,14 +124,12 @@ def _cut_marks(totals: Floats, top: float) -> list[Markup]:
     return marks
 
 
-def _legend(chart: Chart, parts: Floats) -> list[LegendEntry]:
-    """The parts with their shares of all time, the largest first."""
-    sums = parts.sum(axis=1)
-    total = float(sums.sum()) or 1.0
+def _legend(chart: Chart) -> list[LegendEntry]:
+    """The parts with their shares of a step, the largest first."""
     entries = []
-    for number in np.argsort(-sums, kind="stable").tolist():
-        share = float(sums[number]) / total
-        words = units.percent(share) if share >= _NAMED_PARTS else "<1 %"
+    for number in np.argsort(-np.array(chart.shares), kind="stable").tolist():
+        share = chart.shares[number]
+        words = units.percent(share, 1) if share >= _NAMED_PARTS else "<0.1 %"
         label = chart.series[number].label
         entries.append(LegendEntry(_class(chart, number), f"{label} {words}"))
     return entries

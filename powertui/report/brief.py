@@ -122,7 +122,7 @@ def _run(opened: Opened, aligning: Aligning) -> Facts:
         "steps_marked_by": plain(steps.source, _MAX_NAME_CHARACTERS) or None,
     }
     if len(steps):
-        facts["step_s"] = _step_lengths(steps)
+        facts["step_s"] = _step_lengths(steps, profile.epochs.tracing)
     facts |= _energy(profile, aligning)
     facts |= _findings(profile, aligning)
     facts |= _warnings(opened)
@@ -167,9 +167,11 @@ def _warnings(opened: Opened) -> Facts:
     return facts
 
 
-def _step_lengths(steps: Steps) -> Facts:
+def _step_lengths(steps: Steps, tracing: tuple[int, int] | None) -> Facts:
     lengths = steps.lengths()
-    known = sorted(lengths[lengths >= 0].tolist())
+    is_usual = steps.begin_outside(tracing)
+    has_length = lengths >= 0
+    known = sorted(lengths[has_length & is_usual].tolist() or lengths[has_length].tolist())
     median = known[len(known) // 2]
     longest = int(lengths.argmax())
     return {
@@ -240,7 +242,8 @@ def _finding(finding: Finding) -> Facts:
 def _ops(profile: Profile) -> list[Facts]:
     """The ops that took most time, of the devices where there are any, else of the host.
 
-    Ops that only hold others are left out.
+    Ops that only hold others are left out, and events whose names a cut or damaged file lost: their
+    number tells nobody what they are.
     """
     stats = op_stats.op_stats(profile.trace)
     order = stats.order("self")
@@ -249,8 +252,13 @@ def _ops(profile: Profile) -> list[Facts]:
     if stats.on_device.any():
         side = "device"
         is_shown &= stats.on_device[order]
-    ops = []
-    for row in order[is_shown][:_MAX_OPS].tolist():
+    lost_names = {profile.trace.names.full(name) for name in profile.trace.lost_names}
+    ops: list[Facts] = []
+    for row in order[is_shown].tolist():
+        if len(ops) == _MAX_OPS:
+            break
+        if lost_names and stats[row].name in lost_names:
+            continue
         op = {
             "name": plain(stats[row].name, _MAX_NAME_CHARACTERS),
             "count": int(stats.count[row]),

@@ -70,7 +70,7 @@ class KnownRun:
     device: str = ""
     took_ps: int | None = None
     steps: int | None = None
-    # The median, from start to start; the mean with its work where it is dispatched ahead.
+    # The median without steps that trace; the mean with its work where it is dispatched ahead.
     step_ps: int | None = None
     epochs: int | None = None
     joules: float | None = None
@@ -191,15 +191,17 @@ def _most_steps(run: Run) -> Steps:
 
 
 def _step_ps(run: Run) -> int | None:
-    """How long a step took: the median, or the mean with its work where that was dispatched."""
+    """How long a step took: the median of those that do not trace or compile, or the mean with its
+    work where that was dispatched.
+    """
     steps = _most_steps(run)
-    if not len(steps):
-        return None
-    median_ps = int(np.median(steps.ends() - steps.start))
-    for trace, steps_of_host in zip(run.traces, run.steps, strict=True):
-        if steps_of_host is steps:
+    for trace, steps_of_host, epochs in zip(run.traces, run.steps, run.epochs, strict=True):
+        if len(steps) and steps_of_host is steps:
+            is_counted = (steps.lengths() >= 0) & steps.begin_outside(epochs.tracing)
+            lengths = steps.lengths()[is_counted]
+            median_ps = int(np.median(lengths)) if len(lengths) else None
             return dispatched_step_ps(trace, steps) or median_ps
-    return median_ps
+    return None
 
 
 def pictured(opened: Opened, facts: KnownRun) -> KnownRun:
@@ -303,8 +305,21 @@ def concluded(opened: Opened, facts: KnownRun, aligning: Aligning | None = None)
     if bound is not None:
         facts = replace(facts, bound=bound.short, bound_kind=bound.kind.value)
     if unusual is not None:
-        facts = replace(facts, unusual=unusual.short)
+        facts = replace(facts, unusual=unusual.short + _beyond_profile(unusual, opened))
     return facts
+
+
+def _beyond_profile(conclusion: Conclusion, opened: Opened) -> str:
+    """Whether a finding of the training is outside of the profile, whose course shows nothing of
+    it: " before" or " after".
+    """
+    stretch = conclusion.stretch
+    if conclusion.finding is None or stretch is None or stretch.host >= len(opened.profiles):
+        return ""
+    lo, hi = opened.profiles[stretch.host].trace.span
+    if stretch.end_ps <= lo:
+        return " before"
+    return " after" if stretch.start_ps >= hi else ""
 
 
 def _is_unusual(conclusion: Conclusion) -> bool:

@@ -239,9 +239,13 @@ class Theme:
         return _role_style(self, role)
 
     def ink(self, role: str) -> Style:
-        """The style of a role, or of "category:NAME" as the ink of that kind of work."""
+        """The style of a role, or of "category:NAME" as the ink of that kind of work. "… on ROLE"
+        has the ground of another role.
+        """
+        role, _, ground = role.partition(" on ")
         kind, _, name = role.partition(":")
-        return self.category_ink(name) if kind == "category" else self.style(role)
+        style = self.category_ink(name) if kind == "category" else self.style(role)
+        return style + Style(bgcolor=self.style(ground).bgcolor) if ground else style
 
     def category(self, category: str, variant: int = 0) -> Style:
         """A full cell of this category: its colour as background, readable text on it."""

@@ -6,6 +6,7 @@ it goes on below.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 
 import numpy as np
@@ -15,7 +16,8 @@ from powertui.data.columns import shown
 from powertui.data.model import PS_PER_S, Badge
 from powertui.data.table import Chart, Fact, Result
 from powertui.plain import plain
-from powertui.view import stacked_bars
+from powertui.terminal import glyphs as glyph_sets
+from powertui.view import finding_flag, stacked_bars
 from powertui.view.text_lines import text_lines
 from powertui.view.truncation import middle
 
@@ -57,6 +59,7 @@ _PLUS_MINUS = " ± "
 _OF_ALL_HOSTS = "run_step_time_s"  # a fact that a page about one of several hosts has
 # So many steps lie below each other; of more the standing bars are wide enough (chosen by eye).
 _MAX_LYING_STEPS = 6
+_MIN_SHOWN_SHARE = 0.0005  # of a step: less would read "0.0 %"
 
 
 def lines(
@@ -257,11 +260,8 @@ def step_graph(chart: Chart, width: int, height: int, glyphs: str) -> list[LineP
     labels[0] = units.duration(round(bars.top * PS_PER_S))
     rule = "|" if letters else "┤"
     lines: list[LinePieces] = []
-    for label, row in zip(labels, bars.rows, strict=True):
-        pieces = [(f"{label:>9} {rule}", "axis")]
-        for piece in row:
-            pieces.append((piece.text, _ink(chart, piece.part)))
-        lines.append(tuple(pieces))
+    for label, row in zip(labels, _with_marked_bars(chart, bars, glyphs), strict=True):
+        lines.append(((f"{label:>9} {rule}", "axis"), *row))
     # What the mark of a bar that goes on stands for has its room before the smallest parts.
     cut = _cut_note(bars, "^" if letters else "▲")
     legend = [_GRAPH_INDENT, *_legend(chart, letters, bar_cells - len(cut))]
@@ -269,7 +269,44 @@ def step_graph(chart: Chart, width: int, height: int, glyphs: str) -> list[LineP
     notes = _bar_notes(cut, bars.each, room)
     if notes:
         legend.append((notes, "dim"))
+    else:
+        text, role = legend.pop()
+        legend.append((text.rstrip(), role))
     return [*lines, tuple(legend)]
+
+
+def _with_marked_bars(
+    chart: Chart, bars: stacked_bars.StackedBars, glyphs: str
+) -> list[list[tuple[str, str]]]:
+    """The rows of bars in pieces, with a band above those that a finding is about, and its size
+    beside it, as the timeline has both above its power.
+    """
+    chars: list[list[str]] = []
+    roles: list[list[str]] = []
+    for row in bars.rows:
+        chars.append([char for piece in row for char in piece.text])
+        roles.append([_ink(chart, piece.part) for piece in row for _ in piece.text])
+    for mark in chart.marked:
+        columns = bars.columns(mark.first, mark.stop)
+        for row_chars, row_roles in zip(chars, roles, strict=True):
+            for column in columns:
+                if row_chars[column] == " ":
+                    row_roles[column] = "power_band"
+                elif row_chars[column] in stacked_bars.PARTLY_FILLED:
+                    row_roles[column] += " on power_band"
+        flag = finding_flag.beside_band(chars, columns, mark.sizes, glyph_sets.get(glyphs))
+        if flag is not None:
+            chars[flag.row][flag.first : flag.stop] = flag.text
+            roles[flag.row][flag.first : flag.stop] = ["power_flag"] * len(flag.text)
+    lines = []
+    for row_chars, row_roles in zip(chars, roles, strict=True):
+        pieces: list[tuple[str, str]] = []
+        for role, cells in itertools.groupby(
+            zip(row_roles, row_chars, strict=True), lambda cell: cell[0]
+        ):
+            pieces.append(("".join(char for _, char in cells), role))
+        lines.append(pieces)
+    return lines
 
 
 def _cut_note(bars: stacked_bars.StackedBars, mark: str) -> str:
@@ -351,19 +388,18 @@ def _ink(chart: Chart, part: int) -> str:
 
 
 def _legend(chart: Chart, letters: str, cells: int) -> list[tuple[str, str]]:
-    """The parts of the bars in so many cells, each with its share of all time, the largest first;
-    of those that have no room the count.
+    """The parts of the bars in so many cells, each with its share of a step, as the table of a step
+    has it, the largest first; of those that have no room the count.
     """
-    sums = [float(series.y.sum()) for series in chart.series]
-    total = sum(sums) or 1.0
+    shares = chart.shares
 
     def size_and_place(number: int) -> tuple[float, int]:
-        return sums[number], number
+        return shares[number], number
 
     # Of equal parts the later one comes first.
-    largest_first = sorted(range(len(sums)), key=size_and_place, reverse=True)
+    largest_first = sorted(range(len(shares)), key=size_and_place, reverse=True)
     # The sentence above may be about all the time, between the steps too.
-    whole = "of the steps"
+    whole = "of a step"
     if len(chart.series[0].y) == 1:
         whole = "of the step"
     entries: list[tuple[tuple[str, str], tuple[str, str]]] = []
@@ -371,11 +407,10 @@ def _legend(chart: Chart, letters: str, cells: int) -> list[tuple[str, str]]:
         label = chart.series[number].label.lower()
         if label.startswith("device coll"):
             label = "collectives"
-        share = sums[number] / total
         # A part that is there must not be shown as none.
-        percent = "<1 %"
-        if share >= 0.005:
-            percent = f"{100 * share:.0f} %"
+        percent = "<0.1 %"
+        if shares[number] >= _MIN_SHOWN_SHARE:
+            percent = units.percent(shares[number], 1)
         mark = letters[number] if letters else "■"
         entries.append(((mark, _ink(chart, number)), (f" {label} {percent}  ", "label")))
     for count in range(len(entries), 0, -1):

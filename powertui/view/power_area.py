@@ -109,6 +109,15 @@ def row_labels(scale: PowerScale, rows: int, glyphs: Glyphs) -> list[str]:
     return labels
 
 
+def edge_tick(label: str, glyphs: Glyphs) -> str:
+    """What stands behind a label of the axis: a tick at the lower edge of its row. A label in the
+    middle of a row was read as half a row more.
+    """
+    if not label or label.endswith(glyphs.broken):
+        return " "
+    return glyphs.bars[0] if glyphs.upper_half else "_"
+
+
 def draw_area(shape: Envelope, scale: PowerScale, rows: int, glyphs: Glyphs) -> list[str]:
     """The area as `rows` lines of text, top first. `shape` has one column for each cell."""
     known = shape.known

@@ -128,8 +128,8 @@ def _points(chart: Chart, cells: int, rows: int, glyphs: Glyphs) -> list[ChartLi
     for row, line in enumerate(grid):
         label = _end_label(row, rows, highest, lowest)
         lines.append((label, ("".join(line), "text")))
-    first = f"{10.0**x_axis.lo:g}"
-    last = f"{10.0**x_axis.hi:g} {chart.x_label}"
+    first = units.number(10.0**x_axis.lo)
+    last = f"{units.number(10.0**x_axis.hi)} {chart.x_label}"
     gap = max(1, width - len(first) - len(last))
     below = " " * _LABEL_CELLS + first + " " * gap + last
     lines.append(((below, "dim"),))

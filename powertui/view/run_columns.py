@@ -55,10 +55,14 @@ _USUAL_END = re.compile(
 _DATE = re.compile(r"20\d\d[-_]?[01]\d[-_]?[0-3]\d")
 _SHARE = re.compile(r"(.*) (\d+ %)")
 _SHORT_FRAMEWORKS = {"TensorFlow": "TF"}
-_SHORT_WORDS = {"not recorded": "unrecorded", "between steps": "between"}
+_SHORT_WORDS = {
+    "not recorded": "unrecorded",
+    "between steps": "between",
+    "incomplete profile": "incomplete",
+}
 _BOUND_CELLS = 18  # a square, "collectives", and a share
 _UNIT_CELLS = 2  # behind the bars of a run
-_FOUND_CELLS = 9  # "straggler"
+_MIN_FOUND_CELLS, _MAX_FOUND_CELLS = 9, 12  # "straggler", "+58 W before"
 # What a run is bound by, as the kind of work whose hue stands for that everywhere else.
 _HUES = {
     "compute": "matmul",
@@ -101,6 +105,7 @@ def _added_columns(table: Table, rows: Sequence[KnownRun], glyphs: Glyphs) -> li
     model_cells = max(8, max(map(width, models), default=0))
     frameworks = [_SHORT_FRAMEWORKS.get(run.framework, run.framework) for run in rows]
     findings = [_found_words(run) for run in rows]
+    found_cells = max(_MIN_FOUND_CELLS, max(map(width, findings), default=0))
     is_faint = [run.unseen or not run.bound for run in rows]
     return [
         Column(
@@ -134,7 +139,10 @@ def _added_columns(table: Table, rows: Sequence[KnownRun], glyphs: Glyphs) -> li
             ranks=np.array([_bar_range(run) for run in rows]),
             cells=BARS + _UNIT_CELLS,
         ),
-        replace(text_column("unusual", "found", findings, weight=8), cells=_FOUND_CELLS),
+        replace(
+            text_column("unusual", "found", findings, weight=8),
+            cells=min(_MAX_FOUND_CELLS, found_cells),
+        ),
     ]
 
 
@@ -232,11 +240,18 @@ def fitting_name(name: str, parts: Mapping[str, int], room: int, ellipsis: str) 
 
 
 def _found_words(run: KnownRun) -> str:
-    """What was found in two words: steps are slow, watts have their number."""
+    """What was found in two words: steps are slow, watts have their number; of a run that is worth
+    a look what it waits for instead of computing.
+    """
     if run.unusual.startswith("slow"):
         return "slow"
-    match = _SHARE.fullmatch(run.unusual)
-    return match.group(1) if match is not None else run.unusual
+    words = run.unusual
+    if not words and run.health == "look":
+        words = run.conclusion.removeprefix("! ")
+    match = _SHARE.fullmatch(words)
+    if match is not None:
+        words = match.group(1)
+    return _SHORT_WORDS.get(words, words)
 
 
 def _what_it_is(run: KnownRun) -> str:

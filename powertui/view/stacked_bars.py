@@ -17,6 +17,7 @@ from powertui.data.table import Chart
 from powertui.named_tuples import NamedTuple
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
+PARTLY_FILLED = _EIGHTHS[1:-1]
 _MAX_HEIGHT_RATIO = 2.5  # times the 95th percentile: a bar beyond is cut there
 _MAX_FEW_BARS = 4  # of so few none is cut: no percentile tells which is the unusual one
 _MAX_BAR_CELLS = 8  # of a few bars
@@ -42,6 +43,17 @@ class StackedBars(NamedTuple):
     each: int  # bars in a cell, at most
     cut: int  # bars that go on beyond the top
     longest: float = 0.0  # of all bars
+    bar_count: int = 0  # drawn or not
+
+    def columns(self, first: int, stop: int) -> range:
+        """The cells that show any of the bars from one to one past another."""
+        cells = sum(len(piece.text) for piece in self.rows[0])
+        if self.bar_count <= cells:
+            cells_each = cells // self.bar_count
+            return range(first * cells_each, stop * cells_each)
+        bounds = _bounds(self.bar_count, cells)
+        begin = int(bounds.searchsorted(first, side="right")) - 1
+        return range(begin, int(bounds.searchsorted(stop)))
 
 
 def draw(
@@ -80,6 +92,7 @@ def draw(
         each=each,
         cut=int(is_cut.sum()),
         longest=float(totals.max()),
+        bar_count=all_parts.shape[1],
     )
 
 
@@ -112,13 +125,18 @@ def longest_bars(totals: Floats, width: int) -> tuple[Int64s, int]:
     if count <= width:
         cells_each = max(1, min(_MAX_BAR_CELLS, width // count))
         return np.repeat(np.arange(count), cells_each), 1
-    bounds = np.linspace(0, count, width + 1).astype(np.int64)
+    bounds = _bounds(count, width)
     longest = []
     for lo, hi in pairwise(bounds.tolist()):
         row_in_cell = int(totals[lo:hi].argmax())
         longest.append(lo + row_in_cell)
     max_in_cell = int(np.diff(bounds).max())
     return np.array(longest, np.int64), max_in_cell
+
+
+def _bounds(count: int, width: int) -> Int64s:
+    """The first bar of each cell, and the end of the last one."""
+    return np.linspace(0, count, width + 1).astype(np.int64)
 
 
 def full_height(totals: Floats) -> float:

@@ -6,7 +6,7 @@ negative. No profile has to be read for it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
@@ -146,6 +146,16 @@ class Surroundings:
             return bool(profile.problem), max(profile.lo - ps, ps - profile.hi, 0)
 
         return sorted(range(len(self.profiles)), key=distance)
+
+    def findings_beside(self, lo: int, hi: int) -> Iterator[tuple[LabelledSpan, bool]]:
+        """The last finding of power before a stretch, and the first after it (True)."""
+        measured = [finding for finding in self.findings if finding.sizes]
+        earlier = [finding for finding in measured if finding.hi <= lo]
+        if earlier:
+            yield max(earlier, key=lambda finding: finding.hi), False
+        later = [finding for finding in measured if finding.lo >= hi]
+        if later:
+            yield min(later, key=lambda finding: finding.lo), True
 
     def profile_beside(self, ps: int, direction: int) -> int | None:
         """The next profile that starts after a moment, or the last one that ended before it.

@@ -194,12 +194,8 @@ def finding_span(finding: Finding) -> LabelledSpan:
     if where and cost:
         texts.append(f"{where}: {cost}")
     texts += [cost, watts, "!"]
-    sizes: tuple[str, ...] = ()
-    if watts:
-        length = units.duration(finding.end_ps - finding.start_ps, 2)
-        sizes = (f"{watts} for {length}", watts)
     shown = tuple(text for text in texts if text)
-    return LabelledSpan(finding.start_ps, finding.end_ps, shown, sizes)
+    return LabelledSpan(finding.start_ps, finding.end_ps, shown, finding.sizes)
 
 
 def _rising_numbers(rate: training_parts.Rate, zero_ns: int) -> tuple[StepNumbers, ...]:

@@ -205,7 +205,7 @@ def _steps(
     rows = np.flatnonzero((steps.start >= lo) & (ends <= hi))
     if not len(rows):
         rows = np.flatnonzero(touches(steps.start, ends, lo, hi))
-    length, median = _lengths(steps)
+    length, median = _lengths(steps, model.epochs.tracing)
     longest_first = np.argsort(-length[rows], kind="stable")
     several_epochs = len(wire.distinct(steps.epoch[rows])) > 1
     usual_steps = UsualSteps(model.trace, steps)
@@ -239,11 +239,11 @@ def _explained(
 
 
 @functools.lru_cache(maxsize=2)
-def _lengths(steps: Steps) -> tuple[Int64s, Int64s]:
+def _lengths(steps: Steps, tracing: tuple[int, int] | None) -> tuple[Int64s, Int64s]:
     # Imported at the top it would delay the first picture.
     from powertui.data.energy import step_table
 
-    return steps.lengths(), step_table.usual_of(steps)
+    return steps.lengths(), step_table.usual_of(steps, steps.begin_outside(tracing))
 
 
 def _name(model: TimelineModel, row: int, *, with_epoch: bool) -> str:

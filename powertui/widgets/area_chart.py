@@ -16,7 +16,7 @@ from powertui.data.model import Floats
 from powertui.named_tuples import NamedTuple
 from powertui.terminal.glyphs import Glyphs
 from powertui.terminal.theme import Theme
-from powertui.view import power_area
+from powertui.view import finding_flag, power_area
 from powertui.view.curve import Axis, Envelope, spread
 from powertui.view.power_area import PowerScale
 from powertui.widgets.picture import SegmentRow
@@ -97,7 +97,8 @@ class AreaChart:
         labels[0] += f" {self.unit}"
         picture = []
         for label, row, row_styles in zip(labels, chars, styles, strict=True):
-            picture.append([self._gutter(label), *_joined(zip(row_styles, row, strict=True))])
+            gutter = self._gutter(label, power_area.edge_tick(label, self.glyphs))
+            picture.append([gutter, *_joined(zip(row_styles, row, strict=True))])
         return picture
 
     def filled(self, shape: Envelope, rows: int, unit: str, role: str = "") -> list[SegmentRow]:
@@ -110,14 +111,17 @@ class AreaChart:
         scale = power_area.power_scale(lowest, highest, rows)
         labels = power_area.row_labels(scale, rows, self.glyphs)
         labels[0] += f" {unit}"
+        edges = [power_area.edge_tick(label, self.glyphs) for label in labels]
         if unit == "%":  # of all: the axis ends there, whatever a row stands for then
             scale = PowerScale(Axis(0.0, 100.0, 100.0 / rows), False)
             labels = ["100 %", *[""] * (rows - 2), "0"][:rows]
+            edges = self._edges(labels)
         roles = [role] * rows if role else power_area.row_roles(scale, rows)
         lines = power_area.draw_area(shape, scale, rows, self.glyphs)
         picture = []
-        for label, line, row_role in zip(labels, lines, roles, strict=True):
-            picture.append([self._gutter(label), Segment(line, self.theme.style(row_role))])
+        for label, edge, line, row_role in zip(labels, edges, lines, roles, strict=True):
+            gutter = self._gutter(label, edge)
+            picture.append([gutter, Segment(line, self.theme.style(row_role))])
         return picture
 
     def difference(self, title: str, values: Floats, expected: Floats) -> list[SegmentRow]:
@@ -132,22 +136,22 @@ class AreaChart:
         below = self._parts(np.fmax(-shape.low, 0.0), top)
         decimals = 0 if top >= 10 else 1
         labels = [""] * rows
-        labels[0] = f"{top:+.{decimals}f} {self.unit}"
-        labels[rows // 2 - 1] = "0" if rows > 2 else labels[0]
+        labels[rows // 2 - 1] = "0"
         labels[-1] = f"{-top:+.{decimals}f} {self.unit}"
+        labels[0] = f"{top:+.{decimals}f} {self.unit}"
+        edges = self._edges(labels)
         more = self.theme.style("power")
         less = self.theme.style("dim")
         picture = [self.line((title, "title"))]
-        for row, label in enumerate(labels):
+        for row, (label, edge) in enumerate(zip(labels, edges, strict=True)):
             is_above = row < rows // 2
             if is_above:
                 text = self._upward(above, row)
             else:
                 text = self._downward(below, row)
             style = more if is_above else less
-            picture.append(
-                [self._gutter(label), *_joined(zip([style] * len(text), text, strict=True))]
-            )
+            gutter = self._gutter(label, edge)
+            picture.append([gutter, *_joined(zip([style] * len(text), text, strict=True))])
         return picture
 
     def bars(self, bands: Sequence[Band | None], selected: int) -> SegmentRow:
@@ -182,9 +186,15 @@ class AreaChart:
 
     # ── the parts of the rows ────────────────────────────────────────────────────────────────────
 
-    def _gutter(self, label: str) -> Segment:
-        """The label of an axis, right of which the picture begins."""
-        text = label[: GUTTER_CELLS - 1].rjust(GUTTER_CELLS - 1) + " "
+    def _edges(self, labels: Sequence[str]) -> list[str]:
+        """The ticks of an axis whose first label is that of the chart's upper edge."""
+        ticks = [power_area.edge_tick(label, self.glyphs) for label in labels]
+        ticks[0] = "▔" if self.glyphs.upper_half else " "
+        return ticks
+
+    def _gutter(self, label: str, tick: str = " ") -> Segment:
+        """The label of an axis, right of which the picture begins, and its tick."""
+        text = label[: GUTTER_CELLS - 1].rjust(GUTTER_CELLS - 1) + tick
         return Segment(text, self.theme.style("axis"))
 
     def _scale(self, values: Floats, line: Floats, rows: int) -> PowerScale:
@@ -198,27 +208,21 @@ class AreaChart:
         return power_area.power_scale(float(shown.min()), highest, rows)
 
     def _draw_band(self, band: Band, chars: list[list[str]], styles: list[list[Style]]) -> None:
-        """A ground of its own where no area is, with the band's words beside it in the first row
-        that has room for them.
-        """
-        ground = self.theme.style("power_band")
+        """A ground of its own where no area is, with the band's words beside it."""
+        empty = self.theme.style("power_band")
+        ground = Style(bgcolor=empty.bgcolor)
         cells = range(max(0, band.first), min(self.cells, max(band.stop, band.first + 1)))
         for row, row_styles in zip(chars, styles, strict=True):
             for cell in cells:
                 if row[cell] == " ":
-                    row_styles[cell] = ground
-        flag = self.theme.style("power_flag")
-        for words in band.words:
-            on_left = f" {words} {self.glyphs.right}"
-            on_right = f"{self.glyphs.left} {words} "
-            for text, first in ((on_left, band.first - len(on_left)), (on_right, band.stop)):
-                stop = first + len(text)
-                if first < 0 or stop > self.cells:
-                    continue
-                if all(char == " " for char in chars[0][first:stop]):
-                    chars[0][first:stop] = text
-                    styles[0][first:stop] = [flag] * len(text)
-                    return
+                    row_styles[cell] = empty
+                elif row[cell] in self.glyphs.bars[:-1]:
+                    row_styles[cell] += ground
+        flag = finding_flag.beside_band(chars, cells, band.words, self.glyphs)
+        if flag is not None:
+            style = self.theme.style("power_flag")
+            chars[flag.row][flag.first : flag.stop] = flag.text
+            styles[flag.row][flag.first : flag.stop] = [style] * len(flag.text)
 
     def _draw_dashes(
         self,

@@ -16,24 +16,26 @@ from powertui.data.model import PS_PER_NS, Bools, Int64s, PowerOnTrace
 from powertui.plain import plain
 from powertui.plain import width as plain_width
 from powertui.terminal.glyphs import Glyphs
-from powertui.view import limit_line
+from powertui.view import finding_flag, limit_line
 from powertui.view.aligned_by import aligned_by
 from powertui.view.curve import columns_per_cell
+from powertui.view.finding_flag import Flag
 from powertui.view.power_area import (
     PowerScale,
     draw_area,
+    edge_tick,
     power_scale,
     row_labels,
     row_roles,
 )
 from powertui.view.power_curve import PowerCurve, channel_curve
-from powertui.view.surroundings import LabelledSpan, Surroundings
+from powertui.view.surroundings import Surroundings
 from powertui.view.time_navigation import State
 from powertui.view.viewport import Viewport
+from powertui.widgets.ruler import moment_words
 from powertui.widgets.time_lane import TimeLane, fit_text, styled
 
 _SOURCE_MARGIN_CELLS = 4  # three figures of the axis to its right, and a blank
-_MAX_FLAG_ROWS = 3  # from the top of the strip, in which a finding's size may be written
 
 
 def half_edges(view: Viewport) -> Int64s:
@@ -123,14 +125,15 @@ class PowerStrip(TimeLane):
         ticks = row_labels(self.scale, height, self.glyphs)
         top = value if height == 1 else f"{ticks[0]} W"
         name, host = self._names(self.label_width - 2 - len(top), height)
+        tick = edge_tick(ticks[y], self.glyphs)
         if y == 0:
-            return self.name_label(name, top)
+            return self.name_label(name, top, " " if height == 1 else tick)
         if y == height - 1:
             uncertainty = value if height == 2 else self._uncertainty_text()
-            return self.name_label(uncertainty, ticks[y])
+            return self.name_label(uncertainty, ticks[y], tick)
         if y == 1:
             return self._value_label(host, value)
-        return self.name_label(self._source() if y == 2 else "", ticks[y])
+        return self.name_label(self._source() if y == 2 else "", ticks[y], tick)
 
     def _value_label(self, host: str, value: str) -> list[Segment]:
         """The value under the cursor, behind the host where that has this line."""
@@ -217,6 +220,7 @@ class PowerStrip(TimeLane):
         self._draw_gaps(view, envelope.known, chars, styles)
         self._draw_limits(view, scale, chars, styles)
         self._draw_uncertainty(view, chars, styles)
+        self._draw_findings_beside(view, chars, styles)
         for ps in self.pins:
             if view.shows(ps):
                 column = view.column(ps)
@@ -260,7 +264,10 @@ class PowerStrip(TimeLane):
         surroundings = self._surroundings
         if surroundings is None:
             return
-        band = self.theme_colors.style("power_band")
+        theme = self.theme_colors
+        band = theme.style("power_band")
+        ground = Style(bgcolor=band.bgcolor)
+        flag_style = theme.style("power_flag")
         for finding in surroundings.findings:
             covered = view.covered(finding.lo, finding.hi)
             if not covered:
@@ -269,29 +276,34 @@ class PowerStrip(TimeLane):
                 for column in covered:
                     if row[column] == " ":
                         style[column] = band
-            self._draw_flag(finding, covered, chars, styles)
+                    elif row[column] in self.glyphs.bars[:-1]:
+                        style[column] += ground
+            flag = finding_flag.beside_band(chars, covered, finding.sizes, self.glyphs)
+            self._write(flag, flag_style, chars, styles)
 
-    def _draw_flag(
-        self,
-        finding: LabelledSpan,
-        covered: range,
-        chars: list[list[str]],
-        styles: list[list[Style]],
+    def _draw_findings_beside(
+        self, view: Viewport, chars: list[list[str]], styles: list[list[Style]]
     ) -> None:
-        """The size of a finding beside its band, in the highest row that has room for it."""
+        """At the edges, what was found nearest beyond them: beside flat power a sentence that
+        speaks of a load would seem to be wrong.
+        """
+        model = self.model
+        if model is None or model.surroundings is None:
+            return
         style = self.theme_colors.style("power_flag")
-        for text in finding.sizes:
-            on_left = f" {text} {self.glyphs.right}"
-            on_right = f"{self.glyphs.left} {text} "
-            flags = ((on_left, covered.start - len(on_left)), (on_right, covered.stop))
-            for row, row_styles in zip(chars[:_MAX_FLAG_ROWS], styles, strict=False):
-                for flag, first in flags:
-                    stop = first + len(flag)
-                    is_in_view = first >= 0 and stop <= len(row)
-                    if is_in_view and all(char == " " for char in row[first:stop]):
-                        row[first:stop] = flag
-                        row_styles[first:stop] = [style] * len(flag)
-                        return
+        for finding, is_later in model.surroundings.findings_beside(view.t0, view.t1):
+            moment = moment_words(finding.lo, finding.hi - finding.lo, view, model.origin(view))
+            text = f"{finding.sizes[0]} at {moment}"
+            flag = finding_flag.at_edge(chars, text, self.glyphs, is_later=is_later)
+            self._write(flag, style, chars, styles)
+
+    @staticmethod
+    def _write(
+        flag: Flag | None, style: Style, chars: list[list[str]], styles: list[list[Style]]
+    ) -> None:
+        if flag is not None:
+            chars[flag.row][flag.first : flag.stop] = flag.text
+            styles[flag.row][flag.first : flag.stop] = [style] * len(flag.text)
 
     def _draw_limits(
         self, view: Viewport, scale: PowerScale, chars: list[list[str]], styles: list[list[Style]]

@@ -37,6 +37,8 @@ def tick_step(cell_ps: int, cells: int) -> int:
         power *= 10
 
 
+# A moment is read on a grid this much coarser than the thousandths of what begins then.
+_GRIDS_A_MOMENT = 100
 # Round lengths of a clock, in seconds.
 _CLOCK = (10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400)
 
@@ -57,6 +59,14 @@ def _by_clock(view: Viewport, origin: int, grid: int) -> bool:
     """
     farthest_ps = max(abs(view.t0 - origin), abs(view.t1 - origin))
     return grid % PS_PER_S == 0 and farthest_ps >= _CLOCK_FROM_PS
+
+
+def moment_words(ps: int, length: int, view: Viewport, origin: int) -> str:
+    """A moment as the ruler counts it, to between a tenth and a hundredth of the length of what
+    begins then.
+    """
+    grid = units.resolution(length) * _GRIDS_A_MOMENT
+    return _moment(ps - origin, grid, clock=_by_clock(view, origin, grid))
 
 
 def _step(view: Viewport, cells: int) -> int:

@@ -51,7 +51,8 @@ class RunsTable(FoldingTable):
         if column.id == "bars" and run.bars:
             return self._bar_segments(run, text, style)
         if column.id == "unusual":
-            return [_inked(text, style, theme.style("error"))]
+            role = "warn" if run.health == "look" else "error"
+            return [_inked(text, style, theme.style(role))]
         if column.id in _QUIET and style == theme.style("text"):
             return [Segment(text, theme.style("dim"))]
         return super()._cell_segments(table, column, row, text, style)

@@ -127,16 +127,46 @@ class StepLane(TimeLane):
         number_range = int(numbers.max()) - int(numbers.min())
         round_to = tick_step(max(1, number_range // cells), 10)
         label = theme.style("label")
-        free_from = 0
-        for row in np.flatnonzero(numbers % round_to == 0).tolist():
-            column = view.column(int(starts[row]))
-            text = f"{self.glyphs.vertical}{int(numbers[row])} "
+        for column, number in _even_numbers(starts, numbers, view, round_to):
+            text = f"{self.glyphs.vertical}{number} "
             stop = column + len(text)
-            if free_from <= column and stop <= len(chars):
-                chars[column:stop] = list(text)
-                styles[column:stop] = [label] * len(text)
-                free_from = stop + 1
+            chars[column:stop] = list(text)
+            styles[column:stop] = [label] * len(text)
         return chars, styles
+
+
+def _even_numbers(
+    starts: Int64s, numbers: Int64s, view: Viewport, round_to: int
+) -> list[tuple[int, int]]:
+    """(column, number) of the multiples of the first 1, 2 or 5 times a power of ten, at least
+    `round_to`, of which each one has room: 0, 10, 30, 50 would read as steps of two lengths.
+    """
+    while True:
+        marks, is_even = _marks_with_room(starts, numbers, view, round_to)
+        if is_even:
+            return marks
+        round_to = tick_step(round_to + 1, 1)
+
+
+def _marks_with_room(
+    starts: Int64s, numbers: Int64s, view: Viewport, round_to: int
+) -> tuple[list[tuple[int, int]], bool]:
+    """The multiples that have room, and whether all others are beyond the view or begin anew."""
+    marks: list[tuple[int, int]] = []
+    free_from = 0
+    is_even = True
+    for row in np.flatnonzero(numbers % round_to == 0).tolist():
+        column = view.column(int(starts[row]))
+        number = int(numbers[row])
+        stop = column + len(str(number)) + 2  # its mark, and a blank
+        if column < 0 or stop > view.width:
+            continue
+        if column >= free_from:
+            marks.append((column, number))
+            free_from = stop + 1
+        elif number > marks[-1][1]:
+            is_even = False
+    return marks, is_even
 
 
 def round_numbers(surroundings: Surroundings, view: Viewport) -> list[tuple[int, str]]:
@@ -164,10 +194,15 @@ def round_numbers(surroundings: Surroundings, view: Viewport) -> list[tuple[int,
 
 
 def _have_room(starts: Int64s, numbers: Int64s, view: Viewport) -> bool:
-    """Whether the steps are as far apart, on average, as the longest number with a blank."""
+    """Whether half of the steps are as far apart as the longest number with a blank.
+
+    A pause between two epochs makes no room: of narrow steps a number would stand on every second
+    or fifth, as rounding has it.
+    """
+    if len(starts) < 2:
+        return True
     number_cells = len(str(int(numbers.max()))) + 1
-    needed_ps = number_cells * view.cell_ps * (len(starts) - 1)
-    return int(starts[-1] - starts[0]) >= needed_ps
+    return float(np.median(np.diff(starts))) >= number_cells * view.cell_ps
 
 
 def _step_texts(step: Step) -> tuple[str, ...]:

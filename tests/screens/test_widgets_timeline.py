@@ -419,7 +419,7 @@ async def test_the_power_strip_shows_axis_value_gap_and_how_sure_it_is() -> None
         await settle(pilot)
         lines = [strip.render_line(y).text for y in range(strip.size.height)]
         assert "Total Power" in lines[0]
-        assert lines[0][: strip.label_width].rstrip().endswith("W")
+        assert lines[0][: strip.label_width].endswith(" W▁"), "the tick of its row"
         assert "250 W" in lines[1][: strip.label_width]
         assert "±20 ms" in lines[-1][: strip.label_width]
         whole = "".join(lines)
@@ -506,7 +506,7 @@ async def test_without_marks_no_row_is_given_away() -> None:
 @pytest.mark.parametrize("width", [80, 120, 200])
 async def test_the_steps_lane_has_numbers_everywhere_and_they_stand_apart(width: int) -> None:
     """Across the bound of an epoch, where numbers begin anew, and where two digits hardly fit a
-    step's cells.
+    step's cells. Round numbers are equally far apart: 0, 10, 30, 50 read as steps of two lengths.
     """
     run = loading.load_run(logdir.scan(demo.folder()).runs[0])
     model = TimelineModel.from_run(run)
@@ -528,3 +528,13 @@ async def test_the_steps_lane_has_numbers_everywhere_and_they_stand_apart(width:
             told = re.findall(r"(?<![\d.])\d+(?![\d.])", line[line.index("200") + 3 :])
             assert told, f"{lo} to {hi} s: {line}"
             assert all(len(number) <= 2 for number in told), f"{lo} to {hi} s: {line}"
+            if hi - lo < 3:
+                continue  # each step has its cells: a number stands where it fits
+            epochs: list[list[int]] = [[]]
+            for number in map(int, told):
+                if epochs[-1] and number < epochs[-1][-1]:
+                    epochs.append([])
+                epochs[-1].append(number)
+            for numbers in epochs:
+                apart = set(np.diff(numbers).tolist())
+                assert len(apart) <= 1, f"{lo} to {hi} s: {line}"

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from powertui.data.table import Chart, Fact, Result, Series
+from powertui.data.table import Chart, Fact, MarkedBars, Result, Series
 from powertui.plain import width
 from powertui.view import overview_lines, stacked_bars
 
@@ -62,7 +62,7 @@ def test_the_legend_says_whose_shares_it_tells_and_how_long_a_cut_step_is() -> N
     chart = _chart([1.5, *[0.1] * 59], [0.1] * 60)
     (*_, legend) = overview_lines.step_graph(chart, 120, 6, "unicode")
     text = "".join(text for text, _ in legend)
-    assert text.strip().startswith("of the steps  ")
+    assert text.strip().startswith("of a step  ")
     assert text.endswith("▲ 1.6 s")
 
 
@@ -72,6 +72,40 @@ def test_notes_that_have_no_room_beside_the_legend_are_left_out_whole() -> None:
         (*_, legend) = overview_lines.step_graph(chart, cells, 6, "unicode")
         text = "".join(text for text, _ in legend)
         assert text.rstrip().endswith((" %", " more", "▲ 1.6 s", "in a column"))
+
+
+def test_the_legend_has_the_shares_of_the_table_below_it() -> None:
+    """Of the steps that do not trace: one page has one share of a kind of work."""
+    chart = replace(_chart([1.5, *[0.1] * 59], [0.1] * 60), usual_shares=(0.25, 0.75))
+    (*_, legend) = overview_lines.step_graph(chart, 120, 6, "unicode")
+    text = "".join(text for text, _ in legend)
+    assert "input 75.0 %" in text
+    assert "host compute 25.0 %" in text
+
+
+@pytest.mark.parametrize("steps", [30, 60, 400])
+def test_the_steps_of_a_finding_are_marked_with_its_size(steps: int) -> None:
+    """Above their bars, where the others have the page's ground; the flag points there."""
+    third = steps // 3
+    marked = MarkedBars(third, 2 * third, ("+59 W for 2.5 s", "+59 W"))
+    values = [2.0, *[1.0] * (steps - 1)]
+    chart = replace(_chart(values), marked=(marked,))
+    (top, *rows) = overview_lines.step_graph(chart, 72, 6, "unicode")
+    text = "".join(text for text, _ in top)
+    assert "+59 W" in text
+    roles: list[str] = []
+    for piece, role in top:
+        roles += [role] * len(piece)
+    band = [cell for cell, role in enumerate(roles) if role == "power_band"]
+    assert band == list(range(31, 51))
+    assert roles[30] == "power_flag"
+    assert text[30] == "▶"
+    assert all(role != "power_band" for row in rows[3:] for _, role in row)
+
+
+def test_a_graph_without_a_finding_has_no_band() -> None:
+    graph = overview_lines.step_graph(_chart([2.0, *[1.0] * 59]), 72, 6, "unicode")
+    assert not any("power" in role for line in graph for _, role in line)
 
 
 @pytest.mark.parametrize("values", [[], [0.0, 0.0], [float("nan"), 0.0]])
@@ -128,7 +162,7 @@ def test_figures_stand_below_the_graph() -> None:
         for text in texts
     )
     assert any("a step 23.07 J ± 0.17" in text for text in texts)
-    assert any("input 65 %" in text for text in texts)
+    assert any("input 64.5 %" in text for text in texts)
     assert any("2 hosts · CPU only" in text for text in texts)
 
 

@@ -153,3 +153,23 @@ def test_what_rounds_to_nothing_has_no_sign() -> None:
     assert units.zero_without_sign("-0.0") == "0.0"
     assert units.zero_without_sign("+0") == "0"
     assert units.zero_without_sign("-0.1") == "-0.1"
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (0.0123456, "0.01235"),
+        (999.96, "1,000"),
+        (1234.4, "1,234"),
+        (10_000, "10,000"),
+        (123_456, "123,500"),
+        (-20_000, "-20,000"),
+        (12_345_678, "1.235e+07"),
+        (float("nan"), "nan"),
+        (0, "0"),
+    ],
+)
+def test_a_number_without_a_unit_has_commas_and_no_power_of_ten_below_a_million(
+    value: float, words: str
+) -> None:
+    assert units.number(value) == words

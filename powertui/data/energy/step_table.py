@@ -16,11 +16,12 @@ from powertui import units
 from powertui.data.columns import Column, optional, text_column
 from powertui.data.energy import account, settings
 from powertui.data.energy.measured_energy import Energy
-from powertui.data.model import Int64s, Steps
+from powertui.data.model import Bools, Int64s, Steps
 from powertui.data.run.steps import dispatched_step_ps
 from powertui.data.table import Fact, Result
 from powertui.data.tools import breakdown
 from powertui.data.tools import steps as step_tool
+from powertui.data.tools.breakdown import Breakdown
 from powertui.data.tools.registry import Question
 
 # Of one name, so that they have a usual length of their own.
@@ -50,7 +51,7 @@ def answer(question: Question) -> Result:
     steps = question.profile.steps
     rows = step_tool.inside(question, steps)
     length = steps.lengths()
-    usual = usual_of(steps)
+    usual = usual_of(steps, _is_usual(question, steps))
     has_usual = (usual[rows] >= 0) & (length[rows] >= 0)
     over = np.where(has_usual, length[rows] - usual[rows], 0)
     energies = account.energy_account(question.profile, question.aligning).step_energies
@@ -121,10 +122,21 @@ def _same_values(column: Column, other: Column) -> bool:
     return other.present is None or bool(other.present.all())
 
 
-def usual_of(steps: Steps) -> Int64s:
-    """The usual length of a step like each; -1 where there are too few to say."""
+def _is_usual(question: Question, steps: Steps) -> Bools:
+    """Which steps do not trace or compile, by the rule of the overview: both have one median."""
+    is_usual = np.ones(len(steps), np.bool_)
+    by_step = breakdown.step_breakdown(question.profile, question.compat)
+    unusual = by_step.take(~np.isin(by_step.start, by_step.usual().start))
+    is_usual[_rows_of(unusual, steps)[0]] = False
+    return is_usual
+
+
+def usual_of(steps: Steps, is_usual: Bools) -> Int64s:
+    """The usual length of a step like each, by those that are usual; -1 where there are too few to
+    say.
+    """
     length = steps.lengths()
-    has_length = length >= 0
+    has_length = (length >= 0) & is_usual
     usual = -1
     if int(has_length.sum()) >= _MIN_NAMED_STEPS:
         usual = int(np.median(length[has_length]))
@@ -190,13 +202,25 @@ def _usual_facts(question: Question, usual: Int64s) -> list[Fact]:
     return facts
 
 
+def _rows_of(by_step: Breakdown, steps: Steps) -> tuple[list[int], list[int]]:
+    """(rows of the steps, rows of the breakdown) that belong together.
+
+    A breakdown's steps are those of the program as a profiler sees them: each belongs to the step
+    in which its middle lies.
+    """
+    if not len(steps):
+        return [], []
+    middle = by_step.start + by_step.length // 2
+    row = np.searchsorted(steps.start, middle, side="right") - 1
+    inside = np.flatnonzero((row >= 0) & (middle < steps.ends()[row]))
+    return row[inside].tolist(), inside.tolist()
+
+
 def _went_to(question: Question, steps: Steps, length: Int64s, usual: Int64s) -> list[str]:
     """For each step its largest category; where it was longer than usual, the category that was
     longer.
     """
     out = [""] * len(steps)
-    if not len(steps):
-        return out
     by_step = breakdown.step_breakdown(question.profile, question.compat)
     if not len(by_step):
         return out
@@ -205,13 +229,7 @@ def _went_to(question: Question, steps: Steps, length: Int64s, usual: Int64s) ->
         [by_step.time_by_type(kinds) for _, _, _, kinds in breakdown.CATEGORIES], axis=1
     )
     median = np.median(parts, axis=0)
-    # Its steps are those of the program as a profiler sees them: each belongs to the step in which
-    # its middle lies.
-    middle = by_step.start + by_step.length // 2
-    row = np.searchsorted(steps.start, middle, side="right") - 1
-    inside = (row >= 0) & (middle < steps.ends()[row])
-    for at in np.flatnonzero(inside).tolist():
-        step = int(row[at])
+    for step, at in zip(*_rows_of(by_step, steps), strict=True):
         more = 0
         if usual[step] > 0:
             more = int(length[step] - usual[step])

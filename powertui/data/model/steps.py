@@ -197,6 +197,14 @@ class Steps:
             return np.where(self.lost, UNKNOWN, self.ends() - self.start)
         return np.where(self.step != UNKNOWN, self.step, self.ends() - self.start)
 
+    def begin_outside(self, stretch: tuple[int, int] | None) -> Bools:
+        """Which steps do not begin in a stretch, as that of tracing; all where none is left."""
+        if stretch is None:
+            return np.ones(len(self), np.bool_)
+        lo, hi = stretch
+        is_outside: Bools = (self.start < lo) | (self.start >= hi)
+        return is_outside if is_outside.any() else ~is_outside
+
     def usual_distance(self, min_count: int) -> float | None:
         """Median ps from one start to the next; None with fewer such distances than `min_count`."""
         gaps = self.start_to_start()
@@ -290,6 +298,14 @@ class Epochs:
 
     def __len__(self) -> int:
         return len(self.epochs)
+
+    @property
+    def tracing(self) -> tuple[int, int] | None:
+        """When the first step was traced and compiled: what was then is like no other step."""
+        for phase in self.phases:
+            if phase.name == "tracing":
+                return phase.start, phase.end
+        return None
 
     def bounds(
         self, index: int, steps: Steps, mine: Int64s | None = None

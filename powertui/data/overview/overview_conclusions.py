@@ -8,6 +8,7 @@ from powertui.data.conclusions.makers import incomplete, step_parts
 from powertui.data.conclusions.ranking import ranked
 from powertui.data.conclusions.run_conclusions import run_conclusions
 from powertui.data.energy import account
+from powertui.data.energy.findings.finding import Finding
 from powertui.data.table import Fact
 from powertui.data.tools.registry import Question
 
@@ -37,6 +38,19 @@ def conclusion_facts(conclusions: Conclusions) -> list[Fact]:
     if further > 0:
         facts.append(Fact("further_findings", "further conclusions", further, "integer"))
     return facts
+
+
+def findings_of_host(question: Question) -> list[Finding]:
+    """What was found in the power of the host that the page is about."""
+    if question.together:
+        return []
+    findings = []
+    for conclusion in _asked(question):
+        stretch = conclusion.stretch
+        is_of_host = stretch is None or stretch.host == question.host
+        if conclusion.finding is not None and is_of_host:
+            findings.append(conclusion.finding)
+    return findings
 
 
 def _asked(question: Question) -> Conclusions:

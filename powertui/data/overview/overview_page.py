@@ -80,7 +80,7 @@ def answer(question: Question) -> Result:
         title="Overview",
         tables=tables,
         facts=facts,
-        charts=overview_tables.charts(steps),
+        charts=overview_tables.charts(steps, overview_conclusions.findings_of_host(question)),
         notes=(*steps.notes, *overview_advice.notes(question, steps)),
         mode=question.compat,
     )

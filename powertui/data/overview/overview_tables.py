@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
 from powertui.data.columns import Column, Field, columns_of, int_column, optional, text_column
+from powertui.data.energy.findings.finding import Finding
 from powertui.data.energy.trace_account import Account
 from powertui.data.model import PS_PER_S
-from powertui.data.table import Chart, Place, Series, Table
+from powertui.data.table import Chart, MarkedBars, Place, Series, Table
 from powertui.data.tools import (
     device_facts,
     hosts,
@@ -115,24 +116,42 @@ def _step_joules(steps: Breakdown, host_account: Account) -> Column | None:
     return optional("joules", "energy", "number", joules, unit="J", weight=5)
 
 
-def charts(steps: Breakdown) -> tuple[Chart, ...]:
-    """The time of each category in each step."""
+def charts(steps: Breakdown, findings: Iterable[Finding] = ()) -> tuple[Chart, ...]:
+    """The time of each category in each step, with the steps that findings are about."""
     if not len(steps):
         return ()
-    parts = [(label, steps.time_by_type(kinds)) for _, label, _, kinds in CATEGORIES]
-    series = tuple(
-        Series(label, steps.names, times / PS_PER_S) for label, times in parts if times.any()
-    )
+    # As the table of a step: of the steps that do not trace or compile.
+    usual = steps.usual()
+    usual_ps = max(1, int(usual.length.sum()))
+    series = []
+    usual_shares = []
+    for _, label, _, kinds in CATEGORIES:
+        times = steps.time_by_type(kinds)
+        if times.any():
+            series.append(Series(label, steps.names, times / PS_PER_S))
+            usual_shares.append(float(usual.time_by_type(kinds).sum()) / usual_ps)
     return (
         Chart(
             id="step_time",
             title="Step time by category",
-            series=series,
+            series=tuple(series),
             kind="bar",
             x_label="step",
             y_label="time",
+            usual_shares=tuple(usual_shares),
+            marked=tuple(_marked_steps(steps, findings)),
         ),
     )
+
+
+def _marked_steps(steps: Breakdown, findings: Iterable[Finding]) -> Iterator[MarkedBars]:
+    """The steps whose middle is in the stretch of a finding."""
+    middles = steps.start + steps.length // 2
+    for finding in findings:
+        is_inside = (middles >= finding.start_ps) & (middles < finding.end_ps)
+        inside = np.flatnonzero(is_inside)
+        if len(inside) and finding.sizes:
+            yield MarkedBars(int(inside[0]), int(inside[-1]) + 1, finding.sizes)
 
 
 # ── ops ──────────────────────────────────────────────────────────────────────────────────────────

@@ -153,10 +153,9 @@ def _make_breakdown(profile: Profile, compat: Compat) -> Breakdown:
     steps = _all_steps(profile, compat)
     if compat != "corrected":
         return steps
-    for phase in profile.epochs.phases:
-        if phase.name == "tracing":
-            return replace(steps, tracing=(phase.start, phase.end))
-    return steps
+    if profile.epochs.tracing is None:
+        return steps
+    return replace(steps, tracing=profile.epochs.tracing)
 
 
 def _all_steps(profile: Profile, compat: Compat) -> Breakdown:

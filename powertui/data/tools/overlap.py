@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from powertui.data.columns import Field, columns_of
-from powertui.data.model import Trace
+from powertui.data.model import Int64s, Trace
 from powertui.data.table import Fact, Place, Result, Table
 from powertui.data.tools.registry import Question
 from powertui.data.window import Cut, window_summary
@@ -25,7 +25,7 @@ class _Overlap(NamedTuple):
     line: str
     name: str
     events: int
-    shared: int  # ps, each moment of a lane once
+    shared: int  # ps, each moment once
     share: float  # of the window
     track: int
     event: int  # the one that shares most
@@ -75,8 +75,7 @@ def _overlaps(trace: Trace, lo: int, hi: int) -> Iterator[_Overlap]:
         inside = np.maximum(end - start, 0)
         names, place = np.unique(events.name[rows], return_inverse=True)
         counts = np.bincount(place)
-        # Of one name that lies in itself the inner events add to its time.
-        shared = np.bincount(place, weights=inside)
+        shared = _shared_times(place, start, start + inside, len(names))
         longest_first = np.lexsort((-inside, place))
         first_of_name = np.searchsorted(place[longest_first], np.arange(len(names)))
         for row, name in enumerate(names.tolist()):
@@ -90,6 +89,25 @@ def _overlaps(trace: Trace, lo: int, hi: int) -> Iterator[_Overlap]:
                 track=number,
                 event=int(rows[longest_first[first_of_name[row]]]),
             )
+
+
+def _shared_times(place: Int64s, start: Int64s, end: Int64s, count: int) -> Int64s:
+    """How long any event of each name runs, ps. `place`: each event's name.
+
+    Where one is inside another of its name, as of a function that calls itself, a moment counts
+    once: no name shares more than all of the window.
+    """
+    in_order = np.lexsort((start, place))
+    place, start, end = place[in_order], start[in_order], end[in_order]
+    shared = np.bincount(place, weights=end - start, minlength=count).astype(np.int64)
+    meets_next = (place[1:] == place[:-1]) & (start[1:] < end[:-1])
+    for name in np.unique(place[1:][meets_next]).tolist():
+        first, stop = np.searchsorted(place, (name, name + 1))
+        ends_before = np.maximum.accumulate(end[first : stop - 1])
+        begins = start[first:stop].copy()
+        begins[1:] = np.maximum(begins[1:], ends_before)
+        shared[name] = np.maximum(end[first:stop] - begins, 0).sum()
+    return shared
 
 
 _FIELDS = (

@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 import powertui
+from powertui.data.asked import Aligning
 from powertui.data.tools import environment
+from powertui.report import brief
 from powertui.run_view import RunView
 from tests.synthetic import xplane
 
@@ -136,3 +138,16 @@ def test_a_host_with_a_cut_profile_is_named_and_not_compared(
     without = answer.frame.set_index("host_name")["own_s"]
     assert math.isnan(without["sampled_rank-0"])
     assert without["sampled_rank-1"] > 0
+
+
+@pytest.mark.parametrize("percent", [30, 60, 90])
+def test_the_brief_lists_no_event_without_a_name(
+    percent: int, shared_data: Path, tmp_path: Path
+) -> None:
+    """In a cut file names come last: "event 12" says nothing of what ran."""
+    recorded = (shared_data / _FILE / "vm.xplane.pb").read_bytes()
+    run = _opened(recorded[: len(recorded) * percent // 100], tmp_path)
+    trace = run.opened.profiles[0].trace
+    assert len(trace.lost_names)
+    told = brief._run(run.opened, Aligning())
+    assert not any(re.fullmatch(r"event \d+", op["name"]) for op in told["top_ops"])

@@ -71,7 +71,7 @@ def test_a_page_has_the_answer_first_then_figures_charts_tables_and_sources(
     assert places == sorted(places)
     assert "3,000" in read.of_class("figures")
     assert "of a mean step" in read.of_class("figures"), "a share says of what it is one"
-    assert "shares of all steps' time" in read.text
+    assert "shares of a step's time" in read.text
     assert "epochs" not in read.of_class("lanes")
     assert {"c-host", "power"} <= {value for name, value in read.attributes if name == "class"}
     assert read.tags.count("h1") == 1

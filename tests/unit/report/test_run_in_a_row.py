@@ -181,3 +181,25 @@ def test_all_times_are_in_one_zone() -> None:
 def test_marks_differ_by_shape_and_are_counted() -> None:
     assert run_columns.health_counts(RUNS, glyphs.UNICODE) == "▲ 1 unusual  ● 1 nothing unusual"
     assert run_columns.health_counts(RUNS, glyphs.ASCII) == "! 1 unusual  . 1 nothing unusual"
+
+
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        (KnownRun(health="look", conclusion="! idle 84 %"), "idle"),
+        (KnownRun(health="look", conclusion="! not recorded 91 %"), "unrecorded"),
+        (KnownRun(health="look", conclusion="! incomplete profile"), "incomplete"),
+        (KnownRun(health="well", conclusion="compute 91 %"), ""),
+        (KnownRun(health="unusual", conclusion="! +59 W", unusual="+58 W after"), "+58 W after"),
+        (
+            KnownRun(health="unusual", conclusion="! idle 84 %", unusual="straggler 8 %"),
+            "straggler",
+        ),
+    ],
+)
+def test_each_mark_but_that_of_a_run_that_is_well_has_a_word(facts: KnownRun, words: str) -> None:
+    entry = RunEntry(path="/runs/one", name="one")
+    listed = run_table.table([entry], [facts])
+    shown = run_columns.screen_table(listed, {entry.path: facts}, glyphs.UNICODE)
+    assert shown["unusual"].text(0) == words
+    assert len(words) <= shown["unusual"].cells

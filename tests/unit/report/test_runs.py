@@ -9,12 +9,19 @@ import shutil
 import time
 from pathlib import Path
 
+import numpy as np
+import pytest
+
+import powertui
 from powertui import demo
 from powertui.data import logdir
+from powertui.data.asked import Aligning
 from powertui.data.logdir import RunEntry
 from powertui.data.logdir.changes import Changes
 from powertui.data.opened import Opened
-from powertui.report import run_table, runs
+from powertui.data.tools import registry
+from powertui.data.tools.registry import Question
+from powertui.report import brief, run_table, runs
 
 
 def entries(folder: Path) -> tuple[RunEntry, ...]:
@@ -142,3 +149,27 @@ def test_of_very_many_folders_each_look_asks_some(tmp_path: Path) -> None:
 def test_a_list_without_runs_says_whether_folders_are_still_searched() -> None:
     assert run_table.table((), ()).empty == "No run was found."
     assert run_table.table((), (), is_complete=False).empty == "Looking for runs …"
+
+
+def test_a_finding_that_the_bars_of_a_run_cannot_show_says_where_it_is(shared_data: Path) -> None:
+    """The profile is a third of a second of a training of a minute."""
+    opened = powertui.open(shared_data / "own" / "long_training_2")[0].opened
+    known = runs.concluded(opened, runs.weighed(opened, runs.read(opened)))
+    assert known.unusual == "+58 W after"
+    assert known.conclusion == "! +58 W"
+
+
+def test_a_run_has_one_median_step_wherever_it_is_shown() -> None:
+    """Steps that trace are left out of all of them: 90.51 and 90.53 ms were two figures of one."""
+    (entry,) = entries(demo.folder())
+    opened = Opened(entry)
+    question = Question(opened)
+    overview = {
+        fact.id: fact.value for fact in registry.get("overview_page").answer(question).facts
+    }
+    steps = {fact.id: fact.value for fact in registry.get("steps").answer(question).facts}
+    briefly = brief._run(opened, Aligning())["step_s"]["median"]
+    assert runs.read(opened).step_ps == overview["step_time_usual_s"] == steps["usual"]
+    assert briefly == pytest.approx(overview["step_time_usual_s"] / 1e12, rel=1e-5)
+    lengths = opened.profiles[0].steps.lengths()
+    assert overview["step_time_usual_s"] == np.median(lengths[1:]) != np.median(lengths)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from powertui import demo
 from powertui.data import logdir
 from powertui.data.opened import Opened
@@ -61,8 +59,12 @@ def test_the_overlap_of_a_recorded_window_is_a_plain_recount() -> None:
         start, end = track.events.start, track.events.start + track.events.duration
         inside = (start < hi) & ((end > lo) | (start >= lo))
         counted += int(inside.sum())
-        part = np.minimum(end, hi) - np.maximum(start, lo)
-        shared += int(np.maximum(part[inside], 0).sum())
+        for name in set(track.events.name[inside].tolist()):
+            of_name = inside & (track.events.name == name)
+            covered_until = lo
+            for begins, ends in sorted(zip(start[of_name], end[of_name], strict=True)):
+                shared += max(0, int(min(ends, hi)) - int(max(begins, covered_until)))
+                covered_until = max(covered_until, int(min(ends, hi)))
     table = result["overlap"]
     assert counted > 30
     assert int(table["count"].values.sum()) == counted
@@ -83,3 +85,20 @@ def test_the_environment_says_what_a_file_does_not_hold(tmp_path: Path) -> None:
     told = {row["name"]: row["value"] for row in rows(result["stated"])}
     assert told["jax_version"] == "0.10.2"
     assert secret not in str(facts) + str(told)
+
+
+def test_a_name_inside_itself_shares_no_more_than_the_window(tmp_path: Path) -> None:
+    """A function that calls itself: each moment counts once, whatever the depth."""
+    calls = [Event("walk", at * MS, (30 - 2 * at) * MS, {}) for at in range(10)]
+    calls += [Event("walk", 40 * MS, 5 * MS, {}), Event("walk", 44 * MS, 6 * MS, {})]
+    calls += [Event("read", 60 * MS, 5 * MS, {}), Event("read", 70 * MS, 5 * MS, {})]
+    file = tmp_path / "host.xplane.pb"
+    file.write_bytes(encode([Plane("/host:CPU", [Line("python", calls, 1)])]))
+    result = ask(file, "overlap", lo=10 * MS, hi=20 * MS)
+    (row,) = rows(result["overlap"])
+    assert (row["count"], row["shared_s"], row["share"]) == (10, 0.010, 1.0)
+    shares = {
+        row["name"]: (row["count"], row["shared_s"])
+        for row in rows(ask(file, "overlap")["overlap"])
+    }
+    assert shares == {"walk": (12, 0.040), "read": (2, 0.010)}

@@ -102,6 +102,34 @@ def test_what_was_more_stands_on_zero_and_what_was_less_hangs_from_it() -> None:
     assert all(row[-10:].strip() for row in rows[half:])
 
 
+@pytest.mark.parametrize("difference", [-59.0, 31.0, 59.0, 80.0])
+@pytest.mark.parametrize("height", [15, 18, 20, 30, 44])
+def test_by_the_ticks_of_its_axis_a_difference_reads_as_many_watts_as_it_has(
+    difference: float, height: int
+) -> None:
+    """Labels in the middle of a row read as +70 W for +59 W."""
+    expected = np.full(71, 200.0)
+    rows = text_of(chart_of(80, height).difference("Difference", expected + difference, expected))[
+        1:
+    ]
+    ticks = {}  # watts by eighths of a row from above
+    for number, row in enumerate(rows):
+        if row[8] in "▁▔":
+            ticks[8 * number + (0 if row[8] == "▔" else 8)] = float(row[:8].split()[0])
+    assert len(ticks) == 3
+    assert ticks[8 * len(rows)] == -ticks[0]
+    assert ticks[4 * len(rows)] == 0
+    column = "".join(row[20] for row in rows)
+    half = len(rows) // 2
+    if difference > 0:
+        eighths = sum(" ▁▂▃▄▅▆▇█".index(char) for char in column[:half])
+    else:
+        eighths = -sum({" ": 0, "▀": 4, "█": 8}[char] for char in column[half:])
+    watts_an_eighth = ticks[0] / (8 * half)
+    rounding = 1 if difference > 0 else 4
+    assert abs(eighths * watts_an_eighth - difference) <= watts_an_eighth * rounding
+
+
 def test_a_low_chart_has_no_difference() -> None:
     values = np.full(10, 200.0)
     assert chart_of(80, 12).difference("Difference", values, values) == []

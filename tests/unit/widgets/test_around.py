@@ -15,10 +15,15 @@ from powertui.view import surroundings as places
 from powertui.view.curve import sparkline
 from powertui.view.navigation import Navigator
 from powertui.view.step_curve import curve_of_means, curve_of_points
-from powertui.view.surroundings import ProfiledStretch, StepNumbers, Surroundings
+from powertui.view.surroundings import (
+    LabelledSpan,
+    ProfiledStretch,
+    StepNumbers,
+    Surroundings,
+)
 from powertui.view.timeline_model import TimelineModel
 from powertui.view.viewport import Viewport
-from powertui.widgets.ruler import ticks
+from powertui.widgets.ruler import moment_words, ticks
 from powertui.widgets.step_lane import round_numbers
 from tests.synthetic import traces
 
@@ -155,3 +160,34 @@ def test_the_ruler_of_a_long_training_reads_like_a_clock() -> None:
     assert len(texts) > 3
     assert all(text.endswith(":00:00") for text in texts)
     assert next(tick.text for tick in ticks(view(-60, 60))).endswith("s")
+
+
+def test_of_the_findings_outside_of_the_view_the_nearest_on_each_side_are_told() -> None:
+    def found(lo: int, hi: int, *sizes: str) -> LabelledSpan:
+        return LabelledSpan(lo * S, hi * S, ("text",), sizes)
+
+    early, last, inside, next_one, late = (
+        found(-90, -80, "+60 W"),
+        found(-40, -30, "+58 W"),
+        found(5, 8, "+55 W"),
+        found(11, 25, "+59 W"),
+        found(100, 120, "+61 W"),
+    )
+    longer_steps = found(12, 14)  # of time: a chart of watts has nothing to show of it
+    beside = replace(
+        training((0, 10)), findings=(early, late, inside, longer_steps, next_one, last)
+    )
+    assert list(beside.findings_beside(0, 10 * S)) == [(last, False), (next_one, True)]
+    assert list(beside.findings_beside(-100 * S, 900 * S)) == []
+
+
+@pytest.mark.parametrize(
+    ("at_s", "length_s", "words"),
+    [(11.41, 14.0, "11s"), (15.77, 2.5, "15.8s"), (4.8312, 0.5, "4.83s"), (-15.0, 20.0, "-15s")],
+)
+def test_a_moment_is_as_coarse_as_what_begins_then_is_long(
+    at_s: float, length_s: float, words: str
+) -> None:
+    assert moment_words(round(at_s * S), round(length_s * S), view(-20, 40), 0) == words
+    counted_from = round(at_s * S) - 3 * S
+    assert moment_words(round(at_s * S), 20 * S, view(-20, 40), counted_from) == "3s"

@@ -7,6 +7,7 @@ from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, overload
 
+from powertui import units
 from powertui.data.model import PS_PER_S, Badge, Floats
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
@@ -80,6 +81,15 @@ class Finding:
     def span(self) -> tuple[int, int]:
         """From when to when, ps."""
         return self.start_ps, self.end_ps
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """How many watts, for how long: the longest words first; () without power."""
+        if self.delta_watts is None:
+            return ()
+        watts = units.difference(self.delta_watts, "W")
+        length = units.duration(self.end_ps - self.start_ps, 2)
+        return f"{watts} for {length}", watts
 
     @property
     def may_be_nothing(self) -> bool:
