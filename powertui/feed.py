@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from powertui.data.live import Board, ChannelKey, History
-from powertui.data.model import Mark, PowerKind, PowerSeries, Scope
+from powertui.data.model import Badge, Mark, PowerKind, PowerSeries, Scope
 from powertui.errors import PowertuiError
 from powertui.sampler import clocks
 from powertui.sampler.health import Health
@@ -38,6 +38,7 @@ class Feed(Protocol):
     healths: dict[ChannelKey, Health]
     marks: list[Mark]  # what was named so far; their times are those of `now_ns`
     interval_s: float
+    is_simulated: bool  # whether the readings are of a simulated sensor: nothing was measured
     budget: BudgetMeter | None  # of energy, where a person gave one
 
     @property
@@ -107,6 +108,7 @@ class RecorderFeed:
         self.board = Board()
         self.healths: dict[ChannelKey, Health] = {}
         self.marks: list[Mark] = []
+        self.is_simulated = False
         self.interval_s = recorder.interval
         self.title = title
         self.recorder = recorder
@@ -217,6 +219,7 @@ class ReplayFeed:
         self.healths: dict[ChannelKey, Health] = {}
         self.marks: list[Mark] = []
         self.title = title
+        self.is_simulated = any(channel.sensor.scale is Badge.SIMULATED for channel in series)
         self.budget: BudgetMeter | None = None
         self.speed = speed
         self._clock = clock

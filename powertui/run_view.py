@@ -178,8 +178,8 @@ class RunView:
 
         Columns: window ("epoch 0", "whole", "window"), epoch, start_s, end_s, joules, lo and hi (95
         % interval), mean_watts, coverage (share of the time with readings), badge ("measured",
-        "estimated", "assumed"), reason (why there are no joules). `aligning` is where the power is
-        on the profile, where its own clock is not to be believed.
+        "estimated", "assumed", "simulated"), reason (why there are no joules). `aligning` is where
+        the power is on the profile, where its own clock is not to be believed.
         """
         owner_notes.check([self.run], self.opened.options.power_hosts)
         window = start is not None or end is not None

@@ -73,7 +73,7 @@ TASKS = (
         ("6", "i"),
         ("epoch 0, step 0", "median", "here", "tf.function-graph_building", "+638.8 ms"),
         (
-            "Steps stand with the longest first: step 0, 1.522 s for 90.54 ms, builds the graph. "
+            "Steps stand with the longest first: step 0, 1.522 s for 90.51 ms, builds the graph. "
             "`i` puts the median beside it, with the difference. From 31 rows on the first screen "
             "has both beside the tracks"
         ),

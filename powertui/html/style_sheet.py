@@ -75,7 +75,7 @@ align-items:center}
 .badge{font-size:.75rem;line-height:1.5;padding:0 8px;border:1px solid;border-radius:9px;
 white-space:nowrap;color:var(--soft)}
 .measured{color:var(--measured)}.estimated,.likely{color:var(--estimated)}
-.assumed,.unsure,.cannot-tell{color:var(--assumed)}
+.assumed,.simulated,.unsure,.cannot-tell{color:var(--assumed)}
 .differs{color:var(--differs)}.within-noise{color:var(--same)}
 h3,.fine h2{font-size:1.0625rem;font-weight:650;color:var(--strong);margin-bottom:10px;
 display:flex;flex-wrap:wrap;gap:2px 12px;align-items:baseline}

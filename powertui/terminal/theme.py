@@ -134,6 +134,7 @@ _ROLES = {
     "measured":      _Role((114, 22), ink16=10),
     "estimated":     _Role((221, 94), ink16=11),
     "assumed":       _Role((247, 240), ink16=8),
+    "simulated":     _Role((247, 240), ink16=8),
     "key":           _Role((117, 25), ink16=14, attributes="bold"),
 }
 

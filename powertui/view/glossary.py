@@ -164,6 +164,7 @@ TERMS: tuple[Term, ...] = (
         "the time of an event without the events inside it",
         ("overview", "timeline", "tool"),
     ),
+    Term("simulated", badges.MEANING[Badge.SIMULATED], _POWER),
     Term(
         "step",
         "one batch of the training, from its mark to the next; the median step is the one in the "

@@ -280,6 +280,8 @@ def energy_line(healths: Sequence[Health], feed: Feed, room: int) -> RoleLine:
             partly = f" ({gaps} of {len(healths)} with gaps)"
     short_sum = quantity(joules, "J")
     so_far = f"{short_sum} in {length_text(round(length_s))}"
+    if feed.is_simulated:
+        role = "simulated"
     quality = f" {role}"
     latest = ""
     if length_s > _RECENT_ENERGY_S:  # before that it is the same as the sum

@@ -188,12 +188,14 @@ def _joules(facts: dict[str, Fact], width: int) -> list[LinePieces]:
     energy = facts.get("energy")
     if energy is not None:
         name = energy.label.removeprefix("energy ")
-        # In a unit that nobody documents, as the AIU's: its interval does not say that.
-        assumed = " (assumed)" if energy.badge is Badge.ASSUMED else ""
-        remark = ""
+        remarks = []
+        # An assumed unit, as the AIU's, and a simulated sensor: the interval says neither.
+        if energy.badge in (Badge.ASSUMED, Badge.SIMULATED):
+            remarks.append(energy.badge.value)
         if energy.why and energy.value is not None:
-            remark = f" ({energy.why})"
-        figures.append(f"{name} {_with_interval(energy)}{assumed}{remark}")
+            remarks.append(energy.why)
+        remark = f" ({'; '.join(remarks)})" if remarks else ""
+        figures.append(f"{name} {_with_interval(energy)}{remark}")
     for id, name in (("step_joules", "a step"), ("sample_joules", "a sample")):
         if id in facts:
             figures.append(f"{name} {_with_interval(facts[id])}")

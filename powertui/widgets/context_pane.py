@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from powertui.data.model import Badge
 from powertui.plain import width as cells
 from powertui.view.context import Context, ContextLine, Section
 from powertui.widgets.lines import LinesPane, StyledLine
@@ -22,7 +21,6 @@ _MAX_CELLS = 52
 _NAME_WIDTH = 10
 _MAX_VALUE_LINES = 5  # of one value
 _MIN_CONTENT_ROWS = 4  # a list of two rows with its title, and another's title
-_MARKS = {Badge.MEASURED: "measured", Badge.ESTIMATED: "estimated", Badge.ASSUMED: "assumed"}
 
 
 def cells_of_pane(page_cells: int) -> int:
@@ -100,7 +98,7 @@ class ContextPane(LinesPane):
             head = indent
         if fact.badge is None:
             return lines
-        quality = (_MARKS[fact.badge], theme.style(fact.badge.value))
+        quality = (fact.badge.value, theme.style(fact.badge.value))
         last_value, _ = lines[-1][-1]
         if len(last_value) + 1 + len(quality[0]) <= room:
             lines[-1] = (*lines[-1], (" ", text), quality)

@@ -65,7 +65,7 @@ def test_promtool_takes_every_sample_and_prometheus_answers_with_them(prometheus
     assert [(time, float(value)) for time, value in stored["values"][:-1]] == [
         (float(time), float(value)) for value, time in watts[:-1]
     ]
-    assert stored["metric"]["quality"] == "measured"
+    assert stored["metric"]["quality"] == "simulated"
     # Behind the end of the window nothing is known: Prometheus shows no old value.
     (behind,) = asked(prometheus, "powertui_power_watts", last + 30)
     assert math.isnan(float(behind["value"][1]))

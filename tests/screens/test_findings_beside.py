@@ -34,7 +34,7 @@ async def test_a_load_beyond_the_view_is_told_at_the_edge_on_its_side(glyphs: st
         for lo, hi, words in (
             (20, 100, f" {SIZE} at 0.120s {right}"),
             (180, 240, f"{left} {SIZE} at 0.120s "),
-            (20, 240, f" {SIZE} {right}"),
+            (20, 240, f"{left} {SIZE} "),
         ):
             app.view.timeline.move(Navigator.show_window, lo * MS, hi * MS)
             await settle(pilot)

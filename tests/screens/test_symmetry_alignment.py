@@ -261,7 +261,7 @@ async def test_where_no_epochs_can_be_compared_the_steps_stand_below_the_finding
         await settled(pilot)
         assert not shell.screen.query_one("#folded", FoldedChart).display
         assert "Time of each step by kind of work" in words(shell, "#findings")
-        assert "of the steps  " in words(shell, "#findings")
+        assert "of a step  " in words(shell, "#findings")
 
 
 async def test_without_power_both_pages_say_so(make: Maker, tmp_path: Path) -> None:

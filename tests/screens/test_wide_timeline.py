@@ -45,7 +45,7 @@ async def test_a_high_page_shows_them_beside_with_what_made_a_step_long(make: Ma
         )
         assert [title for title in titles if title in beside] == list(titles)
         steps = beside.index(titles[1])
-        assert beside[steps + 1].split() == ["epoch", "0", "step", "0", "1.52", "s", "+1581", "%"]
+        assert beside[steps + 1].split() == ["epoch", "0", "step", "0", "1.52", "s", "+1582", "%"]
         assert beside[steps + 2].split() == ["tf.function-graph_building", "+639", "ms"]
         assert beside[steps + 3].startswith("epoch 1 step 74")
         assert beside[steps + 4].endswith("+18.7 ms")  # as `6` `↓` `i` says

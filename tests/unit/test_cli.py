@@ -326,10 +326,10 @@ def test_brief_holds_energy_findings_ops_badges_and_the_next_command(
 ) -> None:
     said = brief(capsys, str(demo.folder()))
     (one,) = said["runs"]
-    assert one["energy"]["badge"] == "measured"
+    assert one["energy"]["badge"] == "simulated"
     assert one["energy"]["lo"] < one["energy"]["joules"] < one["energy"]["hi"]
     assert one["findings"][0]["steps"][0] == 46
-    assert one["findings"][0]["badge"] == "measured"
+    assert one["findings"][0]["badge"] == "simulated"
     assert one["top_ops"]
     assert one["step_s"]["longest_step"] == 0
     assert main(said["next"].split()[1:]) == 0

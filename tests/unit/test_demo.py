@@ -13,11 +13,16 @@ import pytest
 from powertui import demo
 from powertui.cli import main
 from powertui.data import logdir
+from powertui.data.asked import Aligning
+from powertui.data.energy.account import energy_account
 from powertui.data.formats import tfevents
+from powertui.data.model import Badge
+from powertui.data.opened import Opened
 from powertui.data.power import registry as power
 from powertui.data.training import edge_placing
 from powertui.data.training.training import Trainings
 from powertui.errors import UnreadableFile
+from powertui.feed import ReplayFeed
 
 pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
 
@@ -191,3 +196,20 @@ def test_a_page_of_the_demo_is_drawn_as_a_picture(
     assert "Profiled batch with a step_num" in picture.read_text().replace("\xa0", " ")
     assert main(command) != 0  # what is there is not replaced
     assert main([*command, "--force"]) == 0
+
+
+def test_no_joule_of_the_simulated_sensor_is_called_measured(tmp_path: Path) -> None:
+    """One rule, where the log is read: all that is made of it says so, its replay too."""
+    (entry,) = logdir.scan(demo.folder()).runs
+    opened = Opened(entry)
+    account = energy_account(opened.profiles[0], Aligning())
+    energies = [account.energy(*account.trace.span)]
+    energies += [epoch.energy for epoch in account.epoch_energies]
+    assert {energy.badge for energy in energies} == {Badge.SIMULATED}
+    assert demo.power_file() == power.SIMULATED_LOG
+    series = power.load(str(demo.power_file())).series
+    assert ReplayFeed(series, "demo").is_simulated
+    copied = tmp_path / "power.csv"
+    copied.write_bytes(demo.power_file().read_bytes())
+    of_a_copy = power.load(str(copied)).series
+    assert not ReplayFeed(of_a_copy, "a log of nobody knows what").is_simulated

@@ -221,7 +221,7 @@ def test_energy_and_export_mean_the_same_times(capsys: pytest.CaptureFixture[str
     assert (window["start_s"], window["end_s"], window["name"]) == (10.1, 12.0, "10.1s to 12s")
     assert cli.main(["export", folder, "--at", "10.1s-12s", "-o", "-"]) == 0
     joules = units.energy_interval(window["joules"], window["lo"], window["hi"])
-    assert f"The window: {joules}, measured." in capsys.readouterr().err
+    assert f"The window: {joules}, simulated." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

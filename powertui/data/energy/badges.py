@@ -13,6 +13,7 @@ MEANING = {
         "a gap was filled, the watts are modelled, or the place of the power log is uncertain"
     ),
     Badge.ASSUMED: "a default or a convention was used",
+    Badge.SIMULATED: "nothing was measured: a simulated sensor followed the load, as in the demo",
 }
 NOT_RESOLVED = "the sensor has too few readings there for an answer"
 

@@ -34,10 +34,11 @@ class Badge(str, enum.Enum):
     MEASURED = "measured"  # counted or integrated from samples
     ESTIMATED = "estimated"  # a model, with its interval
     ASSUMED = "assumed"  # a default or a convention
+    SIMULATED = "simulated"  # from a simulated sensor, as the demo's: nothing was measured
 
 
 # From the best to the worst.
-_RANKED_BADGES = (Badge.MEASURED, Badge.ESTIMATED, Badge.ASSUMED)
+_RANKED_BADGES = (Badge.MEASURED, Badge.ESTIMATED, Badge.ASSUMED, Badge.SIMULATED)
 
 
 def worst_badge(badges: Iterable[Badge]) -> Badge:

@@ -69,8 +69,8 @@ class Sensor:
     logged_on: str = ""  # the machine that wrote the log, where it says so
     # Whether a clock that is never set stamped each reading beside the wall clock.
     is_steadily_stamped: bool = False
-    # How sure these are watts: ASSUMED where unit or scale is a guess, ESTIMATED of a model. No
-    # figure made of them says more.
+    # How sure these are watts: ASSUMED where unit or scale is a guess, ESTIMATED of a model,
+    # SIMULATED where nothing was measured. No figure made of them says more.
     scale: Badge = Badge.MEASURED
     called: str = ""  # the host, as a person calls it on the command line or in the config file
 

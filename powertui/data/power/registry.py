@@ -20,7 +20,7 @@ import numpy as np
 from powertui import plugins
 from powertui.data import elsewhere, packed
 from powertui.data.asked import LogColumns
-from powertui.data.model import PowerSeries, Warn
+from powertui.data.model import Badge, PowerSeries, Warn, worst_badge
 from powertui.data.power import outages, own_tables, plausible, table
 from powertui.data.power.dialects import DIALECTS, Dialect, EnergyTable, PlainTable
 from powertui.data.power.options import PowerLog
@@ -34,6 +34,8 @@ from powertui.value_types import dataclass
 _LARGE_LOG_READINGS = 1 << 20
 # Of all logs that are kept for their next `load`: 16 MB of times and watts.
 _MAX_AHEAD_READINGS = 1 << 20
+# The demo's: its sensor was simulated, and followed the load of a real machine.
+SIMULATED_LOG = Path(__file__).absolute().parents[2] / "demo" / "data" / "power.csv"
 IS_POWER = 50  # a score from which a file found by itself is taken for a power log
 
 _MAX_SHOWN_CHARS = 60  # of a file's own words in a message: they fit on one line of a terminal
@@ -166,7 +168,17 @@ def load(path: str, options: LogColumns | None = None) -> PowerLog:
     log = _load(reader, source, options)
     if not log.series:
         raise UnreadableFile(path, f"looks like {reader.name}, but has no readings", hint=_HINT)
-    return checked(log, has_unit=options.unit is not None or reader.units_written)
+    log = checked(log, has_unit=options.unit is not None or reader.units_written)
+    return _simulated(log) if Path(path).absolute() == SIMULATED_LOG else log
+
+
+def _simulated(log: PowerLog) -> PowerLog:
+    """A log of a simulated sensor: no figure made of it is called measured."""
+    series = []
+    for channel in log.series:
+        scale = worst_badge((channel.sensor.scale, Badge.SIMULATED))
+        series.append(replace(channel, sensor=replace(channel.sensor, scale=scale)))
+    return replace(log, series=tuple(series))
 
 
 def checked(log: PowerLog, *, has_unit: bool) -> PowerLog:

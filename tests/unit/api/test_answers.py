@@ -68,7 +68,7 @@ def test_joules_are_those_of_the_account(recorded: api.RunView) -> None:
         assert (frame["mean_watts"][row], frame["coverage"][row], frame["badge"][row]) == (
             energy.mean_w,
             energy.coverage,
-            "measured",
+            "simulated",
         )
         assert (frame["start_s"][row], frame["end_s"][row]) == (lo / 1e12, hi / 1e12)
     assert frame["epoch"].isna().tolist() == [False, False, True]
@@ -178,7 +178,7 @@ def test_findings_are_rows(recorded: api.RunView, run: api.RunView) -> None:
         1,
         found.step_lo,
         found.step_hi,
-        "measured",
+        "simulated",
     )
     assert (row["start_s"], row["end_s"]) == (found.start_ps / 1e12, found.end_ps / 1e12)
     assert (row["delta_watts"], row["delta_joules"], row["delta_s"]) == (

@@ -32,7 +32,7 @@ def figure(run):
 
 def test_power_steps_findings_and_epochs_are_those_of_the_frames(run, figure) -> None:
     above, below = figure.axes
-    (line,) = [line for line in above.lines if line.get_label() == "watts (measured)"]
+    (line,) = [line for line in above.lines if line.get_label() == "watts (simulated)"]
     watts = run.power.watts.to_numpy()
     drawn = line.get_ydata()
     assert 20 < len(drawn) <= len(watts)
@@ -84,15 +84,15 @@ def test_no_name_is_a_formula_or_hidden(run, monkeypatch) -> None:
         figure = run.plot()
     assert figure._repr_png_().startswith(PNG)  # a broken formula would raise here
     (text, _) = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
-    assert text == " _\\$\\frac{\\$ \\x1b (measured)"
+    assert text == " _\\$\\frac{\\$ \\x1b (simulated)"
 
 
 def test_many_readings_are_drawn_by_their_extremes(run, figure, monkeypatch) -> None:
     (all_readings,) = [
-        line for line in figure.axes[0].lines if line.get_label() == "watts (measured)"
+        line for line in figure.axes[0].lines if line.get_label() == "watts (simulated)"
     ]
     monkeypatch.setattr(run_plot, "_POINTS_A_LINE", 20)
-    (line,) = [line for line in run.plot().axes[0].lines if line.get_label() == "watts (measured)"]
+    (line,) = [line for line in run.plot().axes[0].lines if line.get_label() == "watts (simulated)"]
     assert len(line.get_ydata()) <= 20
     assert max(line.get_ydata()) == max(all_readings.get_ydata())
     assert min(line.get_ydata()) == min(all_readings.get_ydata())

@@ -70,15 +70,15 @@ def test_only_what_is_shown_is_explained() -> None:
     assert isinstance(whole, Energy)
     assert not short.resolved, "a step within one refresh of the sensor"
     assert badges.legend([]) == badges.legend([None]) == ""
-    assert badges.legend([whole, None]) == f"measured: {badges.MEANING[Badge.MEASURED]}"
+    assert badges.legend([whole, None]) == f"simulated: {badges.MEANING[Badge.SIMULATED]}"
     assert badges.legend([short]) == f"not resolved: {badges.NOT_RESOLVED}"
 
 
 def test_the_energy_page_and_the_tool_explain_them(capsys: object) -> None:
     assert cli.main(["energy", str(demo.folder()), "--verbose"]) == 0
     said = capsys.readouterr().out  # type: ignore[attr-defined]
-    assert "measured: integrated from readings" in said
+    assert f"simulated: {badges.MEANING[Badge.SIMULATED]}" in said
     assert any(
-        note.startswith("Measured: integrated")
+        note.startswith("Simulated: nothing was measured")
         for note in powertui.open(demo.folder())[0].tool("energy").notes
     )

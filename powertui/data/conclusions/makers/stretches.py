@@ -29,6 +29,7 @@ _CONFIDENCE = {
     Badge.MEASURED: Confidence.SURE,
     Badge.ESTIMATED: Confidence.LIKELY,
     Badge.ASSUMED: Confidence.UNSURE,
+    Badge.SIMULATED: Confidence.SURE,  # as sure as if its watts were real
 }
 _MIN_LONGER_SHARE = 0.02  # of a stretch: a smaller difference of time has no words beside watts
 # A call that ran longer by less than this share of what the steps took longer explains nothing.
