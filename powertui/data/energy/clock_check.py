@@ -26,7 +26,7 @@ from powertui.data.energy.alignment_places import (
     weighted_quantile,
 )
 from powertui.data.energy.clock_kinds import LATE_S, ClockKind
-from powertui.data.energy.edge_matching import ROOT_2PI, OffsetWeights
+from powertui.data.energy.edge_matching import PLACE_STEPS, ROOT_2PI, OffsetWeights
 from powertui.data.energy.robust_stats import TAILS, normal_quantile
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Z95, Floats
@@ -72,7 +72,6 @@ _PLACE_SURES = 4.0  # a place reaches so many times as far as it may be open
 # ── how finely offsets are weighed: bounds of time ──
 _MIN_GRID = 601  # offsets that stand for a clock of which readings say nothing
 _AGES = 31  # ages that a reading may have
-_CLOCK_STEPS = 81  # offsets within the interval that a clock is believed to
 _BELIEVED_PLACES = 4  # pieces of half of the interval that a clock is believed to
 
 
@@ -245,7 +244,7 @@ def _unless_overruled(
     if share >= least_share:
         return posterior
     added_share = (least_share - share) / (1 - share)
-    at_clock = np.linspace(*believed, _CLOCK_STEPS)
+    at_clock = np.linspace(*believed, PLACE_STEPS)
     prior = clock.prior(at_clock)
     offsets = np.concatenate([posterior.offset_s, at_clock])
     added = added_share * prior / prior.sum()
@@ -349,7 +348,7 @@ def _with_clock_on_grid(readings: OffsetWeights, clock: ClockOffset | None) -> O
     if clock is None or len(readings.offset_s) < 2:
         return readings
     believed = np.union1d(
-        np.linspace(*clock.believed, _CLOCK_STEPS), np.linspace(*clock.prompt, _CLOCK_STEPS)
+        np.linspace(*clock.believed, PLACE_STEPS), np.linspace(*clock.prompt, PLACE_STEPS)
     )
     inside = (believed >= readings.offset_s[0]) & (believed <= readings.offset_s[-1])
     offsets = np.union1d(readings.offset_s, believed[inside])
@@ -361,9 +360,22 @@ def _without_clock(readings: OffsetWeights, posterior: _Posterior, sure_s: float
     if not (_is_evidence(readings, has_clock=False) and readings.may_overrule):
         return _ambiguous(posterior, sure_s)
     lo, hi = posterior.interval(TAILS)
-    if hi - lo - posterior.newer_s - posterior.older_s <= 2 * sure_s:
+    is_one_place = hi - lo - posterior.newer_s - posterior.older_s <= 2 * sure_s
+    if is_one_place and not readings.rivals:
         return Verdict("aligned", posterior.densest, lo, hi)
-    return _ambiguous(posterior, sure_s)
+    return _ambiguous(_with_rivals(posterior, readings.rivals, sure_s), sure_s)
+
+
+def _with_rivals(posterior: _Posterior, rivals: tuple[float, ...], sure_s: float) -> _Posterior:
+    """The posterior in which each rival of the best place counts as much as that does."""
+    densest = posterior.densest
+    is_best = np.abs(posterior.offset_s - densest) <= sure_s
+    around = posterior.offset_s[is_best] - densest
+    weight = posterior.weight[is_best]
+    offsets = np.concatenate([posterior.offset_s, *(rival + around for rival in rivals)])
+    weights = np.concatenate([posterior.weight, *(weight for _ in rivals)])
+    order = np.argsort(offsets, kind="stable")
+    return replace(posterior, offset_s=offsets[order], weight=weights[order] / weights.sum())
 
 
 def _ambiguous(posterior: _Posterior, sure_s: float) -> Verdict:

@@ -18,13 +18,20 @@ from math import comb
 import numpy as np
 
 from powertui.data import wire
-from powertui.data.energy import alignment_verdict, level_fit, power_jumps, settings
-from powertui.data.energy.alignment_places import Where
+from powertui.data.energy import (
+    alignment_verdict,
+    edge_rivals,
+    level_fit,
+    power_jumps,
+    settings,
+)
+from powertui.data.energy.alignment_places import SURE_S, Where
+from powertui.data.energy.edge_rivals import EdgeEvidence
 from powertui.data.energy.level_fit import LevelCosts
 from powertui.data.energy.power_jumps import PowerJumps
 from powertui.data.energy.samples import Samples
 from powertui.data.energy.window_shares import WindowShares
-from powertui.data.model import Z95, Floats, Int64s
+from powertui.data.model import Z95, Bools, Floats, Int64s
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
@@ -50,9 +57,8 @@ class _MatchingRules:
     # another one without a clock matched 4 of 15, which chance does as well, and was sure.
     min_matched: int = settings.MIN_REPEATS
     min_matched_share: float = 1 / 3
-    # Edges that a log without a clock must contain: one sets its place, another one confirms it.
-    # A log of 8 s with one edge was sure and 11.4 s off.
-    min_edges_inside: int = 2
+    # Edges that a log without a clock must contain.
+    min_edges_inside: int = edge_rivals.MIN_EDGES
     max_chance_places: float = 0.05  # as many jumps at edges, if jumps were anywhere: of 95 %
     # A log of another run met 4 of 15 jumps, a sensor that averages over ten of its readings jumps
     # 58 times, 9 of them at edges: by chance as many would be at 0.2 places.
@@ -74,7 +80,7 @@ _FINE_PEAKS = 12  # of the coarse grid that are looked at closely
 _CHUNK_CELLS = 400_000
 # Offsets that stand for one place, and how far they reach: of a normal distribution next to nothing
 # is beyond four sigmas.
-_PLACE_STEPS = 81
+PLACE_STEPS = 81
 _PLACE_SIGMAS = settings.FAR_SIGMAS
 _MIN_PLACE_SIGMA_S = settings.SAME_CLOCK_S  # as exact as any two clocks agree
 ROOT_2PI = float(np.sqrt(2 * np.pi))
@@ -122,6 +128,8 @@ class OffsetWeights(NamedTuple):
     is_confirmed: bool = True
     # Whether it is this training's power that jumps: else only a clock shows whose the log is.
     is_of_training: bool = True
+    # Other offsets whose edges explain their jumps about as well as those of the best one do.
+    rivals: tuple[float, ...] = ()
 
     def or_anywhere(self) -> OffsetWeights:
         """The same where what places the log is as likely to be of something else."""
@@ -163,7 +171,9 @@ def offset_weights(
     open_to = level_fit.open_times(edges.at[at_ends], edges.half_s[at_ends])
     levels = level_fit.level_costs(data, shares, open_to, range_s)
     costs = _OffsetCosts(data, jumps, edges, levels)
+    places = _Places(costs, data, range_s)
     finest = float(jumps.sigma_s.min(initial=data.refresh / 4))
+    meeting_places = edge_rivals.meeting_places(places)
     offsets = _offsets_to_weigh(costs, range_s, finest)
     log_weight = -_RULES.temper * costs.at(offsets, 0.0)
     best = int(np.argmax(log_weight))
@@ -183,6 +193,7 @@ def offset_weights(
         may_overrule=matched >= min(_RULES.min_matched, _RULES.min_matched_share * len(jumps)),
         is_confirmed=_is_confirmed(costs, data, best_s, range_s),
         is_of_training=is_of_training,
+        rivals=edge_rivals.rivals(places, best_s, meeting_places),
     )
 
 
@@ -229,7 +240,7 @@ def weights_of_places(
     weight = np.array([place.weight for place in places])
     half_s = np.array([place.half_s for place in places])
     sigma = np.maximum((half_s - age_s) / Z95, _MIN_PLACE_SIGMA_S)
-    sigmas_away = np.linspace(-_PLACE_SIGMAS, _PLACE_SIGMAS, _PLACE_STEPS)
+    sigmas_away = np.linspace(-_PLACE_SIGMAS, _PLACE_SIGMAS, PLACE_STEPS)
     around_each = middle[:, None] + sigma[:, None] * sigmas_away
     offsets = wire.distinct(around_each)
     by_place = weight * _normal(offsets[:, None] - middle, sigma)
@@ -275,21 +286,24 @@ class _OffsetCosts:
 
     def matched(self, offset: float) -> int:
         """How many jumps happen at an edge."""
-        likelihood = self._likelihood(np.array([offset]), 0.0)
-        return int((likelihood[:, 0] > 1.0).sum())
+        return int((self.likelihood(offset) > 1.0).sum())
 
     def edges_inside(self, data: Samples, offset: float) -> int:
         """How many edges have readings before and after them."""
+        return int(np.count_nonzero(self.is_inside(data, offset)))
+
+    def is_inside(self, data: Samples, offset: float) -> Bools:
+        """Which edges have them."""
         begin = float(data.lo[0]) + offset + self.refresh
         end = float(data.hi[-1]) + offset - self.refresh
-        return int(np.count_nonzero((self.edges.at > begin) & (self.edges.at < end)))
+        return np.asarray((self.edges.at > begin) & (self.edges.at < end))
 
     def chance_places(self, offset: float, range_s: tuple[float, float]) -> float:
         """How many places have as many jumps at edges as this one, if jumps happen at any time.
 
         A place is made by a pair of a jump and an edge; the other jumps agree by chance.
         """
-        at_edge = self._likelihood(np.array([offset]), 0.0)[:, 0] > 1.0
+        at_edge = self.likelihood(offset) > 1.0
         nearest = np.abs(self.edges.at - (self.jumps.at[at_edge, None] + offset)).argmin(axis=1)
         agreeing = len(wire.distinct(nearest))
         if agreeing < 2:
@@ -302,6 +316,10 @@ class _OffsetCosts:
             chance += comb(others, count) * share**count * (1 - share) ** (others - count)
         pairs = len(self.jumps) * len(self.edges)
         return pairs / agreeing * chance
+
+    def likelihood(self, offset: float) -> Floats:
+        """How many times likelier each jump is there than anywhere."""
+        return self._likelihood(np.array([offset]), 0.0)[:, 0]
 
     def _likelihood(self, offsets: Floats, coarse_step: float) -> Floats:
         """[jumps, offsets]: how many times likelier a jump is there than anywhere."""
@@ -325,6 +343,69 @@ class _OffsetCosts:
         by_time = _kernel(at - edges.at, sigma, edges.kind)
         by_sign = _sign_factor(edges.sign, np.sign(self.jumps.watts)[:, None])
         return np.asarray(exists * by_time * by_sign)
+
+
+class _Places:
+    """What the readings of a log say of each place, edge by edge."""
+
+    def __init__(self, costs: _OffsetCosts, data: Samples, range_s: tuple[float, float]) -> None:
+        self.costs, self.data, self.range_s = costs, data, range_s
+        first, last = costs.edges.span
+        self.length_s = last - first
+        self.apart_s = max(2 * SURE_S, data.refresh)
+        self.temper = _RULES.temper
+
+    @property
+    def turn_s(self) -> float:
+        """Where only the ends of epochs are recorded, power may go up or down there, and the same
+        change may be anywhere else in an epoch.
+        """
+        edges = self.costs.edges
+        if edges.sign[edges.kind == BORDER].any():
+            return 0.0
+        return float(np.median(np.diff(edges.at)))
+
+    def meetings(self) -> tuple[Floats, float]:
+        jumps, edges = self.costs.jumps, self.costs.edges
+        if not len(jumps):
+            return np.empty(0), 0.0
+        offsets = (edges.at - jumps.at[:, None]).ravel()
+        lo, hi = self.range_s
+        return offsets[(offsets > lo) & (offsets < hi)], 2 * float(np.median(self.costs.sigma))
+
+    def by_edge(self, offset: float) -> EdgeEvidence:
+        """Of the jumps that are nearest to an edge the best one is of it, and the others are of
+        something else.
+        """
+        edges = self.costs.edges
+        at = self.costs.jumps.at + offset
+        likelihood = np.log(self.costs.likelihood(offset))
+        first, last = edges.span
+        is_near = (likelihood > 0) | ((at >= first) & (at <= last))
+        if not is_near.any():
+            nothing = np.zeros(len(edges))
+            return EdgeEvidence(nothing, nothing, self.costs.is_inside(self.data, offset))
+        at = at[is_near]
+        nearest = np.abs(edges.at - at[:, None]).argmin(axis=1)
+        # By edge, and for each edge by likelihood: the last row of an edge is its best jump.
+        order = np.lexsort((likelihood[is_near], nearest))
+        best = np.full(len(edges), -1)
+        best[nearest[order]] = order
+        jumps = np.bincount(nearest, minlength=len(edges))
+        of_others = np.log(1 - _RULES.known_share) * (jumps - 1)
+        has_jump = best >= 0
+        return EdgeEvidence(
+            log_likelihood=np.where(has_jump, likelihood[is_near][best] + of_others, 0.0),
+            late_s=np.where(has_jump, at[best] - edges.at, 0.0),
+            is_inside=self.costs.is_inside(self.data, offset),
+        )
+
+    def level_cost(self, offset: float) -> float:
+        return float(self.costs.levels.at(np.array([offset]))[0])
+
+    def is_by_chance(self, offset: float) -> bool:
+        chance_places = self.costs.chance_places(offset, self.range_s)
+        return chance_places > _RULES.max_chance_places_of_owner
 
 
 def _sign_factor(edge_sign: Floats, jump_sign: Floats) -> Floats:

@@ -211,8 +211,12 @@ def power_samples(series: PowerSeries) -> Samples:
         )
     window = described.window_s.value if described.window_s else refresh
     late = poll / 2 if is_held else 0.0
+    older_s = sensor.oldest_s(described, kind)
     if described.window_s is None:
-        late = max(late, refresh / 2)  # of which time a reading is the mean is not known either
+        # Of which time a reading is the mean is not known either: of the moment when it was
+        # published, or of the whole refresh before that.
+        late = max(late, refresh / 2)
+        older_s += refresh / 2
     length = max(window, refresh / 50, 1e-4)
     # Centred where the integrals put the reading, so that a place found here is one that is right
     # there.
@@ -227,7 +231,7 @@ def power_samples(series: PowerSeries) -> Samples:
         quantum=quantum,
         windows=_other_windows(described, refresh),
         age_s=max(late, Z95 * sensor.centre_err_s(described, kind)),
-        older_s=sensor.oldest_s(described, kind),
+        older_s=older_s,
         centre_s=centre_s - _late_of(described),
         centre_err_s=_centre_err(described),
         forgets=_forgets(described, refresh),
