@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from powertui import units
 from powertui.data import wire
 from powertui.data.model import Bools, Marker, ProcessKind, Trace
 from powertui.data.run import candidates, marks, repeated_launches
@@ -254,7 +255,7 @@ def _scored(
     regularity = "regular" if regular > 0.5 else "irregular"
     numbers = "numbered" if candidate.numbering > NONE else "counted"
     trains = "; computes gradients" if candidate.trains else ""
-    why = f"covers {covers:.0%} {how}; {regularity}; {numbers}{nests}{trains}"
+    why = f"covers {units.percent(covers)} {how}; {regularity}; {numbers}{nests}{trains}"
     return JudgedCandidate(candidate, min(1.0, max(0.0, score)), covers, why)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from powertui import units
 from powertui.data.model import Bools, Int64s
 from powertui.data.run import step_rows
 from powertui.data.run.assign import TIME, StepOfWork
@@ -262,4 +263,4 @@ def _notes_on_lost_work(evidence: StepsEvidence) -> Iterator[str]:
     lost_ps = float(work.duration[given.row < 0].sum())
     lost_share = lost_ps / max(1, int(work.duration.sum()))
     if lost_share > _MIN_LOST_SHARE:
-        yield f"{lost_share:.0%} of the devices' work belongs to no step."
+        yield f"{units.percent(lost_share)} of the devices' work belongs to no step."

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from powertui import units
 from powertui.data import hlo
 from powertui.data.asked import Compat
 from powertui.data.opened import Profile
@@ -102,7 +103,7 @@ def missing_costs(ops: Sequence[DeviceOp]) -> str:
     if share <= 1 - MIN_COSTED_SHARE:
         return ""
     longest = max(unknown, key=lambda op: op.self_time)
-    return f"the costs of {share:.0%} of the ops' time are not known: {_reason(longest)}"
+    return f"the costs of {units.percent(share)} of the ops' time are not known: {_reason(longest)}"
 
 
 def _reason(op: DeviceOp) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from powertui import units
 from powertui.data import texts
 from powertui.data.asked import Compat
 from powertui.data.columns import Column, text_column
@@ -165,7 +166,7 @@ def _why_unknown(profile: Profile, lo: int, hi: int, compat: Compat) -> str:
     ops = top_ops.on_devices(profile, lo, hi, compat)
     unnamed_share = ops.unnamed / max(1, ops.busy + ops.unnamed)
     if unnamed_share > 1 - MIN_COSTED_SHARE:
-        return f"the profile names no op for {unnamed_share:.0%} of the devices' work"
+        return f"the profile names no op for {units.percent(unnamed_share)} of the devices' work"
     return missing_costs(ops.ops)
 
 
