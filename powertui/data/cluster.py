@@ -1,4 +1,5 @@
-"""`dask://scheduler:8786`: a Dask cluster as the executor that reads the hosts of a run.
+"""`dask://scheduler:8786`: a Dask cluster as the executor that reads the hosts of a run, and the
+runs of a list.
 
 Dask carries what is sent, spreads it over workers and repeats what a lost one was doing. Who may
 use a cluster, and TLS, are matters of Dask's own configuration.
@@ -53,6 +54,11 @@ class _DaskCluster:
         # Without `pure=False` Dask would answer for a file as it was the last time.
         executor: Executor = self._client.get_executor(pure=False, retries=_RETRIES)
         return executor
+
+    @property
+    def cores(self) -> int:
+        """How many questions its workers answer at once."""
+        return sum(self._client.ncores().values())
 
     def lost_workers(self) -> tuple[int, int]:
         """(how many workers were lost since it was opened or asked last, how many there were)."""

@@ -5,7 +5,7 @@ to another process or machine.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from powertui.data.logdir import RunEntry
     from powertui.data.model import Epochs, PowerSeries, Steps, Warn
     from powertui.data.wire.stored import FileState
+
+
+Q = TypeVar("Q")
+R = TypeVar("R")
 
 
 class FailedFile(NamedTuple):
@@ -51,7 +55,22 @@ class HostPart:
 
 
 class HostReader(Protocol):
-    """Who reads the hosts of a run."""
+    """Who reads the hosts of a run, and the runs of a list."""
+
+    @property
+    def cores(self) -> int:
+        """How many questions are answered at once elsewhere; 0: all are answered here."""
+        ...
+
+    def answers(
+        self, function: Callable[[Q], R], questions: Sequence[Q], counts: Sequence[int]
+    ) -> Iterator[R]:
+        """What is said of several runs, in order; each question is about so many of them."""
+        ...
+
+    def failed(self, error: BaseException, noun: str, count: int = 1) -> None:
+        """So many hosts or runs are read here, because of this."""
+        ...
 
     def parts(
         self, questions: Sequence[HostQuestion], on_wait: Callable[[], None]

@@ -40,6 +40,11 @@ class _Workers:
         self._started = started
         self._lost = 0
 
+    @property
+    def cores(self) -> int:
+        """How many hosts are read at once."""
+        return len(self._started)
+
     def lost_workers(self) -> tuple[int, int]:
         """(how many ended since somebody asked last, how many there were)."""
         before, self._lost = self._lost, sum(not worker.is_alive() for worker in self._started)

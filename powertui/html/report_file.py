@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from powertui.data import logdir
 from powertui.data.asked import Aligning, ReadOptions
+from powertui.data.asking_folder import path_as_typed
 from powertui.data.logdir import Logdir, OtherFile, RunEntry
 from powertui.data.opened import Opened
 from powertui.data.training.training import Training, Trainings
@@ -157,4 +158,4 @@ def _run_row(anchor: str, known: Facts) -> list[str]:
 
 
 def _unread(file: OtherFile) -> str:
-    return f"{run_facts.shown(file.path)} ({run_facts.why_unread(file)})"
+    return f"{path_as_typed(file.path)} ({run_facts.why_unread(file)})"

@@ -15,6 +15,7 @@ from typing import Literal
 
 from powertui import plugins
 from powertui.data import elsewhere, wire
+from powertui.data.asking_folder import path_as_typed
 from powertui.data.logdir import Logdir, RunEntry
 from powertui.named_tuples import NamedTuple
 from powertui.report import facts, runs, text, ways_on
@@ -68,11 +69,11 @@ def of_logdir(scan: Logdir) -> Iterator[Check]:
         yield from _nothing(scan)
     yield from _inside_plugins(scan)
     for file in scan.unread:
-        yield Check("files", "note", f"{facts.shown(file.path)}: {facts.why_unread(file)}")
+        yield Check("files", "note", f"{path_as_typed(file.path)}: {facts.why_unread(file)}")
     claimed = {log for run in scan.runs for log in run.power}
     for log in scan.power:
         if log not in claimed:
-            path = facts.shown(log.path)
+            path = path_as_typed(log.path)
             what = (
                 f"{path} is a power log ({log.dialect}), but nothing shows which run it belongs to"
             )
@@ -88,7 +89,7 @@ def _inside_plugins(scan: Logdir) -> Iterator[Check]:
     path = Path(scan.path).absolute()
     for folder in (path, *path.parents[:3]):
         if folder.name == "plugins":
-            logdir_path = shlex.quote(facts.shown(str(folder.parent)))
+            logdir_path = shlex.quote(path_as_typed(str(folder.parent)))
             what = (
                 "this is inside plugins/: powertui reads it, but TensorBoard needs the folder above"
             )
@@ -154,7 +155,7 @@ def of_entry(entry: RunEntry) -> Iterator[Check]:
         yield Check("timeline", "missing", why.removeprefix("no timeline: "), do)
     for file in entry.unread:
         if entry.profiles:
-            yield Check("files", "note", f"{facts.shown(file.path)}: {facts.why_unread(file)}")
+            yield Check("files", "note", f"{path_as_typed(file.path)}: {facts.why_unread(file)}")
     if entry.ignored:
         count = text.plural(len(entry.ignored), "cache file")
         yield Check("files", "note", f"{count} of other viewers: ignored, safe to delete")
@@ -166,7 +167,7 @@ def typed_path(entry: RunEntry) -> str:
     """The run's path as one types it in a command."""
     if entry.path == "-":
         return "PATH"
-    return shlex.quote(facts.shown(entry.path))
+    return shlex.quote(path_as_typed(entry.path))
 
 
 def _level(entry: RunEntry) -> Iterator[Check]:
@@ -174,7 +175,7 @@ def _level(entry: RunEntry) -> Iterator[Check]:
     here = elsewhere.shown(str(folder)) == str(folder)
     if here and not (folder.parent.name == "profile" and folder.parent.parent.name == "plugins"):
         what = "outside plugins/profile/RUN/: powertui reads it here, TensorBoard would not find it"
-        target = shlex.quote(facts.shown(str(folder / "plugins" / "profile" / "run1")))
+        target = shlex.quote(path_as_typed(str(folder / "plugins" / "profile" / "run1")))
         do = f"for TensorBoard: mkdir -p {target}, and move the profile there"
         yield Check("level", "note", what, do)
         return

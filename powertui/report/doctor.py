@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from powertui import __version__, units, wrapping
-from powertui.data import logdir, processes
+from powertui.data import logdir, run_readers
 from powertui.data.asked import ReadOptions
+from powertui.data.asking_folder import path_as_typed
 from powertui.data.columns import text_column
 from powertui.data.logdir import Logdir, PowerFile, RunEntry
 from powertui.data.opened import Opened
@@ -17,7 +17,7 @@ from powertui.data.table import Result, Table
 from powertui.data.training.training import Training, Trainings
 from powertui.named_tuples import NamedTuple
 from powertui.plain import plain
-from powertui.report import checks, facts, run_checks, run_table, text
+from powertui.report import checks, run_checks, run_table, text
 from powertui.report import runs as listing
 from powertui.report.checks import Check, CheckState
 from powertui.report.runs import KnownRun
@@ -46,10 +46,8 @@ def tell(path: str | None, reading: ReadOptions, form: str) -> int:
         scan = logdir.scan(path)
     else:
         scan = _logs_alone(reading.power)
-    largest = max((entry.size for entry in scan.runs), default=0)
-    trainings = Trainings(scan, reading)
-    examine = partial(_examine_run, scan.runs, trainings)
-    runs = list(processes.each(examine, range(len(scan.runs)), largest))
+    runs = list(run_readers.each_run(_examine_run, scan.runs, Trainings(scan, reading)))
+    text.write_reader_warnings(reading.hosts)
     if path is None:  # nobody asked for a profile: that there is none is no finding
         runs = [run._replace(checks=_without(run.checks, "timeline")) for run in runs]
     path_checks = [*checks.of_program(), *checks.of_logdir(scan)]
@@ -223,7 +221,7 @@ def _heading(scan: Logdir) -> str:
 def _file(file: dict[str, Any]) -> str:
     if file["path"] == "-":
         return "profile: standard input"
-    path = plain(facts.shown(file["path"]))
+    path = plain(path_as_typed(file["path"]))
     return f"{file['kind']}: {path} ({units.size(file['size'])})"
 
 

@@ -7,7 +7,6 @@ JSON.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from pathlib import Path
@@ -419,18 +418,6 @@ def _bounded(texts: list[str]) -> list[str]:
     if len(unique) > _MAX_WARNINGS:
         return [*unique[:_MAX_WARNINGS], f"… and {len(unique) - _MAX_WARNINGS} more"]
     return unique
-
-
-def shown(path: str) -> str:
-    """A path as a person types it: relative where that is shorter, an address as it was given."""
-    path = elsewhere.shown(path)
-    if path == "-" or not Path(path).is_absolute():
-        return path
-    try:
-        relative = os.path.relpath(path)
-    except (OSError, ValueError):
-        return path
-    return relative if len(relative) < len(path) else path
 
 
 def why_unread(file: OtherFile) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 
 from powertui import units
 from powertui.data import elsewhere
+from powertui.data.asking_folder import path_as_typed
 from powertui.data.logdir import RunEntry
 from powertui.data.model import (
     NS_PER_S,
@@ -221,7 +222,7 @@ def _no_power(entry: RunEntry) -> Check:
             "power.csv -- python train.py"
         )
         return Check("power", "missing", what, do)
-    log = facts.shown(entry.above[0].path)
+    log = path_as_typed(entry.above[0].path)
     logs = log
     if len(entry.above) > 1:
         logs += f" and {len(entry.above) - 1} more"

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from powertui import __version__, units, wrapping
-from powertui.data import logdir, processes
+from powertui.data import logdir, run_readers
 from powertui.data.asked import Aligning, ReadOptions
+from powertui.data.asking_folder import path_as_typed
 from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.model import NS_PER_S, PS_PER_S, Run
 from powertui.data.opened import Opened
@@ -47,11 +48,12 @@ def tell(
     """
     scan = logdir.scan(path)
     entries = scan.chosen(name)
-    if form == "csv":
-        return _csv(entries, reading)
     trainings = Trainings(scan, reading, aligning)
+    if form == "csv":
+        return _csv(entries, trainings)
     describes = form != "json"
     answers = list(_read(entries, trainings, aligning, charts, describes=describes))
+    text.write_reader_warnings(reading.hosts)
     runs = [answer.facts for answer in answers]
     chosen = trainings.chosen(entries, name is None)
     described = _described(chosen, entries, answers)
@@ -104,32 +106,37 @@ def _read(
 
     The traces of a run are let go of before the next.
     """
-    question = _Question(entries, trainings, aligning, charts, describes=describes)
-    largest = max((entry.size for entry in entries), default=0)
-    return processes.each(partial(_read_run, question), range(len(entries)), largest)
+    question = _Question(
+        aligning=aligning,
+        charts=charts,
+        describes=describes,
+        searches=len(entries) <= MAX_SEARCHED_RUNS,
+    )
+    return run_readers.each_run(partial(_read_run, question), entries, trainings)
 
 
 @dataclass(frozen=True, eq=False)
 class _Question:
     """What is asked of each of many runs."""
 
-    entries: Sequence[RunEntry]
-    trainings: Trainings
     aligning: Aligning
     charts: Charts | None
     describes: bool
+    searches: bool  # for findings, too
 
 
-def _read_run(question: _Question, number: int) -> _Answer:
+def _read_run(
+    question: _Question, entries: Sequence[RunEntry], trainings: Trainings, number: int
+) -> _Answer:
     """What is said of one of the runs."""
-    entry = question.entries[number]
+    entry = entries[number]
     aligning = question.aligning
-    for opened in question.trainings.each([entry]):
+    for opened in trainings.each([entry]):
         run, problem = opened.run_or_problem()
         readable = run is not None and is_readable(entry, run)
         profiles = opened.profiles if run is not None else ()
         answer = facts.of_run(entry, run, problem, profiles, aligning)
-        if readable and len(question.entries) <= MAX_SEARCHED_RUNS:
+        if readable and question.searches:
             answer["findings"] = _findings(opened, aligning)
             answer |= _conclusions(opened, aligning)
             if question.charts is not None and profiles:
@@ -139,7 +146,7 @@ def _read_run(question: _Question, number: int) -> _Answer:
             answer |= _NOT_SEARCHED
     # Asked here, where the logs of this run have been read: of thousands of runs that is in
     # another process, and the first one would read all of them again.
-    training = question.trainings.training_for(entry) if question.describes else None
+    training = trainings.training_for(entry) if question.describes else None
     return _Answer(answer, readable, training is not None and _says_more(training))
 
 
@@ -225,7 +232,7 @@ def _text(scan: Logdir, runs: Sequence[Facts]) -> list[str]:
             lines.append("")
         lines += run_page.describe(run, columns)
     for file in scan.unread:
-        lines.append(f"not read: {plain(facts.shown(file.path))} ({facts.why_unread(file)})")
+        lines.append(f"not read: {plain(path_as_typed(file.path))} ({facts.why_unread(file)})")
     for problem in scan.problems:
         lines.append(f"note: {plain(str(problem))}")
     return lines
@@ -354,20 +361,35 @@ _CSV_COLUMNS = (
 )
 
 
-def _csv(entries: Sequence[RunEntry], options: ReadOptions) -> int:
+def _csv(entries: Sequence[RunEntry], trainings: Trainings) -> int:
     """Print one row per step. Warnings would break the table: they go to standard error."""
     readable = False
     rows: list[Sequence[Any]] = []
-    for entry in entries:
-        run, problem = Opened(entry, options).run_or_problem()
-        if run is None:
-            why = problem or f"{entry.name}: {facts.why_no_timeline(entry)}"
-            text.write(sys.stderr, f"powertui: {plain(why)}")
-            continue
-        readable = readable or bool(run.traces)
-        rows += _step_rows(run)
+    for steps in run_readers.each_run(_read_steps, entries, trainings):
+        if steps.problem:
+            text.write(sys.stderr, f"powertui: {plain(steps.problem)}")
+        readable = readable or steps.readable
+        rows += steps.rows
+    text.write_reader_warnings(trainings.options.hosts)
     text.emit_csv(text.to_csv(_CSV_COLUMNS, rows))
     return 0 if readable else 3
+
+
+class _RunSteps(NamedTuple):
+    """The steps of one run as rows, or why it was not read."""
+
+    rows: list[Sequence[Any]]
+    readable: bool
+    problem: str
+
+
+def _read_steps(entries: Sequence[RunEntry], trainings: Trainings, number: int) -> _RunSteps:
+    entry = entries[number]
+    run, problem = Opened(entry, trainings.options).run_or_problem()
+    if run is None:
+        why = problem or f"{entry.name}: {facts.why_no_timeline(entry)}"
+        return _RunSteps([], False, why)
+    return _RunSteps(list(_step_rows(run)), bool(run.traces), "")
 
 
 def _step_rows(run: Run) -> Iterator[Sequence[Any]]:

@@ -14,13 +14,16 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta, timezone
 from json.encoder import encode_basestring_ascii
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from powertui import units
 from powertui.data.model import NS_PER_S, PS_PER_S
 from powertui.errors import PowertuiError
 from powertui.plain import cell, plain, width
 from powertui.wrapping import terminal_columns, wrapped
+
+if TYPE_CHECKING:
+    from powertui.data.host_parts import HostReader
 
 # What a terminal or pipe without UTF-8 gets instead of the characters that we write ourselves.
 _ASCII = str.maketrans(
@@ -51,6 +54,14 @@ def write_error(stream: Any, error: PowertuiError) -> None:
     write(stream, f"powertui: {plain(error.message)}")
     if error.hint:
         write(stream, f"  {plain(error.hint)}")
+
+
+def write_reader_warnings(reader: HostReader | None) -> None:
+    """What went wrong where the runs of a list were read, beside answers that are the same."""
+    if reader is None:
+        return
+    for warning in reader.warnings():
+        write(sys.stderr, f"powertui: {plain(str(warning))}")
 
 
 def write(stream: Any, text: str) -> None:

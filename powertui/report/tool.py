@@ -12,7 +12,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from powertui import __version__
-from powertui.data import elsewhere, logdir
+from powertui.data import elsewhere, logdir, run_readers
 from powertui.data.asked import Aligning, Compat, ReadOptions, ResultSource
 from powertui.data.columns import text_column
 from powertui.data.logdir import RunEntry
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from powertui.report.export import WindowWords
 
 _OF_TRAININGS = ("end_to_end",)  # tools that need no profile: scalars tell them enough
+_ANSWERED_HERE = "tools of several runs are answered here"
 _ALL_HOSTS = "all"  # as the name of a host: all of them together
 _MAX_WARNINGS = 3  # of a run; chosen: more of them are of one cause, and `doctor` lists them all
 
@@ -91,10 +92,12 @@ def tell(path: str, run: str | None, reading: ReadOptions, request: ToolRequest,
     tool = registry.get(request.tool)
     trainings = Trainings(logdir.scan(path), reading, request.aligning)
     entries = _with_answers(trainings.found.chosen(run), tool, request)
+    run_readers.keep_here(entries, reading.hosts, _ANSWERED_HERE)
     runs = trainings.each(entries)
     if tool.name in _OF_TRAININGS and run is None:
         runs = itertools.chain(runs, trainings.without_sessions())
     answers = list(_ask(runs, tool, request))
+    text.write_reader_warnings(reading.hosts)
     if not answers:
         raise _without_answer(path, tool, trainings.found.chosen(run))
     if form == "json":

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from powertui.errors import UsageError
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from powertui.data.limits import MemoryLimit
     from powertui.data.model import Warn
     from powertui.power_server import PowerServer
+
+_Q = TypeVar("_Q")
+_R = TypeVar("_R")
 
 _FORMS = ("json", "csv", "markdown")
 _WHAT_TO_READ = "what to read"  # a title that several groups of options share
@@ -329,6 +332,17 @@ def reading_of(args: argparse.Namespace) -> ReadOptions:
 
 class _Copies:
     """A process a core reads the hosts of a run; imported once there is one of many."""
+
+    cores = 0  # of others
+
+    def answers(
+        self, function: Callable[[_Q], _R], questions: Sequence[_Q], counts: Sequence[int]
+    ) -> Iterator[_R]:
+        """There is nobody else to ask."""
+        return map(function, questions)
+
+    def failed(self, error: BaseException, noun: str, count: int = 1) -> None:
+        """None: everything is read here anyway."""
 
     def parts(
         self, questions: Sequence[HostQuestion], on_wait: Callable[[], None]

@@ -7,18 +7,23 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from powertui import cli
-from powertui.data import cluster, logdir
+from powertui.data import cluster, logdir, run_readers
 from powertui.data.asked import ReadOptions
 from powertui.data.host_readers import HostReading
+from powertui.data.logdir import RunEntry
 from powertui.data.opened import Opened
 from powertui.data.run.rank_collectives import HOST_CALLS
+from powertui.data.training.training import Trainings
+from powertui.data.wire.stored import FileState
+from powertui.power_server import FetchedPower, PowerQuestion
 
 from ..waiting import until
 from .many_hosts import SLOW, write_hosts
@@ -242,3 +247,150 @@ def test_a_cluster_without_workers_and_one_of_another_version_are_said(
     monkeypatch.setattr(cluster, "__version__", "99.0")
     assert cli.main(["report", ".", "--on", dask.address]) == 2
     assert "this is 99.0." in capsys.readouterr().err
+
+
+# ── the runs of a list ───────────────────────────────────────────────────────────────────────────
+
+
+def write_runs(folder: Path, runs: int = 6) -> Path:
+    """A logdir with runs of one host each, two of which are cut."""
+    for number in range(runs):
+        run = folder / f"trial{number}" / "plugins" / "profile" / "2026_11_28_10_00_00"
+        run.mkdir(parents=True)
+        whole = write_hosts(folder.parent / f"{folder.name}-{number}", hosts=1, kernels=20 + number)
+        (profile,) = whole.rglob("*.xplane.pb")
+        content = profile.read_bytes()
+        file = run / "node00.xplane.pb"
+        file.write_bytes(content[:900] if number % 3 == 2 else content)
+        os.utime(file, (1_795_860_000, 1_795_860_000))  # nothing is said of a file being written
+    return folder
+
+
+LISTS = (
+    ["report", "--json"],
+    ["report"],
+    ["report", "--csv"],
+    ["report", "--markdown"],
+    ["doctor", "--json"],
+    ["doctor"],
+)
+
+
+def told(logs: Path, asked: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
+    """What is printed, and what is said of it beside."""
+    verb, *options = asked
+    assert cli.main([verb, str(logs), *options]) == 0
+    captured = capsys.readouterr()
+    return captured.out, captured.err
+
+
+def test_the_runs_of_a_list_are_read_by_workers_and_answers_are_the_same(
+    dask: Dask,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    logs = write_runs(tmp_path / "logs")
+    here = [told(logs, asked, capsys) for asked in LISTS]
+
+    def fail(opened: Opened) -> None:
+        raise AssertionError(f"{opened.name} was read here")
+
+    monkeypatch.setattr(Opened, "run_or_problem", fail)
+    for more in (1, 1):
+        dask.add_workers(more)
+        there = [told(logs, [*asked, "--on", dask.address], capsys) for asked in LISTS]
+        assert there == here
+
+
+def test_the_runs_of_a_worker_that_is_killed_are_read_by_others_and_it_is_said(
+    dask: Dask,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    logs = write_runs(tmp_path / "logs", runs=12)
+    here = told(logs, ["report", "--json"], capsys)[0]
+    doomed, _ = dask.add_workers(2)
+    answers = HostReading.answers
+
+    def killing(reader: HostReading, *asked: Any) -> Iterator[Any]:
+        for number, answer in enumerate(answers(reader, *asked)):
+            if number == 0:
+                os.kill(doomed.pid, signal.SIGKILL)
+                doomed.wait()
+            yield answer
+
+    monkeypatch.setattr(HostReading, "answers", killing)
+    out, err = told(logs, ["report", "--json", "--on", dask.address], capsys)
+    assert out == here
+    assert err == (
+        f"powertui: {dask.address}: 1 of 2 workers was lost; their runs were read again\n"
+    )
+
+
+def test_a_run_that_is_another_one_there_is_read_here_and_it_is_said(
+    dask: Dask,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    logs = write_runs(tmp_path / "logs")
+    here = told(logs, ["report", "--json"], capsys)[0]
+    dask.add_workers(1)
+    state_of = FileState.at
+
+    def other(path: str) -> FileState | None:
+        state = state_of(path)
+        if state is not None and "trial3" in path:
+            return state._replace(mtime_ns=state.mtime_ns - 1)
+        return state
+
+    monkeypatch.setattr(FileState, "at", other)
+    out, err = told(logs, ["report", "--json", "--on", dask.address], capsys)
+    assert out == here
+    profile = next((logs / "trial3").rglob("*.xplane.pb"))
+    assert err == (
+        f"powertui: {dask.address}: 1 run was read here instead: {profile} is another file there\n"
+    )
+
+
+def test_that_tools_of_several_runs_are_answered_here_is_said(
+    dask: Dask, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs = write_runs(tmp_path / "logs", runs=2)
+    here = told(logs, ["report", "--tool", "op_stats", "--json"], capsys)
+    dask.add_workers(1)
+    out, err = told(logs, ["report", "--tool", "op_stats", "--json", "--on", dask.address], capsys)
+    assert out == here[0]
+    assert err == (
+        f"powertui: {dask.address}: 2 runs were read here instead: "
+        "tools of several runs are answered here\n"
+    )
+
+
+def test_runs_whose_power_a_server_has_are_read_here_and_it_is_said(tmp_path: Path) -> None:
+    logs = write_runs(tmp_path / "logs")
+    with ThreadPoolExecutor(1) as executor:
+        reader = HostReading(executor)
+        server = "prometheus://127.0.0.1:9"
+        options = ReadOptions(hosts=reader, servers=((server, Unasked()),))
+        scan = logdir.scan(str(logs))
+        names = list(run_readers.each_run(name_of, scan.runs, Trainings(scan, options)))
+    assert names == [run.name for run in scan.runs]
+    (warning,) = reader.warnings()
+    assert warning.cause == (
+        "6 runs were read here instead: a server is asked for their power, and its password is not "
+        "sent"
+    )
+
+
+class Unasked:
+    """A server of power that nobody asks."""
+
+    def fetch(self, question: PowerQuestion) -> FetchedPower:
+        raise AssertionError(question)
+
+
+def name_of(entries: Sequence[RunEntry], trainings: Trainings, number: int) -> str:
+    return entries[number].name

@@ -154,7 +154,7 @@ def test_a_host_without_a_readable_file_is_said_and_the_others_stay(logs: Path) 
 def test_a_file_that_is_another_one_where_it_is_read_is_read_here_and_said(
     logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    unlike = host_reading._unlike
+    unlike = host_reading.unlike
     seen: list[str] = []
 
     def on_another_machine(path: str, stamp: Any) -> str:
@@ -163,7 +163,7 @@ def test_a_file_that_is_another_one_where_it_is_read_is_read_here_and_said(
             return f"{path} (No such file or directory)"
         return unlike(path, stamp)
 
-    monkeypatch.setattr(host_reading, "_unlike", on_another_machine)
+    monkeypatch.setattr(host_reading, "unlike", on_another_machine)
     with ThreadPoolExecutor(1) as executor:
         run = opened(logs, executor).run
     assert len(run.traces) == 12

@@ -27,9 +27,9 @@ from powertui.errors import PowertuiError
 def read_host(question: HostQuestion) -> HostPart:
     """One host, read wherever this runs."""
     for path, stamp in question.stamps:
-        unlike = _unlike(path, stamp)
-        if unlike:
-            return HostPart(unlike=unlike)
+        difference = unlike(path, stamp)
+        if difference:
+            return HostPart(unlike=difference)
     host = loading.load_host(question.entry, question.options, _beside(question))
     failed = tuple(FailedFile(error.path, error.problem, error.hint) for error in host.errors)
     trace = host.trace
@@ -71,7 +71,7 @@ def _answers(question: HostQuestion, run: Run, trace: Trace) -> Iterator[tuple[H
         yield HOST_CALLS, host_calls(trace)
 
 
-def _unlike(path: str, stamp: FileState) -> str:
+def unlike(path: str, stamp: FileState) -> str:
     """In what a file differs from the one that was seen by whoever asks; "" where it is the same.
 
     Machines number devices and files of one file system differently.

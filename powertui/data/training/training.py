@@ -8,6 +8,7 @@ when somebody does: most questions about a run are about its profile alone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from powertui.data.asked import Aligning, ReadOptions
@@ -128,10 +129,29 @@ class Trainings:
     ) -> None:
         self.found = logdir
         self.all = tuple(Training(entry, options, aligning) for entry in logdir.trainings)
-        self._options = options
+        self.options = options or ReadOptions()
+        self._aligning = aligning
         self._by_session = {
             id(run): training for training in self.all for run in training.entry.sessions
         }
+
+    def __reduce__(self) -> tuple[type[Trainings], tuple[Logdir, ReadOptions, Aligning | None]]:
+        # What was read stays where it was read. Sessions are known by which objects they are.
+        return type(self), (self.found, self.options, self._aligning)
+
+    def needed_by(self, entries: Sequence[RunEntry]) -> Trainings:
+        """Some runs with what they need of their trainings, to be read elsewhere."""
+        needed = []
+        for entry in entries:
+            for training in (self.training_for(entry), self.training_of_logs(entry)):
+                if training is not None and training not in needed:
+                    needed.append(training)
+        found = Logdir(
+            self.found.path,
+            runs=tuple(entries),
+            by_hand=tuple(training.entry for training in needed),
+        )
+        return Trainings(found, replace(self.options, hosts=None), self._aligning)
 
     def training_for(self, entry: RunEntry) -> Training | None:
         """The training that a session belongs to."""
@@ -150,7 +170,7 @@ class Trainings:
         training = self.training_for(entry)
         if training is not None:
             return training.opened(entry)
-        return Opened(entry, self._options, beside=self._beside(entry))
+        return Opened(entry, self.options, beside=self._beside(entry))
 
     def _beside(self, entry: RunEntry) -> Beside | None:
         """Where the power logs of a run without a training are read: a training of the same logs

@@ -8,7 +8,8 @@ go when it leaves. Times are Unix ns (`training_parts`).
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
@@ -155,6 +156,19 @@ class TrainingRecords:
             if opened.is_read:
                 self._released[key] = _places_of_read(opened)
             self._forget_axis_of(opened)
+
+    def read_places(self, entry: RunEntry) -> tuple[PlacedSession, ...]:
+        """Where a session is, as somebody read it; () where nobody did."""
+        opened = self._session(_session_key(entry))
+        if opened is not None and opened.is_read:
+            return _places_of_read(opened)
+        return self._released.get(_session_key(entry), ())
+
+    def keep_places(self, entry: RunEntry, places: Sequence[PlacedSession]) -> None:
+        """Where a session is that was read elsewhere."""
+        with self._lock:
+            here = tuple(replace(place, entry=entry) for place in places)
+            self._released[_session_key(entry)] = here
 
     def _forget_axis_of(self, opened: Opened) -> None:
         """Drop what was laid on the axis of a session that goes."""
