@@ -26,7 +26,8 @@ from powertui.data.energy.alignment_places import (
     weighted_quantile,
 )
 from powertui.data.energy.clock_kinds import LATE_S, ClockKind
-from powertui.data.energy.edge_matching import PLACE_STEPS, ROOT_2PI, OffsetWeights
+from powertui.data.energy.edge_costs import ROOT_2PI
+from powertui.data.energy.edge_matching import PLACE_STEPS, OffsetWeights
 from powertui.data.energy.robust_stats import TAILS, normal_quantile
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Z95, Floats

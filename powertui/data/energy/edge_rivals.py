@@ -4,7 +4,8 @@ The weight of an offset adds up what every jump and every reading of a log says.
 that sum decides nothing:
 
     another stretch   a run of the same program that the log holds whole is seen better than the
-                      training itself, within which the log begins or ends
+                      training itself, within which the log begins or ends: a slow sensor may show
+                      no more of that than one edge
     the same turn     where only the ends of epochs are recorded, all of them fit the start of
                       validation as well, which is at the same place of every epoch
     close by          two places fit nearly as well, of which a search looked at one
@@ -74,6 +75,14 @@ class PlaceEvidence(Protocol):
     def level_cost(self, offset: float) -> float:
         """What the levels of power cost."""
 
+    def cut_meetings(self) -> Floats:
+        """The offsets at which a jump is the start or the end, and the log has no readings of the
+        other one.
+        """
+
+    def is_at_work(self, best_s: float, offset: float) -> bool:
+        """Whether power is as high there, while the training ran, as it is at the best offset."""
+
     def is_by_chance(self, offset: float) -> bool:
         """Whether as many jumps are at edges in one place of a log whose jumps are anywhere."""
 
@@ -114,6 +123,12 @@ def rivals(places: PlaceEvidence, best_s: float, candidates: Floats) -> tuple[fl
             least = sure_log_odds / places.temper - levels
             is_rival = _is_rival_nearby(best, other, least, may_turn=distance_s < places.turn_s)
         if is_rival:
+            found.append(offset)
+    # Where the log begins or ends within the training, a slow sensor shows one edge and a level.
+    for offset in places.cut_meetings().tolist():
+        if abs(offset - best_s) < places.length_s:
+            continue
+        if places.is_at_work(best_s, offset) and not _is_better(best, places.by_edge(offset)):
             found.append(offset)
     return tuple(found)
 

@@ -1,4 +1,4 @@
-"""The moments at which a training changes what it does, for `edge_matching`: seconds from any zero.
+"""The moments at which a training changes what it does, for `edge_costs`: seconds from any zero.
 
 Where only epochs are recorded, these are its start, the ends of its epochs and its end; where every
 few batches are, also validation and pauses.
@@ -7,7 +7,7 @@ few batches are, also validation and pauses.
 from __future__ import annotations
 
 from powertui.data.energy import settings
-from powertui.data.energy.edge_matching import (
+from powertui.data.energy.edge_costs import (
     BORDER,
     END,
     START,

@@ -17,13 +17,8 @@ from powertui.data.energy import (
 from powertui.data.energy.alignment_places import Where
 from powertui.data.energy.clock_check import ClockOffset, Verdict
 from powertui.data.energy.clock_kinds import FOREIGN, RECORDED, SAME_MACHINE
-from powertui.data.energy.edge_matching import (
-    END,
-    START,
-    ExpectedEdges,
-    OffsetWeights,
-    sorted_edges,
-)
+from powertui.data.energy.edge_costs import END, START, ExpectedEdges, sorted_edges
+from powertui.data.energy.edge_matching import OffsetWeights
 from powertui.data.energy.log_alignment import clock_words, unplaced
 from powertui.data.energy.samples import Samples
 from powertui.data.energy.window_shares import OUTSIDE, WindowShares

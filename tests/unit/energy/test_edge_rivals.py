@@ -11,29 +11,32 @@ import numpy as np
 import pytest
 
 from powertui.data.energy import clock_check, edge_matching, edge_rivals, samples
-from powertui.data.energy.edge_matching import BORDER, END, START
+from powertui.data.energy.edge_costs import BORDER, END, START, sorted_edges
 from powertui.data.energy.window_shares import OUTSIDE, WindowShares
 from powertui.data.model import Badge, Figure, PowerSeries, Sensor
 
-TICK_S = 0.1
 IDLE_W = 80.0
 
 Load = tuple[float, float, float]  # from, to (s), W
 
 
-def readings(loads: Sequence[Load], lo_s: float, hi_s: float) -> samples.Samples:
-    """What a sensor that averages over 0.1 s reads of them, on a clock that begins at its first."""
-    edges = np.arange(lo_s, hi_s, TICK_S)
+def readings(
+    loads: Sequence[Load], lo_s: float, hi_s: float, mean_s: float = 0.1
+) -> samples.Samples:
+    """What a sensor that averages over so long reads of them, on a clock that begins at its
+    first.
+    """
+    edges = np.arange(lo_s, hi_s, mean_s)
     watts = np.full(len(edges) - 1, IDLE_W)
     for begin, end, load_w in loads:
         inside = np.minimum(edges[1:], end) - np.maximum(edges[:-1], begin)
-        watts += load_w * np.clip(inside, 0.0, TICK_S) / TICK_S
+        watts += load_w * np.clip(inside, 0.0, mean_s) / mean_s
     watts += 0.3 * np.random.default_rng(7).standard_normal(len(watts))
     return samples.Samples(
         lo=edges[:-1] - lo_s,
         hi=edges[1:] - lo_s,
         watts=watts,
-        refresh=TICK_S,
+        refresh=mean_s,
         late=0.0,
         quantum=0.0,
         windows=(),
@@ -44,7 +47,7 @@ def judged(
     data: samples.Samples, moments: Sequence[tuple[float, float, float, int]]
 ) -> clock_check.Verdict:
     """Where the log's zero is on a training with these edges, by the readings alone."""
-    edges = edge_matching.sorted_edges(moments)
+    edges = sorted_edges(moments)
     first, last = edges.span
     grid = np.linspace(0.0, last - first, 4097)
     shares = WindowShares(
@@ -92,14 +95,16 @@ def test_the_start_of_each_validation_is_a_rival_of_its_end() -> None:
     assert verdict.status == "ambiguous"
 
 
-def program(begin: float, lengths: Sequence[float]) -> tuple[list[Load], list[float]]:
-    """Epochs with a pause of 2 s after each, and the moments at which pauses begin and end."""
+def program(
+    begin: float, lengths: Sequence[float], pause_s: float = 2.0
+) -> tuple[list[Load], list[float]]:
+    """Epochs with a pause after each, and the moments at which pauses begin and end."""
     loads: list[Load] = []
     moments: list[float] = []
     for length in lengths:
         loads.append((begin, begin + length, 40.0))
-        moments += [begin + length, begin + length + 2.0]
-        begin += length + 2.0
+        moments += [begin + length, begin + length + pause_s]
+        begin += length + pause_s
     return loads, moments
 
 
@@ -123,6 +128,20 @@ def test_a_later_run_of_the_same_program_does_not_beat_the_training_that_the_log
     again, _ = program(700.0, AGAIN)
     begin_s = 40.0
     verdict = judged(readings([*own, *again], begin_s, 1600.0), edges)
+    assert verdict.lo_s <= begin_s <= verdict.hi_s
+    assert verdict.status == "ambiguous"
+
+
+def test_a_slow_sensor_shows_one_edge_of_the_training_that_the_log_begins_in() -> None:
+    """Pauses of 0.3 s are nothing in a mean of 10 s, so that only the level and the end are seen."""
+    lengths = [float(length) for length in 66.0 + np.random.default_rng(5).uniform(0, 3, 10)]
+    own, moments = program(0.0, lengths, 0.3)
+    edges = [(0.0, 0.02, 1.0, START), (moments[-2], 0.02, -1.0, END)]
+    edges += [(at, 0.1, -1.0 if row % 2 == 0 else 1.0, BORDER) for row, at in enumerate(moments)]
+    again, _ = program(1900.0, lengths[::-1], 0.3)
+    begin_s = 250.0
+    data = readings([*own, *again], begin_s, 9000.0, mean_s=10.0)
+    verdict = judged(data, edges)
     assert verdict.lo_s <= begin_s <= verdict.hi_s
     assert verdict.status == "ambiguous"
 

@@ -155,7 +155,7 @@ def centre(residual: Floats, doubt: Floats) -> float:
     The single readings of a fast sensor are skewed, for its windows and the work's edges never
     quite meet, and a stretch is a mean.
     """
-    sure = residual[doubt <= 2 * quantile_of_column(doubt, 0.25) + 1e-9]
+    sure = residual[doubt <= 2 * quantile_of_column(doubt, 1 / 4) + 1e-9]
     size = max(1, len(sure) // _CENTER_BLOCKS)
     count = len(sure) // size
     if not count:
@@ -189,7 +189,7 @@ def ordinary(beyond: Floats, doubt: Floats, free: Bools, floor: float, tail: flo
     doubts = doubt[free]
     if not len(values):
         return values
-    sure = values[doubts <= max(floor, 2 * quantile_of_column(doubts, 0.25))]
+    sure = values[doubts <= max(floor, 2 * quantile_of_column(doubts, 1 / 4))]
     near_middle = calm(sure, floor, tail)
     near = (sure >= near_middle.min()) & (sure <= near_middle.max())
     return np.asarray(sure[near | _tails(sure, near)])

@@ -51,7 +51,7 @@ def even_part(
     """
     sign = 1.0 if beyond[first:last].sum() > 0 else -1.0
     values = sign * beyond[first:last]
-    height = quantile_of_column(values, 0.75)
+    height = quantile_of_column(values, 3 / 4)
     if height <= 0 or len(values) < 3:
         return first, last
     smooth = _smoothed(values, height, noise)
