@@ -31,7 +31,7 @@ from powertui.terminal import theme
 from powertui.terminal.capabilities import Capabilities
 from powertui.terminal.launch import Display
 from powertui.verbs import common
-from tests.waiting import until_then
+from tests.waiting import LIMIT_S, until_then
 
 ROOT = Path(__file__).resolve().parents[2]
 SNAPSHOTS = ROOT / "snapshots"
@@ -71,6 +71,14 @@ def _styles_parsed_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Stylesheet, "_parse_rules", parse_once)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _pilot_waits() -> Iterator[None]:
+    """Textual's pilot gives a screen 30 s: on a machine that does much else that is little."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Pilot._wait_for_screen, "__defaults__", (LIMIT_S,))
         yield
 
 
