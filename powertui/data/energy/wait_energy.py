@@ -13,27 +13,28 @@ from collections.abc import Sequence
 import numpy as np
 
 from powertui.data.asked import Aligning
-from powertui.data.energy import account, settings
-from powertui.data.energy.robust_stats import TAILS
-from powertui.data.energy.samples import Samples, power_samples, usual_window_s
+from powertui.data.energy import account, sensor, settings, wait_fit
+from powertui.data.energy.samples import Samples, power_samples, usual_pace_s, usual_window_s
 from powertui.data.energy.trace_account import Account
+from powertui.data.energy.wait_fit import Fits, Following, Response
 from powertui.data.model import PS_PER_S, Z95, Badge, Bools, Floats, Int64s, PowerOnTrace, Sensor
 from powertui.data.opened import Opened
 from powertui.data.tools.covered_time import CoveredTime, union
 from powertui.data.tools.rank_lateness import Lateness
-from powertui.data.tools.rank_paces import t_quantile
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 _MIN_READINGS = settings.MIN_SAMPLE_VALUES  # fewer show no spread; chosen, not measured
-# Correlation of neighboring readings: at 1 all together would count for nothing.
-_MAX_LAG = settings.MAX_NEIGHBOR_CORRELATION
-_OFFSETS_PER_PLACE = 9  # that are tried over the interval of each place of a log
+# That are tried over the interval of each place of a log, and over the time that readings take to
+# follow.
+_OFFSETS_PER_PLACE = 9
 _MAX_REFINED = 3  # offsets around which finer ones are tried …
 _MAX_SPACING = 0.15  # … up to so many windows of a reading away …
 _FINE_OFFSETS = 21  # … so many of them
+# Of the likelihood, that readings follow as slowly as was tried: they may follow more slowly still.
+_MAX_LONGEST_SHARE = settings.MINOR_SHARE
 # An interval as wide as the joules themselves says nothing. Chosen.
-_MAX_HALF_SHARE = 0.9
+_MAX_HALF_SHARE = settings.NEARLY_ALL_SHARE
 _ALL_ALIKE = (
     "its readings hold about the same share of waits, so they do not show what a wait draws"
 )
@@ -41,7 +42,7 @@ _ALL_ALIKE = (
 # that is how steps fall into the windows of readings, which nobody knows well enough: with 0.01 and
 # steps of 0.33 s the watts came out 40 % too high (test_wait_energy).
 _MIN_VARIATION = 0.03
-_SLOW_READINGS = 4
+_SLOW_READINGS = settings.MIN_SPREAD_VALUES
 
 
 class WaitWatts(NamedTuple):
@@ -157,13 +158,17 @@ def _wait_watts(
     most = float(chosen.watts.max())
     # Waiting, a machine draws something, and no more than it ever does.
     between = WaitWatts(most / 2, most / 2, Badge.ASSUMED)
-    sensor = power.series.sensor
-    if _slow_variation(_shares(chosen, power.offset_ps, waits)) < _MIN_VARIATION:
+    described = power.series.sensor
+    likeliest = np.array([power.offset_ps], np.int64)
+    if _slow_variation(_shares(chosen, likeliest, waits)[0]) < _MIN_VARIATION:
         return between, _ALL_ALIKE
-    fitted = _over_offsets(chosen, offsets, waits, _lengths(sensor, readings.refresh))
-    if fitted is None or fitted.half > between.half:
+    lengths = _lengths(described, readings.refresh)
+    fitted, reason = _over_offsets(chosen, offsets, waits, lengths, span)
+    if fitted is None:
+        return between, reason
+    if fitted.half > between.half:
         return between, _ALL_ALIKE
-    gain = sensor.gain
+    gain = described.gain
     if gain:
         half = math.hypot(fitted.half, fitted.watts * gain.value)
     else:
@@ -193,6 +198,7 @@ class _Offset(NamedTuple):
 
     ps: int
     weight: float
+    gap_s: float = 0.0  # half of the way to the next one of the same place
 
 
 def _offsets(power: PowerOnTrace) -> list[_Offset]:
@@ -201,9 +207,10 @@ def _offsets(power: PowerOnTrace) -> list[_Offset]:
     density = np.exp(-(sigmas**2) / 2)
     density /= density.sum()
     for place in power.places:
+        gap_s = (sigmas[1] - sigmas[0]) / 2 * place.half_ps / Z95 / PS_PER_S
         for sigma, weight in zip(sigmas.tolist(), density.tolist(), strict=True):
             shift = round(sigma * place.half_ps / Z95)
-            offsets.append(_Offset(place.offset_ps + shift, place.weight * weight))
+            offsets.append(_Offset(place.offset_ps + shift, place.weight * weight, float(gap_s)))
     return offsets
 
 
@@ -218,50 +225,172 @@ def _always_inside(readings: Samples, offsets: Sequence[_Offset], span: tuple[in
     return np.asarray(begins & ends & (readings.hi > readings.lo))
 
 
+class _Try(NamedTuple):
+    """Lines through the same readings, for several places of the log."""
+
+    fits: Fits
+    places_s: Floats  # where each has the log
+    prior: float  # how likely all of them are together, beside others
+    length: float  # windows are so many times as long as assumed
+    following: Following | None  # how readings follow; None: at once
+
+
+class _Tries:
+    """Lines through the same readings: over places of the log, windows, and how readings follow."""
+
+    def __init__(
+        self, readings: Samples, waits: Sequence[CoveredTime], span: tuple[int, int]
+    ) -> None:
+        self._readings = readings
+        self._waits = waits
+        self._spacing_s = _MAX_SPACING * usual_window_s(readings)
+        self.response = Response(waits, span, usual_window_s(readings))
+        self._all: list[_Try] = []
+
+    def prompt(self, offset: _Offset, lengths: Sequence[float]) -> None:
+        """With readings that follow at once, over windows of so many times the assumed one."""
+        shifts_s = np.linspace(-self._spacing_s, self._spacing_s, _FINE_OFFSETS)
+        places_s = offset.ps / PS_PER_S + shifts_s
+        for length in lengths:
+            places = np.rint(places_s * PS_PER_S).astype(np.int64)
+            shares = _shares(self._readings, places, self._waits, length)
+            fits = wait_fit.fits(shares, self._readings.watts)
+            prior = offset.weight / len(lengths)
+            self._all.append(_Try(fits, places_s, prior, length, None))
+
+    def rough_slow(self, places: Int64s) -> list[int]:
+        """The numbers of places at which some way to follow slowly explains the readings, the best
+        first.
+        """
+        least = np.full(len(places), np.inf)
+        for following in self.response.followings:
+            # Half way between a log that was aligned as if readings were prompt, and one as they
+            # are.
+            places_s = (places / PS_PER_S + following.time_s / 2)[:, None]
+            lo_s, hi_s = self._readings.lo + places_s, self._readings.hi + places_s
+            shares, outside = self.response.shares(lo_s, hi_s, following)
+            fits = wait_fit.fits(shares, self._readings.watts, outside)
+            least = np.minimum(least, fits.squares)
+        return [int(number) for number in np.argsort(least, kind="stable")]
+
+    def slow(self, offset: _Offset) -> None:
+        """With readings that follow within all times; a log that was aligned as if they were prompt
+        was placed too early by up to as much.
+        """
+        for following in self.response.followings:
+            around_s = max(self._spacing_s, offset.gap_s)
+            latest_s = around_s + following.time_s
+            shifts_s = np.arange(-around_s, latest_s, self._step_s(following))
+            places_s = offset.ps / PS_PER_S + shifts_s
+            # Many a slow reading is of a moment.
+            for length in (1.0, settings.MINOR_SHARE):
+                self._follow(places_s, following, length, offset.weight / 2)
+
+    def _step_s(self, following: Following) -> float:
+        return max(self._spacing_s * 2 / _FINE_OFFSETS, following.time_s / _OFFSETS_PER_PLACE)
+
+    def refine(self) -> None:
+        """Finer times and places around those that explain the readings best, and again."""
+        times = _FINE_OFFSETS // 4
+        for finer in (1.0, 1 / times):
+            best = min(self._all, key=lambda one: float(one.fits.squares.min()))
+            if best.following is None:
+                return
+            place_s = best.places_s[int(best.fits.squares.argmin())]
+            step_s = self._step_s(best.following) * finer
+            places_s = place_s + np.linspace(-step_s, step_s, _FINE_OFFSETS // 2)
+            near = self.response.near(best.following, finer, times)
+            for following in near:
+                self._follow(places_s, following, best.length, best.prior / len(near))
+
+    def _follow(self, places_s: Floats, following: Following, length: float, prior: float) -> None:
+        readings = self._readings
+        more_s = (readings.hi - readings.lo) * (length - 1) / 2
+        lo_s = readings.lo - more_s + places_s[:, None]
+        hi_s = readings.hi + more_s + places_s[:, None]
+        shares, outside = self.response.shares(lo_s, hi_s, following)
+        fits = wait_fit.fits(shares, readings.watts, outside)
+        self._all.append(_Try(fits, places_s, prior, length, following))
+
+    def _count(self, following: Following | None) -> float:
+        """How many readings count as independent: those that follow slowly overlap."""
+        if following is None:
+            return len(self._readings)
+        pace_s = usual_pace_s(self._readings, following.time_s)
+        return len(self._readings) / math.sqrt(max(1.0, following.time_s / max(pace_s, 1e-9)))
+
+    def _variation(self, following: Following) -> float:
+        """How much the share of waits differs between stretches of readings that follow so."""
+        tries = [one for one in self._all if one.following == following]
+        best = min(tries, key=lambda one: float(one.fits.squares.min()))
+        place_s = best.places_s[int(best.fits.squares.argmin())]
+        lo_s, hi_s = self._readings.lo + place_s, self._readings.hi + place_s
+        return _slow_variation(self.response.shares(lo_s, hi_s, following)[0])
+
+    def watts(self) -> tuple[WaitWatts | None, str]:
+        """Their mean by how well the waits explain the readings, with an interval that holds what
+        differs between them. Else why not.
+        """
+        squares = np.concatenate([one.fits.squares for one in self._all])
+        if not np.isfinite(squares).any():
+            return None, _ALL_ALIKE
+        watts = np.concatenate([one.fits.watts for one in self._all])
+        half = np.concatenate([one.fits.half for one in self._all])
+        counts = [len(one.places_s) for one in self._all]
+        priors = np.repeat([one.prior / len(one.places_s) for one in self._all], counts)
+        slow = [one.following for one in self._all]
+        best = slow[int(np.repeat(np.arange(len(slow)), counts)[squares.argmin()])]
+        share = priors * np.exp(-self._count(best) / 2 * np.log(squares / squares.min()))
+        share /= share.sum()
+        is_longest = [f is not None and self.response.is_longest(f) for f in slow]
+        if share[np.repeat(is_longest, counts)].sum() > _MAX_LONGEST_SHARE:
+            longest_s = max(f.time_s for f in slow if f is not None)
+            return None, _follows_too_slowly(longest_s)
+        # How slowly readings follow has to be learned from them, too. With lateness of 3 s at a
+        # time and readings that follow within 3 s, joules were up to 257 % off at less than that.
+        if best is not None and self._variation(best) < 2 * _MIN_VARIATION:
+            return None, _follows_too_slowly(best.time_s)
+        mean = float(share @ watts)
+        between = Z95**2 * float(share @ (watts - mean) ** 2)
+        within = float(share @ half**2)
+        if mean <= 0:
+            return None, _ALL_ALIKE
+        return WaitWatts(mean, math.sqrt(between + within), Badge.ESTIMATED), ""
+
+
 def _over_offsets(
     readings: Samples,
     offsets: Sequence[_Offset],
     waits: Sequence[CoveredTime],
     lengths: Sequence[float],
-) -> WaitWatts | None:
-    """The watts over all places of the log, and over all times that a reading may be the mean of:
-    their mean by how well the waits explain the readings there, with an interval that holds what
-    differs between them.
+    span: tuple[int, int],
+) -> tuple[WaitWatts | None, str]:
+    """The watts over all places of the log, over all times that a reading may be the mean of, and
+    over all times within which readings may follow. Else why not.
     """
-    rough = [
-        (offset, _fitted(_shares(readings, offset.ps, waits), readings.watts)) for offset in offsets
-    ]
-    fits = [(offset, fitted) for offset, fitted in rough if fitted is not None]
-    if not fits:
-        return None
-    fits.sort(key=lambda pair: pair[1].squares)
-    spacing = _MAX_SPACING * usual_window_s(readings)
-    weights: list[float] = []
-    fine: list[_Fit] = []
-    for offset, _ in fits[:_MAX_REFINED]:
-        for shift_s in np.linspace(-spacing, spacing, _FINE_OFFSETS).tolist():
-            for length in lengths:
-                shares = _shares(readings, offset.ps + round(shift_s * PS_PER_S), waits, length)
-                fitted = _fitted(shares, readings.watts)
-                if fitted is not None:
-                    fine.append(fitted)
-                    weights.append(offset.weight)
-    squares = np.array([fitted.squares for fitted in fine])
-    likelihood = np.exp(-len(readings) / 2 * np.log(squares / squares.min()))
-    share = likelihood * np.array(weights)
-    share /= share.sum()
-    watts = np.array([fitted.watts for fitted in fine])
-    mean = float(share @ watts)
-    between = Z95**2 * float(share @ (watts - mean) ** 2)
-    within = float(share @ np.array([fitted.half**2 for fitted in fine]))
-    if mean > 0:
-        return WaitWatts(mean, math.sqrt(between + within), Badge.ESTIMATED)
-    return None
+    places = np.array([offset.ps for offset in offsets], np.int64)
+    rough = wait_fit.fits(_shares(readings, places, waits), readings.watts).squares
+    if not np.isfinite(rough).any():
+        return None, _ALL_ALIKE
+    tries = _Tries(readings, waits, span)
+    for number in np.argsort(rough, kind="stable")[:_MAX_REFINED].tolist():
+        tries.prompt(offsets[number], lengths)
+    for number in tries.rough_slow(places)[:_MAX_REFINED]:
+        tries.slow(offsets[number])
+    tries.refine()
+    return tries.watts()
 
 
-def _lengths(sensor: Sensor, refresh_s: float) -> list[float]:
+def _follows_too_slowly(longest_s: float) -> str:
+    return (
+        f"its readings follow what happens only over {sensor.seconds(longest_s)} or more; "
+        "a sensor that follows sooner, or lateness that comes and goes more slowly, would show it"
+    )
+
+
+def _lengths(described: Sensor, refresh_s: float) -> list[float]:
     """The times that a reading may be the mean of, as shares of the one that is assumed."""
-    window, error = sensor.window_s, sensor.window_err_s
+    window, error = described.window_s, described.window_err_s
     if window is None or not window.value or window.badge is Badge.MEASURED:
         return [1.0]
     error = error or window.value / 4
@@ -270,58 +399,16 @@ def _lengths(sensor: Sensor, refresh_s: float) -> list[float]:
 
 
 def _shares(
-    readings: Samples, offset_ps: int, waits: Sequence[CoveredTime], length: float = 1.0
+    readings: Samples, offsets_ps: Int64s, waits: Sequence[CoveredTime], length: float = 1.0
 ) -> Floats:
-    """Of each reading the share of its window that ranks waited; `length`: were the window so many
-    times as long, around the same middle.
+    """[offset, reading]: the share of a reading's window that ranks waited; `length`: were the
+    window so many times as long, around the same middle.
     """
     more = (readings.hi - readings.lo) * (length - 1) / 2
-    lo = offset_ps + np.rint((readings.lo - more) * PS_PER_S).astype(np.int64)
-    hi = offset_ps + np.rint((readings.hi + more) * PS_PER_S).astype(np.int64)
-    waited = sum((stretches.inside(lo, hi) for stretches in waits), np.zeros(len(lo), np.int64))
-    return np.asarray(waited / (len(waits) * np.maximum(1, hi - lo)), np.float64)
-
-
-class _Fit(NamedTuple):
-    """A line through readings: the watts at a share of 1."""
-
-    watts: float
-    half: float
-    squares: float  # of what it leaves unexplained
-
-
-def _fitted(shares: Floats, watts: Floats) -> _Fit | None:
-    """The watts at a share of 1, by a line through the readings whose neighbors are alike."""
-    lag = _lag(_residuals(shares, watts))
-    # What one reading shares with the one before is taken out (Cochrane and Orcutt), so that those
-    # that remain are independent.
-    x = shares[1:] - lag * shares[:-1]
-    y = watts[1:] - lag * watts[:-1]
-    columns = np.stack([np.full(len(x), 1 - lag), x], axis=1)
-    gram = columns.T @ columns
-    if not np.linalg.det(gram) > 0:
-        return None
-    inverse = np.linalg.inv(gram)
-    line = inverse @ (columns.T @ y)
-    freedom = len(x) - 2
-    residuals = y - columns @ line
-    squares = max(float(residuals @ residuals), 1e-9)
-    error = math.sqrt(squares / freedom * float(inverse.sum()))
-    return _Fit(float(line.sum()), t_quantile(freedom, TAILS[0]) * error, squares)
-
-
-def _residuals(shares: Floats, watts: Floats) -> Floats:
-    centred = shares - shares.mean()
-    squares = float(centred @ centred)
-    slope = float(centred @ watts) / squares if squares else 0.0
-    return np.asarray(watts - watts.mean() - slope * centred, np.float64)
-
-
-def _lag(residuals: Floats) -> float:
-    """How alike neighbors are, 0 to `_MAX_LAG`; the estimate of few is too low by (1 + 3ρ)/n."""
-    squares = float(residuals @ residuals)
-    if not squares:
-        return 0.0
-    lag = float(residuals[1:] @ residuals[:-1]) / squares
-    lag += (1 + 3 * lag) / len(residuals)
-    return min(_MAX_LAG, max(0.0, lag))
+    lo = np.rint((readings.lo - more) * PS_PER_S).astype(np.int64) + offsets_ps[:, None]
+    hi = np.rint((readings.hi + more) * PS_PER_S).astype(np.int64) + offsets_ps[:, None]
+    shape = lo.shape
+    waited = np.zeros(lo.size, np.int64)
+    for stretches in waits:
+        waited += stretches.inside(lo.ravel(), hi.ravel())
+    return np.asarray(waited.reshape(shape) / (len(waits) * np.maximum(1, hi - lo)), np.float64)
