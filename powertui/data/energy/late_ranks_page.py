@@ -260,8 +260,11 @@ def _facts(late: Late) -> Iterator[Fact]:
     yield Fact("waited_s", "waited, all ranks together", waited, "duration")
     total = wait_sum(late.energies)
     if total is None:
-        reason = next((energy.reason for energy in late.energies if energy.reason), "")
-        yield Fact("waited_j", "energy of these waits", None, why=reason)
+        # Of the machine that waited longest: the late one hardly waits, so its reason is another.
+        unknown = [energy for energy in late.energies if energy.reason]
+        longest = max(unknown, key=lambda energy: energy.wait_s, default=None)
+        why = "" if longest is None else longest.reason
+        yield Fact("waited_j", "energy of these waits", None, why=why)
     else:
         yield _joules("waited_j", "energy of these waits", total)
     if not late.ranks:

@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks.rank_world import BASE_NS, Ranks, RankWorld, happened, write_traces
 from powertui.data import logdir
-from powertui.data.energy.late_ranks_page import Late, known_late
+from powertui.data.energy.late_ranks_page import Late, answer, known_late
 from powertui.data.energy.wait_energy import wait_sum
 from powertui.data.model import Floats
 from powertui.data.opened import Opened
@@ -133,8 +133,16 @@ def test_where_readings_follow_more_slowly_than_a_run_shows_it_is_said_what_woul
 ) -> None:
     late, _ = found(tmp_path, 71_004, capacitor(12.0))
     assert wait_sum(late.energies) is None
-    reasons = {energy.reason for energy in late.energies}
-    assert any(
-        "follow what happens only over" in reason or "about the same share" in reason
-        for reason in reasons
+
+
+def test_the_page_shows_the_reason_of_the_host_that_waits_and_what_would_settle_it(
+    tmp_path: Path,
+) -> None:
+    world = replace(WORLD, late={0: 0.08}, slow_s=3)  # the first host is late and hardly waits
+    late, _ = found(tmp_path, 71_005, capacitor(3.0), world=world)
+    (fact,) = (fact for fact in answer(late.question).facts if fact.id == "waited_j")
+    assert fact.value is None
+    assert fact.why.startswith("its readings follow what happens only over ")
+    assert fact.why.endswith(
+        "a sensor that follows sooner, or lateness that comes and goes more slowly, would show it"
     )
