@@ -26,8 +26,10 @@ TESTS = (
     "tests/unit/wire/test_wire_schemas.py",
     "tests/unit/capture/test_losses.py",  # h2
 )
-# The oldest numpy and pandas have no wheel from this Python on.
+# The oldest numpy and pandas have no wheel from this Python on. Beside them pyarrow has to be old,
+# too: the newest refuses that numpy.
 FIRST_PYTHON_WITHOUT_THEM = (3, 12)
+OLD_TOGETHER = ("numpy", "pandas", "pyarrow")
 
 
 def main() -> int:
@@ -54,7 +56,7 @@ def passes(kind: str) -> bool:
         check=True,
         cwd=ROOT,
     )
-    names = ("textual", "rich", "numpy", "pandas", "protobuf", "h2", "python-ipmi")
+    names = ("textual", "rich", "numpy", "pandas", "protobuf", "h2", "python-ipmi", "pyarrow")
     shown = subprocess.run(
         [python, "-m", "pip", "list", "--format", "freeze"],
         capture_output=True,
@@ -67,14 +69,14 @@ def passes(kind: str) -> bool:
 
 
 def oldest() -> list[str]:
-    """`name==lower bound` of every dependency."""
+    """`name==lower bound` of every dependency, and of what Parquet needs."""
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     block = text.partition("\ndependencies = [")[2].partition("\n]")[0]
+    block += text.partition("\nparquet = [")[2].partition("]")[0]
     pins = []
     for name, extras, bound in re.findall(r'"([\w-]+)(\[[\w,]+\])?>=([\d.]+)', block):
-        if name == "tomli" or (
-            name in ("numpy", "pandas") and sys.version_info[:2] >= FIRST_PYTHON_WITHOUT_THEM
-        ):
+        has_old_wheels = sys.version_info[:2] < FIRST_PYTHON_WITHOUT_THEM
+        if name == "tomli" or (name in OLD_TOGETHER and not has_old_wheels):
             continue
         pins.append(
             f"{name}{extras}=={bound}.*" if bound.count(".") == 1 else f"{name}{extras}=={bound}"

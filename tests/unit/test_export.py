@@ -359,6 +359,19 @@ def test_parquet_says_what_it_needs_or_holds_the_same_rows(run, power, tmp_path)
     assert pq.read_table(path).num_rows == len(read(tmp_path / "s.csv")[1])
 
 
+def test_a_pyarrow_that_does_not_fit_says_why(
+    run, power, tmp_path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pyarrow.py").write_text("raise ImportError('pyarrow requires NumPy 2.0 or newer')")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "pyarrow"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(tmp_path)
+    path = tmp_path / "s.parquet"
+    with pytest.raises(UsageError, match=r"cannot be imported: pyarrow requires NumPy 2\.0"):
+        wrote(run, power, path, "samples")
+    assert not path.exists()
+
+
 NO_CLOCK = Clock()
 
 

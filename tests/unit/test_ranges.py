@@ -28,11 +28,12 @@ def test_the_oldest_are_the_lower_bounds_of_every_dependency(
     monkeypatch.setattr(ranges, "sys", SimpleNamespace(version_info=(3, 11, 2)))
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     block = text.partition("\ndependencies = [")[2].partition("\n]")[0]
+    block += "\n  " + text.partition("\nparquet = [")[2].partition("]")[0]
     bounds = dict(re.findall(r'^  "([\w-]+)(?:\[\w+\])?>=([\d.]+)', block, re.MULTILINE))
     del bounds["tomli"]  # of Python 3.10 alone
     pins = dict(pin.split("==") for pin in ranges.oldest())
     assert {name.partition("[")[0]: pin.removesuffix(".*") for name, pin in pins.items()} == bounds
-    assert {"numpy", "pandas", "textual", "protobuf", "h2"} <= set(bounds)
+    assert {"numpy", "pandas", "textual", "protobuf", "h2", "pyarrow"} <= set(bounds)
 
 
 def test_a_python_without_wheels_of_the_oldest_numpy_compiles_none(

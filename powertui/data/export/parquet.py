@@ -68,10 +68,15 @@ def write_parquet(stream: BinaryIO, table: Sheet, facts: Sequence[tuple[str, Any
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
-    except ImportError:
+    except ModuleNotFoundError:
         raise UsageError(
             "Parquet needs the package pyarrow, which is not installed.",
             hint="pip install pyarrow, or write CSV instead: --format csv",
+        ) from None
+    except ImportError as error:  # the newest one does not take numpy 1
+        raise UsageError(
+            f"pyarrow cannot be imported: {plain(str(error), 120)}.",
+            hint="Install one that fits, or write CSV instead: --format csv",
         ) from None
     fields = _fields(table)
     metadata = {"pandas": _pandas_metadata(fields)}
