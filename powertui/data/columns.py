@@ -28,7 +28,9 @@ ColumnKind: TypeAlias = Literal["text", "integer", "number", "duration", "instan
 _NUMERIC: frozenset[ColumnKind] = frozenset(("integer", "number", "duration", "instant", "share"))
 TIMES: frozenset[ColumnKind] = frozenset(("duration", "instant"))
 _MAX_ASKED_TEXTS = 1000  # of a column, whether it has any
-_INSTANT_RESOLUTION_PS = 1_000_000_000  # moments in tables have three decimals of a second
+_INSTANT_RESOLUTION_PS = 1_000_000_000  # a moment by itself has three decimals of a second
+# So many moments of a column say how far they are apart. Chosen: sorting them takes a millisecond.
+_MAX_ASKED_MOMENTS = 10_000
 Value: TypeAlias = "str | int | float | bool | None"
 _Row = TypeVar("_Row")
 
@@ -99,6 +101,21 @@ class Column:
             return 1.0
         return 1.0 - float(np.isnan(values).mean())
 
+    @cached_property
+    def _instant_grid(self) -> int:
+        """The grid (ps) on which the moments of this column are read: fine enough for their span,
+        and to tell neighbors apart: hours need no decimals.
+        """
+        if not isinstance(self.values, np.ndarray):
+            return _INSTANT_RESOLUTION_PS
+        known = self.values if self.present is None else self.values[self.present]
+        moments = np.unique(known[:_MAX_ASKED_MOMENTS])
+        if len(moments) < 2:
+            return _INSTANT_RESOLUTION_PS
+        apart = int(np.median(np.diff(moments)))
+        not_above_apart = 10 ** (len(str(max(1, apart))) - 1)
+        return min(units.resolution(int(moments[-1] - moments[0])), int(not_above_apart))
+
     def value(self, row: int) -> Value:
         """One value as Python has it, times still in ps; None where nothing is known."""
         if self.present is not None and not self.present[row]:
@@ -120,7 +137,10 @@ class Column:
         Text from files still needs `plain`. `padded`: as one of many below each other.
         """
         value = self.value(row)
-        words = shown(value, self.kind, self.unit, padded=padded)
+        if self.kind == "instant" and isinstance(value, int):
+            words = units.instant(value, self._instant_grid)
+        else:
+            words = shown(value, self.kind, self.unit, padded=padded)
         if self.signed and not isinstance(value, str | None) and value > 0:
             return f"+{words}"
         return words

@@ -19,7 +19,8 @@ _STORED = ("recorded", "differences")  # answers that are shown as any tool's
 _MIN_TABLE_LINES = 7  # lines that the table keeps
 _SMALL_WINDOW_LINES = 30  # lines of a window that has none to spare for notes
 _TABLE_FRAME_LINES = 2  # its titles, and its count of rows
-_PAGE_FRAME_LINES = 6  # two of heading, up to three of notes, one of keys
+_PAGE_FRAME_LINES = 6  # two of heading, three of notes, one of keys
+_HEADING_AND_KEY_LINES = 4  # two of heading, an empty one above the table, one of keys
 # Chosen by eye: fewer ops say little, more are the table's, and a wider line parts name and bar.
 _MIN_OPS, _MAX_OPS = 4, 10
 _MAX_OPS_CELLS = 118
@@ -95,7 +96,8 @@ class OverviewScreen(ToolScreen):
     def _empty_lines(self, table: Table | None, used_lines: int) -> int:
         """How many lines facts and table leave empty."""
         table_lines = (len(table) if table is not None else 0) + _TABLE_FRAME_LINES
-        return self.size.height - used_lines - table_lines - _PAGE_FRAME_LINES
+        frame_lines = _HEADING_AND_KEY_LINES + len(self.note_lines())
+        return self.size.height - used_lines - table_lines - frame_lines
 
     def _graph_rows(self, result: Result, used_lines: int) -> int:
         """As high as the lines that are left allow."""

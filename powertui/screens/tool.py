@@ -273,6 +273,11 @@ class ToolScreen(BaseScreen):
 
     def show_notes(self) -> None:
         """Draw the notes below the table."""
+        lines = self.note_lines()
+        self._fill("#notes", lines, max(1, self.size.height // 3))
+
+    def note_lines(self) -> list[StyledLine]:
+        """The notes as lines of this width."""
         dim = self.shell.look.style("dim")
         cells = max(20, self.size.width - 2)
         notes: Iterable[str] = ()
@@ -282,7 +287,7 @@ class ToolScreen(BaseScreen):
         for note in notes:
             for line in text_lines(plain(note, 300), cells, "  "):
                 lines.append(((f" {line}", dim),))
-        self._fill("#notes", lines, max(1, self.size.height // 3))
+        return lines
 
     def notes_shown(self, result: Result) -> Iterable[str]:
         """The notes below the table."""

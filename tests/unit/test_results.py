@@ -295,3 +295,34 @@ def test_hosts_without_rows_have_no_say_in_types() -> None:
         "host",
         "stat",
     ]
+
+
+@pytest.mark.parametrize(
+    ("moments_s", "words"),
+    [
+        ([0.0, 18.458], ["0.00s", "18.46s"]),
+        ([0.0021, 0.0024, 0.0104], ["0.002100s", "0.002400s", "0.010400s"]),
+        (
+            [0.002126, 0.00239, 0.002654, 0.0104],
+            ["0.002126s", "0.002390s", "0.002654s", "0.010400s"],
+        ),
+        ([0.0, 3600.04, 7200.25], ["0s", "3600s", "7200s"]),
+        ([3600.0, 3600.09, 3600.18, 7200.0], ["3600.00s", "3600.09s", "3600.18s", "7200.00s"]),
+        ([15.7712], ["15.771s"]),
+        ([7.0, 7.0], ["7.000s", "7.000s"]),
+        ([], []),
+    ],
+)
+def test_moments_of_a_column_have_the_decimals_that_tell_them_apart(
+    moments_s: list[float], words: list[str]
+) -> None:
+    """Three decimals for each put all steps of a profile of 14 ms at 0.002 s."""
+    moments = np.array([round(moment * 1e12) for moment in moments_s], np.int64)
+    column = Column("start_s", "start", "instant", moments)
+    assert [column.text(row) for row in range(len(moments))] == words
+    present = np.ones(len(moments) + 1, np.bool_)
+    present[-1] = False
+    with_missing = Column(
+        "start_s", "start", "instant", np.append(moments, -(10**15)), present=present
+    )
+    assert [with_missing.text(row) for row in range(len(moments) + 1)] == [*words, ""]
