@@ -19,7 +19,8 @@ _STORED = ("recorded", "differences")  # answers that are shown as any tool's
 _MIN_TABLE_LINES = 7  # lines that the table keeps
 _SMALL_WINDOW_LINES = 30  # lines of a window that has none to spare for notes
 _TABLE_FRAME_LINES = 2  # its titles, and its count of rows
-_PAGE_FRAME_LINES = 6  # two of heading, three of notes, one of keys
+_COUNTED_NOTE_LINES = 3
+_PAGE_FRAME_LINES = 3 + _COUNTED_NOTE_LINES  # two of heading, one of keys
 _HEADING_AND_KEY_LINES = 4  # two of heading, an empty one above the table, one of keys
 # Chosen by eye: fewer ops say little, more are the table's, and a wider line parts name and bar.
 _MIN_OPS, _MAX_OPS = 4, 10
@@ -71,8 +72,10 @@ class OverviewScreen(ToolScreen):
                 self.query_one("#notes", LinesPane).styles.height = 1
                 table_lines = min(_MIN_TABLE_LINES, rows + _TABLE_FRAME_LINES)
                 frame_lines -= 2
+            else:
+                frame_lines += max(0, len(self.note_lines()) - _COUNTED_NOTE_LINES)
             height = max(4, self.size.height - table_lines - frame_lines)
-            glyphs = self.shell.capabilities.glyphs
+            glyphs = self.shell.capabilities.stack_glyphs
             width = self.size.width
             lines = overview_lines.lines(result, width, height, glyphs=glyphs)
             ops = self._top_ops(result, len(lines))

@@ -15,7 +15,7 @@ from powertui.screens.session import Session
 from powertui.screens.shell import Shell
 from powertui.terminal import theme as themes
 from powertui.terminal.capabilities import Capabilities
-from powertui.terminal.launch import Display
+from powertui.terminal.launch import Display, keep_own_colors
 from powertui.value_types import dataclass
 
 _LOOK_EVERY_S = 0.02
@@ -53,6 +53,7 @@ def save(session: Session, picture: PagePicture) -> SavedPicture:
     page = page_named(picture.page) if picture.page else None
     look = themes.get("light" if picture.theme == "light" else "dark", "true")
     display = Display(Capabilities(color="true"), look, config.load())
+    keep_own_colors()
     with files.opened(picture.path, force=picture.force) as stream:
         svg, is_whole = asyncio.run(_drawn(Shell(session, display), picture, page))
         written = svg.encode()
@@ -65,6 +66,8 @@ async def _drawn(shell: Shell, picture: PagePicture, page: ScreenSpec | None) ->
     async with shell.run_test(size=(picture.columns, picture.rows)) as pilot:
         deadline = time.monotonic() + _MAX_WAIT_S
         while not _has_read(shell) and time.monotonic() < deadline:
+            if shell.return_code:  # it failed, and reads nothing any more
+                break
             await asyncio.sleep(_LOOK_EVERY_S)
         await pilot.pause()
         folder = shell.session.logdir if shell.session.entry is None else None

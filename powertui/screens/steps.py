@@ -10,6 +10,7 @@ from powertui.data.table import Result
 from powertui.data.tools import registry
 from powertui.data.tools.registry import Question, Tool
 from powertui.screens.tool import ToolScreen
+from powertui.terminal import glyphs as glyph_sets
 from powertui.view import step_panels
 from powertui.widgets.lines import LinesPane, StyledLine
 
@@ -42,7 +43,7 @@ class StepsScreen(ToolScreen):
         overview = self._overview
         lines: list[StyledLine] = []
         if result is not None and overview is not None and self._has_graph:
-            glyphs = self.table.glyphs
+            glyphs = glyph_sets.get(self.shell.capabilities.stack_glyphs)
             drawn = step_panels.panel_lines if self._is_large else step_panels.graph_lines
             for pieces in drawn(result, overview, self.size.width, glyphs):
                 lines.append(tuple((text, self.shell.look.ink(role)) for text, role in pieces))

@@ -252,7 +252,7 @@ class SymmetryScreen(BaseScreen):
         """The steps' times, then the ops, in rows that nothing else needs: most conclusions are
         about them.
         """
-        glyphs = self.shell.capabilities.glyphs
+        glyphs = self.shell.capabilities.stack_glyphs
         below = finding_lines.work_below(work.steps, work.ops, self.size.width, rows, glyphs)
         lines: list[StyledLine] = []
         for pieces in below:

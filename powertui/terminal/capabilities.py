@@ -118,6 +118,13 @@ class Capabilities:
     term: str = "xterm-256color"
     motion: bool = True  # the target of a jump may be outlined for a moment
 
+    @property
+    def stack_glyphs(self) -> GlyphSet:
+        """The set for bars that are made of parts: without colors their letters tell the parts
+        apart, and blocks would not.
+        """
+        return "ascii" if self.color == "none" else self.glyphs
+
     def at_most(self, color: Colors) -> Capabilities:
         """The same with at most these colours: what a slow link steps down to."""
         return replace(self, color=min(self.color, color, key=_COLORS.index))

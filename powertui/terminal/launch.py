@@ -83,10 +83,16 @@ def _settle_textual(capabilities: caps.Capabilities) -> None:
     os.environ["TEXTUAL_ANIMATIONS"] = "none"
     os.environ["TEXTUAL_SMOOTH_SCROLL"] = "0"
     os.environ["TEXTUAL_COLOR_SYSTEM"] = "truecolor"
-    # Textual would turn everything grey; without colours we draw with attributes instead.
-    os.environ.pop("NO_COLOR", None)
+    keep_own_colors()
     if not capabilities.keyboard:
         os.environ["TEXTUAL_DISABLE_KITTY_KEY"] = "1"
+
+
+def keep_own_colors() -> None:
+    """Textual would turn everything grey, and cannot with styles as ours: without colors we draw
+    with attributes instead.
+    """
+    os.environ.pop("NO_COLOR", None)
 
 
 def _is_tty(stream: object) -> bool:

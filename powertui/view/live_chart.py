@@ -132,8 +132,7 @@ def _axis_labels(scale: power_area.PowerScale, height: int, glyphs: Glyphs) -> l
         label = tick
         if has_unit:
             label += " W" if row == 0 else "  "
-        rule = glyphs.vertical if tick else " "
-        labels.append(label.rjust(AXIS_WIDTH - 1) + rule)
+        labels.append(label.rjust(AXIS_WIDTH - 1) + power_area.edge_tick(tick, glyphs))
     return labels
 
 

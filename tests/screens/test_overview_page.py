@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from powertui.screens.overview import OverviewScreen
 from powertui.widgets.lines import LinesPane
 from powertui.widgets.table import TableView
 
@@ -110,3 +111,29 @@ async def test_i_shows_by_which_rules_the_numbers_are_counted(make: Maker) -> No
         assert "Numbers by TensorFlow's rules" in notes()
         await pilot.press("i")
         assert "rules" not in notes()
+
+
+async def test_without_colors_the_parts_of_a_step_have_letters(make: Maker) -> None:
+    """Three blocks of one ink would all look alike."""
+    for color, mark in (("256", "■ host compute"), ("none", "H host compute")):
+        shell = make(color=color)
+        async with shell.run_test(size=(120, 36)) as pilot:
+            await loaded(pilot)
+            shell.show("overview")
+            await settled(pilot)
+            assert any(mark in line for line in _said(pilot))
+
+
+async def test_all_parts_of_a_step_are_in_sight_whatever_notes_there_are(
+    make: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The graph and the top ops take what is empty, and no row of the table."""
+    for count in (1, 4, 6):
+        monkeypatch.setattr(OverviewScreen, "notes_shown", lambda *_, n=count: ["A note."] * n)
+        shell = make()
+        async with shell.run_test(size=(120, 36)) as pilot:
+            await loaded(pilot)
+            shell.show("overview")
+            await settled(pilot)
+            table = shell.screen.query_one(TableView)
+            assert table.rows_visible >= len(table.rows) == 4

@@ -44,6 +44,17 @@ def test_a_page_is_drawn_at_the_size_that_was_asked_for(tmp_path: Path) -> None:
     assert [child.name for child in tmp_path.iterdir()] == ["timeline.svg"]
 
 
+def test_a_picture_has_its_colors_wherever_it_is_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """NO_COLOR is about a terminal: with it a picture waited ten minutes for a page that failed."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert cli.main([str(demo.folder()), "--svg", str(tmp_path / "timeline.svg")]) == 0
+    drawn = text_of(tmp_path / "timeline.svg")
+    assert "python" in drawn
+    assert "#d7005f" in drawn, "power has its colors"
+
+
 def test_a_page_is_drawn_of_the_place_that_was_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
