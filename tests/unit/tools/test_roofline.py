@@ -127,7 +127,7 @@ def test_costs_in_the_profile_come_first_and_peaks_say_what_bounds_an_op(tmp_pat
         for line in result_chart.chart_lines(chart, 60, 8, UNICODE)
     ]
     assert "─ roof" in lines[0]
-    assert lines[-1].split() == ["0.01", "10000", "FLOP/B"]
+    assert lines[-1].split() == ["0.01", "10,000", "FLOP/B"]
     assert sum(line.count("○") for line in lines[1:]) == 2  # two fusions are one point
 
 
