@@ -183,6 +183,9 @@ def _energy(overview: Result, steps: Result) -> _Panel:
         pad = " " * (_ENERGY_NAME_CELLS - width(name))
         figures = ((figure.rjust(_JOULES_CELLS), "title"), (error.ljust(_JOULES_CELLS), "dim"))
         lines.append(((name + pad, "text"), *figures))
+        if fact.id == "energy" and fact.why:
+            # Without it the epochs come to more than the profile that holds them.
+            lines.append(((f"  {fact.why}", "dim"),))
     return _Panel("energy", "95 % interval", _ENERGY_CELLS, lines)
 
 
@@ -198,7 +201,8 @@ def _energy_facts(overview: Result, steps: Result) -> list[tuple[str, Fact]]:
     if difference is not None:
         labelled.append(("difference", difference))
     if "energy" in facts:
-        labelled.append(("all of it", facts["energy"]))
+        # "energy of the profile", or of the window.
+        labelled.append((facts["energy"].label.removeprefix("energy of "), facts["energy"]))
     if "step_joules" in facts:
         labelled.append(("a step", facts["step_joules"]))
         return labelled
