@@ -17,7 +17,6 @@ from powertui.data import processes
 from powertui.data.asking_folder import asked_from, asking_folder
 from powertui.data.host_parts import HostReader
 from powertui.data.logdir import RunEntry
-from powertui.data.tools.host_reading import unlike
 from powertui.data.training.training import Trainings
 from powertui.data.training.training_parts import PlacedSession
 from powertui.data.wire.stored import FileState
@@ -55,6 +54,8 @@ class _RunsQuestion(Generic[A]):
 
 def _answer_runs(question: _RunsQuestion[A]) -> list[_RunAnswer[A]]:
     """What is said of each of these runs."""
+    from powertui.data.tools.host_reading import unlike  # only where another process reads
+
     answers: list[_RunAnswer[A]] = []
     for number, stamps in enumerate(question.stamps):
         difference = next(filter(None, (unlike(path, stamp) for path, stamp in stamps)), "")

@@ -178,16 +178,16 @@ COMMANDS = {
     "--help": (10, 0),
     "sensors": (50, 1),  # and where lines end, and patterns that are compiled late
     # The last of each is the settings that energy answers share.
-    "doctor RUN": (145, 21),
-    "report RUN --tool kernel_stats": (180, 23),
+    "doctor RUN": (148, 21),
+    "report RUN --tool kernel_stats": (183, 23),
     # The power beside a training, the start of a session, and the account of a trace apart from how
     # it is made; the fit of short pauses; what parts of a program are for, which two findings ask;
     # the ends of stretches apart from the search for them; and other stretches of a long log.
-    "report RUN --json": (340, 134),  # where lines end, and when a training began
+    "report RUN --json": (345, 134),  # where lines end, and when a training began
     # those, what logs alone come to, and patterns that are compiled late
-    "energy DEMO": (320, 188),
+    "energy DEMO": (322, 188),
     # one more, which tells what ops of XLA cost, and the arguments about screens
-    "demo --report": (381, 176),
+    "demo --report": (386, 176),
 }
 
 
