@@ -177,17 +177,18 @@ def test_garbage_is_collected_again_once_there_is_a_picture() -> None:
 COMMANDS = {
     "--help": (10, 0),
     "sensors": (50, 1),  # and where lines end, and patterns that are compiled late
-    # The last of each is the settings that energy answers share.
+    # The last of each is the settings that energy answers share; before it the rivals of edges and
+    # their costs, and how runs are read on other machines.
     "doctor RUN": (148, 21),
     "report RUN --tool kernel_stats": (183, 23),
     # The power beside a training, the start of a session, and the account of a trace apart from how
     # it is made; the fit of short pauses; what parts of a program are for, which two findings ask;
     # the ends of stretches apart from the search for them; and other stretches of a long log.
-    "report RUN --json": (345, 134),  # where lines end, and when a training began
+    "report RUN --json": (345, 136),  # where lines end, and when a training began
     # those, what logs alone come to, and patterns that are compiled late
-    "energy DEMO": (322, 188),
+    "energy DEMO": (322, 190),
     # one more, which tells what ops of XLA cost, and the arguments about screens
-    "demo --report": (386, 176),
+    "demo --report": (386, 178),
 }
 
 
