@@ -1,4 +1,4 @@
-"""The size of a finding, written beside its band in a chart."""
+"""The size of a finding, written beside or in its band in a chart."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ class Flag(NamedTuple):
 def beside_band(
     rows: Sequence[Sequence[str]], band: range, sizes: Sequence[str], glyphs: Glyphs
 ) -> Flag | None:
-    """The longest of the sizes that has room beside the band, in the highest empty row.
+    """The longest of the sizes that has room beside the band, else within it, in the highest empty
+    row.
 
     `rows`: the cells of the chart, top first.
     """
@@ -36,6 +37,17 @@ def beside_band(
         for row, cells in enumerate(rows[:_MAX_FLAG_ROWS]):
             for text, first in flags:
                 flag = Flag(row, first, text)
+                if _has_room(cells, flag):
+                    return flag
+    return _within_band(rows, band, sizes)
+
+
+def _within_band(rows: Sequence[Sequence[str]], band: range, sizes: Sequence[str]) -> Flag | None:
+    """The longest of the sizes that has room in the band, above what the chart shows there."""
+    for size in sizes:
+        for row, cells in enumerate(rows[:_MAX_FLAG_ROWS]):
+            for first in range(band.start, band.stop - len(size) + 1):
+                flag = Flag(row, first, size)
                 if _has_room(cells, flag):
                     return flag
     return None

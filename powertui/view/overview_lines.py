@@ -151,7 +151,8 @@ def _steps(facts: dict[str, Fact], width: int) -> list[LinePieces]:
     mean = facts["step_time_s"].text()
     deviation = facts["step_time_deviation_s"]
     if deviation.value is not None:
-        mean = f"{mean} ± {deviation.text()}"
+        # No "±": beside joules that is an interval, and this is how much single steps differ.
+        mean = f"{mean}, deviation {deviation.text()}"
     if facts["steps"].value == 1:
         parts = ["1 step", mean]
     else:

@@ -168,7 +168,9 @@ def _no_joules(energies: tuple[Energy, ...]) -> tuple[str, ...]:
     missing = [energy for energy in energies if not energy.resolved]
     if not missing:
         return ()
-    return (f"Joules: {len(missing):,} of {len(energies):,} steps {missing[0].reason}.",)
+    # Of the longest one: what is too short of it is too short of all the others.
+    longest = max(missing, key=lambda energy: energy.hi_ps - energy.lo_ps)
+    return (f"Joules: {len(missing):,} of {len(energies):,} steps {longest.reason}.",)
 
 
 def _usual_facts(question: Question, usual: Int64s) -> list[Fact]:

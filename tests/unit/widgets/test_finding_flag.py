@@ -20,7 +20,6 @@ def chart(*rows: str) -> list[list[str]]:
         (range(30, 40), " " * 60, " +59 W for 2.5 s ▶"),
         (range(2, 40), " " * 60, "◀ +59 W for 2.5 s "),
         (range(10, 50), " " * 60, " +59 W ▶"),
-        (range(60), " " * 60, None),
         (range(30, 40), "█" * 60, None),
     ],
 )
@@ -31,6 +30,20 @@ def test_the_longest_size_that_has_room_is_beside_the_band(
     assert (flag.text if flag else None) == text
     if flag is not None:
         assert band.start in (flag.stop, flag.first - len(band))
+
+
+@pytest.mark.parametrize(
+    ("band", "row", "flag"),
+    [
+        (range(60), " " * 60, (0, 0, "+59 W for 2.5 s")),
+        (range(20, 40), "█" * 24 + " " * 6 + "█" * 30, (0, 24, "+59 W")),
+        (range(20, 40), "█" * 24 + " " * 4 + "█" * 32, None),
+    ],
+)
+def test_where_nothing_is_free_beside_the_band_the_size_is_within_it(
+    band: range, row: str, flag: tuple[int, int, str] | None
+) -> None:
+    assert finding_flag.beside_band(chart(row), band, SIZES, glyphs.UNICODE) == flag
 
 
 def test_a_flag_covers_nothing_and_goes_to_the_highest_free_row() -> None:
