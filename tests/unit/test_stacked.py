@@ -158,7 +158,7 @@ def test_every_line_fits_and_the_sentence_comes_first(size: tuple[int, int], gly
 def test_figures_stand_below_the_graph() -> None:
     texts = ["".join(text for text, _ in line) for line in overview_lines.lines(_result(), 120, 30)]
     assert any(
-        "60 steps · median 116 ms · mean 117.5 ms ± 15.62 ms · 9 ms to 141.3 ms" in text
+        "60 steps · median 116 ms · mean 117.5 ms, deviation 15.62 ms · 9 ms to 141.3 ms" in text
         for text in texts
     )
     assert any("a step 23.07 J ± 0.17" in text for text in texts)

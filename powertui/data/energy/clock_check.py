@@ -191,7 +191,12 @@ class _Posterior:
 
 
 def judge(clock: ClockOffset | None, readings: OffsetWeights | None, data: Samples) -> Verdict:
-    """The answer of clock and readings, of which there is at least one."""
+    """The answer of clock and readings, of which there is at least one.
+
+    Where there are both, three questions in turn: do the readings and the clock together leave one
+    narrow place? Do the readings by themselves show that one, so that they may confirm or correct
+    it? If not, do they speak against it? Where none says so, the clock is believed.
+    """
     if readings is not None and not _is_evidence(readings, has_clock=clock is not None):
         readings = readings.or_anywhere()
     posterior = _posterior(clock, readings, data)
@@ -209,9 +214,11 @@ def judge(clock: ClockOffset | None, readings: OffsetWeights | None, data: Sampl
     widest_s = 2 * max(clock.kind.believed_s, sure_s + sum(_ages_s(readings, data)))
     is_heavy = posterior.share_of(best) >= _RULES.min_sure_weight
     if is_heavy and hi - lo <= widest_s:
+        # One narrow place: also by the readings alone?
         by_readings = _posterior(None, readings, data)
         if by_readings.share_of(best) >= _RULES.min_reading_weight:
             verdict = _sure(clock, best, sure_s)
+            # To confirm a clock takes less than to correct one.
             may_correct = readings.may_overrule and readings.is_confirmed
             if verdict.status != "clock corrected" or may_correct:
                 return verdict
@@ -219,9 +226,10 @@ def judge(clock: ClockOffset | None, readings: OffsetWeights | None, data: Sampl
             if not clock.lo_s - by_s <= verdict.offset_s <= clock.hi_s + by_s:
                 # A log of another run, of which a part meets this one, fits somewhere, too.
                 return _ambiguous(_unless_overruled(posterior, clock, readings), sure_s)
-    lo, hi = clock.believed
-    believed = (lo - _RULES.min_doubt_s, hi + _RULES.min_doubt_s)
-    before, after = _shares_within(believed, clock, readings, posterior, data)
+    # No such place, or none that the readings show: do they speak against the clock?
+    believed_lo, believed_hi = clock.believed
+    around_clock = (believed_lo - _RULES.min_doubt_s, believed_hi + _RULES.min_doubt_s)
+    before, after = _shares_within(around_clock, clock, readings, posterior, data)
     if _is_doubted(before, after, readings) or _is_beside(clock, readings, posterior, data):
         return _ambiguous(_unless_overruled(posterior, clock, readings), sure_s)
     is_worse_here = _best_at_clock(clock, readings) < -_RULES.min_better_elsewhere
@@ -291,8 +299,7 @@ def _is_beside(
     reach_s = _RULES.min_doubt_s + sum(_ages_s(readings, data))
     at_clock = (clock.lo_s - reach_s, clock.hi_s + reach_s)
     before, after = _shares_within(at_clock, clock, readings, posterior, data)
-    odds = float(np.exp(_RULES.min_log_odds_at_clock))
-    return after * (1 - before) < odds * before * (1 - after)
+    return _odds_fell(before, after, to=float(np.exp(_RULES.min_log_odds_at_clock)))
 
 
 def _is_doubted(before: float, after: float, readings: OffsetWeights) -> bool:
@@ -301,7 +308,15 @@ def _is_doubted(before: float, after: float, readings: OffsetWeights) -> bool:
         return after < _RULES.min_believed_weight
     if not readings.is_confirmed:
         return False  # that one edge is likelier elsewhere is little: it may be anything's
-    return after * (1 - before) < _RULES.min_odds_left * before * (1 - after)
+    return _odds_fell(before, after, to=_RULES.min_odds_left)
+
+
+def _odds_fell(before: float, after: float, *, to: float) -> bool:
+    """Whether the odds of a share (p : 1 - p) are now less than so many times what they were.
+
+    In products: either share may be 1.
+    """
+    return after * (1 - before) < to * before * (1 - after)
 
 
 def _posterior(
