@@ -18,6 +18,7 @@ from powertui.widgets.ruler import tick_step
 from powertui.widgets.stretches import LabelledStretch, drawn_cells
 from powertui.widgets.time_lane import TimeLane, fit_text, styled
 
+_LARGEST_NUMBER = np.iinfo(np.int64).max
 _NUMBER_GAP_CELLS = 12  # between two step numbers, so that they are read as a scale
 
 
@@ -155,7 +156,9 @@ def _marks_with_room(
     marks: list[tuple[int, int]] = []
     free_from = 0
     is_even = True
-    for row in np.flatnonzero(numbers % round_to == 0).tolist():
+    # A file may number its steps as it likes: of what no number reaches only 0 is a multiple.
+    is_multiple = numbers % round_to == 0 if round_to <= _LARGEST_NUMBER else numbers == 0
+    for row in np.flatnonzero(is_multiple).tolist():
         column = view.column(int(starts[row]))
         number = int(numbers[row])
         stop = column + len(str(number)) + 2  # its mark, and a blank

@@ -259,12 +259,18 @@ class EdgePlaces:
         first, last = self.costs.edges.span
         begin = max(first, float(data.lo[0]) + offset)
         end = min(last, float(data.hi[-1]) + offset)
-        here = data.watts[(data.lo + best_s > begin) & (data.hi + best_s < end)]
-        there = data.watts[(data.lo + offset > begin) & (data.hi + offset < end)]
+        here = self._watts_within(begin, end, best_s)
+        there = self._watts_within(begin, end, offset)
         if min(len(here), len(there)) < settings.MIN_REPEATS:
             return False
         work_w = float(here.mean() - np.percentile(data.watts, 2))
         return abs(float(here.mean() - there.mean())) < settings.MINOR_SHARE * work_w
+
+    def _watts_within(self, begin: float, end: float, offset: float) -> Floats:
+        """The readings of a log that is at this offset, all of whose windows are within."""
+        begins_within = self.data.lo + offset > begin
+        ends_within = self.data.hi + offset < end
+        return self.data.watts[begins_within & ends_within]
 
     def is_by_chance(self, offset: float) -> bool:
         chance_places = self.costs.chance_places(offset, self.range_s)
