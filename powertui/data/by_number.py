@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from powertui.data.model import Bools, Int32s, Int64s
+from powertui.data.model import Int32s, Int64s
 
 
 class ByNumber:
@@ -28,13 +28,3 @@ class ByNumber:
 
     def __iter__(self) -> Iterator[Int64s]:
         return (self[number] for number in range(len(self)))
-
-
-def places_among(ascending: Int32s | Int64s, values: Int64s) -> tuple[Int64s, Bools]:
-    """(the place of each value among ascending ones, which of them are there)."""
-    if not len(ascending):
-        return np.zeros(len(values), np.int64), np.zeros(len(values), np.bool_)
-    if len(ascending) == 1:
-        return np.zeros(len(values), np.int64), values == ascending[0]
-    place = np.minimum(ascending.searchsorted(values), len(ascending) - 1)
-    return place, np.asarray(ascending[place] == values)

@@ -27,7 +27,7 @@ from powertui.data.export.rows import gathered
 from powertui.data.export.sheets import channel_names, placed_channels
 from powertui.data.model import PS_PER_US, Epoch, ProcessKind, Step, Track
 from powertui.data.notes import Note
-from powertui.data.tools.sorted_columns import last_begun
+from powertui.data.sorted_columns import last_begun
 from powertui.data.window import Cut, Window
 from powertui.named_tuples import NamedTuple
 

@@ -13,7 +13,7 @@ import numpy as np
 from powertui.data.energy import mixture
 from powertui.data.energy import sensor as sensors
 from powertui.data.model import PS_PER_S, Floats, Int64s, PowerKind, PowerOnTrace
-from powertui.data.tools.sorted_columns import begins_run
+from powertui.data.sorted_columns import begins_run
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 

@@ -24,7 +24,7 @@ from powertui.data.export.sheets import (
     utc_moments,
 )
 from powertui.data.model import Int64s, Trace
-from powertui.data.tools.sorted_columns import last_begun
+from powertui.data.sorted_columns import last_begun
 from powertui.data.window import Window
 from powertui.value_types import dataclass
 

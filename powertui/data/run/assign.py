@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from powertui.data import wire
-from powertui.data.by_number import places_among
 from powertui.data.model import Bools, Int32s, Int64s, Trace
 from powertui.data.run import repeated_launches, steps_between_marks
 from powertui.data.run.candidates import Candidate
 from powertui.data.run.device_intervals import DeviceWork, extents
 from powertui.data.run.marks import TRAINING, Marks
 from powertui.data.run.step_rows import StepRows, with_unmarked_steps
+from powertui.data.sorted_columns import open_at, places_among
 from powertui.value_types import dataclass
 
 if TYPE_CHECKING:
@@ -48,6 +48,10 @@ class DrawnSteps:
     start: Int64s
     duration: Int64s
     row: Int64s
+
+    @property
+    def end(self) -> Int64s:
+        return self.start + self.duration
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,14 +145,16 @@ def _by_number(number: Int64s, start: Int64s, rows: StepRows) -> Int64s:
     moments = _codes(rows.start, start)
     keys = numbers * (len(numbers) + 1) + moments
     row_keys = keys[:count]
+    asked_keys = keys[count:]
     order = np.argsort(row_keys, kind="stable")
-    place = row_keys[order].searchsorted(keys[count:], side="right")
+    place = row_keys[order].searchsorted(asked_keys, side="right")
     before = order[np.maximum(place - 1, 0)]
     after = order[np.minimum(place, count - 1)]
-    later_row = np.where(rows.number[after] == number, after, -1)
-    is_before = (place > 0) & (rows.number[before] == number)
-    row = np.where(is_before, before, later_row)
-    return np.where(number >= 0, row, -1)
+    row = np.where(rows.number[after] == number, after, -1)
+    has_before = (place > 0) & (rows.number[before] == number)
+    row[has_before] = before[has_before]
+    row[number < 0] = -1
+    return row
 
 
 def _codes(of_rows: Int64s, of_marks: Int64s) -> Int64s:
@@ -203,7 +209,7 @@ def with_cut_steps(
         key = marks.number[cut]
     _, first, which = np.unique(key, return_index=True, return_inverse=True)
     which = which.ravel()
-    start, end = extents(which, marks.start[cut], (marks.start + marks.duration)[cut], len(first))
+    start, end = extents(which, marks.start[cut], marks.end[cut], len(first))
     labels = [marks.labels[i] for i in cut[first].tolist()]
     # A bare number is the collector's count of groups, where it drew by groups: not the program's.
     is_program_number = np.array([not (by_group and label.isdigit()) for label in labels], np.bool_)
@@ -362,18 +368,17 @@ def _by_handovers(
 def _open_at(moment: Int64s, line_of: Int32s, asked: Bools, rows: StepRows) -> Int64s:
     """The row whose mark was open at each moment, -1 for none."""
     marks = rows.marks
+    mark_end = marks.end
     open_row = np.full(len(moment), -1, np.int64)
     best_rank = np.full(len(moment), np.iinfo(np.int64).min)
-    for line in wire.distinct(marks.lines).tolist():
-        marks_of_line = np.flatnonzero(marks.lines == line)  # they do not overlap
+    for line, marks_of_line in marks.by_line():
         starts = marks.start[marks_of_line]
-        ends = starts + marks.duration[marks_of_line]
-        place = _in_stretch(moment, starts, ends)
+        is_open, place = open_at(starts, mark_end[marks_of_line], moment)
         is_own_line = line_of == line
         # The mark of the call's own line knows best; of other lines' the one that was opened last.
         rank = np.where(is_own_line, np.iinfo(np.int64).max, starts[place])
         is_better = is_own_line | (rank > best_rank)
-        chosen = np.flatnonzero(asked & (place >= 0) & is_better)
+        chosen = np.flatnonzero(asked & is_open & is_better)
         open_row[chosen] = rows.row_of[marks_of_line[place[chosen]]]
         best_rank[chosen] = rank[chosen]
     return open_row
@@ -381,22 +386,19 @@ def _open_at(moment: Int64s, line_of: Int32s, asked: Bools, rows: StepRows) -> I
 
 def _in_stretch(moments: Int64s, start: Int64s, ends: Int64s) -> Int64s:
     """Which of these stretches, by start and apart from each other, each moment is in; -1: none."""
-    place = start.searchsorted(moments, side="right") - 1
-    at = np.maximum(place, 0)
-    return np.where((place >= 0) & (moments < ends[at]), at, -1)
+    is_inside, stretch = open_at(start, ends, moments)
+    return np.where(is_inside, stretch, -1)
 
 
 def _in_lines(work: DeviceWork, lines: DrawnSteps) -> Int64s:
     """The step drawn on the same device that was open when the work began."""
     step_of_event = np.full(len(work), -1, np.int64)
     number_of = {name: number for number, name in enumerate(work.devices)}
-    device = np.array([number_of.get(name, -1) for name in lines.device], np.int32)
+    drawn_on = np.array([number_of.get(name, -1) for name in lines.device], np.int32)
     by_start = np.argsort(lines.start, kind="stable")
-    for number in wire.distinct(device[device >= 0]).tolist():
-        drawn = by_start[device[by_start] == number]
-        start = lines.start[drawn]
-        end = start + lines.duration[drawn]
+    for number in wire.distinct(drawn_on[drawn_on >= 0]).tolist():
+        drawn = by_start[drawn_on[by_start] == number]
         events = np.flatnonzero(work.device == number)
-        place = _in_stretch(work.start[events], start, end)
-        step_of_event[events] = np.where(place >= 0, lines.row[drawn[place]], -1)
+        is_open, step = open_at(lines.start[drawn], lines.end[drawn], work.start[events])
+        step_of_event[events] = np.where(is_open, lines.row[drawn[step]], -1)
     return step_of_event

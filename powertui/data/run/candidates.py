@@ -17,8 +17,9 @@ import numpy as np
 
 from powertui.data.model import Bools, Int64s, Process, ProcessKind, Trace, Track, TrackKind
 from powertui.data.run import marks
-from powertui.data.run.marks import Marks
+from powertui.data.run.marks import Marks, family
 from powertui.data.run.stat_carriers import whole_numbers
+from powertui.data.sorted_columns import open_at
 from powertui.patterns import late_pattern
 from powertui.value_types import dataclass
 
@@ -39,7 +40,6 @@ BESIDES = late_pattern(
 )
 AROUND = late_pattern(r"(epoch|fit|loop|session)(?![a-z])", re.IGNORECASE)
 _OPTIMIZER = "Optimizer.step#"
-_DIGITS = late_pattern(r"\d+")
 _IMPLICIT = frozenset(
     {"FunctionRun", "SessionRun", "RunGraph", "ExecutorState::Process", "Session::Run"}
 )
@@ -85,9 +85,9 @@ def explicit_candidates(every_mark: Marks) -> list[Candidate]:
     """
     families: dict[str, list[int]] = {}
     carrying = every_mark.numbered | (every_mark.epoch >= 0) | every_mark.explicit
-    family = {kind: _DIGITS.sub("#", kind) for kind in set(every_mark.kinds)}
+    families_of_kinds = {kind: family(kind) for kind in set(every_mark.kinds)}
     for row in np.flatnonzero(carrying).tolist():
-        families.setdefault(family[every_mark.kinds[row]], []).append(row)
+        families.setdefault(families_of_kinds[every_mark.kinds[row]], []).append(row)
     if not families and len(every_mark):
         # Roots without a mark of the program's: the steps where there are no others.
         families[""] = list(range(len(every_mark)))
@@ -171,7 +171,7 @@ def _two_counters(first: Marks, second: Marks) -> bool:
 
 def pattern_of(kinds: list[str]) -> str:
     """A regex that these names match, and hardly any other."""
-    names = sorted({_DIGITS.sub("#", kind) for kind in set(kinds)})[:4]
+    names = sorted({family(kind) for kind in set(kinds)})[:4]
     texts = [escaped(name).replace(r"\#", r"\d+") for name in names]
     if len(texts) == 1:
         return f"^{texts[0]}$"
@@ -213,8 +213,8 @@ def cut_marks(roots: Marks, chosen: Marks) -> Marks:
     if not len(chosen) or not (chosen.group >= 0).any():
         return marks.join_marks([])
     first_start = int(chosen.start.min())
-    last_end = int((chosen.start + chosen.duration).max())
-    is_beyond = (roots.start >= last_end) | (roots.start + roots.duration <= first_start)
+    last_end = int(chosen.end.max())
+    is_beyond = (roots.start >= last_end) | (roots.end <= first_start)
     of_other_group = ~np.isin(roots.group, chosen.group)
     cut = roots.take(_bare_roots(roots) & is_beyond & of_other_group).outermost()
     return replace(cut, number=np.full(len(cut), -1, np.int64))
@@ -318,7 +318,7 @@ def optimizer_steps(trace: Trace) -> Candidate | None:
     chosen = optimizer_marks.take(np.array(rows, np.int64)).outermost()
     if len(chosen) < MIN_LAUNCHES + 1:
         return None
-    ends = chosen.start + chosen.duration
+    ends = chosen.end
     count = len(chosen) - 1
     between = replace(
         chosen.take(np.arange(1, len(chosen))),
@@ -341,8 +341,6 @@ def interleaved(first: Marks, second: Marks) -> bool:
 
 def in_marks(outer: Marks, moments: Int64s) -> Bools:
     """Which moments lie in any of these marks."""
-    if not len(outer):
-        return np.zeros(len(moments), np.bool_)
-    reached = np.maximum.accumulate(outer.start + outer.duration)
-    place = outer.start.searchsorted(moments, side="right") - 1
-    return np.asarray((place >= 0) & (moments < reached[np.maximum(place, 0)]))
+    reached = np.maximum.accumulate(outer.end)
+    is_inside, _ = open_at(outer.start, reached, moments)
+    return is_inside

@@ -118,9 +118,10 @@ def _owners(captures: tuple[int, ...], seconds: tuple[int, ...], tz: str | None)
     votes = Counter(fit.zone for fit in fits)
     # Of each end: which captures fit it, and how many ends fit some capture in the same zone.
     votes_of_end: dict[int, dict[int, int]] = {}
-    for zone, row, capture in fits:
-        votes_of_capture = votes_of_end.setdefault(row, {})
-        votes_of_capture[capture] = max(votes[zone], votes_of_capture.get(capture, 0))
+    for fit in fits:
+        votes_of_capture = votes_of_end.setdefault(fit.end_row, {})
+        most_votes = votes_of_capture.get(fit.capture, 0)
+        votes_of_capture[fit.capture] = max(votes[fit.zone], most_votes)
     owners = {}
     for row, votes_of_capture in votes_of_end.items():
         most_votes = max(votes_of_capture.values())
@@ -148,8 +149,12 @@ def _near_ends(moments: _CaptureMoments, ends: Int64s) -> list[_Fit]:
     unix_s = moments.unix_s
     after = np.minimum(unix_s.searchsorted(ends), len(unix_s) - 1)
     before = np.maximum(after - 1, 0)
-    is_after = np.abs(unix_s[after] - ends) < np.abs(unix_s[before] - ends)
-    nearest = np.where(is_after, after, before)
-    rows = np.flatnonzero(np.abs(unix_s[nearest] - ends) <= _MAX_DISTANCE_S)
-    capture = moments.capture[nearest]
-    return [_Fit(moments.zone, row, int(capture[row])) for row in rows.tolist()]
+    distance_after = np.abs(unix_s[after] - ends)
+    distance_before = np.abs(unix_s[before] - ends)
+    nearest = np.where(distance_after < distance_before, after, before)
+    distance = np.minimum(distance_after, distance_before)
+    fits = []
+    for row in np.flatnonzero(distance <= _MAX_DISTANCE_S).tolist():
+        capture = int(moments.capture[nearest[row]])
+        fits.append(_Fit(moments.zone, row, capture))
+    return fits

@@ -156,15 +156,15 @@ def own_logs(logs: Sequence[EventLog], clock: Clock, span: tuple[int, int]) -> t
         return tuple(logs)
     first = clock.lo_ns + span[0] // PS_PER_NS
     last = clock.hi_ns + span[1] // PS_PER_NS
-    overlaps: dict[tuple[str, int | None], int] = {}
+    longest_overlap: dict[tuple[str, int | None], int] = {}
     for log in logs:
         if log.first_ns is None or log.last_ns is None:
             continue
         process = run_of(log.path)
         overlap = min(last, log.last_ns) - max(first, log.first_ns)
-        overlaps[process] = max(overlaps.get(process, overlap), overlap)
-    chosen = max(overlaps, key=lambda process: overlaps[process])
-    return tuple(log for log in logs if run_of(log.path) == chosen)
+        longest_overlap[process] = max(longest_overlap.get(process, overlap), overlap)
+    profiled = max(longest_overlap, key=lambda process: longest_overlap[process])
+    return tuple(log for log in logs if run_of(log.path) == profiled)
 
 
 # ── what the files say ───────────────────────────────────────────────────────────────────────────

@@ -15,10 +15,8 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from powertui.data.by_number import places_among
 from powertui.data.model import (
     Bools,
-    Events,
     Int32s,
     Int64s,
     Process,
@@ -28,6 +26,7 @@ from powertui.data.model import (
     TrackKind,
 )
 from powertui.data.run.stat_carriers import carried, numbers_of_carriers, whole_numbers
+from powertui.data.sorted_columns import begins_run, ends_run, open_at, places_among, places_in
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
@@ -192,16 +191,9 @@ def _with_ids_of_modules(line: _WorkLine, run_ids: Int64s) -> Int64s:
             modules = track.lane(0)
             columns = line.process.source.columns(modules.position, ("run_id",))
             module_ids = whole_numbers(columns["run_id"])
-            place, inside = _within(modules, line.track.events.start)
-            return np.where((run_ids < 0) & inside, module_ids[place], run_ids)
+            runs, module = open_at(modules.start, modules.end, line.track.events.start)
+            return np.where((run_ids < 0) & runs, module_ids[module], run_ids)
     return run_ids
-
-
-def _within(lane: Events, moments: Int64s) -> tuple[Int64s, Bools]:
-    """(the event of a lane that is open at each moment, whether there is one)."""
-    place = lane.start.searchsorted(moments, side="right") - 1
-    at = np.maximum(place, 0)
-    return at, (place >= 0) & (moments < lane.start[at] + lane.duration[at])
 
 
 def host_lines(trace: Trace) -> Iterator[tuple[Process, list[tuple[int, Track]]]]:
@@ -221,32 +213,31 @@ def host_lines(trace: Trace) -> Iterator[tuple[Process, list[tuple[int, Track]]]
 
 def _calls(trace: Trace, stat: str) -> _Calls:
     """The calls that carry this stat: of several with one id one counts."""
-    ids = [np.empty(0, np.int64)]
-    starts = [np.empty(0, np.int64)]
-    line_numbers = [np.empty(0, np.int32)]
+    calls = [_Calls(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32))]
     for process, lines in host_lines(trace):
         carrying = carried(trace, process, [track for _, track in lines], (stat,))[stat]
         for line, track in lines:
             rows = np.flatnonzero(carrying[track.events.name])
             if not len(rows):
                 continue
-            call_ids = numbers_of_carriers(process, track, rows, stat)
-            has_id = call_ids >= 0
-            ids.append(call_ids[has_id])
-            starts.append(track.events.start[rows[has_id]])
-            line_numbers.append(np.full(int(has_id.sum()), line, np.int32))
-    every_id = np.concatenate(ids)
-    start = np.concatenate(starts)
-    if not len(every_id):
-        return _Calls(every_id, start, line_numbers[0])
-    if (every_id[1:] > every_id[:-1]).all():  # each once, as on a thread that alone launches
-        return _Calls(every_id, start, np.concatenate(line_numbers))
-    # A run is enqueued once and its completion reported later: the first call counts. A launch's id
-    # is used anew: the last.
-    order = np.lexsort((start if stat == "correlation_id" else -start, every_id))
-    is_last = np.append(every_id[order][1:] != every_id[order][:-1], True)
-    chosen = order[is_last]
-    return _Calls(every_id[chosen], start[chosen], np.concatenate(line_numbers)[chosen])
+            ids = numbers_of_carriers(process, track, rows, stat)
+            has_id = ids >= 0
+            ids = ids[has_id]
+            start = track.events.start[rows[has_id]]
+            calls.append(_Calls(ids, start, np.full(len(ids), line, np.int32)))
+    every_call = _Calls(
+        id=np.concatenate([part.id for part in calls]),
+        start=np.concatenate([part.start for part in calls]),
+        line=np.concatenate([part.line for part in calls]),
+    )
+    if (every_call.id[1:] > every_call.id[:-1]).all():  # as on a thread that alone launches
+        return every_call
+    if stat == "correlation_id":  # a launch's id is used anew: the last call counts
+        order = np.lexsort((every_call.start, every_call.id))
+    else:  # a run is enqueued once and its completion reported later: the first call counts
+        order = np.lexsort((-every_call.start, every_call.id))
+    chosen = order[ends_run(every_call.id[order])]
+    return _Calls(every_call.id[chosen], every_call.start[chosen], every_call.line[chosen])
 
 
 # ── each moment once ─────────────────────────────────────────────────────────────────────────────
@@ -258,16 +249,15 @@ def covered_ps(key: Int64s, start: Int64s, end: Int64s, count: int) -> Int64s:
     if not len(key):
         return out
     same_key = key[1:] == key[:-1]
-    earlier_start = same_key & (start[1:] < start[:-1])
-    if (earlier_start | (key[1:] < key[:-1])).any():
+    is_out_of_order = (key[1:] < key[:-1]) | (same_key & (start[1:] < start[:-1]))
+    if is_out_of_order.any():
         order = np.lexsort((start, key))
         key = key[order]
         start = start[order]
         end = end[order]
-        same_key = key[1:] == key[:-1]
-    is_first = np.append(True, ~same_key)
+    is_first = begins_run(key)
     reached = end
-    if (same_key & (end[1:] < end[:-1])).any():
+    if (~is_first[1:] & (end[1:] < end[:-1])).any():
         reached = furthest(key, end)
     # Up to where the events before have covered the time already.
     before = np.empty_like(reached)
@@ -283,8 +273,7 @@ def furthest(key: Int64s, end: npt.NDArray[_Time]) -> npt.NDArray[_Time]:
     """The furthest end so far of the same key; keys ascend."""
     # Ranks instead of times, so that a key can be put before them.
     by_end = np.argsort(end, kind="stable")
-    rank = np.empty(len(end), np.int64)
-    rank[by_end] = np.arange(len(end))
+    rank = places_in(by_end)
     first_rank = key * len(end)
     highest = np.maximum.accumulate(first_rank + rank) - first_rank
     return end[by_end][highest]

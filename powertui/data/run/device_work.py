@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from powertui.data import wire
-from powertui.data.by_number import places_among
 from powertui.data.model import Int32s, Int64s, Trace
 from powertui.data.run.device_intervals import host_lines
 from powertui.data.run.stat_carriers import carried, whole_numbers
+from powertui.data.sorted_columns import places_among
 from powertui.named_tuples import NamedTuple
 
 _STATS = ("_pt", "_p", "_ct", "_c")

@@ -49,9 +49,9 @@ def place(
     logged = from_logs(clocks.own_logs(logs, clock, trace.span), _moment(trace))
     numbers, how = _numbers(steps_found, clock, logged)
     table = _table(steps_found.steps, numbers, clock, logged, how)
-    index_of = {epoch.number: index for index, epoch in enumerate(table)}
-    index = np.array([index_of.get(number, -1) for number in numbers.tolist()], np.int32)
-    marked = replace(steps_found.steps, epoch=index)
+    row_of_number = {epoch.number: row for row, epoch in enumerate(table)}
+    epoch_of_step = [row_of_number.get(number, -1) for number in numbers.tolist()]
+    marked = replace(steps_found.steps, epoch=np.array(epoch_of_step, np.int32))
     phases = phases_of(marked, steps_found, table, clock, logged)
     return marked, Epochs(table, phases, _describe(table, how))
 
@@ -88,6 +88,7 @@ def _medians_by_turn(turns: Int32s, logged_number: Int32s) -> Int64s:
     """The median of the epochs that tfevents give to the steps of each turn; -1 where a step has
     none.
     """
+    # All turns at once: there may be as many of them as steps.
     count = int(turns.max()) + 1
     in_order = logged_number[np.lexsort((logged_number, turns))]
     bounds = np.sort(turns).searchsorted(np.arange(count + 1))
@@ -153,7 +154,7 @@ def _table(
         # The profile may begin in the middle of its first epoch and end in the middle of its last.
         begins_inside = number > first_number or int(marked.number[rows[0]]) == 0
         ends_inside = number < last_number
-        ends = marked.start[rows] + marked.duration[rows]
+        ends = marked.mark_ends()[rows]
         table.append(
             Epoch(
                 number=number,

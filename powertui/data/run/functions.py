@@ -156,7 +156,7 @@ def gradient_moments(trace: Trace) -> Int64s:
 def trains(launches: Marks, moments: Int64s) -> bool:
     """Whether gradients were computed in most of these launches."""
     first = moments.searchsorted(launches.start)
-    last = moments.searchsorted(launches.start + launches.duration)
+    last = moments.searchsorted(launches.end)
     return bool((last > first).mean() >= _MIN_TRAINING_LAUNCHES)
 
 

@@ -27,7 +27,6 @@ from typing import overload
 import numpy as np
 
 from powertui.data import wire
-from powertui.data.by_number import places_among
 from powertui.data.model import Bools, Int32s, Int64s, Process, ProcessKind, Trace, Track
 from powertui.data.run.grouping_events import (
     EXECUTOR,
@@ -38,6 +37,7 @@ from powertui.data.run.grouping_events import (
 )
 from powertui.data.run.hand_overs import HandOver
 from powertui.data.run.stat_carriers import carried, stat_numbers
+from powertui.data.sorted_columns import ends_run, places_among
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
@@ -66,8 +66,9 @@ class Groups:
     starts: Int64s  # of each group's root
     marked: Bools  # whether that marks a step
     _trace: Trace
-    _of: dict[int, Int32s]  # lines whose events all say it themselves
-    _nodes: dict[int, Nodes]  # the others
+    # Of lines whose events all carry the id themselves.
+    _stored: dict[int, Int32s] = field(default_factory=dict)
+    _nodes: dict[int, Nodes] = field(default_factory=dict)  # of the other lines
     _launched: tuple[Int64s, Int64s] | None = None  # ids of launches, ascending, and their groups
     # Rows of the events that start a marked group, by line, ascending. Empty of a file that says
     # the groups itself: there the root carries the group's name.
@@ -77,8 +78,8 @@ class Groups:
         """The group of each event of one line (its index over Trace.tracks()), or of these, in the
         line's own order.
         """
-        if line in self._of:
-            groups = self._of[line]
+        if line in self._stored:
+            groups = self._stored[line]
             return groups if rows is None else groups[rows]
         process, track = _line_at(self._trace, line)
         if rows is None:
@@ -187,46 +188,57 @@ def find_groups(
 def _stored(trace: Trace, processes: list[tuple[list[NodeLine], NamesWith]]) -> Groups:
     ids: dict[int, Int64s] = {}
     for lines, names_with in processes:
-        for number, process, track in lines:
-            ids[number] = np.full(len(track.events), -1, np.int64)
-            rows = np.flatnonzero(names_with["group_id"][track.events.name])
-            if len(rows):
-                ids[number][rows] = stat_numbers(process, track, rows, "group_id")
-    values = wire.distinct(np.concatenate([column[column >= 0] for column in ids.values()]))
-    start = np.full(len(values), np.iinfo(np.int64).max)
-    end = np.full(len(values), np.iinfo(np.int64).min)
+        for line in lines:
+            ids[line.number] = _ids_of_events(line, names_with["group_id"])
+    distinct_ids = wire.distinct(np.concatenate([column[column >= 0] for column in ids.values()]))
+    start = np.full(len(distinct_ids), np.iinfo(np.int64).max)
+    end = np.full(len(distinct_ids), np.iinfo(np.int64).min)
     groups_of: dict[int, Int32s] = {}
     titles: dict[int, str] = {}
     for lines, names_with in processes:
         for line in lines:
             events = line.track.events
-            has_id = np.flatnonzero(ids[line.number] >= 0)
-            group = values.searchsorted(ids[line.number][has_id])
+            line_ids = ids[line.number]
+            has_id = np.flatnonzero(line_ids >= 0)
+            group = distinct_ids.searchsorted(line_ids[has_id])
             np.minimum.at(start, group, events.start[has_id])
             np.maximum.at(end, group, events.end[has_id])
-            groups_of[line.number] = np.full(len(events), -1, np.int32)
-            groups_of[line.number][has_id] = group
-            for title_group, title in _titles(line, names_with, groups_of[line.number]):
+            group_of_event = np.full(len(events), -1, np.int32)
+            group_of_event[has_id] = group
+            groups_of[line.number] = group_of_event
+            # Roots may be on several lines: the first title counts.
+            for title_group, title in _titles(line, names_with, group_of_event):
                 titles.setdefault(title_group, title)
-    groups = [
-        EventGroup(
-            name=titles.get(i, str(int(value))),
-            start=int(start[i]),
-            duration=int(end[i] - start[i]),
-            marked=i in titles,
-            number=int(value),
+    groups = []
+    for i, group_id in enumerate(distinct_ids.tolist()):
+        groups.append(
+            EventGroup(
+                name=titles.get(i, str(group_id)),
+                start=int(start[i]),
+                duration=int(end[i] - start[i]),
+                marked=i in titles,
+                number=group_id,
+            )
         )
-        for i, value in enumerate(values.tolist())
-    ]
     return Groups(
         groups=tuple(groups),
         source="group_id in the file",
         starts=start,
         marked=np.array([group.marked for group in groups], np.bool_),
         _trace=trace,
-        _of=groups_of,
-        _nodes={},
+        _stored=groups_of,
     )
+
+
+def _ids_of_events(line: NodeLine, carries_id: Bools) -> Int64s:
+    """The collector's group id of each event of a line; -1 for none. `carries_id`: which names of
+    events carry one.
+    """
+    ids = np.full(len(line.track.events), -1, np.int64)
+    rows = np.flatnonzero(carries_id[line.track.events.name])
+    if len(rows):
+        ids[rows] = stat_numbers(line.process, line.track, rows, "group_id")
+    return ids
 
 
 def _titles(line: NodeLine, names_with: NamesWith, groups: Int32s) -> Iterator[tuple[int, str]]:
@@ -263,6 +275,7 @@ def _computed(forest: NodeForest, *, by_number: bool, input_roots: bool) -> Grou
     # A root that another root reached starts no group of its own.
     is_root = label[roots] == np.arange(len(roots))
     roots_of_groups = roots[is_root]
+    # The last entry is that of nodes that no root reached: no group.
     group_of_label = np.full(len(roots) + 1, -1, np.int32)
     group_of_label[:-1][is_root] = np.arange(len(roots_of_groups), dtype=np.int32)
     label[label == _NO_LABEL] = len(roots)
@@ -281,7 +294,6 @@ def _computed(forest: NodeForest, *, by_number: bool, input_roots: bool) -> Grou
         starts=forest.start_of(ascending)[place],
         marked=marked,
         _trace=forest.trace,
-        _of={},
         _nodes=nodes,
         _launched=_launched(forest, nodes),
         roots=forest.rows_by_line(np.sort(roots_of_groups[marked])),
@@ -337,8 +349,6 @@ def _no_groups(trace: Trace, why: str) -> Groups:
         starts=np.empty(0, np.int64),
         marked=np.empty(0, np.bool_),
         _trace=trace,
-        _of={},
-        _nodes={},
     )
 
 
@@ -371,20 +381,24 @@ def _launched(forest: NodeForest, nodes: dict[int, Nodes]) -> tuple[Int64s, Int6
     starts = []
     groups = []
     for line, rows in forest.launches:
+        if line.number not in nodes:
+            continue
         line_ids = stat_numbers(line.process, line.track, rows, "correlation_id")
-        with_id = rows[line_ids >= 0]
-        if len(with_id) and line.number in nodes:
-            ids.append(line_ids[line_ids >= 0])
-            starts.append(line.track.events.start[with_id])
-            line_groups = nodes[line.number].groups(line.track, with_id)
-            groups.append(line_groups.astype(np.int64))
+        has_id = line_ids >= 0
+        if not has_id.any():
+            continue
+        launches = rows[has_id]
+        ids.append(line_ids[has_id])
+        starts.append(line.track.events.start[launches])
+        line_groups = nodes[line.number].groups(line.track, launches)
+        groups.append(line_groups.astype(np.int64))
     if not ids:
         return None
-    launch_id, start, group = (np.concatenate(parts) for parts in (ids, starts, groups))
-    order = np.lexsort((start, launch_id))
+    launch_id = np.concatenate(ids)
+    order = np.lexsort((np.concatenate(starts), launch_id))
     launch_id = launch_id[order]
-    group = group[order]
-    is_last = np.append(launch_id[1:] != launch_id[:-1], True)
+    group = np.concatenate(groups)[order]
+    is_last = ends_run(launch_id)
     return launch_id[is_last], group[is_last]
 
 

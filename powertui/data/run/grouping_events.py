@@ -37,6 +37,7 @@ from powertui.data.run.hand_overs import (
 )
 from powertui.data.run.row_numbers import KeyRows
 from powertui.data.run.stat_carriers import rows_named
+from powertui.data.sorted_columns import begins_run
 from powertui.named_tuples import NamedTuple
 
 _OF_NODES = ("_p", "_c", "_r", "_a", "step_num", "iter_num")  # what makes an event a node
@@ -240,8 +241,7 @@ class NodeForest:
         order = np.lexsort((-level_of, nodes))
         nodes = nodes[order]
         level_of = level_of[order]
-        is_first = np.append(True, nodes[1:] != nodes[:-1])[: len(nodes)]
-        highest = is_first & (level_of > 0)
+        highest = begins_run(nodes) & (level_of > 0)
         return nodes[highest], level_of[highest]
 
     def input_roots(self) -> Int64s:
@@ -396,12 +396,7 @@ class NodeForest:
         loop, iteration = (or_minus_one(column) for column in iterations.columns())
         nodes = iterations.nodes()
         order = np.lexsort((self.start_of(nodes), iteration, loop))
-        loop = loop[order]
-        iteration = iteration[order]
-        is_other_loop = loop[1:] != loop[:-1]
-        is_other_iteration = iteration[1:] != iteration[:-1]
-        is_first = np.ones(len(order), np.bool_)
-        is_first[1:] = is_other_loop | is_other_iteration
+        is_first = begins_run(loop[order], iteration[order])
         return nodes[order[is_first]]
 
     def _iterating_loops(self, is_executor: Bools) -> Int64s:
@@ -433,13 +428,17 @@ def _holders(start: Int64s, end: Int64s, depth: UInt8s, first: int) -> Int32s:
     parent = np.full(len(start), -1, np.int32)
     above = np.flatnonzero(depth == 0)
     for level in range(1, int(depth.max()) + 1):
-        here = np.flatnonzero(depth == level)
-        place = above.searchsorted(here) - 1  # by start: the last one above that began before
-        parent[here] = np.where(place >= 0, above[np.maximum(place, 0)], -1)
-        above = here
+        nodes = np.flatnonzero(depth == level)
+        # Nodes come by start: of the level above it is the last that comes before.
+        place = above.searchsorted(nodes) - 1
+        has_parent = place >= 0
+        parent[nodes[has_parent]] = above[place[has_parent]]
+        above = nodes
+    # Where events overlap partly, that one may end too early: one further up holds the node.
     rest = np.flatnonzero(parent >= 0)
-    while len(rest):  # files that overlap partly: look further up
-        rest = rest[end[parent[rest]] < end[rest]]
+    while len(rest):
+        parent_end = end[parent[rest]]
+        rest = rest[parent_end < end[rest]]
         parent[rest] = parent[parent[rest]]
         rest = rest[parent[rest] >= 0]
     parent[parent >= 0] += np.int32(first)

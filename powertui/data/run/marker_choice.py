@@ -220,7 +220,7 @@ def _judge(among: Sequence[Candidate], work: DeviceWork | None) -> list[JudgedCa
     if not among:
         return []
     starts = [int(candidate.marks.start[0]) for candidate in among]
-    ends = [int((candidate.marks.start + candidate.marks.duration).max()) for candidate in among]
+    ends = [int(candidate.marks.end.max()) for candidate in among]
     span_ps = max(1, max(ends) - min(starts))
     judged = [_scored(candidate, among, work, span_ps) for candidate in among]
     judged.sort(key=lambda judged: (-judged.score, int(judged.candidate.marks.start[0])))
@@ -299,7 +299,7 @@ def _time_share(candidate: Candidate, span_ps: int) -> float:
     """The same of the time, where no launches are known."""
     marks = candidate.marks
     one_key = np.zeros(len(marks), np.int64)
-    marked_ps = int(covered_ps(one_key, marks.start, marks.start + marks.duration, 1)[0])
+    marked_ps = int(covered_ps(one_key, marks.start, marks.end, 1)[0])
     reach_ps = min(span_ps, _last(candidate) - int(marks.start[0]))
     return max(marked_ps / span_ps, _BETWEEN_WEIGHT * reach_ps / span_ps)
 

@@ -35,6 +35,7 @@ _ROOTS = ("_r", "group_id")
 
 
 STEP_MARKS = ("train", "test", "TraceContext")
+_DIGITS = late_pattern(r"\d+")
 _TRAILING = late_pattern(r"(-?\d+)\D*$")
 
 # What a mark's name says of the work it marks: Marks.phase counts in these.
@@ -91,6 +92,15 @@ class Marks:
     def __len__(self) -> int:
         return len(self.start)
 
+    @property
+    def end(self) -> Int64s:
+        return self.start + self.duration
+
+    def by_line(self) -> Iterator[tuple[int, Int64s]]:
+        """Each line with the rows of its marks."""
+        for line in wire.distinct(self.lines).tolist():
+            yield line, np.flatnonzero(self.lines == line)
+
     def take(self, rows: Int64s | Bools) -> Marks:
         """Some of them, in their order."""
         index = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
@@ -106,13 +116,20 @@ class Marks:
 
     def outermost(self) -> Marks:
         """Without those that lie inside another: a marker within a marker is a detail of it."""
-        if not len(self):
-            return self
-        end = self.start + self.duration
-        reached = np.maximum.accumulate(end)[:-1]
-        inside = np.zeros(len(self), np.bool_)
-        inside[1:] = (end[1:] <= reached) & (self.start[1:] < reached)
-        return self.take(~inside)
+        return self.take(~inside_earlier(self.start, self.end))
+
+
+def family(kind: str) -> str:
+    """A mark's name without its numbers."""
+    return _DIGITS.sub("#", kind)
+
+
+def inside_earlier(start: Int64s, end: Int64s) -> Bools:
+    """Which of these stretches, by start, lie inside one that began before."""
+    inside = np.zeros(len(start), np.bool_)
+    reached = np.maximum.accumulate(end)[:-1]
+    inside[1:] = (end[1:] <= reached) & (start[1:] < reached)
+    return inside
 
 
 _NO_MARKS = Marks(

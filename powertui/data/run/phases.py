@@ -18,6 +18,7 @@ from powertui.data.model import Bools, Clock, Epoch, Int32s, Int64s, Phase, Step
 from powertui.data.run.logged_epochs import LoggedEpoch, in_trace
 from powertui.data.run.marks import EVALUATIONS, PHASES, Marks
 from powertui.data.run.steps import StepsAndOthers
+from powertui.data.sorted_columns import begins_run
 from powertui.named_tuples import NamedTuple
 
 # A first step this many times the median is tracing and compiling. Chosen, not measured.
@@ -54,7 +55,7 @@ def training(marked: Steps, phases: Sequence[Phase]) -> list[Phase]:
     """The stretches in which steps ran, one after the other, with none of these phases (but
     tracing) between them.
     """
-    step_end = marked.start + marked.duration
+    step_end = marked.mark_ends()
     others = [phase for phase in phases if phase.name != "tracing"]
     others.sort(key=lambda phase: phase.start)
     begins = np.array([phase.start for phase in others], np.int64)
@@ -128,13 +129,10 @@ def _marked(marked: Steps, steps_found: StepsAndOthers) -> list[Phase]:
     if not len(other_marks):
         return []
     kind = _phase_kinds(other_marks.phase, alone=steps_found.alone)
-    mark_end = other_marks.start + other_marks.duration
+    mark_end = other_marks.end
     parts: list[_Part] = []
-    for line in wire.distinct(other_marks.lines).tolist():
-        rows_of_line = np.flatnonzero(other_marks.lines == line)
-        line_kind = kind[rows_of_line]
-        begins_new = np.ones(len(rows_of_line), np.bool_)
-        begins_new[1:] = line_kind[1:] != line_kind[:-1]
+    for line, rows_of_line in other_marks.by_line():
+        begins_new = begins_run(kind[rows_of_line])
         begins_new[1:] |= _interrupted(other_marks, rows_of_line, steps_found, line)
         part_of = np.cumsum(begins_new) - 1
         for places in ByNumber(part_of, int(part_of[-1]) + 1):

@@ -75,8 +75,7 @@ def _thread_share(marks_on: list[tuple[Marks, Track]], is_frame: Bools) -> float
     for made, track in marks_on:
         events = track.events
         rows = ~is_frame[events.name]
-        annotation_end = made.start + made.duration
-        annotated_ps += _covered(made.start, annotation_end)
+        annotated_ps += _covered(made.start, made.end)
         ran_ps += _covered(events.start[rows], events.end[rows])
     return annotated_ps / ran_ps if ran_ps else 0.0
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from powertui.data.by_number import places_among
 from powertui.data.model import Int64s
+from powertui.data.sorted_columns import places_among
 
 
 class KeyRows:

@@ -11,11 +11,11 @@ import numpy as np
 
 from powertui import units
 from powertui.data.model import Bools, Int64s
-from powertui.data.run import step_rows
 from powertui.data.run.assign import TIME, StepOfWork
 from powertui.data.run.candidates import NAMED, STEP_NAMES, in_marks
 from powertui.data.run.device_intervals import DeviceWork
 from powertui.data.run.marker_choice import MIN_COVERED, JudgedCandidate
+from powertui.data.run.marks import family
 from powertui.data.run.step_rows import StepRows
 from powertui.named_tuples import NamedTuple
 
@@ -214,7 +214,7 @@ def _notes_on_numbers(evidence: StepsEvidence) -> Iterator[str]:
             "counted in their order."
         )
     if best.by_kind:
-        counts = Counter(step_rows.family(kind) for kind in best.marks.kinds)
+        counts = Counter(family(kind) for kind in best.marks.kinds)
         names = " and ".join(f"{count} of {name}" for name, count in counts.most_common())
         yield f"{len(counts)} series of steps, each counted for itself: {names}."
     batches = _batches_per_mark(evidence)

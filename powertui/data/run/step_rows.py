@@ -9,7 +9,6 @@ countdown nor two steps out of order is an epoch.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -18,11 +17,11 @@ from powertui.data import wire
 from powertui.data.model import UNKNOWN, Bools, Int32s, Int64s
 from powertui.data.run import step_rounds
 from powertui.data.run.device_intervals import covered_ps, extents
-from powertui.data.run.marks import Marks
+from powertui.data.run.marks import Marks, family, inside_earlier
+from powertui.data.sorted_columns import places_in
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
-_DIGITS = re.compile(r"\d+")
 # So many marks of one number are a counter that nobody moves. Chosen, not measured.
 _MIN_UNMOVED = 2
 # Replicas begin a step within this share of it. Chosen, not measured; requests of a server begin
@@ -103,7 +102,6 @@ def rows_from_marks(
     joined = _joined(marks, _step_keys(numbering, sequences, by_kind=by_kind))
     first = joined.first
     row_of = joined.row_of
-    mark_end = marks.start + marks.duration
     if joined.single:
         marked_start = marks.start[first]
         marked = marks.duration[first]
@@ -120,7 +118,7 @@ def rows_from_marks(
         end=joined.end,
         marked=marked,
         marked_start=marked_start,
-        open=covered_ps(row_of, marks.start, mark_end, len(first)),
+        open=covered_ps(row_of, marks.start, marks.end, len(first)),
         labels=[marks.labels[i] for i in first.tolist()],
         lines=marks.lines[first],
         row_of=row_of,
@@ -171,7 +169,7 @@ def _step_keys(numbering: _Numbering, sequences: list[Int64s], *, by_kind: bool)
 def _joined(marks: Marks, key: Int64s) -> _Joined:
     _, first, row_of = np.unique(key, return_index=True, return_inverse=True)
     row_of = row_of.ravel()
-    mark_end = marks.start + marks.duration
+    mark_end = marks.end
     single = len(first) == len(marks)
     if single:
         start = marks.start[first]
@@ -179,11 +177,9 @@ def _joined(marks: Marks, key: Int64s) -> _Joined:
     else:
         start, end = extents(row_of, marks.start, mark_end, len(first))
     order = np.lexsort((first, start))
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
     return _Joined(
         first=first[order],
-        row_of=place[row_of],
+        row_of=places_in(order)[row_of],
         start=start[order],
         end=end[order],
         single=single,
@@ -201,14 +197,9 @@ def _outermost_of_lines(marks: Marks) -> Marks:
     if not (marks.lines != marks.lines[:1]).any():
         return marks.outermost()
     outermost = np.zeros(len(marks), np.bool_)
-    for line in wire.distinct(marks.lines).tolist():
-        rows = np.flatnonzero(marks.lines == line)
-        start = marks.start[rows]
-        end = start + marks.duration[rows]
-        reached = np.maximum.accumulate(end)[:-1]
-        inside = np.zeros(len(rows), np.bool_)
-        inside[1:] = (end[1:] <= reached) & (start[1:] < reached)
-        outermost[rows[~inside]] = True
+    mark_end = marks.end
+    for _, rows in marks.by_line():
+        outermost[rows] = ~inside_earlier(marks.start[rows], mark_end[rows])
     return marks.take(outermost)
 
 
@@ -237,7 +228,7 @@ def _sequences(marks: Marks, apart: bool) -> tuple[list[Int64s], bool]:
 def _lines_overlap(marks: Marks) -> bool:
     # A mark overlaps one of another line when an earlier mark ends after its start: on its own line
     # marks follow one another.
-    reached = np.maximum.accumulate(marks.start + marks.duration)
+    reached = np.maximum.accumulate(marks.end)
     overlapping = int((marks.start[1:] < reached[:-1]).sum())
     return overlapping > _MIN_OVERLAPPING_SHARE * len(marks)
 
@@ -259,11 +250,6 @@ def _of_kinds(marks: Marks) -> tuple[list[Int64s], bool]:
         families.setdefault(family(kind), []).append(row)
     rows = [np.array(family_rows, np.int64) for family_rows in families.values()]
     return sorted(rows, key=len, reverse=True), False
-
-
-def family(kind: str) -> str:
-    """A mark's name without its numbers."""
-    return _DIGITS.sub("#", kind)
 
 
 def _never_moves(number: Int64s, sequences: list[Int64s]) -> bool:
@@ -293,12 +279,14 @@ def _taking_turns(number: Int64s, which: Int64s, rows: list[Int64s]) -> bool:
 
 def _longest(marks: Marks, row_of: Int64s, count: int) -> tuple[Int64s, Int64s]:
     """(start, length) of each row's longest replica, from its first part to its last."""
-    line = np.unique(marks.lines, return_inverse=True)[1].ravel()
-    rows = max(1, count)
-    replica, which = np.unique(line * rows + row_of, return_inverse=True)
-    start, end = extents(which.ravel(), marks.start, marks.start + marks.duration, len(replica))
+    _, line = np.unique(marks.lines, return_inverse=True)
+    row_count = max(1, count)
+    # One number for each pair of a line and a row.
+    pair = line.ravel() * row_count + row_of
+    replica, replica_of_mark = np.unique(pair, return_inverse=True)
+    start, end = extents(replica_of_mark.ravel(), marks.start, marks.end, len(replica))
     length = end - start
-    row = replica % rows
+    row = replica % row_count
     longest_first = np.lexsort((start, -length, row))
     _, first_of_row = np.unique(row[longest_first], return_index=True)
     longest = longest_first[first_of_row]
@@ -307,22 +295,31 @@ def _longest(marks: Marks, row_of: Int64s, count: int) -> tuple[Int64s, Int64s]:
 
 def holes(number: Int64s, turn: Int32s, *, steady: bool) -> Bools:
     """After which steps (in their order) numbers are missing."""
-    out = np.zeros(len(number), np.bool_)
+    is_hole = np.zeros(len(number), np.bool_)
     if len(number) < 2 or not steady:
-        return out
+        return is_hole
     has_number = number >= 0
     both_have_numbers = has_number[1:] & has_number[:-1]
     together = (turn[1:] == turn[:-1]) & both_have_numbers
     change = np.where(together, np.diff(number), 0)
-    changes = change[together]
+    usual = _usual_change(change[together])
+    if usual:
+        # A program may count down as well: further is further in its own direction.
+        forward = change * np.sign(usual)
+        is_hole[:-1] = together & (forward > abs(usual))
+    return is_hole
+
+
+def _usual_change(changes: Int64s) -> int:
+    """By how much most steps are further than the one before; 0 where no change is usual, and
+    where all are equal, so that no step is further than the others.
+    """
     if not (changes != changes[:1]).any():
-        return out  # no step is further than the others
+        return 0
     sizes, counts = np.unique(changes, return_counts=True)
-    frequent_change = int(sizes[np.argmax(counts)])
-    if frequent_change and counts.max() > _MIN_EQUAL_CHANGES * len(changes):
-        forward = change * np.sign(frequent_change)
-        out[:-1] = together & (forward > abs(frequent_change))
-    return out
+    if counts.max() <= _MIN_EQUAL_CHANGES * len(changes):
+        return 0
+    return int(sizes[np.argmax(counts)])
 
 
 def next_other_work(start: Int64s, other_starts: Int64s) -> Int64s:
@@ -347,8 +344,7 @@ def with_unmarked_steps(
     count = len(number)
     starts = np.concatenate([rows.start, start])
     order = np.argsort(starts, kind="stable")
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
+    place = places_in(order)
     unknown = np.full(count, UNKNOWN, np.int64)
     turn = unknown.astype(np.int32)
     if len(rows):

@@ -138,7 +138,7 @@ def _device_steps(
     has_row = drawn.row >= 0
     pairs = [(drawn_on * count + drawn.row)[has_row]]
     starts = [drawn.start[has_row]]
-    ends = [(drawn.start + drawn.duration)[has_row]]
+    ends = [drawn.end[has_row]]
     # Work that was given by its time alone is no evidence of when a step ran.
     if work is not None and given is not None and given.by != TIME:
         number_of_device = np.array([number_of[name] for name in work.devices], np.int64)
@@ -246,7 +246,7 @@ def _marked_stretch(rows: StepRows) -> tuple[Int64s, Int64s]:
         return rows.start, rows.end
     line_and_row = np.stack([rows.marks.lines.astype(np.int64), rows.row_of])
     pair, which = np.unique(line_and_row, axis=1, return_inverse=True)
-    mark_end = rows.marks.start + rows.marks.duration
+    mark_end = rows.marks.end
     start, end = extents(which.ravel(), rows.marks.start, mark_end, pair.shape[1])
     longest = _longest(pair[1], start, end, len(rows))
     return _stretch(pair[1], start, end, len(rows), longest.at)

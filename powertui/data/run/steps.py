@@ -37,6 +37,7 @@ from powertui.data.run.marks import TRAINING, Marks
 from powertui.data.run.step_confidence import StepsEvidence
 from powertui.data.run.step_rows import StepRows
 from powertui.data.run.step_times import Times
+from powertui.data.sorted_columns import places_in
 from powertui.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -262,8 +263,7 @@ def _columns(trace: Trace, choice: MarkerChoice, evidence: StepsEvidence, timed:
     rows = evidence.rows
     best = choice.best
     order, start = _in_order(rows.start, timed)
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
+    place = places_in(order)
     number = rows.number[order]
     is_steady = (not rows.replicas or best.apart) and not best.by_kind
     gaps = step_rows.holes(number, rows.turn[order], steady=is_steady)
@@ -340,7 +340,7 @@ def _replicas(trace: Trace, rows: StepRows, place: Int64s, *, on_devices: bool) 
     if on_devices or len(rows.replicas) < 2:
         return []
     names = [track.name for _, track in trace.tracks()]
-    mark_end = rows.marks.start + rows.marks.duration
+    mark_end = rows.marks.end
     replicas = []
     for line, line_marks in rows.replicas:
         row, which = np.unique(rows.row_of[line_marks], return_inverse=True)

@@ -72,8 +72,7 @@ def numbered_alike(rows: StepRows, drawn: Marks, row: Int64s) -> bool:
 
 def _ascending(drawn: Marks) -> bool:
     """Whether each line counts one by one."""
-    for line in wire.distinct(drawn.lines).tolist():
-        of_line = np.flatnonzero(drawn.lines == line)
+    for _, of_line in drawn.by_line():
         by_start = of_line[np.argsort(drawn.start[of_line], kind="stable")]
         if (np.diff(drawn.number[by_start]) != 1).any():
             return False
@@ -104,8 +103,7 @@ def _ahead_of_count(rows: StepRows, runs: Marks) -> Iterator[int]:
     mark has one run that begins before the next mark.
     """
     next_mark = np.append(rows.start[1:], np.iinfo(np.int64).max)
-    for line in wire.distinct(runs.lines).tolist():
-        of_line = np.flatnonzero(runs.lines == line)
+    for _, of_line in runs.by_line():
         start = runs.start[of_line]
         count = runs.number[of_line]
         first_run = start.searchsorted(rows.start)

@@ -13,7 +13,7 @@ import numpy as np
 from powertui.data import wire
 from powertui.data.model import Bools, Int64s, Process, Trace, Track, UInt32s
 from powertui.data.model.allocations import AllocatorLog
-from powertui.data.tools.sorted_columns import last_begun
+from powertui.data.sorted_columns import last_begun
 from powertui.named_tuples import NamedTuple
 
 _OPERATORS = frozenset(("cpu_op", "operator"))  # categories of operators, old and new

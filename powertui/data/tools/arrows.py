@@ -9,7 +9,7 @@ import numpy as np
 from powertui.data import wire
 from powertui.data.model import Bools, Int32s, Int64s, Trace, Track
 from powertui.data.opened import Profile
-from powertui.data.tools.sorted_columns import last_begun
+from powertui.data.sorted_columns import last_begun
 from powertui.value_types import dataclass
 
 

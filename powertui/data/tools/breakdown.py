@@ -20,13 +20,13 @@ from powertui.data.model import Bools, Int64s, Steps, Trace
 from powertui.data.opened import Profile
 from powertui.data.run import dispatch, grouping
 from powertui.data.run.grouping import Groups
+from powertui.data.sorted_columns import among, last_begun
 from powertui.data.tools import pieces, python_frames, typed_events, work_by_time
 from powertui.data.tools.covered_time import union
 from powertui.data.tools.event_types import EventType
 from powertui.data.tools.group_steps import GroupedPieces, device_steps, longest_of_groups
 from powertui.data.tools.pieces import LinePiece, Marked
 from powertui.data.tools.python_frames import PythonFunction
-from powertui.data.tools.sorted_columns import among, last_begun
 from powertui.data.tools.typed_events import Typed
 from powertui.value_types import dataclass
 

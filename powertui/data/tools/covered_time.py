@@ -10,7 +10,7 @@ import numpy as np
 
 from powertui.data import wire
 from powertui.data.model import Bools, Int64s
-from powertui.data.tools.sorted_columns import last_begun, rows_of_ranges
+from powertui.data.sorted_columns import last_begun, rows_of_ranges
 from powertui.named_tuples import NamedTuple
 
 _NONE = np.empty(0, np.int64)

@@ -19,10 +19,10 @@ from powertui.data.asked import Compat
 from powertui.data.hlo import Instruction, Module
 from powertui.data.model import Int64s, Process, Track, TrackKind
 from powertui.data.opened import Profile
+from powertui.data.sorted_columns import last_begun
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.data.tools import kernels, op_names, tensor_cores
 from powertui.data.tools.kernels import DeviceLine, KernelFacts
-from powertui.data.tools.sorted_columns import last_begun
 from powertui.data.window import touches
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass

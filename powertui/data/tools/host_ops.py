@@ -18,11 +18,11 @@ from powertui.data.formats.builder import is_sorted
 from powertui.data.model import Bools, Events, Int32s, Int64s, Process, ProcessKind, Trace, Track
 from powertui.data.opened import Profile
 from powertui.data.run import stat_carriers
+from powertui.data.sorted_columns import last_begun
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.data.tools import op_names, op_stack, torch_links
 from powertui.data.tools.op_names import OpTable
 from powertui.data.tools.op_sums import exact
-from powertui.data.tools.sorted_columns import last_begun
 from powertui.data.window import touches
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass

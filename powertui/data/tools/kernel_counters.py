@@ -26,9 +26,9 @@ from powertui.data.model import (
     Trace,
 )
 from powertui.data.run.device_intervals import work_tracks
+from powertui.data.sorted_columns import ends_run, last_begun
 from powertui.data.table import Place, Table
 from powertui.data.tools.registry import Question
-from powertui.data.tools.sorted_columns import ends_run, last_begun
 from powertui.data.window import touches
 from powertui.named_tuples import NamedTuple
 from powertui.plain import plain

@@ -21,9 +21,9 @@ from powertui.data.model import (
 )
 from powertui.data.opened import Profile
 from powertui.data.run.stat_carriers import carried, whole_numbers
+from powertui.data.sorted_columns import among, ends_run
 from powertui.data.tools import kernels
 from powertui.data.tools.kernels import Kernels
-from powertui.data.tools.sorted_columns import among, ends_run
 from powertui.value_types import dataclass
 
 _STAT = "correlation_id"

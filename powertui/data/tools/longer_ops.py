@@ -14,9 +14,9 @@ import numpy as np
 
 from powertui.data import texts
 from powertui.data.model import Int32s, Int64s, Names, Trace, Track
+from powertui.data.sorted_columns import begins_run
 from powertui.data.tools import op_sums, replicas, thread_time
 from powertui.data.tools.replicas import without_replica
-from powertui.data.tools.sorted_columns import begins_run
 from powertui.data.window import rows_of_windows
 
 # Stretches that are compared with the one that was asked for; of more only so many, evenly spread.

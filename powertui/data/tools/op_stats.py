@@ -32,10 +32,10 @@ from powertui.data.model import (
     Trace,
     Track,
 )
+from powertui.data.sorted_columns import begins_run
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.data.tools import launched_kinds, op_sums, op_types, replicas, thread_time
 from powertui.data.tools.replicas import ReplicaRows
-from powertui.data.tools.sorted_columns import begins_run
 from powertui.value_types import dataclass
 
 # An op whose self time is a smaller share of its total only holds other ops. Chosen, not measured.

@@ -26,10 +26,10 @@ from powertui.data.model import (
     UInt32s,
     UInt64s,
 )
+from powertui.data.sorted_columns import begins_run
 from powertui.data.texts import CancelCheck, Texts, unhindered
 from powertui.data.tools import replicas, thread_time
 from powertui.data.tools.replicas import ReplicaRows
-from powertui.data.tools.sorted_columns import begins_run
 from powertui.data.tools.thread_time import EventTimes
 from powertui.data.window import lane_rows
 from powertui.named_tuples import NamedTuple

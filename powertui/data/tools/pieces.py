@@ -16,10 +16,10 @@ import numpy as np
 from powertui.data.model import Bools, Int32s, Int64s, UInt8s
 from powertui.data.run.device_intervals import extents
 from powertui.data.run.grouping import Groups, Nodes
+from powertui.data.sorted_columns import among, begins_run, last_begun, rows_of_ranges
 from powertui.data.tools import sweep
 from powertui.data.tools.covered_time import NO_TIME, CoveredTime, union
 from powertui.data.tools.event_types import KINDS, MARK, NOTHING, EventType
-from powertui.data.tools.sorted_columns import among, begins_run, last_begun, rows_of_ranges
 from powertui.data.tools.typed_events import Typed
 from powertui.named_tuples import NamedTuple
 

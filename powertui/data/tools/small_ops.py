@@ -7,8 +7,8 @@ from __future__ import annotations
 import numpy as np
 
 from powertui.data.model import Bools, Events, Int64s, Track
+from powertui.data.sorted_columns import last_begun
 from powertui.data.tools.covered_time import NO_TIME, CoveredTime, union
-from powertui.data.tools.sorted_columns import last_begun
 
 # An operation shorter than that takes about as long as calling it does: TensorFlow 2.21, JAX 0.10
 # and torch 2.13 call an operation of 16 numbers every 5 to 30 µs (make causes, tiny_ops).

@@ -14,9 +14,9 @@ from __future__ import annotations
 import numpy as np
 
 from powertui.data.model import Int64s, UInt8s
+from powertui.data.sorted_columns import among
 from powertui.data.tools.covered_time import CoveredTime, union
 from powertui.data.tools.event_types import KINDS
-from powertui.data.tools.sorted_columns import among
 from powertui.value_types import dataclass
 
 _NONE = np.empty(0, np.int64)

@@ -30,7 +30,7 @@ from powertui.data.model import (
 from powertui.data.opened import Profile
 from powertui.data.run.device_intervals import furthest
 from powertui.data.run.stat_carriers import whole_numbers
-from powertui.data.tools.sorted_columns import among, begins_run
+from powertui.data.sorted_columns import among, begins_run
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 

@@ -18,11 +18,11 @@ from powertui.data.model import Bools, Int64s, Process, ProcessKind, Trace, Trac
 from powertui.data.opened import Profile
 from powertui.data.run.device_intervals import covered_ps
 from powertui.data.run.stat_carriers import rows_named, whole_numbers
+from powertui.data.sorted_columns import last_begun
 from powertui.data.tools import device_ops, kernels, typed_events
 from powertui.data.tools.covered_time import CoveredTime, joined
 from powertui.data.tools.event_types import EventType
 from powertui.data.tools.kernels import DeviceLine, KernelFacts
-from powertui.data.tools.sorted_columns import last_begun
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 

@@ -21,6 +21,7 @@ from powertui.data.model import (
 from powertui.data.run.device_intervals import work_tracks
 from powertui.data.run.marks import is_explicit
 from powertui.data.run.stat_carriers import carried, have_number, rows_named, whole_numbers
+from powertui.data.sorted_columns import begins_run, ends_run
 from powertui.data.tools import python_frames
 from powertui.data.tools.event_types import (
     MARK,
@@ -31,7 +32,6 @@ from powertui.data.tools.event_types import (
     speaking_names,
     tpu_kind,
 )
-from powertui.data.tools.sorted_columns import begins_run, ends_run
 from powertui.named_tuples import NamedTuple
 
 # Annotations that PyTorch sets itself: around code that works, and records no event of its own.

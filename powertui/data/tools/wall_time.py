@@ -15,6 +15,7 @@ import numpy as np
 
 from powertui.data.model import Bools, Int64s, ProcessKind, Steps, Trace, Track
 from powertui.data.opened import Profile
+from powertui.data.sorted_columns import among, begins_run
 from powertui.data.tools import activity, name_classes
 from powertui.data.tools.activity import (
     ACTIVITIES,
@@ -22,7 +23,6 @@ from powertui.data.tools.activity import (
     ActivityTimeline,
 )
 from powertui.data.tools.covered_time import NO_TIME, CoveredTime, joined
-from powertui.data.tools.sorted_columns import among, begins_run
 from powertui.value_types import dataclass
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from powertui.data.model import Int64s
 from powertui.data.run import assign
+from powertui.data.run.marks import join_marks
 from powertui.data.tools import typed_events
 from powertui.data.tools.typed_events import Typed
 
@@ -42,7 +44,8 @@ def test_the_mark_of_the_calls_own_line_counts_and_then_the_one_opened_last() ->
             marks.append((line, moment, length))
             moment += length + int(chance.integers(0, 12))
     starts = np.array([start for _, start, _ in marks])
-    columns = SimpleNamespace(
+    columns = replace(
+        join_marks([]),
         lines=np.array([line for line, _, _ in marks], np.int32),
         start=starts,
         duration=np.array([length for _, _, length in marks]),

@@ -1,5 +1,5 @@
-"""Look-ups in ascending columns that several tools need: which values are among them, which of
-them began last, and the rows of many ranges at once.
+"""Look-ups in ascending columns: which values are among them, what began last or is open at a
+moment, where a run of equal values begins, and the rows of many ranges at once.
 """
 
 from __future__ import annotations
@@ -13,18 +13,44 @@ from powertui.data import wire
 from powertui.data.model import Bools, Int64s
 
 
+def places_among(ascending: npt.NDArray[Any], values: npt.NDArray[Any]) -> tuple[Int64s, Bools]:
+    """(the place of each value in the ascending column, which of the values are there)."""
+    if not len(ascending):
+        return np.zeros(len(values), np.int64), np.zeros(len(values), np.bool_)
+    if len(ascending) == 1:
+        return np.zeros(len(values), np.int64), np.asarray(values == ascending[0])
+    place = np.minimum(ascending.searchsorted(values), len(ascending) - 1)
+    return place, np.asarray(ascending[place] == values)
+
+
 def among(ascending: npt.NDArray[Any], values: npt.NDArray[Any]) -> Bools:
     """Which of the values are in the ascending column."""
-    if not len(ascending):
-        return np.zeros(len(values), np.bool_)
-    place = np.minimum(ascending.searchsorted(values), len(ascending) - 1)
-    return np.asarray(ascending[place] == values)
+    _, is_there = places_among(ascending, values)
+    return is_there
 
 
 def last_begun(starts: Int64s, moments: Int64s) -> tuple[Bools, Int64s]:
     """(whether anything began by each moment, the row of what began last; 0 where nothing did)."""
     place = wire.ranks(starts, moments, equal_too=True) - 1
     return np.asarray(place >= 0), np.maximum(place, 0)
+
+
+def open_at(starts: Int64s, ends: Int64s, moments: Int64s) -> tuple[Bools, Int64s]:
+    """(whether one of these stretches is open at each moment, the row of what began last).
+
+    The stretches come by start and do not overlap; an end is no longer inside.
+    """
+    any_begun, row = last_begun(starts, moments)
+    if not len(starts):
+        return any_begun, row
+    return np.asarray(any_begun & (moments < ends[row])), row
+
+
+def places_in(order: Int64s) -> Int64s:
+    """The place of each row in this order of all rows."""
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return place
 
 
 def rows_of_ranges(first: Int64s, count: Int64s) -> tuple[Int64s, Int64s]:
