@@ -296,6 +296,10 @@ class Lazy(Sequence[str]):
     def __init__(self, count: int, text: Callable[[int], str]) -> None:
         self._count, self._text = count, text
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Sent to another process, it is a list of its texts."""
+        return list, (self[:],)
+
     def __len__(self) -> int:
         return self._count
 

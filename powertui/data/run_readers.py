@@ -4,22 +4,25 @@ on a cluster where one was named.
 Runs are sent with what is needed of their trainings, a few lists for each worker. What differs
 there (a file that is missing or another one) is read here. So are runs of many hosts, whose hosts
 the cluster reads one by one, and all runs where a server has to be asked for power: nobody else
-gets its password.
+gets its password. A question that a run refuses (a window that it does not have, for example) is
+asked here once more, so that the refusal is told in the one place where errors are told.
 """
 
 from __future__ import annotations
 
 import functools
+import pickle
 from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, TypeVar
 
 from powertui.data import processes
+from powertui.data.asked import ReadOptions
 from powertui.data.asking_folder import asked_from, asking_folder
-from powertui.data.host_parts import HostReader
 from powertui.data.logdir import RunEntry
 from powertui.data.training.training import Trainings
 from powertui.data.training.training_parts import PlacedSession
 from powertui.data.wire.stored import FileState
+from powertui.errors import PowertuiError
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
@@ -30,15 +33,25 @@ _RunFunction = Callable[[Sequence[RunEntry], Trainings, int], A]
 
 # Lists for each worker: all of them end together, also where some runs are larger. Chosen.
 _LISTS_EACH = 4
+_STANDARD_INPUT = "-"  # as the path of a run
 _ASKS_SERVER = "a server is asked for their power, and its password is not sent"
 
 
-class _RunAnswer(NamedTuple, Generic[A]):
+class ListedRun(NamedTuple):
+    """A run of a list, and the trainings that it was found with."""
+
+    entry: RunEntry
+    trainings: Trainings
+
+
+class _RunAnswer(NamedTuple):
     """What was said of a run elsewhere, or why nothing was."""
 
-    answer: A | None
-    places: tuple[PlacedSession, ...]  # where it is in its training
-    unlike: str
+    # As bytes: a cluster may wait for ever for an answer that turns out not to be sendable.
+    pickled: bytes = b""
+    places: tuple[PlacedSession, ...] = ()  # where it is in its training
+    unlike: str = ""
+    is_refused: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,21 +65,25 @@ class _RunsQuestion(Generic[A]):
     folder: str  # from which a person asks
 
 
-def _answer_runs(question: _RunsQuestion[A]) -> list[_RunAnswer[A]]:
+def _answer_runs(question: _RunsQuestion[A]) -> list[_RunAnswer]:
     """What is said of each of these runs."""
     from powertui.data.tools.host_reading import unlike  # only where another process reads
 
-    answers: list[_RunAnswer[A]] = []
+    answers: list[_RunAnswer] = []
     for number, stamps in enumerate(question.stamps):
         difference = next(filter(None, (unlike(path, stamp) for path, stamp in stamps)), "")
         if difference:
-            answers.append(_RunAnswer(None, (), difference))
+            answers.append(_RunAnswer(unlike=difference))
             continue
-        with asked_from(question.folder):
-            answer = question.function(question.entries, question.trainings, number)
+        try:
+            with asked_from(question.folder):
+                answer = question.function(question.entries, question.trainings, number)
+        except PowertuiError:
+            answers.append(_RunAnswer(is_refused=True))
+            continue
         training = question.trainings.training_for(question.entries[number])
         places = () if training is None else training.read_places(question.entries[number])
-        answers.append(_RunAnswer(answer, places, ""))
+        answers.append(_RunAnswer(pickle.dumps(answer), places))
     return answers
 
 
@@ -74,66 +91,77 @@ def each_run(
     function: _RunFunction[A], entries: Sequence[RunEntry], trainings: Trainings
 ) -> Iterator[A]:
     """What is said of each run, in order."""
-    reader = trainings.options.hosts
-    if reader is not None and reader.cores and len(entries) > 1:
-        numbers = [n for n, entry in enumerate(entries) if not entry.has_many_hosts]
-        if trainings.options.servers:
-            keep_here(entries, reader, _ASKS_SERVER)
-        elif numbers:
-            yield from _elsewhere(reader, numbers, function, entries, trainings)
-            return
+    if len(entries) > 1 and is_read_elsewhere(entries, trainings.options):
+        yield from each_elsewhere(function, [ListedRun(entry, trainings) for entry in entries])
+        return
     largest = max((entry.size for entry in entries), default=0)
     ask = functools.partial(function, entries, trainings)
     yield from processes.each(ask, range(len(entries)), largest)
 
 
-def keep_here(entries: Sequence[RunEntry], reader: HostReader | None, why: str) -> None:
-    """Say why the runs of a list are read here, where others were named to read them."""
-    count = sum(not entry.has_many_hosts for entry in entries)
-    if reader is not None and reader.cores and len(entries) > 1 and count:
-        reader.failed(OSError(why), "run", count)
+def is_read_elsewhere(entries: Sequence[RunEntry], options: ReadOptions) -> bool:
+    """Whether others read these runs, or some of them. Where they were named to, and may not, why
+    is said beside the answer.
+    """
+    reader = options.hosts
+    if reader is None or not reader.cores:
+        return False
+    count = sum(map(_may_be_sent, entries))
+    if count and options.servers:
+        reader.failed(OSError(_ASKS_SERVER), "run", count)
+        return False
+    return count > 0
 
 
-def _elsewhere(
-    reader: HostReader,
-    numbers: Sequence[int],
-    function: _RunFunction[A],
-    entries: Sequence[RunEntry],
-    trainings: Trainings,
-) -> Iterator[A]:
-    lists = _lists(numbers, reader.cores * _LISTS_EACH)
-    questions = [_question(function, [entries[n] for n in some], trainings) for some in lists]
+def _may_be_sent(entry: RunEntry) -> bool:
+    """Whether it is read as a whole, and from files that others may see as well."""
+    return not entry.has_many_hosts and entry.path != _STANDARD_INPUT
+
+
+def each_elsewhere(function: _RunFunction[A], runs: Sequence[ListedRun]) -> Iterator[A]:
+    """What is said of each run by those who were named to read them, in order. `function` is one of
+    a module, with arguments and an answer that can be pickled.
+    """
+    reader = runs[0].trainings.options.hosts
+    assert reader is not None
+    lists = _lists([run for run in runs if _may_be_sent(run.entry)], reader.cores)
+    questions = [_question(function, some) for some in lists]
     answers = reader.answers(_answer_runs, questions, [len(some) for some in lists])
-    sent = set(numbers)
-    waiting: list[_RunAnswer[A]] = []
-    for number in range(len(entries)):
-        if number in sent:
+    waiting: list[_RunAnswer] = []
+    for run in runs:
+        if _may_be_sent(run.entry):
             if not waiting:
                 waiting = next(answers)[::-1]
             answer = waiting.pop()
-            if not answer.unlike:
-                training = trainings.training_for(entries[number])
+            if not answer.unlike and not answer.is_refused:
+                training = run.trainings.training_for(run.entry)
                 if training is not None and answer.places:
-                    training.keep_places(entries[number], answer.places)
-                yield answer.answer  # type: ignore[misc]
+                    training.keep_places(run.entry, answer.places)
+                yield pickle.loads(answer.pickled)  # as a cluster would do by itself
                 continue
-            reader.failed(OSError(answer.unlike), "run")
-        yield function(entries, trainings, number)
+            if answer.unlike:
+                reader.failed(OSError(answer.unlike), "run")
+        yield function((run.entry,), run.trainings, 0)
 
 
-def _lists(numbers: Sequence[int], count: int) -> list[Sequence[int]]:
-    """Neighbors together, in about so many lists."""
-    length = -(-len(numbers) // min(count, len(numbers)))
-    return [numbers[lo : lo + length] for lo in range(0, len(numbers), length)]
+def _lists(runs: Sequence[ListedRun], cores: int) -> list[list[ListedRun]]:
+    """Neighbors of the same trainings together, in a few lists for each core."""
+    longest = -(-len(runs) // (cores * _LISTS_EACH))
+    lists: list[list[ListedRun]] = []
+    for run in runs:
+        last = lists[-1] if lists else []
+        if not last or len(last) == longest or last[-1].trainings is not run.trainings:
+            last = []
+            lists.append(last)
+        last.append(run)
+    return lists
 
 
-def _question(
-    function: _RunFunction[A], entries: Sequence[RunEntry], trainings: Trainings
-) -> _RunsQuestion[A]:
+def _question(function: _RunFunction[A], runs: Sequence[ListedRun]) -> _RunsQuestion[A]:
+    entries = tuple(run.entry for run in runs)
     stamps = tuple(tuple(_stamps(entry)) for entry in entries)
-    return _RunsQuestion(
-        function, tuple(entries), trainings.needed_by(entries), stamps, asking_folder()
-    )
+    needed = runs[0].trainings.needed_by(entries)
+    return _RunsQuestion(function, entries, needed, stamps, asking_folder())
 
 
 def _stamps(entry: RunEntry) -> Iterator[tuple[str, FileState]]:

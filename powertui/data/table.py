@@ -318,6 +318,28 @@ class Result:
         return self.tables[0] if self.tables else None
 
 
+def written(result: Result) -> Result:
+    """What writers write of an answer, which can be sent to another process: without what only a
+    screen asks of a row.
+    """
+    tables = []
+    for table in result.tables:
+        tables.append(
+            replace(
+                table,
+                place=nowhere,
+                kind_of_work=None,
+                quick=None,
+                parts=(),
+                wrappers=None,
+                total=None,
+                card=None,
+                lead=None,
+            )
+        )
+    return replace(result, tables=tuple(tables))
+
+
 def plural(noun: str, count: int) -> str:
     """A noun for so many: "1 op", "2 ops", "2 categories"."""
     if count == 1:

@@ -18,7 +18,7 @@ from powertui.html.markup import Markup, element
 from powertui.html.note_list import ShownNote, note_list, shown_notes
 from powertui.html.provenance import provenance
 from powertui.html.result_table import badge, rows_section
-from powertui.report import compare_page
+from powertui.report import compare_page, text
 from powertui.report.compare_page import FamilyRows, short
 from powertui.report.compare_sides import Asked, SideReading, sides
 
@@ -36,6 +36,7 @@ def write_comparison(
     """Write what differs from A to B."""
     output.check()
     comparison = compare(*sides(groups, asked, reading))
+    text.write_reader_warnings(reading.options.hosts)
     output.write(page_with_notes(comparison))
     return 0
 

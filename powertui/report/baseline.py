@@ -40,6 +40,7 @@ def save(
     """Measure the runs, and write the file."""
     check_name(name)
     runs = runs_to_save(paths, part, reading).runs
+    text.write_reader_warnings(reading.options.hosts)
     content = baseline_text(name, runs, int(time.time()))
     path = save_baseline(folder, name, content, replace=replace)
     counted = runs_in_words(len(runs), sum(run.sessions for run in runs))

@@ -33,6 +33,7 @@ def tell(
 ) -> int:
     """Print what differs from A to B."""
     comparison = compare(*sides(groups, asked, reading))
+    text.write_reader_warnings(reading.options.hosts)
     if brief:
         text.out(compare_json.brief_json(comparison))
     elif form == "json":

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
+from functools import partial
+from typing import Generic, TypeVar
 
-from powertui.data import logdir
+from powertui.data import logdir, run_readers
 from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.compare.part import AskedSide, ComparedPart, HostWindow
+from powertui.data.host_parts import FailedFile
 from powertui.data.logdir import RunEntry
 from powertui.data.opened import Opened, Profile
+from powertui.data.run_readers import ListedRun
 from powertui.data.training.training import Trainings
 from powertui.errors import UnreadableFile, UsageError
+from powertui.named_tuples import NamedTuple
 from powertui.plain import plain
 from powertui.report import text
 from powertui.report.export import WindowWords, profile_window
 from powertui.value_types import dataclass
+
+A = TypeVar("A")
 
 _OPTIONS = ("run", "host", "epoch", "steps", "start", "end", "at")
 _OF_WINDOW = ("epoch", "steps", "start", "end")
@@ -150,7 +157,7 @@ def _two_runs(runs: _OpenedRuns, path: str, words: SideWords) -> tuple[AskedSide
             f"{plain(path)} holds {runs_there}; two are needed.",
             hint="Name two runs, or give --run, --epoch, --steps or --host twice.",
         )
-    first, second = (AskedSide(entry.name, runs.parts([(path, entry)], words)) for entry in entries)
+    first, second = (runs.side(entry.name, [(path, entry)], words) for entry in entries)
     return first, second
 
 
@@ -168,7 +175,7 @@ def _side(runs: _OpenedRuns, paths: Sequence[str], words: SideWords) -> AskedSid
     name = with_runs[0]
     if len(with_runs) > 1:
         name += f" and {len(with_runs) - 1} more"
-    return AskedSide(_listed([name, words.words]), runs.parts(entries, words))
+    return runs.side(_listed([name, words.words]), entries, words)
 
 
 def _no_profile(path: str, *, is_power: bool) -> UnreadableFile:
@@ -204,32 +211,29 @@ class _OpenedRuns:
             self._trainings[path] = Trainings(scan, self._reading.options, self._reading.aligning)
         return self._trainings[path]
 
-    def parts(
-        self, entries: Sequence[tuple[str, RunEntry]], words: SideWords
-    ) -> Iterator[ComparedPart]:
+    def side(
+        self, name: str, entries: Sequence[tuple[str, RunEntry]], words: SideWords
+    ) -> _ListedSide:
+        """These runs as a side."""
+        listed = tuple(ListedRun(entry, self.trainings(path)) for path, entry in entries)
+        narrowed = _Narrowed(words, self._reading.aligning)
+        parts = self._parts(listed, narrowed)
+        return _ListedSide(name=name, parts=parts, listed=listed, narrowed=narrowed)
+
+    def _parts(self, listed: Sequence[ListedRun], narrowed: _Narrowed) -> Iterator[ComparedPart]:
         """One part for each run; what was read of one is let go before the next."""
-        for path, entry in entries:
-            trainings = self.trainings(path)
-            training = trainings.training_for(entry)
-            if self._last is None or self._last[0] is not entry:
+        for run in listed:
+            if self._last is None or self._last[0] is not run.entry:
                 self._let_go()
-                self._last = entry, trainings.opened(entry)
+                self._last = run.entry, run.trainings.opened(run.entry)
             opened = self._last[1]
-            if not _is_readable(opened):
+            try:
+                is_readable = bool(opened.profiles)
+            except UnreadableFile as error:  # why is said at once: the others are compared
+                text.write_error(sys.stderr, error)
                 continue
-            name = _listed([opened.name, words.words])
-            if training is None:
-                program = entry.path
-            else:
-                program = f"{path}\n{training.name}"
-            windows = _windows(opened, words)
-            yield ComparedPart(
-                name=name,
-                opened=opened,
-                windows=windows,
-                aligning=self._reading.aligning,
-                program=program,
-            )
+            if is_readable:
+                yield narrowed.part(opened, run.trainings)
 
     def _let_go(self) -> None:
         if self._last is None:
@@ -241,13 +245,75 @@ class _OpenedRuns:
         self._last = None
 
 
-def _is_readable(opened: Opened) -> bool:
-    """Whether anything can be compared; of a run that cannot be read, why is said at once."""
-    try:
-        return bool(opened.profiles)
-    except UnreadableFile as error:
-        text.write_error(sys.stderr, error)
-        return False
+@dataclass(frozen=True)
+class _Narrowed:
+    """Which part of each run is meant, and where its power is."""
+
+    words: SideWords
+    aligning: Aligning
+
+    def part(self, opened: Opened, trainings: Trainings) -> ComparedPart:
+        """A run that can be read. Raises `UsageError` where it has no such part."""
+        training = trainings.training_for(opened.entry)
+        if training is None:
+            program = opened.entry.path
+        else:
+            program = f"{trainings.found.path}\n{training.name}"
+        return ComparedPart(
+            name=_listed([opened.name, self.words.words]),
+            opened=opened,
+            windows=_windows(opened, self.words),
+            aligning=self.aligning,
+            program=program,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _ListedSide(AskedSide):
+    """A side whose runs may be read by others."""
+
+    listed: tuple[ListedRun, ...]
+    narrowed: _Narrowed
+
+    def each(self, function: Callable[[ComparedPart], A]) -> Iterator[A]:
+        """What is said of each run that can be read."""
+        entries = [run.entry for run in self.listed]
+        if not run_readers.is_read_elsewhere(entries, self.listed[0].trainings.options):
+            yield from super().each(function)
+            return
+        ask = partial(_ask_part, function, self.narrowed)
+        for answer in run_readers.each_elsewhere(ask, self.listed):
+            if answer.problem is not None:
+                path, problem, hint = answer.problem
+                text.write_error(sys.stderr, UnreadableFile(path, problem, hint=hint))
+            yield from answer.said
+
+
+class _PartAnswer(NamedTuple, Generic[A]):
+    """What was said of a run, or why nothing was."""
+
+    said: tuple[A, ...] = ()  # one answer; none of a run that cannot be read
+    problem: FailedFile | None = None
+
+
+def _ask_part(
+    function: Callable[[ComparedPart], A],
+    narrowed: _Narrowed,
+    entries: Sequence[RunEntry],
+    trainings: Trainings,
+    number: int,
+) -> _PartAnswer[A]:
+    """What is said of one of the runs, wherever it is read."""
+    answer = _PartAnswer[A]()
+    for opened in trainings.each([entries[number]]):
+        try:
+            is_readable = bool(opened.profiles)
+        except UnreadableFile as error:
+            answer = _PartAnswer(problem=FailedFile(error.path, error.problem, error.hint))
+        else:
+            if is_readable:
+                answer = _PartAnswer((function(narrowed.part(opened, trainings)),))
+    return answer
 
 
 def _windows(opened: Opened, words: SideWords) -> tuple[HostWindow, ...]:

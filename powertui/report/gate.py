@@ -20,6 +20,7 @@ def tell(
 ) -> int:
     """Print it, and write the JUnit file. The exit code is the answer: 0, 1 or 3."""
     gate = run_gate(paths, request, reading)
+    text.write_reader_warnings(reading.options.hosts)
     if junit_path is not None:
         from powertui.report.junit import write_junit
 

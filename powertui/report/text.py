@@ -51,9 +51,16 @@ def out(text: str) -> None:
 
 def write_error(stream: Any, error: PowertuiError) -> None:
     """What is wrong, and on a line of its own what to do."""
-    write(stream, f"powertui: {plain(error.message)}")
+    for line in error_lines(error):
+        write(stream, line)
+
+
+def error_lines(error: PowertuiError) -> list[str]:
+    """The same as lines, where another process is to write them."""
+    lines = [f"powertui: {plain(error.message)}"]
     if error.hint:
-        write(stream, f"  {plain(error.hint)}")
+        lines.append(f"  {plain(error.hint)}")
+    return lines
 
 
 def write_reader_warnings(reader: HostReader | None) -> None:

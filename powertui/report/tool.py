@@ -9,6 +9,7 @@ import itertools
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from powertui import __version__
@@ -17,11 +18,12 @@ from powertui.data.asked import Aligning, Compat, ReadOptions, ResultSource
 from powertui.data.columns import text_column
 from powertui.data.logdir import RunEntry
 from powertui.data.opened import Opened
-from powertui.data.table import Result, Table, stacked
+from powertui.data.table import Result, Table, stacked, written
 from powertui.data.tools import registry
 from powertui.data.tools.registry import Question, Tool
 from powertui.data.training.training import Trainings
 from powertui.errors import UnreadableFile, UsageError
+from powertui.named_tuples import NamedTuple
 from powertui.plain import plain
 from powertui.report import text
 from powertui.report.writers import write
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from powertui.report.export import WindowWords
 
 _OF_TRAININGS = ("end_to_end",)  # tools that need no profile: scalars tell them enough
-_ANSWERED_HERE = "tools of several runs are answered here"
 _ALL_HOSTS = "all"  # as the name of a host: all of them together
 _MAX_WARNINGS = 3  # of a run; chosen: more of them are of one cause, and `doctor` lists them all
 
@@ -92,11 +93,11 @@ def tell(path: str, run: str | None, reading: ReadOptions, request: ToolRequest,
     tool = registry.get(request.tool)
     trainings = Trainings(logdir.scan(path), reading, request.aligning)
     entries = _with_answers(trainings.found.chosen(run), tool, request)
-    run_readers.keep_here(entries, reading.hosts, _ANSWERED_HERE)
-    runs = trainings.each(entries)
+    runs = run_readers.each_run(partial(_ask_run, request), entries, trainings)
     if tool.name in _OF_TRAININGS and run is None:
-        runs = itertools.chain(runs, trainings.without_sessions())
-    answers = list(_ask(runs, tool, request))
+        without_sessions = trainings.without_sessions()
+        runs = itertools.chain(runs, (_told(opened, tool, request) for opened in without_sessions))
+    answers = list(_answers(runs, request))
     text.write_reader_warnings(reading.hosts)
     if not answers:
         raise _without_answer(path, tool, trainings.found.chosen(run))
@@ -166,58 +167,87 @@ def names(form: str) -> int:
     return 0
 
 
-def _ask(runs: Iterable[Opened], tool: Tool, request: ToolRequest) -> Iterator[_HostAnswer]:
+class _RunAnswers(NamedTuple):
+    """What a tool says of one run."""
+
+    answers: list[_HostAnswer]
+    hosts: tuple[str, ...]  # that it could be asked about; () where one answer is about all
+    messages: list[str]  # lines to stand beside the answers
+
+
+def _answers(runs: Iterable[_RunAnswers], request: ToolRequest) -> Iterator[_HostAnswer]:
     """The answer about every host that was asked for, of every run that has a profile.
 
     Raises `UsageError` where no run has such a host.
     """
     hosts: dict[str, None] = {}  # in the order of the runs
     answered = False
-    for opened in runs:
-        try:
-            profiles = opened.profiles
-        except UnreadableFile as error:  # the other runs still have answers
-            text.write_error(sys.stderr, error)
-            continue
-        _report_warnings(opened)
-        asks_about_all = request.host == _ALL_HOSTS or (tool.of_run and request.host is None)
-        if asks_about_all and len(profiles) > 1:
-            answered = True
-            question = request.question(opened, 0, together=not tool.of_run)
-            yield _HostAnswer(opened.name, "all hosts", tool.answer(question))
-            continue
-        for index, host in enumerate(_host_names(opened)):
-            hosts[host] = None
-            if request.host not in (None, _ALL_HOSTS, host):
-                continue
-            answered = True
-            question = request.question(opened, index)
-            if profiles and question.window[0] > question.window[1]:
-                raise UsageError(
-                    "This window ends before it begins.",
-                    hint="Times count from the profile's zero: --from 1.2s --to 1.5s",
-                )
-            yield _HostAnswer(opened.name, host, tool.answer(question))
+    for told in runs:
+        for message in told.messages:
+            text.write(sys.stderr, message)
+        hosts |= dict.fromkeys(told.hosts)
+        answered |= bool(told.answers)
+        yield from told.answers
     if hosts and not answered:
         names = ", ".join(plain(name, 80) for name in hosts)
         hint = f"There are: {names}. {_ALL_HOSTS} combines them all."
         raise UsageError(f"There is no host {plain(str(request.host), 80)!r}.", hint=hint)
 
 
-def _report_warnings(opened: Opened) -> None:
-    """What is missing of the profiles, beside the answer: a host that is not there, or is cut, may
-    be why it looks as it does.
+def _ask_run(
+    request: ToolRequest, entries: Sequence[RunEntry], trainings: Trainings, number: int
+) -> _RunAnswers:
+    """What the tool says of one of the runs."""
+    (told,) = (
+        _told(opened, registry.get(request.tool), request)
+        for opened in trainings.each([entries[number]])
+    )
+    return told
+
+
+def _told(opened: Opened, tool: Tool, request: ToolRequest) -> _RunAnswers:
+    """What a tool says of a run. Raises `UsageError` for a window that is none."""
+    try:
+        profiles = opened.profiles
+    except UnreadableFile as error:  # the other runs still have answers
+        return _RunAnswers([], (), text.error_lines(error))
+    messages = _warnings(opened)
+    asks_about_all = request.host == _ALL_HOSTS or (tool.of_run and request.host is None)
+    if asks_about_all and len(profiles) > 1:
+        question = request.question(opened, 0, together=not tool.of_run)
+        answer = _HostAnswer(opened.name, "all hosts", written(tool.answer(question)))
+        return _RunAnswers([answer], (), messages)
+    answers = []
+    hosts = _host_names(opened)
+    for index, host in enumerate(hosts):
+        if request.host not in (None, _ALL_HOSTS, host):
+            continue
+        question = request.question(opened, index)
+        if profiles and question.window[0] > question.window[1]:
+            raise UsageError(
+                "This window ends before it begins.",
+                hint="Times count from the profile's zero: --from 1.2s --to 1.5s",
+            )
+        answers.append(_HostAnswer(opened.name, host, written(tool.answer(question))))
+    return _RunAnswers(answers, hosts, messages)
+
+
+def _warnings(opened: Opened) -> list[str]:
+    """What is missing of the profiles, to be told beside the answer: a host that is not there, or
+    is cut, may be why it looks as it does.
     """
     run = opened.run
     logs = {log.path for log in (*opened.entry.power, *opened.entry.above)}
     warnings = [warning for warning in run.warnings if warning.file not in logs]
     for trace in run.traces:
         warnings += trace.warnings
+    lines = []
     for warning in warnings[:_MAX_WARNINGS]:
-        text.write(sys.stderr, f"powertui: {plain(elsewhere.warning_text(warning))}")
+        lines.append(f"powertui: {plain(elsewhere.warning_text(warning))}")
     more = len(warnings) - _MAX_WARNINGS
     if more > 0:
-        text.write(sys.stderr, f"powertui: {more:,} more: powertui doctor {plain(run.path)}")
+        lines.append(f"powertui: {more:,} more: powertui doctor {plain(run.path)}")
+    return lines
 
 
 def _host_names(opened: Opened) -> tuple[str, ...]:

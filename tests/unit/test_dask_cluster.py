@@ -10,12 +10,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from powertui import cli
-from powertui.data import cluster, logdir, run_readers
+from powertui.data import cluster, loading, logdir, run_readers
 from powertui.data.asked import ReadOptions
 from powertui.data.host_readers import HostReading
 from powertui.data.logdir import RunEntry
@@ -24,6 +25,7 @@ from powertui.data.run.rank_collectives import HOST_CALLS
 from powertui.data.training.training import Trainings
 from powertui.data.wire.stored import FileState
 from powertui.power_server import FetchedPower, PowerQuestion
+from powertui.report import baseline
 
 from ..waiting import until
 from .many_hosts import SLOW, write_hosts
@@ -266,24 +268,63 @@ def write_runs(folder: Path, runs: int = 6) -> Path:
     return folder
 
 
+# What is asked of a list: "*" are its runs, each as a path of its own.
 LISTS = (
-    ["report", "--json"],
-    ["report"],
-    ["report", "--csv"],
-    ["report", "--markdown"],
-    ["doctor", "--json"],
-    ["doctor"],
+    ["report", ".", "--json"],
+    ["report", "."],
+    ["report", ".", "--csv"],
+    ["report", ".", "--markdown"],
+    ["doctor", ".", "--json"],
+    ["doctor", "."],
+    ["report", ".", "--tool", "op_stats", "--json"],
+    ["report", ".", "--tool", "op_stats", "--csv"],
+    ["report", ".", "--tool", "overview_page"],
+    ["report", ".", "--tool", "steps", "--markdown", "--to", "1s"],
+    ["compare", "trial0", "trial1", "trial2", "--", "trial3", "trial4", "--json"],
+    ["compare", "trial0", "trial4"],
+    ["compare", "trial0", "trial1", "--csv", "--steps", "2-9"],
+    ["compare", "trial3", "--from", "0s", "--from", "0.5s", "--to", "0.5s", "--to", "1s"],
+    ["check", ".", "--max", "step_s=120ms", "--max", "op:fusion.1=1", "--json"],
+    ["check", "*", "--max", "step_s=1ms"],
+    ["baseline", "save", "main", ".", "--replace", "--dir", "baselines"],
 )
+EXIT_CODES = (0, 1)  # `check` answers with either
 
 
-def told(logs: Path, asked: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
-    """What is printed, and what is said of it beside."""
-    verb, *options = asked
-    assert cli.main([verb, str(logs), *options]) == 0
+def told(logs: Path, asked: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[str, ...]:
+    """What is printed, what is said of it beside, and what is saved."""
+    words = []
+    for word in asked:
+        if word == "*":
+            words += sorted(map(str, logs.iterdir()))
+        elif word == "." or word.startswith("trial"):
+            words.append(str(logs / word))
+        else:
+            words.append(word)
+    assert cli.main(words) in EXIT_CODES
     captured = capsys.readouterr()
-    return captured.out, captured.err
+    saved = []
+    for path in Path("baselines").glob("*.json"):
+        saved.append(path.read_text())
+        path.unlink()
+    return captured.out, captured.err, *saved
 
 
+def with_cluster(asked: list[str], dask: Dask) -> list[str]:
+    """The same, by a cluster."""
+    verb, *words = asked
+    return [verb, "--on", dask.address, *words]
+
+
+@pytest.fixture
+def in_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Baselines are saved there, and at one moment."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setattr(baseline, "time", SimpleNamespace(time=lambda: 1_795_860_000.0))
+
+
+@pytest.mark.usefixtures("in_own_folder")
 def test_the_runs_of_a_list_are_read_by_workers_and_answers_are_the_same(
     dask: Dask,
     tmp_path: Path,
@@ -292,40 +333,52 @@ def test_the_runs_of_a_list_are_read_by_workers_and_answers_are_the_same(
 ) -> None:
     logs = write_runs(tmp_path / "logs")
     here = [told(logs, asked, capsys) for asked in LISTS]
+    assert all(out for out, *_ in here)
 
-    def fail(opened: Opened) -> None:
-        raise AssertionError(f"{opened.name} was read here")
+    def fail(entry: RunEntry, **_: Any) -> None:
+        raise AssertionError(f"{entry.name} was read here")
 
-    monkeypatch.setattr(Opened, "run_or_problem", fail)
-    for more in (1, 1):
-        dask.add_workers(more)
-        there = [told(logs, [*asked, "--on", dask.address], capsys) for asked in LISTS]
-        assert there == here
+    monkeypatch.setattr(loading, "load_run", fail)
+    dask.add_workers(2)
+    for asked, expected in zip(LISTS, here, strict=True):
+        assert told(logs, with_cluster(asked, dask), capsys) == expected
 
 
+@pytest.mark.usefixtures("in_own_folder")
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ["report", ".", "--json"],
+        ["report", ".", "--tool", "op_stats", "--json"],
+        ["compare", "*", "--", "trial0", "--json"],
+        ["check", ".", "--max", "step_s=120ms", "--json"],
+        ["baseline", "save", "main", "*", "--replace", "--dir", "baselines"],
+    ],
+    ids=lambda asked: " ".join(asked[:3]),
+)
 def test_the_runs_of_a_worker_that_is_killed_are_read_by_others_and_it_is_said(
     dask: Dask,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
+    asked: list[str],
 ) -> None:
     logs = write_runs(tmp_path / "logs", runs=12)
-    here = told(logs, ["report", "--json"], capsys)[0]
+    here, beside, *saved = told(logs, asked, capsys)
     doomed, _ = dask.add_workers(2)
     answers = HostReading.answers
 
-    def killing(reader: HostReading, *asked: Any) -> Iterator[Any]:
-        for number, answer in enumerate(answers(reader, *asked)):
-            if number == 0:
-                os.kill(doomed.pid, signal.SIGKILL)
-                doomed.wait()
+    def killing(reader: HostReading, *questions: Any) -> Iterator[Any]:
+        for answer in answers(reader, *questions):
+            doomed.kill()
+            doomed.wait()
             yield answer
 
     monkeypatch.setattr(HostReading, "answers", killing)
-    out, err = told(logs, ["report", "--json", "--on", dask.address], capsys)
-    assert out == here
+    out, err, *saved_there = told(logs, with_cluster(asked, dask), capsys)
+    assert (out, saved_there) == (here, saved)
     assert err == (
-        f"powertui: {dask.address}: 1 of 2 workers was lost; their runs were read again\n"
+        f"{beside}powertui: {dask.address}: 1 of 2 workers was lost; their runs were read again\n"
     )
 
 
@@ -336,7 +389,7 @@ def test_a_run_that_is_another_one_there_is_read_here_and_it_is_said(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     logs = write_runs(tmp_path / "logs")
-    here = told(logs, ["report", "--json"], capsys)[0]
+    here = told(logs, ["report", ".", "--json"], capsys)[0]
     dask.add_workers(1)
     state_of = FileState.at
 
@@ -347,7 +400,7 @@ def test_a_run_that_is_another_one_there_is_read_here_and_it_is_said(
         return state
 
     monkeypatch.setattr(FileState, "at", other)
-    out, err = told(logs, ["report", "--json", "--on", dask.address], capsys)
+    out, err = told(logs, ["report", ".", "--json", "--on", dask.address], capsys)
     assert out == here
     profile = next((logs / "trial3").rglob("*.xplane.pb"))
     assert err == (
@@ -355,18 +408,33 @@ def test_a_run_that_is_another_one_there_is_read_here_and_it_is_said(
     )
 
 
-def test_that_tools_of_several_runs_are_answered_here_is_said(
-    dask: Dask, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("asked", "problem"),
+    [
+        (["report", ".", "--tool", "op_stats", "--from", "2s", "--to", "1s"], "window"),
+        (["compare", "trial0", "trial1", "--epoch", "7"], "epoch"),
+        (["check", ".", "--max", "step_s=1", "--host", "nobody"], "No host"),
+    ],
+    ids=["report", "compare", "check"],
+)
+def test_what_a_run_refuses_is_said_in_the_same_words_and_once(
+    dask: Dask,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    asked: list[str],
+    problem: str,
 ) -> None:
     logs = write_runs(tmp_path / "logs", runs=2)
-    here = told(logs, ["report", "--tool", "op_stats", "--json"], capsys)
+    verb, *words = [
+        str(logs / word) if word in (".", "trial0", "trial1") else word for word in asked
+    ]
+    code = cli.main([verb, *words])
+    here = capsys.readouterr()
+    assert code == 2
+    assert problem in here.err
     dask.add_workers(1)
-    out, err = told(logs, ["report", "--tool", "op_stats", "--json", "--on", dask.address], capsys)
-    assert out == here[0]
-    assert err == (
-        f"powertui: {dask.address}: 2 runs were read here instead: "
-        "tools of several runs are answered here\n"
-    )
+    assert cli.main([verb, "--on", dask.address, *words]) == code
+    assert capsys.readouterr() == here
 
 
 def test_runs_whose_power_a_server_has_are_read_here_and_it_is_said(tmp_path: Path) -> None:

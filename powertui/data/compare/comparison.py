@@ -132,8 +132,7 @@ def _compared(side: AskedSide, runs: Sequence[Measured]) -> ComparedSide:
 def _measured(side: AskedSide) -> list[Measured]:
     """One for each start of a program."""
     by_program: dict[str, list[Measured]] = {}
-    for part in side.parts:
-        session = measure(part)
+    for session in side.each(measure):
         by_program.setdefault(session.program, []).append(session)
     if not by_program:
         raise UnreadableFile(side.name, "holds no run that can be read")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
+from typing import TypeVar
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from powertui.data.model import PS_PER_S, Bools, Floats, Int64s
 from powertui.data.opened import Opened, Profile
 from powertui.data.run.steps import dispatched_edges, dispatched_step_ps
 from powertui.value_types import dataclass
+
+A = TypeVar("A")
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +96,12 @@ class AskedSide:
 
     name: str
     parts: Iterable[ComparedPart]
+
+    def each(self, function: Callable[[ComparedPart], A]) -> Iterator[A]:
+        """What is said of each run. `function` is one of a module, and its answer holds nothing of
+        the run: another machine may be asked.
+        """
+        return map(function, self.parts)
 
 
 def comparable_steps(profile: Profile) -> Bools:

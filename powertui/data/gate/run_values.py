@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import field, replace
+from functools import partial
 
 from powertui.data.compare import (
     configuration,
@@ -26,6 +27,7 @@ from powertui.data.gate import quantities
 from powertui.data.model import PS_PER_NS
 from powertui.data.tools import breakdown
 from powertui.errors import UnreadableFile
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 _DEVICE_CATEGORIES = ("device_compute", "device_to_device", "collectives")
@@ -73,14 +75,21 @@ def gated_runs(side: AskedSide, *, with_ops: bool) -> list[GatedRun]:
     Raises `UnreadableFile` where nothing can be read.
     """
     by_program: dict[str, list[GatedRun]] = {}
-    for part in side.parts:
-        by_program.setdefault(part.program or part.name, []).append(_session(part, with_ops))
+    for session in side.each(partial(_session, with_ops=with_ops)):
+        by_program.setdefault(session.program, []).append(session.run)
     if not by_program:
         raise UnreadableFile(side.name, "holds no run that can be read")
     return [_merged(sessions) for sessions in by_program.values()]
 
 
-def _session(part: ComparedPart, with_ops: bool) -> GatedRun:
+class _Session(NamedTuple):
+    """One profile, and which start of a program it is of."""
+
+    program: str
+    run: GatedRun
+
+
+def _session(part: ComparedPart, *, with_ops: bool) -> _Session:
     lead = part.lead
     steps = 0 if lead is None else len(lead.rows)
     values: dict[str, GateValue] = {}
@@ -93,7 +102,7 @@ def _session(part: ComparedPart, with_ops: bool) -> GatedRun:
     power = power_figures.power_values(part)
     values |= _power_quantities(part, power.values)
     values |= _memory_quantities(memory_figures.memory_values(part))
-    return GatedRun(
+    run = GatedRun(
         name=part.name,
         steps=steps,
         values=_finite_values(values),
@@ -101,6 +110,7 @@ def _session(part: ComparedPart, with_ops: bool) -> GatedRun:
         no_power="" if quantities.STEP_JOULES in values else power.why,
         start_ns=_start_ns(part),
     )
+    return _Session(part.program or part.name, run)
 
 
 def _finite_values(values: dict[str, GateValue]) -> dict[str, GateValue]:
