@@ -72,8 +72,9 @@ class Busy(SensorError):
         self.wait_s = wait_s  # what it asks to wait, or what is usual
 
 
-# Asked of every server, for those that would rather answer with a part (Thanos, VictoriaMetrics).
-_WHOLE_ANSWERS = {"partial_response": "false", "deny_partial_response": "1"}
+# Asked of every server, for those that would rather answer with a part (Thanos, VictoriaMetrics),
+# or with a series for each of two servers that scrape the same exporter (Thanos).
+_WHOLE_ANSWERS = {"partial_response": "false", "deny_partial_response": "1", "dedup": "true"}
 _BUSY = {
     429: "got too many requests and refuses more for now (status 429)",
     503: "is starting or overloaded and refuses requests for now (status 503)",

@@ -13,6 +13,7 @@ from powertui.sampler.source import Options, Source, open_source
 
 from . import prometheus as prometheus_parts
 from . import sim as sim_parts
+from . import victoria as victoria_parts
 from .redfish import RedfishServer
 from .rmcpplus import Bmc
 
@@ -44,6 +45,19 @@ def prometheus(tmp_path: Path) -> Iterator[prometheus_parts.Prometheus]:
     if reason := prometheus_parts.why_not():
         pytest.skip(reason)
     server = prometheus_parts.Prometheus(tmp_path)
+    yield server
+    server.stop()
+
+
+@pytest.fixture(params=["Prometheus", "VictoriaMetrics"])
+def metric_server(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> Iterator[prometheus_parts.Prometheus | victoria_parts.VictoriaMetrics]:
+    """Each of the servers that answer one API, to be filled and started."""
+    parts = prometheus_parts if request.param == "Prometheus" else victoria_parts
+    if reason := parts.why_not():
+        pytest.skip(reason)
+    server = getattr(parts, request.param)(tmp_path)
     yield server
     server.stop()
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.bmc.fixtures import bmc, ipmi, ipmi_sim, prometheus, redfish
+from tests.bmc.fixtures import bmc, ipmi, ipmi_sim, metric_server, prometheus, redfish
 
-__all__ = ["bmc", "ipmi", "ipmi_sim", "prometheus", "redfish"]
+__all__ = ["bmc", "ipmi", "ipmi_sim", "metric_server", "prometheus", "redfish"]
 
 ROOT = Path(__file__).resolve().parents[3]
 

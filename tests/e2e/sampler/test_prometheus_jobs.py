@@ -56,7 +56,7 @@ def scrapes(job: Job, rng: random.Random, host: str) -> list[float]:
     return [first_s + SCRAPE_S * n for n in range(int((job.end_s - first_s + PAD_S) / SCRAPE_S))]
 
 
-def fill_own_series(prometheus, jobs: list[Job]) -> None:
+def fill_own_series(metric_server, jobs: list[Job]) -> None:
     """As NVIDIA's exporter has it: the label is on the power while the job runs."""
     rng = random.Random(1)
     series: dict[str, list[tuple[float, float]]] = {}
@@ -68,10 +68,12 @@ def fill_own_series(prometheus, jobs: list[Job]) -> None:
                 for gpu in (0, 1):
                     labels = f'Hostname="{host}",gpu="{gpu}"{label}'
                     series.setdefault(labels, []).append((moment, job.watts(moment, gpu)))
-    prometheus.fill(GPU_WATTS, [(name, *pair) for name, pairs in series.items() for pair in pairs])
+    metric_server.fill(
+        GPU_WATTS, [(name, *pair) for name, pairs in series.items() for pair in pairs]
+    )
 
 
-def fill_machines(prometheus, jobs: list[Job], *, metric="rmsjob_info") -> None:
+def fill_machines(metric_server, jobs: list[Job], *, metric="rmsjob_info") -> None:
     """As Omnistat has it: another metric says which job a machine runs."""
     rng = random.Random(2)
     power = []
@@ -81,7 +83,7 @@ def fill_machines(prometheus, jobs: list[Job], *, metric="rmsjob_info") -> None:
             for gpu in (0, 1):
                 labels = f'instance="{host}:8001",gpu="{gpu}"'
                 power += [(labels, moment, job.watts(moment, gpu)) for moment in moments]
-    prometheus.fill(GPU_WATTS, power)
+    metric_server.fill(GPU_WATTS, power)
     rng = random.Random(2)
     info = []
     for job in jobs:
@@ -89,22 +91,22 @@ def fill_machines(prometheus, jobs: list[Job], *, metric="rmsjob_info") -> None:
             inside = [s for s in scrapes(job, rng, host) if job.start_s <= s <= job.end_s]
             labels = f'instance="{host}:8001",jobid="{job.number}",user="anna"'
             info += [(labels, moment, 1.0) for moment in inside]
-    prometheus.fill(metric, info)
+    metric_server.fill(metric, info)
 
 
-def answer(powertui, prometheus, job: object, *words: str) -> tuple[int, str, str]:
-    process = powertui("energy", "--job", str(job), "--power", prometheus.url, *words)
+def answer(powertui, metric_server, job: object, *words: str) -> tuple[int, str, str]:
+    process = powertui("energy", "--job", str(job), "--power", metric_server.url, *words)
     out, err = process.communicate(timeout=120)
     return process.returncode, out, err
 
 
 @pytest.mark.parametrize("fill", [fill_own_series, fill_machines])
-def test_joules_of_jobs_are_known_to_within_the_gaps_between_scrapes(prometheus, powertui, fill):
+def test_joules_of_jobs_are_known_to_within_the_gaps_between_scrapes(metric_server, powertui, fill):
     jobs = drawn_jobs(5)
-    fill(prometheus, jobs)
-    prometheus.start()
+    fill(metric_server, jobs)
+    metric_server.start()
     for job in jobs:
-        code, out, err = answer(powertui, prometheus, job.number, "--json")
+        code, out, err = answer(powertui, metric_server, job.number, "--json")
         assert code == 0, err
         energy = json.loads(out)
         assert energy["own_series"] == (fill is fill_own_series)
@@ -117,32 +119,32 @@ def test_joules_of_jobs_are_known_to_within_the_gaps_between_scrapes(prometheus,
         assert [machine["machine"] for machine in energy["machines"]] == list(job.hosts)
 
 
-def test_pauses_between_the_jobs_of_a_user_are_not_counted(prometheus, powertui):
+def test_pauses_between_the_jobs_of_a_user_are_not_counted(metric_server, powertui):
     begin_s = math.floor(time.time()) - 5 * 3600.0
     first = Job(1, begin_s, begin_s + 1003.0, ("node1",))
     second = Job(2, begin_s + 9000.0, begin_s + 9000.0 + 4007.0, ("node1",))
-    fill_machines(prometheus, [first, second])
-    prometheus.start()
-    code, out, err = answer(powertui, prometheus, "user=anna", "--json")
+    fill_machines(metric_server, [first, second])
+    metric_server.start()
+    code, out, err = answer(powertui, metric_server, "user=anna", "--json")
     assert code == 0, err
     energy = json.loads(out)
     truth = first.joules + second.joules
     assert energy["lo"] <= truth <= energy["hi"]
     assert energy["joules"] == pytest.approx(truth, rel=0.01)
-    _, page, _ = answer(powertui, prometheus, "user=anna")
+    _, page, _ = answer(powertui, metric_server, "user=anna")
     assert "has no samples for up to 2 h 1" in page
 
 
-def test_the_page_names_what_the_joules_are_of(prometheus, powertui, tmp_path):
+def test_the_page_names_what_the_joules_are_of(metric_server, powertui, tmp_path):
     (job,) = drawn_jobs(1)
-    fill_machines(prometheus, [job])
-    prometheus.start()
+    fill_machines(metric_server, [job])
+    metric_server.start()
     file = tmp_path / "sacct.txt"
     file.write_text(
         "JobID|State|ElapsedRaw|NNodes|NodeList|ConsumedEnergyRaw\n"
         f"1000|COMPLETED|{job.end_s - job.start_s:.0f}|2|node00[a-b]|{job.joules * 1.1:.0f}\n"
     )
-    code, out, err = answer(powertui, prometheus, 1000, "--sacct", str(file))
+    code, out, err = answer(powertui, metric_server, 1000, "--sacct", str(file))
     assert code == 0, err
     words = " ".join(out.split())
     assert words.startswith("job 1000: ")
@@ -153,10 +155,10 @@ def test_the_page_names_what_the_joules_are_of(prometheus, powertui, tmp_path):
     assert "Slurm counts whole nodes" in words
 
 
-def test_a_job_that_nobody_has_seen_is_said_in_a_sentence(prometheus, powertui):
-    fill_machines(prometheus, drawn_jobs(1))
-    prometheus.start()
-    code, out, err = answer(powertui, prometheus, 77)
+def test_a_job_that_nobody_has_seen_is_said_in_a_sentence(metric_server, powertui):
+    fill_machines(metric_server, drawn_jobs(1))
+    metric_server.start()
+    code, out, err = answer(powertui, metric_server, 77)
     assert (code, out) == (1, "")
     assert "has no series of the last 90 days with hpc_job or " in err
     assert "--job LABEL=VALUE" in err

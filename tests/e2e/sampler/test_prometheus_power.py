@@ -42,14 +42,14 @@ def energy_json(powertui, *words: str) -> dict:
     return json.loads(out)
 
 
-def fetched(prometheus, *, hosts=(), length_s=3600.0, query=""):
-    server = PrometheusPower(prometheus.url + query, Options(timeout=60.0))
+def fetched(metric_server, *, hosts=(), length_s=3600.0, query=""):
+    server = PrometheusPower(metric_server.url + query, Options(timeout=60.0))
     return server.fetch(PowerQuestion(START_S, START_S + length_s, frozenset(hosts)))
 
 
-def test_joules_of_a_run_are_those_of_its_own_host_within_one_percent(prometheus, powertui):
+def test_joules_of_a_run_are_those_of_its_own_host_within_one_percent(metric_server, powertui):
     begin = math.floor(DEMO_START_S) - 200
-    prometheus.fill(
+    metric_server.fill(
         DCMI,
         [
             (f'instance="{host}:9290"', begin + n + 0.25, factor * wave(begin + n + 0.25))
@@ -57,8 +57,8 @@ def test_joules_of_a_run_are_those_of_its_own_host_within_one_percent(prometheus
             for n in range(420)
         ],
     )
-    prometheus.start()
-    (run,) = energy_json(powertui, "--power", prometheus.url)["runs"]
+    metric_server.start()
+    (run,) = energy_json(powertui, "--power", metric_server.url)["runs"]
     assert [sensor["host"] for sensor in run["sensors"]] == ["vm"]
     energy = run["profile"]
     (entry,) = logdir.scan(str(folder())).runs
@@ -70,11 +70,11 @@ def test_joules_of_a_run_are_those_of_its_own_host_within_one_percent(prometheus
     assert energy["lo"] <= truth <= energy["hi"]
 
 
-def test_the_page_says_which_resolution_it_got_and_what_that_resolves(prometheus, powertui):
+def test_the_page_says_which_resolution_it_got_and_what_that_resolves(metric_server, powertui):
     begin = math.floor(DEMO_START_S) - 200
-    prometheus.fill(DCMI, [('instance="vm:9290"', begin + 5.0 * n, 246.0) for n in range(84)])
-    prometheus.start()
-    process = powertui("energy", str(folder()), "--power", prometheus.url)
+    metric_server.fill(DCMI, [('instance="vm:9290"', begin + 5.0 * n, 246.0) for n in range(84)])
+    metric_server.start()
+    process = powertui("energy", str(folder()), "--power", metric_server.url)
     out, err = process.communicate(timeout=120)
     assert not err
     assert (
@@ -84,25 +84,25 @@ def test_the_page_says_which_resolution_it_got_and_what_that_resolves(prometheus
 
 
 def test_a_fleet_in_which_nobody_is_called_like_the_run_is_refused_with_a_way_on(
-    prometheus, powertui
+    metric_server, powertui
 ):
     begin = math.floor(DEMO_START_S) - 20
-    prometheus.fill(
+    metric_server.fill(
         DCMI, [(f'instance="n{h:02}:9290"', begin + n, 246.0) for h in range(12) for n in range(60)]
     )
-    prometheus.start()
-    process = powertui("energy", str(folder()), "--power", prometheus.url)
+    metric_server.start()
+    process = powertui("energy", str(folder()), "--power", metric_server.url)
     out, err = process.communicate(timeout=120)
     assert process.returncode == 3
     assert not out
     assert "has power of 12 machines" in err
     assert "--power-host MACHINE=HOST" in err
-    named = energy_json(powertui, "--power", prometheus.url, "--power-host", "n07=vm")
+    named = energy_json(powertui, "--power", metric_server.url, "--power-host", "n07=vm")
     assert [sensor["host"] for sensor in named["runs"][0]["sensors"]] == ["n07"]
 
 
-def test_samples_in_several_answers_are_those_of_one(prometheus, monkeypatch):
-    prometheus.fill(
+def test_samples_in_several_answers_are_those_of_one(metric_server, monkeypatch):
+    metric_server.fill(
         DCMI,
         [
             (f'instance="{h}"', START_S + 5.0 * n, wave(START_S + 5.0 * n))
@@ -110,18 +110,18 @@ def test_samples_in_several_answers_are_those_of_one(prometheus, monkeypatch):
             for n in range(720)
         ],
     )
-    prometheus.start()
-    whole = fetched(prometheus)
+    metric_server.start()
+    whole = fetched(metric_server)
     monkeypatch.setattr(prometheus_fetch, "_CHUNK_SAMPLES", 100)
-    parts = fetched(prometheus)
+    parts = fetched(metric_server)
     assert parts.series == whole.series
     assert [len(series.times_s) for series in whole.series] == [720, 720]
     assert (whole.spacing_s, whole.step_s, whole.machine_count) == (5.0, None, 2)
 
 
-def test_what_is_too_much_comes_as_means_in_steps_with_the_same_joules(prometheus, monkeypatch):
+def test_what_is_too_much_comes_as_means_in_steps_with_the_same_joules(metric_server, monkeypatch):
     """More points than a server answers at once, and a hole that stays one."""
-    prometheus.fill(
+    metric_server.fill(
         DCMI,
         [
             ('instance="a"', START_S + n, wave(START_S + n))
@@ -129,10 +129,10 @@ def test_what_is_too_much_comes_as_means_in_steps_with_the_same_joules(prometheu
             if not 9_000 <= n < 9_600
         ],
     )
-    prometheus.start()
+    metric_server.start()
     monkeypatch.setattr(prometheus_fetch, "_MAX_RAW_SAMPLES", 10_000)
     monkeypatch.setattr(prometheus_fetch, "_MIN_STEP_SPACINGS", 1)
-    answer = fetched(prometheus, length_s=24_000.0)
+    answer = fetched(metric_server, length_s=24_000.0)
     assert answer.step_s == 2.0
     (series,) = answer.series
     assert series.is_mean
@@ -153,16 +153,16 @@ def test_what_is_too_much_comes_as_means_in_steps_with_the_same_joules(prometheu
     assert all(math.isnan(w) for w in hole)
 
 
-def test_steps_of_a_counter_keep_all_of_its_joules(prometheus, monkeypatch):
+def test_steps_of_a_counter_keep_all_of_its_joules(metric_server, monkeypatch):
     metric = "kepler_node_platform_joules_total"
     samples = [
         ('instance="a"', START_S + 3.0 * n, 1000.0 + joules(START_S, START_S + 3.0 * n))
         for n in range(-30, 4_000)
     ]
-    prometheus.fill(metric, samples)
-    prometheus.start()
+    metric_server.fill(metric, samples)
+    metric_server.start()
     monkeypatch.setattr(prometheus_fetch, "_MAX_RAW_SAMPLES", 1_000)
-    answer = fetched(prometheus, length_s=11_000.0)
+    answer = fetched(metric_server, length_s=11_000.0)
     assert answer.step_s == 10.0
     (series,) = answer.series
     truth = {moment: value for _, moment, value in samples}
@@ -173,8 +173,8 @@ def test_steps_of_a_counter_keep_all_of_its_joules(prometheus, monkeypatch):
     )
 
 
-def test_only_the_machines_of_the_run_are_asked_for(prometheus):
-    prometheus.fill(
+def test_only_the_machines_of_the_run_are_asked_for(metric_server):
+    metric_server.fill(
         DCMI,
         [
             (f'instance="bmc-node{h:02}.mgmt:9290"', START_S + 10.0 * n, 100.0 + h)
@@ -182,8 +182,8 @@ def test_only_the_machines_of_the_run_are_asked_for(prometheus):
             for n in range(60)
         ],
     )
-    prometheus.start()
-    answer = fetched(prometheus, hosts={"node07.cluster.example"}, length_s=600.0)
+    metric_server.start()
+    answer = fetched(metric_server, hosts={"node07.cluster.example"}, length_s=600.0)
     assert [series.labels["instance"] for series in answer.series] == ["bmc-node07.mgmt:9290"]
     assert set(answer.series[0].values) == {107.0}
     assert answer.machine_count == 20

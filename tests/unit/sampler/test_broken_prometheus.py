@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from email.utils import formatdate
+from urllib.parse import parse_qsl
 
 import pytest
 
@@ -77,6 +78,29 @@ def test_a_part_of_an_answer_makes_no_joules():
     with pytest.raises(SensorError) as raised:
         fetch(200, json.dumps(partial).encode())
     assert raised.value.message == "server reports an incomplete answer: store node7 is down."
+
+
+def test_no_server_may_answer_with_a_part_or_with_each_replica():
+    """Thanos and VictoriaMetrics would, unless they are asked not to."""
+    forms = []
+
+    class Asked(BrokenServer):
+        def request(self, method, path, form=""):
+            forms.append(dict(parse_qsl(form)))
+            return super().request(method, path, form=form)
+
+    connection = PrometheusConnection(parse_url("prometheus://server"), Options(), 1.0)
+    server = Asked()
+    server.answer = lambda: (200, OK)
+    connection.http = server
+    connection.ask_whole("query", query="up")
+    (form,) = forms
+    assert form == {
+        "query": "up",
+        "partial_response": "false",
+        "deny_partial_response": "1",
+        "dedup": "true",
+    }
 
 
 def test_an_answer_that_was_cut_is_no_answer():
