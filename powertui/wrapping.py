@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Iterable
 from typing import TextIO
@@ -65,10 +64,14 @@ def terminal_columns(stream: TextIO | None = None) -> int:
     stream = sys.stdout if stream is None else stream
     try:
         if stream.isatty():
+            import shutil  # only for a terminal: it imports bz2 and lzma
+
             # Where standard output is a file, standard error may still be a terminal.
             return shutil.get_terminal_size(os.get_terminal_size(stream.fileno())).columns
     except (AttributeError, ValueError):  # the stream is closed, or no file at all
         return 0
     except OSError:  # a terminal that does not tell its size
+        import shutil
+
         return shutil.get_terminal_size((80, 24)).columns
     return 0

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from powertui import units
 from powertui.data.model import PS_PER_S, PS_PER_US, Bools, Floats, Int64s
+from powertui.data.quantiles import median_of_column
 from powertui.value_types import dataclass
 
 # What the values of a column are. It decides how they read, how they sort and where they stand:
@@ -112,7 +113,7 @@ class Column:
         moments = np.unique(known[:_MAX_ASKED_MOMENTS])
         if len(moments) < 2:
             return _INSTANT_RESOLUTION_PS
-        apart = int(np.median(np.diff(moments)))
+        apart = int(median_of_column(np.diff(moments)))
         not_above_apart = 10 ** (len(str(max(1, apart))) - 1)
         return min(units.resolution(int(moments[-1] - moments[0])), int(not_above_apart))
 

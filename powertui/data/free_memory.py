@@ -13,6 +13,13 @@ _M_MMAP_THRESHOLD = -3
 # its pages was taken from the system anew (2,400 faults and 6.7 ms a host; with 16 MB and more 33
 # faults and 2 ms; with 4 MB 1,500).
 _KEPT_BYTES = 32 << 20
+# From this size on a profile's answers are made of columns of megabytes, which are made and freed
+# again and again: with the library's own thresholds `report` of 10 M events (270 MB) spends a
+# quarter of its time in having pages emptied. With these it takes 13 % less (3.69 of 4.23 s in
+# turns), and no more memory (846 of 874 MB).
+LARGE_PROFILE_BYTES = 32 << 20
+_KEPT_OF_LARGE_BYTES = 512 << 20
+_MAX_IN_HEAP_BYTES = 256 << 20
 
 
 def keep_for_next_answer() -> None:
@@ -20,7 +27,19 @@ def keep_for_next_answer() -> None:
 
     Another C library than glibc decides for itself.
     """
+    _keep(_KEPT_BYTES, _KEPT_BYTES)
+
+
+def keep_for_large_profile() -> None:
+    """Keep free memory for the next columns of a large profile.
+
+    A glibc that does not allow that much changes nothing.
+    """
+    _keep(_KEPT_OF_LARGE_BYTES, _MAX_IN_HEAP_BYTES)
+
+
+def _keep(free_bytes: int, array_bytes: int) -> None:
     with suppress(AttributeError, OSError):
         library = ctypes.CDLL(None)
-        library.mallopt(_M_TRIM_THRESHOLD, _KEPT_BYTES)
-        library.mallopt(_M_MMAP_THRESHOLD, _KEPT_BYTES)
+        if library.mallopt(_M_MMAP_THRESHOLD, array_bytes):
+            library.mallopt(_M_TRIM_THRESHOLD, free_bytes)

@@ -31,6 +31,7 @@ from powertui.data.model import (
     worst_badge,
 )
 from powertui.data.pyramid import Pyramid, ReadingBlocks
+from powertui.data.quantiles import median_of_column
 from powertui.named_tuples import NamedTuple
 
 # A row stands out when it lies this many robust standard deviations from the middle of all rows …
@@ -280,8 +281,8 @@ class Board:
             if len(present) < _OUTLIER_ROWS:
                 continue
             values = np.array(list(present.values()))
-            middle = float(np.median(values))
-            spread = _DEVIATION_PER_MEDIAN * float(np.median(np.abs(values - middle)))
+            middle = median_of_column(values)
+            spread = _DEVIATION_PER_MEDIAN * median_of_column(np.abs(values - middle))
             limit = max(_OUTLIER_DEVIATIONS * spread, _OUTLIER_FRACTION * abs(middle))
             keys_in_order = list(present)
             for row in np.flatnonzero(np.abs(values - middle) > limit).tolist():

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, cast
 
-from powertui.data import elsewhere
+from powertui.data import elsewhere, free_memory
 from powertui.data.asked import LogColumns, ReadOptions
 from powertui.data.formats import registry, tfevents
 from powertui.data.formats.registry import Progress, silent
@@ -269,6 +269,8 @@ class RunLoader:
 
     def read_profile(self, file: ProfileFile, *, partial: bool) -> Iterator[Run]:
         """One host, from its best file; from its second one when the first cannot be read."""
+        if file.size >= free_memory.LARGE_PROFILE_BYTES:
+            free_memory.keep_for_large_profile()
         seconds = [alternate for alternate in self.entry.alternates if alternate.host == file.host]
         for candidate in (file, *seconds):
             try:

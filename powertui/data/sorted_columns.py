@@ -16,9 +16,9 @@ from powertui.data.model import Bools, Int64s
 def places_among(ascending: npt.NDArray[Any], values: npt.NDArray[Any]) -> tuple[Int64s, Bools]:
     """(the place of each value in the ascending column, which of the values are there)."""
     if not len(ascending):
-        return np.zeros(len(values), np.int64), np.zeros(len(values), np.bool_)
+        return np.zeros(values.shape, np.int64), np.zeros(values.shape, np.bool_)
     if len(ascending) == 1:
-        return np.zeros(len(values), np.int64), np.asarray(values == ascending[0])
+        return np.zeros(values.shape, np.int64), np.asarray(values == ascending[0])
     place = np.minimum(ascending.searchsorted(values), len(ascending) - 1)
     return place, np.asarray(ascending[place] == values)
 
@@ -27,6 +27,14 @@ def among(ascending: npt.NDArray[Any], values: npt.NDArray[Any]) -> Bools:
     """Which of the values are in the ascending column."""
     _, is_there = places_among(ascending, values)
     return is_there
+
+
+def are_among(values: npt.NDArray[Any], others: npt.NDArray[Any]) -> Bools:
+    """Which of the values are in another column, in whatever order.
+
+    What `numpy.isin` does, which imports numpy.ma as well and makes a table of a column's numbers.
+    """
+    return among(np.sort(others, kind="stable"), values)
 
 
 def last_begun(starts: Int64s, moments: Int64s) -> tuple[Bools, Int64s]:
@@ -60,8 +68,9 @@ def rows_of_ranges(first: Int64s, count: Int64s) -> tuple[Int64s, Int64s]:
     """
     owner = np.repeat(np.arange(len(count)), count)
     rows_before = np.cumsum(count) - count
-    offset = np.arange(len(owner)) - rows_before[owner]
-    return owner, first[owner] + offset
+    rows = np.arange(len(owner))
+    rows += (first - rows_before).take(owner)
+    return owner, rows
 
 
 def begins_run(*columns: npt.NDArray[Any]) -> Bools:

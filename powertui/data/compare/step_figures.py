@@ -19,6 +19,7 @@ from powertui.data.compare.part import (
 from powertui.data.compare.values import ComparedValue, ValueKey, Values, mean_of_steps
 from powertui.data.model import PS_PER_S, Floats
 from powertui.data.opened import Profile
+from powertui.data.quantiles import quantile_of_column
 from powertui.data.run.steps import dispatched_step_ps
 from powertui.data.tools import breakdown
 
@@ -62,8 +63,8 @@ def _quantiles(seconds: Floats, share: float) -> tuple[float, tuple[float, ...]]
     edges = block_edges(len(seconds)).tolist()
     of_blocks = []
     for lo, hi in itertools.pairwise(edges):
-        of_blocks.append(float(np.quantile(seconds[lo:hi], share)))
-    return float(np.quantile(seconds, share)), tuple(of_blocks)
+        of_blocks.append(quantile_of_column(seconds[lo:hi], share))
+    return quantile_of_column(seconds, share), tuple(of_blocks)
 
 
 def category_values(window: HostWindow) -> Values:

@@ -12,7 +12,6 @@ import contextlib
 import fcntl
 import functools
 import os
-import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -74,6 +73,8 @@ def limit(top: Path) -> int:
     # isdecimal() alone takes the digits of other scripts, and int() a number of any length.
     if number.isdecimal() and number.isascii() and len(number) < 16:
         return int(number) * _UNITS[unit]
+    import shutil  # only here: it imports bz2 and lzma
+
     with contextlib.suppress(OSError):
         # What is kept already counts as room, or each start would keep half as much as the last.
         room = shutil.disk_usage(top).free + sum(file.size for file in _files(top))

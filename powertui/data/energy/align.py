@@ -44,6 +44,7 @@ from powertui.data.energy.offset_costs import MIN_SAMPLES
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.logdir import RunEntry
 from powertui.data.model import IN_TRACE, NS_PER_S, PS_PER_S, PowerSeries, Run
+from powertui.data.quantiles import median_of_column, percentiles_of_column
 from powertui.errors import UsageError
 
 _MIN_WATTS_IN_WORDS = 0.5  # a kind of work that draws less is rounded to 0 W
@@ -218,7 +219,7 @@ def liveliness(series: PowerSeries) -> float:
     if len(watts) < MIN_SAMPLES:
         return -1.0
     step_w = series.sensor.quantum_w.value if series.sensor.quantum_w else 0.0
-    low_w, high_w = np.percentile(watts, (5, 95))
+    low_w, high_w = percentiles_of_column(watts, (5, 95))
     swing_w = float(high_w - low_w)
-    least_step_w = _MIN_STEP_SHARE * abs(float(np.median(watts)))
+    least_step_w = _MIN_STEP_SHARE * abs(median_of_column(watts))
     return swing_w / max(step_w, least_step_w, 1e-9)

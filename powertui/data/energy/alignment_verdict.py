@@ -31,6 +31,7 @@ from powertui.data.energy.other_stretches import (
 from powertui.data.energy.robust_stats import TAILS
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats
+from powertui.data.quantiles import median_of_column
 from powertui.named_tuples import NamedTuple
 
 # Costs are in units of the ordinary residual's (see placement_score), divided by how many
@@ -176,7 +177,7 @@ def fit(model: OffsetCosts, searched: SearchedOffsets) -> Fit | str:
         watts=tuple(zip(model.shares.names, (float(w) for w in best.watts), strict=False)),
         runner_up_s=runner_up,
         elsewhere=weighed.elsewhere,
-        window_s=float(np.median(best.data.hi - best.data.lo)),
+        window_s=median_of_column(best.data.hi - best.data.lo),
         samples=best.samples,
         effective=independent,
         ppm=searched.ppm,
@@ -421,5 +422,5 @@ def _doubts(
 
 def is_flat(spread: float, data: Samples) -> bool:
     """Whether watts that differ by so much show nothing of what ran."""
-    usual_w = abs(float(np.median(data.watts)))
+    usual_w = abs(median_of_column(data.watts))
     return spread <= max(_FLAT_QUANTA * data.quantum, _FLAT_POWER_SHARE * usual_w)

@@ -18,6 +18,7 @@ from typing import Literal
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.energy import settings
 from powertui.data.energy.alignment_places import (
     SURE_S,
@@ -363,11 +364,11 @@ def _with_clock_on_grid(readings: OffsetWeights, clock: ClockOffset | None) -> O
     """
     if clock is None or len(readings.offset_s) < 2:
         return readings
-    believed = np.union1d(
-        np.linspace(*clock.believed, PLACE_STEPS), np.linspace(*clock.prompt, PLACE_STEPS)
+    believed = wire.distinct(
+        [np.linspace(*clock.believed, PLACE_STEPS), np.linspace(*clock.prompt, PLACE_STEPS)]
     )
     inside = (believed >= readings.offset_s[0]) & (believed <= readings.offset_s[-1])
-    offsets = np.union1d(readings.offset_s, believed[inside])
+    offsets = wire.distinct(np.concatenate([readings.offset_s, believed[inside]]))
     log_weight = np.interp(offsets, readings.offset_s, readings.log_weight)
     return readings._replace(offset_s=offsets, log_weight=log_weight, width_s=np.gradient(offsets))
 

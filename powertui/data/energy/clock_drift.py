@@ -8,6 +8,7 @@ from powertui.data.energy import settings
 from powertui.data.energy.offset_costs import OffsetChoices, OffsetCosts
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats
+from powertui.data.quantiles import median_of_column
 from powertui.named_tuples import NamedTuple
 
 _MAX_DRIFT_PPM = 200.0  # chosen: quartz clocks are off by 20 to 100 ppm
@@ -45,7 +46,7 @@ def drift_ppm(model: OffsetCosts, choices: OffsetChoices, data: Samples, near: f
         return 0.0
     if float(data.hi[inside][-1] - data.lo[inside][0]) < _MIN_SPAN_S:
         return 0.0
-    fitted = _best_fit(model, data, offset, near, pivot=float(np.median(data.hi[inside])))
+    fitted = _best_fit(model, data, offset, near, pivot=median_of_column(data.hi[inside]))
     without, _ = model.like.residuals(offset, choices.watts[best], data)
     drifting, _ = model.like.residuals(fitted.offset, fitted.watts, data, fitted.ppm)
     lag = model.lag(drifting[inside])

@@ -14,6 +14,7 @@ from powertui.data.energy.robust_stats import MIN_NOISE_OF_SWING
 from powertui.data.energy.samples import Samples, usual_window_s
 from powertui.data.energy.window_shares import WindowShares
 from powertui.data.model import Bools, Floats
+from powertui.data.quantiles import median_of_column, percentiles_of_column
 from powertui.named_tuples import NamedTuple
 
 MAX_CANDIDATES = 24  # that the finer passes get
@@ -104,7 +105,7 @@ def candidates(
     best = _more(best, elsewhere, least, 2 * MAX_CANDIDATES // 3)
 
     cells = np.maximum(cells, 1.0)
-    swing_w = float(np.ptp(np.percentile(data.watts, (5, 95))))
+    swing_w = float(np.ptp(percentiles_of_column(data.watts, (5, 95))))
     noise = cells * (MIN_NOISE_OF_SWING * swing_w) ** 2
     variation = raw - (sums.total + rise_w * cells) ** 2 / cells
     residual_share = (residual + noise) / np.maximum(variation + noise, 1e-12)
@@ -129,7 +130,7 @@ def _even_power(data: Samples, length: float) -> _EvenPower:
     sums = np.concatenate([[0.0], np.cumsum(data.watts)])
     mean_w = (sums[ends] - sums[starts]) / np.maximum(ends - starts, 1)
     watts = np.where(ends > starts + 1, mean_w, data.watts[reading])
-    middle_w = float(np.median(watts))
+    middle_w = median_of_column(watts)
     above_middle_w = np.where(has_reading, watts - middle_w, 0.0)
     return _EvenPower(
         begin=begin,

@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from powertui.data.model import PS_PER_S, Floats, Int64s
+from powertui.data.quantiles import median_of_column
 from powertui.named_tuples import NamedTuple
 
 _MEDIAN_DIFFERENCES = 65_536  # the first ones, that stand for a whole log: a bound of time
@@ -75,7 +76,7 @@ def _apart(times: Int64s, _: int) -> Apart:
         seconds=seconds,
         least=float(seconds.min()),
         most=float(seconds.max()),
-        usual=float(np.median(seconds[:_MEDIAN_DIFFERENCES])),
+        usual=median_of_column(seconds[:_MEDIAN_DIFFERENCES]),
     )
 
 
@@ -86,7 +87,7 @@ def _longest_of(times: Int64s, _: int) -> int:
 
 
 def _median_of(times: Int64s, _: int) -> float:
-    return float(np.median(np.diff(times)))
+    return median_of_column(np.diff(times))
 
 
 def _earlier(times: Int64s, by: int) -> Int64s:

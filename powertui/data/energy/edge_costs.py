@@ -19,6 +19,7 @@ from powertui.data.energy.level_fit import LevelCosts
 from powertui.data.energy.power_jumps import PowerJumps
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats, Int64s
+from powertui.data.quantiles import median_of_column, percentile_of_column
 from powertui.value_types import dataclass
 
 BORDER, START, END = range(3)  # kinds of expected edges
@@ -203,7 +204,7 @@ class EdgePlaces:
         edges = self.costs.edges
         if edges.sign[edges.kind == BORDER].any():
             return 0.0
-        return float(np.median(np.diff(edges.at)))
+        return median_of_column(np.diff(edges.at))
 
     def meetings(self) -> tuple[Floats, float]:
         jumps, edges = self.costs.jumps, self.costs.edges
@@ -211,7 +212,7 @@ class EdgePlaces:
             return np.empty(0), 0.0
         offsets = (edges.at - jumps.at[:, None]).ravel()
         lo, hi = self.range_s
-        return offsets[(offsets > lo) & (offsets < hi)], 2 * float(np.median(self.costs.sigma))
+        return offsets[(offsets > lo) & (offsets < hi)], 2 * median_of_column(self.costs.sigma)
 
     def by_edge(self, offset: float) -> EdgeEvidence:
         """Of the jumps that are nearest to an edge the best one is of it, and the others are of
@@ -263,7 +264,7 @@ class EdgePlaces:
         there = self._watts_within(begin, end, offset)
         if min(len(here), len(there)) < settings.MIN_REPEATS:
             return False
-        work_w = float(here.mean() - np.percentile(data.watts, 2))
+        work_w = float(here.mean() - percentile_of_column(data.watts, 2))
         return abs(float(here.mean() - there.mean())) < settings.MINOR_SHARE * work_w
 
     def _watts_within(self, begin: float, end: float, offset: float) -> Floats:

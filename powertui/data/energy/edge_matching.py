@@ -29,6 +29,7 @@ from powertui.data.energy.edge_costs import RULES, EdgeCosts, EdgePlaces, Expect
 from powertui.data.energy.samples import Samples
 from powertui.data.energy.window_shares import WindowShares
 from powertui.data.model import Z95, Floats, Int64s
+from powertui.data.quantiles import median_of_column, percentiles_of_column
 from powertui.named_tuples import NamedTuple
 
 # ── how much is tried: bounds of time ──
@@ -79,7 +80,7 @@ def offset_weights(
     """The weights of all offsets in a range, or why the readings do not tell."""
     if len(edges) < 2 or range_s[1] <= range_s[0]:
         return "log and training do not overlap at any offset"
-    swing_w = float(np.ptp(np.percentile(data.watts, (1, 99))))
+    swing_w = float(np.ptp(percentiles_of_column(data.watts, (1, 99))))
     if alignment_verdict.is_flat(swing_w, data):
         return "the power hardly changes, so there is no edge to align by"
     jumps = power_jumps.find_jumps(data, longest_mean_s)
@@ -107,7 +108,7 @@ def offset_weights(
         width_s=_widths(offsets),
         jumps=len(jumps),
         matched=matched,
-        common_s=float(np.median(edges.half_s)),
+        common_s=median_of_column(edges.half_s),
         may_overrule=matched >= min(RULES.min_matched, large_part),
         is_confirmed=_is_confirmed(costs, data, best_s, range_s),
         is_of_training=is_of_training,

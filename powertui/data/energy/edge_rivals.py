@@ -25,6 +25,7 @@ import numpy as np
 from powertui.data.energy import settings
 from powertui.data.energy.alignment_places import MAX_PLACES
 from powertui.data.model import Z95, Bools, Floats
+from powertui.data.quantiles import median_of_column
 from powertui.named_tuples import NamedTuple
 
 # Edges at which power jumps: in another stretch of the log, and where the same jumps fit.
@@ -139,7 +140,7 @@ def _middle(places: PlaceEvidence, offset: float) -> float:
     late_s = evidence.late_s[evidence.is_matched]
     if not len(late_s):
         return offset
-    return offset - float(np.median(late_s))
+    return offset - median_of_column(late_s)
 
 
 def _is_rival_elsewhere(best: EdgeEvidence, other: EdgeEvidence) -> bool:

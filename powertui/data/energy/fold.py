@@ -12,6 +12,7 @@ import numpy as np
 from powertui.data.energy import integrate, settings
 from powertui.data.energy.expected_work import TRACING_STEP_FACTOR
 from powertui.data.model import PS_PER_S, Bools, Epochs, Floats, Int64s, PowerOnTrace, Steps
+from powertui.data.quantiles import known_medians, median_of_column
 from powertui.value_types import dataclass
 
 _MAX_TRACING_STEPS = settings.TRACING_STEPS  # later long steps are no first run
@@ -102,7 +103,7 @@ def _median(values: Floats) -> float:
     """
     finite = values[np.isfinite(values)]
     if len(finite):
-        return float(np.median(finite))
+        return median_of_column(finite)
     return float("nan")
 
 
@@ -110,7 +111,7 @@ def medians(values: Floats) -> Floats:
     """The same of each column."""
     some = np.isfinite(values).any(axis=0)
     out = np.full(values.shape[1], np.nan)
-    out[some] = np.nanmedian(values[:, some], axis=0)
+    out[some] = known_medians(values[:, some])
     return out
 
 
@@ -122,7 +123,7 @@ def _keys(steps: Steps, rows: list[Int64s]) -> list[Int64s]:
     if any((of_epoch < 0).any() for of_epoch in numbers):
         return [np.arange(len(epoch_rows)) for epoch_rows in rows]
     first, second = numbers[:2]
-    shared = np.intersect1d(first, second)
+    shared = set(first.tolist()) & set(second.tolist())
     if 2 * len(shared) >= min(len(first), len(second)):
         return numbers
     return [of_epoch - of_epoch[0] for of_epoch in numbers]

@@ -26,6 +26,7 @@ from powertui.data.model import (
     PowerOnTrace,
     worst_badge,
 )
+from powertui.data.quantiles import median_of_column, median_of_rows, percentile_of_column
 from powertui.named_tuples import NamedTuple
 
 # ── what is a level ──
@@ -233,7 +234,7 @@ def _levels(power: PowerOnTrace, when: When) -> _Levels:
     paused_w = watts[is_paused & is_new]
     pauses_w = np.nan
     if len(paused_w) >= _MIN_SAMPLES:
-        pauses_w = float(np.percentile(paused_w, _PAUSE_PERCENTILE))
+        pauses_w = percentile_of_column(paused_w, _PAUSE_PERCENTILE)
 
     # A reading is late: the first ones after the end still hold work, and half of a sensor time
     # before the start they already do.
@@ -247,7 +248,7 @@ def _levels(power: PowerOnTrace, when: When) -> _Levels:
     readings_of_work = watts[is_inside & ~is_paused]
     work_w = np.nan
     if len(readings_of_work) >= _MIN_SAMPLES:
-        work_w = float(np.median(readings_of_work))
+        work_w = median_of_column(readings_of_work)
 
     quantum = power.series.sensor.quantum_w
     step_w = quantum.value if quantum else 0.0
@@ -317,7 +318,7 @@ def _steady(at: Int64s, watts: Floats, seconds: float) -> _SteadyLevels:
     """Levels at which the power stays for so long."""
     if len(at) < _MIN_SAMPLES or at[-1] - at[0] < seconds * PS_PER_S:
         return _NEVER_STEADY
-    poll_s = float(np.median(np.diff(at))) / PS_PER_S
+    poll_s = median_of_column(np.diff(at)) / PS_PER_S
     readings = int(np.ceil(seconds / max(poll_s, 1e-6)))
     count = max(_MIN_SAMPLES, min(readings, len(at)))
     blocks = np.lib.stride_tricks.sliding_window_view(watts, count)
@@ -325,7 +326,7 @@ def _steady(at: Int64s, watts: Floats, seconds: float) -> _SteadyLevels:
     starts = np.arange(0, len(blocks), max(1, count // 2))  # half overlapping
     if starts[-1] != last_block:
         starts = np.append(starts, last_block)
-    levels = np.median(blocks[starts], axis=1)
+    levels = median_of_rows(blocks[starts])
     return _SteadyLevels(
         lowest=float(levels.min()),
         first=float(levels[0]),

@@ -19,6 +19,7 @@ from powertui.data.energy.robust_stats import MIN_NOISE_OF_SWING, median_deviati
 from powertui.data.energy.samples import Samples, usual_window_s
 from powertui.data.energy.window_shares import WindowShares
 from powertui.data.model import Floats
+from powertui.data.quantiles import percentiles_of_column
 from powertui.named_tuples import NamedTuple
 
 # ── how much is tried: bounds of time ──
@@ -90,7 +91,7 @@ def level_costs(
     if len(data) > _MAX_READINGS:
         data = data.gathered(length_s / _MAX_READINGS)
     offsets = _offsets_to_try(data, range_s)
-    idle_w, high_w = np.percentile(data.watts, (2, 98))
+    idle_w, high_w = percentiles_of_column(data.watts, (2, 98))
     swing_w = max(float(high_w - idle_w), 1e-9)
     least_sigma_w = max(MIN_NOISE_OF_SWING * swing_w, rounding_sigma(data.quantum))
     above_idle = data.watts - float(idle_w)

@@ -12,6 +12,7 @@ from powertui.data.energy.robust_stats import MEDIAN_TO_SIGMA, MIN_NOISE_OF_SWIN
 from powertui.data.energy.samples import Samples, usual_pace_s, usual_window_s
 from powertui.data.energy.window_shares import WindowShares
 from powertui.data.model import Bools, Floats
+from powertui.data.quantiles import median_of_column, percentile_of_column
 from powertui.value_types import dataclass
 
 # Costs are in units of the ordinary residual's (see placement_score), divided by how many
@@ -83,10 +84,10 @@ class OffsetCosts:
         self.data = thinned_to(data, MAX_FINE_SAMPLES)
         self.shares = shares
         self.step_s = step_s
-        self.middle = float(np.median(data.watts))
+        self.middle = median_of_column(data.watts)
         pace = usual_pace_s(self.data, single=_CORRELATION_S)
         self.together = max(_CORRELATION_S / max(pace, 1e-9), 1.0)
-        high_w = float(np.percentile(data.watts, 98))
+        high_w = percentile_of_column(data.watts, 98)
         self.floor = self._smallest_noise(data, high_w - base_w)
         swing = max(high_w - base_w, self.floor)
         idle, usual_w = IDLE_SHARE, 0.0
@@ -116,8 +117,8 @@ class OffsetCosts:
         """The smallest noise (W) that is credible: rounding, and what a handful of categories
         cannot say of a machine.
         """
-        inner_swing_w = float(np.percentile(data.watts, 95) - np.percentile(data.watts, 5))
-        usual_change_w = float(np.median(np.abs(np.diff(self.data.watts))))
+        inner_swing_w = percentile_of_column(data.watts, 95) - percentile_of_column(data.watts, 5)
+        usual_change_w = median_of_column(np.abs(np.diff(self.data.watts)))
         return max(
             rounding_sigma(data.quantum),
             MIN_NOISE_OF_SWING * max(inner_swing_w, swing_w),
@@ -185,7 +186,7 @@ class OffsetCosts:
             if inside.sum() >= MIN_READINGS_IN_PROFILE:
                 residual = residual[inside]
                 width = width[inside]
-            deviation = float(np.median(np.abs(residual) / width))
+            deviation = median_of_column(np.abs(residual) / width)
             self.like.scale = max(self.floor, MEDIAN_TO_SIGMA * deviation)
             lag = self.lag(residual)
             self.like.alike = max((1 + lag) / (1 - lag), self.together)

@@ -23,6 +23,7 @@ from powertui.data.energy.offset_costs import (
 )
 from powertui.data.energy.samples import Samples, usual_window_s
 from powertui.data.model import Bools, Floats
+from powertui.data.quantiles import median_of_column
 from powertui.named_tuples import NamedTuple
 
 NEGLIGIBLE_COST = 12.0  # above the best: such a place has no weight (e to the -12)
@@ -127,7 +128,7 @@ class OffsetSearch(OffsetCosts):
         if ppm:
             stretch = 1 + ppm * 1e-6
             data = self.data = replace(data, lo=data.lo * stretch, hi=data.hi * stretch)
-            centres = bounds.clip(centres - (stretch - 1) * float(np.median(data.hi)))
+            centres = bounds.clip(centres - (stretch - 1) * median_of_column(data.hi))
             choices, step = self._fine(centres, near, data, bounds.wider(near))
         choices = self._with_grid(choices, step, grid, bounds)
         return SearchedOffsets(

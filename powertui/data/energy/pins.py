@@ -9,7 +9,6 @@ everything; `#` starts a comment.
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -125,6 +124,8 @@ def write(pins: Pins) -> None:
         lines.append(f"nudge {pins.nudge_s:.9g}\n")
     place = Path(pins.path)
     try:
+        import tempfile  # only to write: it imports random, hashlib and lzma
+
         handle, name = tempfile.mkstemp(prefix=".pins-", dir=place.parent or Path())
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:

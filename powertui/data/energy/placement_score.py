@@ -32,6 +32,7 @@ from powertui.data.energy.unprofiled_price import (
 )
 from powertui.data.energy.window_shares import WindowShares
 from powertui.data.model import Bools, Floats
+from powertui.data.quantiles import median_of_column
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
@@ -198,9 +199,9 @@ class Likeness:
         if last is not None and last[0] is data:
             return last[1]
         described = _Described(
-            pace_s=float(np.median(np.diff(data.hi))) if len(data) > 1 else 1.0,
+            pace_s=median_of_column(np.diff(data.hi)) if len(data) > 1 else 1.0,
             width=self.widths(data),
-            usual_work=self._usual_work(float(np.median(data.hi - data.lo))),
+            usual_work=self._usual_work(median_of_column(data.hi - data.lo)),
         )
         self._described = data, described
         return described

@@ -14,6 +14,7 @@ from powertui.data.energy import settings
 from powertui.data.energy.robust_stats import MEDIAN_TO_SIGMA, rounding_sigma
 from powertui.data.energy.samples import Samples, usual_pace_s, usual_window_s
 from powertui.data.model import Bools, Floats, Int64s
+from powertui.data.quantiles import median_of_column, percentile_of_column, percentiles_of_column
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
@@ -93,7 +94,7 @@ def find_jumps(data: Samples, longest_mean_s: float) -> PowerJumps:
         data = data.gathered(float(data.hi[-1] - data.lo[0]) / _MAX_READINGS)
     if len(data) < _MIN_READINGS:
         return _NO_JUMPS
-    swing_w = float(np.ptp(np.percentile(data.watts, (2, 98))))
+    swing_w = float(np.ptp(percentiles_of_column(data.watts, (2, 98))))
     if swing_w <= _MIN_QUANTA * data.quantum:
         return _NO_JUMPS
     pace = usual_pace_s(data, single=0.0)
@@ -118,7 +119,7 @@ def _candidates(data: Samples, swing_w: float, skipped: int, longest: float) -> 
         if len(row) < _MIN_READINGS // 2 or is_too_long:
             break
         height_w = _height_w(total, row, skipped, length)
-        quiet_w = float(np.percentile(height_w, _QUIET_PERCENT)) * _QUIET_TO_SIGMA
+        quiet_w = percentile_of_column(height_w, _QUIET_PERCENT) * _QUIET_TO_SIGMA
         noise_w = max(quiet_w, reading_noise_w / length**0.5)
         is_clear = (height_w > _MIN_NOISE_TIMES * noise_w) & (height_w > least_w)
         is_candidate = is_clear & is_local_maximum(height_w)
@@ -210,13 +211,13 @@ def _levels_beside(watts: Floats, rows: Int64s, index: int, skipped: int) -> tup
     if index + 1 < len(rows):
         next_jump = int(rows[index + 1])
         end = min(end, max(next_jump, row + skipped + 2))
-    before_w = float(np.median(watts[first : row - skipped]))
-    after_w = float(np.median(watts[row + skipped + 1 : end]))
+    before_w = median_of_column(watts[first : row - skipped])
+    after_w = median_of_column(watts[row + skipped + 1 : end])
     return before_w, after_w
 
 
 def _noise_w(data: Samples) -> float:
     """The noise of one reading, rounding included."""
     differences = np.abs(np.diff(data.watts))
-    measured = MEDIAN_TO_SIGMA * float(np.median(differences)) / 2**0.5
+    measured = MEDIAN_TO_SIGMA * median_of_column(differences) / 2**0.5
     return max(measured, rounding_sigma(data.quantum))

@@ -9,6 +9,7 @@ import numpy as np
 
 from powertui.data.energy import settings
 from powertui.data.model import Floats
+from powertui.data.quantiles import percentile_of_column
 
 # ── what repeats ──
 # From which on differences repeat. Chosen: half of what a load that repeats exactly has.
@@ -104,7 +105,7 @@ def sensor_noise_w(moved: Floats, quantum: float) -> float:
     moved.sort()
     smaller_half = moved[: len(moved) // 2]
     # It may be quiet nowhere for long: then the smallest differences of all show it.
-    by_stretches = np.percentile(variances, 5) / _CHI_SQUARE_5_PERCENT
+    by_stretches = percentile_of_column(variances, 5) / _CHI_SQUARE_5_PERCENT
     by_differences = (smaller_half.mean() / _SMALLER_HALF_MEAN) ** 2 / 2
     least = min(by_stretches, by_differences)
     if _MIN_SHORT_STRETCHES <= count < _MIN_STRETCHES:

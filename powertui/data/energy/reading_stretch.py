@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from powertui.data.model import Bools, Floats, Int64s
+from powertui.data.quantiles import percentiles_of_column
 from powertui.named_tuples import NamedTuple
 
 MAX_READINGS = 4096  # the liveliest part of a longer log: a bound of time
@@ -63,7 +64,7 @@ def liveliest(watts: Floats) -> ReadingStretch:
         start = _liveliest_start(level)
         level = level[start : start + MAX_READINGS]
         level_read = level_read[start : start + MAX_READINGS]
-    low, high = np.percentile(watts[is_read], (1, 99))
+    low, high = percentiles_of_column(watts[is_read], (1, 99))
     drawn = np.concatenate(([0.0], np.cumsum(~level_read)))
     return ReadingStretch(level, drawn, float(high - low))
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from powertui.data.energy import settings
 from powertui.data.model import Floats, Int64s
+from powertui.data.quantiles import median_of_column
 from powertui.named_tuples import NamedTuple
 
 # Polls or refreshes: nothing is known across a longer pause.
@@ -98,7 +99,7 @@ def _mean_of_tied(distances: Floats, score: Floats, best: int) -> float:
 
 
 def _distances_to_try(after: Floats, poll: float) -> Floats:
-    usual_run = float(np.median(np.diff(after)))
+    usual_run = median_of_column(np.diff(after))
     shortest = max(poll, _MIN_RUNS_PER_DISTANCE * usual_run)
     longest = max(_MAX_RUNS_PER_DISTANCE * usual_run, 2 * poll)
     logarithms = np.arange(0, np.log(longest / shortest), _GRID_STEP)

@@ -1,20 +1,16 @@
 """Robust statistics that all energy answers share: deviations, rounding, weights of far values.
 
-A value is named here once, where several places need the same one. Fits ask for quantiles tens of
-thousands of times, of some fifty values each: NumPy's functions take arrays of any shape, axis and
-method, and need 30 to 60 µs to find that out; those below need 4, and give the same floats to the
-last bit.
+A value is named here once, where several places need the same one.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from powertui.data.model import Floats
+from powertui.data.quantiles import median_of_column, quantile_of_column
 
 if TYPE_CHECKING:
 
@@ -50,53 +46,6 @@ _MIN_NOISE_OF_POWER = 1e-3
 START_PERCENTILES = (10, 25, 40, 50, 60, 75)
 # So many rounds a robust fit takes at most; most end by themselves after a third of them.
 MAX_FIT_ROUNDS = 30
-
-
-def quantile_of_column(values: Floats, share: float) -> float:
-    """What `numpy.quantile(values, share)` gives: linear between neighbours, NaN if any is."""
-    (quantile,) = quantiles_of_column(values, (share,))
-    return quantile
-
-
-def quantiles_of_column(values: Floats, shares: Sequence[float]) -> list[float]:
-    """What `numpy.quantile(values, shares)` gives; NaN of none."""
-    if not len(values):
-        return [math.nan] * len(shares)
-    last = len(values) - 1
-    places = [last * share for share in shares]
-    below = [min(math.floor(place), last) for place in places]
-    above = [min(row + 1, last) for row in below]
-    ordered = np.partition(values, (*below, *above, -1))
-    if math.isnan(ordered[-1]):
-        return [math.nan] * len(places)
-    quantiles = []
-    for place, low_row, high_row in zip(places, below, above, strict=True):
-        low = float(ordered[low_row])
-        high = float(ordered[high_row])
-        quantiles.append(_between(low, high, place - low_row))
-    return quantiles
-
-
-def _between(low: float, high: float, part: float) -> float:
-    """The value so far from one neighbour to the next."""
-    # As NumPy does it: from the nearer neighbour.
-    if part >= 0.5:
-        return high - (high - low) * (1 - part)
-    return low + (high - low) * part
-
-
-def median_of_column(values: Floats) -> float:
-    """What `numpy.median(values)` gives: NaN of none, and if any is."""
-    count = len(values)
-    if not count:
-        return math.nan
-    middle = count // 2
-    ordered = np.partition(values, (middle - 1 + count % 2, middle, -1))
-    if math.isnan(ordered[-1]):
-        return math.nan
-    if count % 2:
-        return float(ordered[middle])
-    return (float(ordered[middle - 1]) + float(ordered[middle])) / 2
 
 
 def median_deviation(residual: Floats) -> float:

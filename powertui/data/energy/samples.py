@@ -23,6 +23,7 @@ from powertui.data.model import (
     PowerSeries,
     Sensor,
 )
+from powertui.data.quantiles import median_of_column, median_of_rows
 from powertui.value_types import dataclass
 
 # ── the noise of each reading. Chosen: few enough to be of the same work, enough for a median ──
@@ -62,14 +63,14 @@ class _Windows(Protocol):
 
 def usual_window_s(readings: _Windows) -> float:
     """How long the time is that a reading is the mean of, mostly."""
-    return float(np.median(readings.hi - readings.lo))
+    return median_of_column(readings.hi - readings.lo)
 
 
 def usual_pace_s(readings: _Windows, single: float) -> float:
     """The time from one reading to the next, mostly; `single` where there is one reading alone."""
     if len(readings) < 2:
         return single
-    return float(np.median(np.diff(readings.hi)))
+    return median_of_column(np.diff(readings.hi))
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ class Samples:
         begin = self.lo[rows[:, 0]]
         end = self.hi[rows[:, -1]]
         # A reading of a moment stands for the time until the next one as well.
-        window = float(np.median(self.hi[rows[:, 0]] - begin))
+        window = median_of_column(self.hi[rows[:, 0]] - begin)
         spare = max(pace - window, 0.0) / 2
         return replace(
             self,
@@ -168,7 +169,7 @@ class Samples:
         reach = _NOISE_READINGS // 2
         moved = np.pad(np.abs(np.diff(self.watts)), (reach, reach + 1), mode="reflect")
         windows = np.lib.stride_tricks.sliding_window_view(moved, 2 * reach + 1)
-        usual_move = np.median(windows, axis=1)[: len(self)]
+        usual_move = median_of_rows(windows)[: len(self)]
         return replace(self, noise=np.asarray(MEDIAN_TO_SIGMA / 2**0.5 * usual_move))
 
 
@@ -189,7 +190,7 @@ def power_samples(series: PowerSeries) -> Samples:
     times = series.times / NS_PER_S
     usual = 1.0
     if len(times) > 1:
-        usual = float(np.median(np.diff(times)))
+        usual = median_of_column(np.diff(times))
     poll = described.poll_s.value if described.poll_s else usual
     refresh = described.refresh_s.value if described.refresh_s else max(usual, 1e-6)
     quantum = described.quantum_w.value if described.quantum_w else 0.0

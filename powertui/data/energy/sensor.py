@@ -28,6 +28,7 @@ from powertui.data.model import (
     PowerSeries,
     Sensor,
 )
+from powertui.data.quantiles import median_of_column
 
 MAX_SENSOR_TIME_S = 4e6  # no refresh, window or delay is longer than a log can be
 
@@ -127,7 +128,7 @@ def _poll(series: PowerSeries) -> Figure | None:
         apart_ns = np.diff(series.times)[np.isfinite(series.watts[1:])]
         if not len(apart_ns):
             return None
-        usual_ns = float(np.median(apart_ns))
+        usual_ns = median_of_column(apart_ns)
     else:
         usual_ns = distances.median(series.times)
     # A reader that had to assume it said so.
@@ -147,7 +148,7 @@ def _refresh(times: Int64s, watts: Floats, poll: Figure | None) -> Figure | None
     if len(changes) < _MIN_RUNS + 1:
         return None
     runs = np.diff(changes) / NS_PER_S
-    usual = float(np.median(runs))
+    usual = median_of_column(runs)
     # A run that holds a pause of the log says nothing about the sensor.
     longest = usual * _MAX_USUAL_RUNS + HOLE_REFRESHES * poll.value
     is_complete = runs <= longest
@@ -171,7 +172,7 @@ def _refresh(times: Int64s, watts: Floats, poll: Figure | None) -> Figure | None
         if every is not None:
             return Figure(every, Badge.MEASURED)
     if len(complete) != len(runs):
-        usual = float(np.median(complete))
+        usual = median_of_column(complete)
     return Figure(max(usual, poll.value), Badge.MEASURED)
 
 

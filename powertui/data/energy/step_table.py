@@ -17,7 +17,9 @@ from powertui.data.columns import Column, optional, text_column
 from powertui.data.energy import account, settings
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import Bools, Int64s, Steps
+from powertui.data.quantiles import median_of_column
 from powertui.data.run.steps import dispatched_step_ps
+from powertui.data.sorted_columns import are_among
 from powertui.data.table import Fact, Result
 from powertui.data.tools import breakdown
 from powertui.data.tools import steps as step_tool
@@ -126,7 +128,7 @@ def _is_usual(question: Question, steps: Steps) -> Bools:
     """Which steps do not trace or compile, by the rule of the overview: both have one median."""
     is_usual = np.ones(len(steps), np.bool_)
     by_step = breakdown.step_breakdown(question.profile, question.compat)
-    unusual = by_step.take(~np.isin(by_step.start, by_step.usual().start))
+    unusual = by_step.take(~are_among(by_step.start, by_step.usual().start))
     is_usual[_rows_of(unusual, steps)[0]] = False
     return is_usual
 
@@ -139,7 +141,7 @@ def usual_of(steps: Steps, is_usual: Bools) -> Int64s:
     has_length = (length >= 0) & is_usual
     usual = -1
     if int(has_length.sum()) >= _MIN_NAMED_STEPS:
-        usual = int(np.median(length[has_length]))
+        usual = int(median_of_column(length[has_length]))
     out = np.full(len(steps), usual, np.int64)
     names = [
         steps.names[row].rstrip("0123456789") for row in range(len(steps))
@@ -150,7 +152,7 @@ def usual_of(steps: Steps, is_usual: Bools) -> Int64s:
         for name in frequent:
             alike = label == name
             if has_length[alike].any():
-                out[alike] = int(np.median(length[alike & has_length]))
+                out[alike] = int(median_of_column(length[alike & has_length]))
     return out
 
 
@@ -182,7 +184,7 @@ def _usual_facts(question: Question, usual: Int64s) -> list[Fact]:
     subject = (
         "the median step takes" if with_work_ps is None else "asking for the median step takes"
     )
-    median_ps = int(np.median(usual_lengths))
+    median_ps = int(median_of_column(usual_lengths))
     facts = [Fact("usual", subject, median_ps, "duration", why="the median")]
     if with_work_ps is not None:
         why = "from the first step to the end of all their work"

@@ -28,6 +28,7 @@ from powertui.data.model import (
     PowerSeries,
     Sensor,
 )
+from powertui.data.quantiles import median_of_column
 
 # Bounds of time and memory.
 MAX_SUMMED_ROWS = 200_000  # of a sum of channels that were read at different moments
@@ -107,7 +108,7 @@ def summed(channels: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
     refresh = _worst(channel_sensors, "refresh_s")
     if len(at) > MAX_SUMMED_ROWS:
         at, watts = _thinned(channels, at)
-        every_s = float(np.median(np.diff(at))) / PS_PER_S
+        every_s = median_of_column(np.diff(at)) / PS_PER_S
         if refresh is None:
             refresh = Figure(every_s, channel_sensors[0].scale)
         elif every_s > refresh.value:

@@ -34,6 +34,7 @@ from powertui.data.model import (
     UInt64s,
     Warn,
 )
+from powertui.data.quantiles import median_of_column
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
@@ -303,7 +304,7 @@ def _cycle_rate(registers: _Registers) -> float:
     duration = (runs.end - runs.start).astype(np.float64)
     if not len(length):
         return _NOMINAL_HZ
-    measured = float(np.median(length / duration)) * PS_PER_S
+    measured = median_of_column(length / duration) * PS_PER_S
     # A file of other meaning must not stretch the axis.
     return measured if 0.5 < measured / _NOMINAL_HZ < 2 else _NOMINAL_HZ
 
@@ -391,7 +392,7 @@ def _watts(total: Int64s, cycles: Int64s) -> tuple[Floats, int]:
     spread_w = max(float(np.ptp(_middle(sure_w))), _MIN_SPREAD_W)
     is_told_apart = wrap_w[open_rows] >= _MIN_SPREADS * spread_w
     rows = open_rows[is_told_apart]
-    missing_w = float(np.median(sure_w)) - least_w[rows]
+    missing_w = median_of_column(sure_w) - least_w[rows]
     wraps = np.maximum(0, np.rint(missing_w / wrap_w[rows]))
     watts[rows] = least_w[rows] + wraps * wrap_w[rows]
     return watts, len(rows)

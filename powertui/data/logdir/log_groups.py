@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -233,6 +232,8 @@ def _series(log: PowerFile) -> tuple[PowerSeries, ...]:
     path = Path(log.path)
     if log.size <= _MAX_READ_BYTES or path.suffix.lower() not in _LINE_SUFFIXES:
         return registry.load_ahead(log.path).series
+    import tempfile  # only here: it imports random, hashlib and lzma
+
     with tempfile.TemporaryDirectory(prefix="powertui-") as folder:
         ends = Path(folder) / path.name
         with open_regular(path) as stream, ends.open("wb") as out:

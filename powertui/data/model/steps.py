@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from powertui.data.model.ground import Bools, Int32s, Int64s
+from powertui.data.quantiles import median_of_column
 from powertui.value_types import dataclass
 
 UNKNOWN = -1  # a time that is not known: never 0, which is a time
@@ -210,7 +211,7 @@ class Steps:
         gaps = self.start_to_start()
         gaps = gaps[gaps > 0]
         if len(gaps) >= min_count:
-            return float(np.median(gaps))
+            return median_of_column(gaps)
         return None
 
     def __getitem__(self, index: int) -> Step:

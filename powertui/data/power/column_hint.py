@@ -10,6 +10,7 @@ import numpy as np
 
 from powertui.data.power import column_times, table, units
 from powertui.data.power.time_signs import is_time, rises
+from powertui.data.quantiles import median_of_column
 from powertui.plain import plain
 
 # What a column of power may be called beyond the words that are taken for it without asking.
@@ -96,7 +97,7 @@ def _likeness(rows: table.FileCells, column: int) -> tuple[bool, bool, bool, int
     words = set(units.tokens(name)) | set(re.split(r"[^a-z]+", name.lower()))
     values = rows.floats(column)[0]
     values = values[np.isfinite(values)]
-    typical = float(np.median(np.abs(values)))
+    typical = median_of_column(np.abs(values))
     min_watts, max_watts = _LIKELY_WATTS
     has_likely_name = bool(words & _LIKELY_WORDS)
     has_likely_size = min_watts <= typical <= max_watts

@@ -15,9 +15,9 @@ from typing import Literal
 
 import numpy as np
 
-from powertui.data import wire
 from powertui.data.model import NS_PER_S, Bools, Floats, Int64s
 from powertui.data.power.written_times import WrittenTime, parse
+from powertui.data.quantiles import median_of_column
 from powertui.patterns import late_pattern
 from powertui.value_types import dataclass
 
@@ -131,7 +131,7 @@ def from_numbers(values: Floats, name: str = "") -> TimeColumn:
     """Numbers as time: Unix time by its size, anything smaller is elapsed."""
     ok = np.isfinite(values)
     if ok.any():
-        middle = wire.median(values[ok])
+        middle = median_of_column(values[ok])
     else:
         middle = 0.0
     for low, high, factor, words in _EPOCHS:
@@ -154,7 +154,7 @@ def _are_days(values: Floats, middle: float, span: tuple[float, float]) -> bool:
     first, last = span
     if not first < middle < last or len(values) < 3:
         return False
-    typical_step = float(np.median(np.abs(np.diff(values))))
+    typical_step = median_of_column(np.abs(np.diff(values)))
     return 0 < typical_step < _MAX_DAYS_STEP and bool(values.min() > first)
 
 

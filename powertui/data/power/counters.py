@@ -6,6 +6,7 @@ import numpy as np
 
 from powertui.data.model import NS_PER_S, Floats, Int64s
 from powertui.data.power.notes import Notes
+from powertui.data.quantiles import median_of_column, percentile_of_column
 
 # ranges at which known counters start again, in joules: RAPL's 32 bits in units of 61.035 µJ and
 # 15.259 µJ (sysfs says max_energy_range_uj: 262143328850, 65532610987, 262143999938 …) and of 1 µJ
@@ -44,7 +45,7 @@ def intervals(
     falls = np.flatnonzero((delta < 0) & (seconds > 0))
     rises = (delta >= 0) & (seconds > 0)
     if rises.any():
-        usual = float(np.median(delta[rises] / seconds[rises]))
+        usual = median_of_column(delta[rises] / seconds[rises])
     else:
         usual = 0.0
     wraps = resets = 0
@@ -96,10 +97,10 @@ def _starts_again(values: Floats, rises: Floats) -> bool:
         or not (grown > 0).mean() >= _MIN_GROWING_SHARE
     ):
         return False
-    step = float(np.percentile(grown, 90))
+    step = percentile_of_column(grown, 90)
     return bool(
         (values[falls + 1] <= 2 * step).all()
-        and (values[falls] >= 2 * float(np.median(grown))).all()
+        and (values[falls] >= 2 * median_of_column(grown)).all()
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from powertui.data import wire
 from powertui.data.model import NS_PER_S, Bools, Floats, Int64s, PowerKind, PowerSeries, Warn
+from powertui.data.quantiles import median_of_column, percentile_of_column
 
 # All of these were chosen, not measured.
 _MIN_READINGS = 8  # of a channel in which such readings are looked for
@@ -107,8 +108,8 @@ def _restarts(times: Int64s, watts: Floats) -> Bools:
         positive = watts[watts > 0]
         if len(positive) < _MIN_READINGS:
             return is_restart
-        typical = float(np.median(positive))
-        lowest = float(np.percentile(positive, 1))
+        typical = median_of_column(positive)
+        lowest = percentile_of_column(positive, 1)
         is_zero = (watts <= _MAX_ZERO_SHARE * lowest) & (watts >= 0)
     if typical < _MIN_USUAL_W or lowest < _MIN_LOW_SHARE * typical:
         return is_restart

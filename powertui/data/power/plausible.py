@@ -15,6 +15,7 @@ import numpy as np
 
 from powertui.data.model import Badge, PowerSeries, Scope, Warn
 from powertui.data.power.outages import as_gaps
+from powertui.data.quantiles import median_of_column, percentile_of_column
 from powertui.patterns import late_pattern
 
 # W that one channel of a scope stays below: twice what the largest device of its kind is built for,
@@ -64,8 +65,8 @@ def plausible_part(series: PowerSeries, *, told: bool) -> tuple[PowerSeries | No
     if not len(values) or (values.min() >= min_w and values.max() <= max_w):
         return series, None  # nearly always: nothing has to be put in order
     name = series.sensor.name or "the log"
-    median_w = float(np.median(values))
-    high_w = float(np.percentile(values, 99))
+    median_w = median_of_column(values)
+    high_w = percentile_of_column(values, 99)
     if median_w < 0:
         cause = (
             f"{name} is below zero in most rows (median {median_w:.4g} W), which drawn power "

@@ -25,6 +25,7 @@ from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import SQLITE, LogFile
 from powertui.data.power.units import means_power, scope_of
+from powertui.data.quantiles import median_of_column
 from powertui.errors import UnreadableFile
 
 NAME = "powerboard"
@@ -216,7 +217,7 @@ def _both(
     elapsed_ns = np.round(np.where(is_possible, elapsed_s, 0.0) * times.S).astype(np.int64)
     zero = int(ns.min())
     if is_possible.any():
-        zero = int(np.median((ns - elapsed_ns)[is_possible]))
+        zero = int(median_of_column((ns - elapsed_ns)[is_possible]))
     return ns - zero, times.clock(epoch, zero)
 
 

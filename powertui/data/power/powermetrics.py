@@ -17,6 +17,7 @@ from powertui.data.power import assemble, column_times, stamps, table, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
+from powertui.data.quantiles import median_of_column
 from powertui.errors import UnreadableFile
 
 NAME = "powermetrics"
@@ -136,7 +137,7 @@ def _ends(dates: Int64s, length: Int64s) -> Int64s:
     ends = np.empty(len(dates), np.int64)
     for number in range(int(block[-1]) + 1):
         mine = block == number
-        ends[mine] = since_start[mine] + int(np.median(offset[mine]))
+        ends[mine] = since_start[mine] + int(median_of_column(offset[mine]))
     return ends
 
 

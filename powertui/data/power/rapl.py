@@ -31,6 +31,7 @@ from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
 from powertui.data.power.table_form import TableForm
 from powertui.data.power.units import UNITS, scope_of
+from powertui.data.quantiles import median_of_column
 from powertui.errors import UnreadableFile
 from powertui.named_tuples import NamedTuple
 
@@ -179,7 +180,7 @@ def _seconds_per_tick(rows: Sequence[_DomainLine]) -> float:
     good = (ticks > 0) & (joules > 0)
     if not good.any():
         return 1.0
-    joules_per_tick = float(np.median(joules[good] / ticks[good]))
+    joules_per_tick = median_of_column(joules[good] / ticks[good])
     for seconds in (1.0, 1e-3, 1e-6, 1e-9):
         if joules_per_tick / seconds >= _MIN_DOMAIN_W:
             return seconds

@@ -7,6 +7,7 @@ import numpy as np
 from powertui.data.model import Floats, Scope
 from powertui.data.power import units
 from powertui.data.power.units import Unit
+from powertui.data.quantiles import median_of_column
 
 # All of these were chosen, not measured; each says what it was chosen for.
 _MIN_MICROWATTS = 5e6  # a column of bare numbers beyond this is in µW: as mW it would be 5 kW
@@ -51,7 +52,7 @@ def only_grow(values: Floats) -> bool:
     steps = np.diff(values[np.isfinite(values)])
     if len(steps) + 1 < _MIN_GROWING_READINGS or not (steps > 0).all():
         return False
-    return float(np.median(steps)) >= _MIN_COUNTED_STEP
+    return median_of_column(steps) >= _MIN_COUNTED_STEP
 
 
 def may_be_thousands(watts: Floats) -> bool:

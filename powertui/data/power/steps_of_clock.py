@@ -18,9 +18,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from powertui.data import wire
 from powertui.data.model import NS_PER_S, Floats, Int32s, Int64s
 from powertui.data.power import column_times
+from powertui.data.quantiles import median_of_column
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
@@ -106,10 +106,10 @@ class _Polls(NamedTuple):
 def _polls(ns: Int64s) -> _Polls | None:
     """How regularly rows come; None where too many go back in time, or none is odd."""
     apart = np.diff(ns)
-    interval = wire.median(apart)
+    interval = median_of_column(apart)
     if interval <= 0:
         return None
-    stray = _SIGMA_PER_MEDIAN_DEVIATION * wire.median(np.abs(apart - interval))
+    stray = _SIGMA_PER_MEDIAN_DEVIATION * median_of_column(np.abs(apart - interval))
     min_step = max(_MIN_STEP_NS, _MIN_STEP_STRAYS * stray, _MAX_STRAY_SHARE * interval)
     backward = np.flatnonzero(apart < 0)
     odd = backward

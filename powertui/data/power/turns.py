@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from powertui.data import wire
 from powertui.data.model import Bools, Floats, Int32s, Int64s
+from powertui.data.quantiles import percentile_of_column
 
 # All of these were chosen, not measured.
 MAX_TURN_CHANNELS = 16  # channels that may take turns
@@ -33,8 +33,8 @@ def _pause(gaps: Int64s) -> float:
     ordered = np.sort(gaps[gaps >= 0])
     if len(ordered) < 3:
         return float("inf")
-    within = max(1e5, wire.percentile(ordered, 5))
-    between = wire.percentile(ordered, 95)
+    within = max(1e5, percentile_of_column(ordered, 5))
+    between = percentile_of_column(ordered, 95)
     if between / within < _MIN_PAUSE_RATIO:
         return float("inf")
     return float((within * between) ** 0.5)

@@ -16,6 +16,7 @@ from itertools import combinations
 import numpy as np
 
 from powertui.data.model import Bools, Int64s, Process, ProcessKind, Trace, Track, TrackKind
+from powertui.data.quantiles import median_of_column
 from powertui.data.run import marks
 from powertui.data.run.marks import Marks, family
 from powertui.data.run.stat_carriers import whole_numbers
@@ -161,7 +162,7 @@ def _two_counters(first: Marks, second: Marks) -> bool:
     for kind in (rarer, frequent):
         if (np.diff(kind.number) == 1).mean() < _MIN_COUNTED_SHARE:
             return False
-    shorter, longer = sorted(float(np.median(kind.duration)) for kind in (rarer, frequent))
+    shorter, longer = sorted(median_of_column(kind.duration) for kind in (rarer, frequent))
     if shorter <= _MIN_LENGTH_RATIO * longer:
         return False
     # Between two of the rarer kind is one of the frequent, nearly always.

@@ -13,6 +13,7 @@ import re
 import numpy as np
 
 from powertui.data.model import Events, Int32s, Int64s, ProcessKind, Steps, Trace
+from powertui.data.sorted_columns import are_among
 from powertui.named_tuples import NamedTuple
 
 # A line that feeds the input pipeline is not the work of a step that runs on.
@@ -99,7 +100,7 @@ def _pool_ops(trace: Trace, steps: Steps) -> dict[int, list[Events]]:
     for _, _, track in trace.threads():
         if _INPUT_LINE.search(track.name):
             continue
-        if np.isin(steps.start, track.events.start).any():  # the thread that dispatches
+        if are_among(steps.start, track.events.start).any():  # the thread that dispatches
             continue
         counts = np.bincount(track.events.name.astype(np.int64))
         for name in np.flatnonzero((counts > 0) & (counts <= len(steps))).tolist():

@@ -19,6 +19,7 @@ import numpy as np
 
 from powertui.data import texts, wire
 from powertui.data.model import Bools, Events, Int64s, Trace, Track
+from powertui.data.quantiles import median_of_column
 from powertui.data.run.device_intervals import host_lines
 from powertui.data.run.marks import Marks
 from powertui.data.run.stat_carriers import carried, rows_named
@@ -76,7 +77,7 @@ def batches_taken(trace: Trace, starts: Int64s) -> int:
         moments.append(track.events.start[takes_batch[track.events.name]])
     step = np.searchsorted(np.sort(starts), np.concatenate(moments), side="right") - 1
     batches = np.bincount(step[step >= 0], minlength=len(starts))
-    median = int(np.median(batches))
+    median = int(median_of_column(batches))
     if (batches == median).mean() >= _MIN_EQUAL_SHARE:
         return median
     return 0

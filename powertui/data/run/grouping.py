@@ -37,7 +37,7 @@ from powertui.data.run.grouping_events import (
 )
 from powertui.data.run.hand_overs import HandOver
 from powertui.data.run.stat_carriers import carried, stat_numbers
-from powertui.data.sorted_columns import ends_run, places_among
+from powertui.data.sorted_columns import are_among, ends_run, places_among
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
@@ -264,7 +264,7 @@ def _computed(forest: NodeForest, *, by_number: bool, input_roots: bool) -> Grou
         parent = _past(forest.parent, holds_nothing)
     roots, how = _roots(forest, by_number=by_number)
     if not input_roots:
-        roots = roots[~np.isin(roots, forest.input_roots())]
+        roots = roots[~are_among(roots, forest.input_roots())]
     if not len(roots):
         why = "nothing marks a group: there is no step marker and no root level"
         return _no_groups(forest.trace, why)
@@ -287,7 +287,7 @@ def _computed(forest: NodeForest, *, by_number: bool, input_roots: bool) -> Grou
     nodes = _nodes_by_line(forest, group, inner_group)
     ascending = np.sort(roots_of_groups)
     place = ascending.searchsorted(roots_of_groups)
-    marked = ~np.isin(roots_of_groups, forest.named(_IMPLICIT, ascending))
+    marked = ~are_among(roots_of_groups, forest.named(_IMPLICIT, ascending))
     groups = Groups(
         groups=_TitledGroups(forest, roots_of_groups),
         source=how,

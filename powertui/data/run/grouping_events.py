@@ -37,7 +37,7 @@ from powertui.data.run.hand_overs import (
 )
 from powertui.data.run.row_numbers import KeyRows
 from powertui.data.run.stat_carriers import rows_named
-from powertui.data.sorted_columns import begins_run
+from powertui.data.sorted_columns import are_among, begins_run
 from powertui.named_tuples import NamedTuple
 
 _OF_NODES = ("_p", "_c", "_r", "_a", "step_num", "iter_num")  # what makes an event a node
@@ -251,7 +251,7 @@ class NodeForest:
         runs = self._input_runs()
         roots = [np.empty(0, np.int64)]
         for nodes, run_ids in self._run_ids:
-            roots.append(nodes[np.isin(run_ids, runs)])
+            roots.append(nodes[are_among(run_ids, runs)])
         return np.concatenate(roots)
 
     def _input_runs(self) -> Int64s:

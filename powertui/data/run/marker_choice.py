@@ -15,12 +15,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from powertui import units
-from powertui.data import wire
 from powertui.data.model import Bools, Marker, ProcessKind, Trace
+from powertui.data.quantiles import median_of_column
 from powertui.data.run import candidates, marks, repeated_launches
 from powertui.data.run.candidates import AROUND, BESIDES, NONE, STEP_NAMES, Candidate, in_marks
 from powertui.data.run.device_intervals import DeviceWork, covered_ps
 from powertui.data.run.marks import EVALUATIONS, TRAINING, Marks
+from powertui.data.sorted_columns import are_among
 from powertui.errors import UsageError
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
@@ -131,7 +132,7 @@ def _with_named_marker(
     judged.sort(key=lambda judged_candidate: judged_candidate.candidate is not named)
     # Marks that the person calls steps are no other work, whatever their names say.
     other_marks = choice.other_marks
-    is_other = ~np.isin(other_marks.start, named.marks.start)
+    is_other = ~are_among(other_marks.start, named.marks.start)
     return choice._replace(judged=judged, other_marks=other_marks.take(is_other), asked=True)
 
 
@@ -343,7 +344,7 @@ def _last(candidate: Candidate) -> int:
     end = int((start + candidate.marks.duration).max())
     if len(start) < 2:
         return end
-    return max(end, int(start[-1]) + int(wire.median(np.diff(start))))
+    return max(end, int(start[-1]) + int(median_of_column(np.diff(start))))
 
 
 def _regularity(candidate: Candidate) -> float:
@@ -354,10 +355,10 @@ def _regularity(candidate: Candidate) -> float:
     distances = np.diff(start)
     if len(distances) < 2:
         return 0.5
-    median = wire.median(distances)
+    median = median_of_column(distances)
     if median <= 0:
         return 0.0
-    spread = wire.median(np.abs(distances - median)) / median
+    spread = median_of_column(np.abs(distances - median)) / median
     return 1.0 - min(1.0, spread)
 
 
@@ -393,4 +394,4 @@ def _lies_in(inner: Candidate, outer: Candidate) -> bool:
     is_inside = in_marks(outer.marks, marks.start) & in_marks(outer.marks, middle)
     if is_inside.mean() <= _MIN_NESTED_SHARE:
         return False
-    return float(np.median(outer.marks.duration)) > float(np.median(marks.duration))
+    return median_of_column(outer.marks.duration) > median_of_column(marks.duration)

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from powertui.data import wire
 from powertui.data.by_number import ByNumber
 from powertui.data.model import Bools, Clock, Epoch, Int32s, Int64s, Phase, Steps
+from powertui.data.quantiles import median_of_column
 from powertui.data.run.logged_epochs import LoggedEpoch, in_trace
 from powertui.data.run.marks import EVALUATIONS, PHASES, Marks
 from powertui.data.run.steps import StepsAndOthers
@@ -98,7 +98,7 @@ def _tracing(marked: Steps, steps_found: StepsAndOthers) -> Phase | None:
     later_lengths = lengths[1:][lengths[1:] >= 0]
     if not len(later_lengths):
         return None
-    median = wire.median(later_lengths)
+    median = median_of_column(later_lengths)
     start, length = steps_found.first or (int(marked.start[0]), int(marked.duration[0]))
     if median <= 0 or length < max(_MIN_TRACING_PS, _TRACING_TIMES_MEDIAN * median):
         return None
@@ -202,7 +202,7 @@ def _after_epochs(
 ) -> list[Phase]:
     """What is between the last step of an epoch and the first of the next, or the epoch's end."""
     phases = []
-    median = wire.median(marked.duration)
+    median = median_of_column(marked.duration)
     validated = {epoch.number: epoch.validated for epoch in logged}
     rows_by_epoch = ByNumber(marked.epoch, len(table))
     for index, epoch in enumerate(table):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from powertui.data.model import PS_PER_US, Z95, Int64s
+from powertui.data.quantiles import median_of_column
 from powertui.data.run.rank_collectives import RankCalls
 from powertui.named_tuples import NamedTuple
 
@@ -50,8 +51,8 @@ def pair_difference(first: RankCalls, second: RankCalls) -> ClockDifference | No
     if pairs is None or len(pairs) < _MIN_MATCHES:
         return None
     ends = ends_on_axis(second)[pairs[:, 1]] - ends_on_axis(first)[pairs[:, 0]]
-    middle = float(np.median(ends))
-    spread = float(_MAD_TO_SIGMA * np.median(np.abs(ends - middle)))
+    middle = median_of_column(ends)
+    spread = _MAD_TO_SIGMA * median_of_column(np.abs(ends - middle))
     # A rank may always be among the last to leave, by as much as the ends are apart.
     half = Z95 * _MEDIAN_ERROR * spread / np.sqrt(len(pairs)) + spread
     return ClockDifference(middle, half, spread, len(pairs))

@@ -17,6 +17,7 @@ from powertui.data.run.device_intervals import DeviceWork
 from powertui.data.run.marker_choice import MIN_COVERED, JudgedCandidate
 from powertui.data.run.marks import family
 from powertui.data.run.step_rows import StepRows
+from powertui.data.sorted_columns import are_among
 from powertui.named_tuples import NamedTuple
 
 # Scores nearer than this could go either way. Chosen, not measured.
@@ -105,7 +106,7 @@ def _close_rival(evidence: StepsEvidence, best: JudgedCandidate) -> Iterator[str
     rival = second.candidate
     if rival.device or best.score - second.score >= _CLOSE_SCORES:
         return
-    if best.candidate.by_kind and np.isin(rival.marks.start, best.candidate.marks.start).all():
+    if best.candidate.by_kind and are_among(rival.marks.start, best.candidate.marks.start).all():
         return  # one of the series
     if rival.numbering >= best.candidate.numbering:
         yield f"{rival.title} would fit nearly as well"

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from powertui.data.model import Bools, Int64s
+from powertui.data.quantiles import median_of_column
 
 # Of the numbers so far: a fall to there is a new round. Chosen, not measured.
 _RESTART_SHARE = 0.25
@@ -137,7 +138,7 @@ def _median_distance(
         lead_start = lead_starts.get((int(number[row]), int(turn[row])))
         if lead_start is not None:
             distances.append(abs(lead_start - int(start[row])))
-    return float(np.median(distances)) if distances else None
+    return median_of_column(distances) if distances else None
 
 
 def runs_before(number: Int64s, turn: Int64s, sequences: list[Int64s]) -> Int64s:

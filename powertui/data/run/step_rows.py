@@ -15,6 +15,7 @@ import numpy as np
 
 from powertui.data import wire
 from powertui.data.model import UNKNOWN, Bools, Int32s, Int64s
+from powertui.data.quantiles import median_of_column
 from powertui.data.run import step_rounds
 from powertui.data.run.device_intervals import covered_ps, extents
 from powertui.data.run.marks import Marks, family, inside_earlier
@@ -238,9 +239,9 @@ def begin_together(first: Int64s, second: Int64s) -> bool:
     count = min(len(first), len(second))
     if abs(len(first) - len(second)) > 1 or count < _MIN_REPLICA_MARKS:
         return False
-    median_step = float(np.median(np.diff(first)))
+    median_step = median_of_column(np.diff(first))
     lag = np.abs(first[:count] - second[:count])
-    return float(np.median(lag)) < _MAX_REPLICA_LAG * median_step
+    return median_of_column(lag) < _MAX_REPLICA_LAG * median_step
 
 
 def _of_kinds(marks: Marks) -> tuple[list[Int64s], bool]:

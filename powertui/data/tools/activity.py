@@ -135,7 +135,9 @@ class _Layers:
             if activity is ActivityKind.NOTHING:
                 by_activity.append(window.without(covered))
                 break
-            going_on = joined(self._parts[activity]).common(window)
+            parts = self._parts[activity]
+            # Each part is united already.
+            going_on = (parts[0] if len(parts) == 1 else joined(parts)).common(window)
             by_activity.append(going_on.without(covered))
             covered = joined([covered, going_on])
         return tuple(reversed(by_activity))

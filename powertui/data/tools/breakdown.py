@@ -18,6 +18,7 @@ import numpy as np
 from powertui.data.asked import Compat
 from powertui.data.model import Bools, Int64s, Steps, Trace
 from powertui.data.opened import Profile
+from powertui.data.quantiles import median_of_column
 from powertui.data.run import dispatch, grouping
 from powertui.data.run.grouping import Groups
 from powertui.data.sorted_columns import among, last_begun
@@ -208,7 +209,7 @@ def _reaches(by_group: Breakdown, by_time: Breakdown) -> bool:
     if not worked.any():
         return True
     share = _work(by_group)[worked] / work_ps[worked]
-    return float(np.median(share)) >= _MIN_GROUPED_SHARE
+    return median_of_column(share) >= _MIN_GROUPED_SHARE
 
 
 def _work(steps: Breakdown) -> Int64s:

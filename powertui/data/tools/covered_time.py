@@ -85,16 +85,32 @@ class CoveredTime(NamedTuple):
         # Each stretch of the fewer with all of the others that it touches.
         first = wire.ranks(more.end, fewer.start, equal_too=True)
         after_last = wire.ranks(more.start, fewer.end)
+        if len(fewer.start) == 1:  # a window: what it touches is in one piece
+            return _clipped(more, slice(int(first[0]), int(after_last[0])), fewer)
         row, touched = rows_of_ranges(first, np.maximum(after_last - first, 0))
-        start = np.maximum(fewer.start[row], more.start[touched])
-        end = np.minimum(fewer.end[row], more.end[touched])
-        has_length = end > start
-        if not has_length.all():
-            start = start[has_length]
-            end = end[has_length]
-        if (start[1:] <= end[:-1]).any():  # some of the given ones were not apart
-            return union(start, end)
-        return CoveredTime(start, end)
+        start = fewer.start.take(row)
+        np.maximum(start, more.start.take(touched), out=start)
+        end = fewer.end.take(row)
+        np.minimum(end, more.end.take(touched), out=end)
+        return _apart(start, end)
+
+
+def _clipped(stretches: CoveredTime, rows: slice, bounds: CoveredTime) -> CoveredTime:
+    """Some of the stretches, within one bounding stretch."""
+    start = np.maximum(stretches.start[rows], bounds.start[0])
+    end = np.minimum(stretches.end[rows], bounds.end[0])
+    return _apart(start, end)
+
+
+def _apart(start: Int64s, end: Int64s) -> CoveredTime:
+    """Ascending stretches, those without a length left out."""
+    has_length = end > start
+    if not has_length.all():
+        start = start[has_length]
+        end = end[has_length]
+    if (start[1:] <= end[:-1]).any():  # some of the given ones were not apart
+        return union(start, end)
+    return CoveredTime(start, end)
 
 
 NO_TIME = CoveredTime(_NONE, _NONE)

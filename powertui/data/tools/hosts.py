@@ -20,6 +20,7 @@ from powertui.data import wire
 from powertui.data.asked import Compat
 from powertui.data.model import NS_PER_S, PS_PER_NS, Bools, Floats, Int64s, Steps, StepsOn
 from powertui.data.opened import Opened, Profile
+from powertui.data.quantiles import median_of_column
 from powertui.data.tools import breakdown
 from powertui.data.tools.breakdown import Breakdown
 from powertui.data.tools.registry import Question
@@ -398,7 +399,7 @@ def stragglers(times: Int64s) -> list[Straggler]:
     # Against the median of each step, so that a step that is long for all blames nobody.
     excess = times - np.median(times, axis=1)[:, None]
     means = times.mean(axis=0)
-    usual_step = max(1.0, float(np.median(means)))
+    usual_step = max(1.0, median_of_column(means))
     times_slowest = np.bincount(times.argmax(axis=1), minlength=members)
     stragglers = []
     for member in np.flatnonzero(_slow(times, means)).tolist():
@@ -419,7 +420,7 @@ def stragglers(times: Int64s) -> list[Straggler]:
 def _worst_steps(excess: Floats) -> tuple[int, ...]:
     """The steps in which a member's excess differs from its usual one, the worst first."""
     usual = np.median(excess)
-    deviation = max(1.0, float(np.median(np.abs(excess - usual))))
+    deviation = max(1.0, median_of_column(np.abs(excess - usual)))
     differs = excess > usual + _MAX_DEVIATIONS * deviation
     worst = np.argsort(-excess, kind="stable")[:_MAX_WORST_STEPS]
     return tuple(worst[differs[worst]].tolist())
@@ -427,7 +428,7 @@ def _worst_steps(excess: Floats) -> tuple[int, ...]:
 
 def _slow(times: Int64s, means: Floats) -> Bools:
     """Which members hold the others up."""
-    median = float(np.median(means))
+    median = median_of_column(means)
     min_excess = _MIN_EXCESS_SHARE * median
     if len(means) == 2:
         # Of two there is no usual one: who is nearly always the slower holds the other up.
@@ -439,7 +440,7 @@ def _slow(times: Int64s, means: Floats) -> Bools:
         slow[slower] = share_slower >= _MIN_SLOWER_SHARE and difference > min_excess
         return slow
     excess = means - median
-    deviation = float(np.median(np.abs(excess)))
+    deviation = median_of_column(np.abs(excess))
     if deviation:
         score = _MAD_TO_SIGMA * excess / deviation
     else:  # all but a few take exactly the same time

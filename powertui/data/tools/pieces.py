@@ -132,7 +132,7 @@ def bounds(pieces: Iterable[LinePiece], count: int) -> tuple[Int64s, Int64s]:
 
 def columns(pieces: Sequence[LinePiece], first: int, last: int) -> PieceColumns:
     """The events of groups first … last - 1, counted from the first."""
-    parts = [PieceColumns(_NONE, _NONE, _NONE, _NO_KINDS)]
+    parts: list[PieceColumns] = []
     for piece in pieces:
         lo, hi = piece.group.searchsorted((first, last))
         if hi <= lo:
@@ -141,6 +141,10 @@ def columns(pieces: Sequence[LinePiece], first: int, last: int) -> PieceColumns:
         group = piece.group[lo:hi].astype(np.int64) - first
         start, end = piece.line.times(rows)
         parts.append(PieceColumns(group, start, end, piece.line.types_for(rows)))
+    if not parts:
+        return PieceColumns(_NONE, _NONE, _NONE, _NO_KINDS)
+    if len(parts) == 1:
+        return parts[0]
     return PieceColumns(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
@@ -184,6 +188,8 @@ def swept(
 
 def with_python(events: PieceColumns, python: CoveredTime, lo: Int64s, hi: Int64s) -> PieceColumns:
     """The same events and the moments in [lo, hi) of each group at which a thread ran Python."""
+    if not len(python.start):
+        return events
     first = python.end.searchsorted(lo, side="right")
     after_last = python.start.searchsorted(hi, side="left")
     group, row = rows_of_ranges(first, np.maximum(0, after_last - first))

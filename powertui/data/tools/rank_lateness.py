@@ -11,6 +11,7 @@ import numpy as np
 from powertui.data import wire
 from powertui.data.model import PS_PER_US, Bools, Floats, Int64s
 from powertui.data.opened import Opened
+from powertui.data.quantiles import median_of_column
 from powertui.data.run.rank_collectives import RankCalls, rank_calls
 from powertui.data.run.rank_matching import MatchedCollectives, match_ranks
 from powertui.data.tools.rank_paces import (
@@ -148,7 +149,7 @@ class Lateness:
         """The median time from one call to the next."""
         begins = np.sort(np.nanmax(self.arrivals, axis=1))
         if len(begins) > 1:
-            return float(np.median(np.diff(begins)))
+            return median_of_column(np.diff(begins))
         return 0.0
 
     def caused(self) -> Floats:
@@ -230,7 +231,7 @@ def _steady_error(pace: RankPace, paces: list[RankPace], others: list[RankPace])
     freedom = pace.blocks - 1
     if len(paces) > _FEW_RANKS:
         # A rank that happened to have no long wait says too little of them.
-        usual = float(np.median([other.error for other in others]))
+        usual = median_of_column([other.error for other in others])
         return MeanError(max(pace.error, usual), freedom)
     # Two or three ranks cannot show whether they wander.
     wandering = wandering_of(paces, cautious=True)
@@ -270,7 +271,7 @@ def wander(lateness: Lateness) -> Wander | None:
 def _sometimes_late(lateness: Lateness) -> Iterator[LateRank]:
     """Those that are last in nearly all of the calls that take unusually long."""
     spread = lateness.spread
-    usual = float(np.median(spread))
+    usual = median_of_column(spread)
     least_ps = max(_MIN_LATE_PS, _MIN_SHARE * lateness.period_ps, _LONG_WAIT_FACTOR * usual)
     is_long = lateness.held_up > least_ps
     begins = _begins_of_waits(lateness, is_long)
@@ -312,7 +313,7 @@ def _clock_half(lateness: Lateness, rank: int) -> float:
     """Half of the 95 % interval of a rank's clock against those of the others."""
     halves = [clock.half_ps for clock in lateness.matched.clocks]
     own = halves.pop(rank)
-    return math.hypot(own, float(np.median(halves)) / math.sqrt(len(halves)))
+    return math.hypot(own, median_of_column(halves) / math.sqrt(len(halves)))
 
 
 def _tail(count: int, least: int, chance: float) -> float:
@@ -332,6 +333,6 @@ def late_in(lateness: Lateness, late: LateRank) -> Bools:
     """The calls that a late rank is late to."""
     if late.always:
         return np.asarray(~np.isnan(lateness.arrivals[:, late.rank]))
-    usual = float(np.median(lateness.spread))
+    usual = median_of_column(lateness.spread)
     least_ps = max(_MIN_LATE_PS, _MIN_SHARE * lateness.period_ps, _LONG_WAIT_FACTOR * usual)
     return np.asarray((lateness.held_up > least_ps) & (lateness.last == late.rank))

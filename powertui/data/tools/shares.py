@@ -10,6 +10,7 @@ import numpy as np
 
 from powertui.data.columns import Column
 from powertui.data.model import Int64s
+from powertui.data.quantiles import median_of_column
 from powertui.data.table import Place, Table
 from powertui.data.tools.breakdown import CATEGORIES, Breakdown
 from powertui.data.tools.event_types import EventType
@@ -59,7 +60,7 @@ def spread(times: Int64s) -> Spread | None:
         deviation=deviation,
         least=int(times.min()),
         most=int(times.max()),
-        usual=float(np.median(times)),
+        usual=median_of_column(times),
     )
 
 

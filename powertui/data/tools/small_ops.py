@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from powertui.data.model import Bools, Events, Int64s, Track
+from powertui.data.quantiles import median_of_rows
 from powertui.data.sorted_columns import last_begun
 from powertui.data.tools.covered_time import NO_TIME, CoveredTime, union
 
@@ -89,8 +90,8 @@ def crowded_time(events: Events, rows: Int64s) -> CoveredTime:
     duration = events.duration[rows]
     period = np.append(np.diff(start), duration[-1])
     in_portions = portions * _CROWD_CALLS
-    usual_duration = np.median(duration[:in_portions].reshape(portions, _CROWD_CALLS), axis=1)
-    usual_period = np.median(period[:in_portions].reshape(portions, _CROWD_CALLS), axis=1)
+    usual_duration = median_of_rows(duration[:in_portions].reshape(portions, _CROWD_CALLS))
+    usual_period = median_of_rows(period[:in_portions].reshape(portions, _CROWD_CALLS))
     is_crowd = (usual_duration < _SHORT_OP_PS) & (usual_period < MAX_USUAL_PERIOD_PS)
     is_member = np.zeros(len(rows), np.bool_)
     is_member[:in_portions] = np.repeat(is_crowd, _CROWD_CALLS)

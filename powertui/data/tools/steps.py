@@ -8,6 +8,7 @@ import numpy as np
 
 from powertui.data.columns import Column, Lazy, int_column, optional, text_column
 from powertui.data.model import UNKNOWN, Epochs, Int64s, Steps
+from powertui.data.quantiles import median_of_column
 from powertui.data.table import Fact, Place, Result, Table
 from powertui.data.tools.registry import Question
 from powertui.data.window import touches
@@ -79,7 +80,7 @@ def _each(question: Question, steps: Steps) -> Table:
 
     def medians(columns: list[Int64s]) -> list[int | None]:
         return [
-            int(np.median(measured)) if len(measured := times[times >= 0]) else None
+            int(median_of_column(measured)) if len(measured := times[times >= 0]) else None
             for times in columns
         ]
 

@@ -111,11 +111,14 @@ def sweep_events(
     covers: list[tuple[Int64s, Int64s]] = [cover] * KINDS
     for number in range(KINDS - 1, 0, -1):
         rows = np.flatnonzero(kind == number)
-        if len(rows):
-            starts = axis_start[rows]
-            lasting = has_length[rows]
+        if len(rows) and moments is None:
+            cover = _with(cover, axis_start.take(rows), axis_end.take(rows))
+        elif len(rows):
+            assert moments is not None
+            starts = axis_start.take(rows)
+            lasting = has_length.take(rows)
             cover = _with(cover, starts[lasting], axis_end[rows[lasting]])
-            if moments is not None and not lasting.all():
+            if not lasting.all():
                 dots = rows[~lasting]
                 cover = moments.left_standing(cover, higher_starts, dots, starts[lasting])
             higher_starts.append(starts)
@@ -168,6 +171,8 @@ def _in_halves(
 
 def _with(cover: tuple[Int64s, Int64s], start: Int64s, end: Int64s) -> tuple[Int64s, Int64s]:
     """The union with events of one type more, all of some length."""
+    if not len(cover[0]):
+        return union(start, end)
     return union(np.concatenate([cover[0], start]), np.concatenate([cover[1], end]))
 
 

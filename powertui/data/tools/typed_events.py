@@ -56,15 +56,15 @@ class Typed(NamedTuple):
     @property
     def types(self) -> UInt8s:
         """The types of all events."""
-        kind = self.by_name[self.track.events.name]
+        kind = self.by_name.take(self.track.events.name)
         kind[self.rows] = self.kinds
         return kind
 
     def types_for(self, rows: Int64s | Int32s) -> UInt8s:
         """The types of these events."""
         if _MIN_LOOKED_UP * len(rows) > len(self.track.events):
-            return self.types[rows]
-        kind = self.by_name[self.track.events.name[rows]]
+            return self.types.take(rows)
+        kind = self.by_name.take(self.track.events.name.take(rows))
         if not len(self.rows):
             return kind
         place = np.minimum(self.rows.searchsorted(rows), len(self.rows) - 1)
@@ -74,8 +74,9 @@ class Typed(NamedTuple):
     def times(self, rows: Int64s | Int32s) -> tuple[Int64s, Int64s]:
         """(when these events start, when they end)."""
         events = self.track.events
-        start = events.start[rows]
-        return start, start + events.duration[rows]
+        # `take` needs half the time of indexing with rows of 32 bit.
+        start = events.start.take(rows)
+        return start, start + events.duration.take(rows)
 
     def with_marks(self, marks: Int32s) -> Typed:
         """The same line; these rows, ascending, mark steps, whatever their names are."""

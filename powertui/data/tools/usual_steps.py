@@ -15,6 +15,7 @@ import numpy as np
 
 from powertui.data import category
 from powertui.data.model import Int64s, Steps, Trace
+from powertui.data.quantiles import median_of_column
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.data.tools import op_stats
 from powertui.data.tools.name_classes import NameClass, name_class
@@ -111,7 +112,7 @@ class UsualSteps:
         if not len(rows) or not len(others):
             return None
         # Steps of about the usual length do what a step usually does; outliers do not.
-        middle = int(np.median(self._lengths[others]))
+        middle = int(median_of_column(self._lengths[others]))
         distance = np.abs(self._lengths[others] - middle)
         references = others[np.argsort(distance, kind="stable")[:_REFERENCES]].tolist()
         lo = int(self._steps.start[rows].min())
@@ -127,7 +128,7 @@ class UsualSteps:
         for key, ran in times_there.items():
             # An op that a reference lacks ran for 0 there.
             absent = [0] * (len(references) - len(ran))
-            usual[key] = round(float(np.median([*ran, *absent]))) * len(rows)
+            usual[key] = round(median_of_column([*ran, *absent])) * len(rows)
         return ComparedSteps(
             length_ps=int(self._lengths[rows].sum()),
             usual_ps=middle * len(rows),

@@ -15,6 +15,7 @@ import numpy as np
 
 from powertui.data.model import Bools, Int64s, ProcessKind, Steps, Trace, Track
 from powertui.data.opened import Profile
+from powertui.data.quantiles import median_of_column, quantile_of_column
 from powertui.data.sorted_columns import among, begins_run
 from powertui.data.tools import activity, name_classes
 from powertui.data.tools.activity import (
@@ -244,10 +245,10 @@ def _slow(periods: Periods, evaluations: CoveredTime) -> Bools:
         length = length - evaluations.inside(periods.start, periods.end)
     if len(periods) < _MIN_STEPS:
         return np.zeros(len(periods), np.bool_)
-    slow = length > _SLOW_TIMES_USUAL * np.median(length)
+    slow = length > _SLOW_TIMES_USUAL * median_of_column(length)
     if slow.mean() > _MAX_SLOW_SHARE:
         # Steps of two usual lengths: the slow ones are slow beside the longer of them.
-        slow = length > _SLOW_TIMES_USUAL * np.quantile(length, 1 - _MAX_SLOW_SHARE)
+        slow = length > _SLOW_TIMES_USUAL * quantile_of_column(length, 1 - _MAX_SLOW_SHARE)
     return np.asarray(slow)
 
 

@@ -58,12 +58,14 @@ def _of_profile(profile: Profile) -> Sweep:
     events = pieces.columns(pieces.whenever(every_line), 0, 1)
     # A moment says nothing of the time after it: "end: dot" of XLA has no length.
     lasts = events.end > events.start
-    events = PieceColumns(
-        group=events.group[lasts],
-        start=events.start[lasts],
-        end=events.end[lasts],
-        kind=events.kind[lasts],
-    )
+    if not lasts.all():
+        rows = np.flatnonzero(lasts)
+        events = PieceColumns(
+            group=events.group.take(rows),
+            start=events.start.take(rows),
+            end=events.end.take(rows),
+            kind=events.kind.take(rows),
+        )
     # Python is the lowest type: it counts where nothing else runs.
     python = python_frames.working_stretches(profile)
     begin, end = (np.array([moment], np.int64) for moment in trace.span)

@@ -16,6 +16,7 @@ from powertui.data.energy import settings
 from powertui.data.energy.robust_stats import MEDIAN_TO_SIGMA, noise_floor
 from powertui.data.energy.samples import Samples, usual_pace_s
 from powertui.data.model import Bools, Floats
+from powertui.data.quantiles import median_of_column
 from powertui.value_types import dataclass
 
 # Moments around an end that are tried, as shares of an epoch. After it, too, is where a sensor of
@@ -96,8 +97,8 @@ def epoch_ends(
     tried = _tried_ends(usual_s)
     residuals = [fit(ends.share(lo, hi, epochs)) for ends in tried]
     without = fit(np.zeros(rows))
-    floor = noise_floor(data.quantum, float(np.median(data.watts[judged])))
-    deviation = min(float(np.median(np.abs(residual))) for residual in residuals)
+    floor = noise_floor(data.quantum, median_of_column(data.watts[judged]))
+    deviation = min(median_of_column(np.abs(residual)) for residual in residuals)
     scale = max(MEDIAN_TO_SIGMA * deviation, floor)
 
     def cost(residual: Floats) -> float:

@@ -13,6 +13,7 @@ import numpy as np
 from powertui.data.energy import integrate, settings
 from powertui.data.energy.findings.power_stretch import Box
 from powertui.data.model import NS_PER_S, PS_PER_S, Floats, PowerOnTrace
+from powertui.data.quantiles import median_of_column, percentile_of_column
 from powertui.data.training.epoch_scalars import iterations
 from powertui.data.training.placed_training import PlacedTraining
 from powertui.data.training.stretches import KINDS, TRAINING
@@ -201,7 +202,7 @@ class EpochParts:
             idle_w = self.idle_w
         else:
             idle_w = float(middle.min())
-        high_w = float(np.percentile(middle, 75))
+        high_w = percentile_of_column(middle, 75)
         if high_w <= idle_w:
             return grid
         activity = np.clip((middle - idle_w) / (high_w - idle_w), 0.0, 1.0)
@@ -298,7 +299,7 @@ class EpochParts:
                 others_s.append(length_s)
         if part_s is None or not others_s:
             return None
-        return part_s - float(np.median(others_s))
+        return part_s - median_of_column(others_s)
 
     def _batches_s(self, epoch: TrainedEpoch, first: int, last: int) -> float | None:
         """Seconds from record to record within these batches: what is certain to be in them."""

@@ -25,6 +25,7 @@ from powertui.data.energy.findings.residual_noise import calm
 from powertui.data.energy.robust_stats import rounding_sigma, spread
 from powertui.data.energy.samples import Samples, usual_pace_s
 from powertui.data.model import NS_PER_S, Bools, Floats
+from powertui.data.quantiles import median_of_column, percentile_of_column
 from powertui.data.training.epoch_course import epoch_course, usual_length
 from powertui.data.training.epoch_ends import EpochEnds, epoch_ends
 from powertui.data.training.kind_levels import MIN_READINGS, kind_levels
@@ -108,7 +109,7 @@ def expected_course(data: Samples, course: KnownCourse, unsure: WindowPrior) -> 
     shortest_drift_s = 0.0
     if not course.by_steps:
         lengths = [end - start for start, end in course.epochs]
-        shortest_drift_s = 2 * float(np.median(lengths))
+        shortest_drift_s = 2 * median_of_column(lengths)
         starting = _starting_share(data, residual, course.epochs)
         doubt = np.hypot(doubt, UNLIKE_SHARE * fit.swing * starting)
     drift = _drift(data, residual, judged, shortest_drift_s)
@@ -171,13 +172,13 @@ def _fit(data: Samples, course: KnownCourse, shares: Floats, good: Bools, judged
             kinds.append(kind)
     columns = shares[:, [KINDS.index(kind) for kind in kinds]]
     watts = data.watts[judged]
-    low = float(np.percentile(data.watts[good], 3))
+    low = percentile_of_column(data.watts[good], 3)
     ends = None if course.by_steps else _ends(data, judged, course, low)
     if ends is not None:
         share = ends.share(data.lo, data.hi, course.epochs)
         columns = np.column_stack([*(columns * (1 - share)[:, None]).T, share])
     levels = kind_levels(columns[judged], watts, low, data.quantum)
-    swing = max(float(np.percentile(watts, 90)) - low, 0.02 * low, data.quantum)
+    swing = max(percentile_of_column(watts, 90) - low, 0.02 * low, data.quantum)
     return _Fit(
         kinds=kinds, levels=levels, expected=columns @ levels, low=low, swing=swing, ends=ends
     )
@@ -332,14 +333,14 @@ def _drift(data: Samples, residual: Floats, judged: Bools, shortest_s: float) ->
     for number, in_block in enumerate(np.split(residual[judged], block_starts)):
         if len(in_block) >= MIN_READINGS:
             moments.append(begin + (number + 0.5) * block_s)
-            levels.append(float(np.median(in_block)))
+            levels.append(median_of_column(in_block))
     if len(levels) < _MIN_DRIFT_BLOCKS:
         return nothing
     # One block that a load fills is no drift.
     smooth = []
     for number in range(len(levels)):
         around = levels[max(0, number - 1) : number + 2]
-        smooth.append(float(np.median(around)))
+        smooth.append(median_of_column(around))
     return np.asarray(np.interp(middles, moments, smooth))
 
 

@@ -10,12 +10,12 @@ from powertui.data.energy.robust_stats import (
     START_PERCENTILES,
     TUKEY_CUT,
     median_deviation,
-    median_of_column,
     noise_floor,
     normal_scale,
     tukey_weights,
 )
 from powertui.data.model import Floats
+from powertui.data.quantiles import median_of_column, percentiles_of_column
 
 # Readings that a level needs. This and the others here are chosen, not measured.
 MIN_READINGS = settings.MIN_LEVEL_READINGS
@@ -36,14 +36,14 @@ def kind_levels(columns: Floats, watts: Floats, low: float, quantum: float) -> F
 
     `columns`: [readings, kinds], the share of each reading that each kind fills.
     """
-    usual_w = float(np.median(watts))
+    usual_w = median_of_column(watts)
     floor = noise_floor(quantum, usual_w)
     levels = _pure_levels(columns, watts, usual_w)
     if levels is None:
         deviation = median_deviation(watts - usual_w)
         levels = _least_absolute(columns, watts, max(deviation, floor))
     starts = [levels]
-    for high in np.percentile(watts, START_PERCENTILES):
+    for high in percentiles_of_column(watts, START_PERCENTILES):
         starts.append(levels + high - levels[0])
     tried = [
         _refined(columns=columns, watts=watts, start=start, low=low, floor=floor)
@@ -97,7 +97,7 @@ def _least_absolute(columns: Floats, watts: Floats, scale: float) -> Floats:
     That is for kinds that hardly a window contains alone.
     """
     ridge = np.eye(columns.shape[1]) * 1e-6
-    levels = np.full(columns.shape[1], float(np.median(watts)))
+    levels = np.full(columns.shape[1], median_of_column(watts))
     for _ in range(MAX_FIT_ROUNDS):
         residual = np.abs(watts - columns @ levels)
         weight = 1.0 / np.maximum(residual, 0.01 * scale)

@@ -20,6 +20,7 @@ import numpy as np
 from powertui.data.energy import settings
 from powertui.data.formats.filenames import MARKERS_FOLDER
 from powertui.data.model import PS_PER_NS, UNKNOWN, Int64s, Mark, ScalarSeries, Steps
+from powertui.data.quantiles import median_of_column
 from powertui.data.training.training_parts import NO_RATE, Rate, ScalarStrip
 from powertui.named_tuples import NamedTuple
 
@@ -138,7 +139,7 @@ def _rate(main: ScalarStrip) -> Rate:
     step = main.step[moved]
     change = np.diff(step)
     forward = change[change > 0]
-    every = int(np.median(forward)) if len(forward) else 0
+    every = int(median_of_column(forward)) if len(forward) else 0
     each = "every step" if every == 1 else f"every {every} steps"
     return Rate(
         at_ns=at,

@@ -16,6 +16,7 @@ import numpy as np
 
 from powertui.data.energy import settings
 from powertui.data.model import NS_PER_S, Bools, Floats, Int64s
+from powertui.data.quantiles import median_of_column, median_of_rows
 from powertui.data.run.logged_epochs import LOGGED_NS
 from powertui.data.training.training_parts import Rate, TrainedEpoch, bounded_epochs
 from powertui.named_tuples import NamedTuple
@@ -329,12 +330,12 @@ def _usual(each: Floats) -> Floats:
     finite = np.isfinite(each)
     if not finite.any():
         return np.full(len(each), 0.0)
-    middle = float(np.median(each[finite]))
+    middle = median_of_column(each[finite])
     values = np.where(finite, each, middle)
     size = 2 * _USUAL_RECORDS + 1
     if len(values) < 2 * size:
         return np.full(len(values), middle)
     blocks = len(values) // size
-    medians = np.median(values[: blocks * size].reshape(blocks, size), axis=1)
+    medians = median_of_rows(values[: blocks * size].reshape(blocks, size))
     block_middles = (np.arange(blocks) + 0.5) * size
     return np.asarray(np.interp(np.arange(len(values)), block_middles, medians))

@@ -16,6 +16,7 @@ from powertui.data.energy.findings.finding import Finding, Findings, Unopened
 from powertui.data.energy.findings.finding_rules import same_stretch
 from powertui.data.energy.trace_account import Account
 from powertui.data.model import NS_PER_S, PS_PER_S, Z95, PowerOnTrace
+from powertui.data.quantiles import median_of_column
 from powertui.data.training import training_throttling
 from powertui.data.training.placed_training import PlacedTraining
 from powertui.data.training.training_on_axis import TrainingOnAxis, session_spans
@@ -96,7 +97,7 @@ def _epoch_s(training: PlacedTraining) -> float:
     """How long an epoch takes, s; of a training without any, a tenth of it."""
     lengths = [end.ns - start.ns for _, start, end in bounded_epochs(training.epochs)]
     if lengths:
-        return float(np.median(lengths)) / NS_PER_S
+        return median_of_column(lengths) / NS_PER_S
     stretches = training.stretches
     return float(settings.MINOR_SHARE * (stretches.end.max() - stretches.start[0])) / NS_PER_S
 

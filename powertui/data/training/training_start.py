@@ -6,6 +6,7 @@ import numpy as np
 
 from powertui.data.energy import settings
 from powertui.data.model import NS_PER_S
+from powertui.data.quantiles import median_of_column
 from powertui.data.training.stretches import KINDS, TRAINING, Stretches
 from powertui.data.training.training_parts import Moment, Rate, bounded_epochs
 from powertui.data.training.training_records import TrainingRecords
@@ -80,7 +81,7 @@ def _first_record(training: TrainingRecords) -> tuple[int | None, int]:
         first = epochs[0]
         if first.start is not None or first.end is None or not lengths:
             return None, 0
-        return first.end.ns, int(np.median(lengths))
+        return first.end.ns, int(median_of_column(lengths))
     if len(rate) < _MIN_RECORDS or rate.within:
         return None, 0
     return int(rate.at_ns[0]), usual_interval_ns(rate)
@@ -101,4 +102,4 @@ def _first_steps(training: TrainingRecords) -> tuple[int | None, int]:
 def usual_interval_ns(rate: Rate) -> int:
     """How long it usually takes from one record to the next; 0 where that is not known."""
     gaps = np.diff(rate.at_ns)[rate.goes_on[1:]]
-    return int(np.median(gaps)) if len(gaps) else 0
+    return int(median_of_column(gaps)) if len(gaps) else 0

@@ -204,36 +204,6 @@ def distinct(values: npt.ArrayLike) -> npt.NDArray[Any]:
     return ordered[first]
 
 
-def median(values: npt.NDArray[Any]) -> float:
-    """The middle of finite numbers.
-
-    What np.median does, which imports numpy.ma as well, and takes as long as ten sorts of few.
-    """
-    if not len(values):
-        return float("nan")
-    upper = len(values) // 2
-    lower = upper - (not len(values) % 2)
-    parted = np.partition(values, (lower, upper))
-    return (float(parted[lower]) + float(parted[upper])) / 2
-
-
-def percentile(values: npt.NDArray[Any], percent: float) -> float:
-    """What so many percent of finite numbers lie below, between two of them in proportion.
-
-    What np.percentile does, which imports numpy.ma as well; rounded as it rounds.
-    """
-    place = percent / 100 * (len(values) - 1)
-    lower = int(place)
-    upper = min(lower + 1, len(values) - 1)
-    parted = np.partition(values, (lower, upper))
-    below = float(parted[lower])
-    above = float(parted[upper])
-    part = place - lower
-    if part < 0.5:
-        return below + (above - below) * part
-    return above - (above - below) * (1 - part)
-
-
 def as_positions(positions: npt.NDArray[Any]) -> Int64s:
     """Positions as indices.
 

@@ -19,9 +19,9 @@ from powertui.data.conclusions.conclusion import (
 from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.energy import account
 from powertui.data.energy.measured_energy import Energy
-from powertui.data.energy.robust_stats import median_of_column
 from powertui.data.model import PS_PER_S, Z95
 from powertui.data.opened import Profile
+from powertui.data.quantiles import median_of_column
 from powertui.value_types import dataclass
 
 if TYPE_CHECKING:

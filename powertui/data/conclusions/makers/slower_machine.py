@@ -18,6 +18,7 @@ from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.conclusions.words import percent, whole_percent
 from powertui.data.model import PS_PER_S, Bools, Floats, Int64s, ProcessKind
 from powertui.data.opened import Profile
+from powertui.data.quantiles import median_of_column, median_of_rows, quantile_of_column
 from powertui.data.tools import device_facts
 from powertui.data.tools import wall_time as account
 from powertui.data.tools.covered_time import CoveredTime, joined
@@ -82,7 +83,7 @@ def _slower_steps(periods: Periods) -> Bools | None:
     if len(length) < 2 * _MIN_STEPS:
         return None
     smooth = _rolling_median(length)
-    slow = np.asarray(smooth > _MIN_SLOWDOWN * np.quantile(smooth, _FASTEST_SHARE))
+    slow = np.asarray(smooth > _MIN_SLOWDOWN * quantile_of_column(smooth, _FASTEST_SHARE))
     count = int(slow.sum())
     stretches = int((np.diff(slow.astype(np.int8), prepend=0) == 1).sum())
     if count < _MIN_STEPS or count > len(slow) - _MIN_STEPS or stretches > _MAX_STRETCHES:
@@ -96,7 +97,7 @@ def _rolling_median(values: Floats) -> Floats:
     after = values[-half:][::-1]
     padded = np.concatenate((before, values, after))
     windows = np.lib.stride_tricks.sliding_window_view(padded, _SMOOTHED_STEPS)
-    return np.asarray(np.median(windows, axis=1))
+    return median_of_rows(windows)
 
 
 def _slowdown(profile: Profile, periods: Periods, slow: Bools) -> float | None:
@@ -151,7 +152,7 @@ def _conclusion(
 ) -> Conclusion:
     periods = wall.periods
     length: Int64s = periods.end - periods.start
-    usual_ps = float(np.median(length[~slow]))
+    usual_ps = median_of_column(length[~slow])
     longer_ps = float(np.maximum(length[slow] - usual_ps, 0).sum())
     share = longer_ps / wall.length
     rows = np.flatnonzero(slow)

@@ -7,14 +7,9 @@ from dataclasses import field, replace
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.conclusions.conclusion import Kind
-from powertui.data.conclusions.makers.blame import (
-    NOBODY,
-    Blame,
-    Named,
-    blame,
-    dispatched,
-)
+from powertui.data.conclusions.makers.blame import NOBODY, Blame, Named, blame, dispatched
 from powertui.data.conclusions.makers.purposes import Purpose
 from powertui.data.conclusions.makers.writing import writing_stretches
 from powertui.data.model import Int64s
@@ -164,7 +159,7 @@ def _both(first: TimeCause, second: TimeCause) -> TimeCause:
     return replace(
         larger,
         ps=first.ps + second.ps,
-        slow=np.union1d(first.slow, second.slow),
+        slow=wire.distinct(np.concatenate([first.slow, second.slow])),
         stretches=joined([first.stretches, second.stretches]),
     )
 

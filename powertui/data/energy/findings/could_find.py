@@ -33,6 +33,7 @@ from powertui.data.energy.findings.readings import SensorReadings
 from powertui.data.energy.findings.residual_noise import ResidualNoise
 from powertui.data.energy.samples import usual_pace_s, usual_window_s
 from powertui.data.model import Bools, Floats, Int64s
+from powertui.data.quantiles import median_of_column
 from powertui.named_tuples import NamedTuple
 
 _WATTS = (
@@ -167,7 +168,7 @@ def doubtful(
     if not len(judged):
         return ()
     doubt = readings.doubt[judged]
-    usual_doubt = float(np.median(doubt))
+    usual_doubt = median_of_column(doubt)
     max_doubt = np.maximum(
         settings.MAX_DOUBT_SHARE * least_w[judged], _UNUSUAL_DOUBTS * usual_doubt
     )

@@ -13,9 +13,10 @@ from powertui.data.energy import settings
 from powertui.data.energy.findings.power_stretch import Box
 from powertui.data.energy.findings.readings import SensorReadings, readings_subset
 from powertui.data.energy.findings.residual_noise import ResidualNoise
-from powertui.data.energy.robust_stats import TAILS, median_of_column, quantiles_of_column
+from powertui.data.energy.robust_stats import TAILS
 from powertui.data.energy.samples import usual_pace_s, usual_window_s
 from powertui.data.model import Bools, Floats, Int64s
+from powertui.data.quantiles import median_of_column, quantiles_of_column
 from powertui.named_tuples import NamedTuple
 
 # Places of each edge that are weighed. Chosen, not measured.

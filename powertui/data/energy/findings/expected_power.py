@@ -36,6 +36,7 @@ from powertui.data.energy.findings.residual_noise import centre
 from powertui.data.energy.findings.work_columns import KindSeconds
 from powertui.data.energy.samples import Samples
 from powertui.data.model import NS_PER_S, Bools, Clock, Floats, ScalarSeries
+from powertui.data.quantiles import median_of_column, percentile_of_column
 from powertui.value_types import dataclass
 
 _MIN_POINTS = settings.MIN_SAMPLE_VALUES  # logged values that tell a pace
@@ -79,7 +80,7 @@ def training_pace(scalars: Sequence[ScalarSeries], clock: Clock) -> Pace:
     forward = rate > 0
     if forward.sum() < _MIN_POINTS:
         return NOTHING
-    usual_rate = float(np.median(rate[forward]))
+    usual_rate = median_of_column(rate[forward])
     usual = np.flatnonzero(rate >= _MIN_PACE_SHARE * usual_rate)
     if not len(usual):
         return NOTHING
@@ -146,7 +147,7 @@ def expected_power(
     doubt = np.full(len(data), np.inf)
     ways = np.empty((0, 0))
     if knows_usual:
-        level = float(np.percentile(data.watts[usual], 75))
+        level = percentile_of_column(data.watts[usual], 75)
     else:
         level = -np.inf
     if fit is not None and windows is not None:
@@ -238,8 +239,8 @@ def course_of_steps(residual: Floats, lo: Floats, hi: Floats, start: Floats, end
     length = end - start
     if len(length) < _MIN_PART_READINGS:
         return out
-    usual = float(np.median(length))
-    if float(np.median(hi - lo)) >= usual:
+    usual = median_of_column(length)
+    if median_of_column(hi - lo) >= usual:
         return out
     middle = (lo + hi) / 2
     row = np.clip(np.searchsorted(start, middle, side="right") - 1, 0, len(start) - 1)

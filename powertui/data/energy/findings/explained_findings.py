@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from powertui.data.energy import settings
 from powertui.data.energy.findings import finding_texts
 from powertui.data.energy.findings.finding import Finding, LongerOp, Ops
 from powertui.data.energy.findings.step_places import StepPlaces
 from powertui.data.model import PS_PER_S
+from powertui.data.quantiles import median_of_column
 
 _MAX_OPS = 3  # listed in a finding
 # An op ran longer from so much more self time on, as a share of the stretch and of what it usually
@@ -58,7 +57,7 @@ class FindingExplainer:
         for name, (here_ps, others_ps) in self.ops(start, end, elsewhere, min_ps).items():
             if steps.is_own_mark(name):
                 continue
-            usual_ps = float(np.median(others_ps))
+            usual_ps = median_of_column(others_ps)
             more_ps = here_ps - usual_ps
             if more_ps > max(min_ps, _MIN_OP_SHARE * usual_ps):
                 longer_ops.append(

@@ -21,14 +21,18 @@ from powertui.data.energy.robust_stats import (
     MAX_FIT_ROUNDS,
     START_PERCENTILES,
     TUKEY_CUT,
-    median_of_column,
     noise_floor,
     normal_scale,
-    quantile_of_column,
     tukey_weights,
 )
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats
+from powertui.data.quantiles import (
+    median_of_column,
+    percentile_of_column,
+    percentiles_of_column,
+    quantile_of_column,
+)
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
@@ -114,9 +118,9 @@ def fit_kinds(data: Samples, work: KindSeconds, lo: Floats, hi: Floats, rows: Bo
         unlike=_unlike(columns, usual, loose),
         loose=loose,
         least_w=least_power(data),
-        floor=noise_floor(data.quantum, float(np.median(watts))),
+        floor=noise_floor(data.quantum, median_of_column(watts)),
     )
-    starts = np.percentile(watts, START_PERCENTILES).tolist()
+    starts = percentiles_of_column(watts, START_PERCENTILES)
     tried = [problem.from_level(start) for start in starts]
     scale = min(fit.scale for fit in tried)
 
@@ -147,7 +151,7 @@ def fitted_windows(
     lo = lo[rows]
     hi = hi[rows]
     watts = data.watts[rows]
-    floor = noise_floor(data.quantum, float(np.median(watts)))
+    floor = noise_floor(data.quantum, median_of_column(watts))
 
     def residuals(place: float, length: float) -> tuple[Floats, Floats]:
         columns = _columns(work, *moved_windows(lo, hi, place, length))
@@ -182,7 +186,8 @@ def _usual(columns: Floats, loose: list[int]) -> tuple[Floats, Floats]:
     steady = columns[:, loose].sum(axis=1) < _MAX_OTHER_WORK
     if steady.sum() >= MIN_READINGS:
         mixture = mixture[steady]
-    low, high = np.percentile(mixture, [5, 95], axis=0)
+    shares = [percentiles_of_column(kind, (5, 95)) for kind in mixture.T]
+    low, high = np.array(shares).T
     return low, high
 
 
@@ -263,7 +268,7 @@ def _weights(residual: Floats, variance: Floats) -> Floats:
 def least_power(data: Samples) -> float:
     """The power of the machine when it does least, as far as the log saw it."""
     positive = data.watts[np.isfinite(data.watts) & (data.watts > 0)]
-    return float(np.percentile(positive, 3))
+    return percentile_of_column(positive, 3)
 
 
 def _few(ways: Floats) -> Floats:

@@ -32,6 +32,7 @@ from powertui.data.energy.findings.readings import (
 from powertui.data.energy.findings.residual_noise import ResidualNoise, residual_noise
 from powertui.data.energy.robust_stats import noise_floor, spread
 from powertui.data.energy.samples import Samples, usual_pace_s, usual_window_s
+from powertui.data.quantiles import median_of_column
 from powertui.named_tuples import NamedTuple
 
 # Readings that are looked at together. This and the others here are chosen, not measured.
@@ -239,7 +240,7 @@ def _most_errors(piece: SensorReadings) -> float:
     beyond = piece.beyond()[piece.judged]
     doubt = float(piece.doubt[piece.judged].min())
     noise_w = _noise_w(spread(beyond), piece.quantum)
-    sums = np.concatenate([[0.0], np.cumsum(beyond - np.median(beyond))])
+    sums = np.concatenate([[0.0], np.cumsum(beyond - median_of_column(beyond))])
     most, length = 0.0, 1
     while length <= len(beyond):
         off = float(np.abs(sums[length:] - sums[:-length]).max()) / length

@@ -18,6 +18,7 @@ from powertui.data.energy.findings.readings import SensorReadings
 from powertui.data.energy.findings.residual_noise import chance
 from powertui.data.energy.robust_stats import MEDIAN_TO_SIGMA
 from powertui.data.model import PS_PER_S, Bools, Floats, Int64s, Steps
+from powertui.data.quantiles import median_of_column, median_of_rows, quantile_of_column
 from powertui.named_tuples import NamedTuple
 
 # Steps that show what is usual. This and the others here are chosen, not measured.
@@ -56,7 +57,7 @@ def regular(length: Floats) -> Bools:
     """Which steps of a group are not tracing, and not the last, whose end is its own."""
     if not len(length):
         return np.zeros(0, np.bool_)
-    usual = float(np.median(length))
+    usual = median_of_column(length)
     slow = length > TRACING_STEP_FACTOR * usual
     slow[min(_MAX_TRACING_STEPS, len(slow)) :] = False
     good = ~np.logical_and.accumulate(slow)
@@ -78,7 +79,7 @@ def slower_stretches(length: Floats, usual: Floats, usable: Bools, looks: int = 
     counts = np.diff(np.append(starts, len(columns)))
     took = np.add.reduceat(length[columns], starts) / counts
     expected = np.add.reduceat(usual[columns], starts) / counts
-    step_s = float(np.median(expected))
+    step_s = median_of_column(expected)
     readings = SensorReadings(
         lo=starts.astype(np.float64),
         hi=(starts + counts).astype(np.float64),
@@ -119,7 +120,7 @@ def time(steps: Steps) -> list[Slow]:
         # looked for without them.
         steady = usable & ~stalled
         if steady.sum() >= _MIN_STEPS:
-            usual = np.full(len(length), np.median(length[steady]))
+            usual = np.full(len(length), median_of_column(length[steady]))
             for slow in slower_stretches(length, usual, steady):
                 first = int(rows[slow.first])
                 last = int(rows[slow.last - 1]) + 1
@@ -138,8 +139,8 @@ def _stalls(
     """
     if not steady.any():
         return []
-    noise = MEDIAN_TO_SIGMA * float(np.median(np.abs(longer[steady])))
-    noise = max(noise, float(np.quantile(np.abs(longer[steady]), 0.95)) / 2, 1e-12)
+    noise = MEDIAN_TO_SIGMA * median_of_column(np.abs(longer[steady]))
+    noise = max(noise, quantile_of_column(np.abs(longer[steady]), 0.95) / 2, 1e-12)
     stalls = []
     edges = np.flatnonzero(np.diff(np.concatenate([[0], stalled.astype(np.int8), [0]])))
     for first, last in edges.reshape(-1, 2).tolist():
@@ -156,7 +157,7 @@ def _around(length: Floats) -> Floats:
     mode: Literal["reflect", "edge"] = "reflect" if len(length) > _REACH_STEPS else "edge"
     padded = np.pad(length, _REACH_STEPS, mode=mode)
     windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * _REACH_STEPS + 1)
-    return np.asarray(np.median(windows, axis=1))
+    return median_of_rows(windows)
 
 
 def longer(length: Floats, usual: Floats) -> float:
@@ -165,7 +166,7 @@ def longer(length: Floats, usual: Floats) -> float:
     In a long one stalls are left out: each is a finding of its own.
     """
     if len(length):
-        length = np.where(stalling(length), np.median(length), length)
+        length = np.where(stalling(length), median_of_column(length), length)
     return float((length - usual).sum())
 
 
@@ -173,4 +174,4 @@ def stalling(length: Floats) -> Bools:
     """Which steps of one stretch stall in it, though it is long: each is a finding of its own."""
     if len(length) < _MIN_STEPS:
         return np.zeros(len(length), np.bool_)
-    return np.asarray(length > _STALL_TIMES_USUAL * np.median(length))
+    return np.asarray(length > _STALL_TIMES_USUAL * median_of_column(length))

@@ -19,6 +19,7 @@ from powertui.data.energy.findings.readings import SensorReadings, covered_share
 from powertui.data.energy.findings.residual_noise import ResidualNoise, centre
 from powertui.data.energy.robust_stats import noise_floor, spread
 from powertui.data.model import Bools, Floats
+from powertui.data.quantiles import median_of_column, percentile_of_column
 from powertui.named_tuples import NamedTuple
 
 # Stretches that are clearly apart: if there are more, the noise has such tails. This and the others
@@ -93,7 +94,7 @@ def _alone(
     # Where other epochs draw as much, a load shows less of itself: what shows is one stretch,
     # and not noise to itself.
     shown = np.abs(readings.beyond())
-    least = _MIN_SHOWN_SHARE * float(np.percentile(shown[cluster.first : cluster.end], 75))
+    least = _MIN_SHOWN_SHARE * percentile_of_column(shown[cluster.first : cluster.end], 75)
     inner = slice(cluster.first + 1, cluster.end - 1)
     judged[inner] &= shown[inner] >= least
     return replace(readings, judged=judged)
@@ -112,7 +113,7 @@ def _clusters(readings: SensorReadings) -> list[_Cluster]:
     judged = beyond[readings.judged]
     if len(judged) < stretch_search.MIN_READINGS:
         return []
-    usual_w = abs(float(np.median(readings.watts[readings.judged])))
+    usual_w = abs(median_of_column(readings.watts[readings.judged]))
     floor = noise_floor(readings.quantum, usual_w)
     noise_w = max(spread(judged), floor)
     error = np.hypot(noise_w, readings.doubt / 2)

@@ -15,8 +15,9 @@ import numpy as np
 
 from powertui.data.energy import settings
 from powertui.data.energy.findings.residual_noise import residual_noise
-from powertui.data.energy.robust_stats import quantile_of_column, spread
+from powertui.data.energy.robust_stats import spread
 from powertui.data.model import Floats
+from powertui.data.quantiles import quantile_of_column
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 

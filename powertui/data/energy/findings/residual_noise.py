@@ -15,13 +15,12 @@ import numpy.typing as npt
 from powertui.data.energy import settings
 from powertui.data.energy.robust_stats import (
     MEDIAN_ERROR,
-    median_of_column,
     normal_quantile,
-    quantile_of_column,
     scatter,
     spread,
 )
 from powertui.data.model import Bools, Floats
+from powertui.data.quantiles import median_of_column, quantile_of_column
 from powertui.value_types import dataclass
 
 # Of a stretch with fewer readings than this, the middle one says little. Chosen, not measured.
@@ -204,7 +203,7 @@ def _tails(values: Floats, near: Bools) -> Bools:
         edges = np.flatnonzero(np.diff(np.concatenate([[False], far, [False]]).astype(np.int8)))
         first = edges[::2]
         length = edges[1::2] - edges[::2]
-        if len(first) < _MIN_TAIL_RUNS or np.median(length) > _MAX_TAIL_READINGS:
+        if len(first) < _MIN_TAIL_RUNS or median_of_column(length) > _MAX_TAIL_READINGS:
             continue
         short = length <= 2 * _MAX_TAIL_READINGS
         for offset in range(2 * _MAX_TAIL_READINGS):

@@ -7,11 +7,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-import numpy as np
-
 from powertui.data.energy import settings
 from powertui.data.energy.findings import neighbours
 from powertui.data.energy.findings.finding import NEIGHBOURS, Finding
+from powertui.data.quantiles import median_of_column
 
 # Stalls at equal distances that make a rhythm. This and the others here are chosen, not measured.
 _MIN_RHYTHM_STALLS = settings.MIN_SPREAD_VALUES
@@ -32,7 +31,7 @@ def stalls(findings: Sequence[Finding]) -> tuple[list[Finding], list[str]]:
     usual_stalls, sentences = _at_intervals(mine)
     rest = [finding for finding in mine if finding not in usual_stalls]
     if len(rest) > _MAX_LISTED_STALLS:
-        usual = float(np.median([finding.delta_seconds or 0.0 for finding in rest]))
+        usual = median_of_column([finding.delta_seconds or 0.0 for finding in rest])
         rest = [
             finding
             for finding in rest

@@ -10,6 +10,8 @@ from powertui.data.energy.findings import epoch_differences, neighbours
 from powertui.data.energy.findings.finding import Finding
 from powertui.data.energy.fold import Folded
 from powertui.data.model import Epochs, Floats, Int64s, Steps
+from powertui.data.quantiles import median_of_column
+from powertui.data.sorted_columns import are_among
 
 _Stretch = tuple[int | None, int, int]  # epoch, start and end in ps
 
@@ -120,7 +122,7 @@ class StepPlaces:
         folded = self.folded
         if folded is None:
             return ()
-        is_here = np.isin(folded.start, self.steps.start[rows])
+        is_here = are_among(folded.start, self.steps.start[rows])
         lines = np.flatnonzero(is_here.any(axis=1))
         if not len(lines):
             return ()
@@ -145,7 +147,7 @@ def _usual_lengths(steps: Steps, lengths: Floats, folded: Folded | None) -> Floa
     for rows in neighbours.groups(steps):
         regular = neighbours.regular(lengths[rows])
         if regular.any():
-            usual[rows[regular]] = float(np.median(lengths[rows][regular]))
+            usual[rows[regular]] = median_of_column(lengths[rows][regular])
     if folded is None:
         return usual
     row_of_start = {int(start): row for row, start in enumerate(steps.start)}

@@ -12,8 +12,8 @@ from powertui.data import wire
 from powertui.data.energy import settings
 from powertui.data.energy.findings.readings import SensorReadings
 from powertui.data.energy.findings.residual_noise import ResidualNoise
-from powertui.data.energy.robust_stats import median_of_column, quantile_of_column
 from powertui.data.model import Bools, Floats, Int64s
+from powertui.data.quantiles import median_of_column, median_of_rows, quantile_of_column
 
 # A reading whose doubt is at most this share of a height shows where a stretch ends. Chosen.
 _MAX_DOUBT_SHARE = settings.MAX_DOUBT_SHARE
@@ -86,7 +86,7 @@ def _smoothed(values: Floats, height: float, noise: ResidualNoise) -> Floats | N
     if noise.mean_error(size) > height / 6:
         return None
     padded = np.pad(values, size // 2, mode="edge")
-    return np.asarray(np.median(np.lib.stride_tricks.sliding_window_view(padded, size), axis=1))
+    return median_of_rows(np.lib.stride_tricks.sliding_window_view(padded, size))
 
 
 def _true_runs(values: Bools) -> Int64s:

@@ -28,9 +28,10 @@ from powertui.data.energy.findings.residual_noise import (
     residual_noise,
 )
 from powertui.data.energy.findings.stretch_ends import even_part, extended, unbroken
-from powertui.data.energy.robust_stats import median_of_column, noise_floor, spread
+from powertui.data.energy.robust_stats import noise_floor, spread
 from powertui.data.energy.samples import usual_pace_s, usual_window_s
 from powertui.data.model import Bools, Floats, Int64s
+from powertui.data.quantiles import median_of_column
 from powertui.named_tuples import NamedTuple
 
 # The chance that noise alone shows one stretch anywhere in the recording: the promise to the user.

@@ -27,6 +27,7 @@ from powertui.data.model import (
     PowerSeries,
     Steps,
 )
+from powertui.data.quantiles import median_of_column
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
@@ -231,8 +232,8 @@ def _longer(throttled: Sequence[ThrottledStretch], steps: Steps, rows: Int64s) -
         usual = lengths[group[comparable]]
         if len(usual) < _MIN_USUAL_STEPS:
             return None
-        middle = float(np.median(usual))
-        spread = max(MEDIAN_TO_SIGMA * float(np.median(np.abs(usual - middle))), 1e-9)
+        middle = median_of_column(usual)
+        spread = max(MEDIAN_TO_SIGMA * median_of_column(np.abs(usual - middle)), 1e-9)
         more += float((lengths[limited] - middle).sum())
         # Of the steps themselves, and of the median that all of them are compared with.
         count = len(limited)

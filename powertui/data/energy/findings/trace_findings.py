@@ -56,6 +56,7 @@ from powertui.data.model import (
     Steps,
     Trace,
 )
+from powertui.data.sorted_columns import are_among
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
@@ -263,7 +264,7 @@ class _Joining:
             for line, stretch in epoch_differences.time(self.folded):
                 starts = self.folded.start[line, stretch.first : stretch.last]
                 has_step = starts >= 0
-                rows = np.flatnonzero(np.isin(self.run.steps.start, starts[has_step]))
+                rows = np.flatnonzero(are_among(self.run.steps.start, starts[has_step]))
                 if len(rows):
                     slower = _SlowerSteps(
                         first=int(rows[0]),

@@ -13,6 +13,7 @@ from powertui.data import wire
 from powertui.data.energy import settings
 from powertui.data.energy.expected_work import TRACING_STEP_FACTOR, Intervals, union
 from powertui.data.model import Events, Int64s, Steps, Trace, TrackKind
+from powertui.data.quantiles import median_of_column
 
 # A name that this share of the steps contains is usual. This and the others here are chosen, not
 # measured.
@@ -92,7 +93,7 @@ def untraced_edges(trace: Trace, steps: Steps) -> Intervals:
         return _nothing()
     ends = steps.ends()
     length = ends - steps.start
-    slow = length[:_MAX_TRACING_STEPS] > TRACING_STEP_FACTOR * float(np.median(length))
+    slow = length[:_MAX_TRACING_STEPS] > TRACING_STEP_FACTOR * median_of_column(length)
     if not slow.all():
         first = int(np.argmin(slow))
     else:
