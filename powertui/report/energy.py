@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from powertui.data import logdir
 from powertui.data.asked import Aligning, LogColumns, ReadOptions
 from powertui.data.energy import account as accounts
-from powertui.data.energy import owner_notes
+from powertui.data.energy import owner_notes, scopes
 from powertui.data.energy.trace_account import Account
 from powertui.data.loading import Beside
 from powertui.data.model import PS_PER_S, Run
@@ -27,6 +28,7 @@ from powertui.report.page_style import style_of
 from powertui.report.trace_energy import TraceEnergy
 
 _MAX_NAMED_LOGS = 3  # of those above the logdir; chosen, not measured
+_MAX_NAMED_CHANNELS = 4  # in a command to type; chosen, not measured
 
 
 def tell(
@@ -180,7 +182,7 @@ def of_run(opened: Opened, aligning: Aligning) -> list[TraceEnergy]:
         if not run.power:
             problem = _no_power(opened)
         elif account.placed:
-            problem = account.apart or _nothing_counted(account)
+            problem = account.apart or _nothing_counted(account, profile.host)
         else:
             problem = f"No power belongs to {profile.host or 'this host'}."
         findings = accounts.findings(profile, aligning)
@@ -196,16 +198,29 @@ def of_run(opened: Opened, aligning: Aligning) -> list[TraceEnergy]:
     return traces
 
 
-def _nothing_counted(account: Account) -> str:
-    """Why none of the channels that are this host's counts; empty where one does, or it is told of
-    each.
+def _nothing_counted(account: Account, host: str) -> str:
+    """Why none of the channels that are this host's counts, and what would make them count; empty
+    where one does, or it is told of each.
     """
-    if account.counted or not account.other_gpus:
+    if account.counted or not account.text.startswith("none: "):
         return ""
+    words = account.text.removeprefix("none: ")
+    if account.text.startswith(scopes.NONE_FOR_OVERLAP):
+        return f"No power is counted: {words}. {_overlap_remedy(account, host)}"
     reasons = [pair.why for pair in account.pairs if pair.channel is None]
-    return "No power is counted: " + "; ".join(
-        dict.fromkeys([account.text.removeprefix("none: "), *reasons])
-    )
+    return "No power is counted: " + "; ".join(dict.fromkeys([words, *reasons]))
+
+
+def _overlap_remedy(account: Account, host: str) -> str:
+    """What to type, so that channels that may overlap are added up."""
+    names = dict.fromkeys(channel.power.series.sensor.name for channel in account.placed)
+    if len(names) < len(account.placed):
+        return "Name the columns that count: --watts-col A,B"
+    machine = host or "HOST"
+    options = [f"--power-host {shlex.quote(f'{name}={machine}')}" for name in names]
+    shown = " ".join(options[:_MAX_NAMED_CHANNELS])
+    more = " and so on" if len(options) > _MAX_NAMED_CHANNELS else ""
+    return f"To add up those that are different parts of {machine}: {shown}{more}"
 
 
 def _no_power(opened: Opened) -> str:

@@ -13,7 +13,7 @@ from powertui.data.training.training_energy import training_energy
 from powertui.data.training.training_on_axis import SessionOnAxis, TrainingOnAxis
 from powertui.data.training.training_parts import Moment
 from powertui.data.training.training_window import TrainingWindow
-from powertui.report.energy_figures import json_energy, json_findings, json_rows, notes_on
+from powertui.report.energy_figures import NO_POWER, json_energy, json_findings, json_rows, notes_on
 from powertui.report.owners_json import json_owners_of_training
 from powertui.report.step_facts import seconds
 from powertui.report.training_page import MAX_DESCRIBED, unplaced_logs
@@ -175,9 +175,10 @@ def json_training(training: Training) -> dict[str, Any]:
     account = energy.account
     on_axis = _json_axis(training, axis)
     epochs = {window.epoch: window for window in energy.epochs()}
+    why = NO_POWER if account.channels or not account.text else account.text
     for row in on_axis["epochs"]:
         window = epochs.get(row["number"])
-        row |= json_energy(window.energy if window is not None else None)
+        row |= json_energy(window.energy if window is not None else None, why)
         row["joules_per_step"] = _joules_per_step(window)
     steps = energy.training()
     return {
@@ -190,18 +191,18 @@ def json_training(training: Training) -> dict[str, Any]:
         "owners": json_owners_of_training(energy.owned, energy.counted),
         "idle_watts": account.idle.value if account.idle is not None else None,
         "idle_text": account.idle_text,
-        "phases": [_json_window(window) for window in energy.phases()],
-        "hours": [_json_window(window) for window in energy.hours()],
-        "training": _json_window(steps) if steps is not None else None,
-        "whole": _json_window(energy.whole()),
+        "phases": [_json_window(window, why) for window in energy.phases()],
+        "hours": [_json_window(window, why) for window in energy.hours()],
+        "training": _json_window(steps, why) if steps is not None else None,
+        "whole": _json_window(energy.whole(), why),
         "parts": json_rows(energy.parts()),
         **json_findings(energy.findings),
         "notes": [*energy.strangers, *notes_on(energy.findings)],
     }
 
 
-def _json_window(window: TrainingWindow) -> dict[str, Any]:
-    """One window, in seconds of the training's axis."""
+def _json_window(window: TrainingWindow, why: str = NO_POWER) -> dict[str, Any]:
+    """One window, in seconds of the training's axis; `why` it has no energy, where it has none."""
     return {
         "kind": window.kind,
         "name": window.name,
@@ -209,7 +210,7 @@ def _json_window(window: TrainingWindow) -> dict[str, Any]:
         "start_s": window.start / PS_PER_S,
         "end_s": window.end / PS_PER_S,
         "half_s": window.half / PS_PER_S,
-        **json_energy(window.energy),
+        **json_energy(window.energy, why),
         "joules_per_step": _joules_per_step(window),
     }
 

@@ -150,7 +150,7 @@ def of_placed(
     power = [channel.power for channel in placed]
     pairs_of = functools.cache(lambda: devices.pairs(trace, power))
     gpus = profiled_gpus.other_gpus((trace, *shared.beside), power, pairs_of, shared.assigned())
-    counted = counted_channels(placed, trace.span, shared.assumed(), gpus)
+    counted = counted_channels(placed, trace.span, shared, gpus)
     channels = [power[row] for row in counted.rows]
     return Account(
         trace=trace,

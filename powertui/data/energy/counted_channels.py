@@ -33,6 +33,10 @@ class MachineShare:
         """The channels that are only assumed to be the machine's."""
         return self._rows(lambda owner: owner.is_assumed)
 
+    def single(self) -> frozenset[int]:
+        """The channels that a person gave to the machine one by one."""
+        return self._rows(lambda owner: owner.is_single)
+
     def _rows(self, is_so: Callable[[Owner], bool]) -> frozenset[int]:
         return frozenset(row for row, owner in enumerate(self.owners) if is_so(owner))
 
@@ -47,20 +51,22 @@ class CountedChannels(NamedTuple):
 def counted_channels(
     placed: Sequence[Placed],
     span: tuple[int, int],
-    assumed: Collection[int],
+    machine: MachineShare,
     other_gpus: Collection[int],
 ) -> CountedChannels:
     """Of all channels, those that are added up.
 
-    `assumed`: those that are only assumed to be the machine's; `other_gpus`: GPUs that are none of
-    the profile's.
+    `other_gpus`: GPUs that are none of the profile's.
     """
     power = [channel.power for channel in placed]
     here = [row for row in main_log.order(power, span) if not placed[row].alignment.elsewhere]
     usable = _usable(power, here, span)
+    assumed = machine.assumed()
+    single = machine.single()
     total = scopes.of_one(
         [power[row].series for row in usable],
         assumed=[at for at, row in enumerate(usable) if row in assumed],
+        single=[at for at, row in enumerate(usable) if row in single],
         other_gpus=[at for at, row in enumerate(usable) if row in other_gpus],
     )
     text = total.text

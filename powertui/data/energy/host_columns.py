@@ -24,7 +24,8 @@ _QUANTITY = late_pattern(
     r"(?:total|power|watts?|[mk]?w|energy|joules?|[mk]?j|input|output|draw|drawn|consumption|consumed|reading|readings|value|values|usage|"
     r"used|ac|dc|dcmi|pwr|control|avg|average|mean|instant|instantaneous|current|actual|active|real|load|metered|measured|sum|all|in|out|of|the|\d+v|"
     r"(?:wirk|gesamt|schein)?leistung|summe|gesamt|verbrauch|energie|strom|puissance|totale?|somme|"
-    r"potencia|potenza|consumo|consommation)"
+    r"pot[eê]ncia|potenza|consumo|consommation|vermogen|effekt|moc|мощность|потребление|"
+    r"消?[費费耗]?[電电]力|功率|전력)"
 )
 _MACHINE = late_pattern(
     r"(?:system|sys|node|nodes|host|server|machine|chassis|blade|board|platform|bmc|ipmi|redfish|hmc|computer|whole|wall|meter|"

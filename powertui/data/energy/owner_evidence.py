@@ -34,6 +34,7 @@ class Owner:
     machine: int | None  # None: no host of this run
     how: HostEvidence
     why: str  # for a person, a clause
+    is_single: bool = False  # a person gave this channel to the machine by its own name
 
     @property
     def is_assumed(self) -> bool:
@@ -149,7 +150,8 @@ def as_assigned(
         if machine is None:
             return Owner(None, HostEvidence.NOBODY, "it was assigned to another host")
         why = f"{left or 'power without a name'} was assigned to this host"
-        return Owner(machine, HostEvidence.SAID, why)
+        is_single = _without_unit(left.casefold()) == _without_unit(series.sensor.name.casefold())
+        return Owner(machine, HostEvidence.SAID, why, is_single)
     return None
 
 

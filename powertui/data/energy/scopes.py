@@ -34,6 +34,9 @@ _TOTAL = late_pattern(
 _WHOLE_SCOPES = (Scope.NODE, Scope.PLUG)  # of channels that hold a whole machine
 _PART_SCOPES = (Scope.GPU, Scope.PACKAGE, Scope.DRAM)
 _FEEDING = "together they feed the machine"
+_PARTS = "parts of the machine, not the whole"
+# How the words begin where channels could be one thing or several.
+NONE_FOR_OVERLAP = "none: it is not known which of"
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,12 +90,15 @@ def of_one(
     series: Sequence[PowerSeries],
     *,
     assumed: Collection[int] = (),
+    single: Collection[int] = (),
     other_gpus: Collection[int] = (),
 ) -> Addends:
     """Disjoint channels of one machine, by whatever names its logs call it (node17, bmc-node17).
 
     Of channels of the whole machine those that are its own by name come before those that are only
-    `assumed` to be. `other_gpus` are none that its profile shows: they count in no sum of parts.
+    `assumed` to be. Those that a person gave to the machine one by one are `single`: nothing else
+    could say of channels without a known scope that they do not overlap. `other_gpus` are none that
+    its profile shows: they count in no sum of parts.
     """
     rows = [row for row, channel in enumerate(series) if len(channel)]
     machine = _Machine(
@@ -100,6 +106,7 @@ def of_one(
         rows=rows,
         named=_label,
         assumed=frozenset(assumed),
+        single=frozenset(single),
         other_gpus=frozenset(other_gpus),
     )
     return machine.addends()
@@ -141,6 +148,7 @@ class _Machine:
     rows: Sequence[int]
     named: Callable[[PowerSeries], str]
     assumed: frozenset[int] = frozenset()
+    single: frozenset[int] = frozenset()
     other_gpus: frozenset[int] = frozenset()
     is_owned: bool = True  # somebody knows that all of it is this machine's
     _peaks: dict[int, float] = field(default_factory=dict)  # W of each channel
@@ -153,14 +161,15 @@ class _Machine:
     def _chosen(self) -> tuple[list[int], str]:
         if not self.rows:
             return [], ""
+        if not any(self._peak(row) > 0 for row in self.rows):
+            return [], "none: every reading is 0 W, so nothing was measured"
         parts = self._parts()
         whole = self._whole(parts)
         if whole is not None:
             return whole
         gpu_words = self._gpu_words()
         if parts:
-            what = "parts of the machine, not the whole"
-            rows, text = self._together(parts, "overlapping, ", what)
+            rows, text = self._together(parts, "overlapping, ", _PARTS)
             return rows, f"{text}; {gpu_words}" if gpu_words else text
         if self.other_gpus:
             return [], f"none: {gpu_words}"
@@ -277,12 +286,15 @@ class _Machine:
         name = channel.sensor.name
         if not _TOTAL.search(name) or _NUMBERED.search(name):
             return False
-        numbered = 0
+        numbered = []
         for row in self._of_scope(channel.sensor.scope):
             beside = self.series[row]
             if beside.path == channel.path and _NUMBERED.search(beside.sensor.name):
-                numbered += 1
-        return numbered > 1
+                numbered.append(row)
+        if len(numbered) == 1:
+            # The total of one part is that part, unless parts are missing.
+            return self._peak(numbered[0]) >= _MIN_NODE_SHARE * float(np.nanmedian(channel.watts))
+        return len(numbered) > 1
 
     def _unknown(self) -> tuple[list[int], str]:
         living = self._living()
@@ -295,12 +307,14 @@ class _Machine:
         going_in = [row for row in living if row not in outputs]
         if len(going_in) == 1:
             return self._alone(going_in[0])
-        words = f"it is not known which of the {len(self.rows)} channels overlap"
+        if self.single.issuperset(going_in):
+            return self._together(going_in, "others ", _PARTS)
+        words = f"the {len(self.rows)} channels overlap"
         first_log = self.series[first].path
         of_first_log = [row for row in living if self.series[row].path == first_log]
         if self.is_owned and (len(of_first_log) > 1 or self._are_unlike(going_in)):
-            return [], f"none: {words}"
-        return [first], f"{first_name} alone: {words}"
+            return [], f"{NONE_FOR_OVERLAP} {words}"
+        return [first], f"{first_name} alone: it is not known which of {words}"
 
     def _are_unlike(self, rows: Sequence[int]) -> bool:
         """Whether channels of several logs cannot be readings of one thing: not even what is lost

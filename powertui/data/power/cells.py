@@ -24,6 +24,8 @@ NUMBER = late_pattern(r"([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*(?![xX
 # English thousands: a comma parts no decimals there.
 _THOUSANDS = late_pattern(r"\s*[-+]?\d{1,3}(?:,\d{3})+\.\d")
 _POINTS = late_pattern(r"\s*[-+]?\d{1,3}(?:\.\d{3})+,\d")  # 1.234,5
+# Signs that part thousands and nothing else: blanks that do not break, a Swiss apostrophe.
+_ONLY_THOUSANDS = late_pattern(r"(?<=\d)[\u00a0\u2009\u202f'\u2019](?=\d{3}(?!\d))")
 _COMMA = late_pattern(r"([-+]?\d+),(\d+)\s*[A-Za-zµ%°]{0,6}")
 
 
@@ -42,7 +44,8 @@ def number(text: str) -> float:
 
 
 def _number_in_words(text: str) -> float:
-    """A reading with its unit, or with commas between thousands or before decimals."""
+    """A reading with its unit, or with signs between thousands or a comma before decimals."""
+    text = _ONLY_THOUSANDS.sub("", text)
     if match := NUMBER.fullmatch(text.strip()):
         return number(match[1])
     if _THOUSANDS.match(text):

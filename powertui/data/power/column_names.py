@@ -1,9 +1,10 @@
 """What the columns of a table are called, where its header does not say it plainly.
 
 MLflow keeps a file for each metric, `metrics/system/gpu_0_power_usage_watts`, with rows of
-milliseconds, value and step. collectd writes `epoch,value` into `power-total-2026-11-20`. Grafana
-calls a series without an alias by its selector, `power_watts{gpu="0"}`. `nvidia-smi stats` writes
-rows of a GPU, what was read, microseconds and the reading.
+milliseconds, value and step. TensorBoard saves a scalar as `Wall time,Step,Value` under any name.
+collectd writes `epoch,value` into `power-total-2026-11-20`. Grafana calls a series without an alias
+by its selector, `power_watts{gpu="0"}`. `nvidia-smi stats` writes rows of a GPU, what was read,
+microseconds and the reading.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ _NVIDIA_STATS_ROW = late_pattern(
     r"{0,3}\d{13,16}, {0,3}-?[\d.]{1,20}"
 )
 _COLLECTD_HEADER = ("epoch", "value")
+_TENSORBOARD_HEADER = ("wall time", "step", "value")
 _COLLECTD_NAME = late_pattern(r"(power(?:-.{1,80}?)?)-\d{4}-\d\d-\d\d")
 
 
@@ -45,13 +47,21 @@ def _named_by_file(layout: table.Shape, first_row: str, path: str) -> table.Shap
         if collectd:
             return replace(layout, names=("epoch", f"{collectd[1]} [W]"))
         return layout
+    if tuple(cell.lower() for cell in layout.names) == _TENSORBOARD_HEADER:
+        metric = name.partition(".csv")[0]
+        return _with_metric(layout, (*layout.names[:2], metric), metric) or layout
     if not layout.named and _NVIDIA_STATS_ROW.fullmatch(first_row.strip()):
         return replace(layout, names=("gpu", "metric", "timestamp", "value"), named=True)
     if layout.named or not _MLFLOW_ROW.fullmatch(first_row.strip()):
         return layout
-    if units.unit_of_name(name) is None and not units.means_power(name):
-        return layout
-    return replace(layout, names=("timestamp", name, "step"), named=True)
+    return _with_metric(replace(layout, named=True), ("timestamp", name, "step"), name) or layout
+
+
+def _with_metric(layout: table.Shape, names: tuple[str, ...], metric: str) -> table.Shape | None:
+    """The layout with these names, one of which is its file's, where that means power."""
+    if units.unit_of_name(metric) is None and not units.means_power(metric):
+        return None
+    return replace(layout, names=names)
 
 
 def with_metric_names(

@@ -19,6 +19,9 @@ _PCI = late_pattern(
 _NUMBERED = late_pattern(
     r"(?:gpu|card|device|dev|nvidia|cuda|accel|aiu|npu)?[\s:#_/-]*(\d{1,4})(?:\.0)?", re.IGNORECASE
 )
+_OF_COLUMN = late_pattern(
+    r"(?<![a-z])(?:gpu|cuda|card|accel|npu)[ _.:#-]?(0|[1-9]\d{0,2})(?!\d)", re.IGNORECASE
+)
 
 
 def pci_address(text: str) -> str:
@@ -52,3 +55,15 @@ def joined_device(first: Device | None, second: Device | None) -> Device | None:
     return Device(
         index, first.uuid or second.uuid, first.pci or second.pci, first.model or second.model
     )
+
+
+def device_of_column(name: str) -> Device | None:
+    """The device that a column's own name refers to ("GPU0", "system.gpu.1.powerWatts"); None when
+    it names none.
+
+    "gpu01" is what nodes of a cluster are called: no tool writes a device's number with a zero.
+    """
+    match = _OF_COLUMN.search(name)
+    if match:
+        return Device(int(match[1]))
+    return None

@@ -56,6 +56,7 @@ class PlainTable:
     score: int
     scope: Scope  # of all its channels
     day_first: bool = False  # of dates that could be read either way
+    others: str = ""  # a pattern of headers that are of something else
 
     def could_read(self, head: str | bytes) -> bool:
         """Whether the header has the columns of this dialect."""
@@ -63,6 +64,8 @@ class PlainTable:
             return False
         lines = head.split("\n")
         header = next((line for line in lines if line.strip() and not line.startswith("#")), "")
+        if self.others and re.search(self.others, header, re.IGNORECASE):
+            return False
         return all(re.search(pattern, header, re.IGNORECASE) for pattern in self.columns)
 
 
@@ -120,6 +123,7 @@ _WALL_PLUG = PlainTable(
     score=93,
     scope=Scope.PLUG,
     day_first=True,
+    others=r"(?<![a-z])(?:gpu|cpu|vdd|dram|soc)(?![a-z])",  # sensors inside a machine
 )
 
 _ZEUS = EnergyTable(

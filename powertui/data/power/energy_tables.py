@@ -9,7 +9,7 @@ import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Bools, Clock, Floats, Int64s, PowerSeries, Sensor
-from powertui.data.power import column_times, groups, table, times, windows
+from powertui.data.power import column_times, devices, table, times, windows
 from powertui.data.power.assemble import power_series
 from powertui.data.power.dialects import EnergyColumn, EnergyTable
 from powertui.data.power.notes import Notes
@@ -145,7 +145,7 @@ class _EnergyLog:
             self.dialect.name,
             energy_column.scope,
             self.host,
-            device=groups.device_of_column(label),
+            device=devices.device_of_column(label),
             scale=energy_column.scale,
         )
         made = power_series(

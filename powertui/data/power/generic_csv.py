@@ -29,8 +29,8 @@ from powertui.data.model import (
 )
 from powertui.data.power import (
     assemble,
-    column_times,
     counters,
+    devices,
     groups,
     long_tables,
     power_columns,
@@ -290,7 +290,7 @@ class _TableLog:
         host = self.channels[0][0].host
         self.channels = [
             (replace(channel, host=host), is_channel)
-            for channel, is_channel in _by_turn(self.times, values, self.notes)
+            for channel, is_channel in groups.rows_by_turn(self.times, values, self.notes)
         ]
 
     def _in_units_of_cells(
@@ -360,7 +360,7 @@ class _TableLog:
         if scope is Scope.GPU:
             device = channel.device
             if device is None and not is_long:
-                device = groups.device_of_column(column.name)
+                device = devices.device_of_column(column.name)
         return Sensor(
             units.without_unit(name),
             self.form.label,
@@ -426,25 +426,3 @@ class _TableLog:
             sensor, ns, watts, clock=self.clock, notes=self.notes, joules=joules
         )
         return made, kind
-
-
-def _by_turn(
-    column: column_times.TimeColumn, values: Floats, notes: Notes
-) -> list[tuple[ChannelRows, Bools]]:
-    """The rows of each channel of a nameless column: several where times and readings show that
-    they take turns.
-    """
-    good = np.flatnonzero(column.ok & np.isfinite(values))
-    channels = groups.in_turn(column.ns[good], values[good])
-    if len(channels) == 1:
-        return [(channels[0][0], np.ones(len(values), np.bool_))]
-    notes.say(
-        f"no column names the channel: {len(channels)} of them take turns, distinguished by "
-        "their order"
-    )
-    by_channel = []
-    for channel, is_in_turn in channels:
-        rows = np.zeros(len(values), np.bool_)
-        rows[good[is_in_turn]] = True
-        by_channel.append((channel, rows))
-    return by_channel

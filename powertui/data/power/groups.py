@@ -13,7 +13,9 @@ import numpy.typing as npt
 from powertui.data.model import Bools, Device, Floats, Int64s, Scope
 from powertui.data.power import devices, long_tables, table, turns, units
 from powertui.data.power.cells import CodedTexts
+from powertui.data.power.column_times import TimeColumn
 from powertui.data.power.naming_columns import MAX_NAMES, Key, naming_columns
+from powertui.data.power.notes import Notes
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
@@ -262,7 +264,7 @@ def one_after_another(parts: Sequence[tuple[ChannelRows, Bools]], ns: Int64s, ok
     return any(first < last for first, last in spans)
 
 
-def in_turn(ns: Int64s, values: Floats) -> list[tuple[ChannelRows, Bools]]:
+def _in_turn(ns: Int64s, values: Floats) -> list[tuple[ChannelRows, Bools]]:
     """Channels that nothing names but their turn; one group of everything when there is but one."""
     count = turns.count_by_values(ns, values)
     if count == 1:
@@ -303,15 +305,23 @@ def scope(channel: ChannelRows, name: str, column: str) -> Scope:
     return Scope.GPU if is_gpu else Scope.UNKNOWN
 
 
-def device_of_column(name: str) -> Device | None:
-    """The device that a column's own name refers to ("GPU0", "system.gpu.1.powerWatts"); None when
-    it names none.
-
-    "gpu01" is what nodes of a cluster are called: no tool writes a device's number with a zero.
+def rows_by_turn(
+    column: TimeColumn, values: Floats, notes: Notes
+) -> list[tuple[ChannelRows, Bools]]:
+    """The rows of each channel of a nameless column: several where times and readings show that
+    they take turns.
     """
-    match = re.search(
-        r"(?<![a-z])(?:gpu|cuda|card|accel|npu)[ _.:#-]?(0|[1-9]\d{0,2})(?!\d)", name, re.IGNORECASE
+    good = np.flatnonzero(column.ok & np.isfinite(values))
+    channels = _in_turn(column.ns[good], values[good])
+    if len(channels) == 1:
+        return [(channels[0][0], np.ones(len(values), np.bool_))]
+    notes.say(
+        f"no column names the channel: {len(channels)} of them take turns, distinguished by "
+        "their order"
     )
-    if match:
-        return Device(int(match[1]))
-    return None
+    by_channel = []
+    for channel, is_in_turn in channels:
+        rows = np.zeros(len(values), np.bool_)
+        rows[good[is_in_turn]] = True
+        by_channel.append((channel, rows))
+    return by_channel

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from powertui.data.model import PowerSeries, Scope
-from powertui.data.power import groups, units
+from powertui.data.power import devices, units
 
 _LIKE_A_PART = re.compile(r"(gpu|cpu|card|cuda|dev|device|accel|npu|aiu|tpu|socket)(\d{1,5})")
 
@@ -58,7 +58,7 @@ def _of_host(series: PowerSeries, match: re.Match[str]) -> PowerSeries:
     rest = f"{name[: match.start()]} {name[match.end() :]}".strip(" _-.:/()[]")
     scope = units.scope_of(rest) if rest else Scope.UNKNOWN
     if scope is Scope.GPU:
-        device = groups.device_of_column(rest)
+        device = devices.device_of_column(rest)
     else:
         device = None
     sensor = replace(series.sensor, host=match[0], scope=scope, device=device)

@@ -39,8 +39,8 @@ _INSIDE = re.compile(
     r"|\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)(?![\d:])"
 )
 _NOT_NOW = re.compile(
-    r"\b(?:limit|cap|capacity|max|min|maximum|minimum|avg|average|mean|peak|lowest|highest|budget|tdp|rated|rating|default"
-    r"|threshold|crit|warn\w*|idle|baseline|expected|target|requested|allowed)\b",
+    r"\b(?:limit|cap|pwrcap|capacity|max|min|maximum|minimum|avg|average|mean|peak|lowest|highest|budget|tdp|rated|rating|default"
+    r"|threshold|crit|warn\w*|idle|baseline|expected|target|requested|allowed|nominal|nompower)\b",
     re.IGNORECASE,
 )
 _MEANS = re.compile(
@@ -62,6 +62,7 @@ class _Found(NamedTuple):
     value: str
     unit: str
     before: str = ""  # all that stands before the label on its line
+    answer: int = 0  # which answer below a line with a time it is in; 0: its line has a time
 
 
 # Of a log whose lines are mostly readings, and of any other.
@@ -105,7 +106,7 @@ def _is_table(head: str) -> bool:
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel for each name that stands before readings."""
     notes = Notes(source.path)
-    readings = _told_apart(list(_readings(source.text)))
+    readings = _told_apart(_numbered_in_answers(list(_readings(source.text))))
     names = _names([reading.label for reading in readings])
     collected = Collected(source.path, notes)
     for reading in readings:
@@ -125,9 +126,11 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
 
 def _readings(text: str) -> Iterator[_Found]:
     above = ""
+    answer = 0
     for number, line in stamps.numbered_lines(text.split("\n")):
         if stamp := stamps.time_of_line(line):
             above = stamp
+            answer += 1
             continue
         when, rest = _split_time(line[:_MAX_LINE_CHARS])
         begin = 0
@@ -143,6 +146,7 @@ def _readings(text: str) -> Iterator[_Found]:
                     value=match[1],
                     unit=match[2],
                     before=before,
+                    answer=0 if when else answer,
                 )
 
 
@@ -163,7 +167,7 @@ def _label(before: str) -> str | None:
     parts = [part.strip(" =:->'\"#*~≈") for part in _PART.split(before)]
     last = next((part for part in reversed(parts) if part), "")
     last = " ".join(_NOISE.sub(" ", last).split())[-40:]
-    return None if _NOT_NOW.search(last) else last
+    return None if _NOT_NOW.search(units.spaced(last)) else last
 
 
 def _before_label(text: str, label: str) -> str:
@@ -173,6 +177,24 @@ def _before_label(text: str, label: str) -> str:
     else:
         head = text
     return " ".join(re.sub(r"\[\d{1,8}\]|[^\w.-]+", " ", head).split())[-40:]
+
+
+def _numbered_in_answers(readings: list[_Found]) -> list[_Found]:
+    """The readings, where a tool says one name several times in each of its answers: for the supply
+    of each module, or each card, in the same order.
+    """
+    repeated = stamps.repeated_in_answers(
+        (reading.answer, (reading.label, reading.before)) for reading in readings if reading.answer
+    )
+    seen: Counter[tuple[str, str, int]] = Counter()
+    numbered = []
+    for reading in readings:
+        if reading.answer and (reading.label, reading.before) in repeated:
+            place = (reading.label, reading.before, reading.answer)
+            seen[place] += 1
+            reading = reading._replace(label=f"{reading.label} {seen[place]}".strip())
+        numbered.append(reading)
+    return numbered
 
 
 def _told_apart(readings: list[_Found]) -> list[_Found]:

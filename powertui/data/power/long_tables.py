@@ -38,6 +38,7 @@ _QUANTITY_WORDS = {
     "sensorname",
     "property",
     "series",
+    "tag",  # of TensorBoard
 }
 _VALUE_WORDS = {
     "value",
@@ -53,7 +54,7 @@ _VALUE_WORDS = {
     "mean",  # of InfluxQL's GROUP BY time
     "last",
 }
-_UNIT_WORDS = {"unit", "units", "uom"}
+_UNIT_WORDS = {"unit", "units", "uom", "einheit"}
 # DCGM's numbers of fields.
 _DCGM_FIELDS = {
     "155": "DCGM_FI_DEV_POWER_USAGE",

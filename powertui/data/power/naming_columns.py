@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from powertui.data.model import Int64s
-from powertui.data.power import long_tables, table, units
+from powertui.data.power import devices, long_tables, table, units
 from powertui.data.power.cells import CodedTexts
 from powertui.named_tuples import NamedTuple
 
@@ -189,6 +189,8 @@ def _could_name(name: str) -> bool:
         return False
     if units.unit_of_name(name) is not None or _BRACKETS_AT_END.search(name):
         return False
+    if devices.device_of_column(name) is not None:
+        return False  # a reading of that device: "system.gpu.0.gpu" is its load
     return not units.no_power(name) or name.strip().lower() in _NAME_WORDS
 
 

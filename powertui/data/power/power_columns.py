@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from powertui.data.asked import LogColumns
-from powertui.data.model import Bools
+from powertui.data.model import Bools, Scope
 from powertui.data.power import groups, long_tables, reading_sizes, table, titles, units
 from powertui.data.power.column_hint import column_hint, listed
 from powertui.data.power.picked_columns import PickedColumn, with_one_unit
@@ -19,6 +19,7 @@ from powertui.named_tuples import NamedTuple
 from powertui.patterns import late_pattern
 
 _NUMBERED_PART = late_pattern(r"gpu|package|pkg|socket|node|psu|card", re.IGNORECASE)
+_PART_SCOPES = {Scope.PACKAGE, Scope.CORE, Scope.DRAM, Scope.GPU}
 _MAX_PROBED_CELLS = 200  # of a column, that show its unit; chosen, not measured
 # Of one kind in a machine: whole numbers below may be theirs, and are hardly watts. Chosen, not
 # measured.
@@ -49,15 +50,32 @@ def named_power(names: Sequence[str]) -> list[NamedColumn]:
         if unit is not None:
             by_unit.append(NamedColumn(column, unit))
     power = [candidate for candidate in by_unit if _quantity(candidate) == "power"]
-    if power:
-        return power
     energy = [candidate for candidate in by_unit if _quantity(candidate) == "energy"]
+    if power:
+        return power + _of_other_parts(energy, power, names)
     if energy:
         # Energy is often written in several units: they are the same reading.
         return [candidate for candidate in energy if candidate.unit == energy[0].unit]
     by_word = [column for column, name in enumerate(names) if _is_power_word(name)]
     by_part = [column for column, name in enumerate(names) if _is_bare_part(name)]
     return [NamedColumn(column, None) for column in by_word or by_part]
+
+
+def _of_other_parts(
+    energy: Sequence[NamedColumn], power: Sequence[NamedColumn], names: Sequence[str]
+) -> list[NamedColumn]:
+    """Of columns of energy those of parts of the machine of which no column tells the power.
+
+    Of what both tell, the power: `GPU Power (W)` beside `GPU Energy (J)`. Energy of the machine, or
+    of nothing that is named, may be that of the power.
+    """
+    told = {units.scope_of(names[candidate.column]) for candidate in power}
+    others = [
+        candidate
+        for candidate in energy
+        if units.scope_of(names[candidate.column]) in _PART_SCOPES - told
+    ]
+    return [candidate for candidate in others if candidate.unit == others[0].unit]
 
 
 def _is_power_word(name: str) -> bool:

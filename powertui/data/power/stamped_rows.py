@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -53,25 +55,46 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
 
 def _with_times(text: str) -> str:
     """The rows as CSV with a column of times; "" where they are no table, or have times."""
-    stamped: list[tuple[str, str]] = []
+    stamped: list[_StampedLine] = []
     when = ""
+    answer = 0
     for _, line in stamps.numbered_lines(text.split("\n")):
         if stamp := stamps.time_of_line(line):
             when = stamp
+            answer += 1
         elif when:
-            stamped.append((when, line))
-    form = _form([line for _, line in stamped])
+            stamped.append(_StampedLine(answer, when, line))
+    form = _form([row.line for row in stamped])
     if form is None or any(map(is_time, form.names)):
         return ""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["time", *form.names])
-    for stamp, line in stamped:
-        cells = form.cells(line)
+    rows = []
+    for row in stamped:
+        cells = form.cells(row.line)
         cells[0] = cells[0].rstrip(":")
         if cells != form.names:  # the header comes again with each call
-            writer.writerow([stamp, *cells])
+            rows.append((row.answer, [row.when, *cells]))
+    repeated = stamps.repeated_in_answers(
+        (answer, cells[1]) for answer, cells in rows if re.search(r"[^\W\d_]", cells[1])
+    )
+    seen: Counter[tuple[int, str]] = Counter()
+    for answer, cells in rows:
+        name = cells[1]
+        if name in repeated:
+            seen[answer, name] += 1
+            cells[1] = f"{name} {seen[answer, name]}"
+        writer.writerow(cells)
     return out.getvalue()
+
+
+class _StampedLine(NamedTuple):
+    """A line with the time above it, and which of the answers it is in."""
+
+    answer: int
+    when: str
+    line: str
 
 
 class _Form(NamedTuple):

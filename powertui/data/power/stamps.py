@@ -5,7 +5,9 @@ before each line.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 from powertui.data.power import written_times
 from powertui.named_tuples import NamedTuple
@@ -97,3 +99,23 @@ def timed_lines(text: str) -> Iterator[TimedLine]:
             written=line,
             is_last=number == len(lines),
         )
+
+
+_Named = TypeVar("_Named", bound=Hashable)
+
+
+def repeated_in_answers(names: Iterable[tuple[int, _Named]]) -> set[_Named]:
+    """Of what is named in answers, each below its time, the names that all answers have several
+    times: one reading of several modules.
+
+    The last answer may be cut.
+    """
+    counts: defaultdict[_Named, Counter[int]] = defaultdict(Counter)
+    for answer, name in names:
+        counts[name][answer] += 1
+    repeated = set()
+    for name, in_answers in counts.items():
+        complete = [count for answer, count in in_answers.items() if answer < max(in_answers)]
+        if complete and min(complete) == max(complete) > 1:
+            repeated.add(name)
+    return repeated

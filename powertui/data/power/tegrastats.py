@@ -1,8 +1,8 @@
 """NVIDIA Jetson's tegrastats: one line a round, rails as `NAME now/average` in milliwatts, and a
 date from JetPack 5 on.
 
-`VDD_IN`, `POM_5V_IN` and `VIN` are the whole board; where a board has no such rail, the rails are
-parts of it. Old versions write no unit (`VDD_IN 3012/3012`), which is milliwatts as well.
+`VDD_IN`, `POM_5V_IN` and `VIN` are the whole board. AGX Orin and Xavier have none of these: there
+the rails of the module are added up. Old versions write no unit (`VDD_IN 3012/3012`): mW, too.
 """
 
 from __future__ import annotations
@@ -24,6 +24,16 @@ PERIOD_S = 1.0  # tegrastats' own default
 _RAIL = r"(?<![\w@])([A-Z][A-Z0-9_]{1,30}) (\d{1,7})(?:mW)?/(\d{1,7})(mW)?(?:/\d{1,7}mW)?(?![\w.])"
 _BOARD_RAILS = frozenset({"VDD_IN", "POM_5V_IN", "VIN", "VDD_MUX"})
 _XAVIER_RAILS = frozenset({"GPU", "CPU", "SOC", "CV", "VDDRQ", "SYS5V"})  # Xavier's rails
+# Beside the rails of GPU and CPU, what feeds the rest of a module: engines, memory and its ports.
+# The 5 V rail of AGX Orin feeds its memory, so VDDQ_VDD2_1V8AO is a part of VIN_SYS_5V0 (NVIDIA's
+# developer guide for Jetson Linux, on software-based power consumption modeling).
+_REST_OF_MODULE = {
+    "VIN_SYS_5V0": Scope.DRAM,
+    "SYS5V": Scope.DRAM,
+    "VDDRQ": Scope.DRAM,
+    "SOC": Scope.PACKAGE,
+    "CV": Scope.PACKAGE,
+}
 # Memory and clocks, which are written much as rails are.
 _NO_RAIL = frozenset({"RAM", "SWAP", "IRAM", "MTS", "EMC_FREQ", "GR3D_FREQ", "CPU_FREQ", "NC"})
 
@@ -60,6 +70,8 @@ def _scope(name: str, is_board: bool) -> Scope:
         return Scope.PACKAGE if "CPU" in name else Scope.GPU
     if "CPU" in name:
         return Scope.PACKAGE
+    if name in _REST_OF_MODULE:
+        return _REST_OF_MODULE[name]
     if re.search(r"DDR|DRAM|MEM", name):
         return Scope.DRAM
     return Scope.RAIL

@@ -103,12 +103,16 @@ NO_POWER = late_pattern(
     r"\bbtu|dbm|\bhp\b|horse ?power|kcal|\b[tr]x\b|signal|laser|optic|power "
     r"(?:on|off|cycles?|modes?|sav(?:e|ing)|profile|level)\b|"
     r"memory (?:consumption|usage)|"
-    r"\bpeak|\bpk\b|\b(?:[kmg]i?b|bytes|k?va|kvar)\b|capacit|available|allocated|requested|\brated|"
+    r"\bpeak|\bpk\b|\b(?:[kmgt]i?b|[kmgt]?i?bytes|k?va|kvar)\b|capacit|available|allocated|requested|\brated|"
     r"(?<![a-z])temp|temp\b|temperature|freq|clock|util|per ?cent|prozent|pourcent|porcent|"
     r"(?<![a-z])(?:pct|perc|ratio)(?![a-z])|%|emission|cost|price|"
     r"set ?point|\btarget|\breserved?\b|\bstd(?:dev)?\b|deviation|variance|power ?good|"
     r"rate\b|state|factor|rating|nominal|reactive|apparent|voltage|"
-    r"current\b(?!.*(?:socket|power|consumption|watt))|\bvar\b|\bva\b",
+    r"current\b(?!.*(?:socket|power|consumption|watt))|\bvar\b|\bva\b|"
+    # The same in other languages: apparent, reactive, rated, at most, set; factors.
+    r"scheinl|blindl|nennl|h[oö]chstl|spitzenl|(?<![a-z])soll|grenz|fa[ck]teur|faktor|fattore|"
+    r"r[eé]acti[fv]|reattiv|apparente|aparente|因[数數]|力率|视在|皮相|无功|無効|额定|定格|最[大小]|上限|"
+    r"峰值|реактивн|полная|максим",
     re.IGNORECASE,
 )
 BOARD_RAIL = late_pattern(
@@ -116,7 +120,12 @@ BOARD_RAIL = late_pattern(
 )
 _CURRENT = late_pattern(r"[_ \[(]m?[AVav]\)?\]?$")  # amperes and volts
 _POWER = late_pattern(
-    r"(?<![a-z])(?:vdd|pom)_[0-9a-z_]+|power|watt|pwr|consumption|\bdraw\b", re.IGNORECASE
+    r"(?<![a-z])(?:vdd|pom)_[0-9a-z_]+|power|watt|pwr|consumption|\bdraw\b|"
+    # What goes into a supply and comes out of it, in the words of PMBus.
+    r"(?<![a-z])psu?[ _-]?\d{0,2}[ _.-]?p(?:in|out)(?![a-z])|"
+    # German, French, Spanish, Italian, Portuguese, Dutch, Russian, Chinese, Japanese, Korean.
+    r"leistung|puissance|pot[eê]n[cz]i?a\b|vermogen|мощност|功率|[電电]力|전력",
+    re.IGNORECASE,
 )
 
 
@@ -156,7 +165,7 @@ def _short_hours(match: re.Match[str]) -> str:
     return "mwh" if "milli" in written else "wh"
 
 
-def _spaced(name: str) -> str:
+def spaced(name: str) -> str:
     """Words that are run together, apart: "TotalCPUPower_w" → Total CPU Power w.
 
     Units stay whole (mW, kWh).
@@ -166,19 +175,33 @@ def _spaced(name: str) -> str:
 
 def tokens(name: str) -> list[str]:
     """The words of a name, lower case: "GPU0 power.draw [W]" → gpu0 power draw w."""
-    name = _spaced(_unescaped(name[:_MAX_NAME_CHARS]).replace("μ", "µ"))
+    name = spaced(_unescaped(name[:_MAX_NAME_CHARS]).replace("μ", "µ"))
     return [word for word in re.split(r"[^a-z0-9µ%]+", name.lower()) if word]
 
 
 def no_power(name: str) -> bool:
     """A name of a limit, a temperature, a share of time, a voltage …"""
     name = _unescaped(name[:_MAX_NAME_CHARS])
-    return bool(NO_POWER.search(name) or NO_POWER.search(_spaced(name)))
+    return bool(NO_POWER.search(name) or NO_POWER.search(spaced(name)))
 
 
 def scaled(name: str) -> bool:
     """A name that tells a scale beside its unit: "power (0.1 W)", "hundredths of kW"."""
     return bool(_SCALED.search(name[:_MAX_NAME_CHARS]))
+
+
+_CYRILLIC_UNITS = {
+    "вт": "W",
+    "мвт": "mW",
+    "квт": "kW",
+    "вт·ч": "Wh",
+    "втч": "Wh",
+    "квт·ч": "kWh",
+    "квтч": "kWh",
+    "дж": "J",
+    "кдж": "kJ",
+}
+_CYRILLIC_AT_END = late_pattern(r"(?<!\w)([мк]?(?:вт|дж)(?:·?ч)?)\W*$", re.IGNORECASE)
 
 
 def unit_of_name(name: str) -> Unit | None:
@@ -200,6 +223,8 @@ def unit_of_name(name: str) -> Unit | None:
         word = bracket[1].replace("μ", "µ").lower()
         if word in _WORDS:
             return UNITS[_WORDS[word]]
+    if match := _CYRILLIC_AT_END.search(name):
+        return UNITS.get(_CYRILLIC_UNITS.get(match[1].lower(), ""))
     return _unit_among(tokens(name), is_letter=name in ("W", "J"))
 
 
@@ -260,8 +285,9 @@ _SCOPES = (
         Scope.RAIL,
         (
             r"\bfan|pcie|\bio\b|\bhdd|\bdisk|\bssd|\bnic\b|\bps\d|psu|storage|cache|uncore|\bvdd|"
-            r"\bvcs|gpu "
-            r"?sense.*rail"
+            r"\bvcs|gpu ?sense.*rail|"
+            # The graphics within a processor's package, whose power holds theirs.
+            r"\bpp1\b|\bgt cores\b|\bgfx ?(?:watt|j\b)|energy-gpu"
         ),
     ),
     (
@@ -275,20 +301,20 @@ _SCOPES = (
     (
         Scope.NODE,
         (
-            r"dcmi|\btotal(?!.*\b(?:cpu|proc|processor|package|pkg)\b)|node|\bhost\b|server|"
+            r"dcmi|^(?!.*\b(?:cpu|proc|processor|package|pkg)\b).*\btotal|node|\bhost\b|server|"
             r"(?<!sub)(?<!sub[ -])system|chassis|pwr consumption|"
             r"sys power|\bpsys\b|platform|machine|instantaneous|acpi000d|"
             r"power meter-acpi|power tot\b"
         ),
     ),
-    (Scope.PACKAGE, r"package|\bpkg|\bp\d+\b|\bcpu|\bproc|processor|socket|pp1|rapl"),
+    (Scope.PACKAGE, r"package|\bpkg|\bp\d+\b|\bcpu|\bproc|processor|socket|rapl"),
     (Scope.GPU, r"\bcard\d"),
 )
 
 
 def scope_of(name: str) -> Scope:
     """What part of the machine a channel's name refers to."""
-    words = _spaced(_unescaped(name[:_MAX_NAME_CHARS])).replace(".", " ").lower()
+    words = spaced(_unescaped(name[:_MAX_NAME_CHARS])).replace(".", " ").lower()
     for scope, pattern in _SCOPES:
         if re.search(pattern, words):
             return scope

@@ -39,6 +39,32 @@ _MONTHS = {
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"], 1
     )
 }
+# What `date` and spreadsheets write in German, French, Spanish, Italian, Portuguese, Dutch, Polish
+# and Swedish, by the first letters that tell it from the other months.
+_OTHER_MONTHS = (
+    ("jan", "ene", "gen", "sty"),
+    ("fév", "fev", "feb", "lut"),
+    ("mär", "mae", "mar", "mrt", "maa", "mrz"),
+    ("avr", "abr", "apr", "kwi"),
+    ("mai", "may", "mag", "mei", "maj"),
+    ("juin", "jun", "giu", "cze"),
+    ("juil", "jul", "lug", "lip"),
+    ("aoû", "aou", "ago", "aug", "sie"),
+    ("sep", "set", "wrz"),
+    ("okt", "oct", "ott", "out", "paź", "paz"),
+    ("nov", "lis"),
+    ("dez", "déc", "dec", "dic", "gru"),
+)
+_LOCALIZED = late_pattern(
+    r"(?:[^\W\d_]{2,10}[.,]{0,2} +)?(\d{1,2})\.? +([^\W\d_]{3,10})\.?,?(?: +(\d{4}),?)? +"
+    r"(\d{1,2}):(\d\d):(\d\d)(?:[.,](\d{1,9}))?,?(?: +([A-Z]{3,5}|[+-]\d\d:?\d\d))?(?: +(\d{4}))?"
+)
+_EAST_ASIAN = late_pattern(  # 2026年11月21日 (土) 10:33:34, 2026. 11. 21. 10:33:34
+    r"(\d{4})[年.년] ?(\d{1,2})[月.월] ?(\d{1,2})[日.일]? *"
+    r"(?:[^\W\d_]{1,3}[曜期요][^\W\d_]|周[^\W\d_]|\([^\W\d_]\))? *"
+    r"(\d{1,2})[:時时시] ?(\d\d)(?:[:分분] ?(\d\d)(?:[.,](\d{1,9}))?秒?초?)?"
+    r"(?: +([A-Z]{3,5}|[+-]\d\d:?\d\d))?"
+)
 # Abbreviations that loggers and `date` print and that mean one zone worldwide, hours east of UTC.
 _HOURS = {
     "UTC": 0,
@@ -145,8 +171,8 @@ def parse(text: str, *, day_first: bool = False) -> WrittenTime | None:
     if match := _DMY.fullmatch(text):
         return _slashed(match, day_first)
     for pattern, read in _FORMS:
-        if match := pattern.fullmatch(text):
-            return read(match)
+        if (match := pattern.fullmatch(text)) and (time := read(match)) is not None:
+            return time
     return None
 
 
@@ -212,6 +238,21 @@ def _ctime(match: re.Match[str]) -> WrittenTime | None:
     return _dated(ns, match[11] or match[13])
 
 
+def _localized(match: re.Match[str]) -> WrittenTime | None:
+    """A date with the month in another language than English."""
+    written = match[2].casefold()
+    year = match[3] or match[9]
+    for month, beginnings in enumerate(_OTHER_MONTHS, 1):
+        if written.startswith(beginnings) and year is not None:
+            return _dated(_ns(int(year), month, int(match[1]), match.groups()[3:7]), match[8])
+    return None
+
+
+def _east_asian(match: re.Match[str]) -> WrittenTime | None:
+    year, month, day = match.groups()[:3]
+    return _dated(_ns(int(year), int(month), int(day), match.groups()[3:7]), match[8])
+
+
 # A text is read by the first of these that it fits.
 _FORMS = (
     (_ISO, _iso),
@@ -219,4 +260,6 @@ _FORMS = (
     (_DAY_NAMED, _month_named),
     (_COMPACT, _compact),
     (_CTIME, _ctime),
+    (_LOCALIZED, _localized),
+    (_EAST_ASIAN, _east_asian),
 )

@@ -95,6 +95,7 @@ class TrainingPower:
         return scopes.of_one(
             series,
             assumed=[row for row, channel in channels if self._owner_of(channel).is_assumed],
+            single=[row for row, channel in channels if self._owner_of(channel).is_single],
             other_gpus=[
                 row for row, channel in channels if _channel_key(channel) in self.other_gpus
             ],

@@ -107,7 +107,7 @@ VARIANTS = [
             "SYS5V <1476>/1476\n"
         ),
         "tegrastats",
-        [("GPU", GPU, "", 8, 3.154), ("SYS5V", RAIL, "", 8, 1.476)],
+        [("GPU", GPU, "", 8, 3.154), ("SYS5V", Scope.DRAM, "", 8, 1.476)],
         NONE,
     ),
     (

@@ -367,7 +367,7 @@ SAMPLES = [
         [
             ("VDD_GPU_SOC", GPU, "", 8, 5.139),
             ("VDD_CPU_CV", PACKAGE, "", 8, 3.268),
-            ("VIN_SYS_5V0", RAIL, "", 8, 5.5),
+            ("VIN_SYS_5V0", DRAM, "", 8, 5.5),
         ],
         7,
         LOCAL,
