@@ -344,6 +344,17 @@ def energy_error(half: float, joules: float, unit: str = "J") -> str:
     return _grouped(rounded, most_decimals)
 
 
+def energy_error_alone(half: float, joules: float, unit: str = "J") -> str:
+    """The same where the energy is not right before it, as in a column of its own: with its unit,
+    unless that is the one of the page. "0.43 kJ" of 13.19 kJ, "16" of 3,479 J.
+    """
+    error = energy_error(half, joules, unit)
+    shown_unit = _energy_unit(joules, unit)
+    if shown_unit == unit or " " in error:  # a smaller unit is written already
+        return error
+    return f"{error} {shown_unit}"
+
+
 def _free_decimals(value: float, figures: int) -> int:
     """Decimals of an energy that no error limits; below 0 where it has more digits than are
     shown.

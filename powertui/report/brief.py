@@ -60,7 +60,7 @@ def tell(path: str, name: str | None, reading: ReadOptions, aligning: Aligning) 
         "path": plain(path, 300),
         "runs": runs,
         "runs_left_out": len(entries) - len(runs),
-        "next": _next(path, runs, len(entries)),
+        "next": _next(path, runs, len(entries), reading),
     }
     text.out(within(document))
     return 0 if any("error" not in run for run in runs) else 3
@@ -269,8 +269,12 @@ def _ops(profile: Profile) -> list[Facts]:
     return ops
 
 
-def _next(path: str, runs: Sequence[Facts], count: int) -> str:
-    where = shlex.quote(path)
+def _next(path: str, runs: Sequence[Facts], count: int, reading: ReadOptions) -> str:
+    """The command to ask next, of the same logs."""
+    words = [path]
+    for log in reading.power:
+        words += ["--power", log]
+    where = " ".join(map(shlex.quote, words))
     if any(run.get("findings") for run in runs):
         return f"powertui report {where} --tool findings --json"
     if count > 1:

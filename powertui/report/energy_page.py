@@ -279,13 +279,15 @@ def _profile_answer(
     mean = account.per_step(None)
     if mean is not None and mean.joules is not None:
         per_step = (mean.joules, mean.half)
-    return _answer(rows[-1].energy, per_step, _how_sure(account), findings, writer)
+    clock = account.trace.clock
+    how_sure = _how_sure(account, clock.half_ns if clock.known else 0)
+    return _answer(rows[-1].energy, per_step, how_sure, findings, writer)
 
 
-def _how_sure(account: Account) -> str:
-    """The clock and the sensor, in one line."""
+def _how_sure(account: Account, profile_half_ns: int = 0) -> str:
+    """The clock and the sensor, in one line; on a profile with the ± of its own clock."""
     channels = [channel.series for channel in account.channels]
-    return f"{clock_line(account.alignment)}     {sensor_words(channels)}"
+    return f"{clock_line(account.alignment, profile_half_ns)}     {sensor_words(channels)}"
 
 
 def _inside(findings: Findings, span: tuple[int, int]) -> Findings:

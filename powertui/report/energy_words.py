@@ -6,8 +6,20 @@ from powertui import units
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.log_alignment import Alignment, clock_words
 from powertui.data.energy.measured_energy import Energy
-from powertui.data.model import PS_PER_S, Badge, PowerKind, PowerSeries, Scope, Sensor
+from powertui.data.model import (
+    NS_PER_S,
+    PS_PER_NS,
+    PS_PER_S,
+    Badge,
+    PowerKind,
+    PowerSeries,
+    Scope,
+    Sensor,
+)
 from powertui.value_types import dataclass
+
+# Of the ± of a log's place: less is not worth words. Chosen, not measured.
+_MIN_PROFILE_SHARE = 0.25
 
 # The headings above `EnergyWords.cells`.
 HEADINGS = ("energy", "± 95 %", "gain", "mean", "max", "quality")
@@ -39,7 +51,7 @@ class EnergyWords:
             return energy.reason
         words, error, gain = self._figures(energy)
         if error:
-            words += f" {error}"
+            words += f" ± {units.energy_error(energy.error, energy.joules, self.unit)}"
         if gain:
             words += f" (gain {gain})"
         return words
@@ -47,7 +59,7 @@ class EnergyWords:
     def in_the_other_unit(self, energy: Energy) -> str:
         """The same energy in watt-hours, or in joules where those are shown already."""
         other = "J" if self.unit.endswith("Wh") else "Wh"
-        return units.energy(energy.joules or 0.0, other, energy.half)
+        return units.energy(energy.joules or 0.0, other, energy.error)
 
     def cells(self, energy: Energy | None) -> list[str]:
         """The cells below `HEADINGS`."""
@@ -67,19 +79,19 @@ class EnergyWords:
         """The energy, its error, and what the gain adds to that."""
         if energy.joules is None or energy.hi is None:
             return "–", "", ""
-        if energy.half >= energy.joules:  # nothing but a bound is known
-            bound = units.energy(energy.hi, self.unit, energy.half)
+        if energy.error >= energy.joules:  # nothing but a bound is known
+            bound = units.energy(energy.hi, self.unit, energy.error)
             return f"≤ {bound}", "", ""
         error = ""
-        if energy.half > 0:
-            error = self._plus_minus(energy.half, energy.joules)
+        if energy.error > 0:
+            error = self._plus_minus(energy.error, energy.joules)
         gain = ""
         if energy.gain_j:
             gain = self._plus_minus(energy.gain_j, energy.joules)
-        return units.energy(energy.joules, self.unit, energy.half), error, gain
+        return units.energy(energy.joules, self.unit, energy.error), error, gain
 
     def _plus_minus(self, half: float, joules: float) -> str:
-        return f"± {units.energy_error(half, joules, self.unit)}"
+        return f"± {units.energy_error_alone(half, joules, self.unit)}"
 
     def _quality(self, energy: Energy) -> str:
         quality = energy.badge.value
@@ -97,11 +109,23 @@ def is_plainly_measured(cell: str) -> bool:
     return cell in ("", Badge.MEASURED.value)
 
 
-def clock_line(alignment: Alignment | None) -> str:
-    """How surely the log's place is known."""
+def clock_line(alignment: Alignment | None, profile_half_ns: int = 0) -> str:
+    """How surely the log's place is known.
+
+    `profile_half_ns`: the ± of the clock of the profile that it is placed on, where that may be
+    most of it.
+    """
     if alignment is None:
         return "clock: the log has no reading"
-    return f"clock: {clock_words(alignment).known}"
+    words = f"clock: {clock_words(alignment).known}"
+    if alignment.lo_s is None or alignment.hi_s is None:
+        return words
+    half_s = (alignment.hi_s - alignment.lo_s) / 2
+    profile_half_s = profile_half_ns / NS_PER_S
+    if alignment.is_sure and half_s >= profile_half_s > _MIN_PROFILE_SHARE * half_s:
+        profile_half = units.duration(profile_half_ns * PS_PER_NS, 2)
+        words += f", of which {profile_half} are the profile's own clock"
+    return words
 
 
 def sensor_words(channels: list[PowerSeries]) -> str:

@@ -195,7 +195,7 @@ def _row(machine: MachineEnergy, unit: str) -> tuple[str, ...]:
     if machine.ran_s:
         mean = units.quantity(joules / machine.ran_s, "W")
     shown = units.energy(joules, unit, half)
-    error = units.energy_error(half, joules, unit)
+    error = units.energy_error_alone(half, joules, unit)
     return name, channels, ran, shown, error, mean
 
 

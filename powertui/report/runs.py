@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -287,7 +287,7 @@ def concluded(opened: Opened, facts: KnownRun, aligning: Aligning | None = None)
     # A run that is busy computing needs no attention.
     is_computing = first.kind is Kind.COMPUTE
     unusual = next(filter(_is_unusual, conclusions), None)
-    bound = next(filter(_is_bound, conclusions), None)
+    bound = _bound(conclusions)
     if unusual is not None:
         health = "unusual"
     else:
@@ -346,6 +346,18 @@ def seen_run(opened: Opened, aligning: Aligning) -> SeenRun:
     files = _state_of_files(opened.entry)
     facts = concluded(opened, weighed(opened, read(opened), aligning), aligning)
     return SeenRun(files, facts)
+
+
+def _bound(conclusions: Iterable[Conclusion]) -> Conclusion | None:
+    """What its time goes to: of a usual step, unless more of the time goes to something unusual,
+    as to pauses.
+    """
+    listed = list(conclusions)
+    usual = next(filter(_is_bound, listed), None)
+    if usual is None or usual.cost.share is None:
+        return usual
+    unusual = filter(_is_unusual, listed)
+    return max((usual, *unusual), key=lambda conclusion: conclusion.cost.share or 0.0)
 
 
 def _is_bound(conclusion: Conclusion) -> bool:

@@ -303,11 +303,17 @@ def _markdown_run(run: Facts) -> list[str]:
     for profile in profiles:
         if len(profiles) > 1:
             lines += [f"### {text.markdown_text(profile['host'])}", ""]
-        lines += _bullets(step_facts.lines(profile["steps"]))
+        lines += _bullets(_step_lines(profile["steps"]))
         lines += _markdown_epochs(profile["epochs"])
     for warning in run["warnings"]:
         lines.append(f"- warning: {text.markdown_text(warning)}")
     return lines
+
+
+def _step_lines(steps: Facts) -> list[str]:
+    """As below the word "steps" of the text: here the first line has it."""
+    first, *others = step_facts.lines(steps)
+    return [f"steps: {first}", *others]
 
 
 def run_cells(run: Facts) -> list[str]:

@@ -98,7 +98,7 @@ class CsvTail:
                     hint=f"Its columns are: {columns}. Name the one in watts: --sensor COLUMN",
                 )
             period = self._spacing_of(last)
-            self.channels = tuple(Channel(self._header[i], period_s=period) for i in self._columns)
+            self.channels = tuple(Channel(name, period_s=period) for name in self._named_by(last))
         self._names = {channel.name for channel in self.channels}
         source = f"csv ({how})"
         if len(kinds) == 1 and "" not in kinds:
@@ -172,6 +172,19 @@ class CsvTail:
         elif silence > max(_MIN_SILENCE_S, _MAX_SILENT_SPACINGS * self._spacing):
             return self._silent(stamp, f"the file has not grown for {silence:.0f} s")
         return readings
+
+    def _named_by(self, lines: Iterable[bytes]) -> list[str]:
+        """The channels as rows name them, where the file has any: a row of nvidia-smi adds its
+        GPU to the name of the column. Else the columns.
+        """
+        names: dict[str, None] = {}
+        for line in lines:
+            fields = csv_columns.cells(line)
+            if _has_content(line) and self._is_row(fields):
+                _, row_cells = csv_columns.values(self._header, fields, self._columns)
+                for cell in row_cells:
+                    names[cell.channel[:_MAX_NAME_CHARS]] = None
+        return list(names)[:_MAX_CHANNELS] or [self._header[i] for i in self._columns]
 
     def _silent(self, stamp: Stamp, why: str) -> list[Reading]:
         answered = stamp.middle()

@@ -281,7 +281,8 @@ def _nothing_readable(tried: Sequence[FoundSource]) -> SensorError:
     refusals = [f"  {f.url} {f.why_not}" for f in tried if not f.ok and _is_worth_showing(f)]
     return SensorError(
         "No power can be read on this machine:\n" + "\n".join(refusals),
-        hint="Name its BMC with --host, or run `powertui sensors`.",
+        hint="Name its BMC with --host, or run `powertui sensors`. A profile needs no power: "
+        "`powertui capture --no-power`.",
     )
 
 

@@ -15,7 +15,7 @@ from textual.events import Resize
 
 from powertui import units
 from powertui.data.asked import Aligning
-from powertui.data.energy import align, expected_work, log_alignment, main_log, owner_notes
+from powertui.data.energy import account, expected_work, log_alignment, main_log, owner_notes
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.log_alignment import Placed
 from powertui.data.model import PS_PER_S, Floats, Int64s, Run
@@ -91,13 +91,8 @@ class AlignmentScreen(BaseScreen):
         self._ways = ()
         self._owner_notes = owner_notes.share(run, index).notes
         self._say_only("Comparing the evidence …")
-        entry = session.entry
         window_s = nudging.refresh_s(session)
-        training = session.training
         profile = session.profile
-        around_ns = None
-        if training is not None and profile is not None:
-            around_ns = training.around_ns(profile)
 
         def work() -> None:
             ways = []
@@ -105,7 +100,10 @@ class AlignmentScreen(BaseScreen):
                 options = _options(mode, chosen)
                 if options is None:
                     continue
-                placed = align.place_all(run, index, entry, options, around_ns)
+                placed: tuple[Placed, ...] = ()
+                if profile is not None:
+                    # As every other page places it: by the training around the profile, too.
+                    placed = account.energy_account(profile, options).placed
                 power = [channel.power for channel in placed]
                 order = main_log.order(power, run.traces[index].span)
                 in_order = tuple(placed[row] for row in order)

@@ -78,7 +78,11 @@ class PaneBelow:
     # ── ops ──────────────────────────────────────────────────────────────────────────────────────
 
     def toggle_ops(self) -> None:
-        """The op table."""
+        """The op table; of a run that is nothing but power there is none."""
+        session = self.page.session
+        if self.open != "ops" and session.complete and session.trace is None:
+            self.page.say("There are no ops to list: this run has no profile.")
+            return
         self.toggle("ops")
         self._show_ops()
         if self.open == "ops":

@@ -208,11 +208,11 @@ class RunReader:
             return
         # As a session of its training: as the other pages show it.
         around = None
-        known_trainings = assignment.session.trainings_of() if run.power else None
+        known_trainings = assignment.session.trainings_of() if loaded.power else None
         if known_trainings is not None:
             around = known_trainings.training_for(run, options, placing)
         opened = Opened(run, options, loaded, around=around)
-        if run.power:
+        if loaded.power:  # also of a log that was named apart from the folder
             facts = listing.weighed(opened, facts, placing)
             self._keep(run, facts, assignment)
         if run.profiles and not assignment.stop.is_set():

@@ -131,7 +131,7 @@ class Seeking:
         findings = model.findings if model is not None else ()
         span = next_span(findings, self._timeline.cursor_ps, direction)
         if span is None:
-            self.page.say("Nothing was found here. 3 shows what was looked for.")
+            self.page.say("Nothing was found here. 3 shows what was looked for, and what was not.")
             return
         margin = max(1, (span.hi - span.lo) // 2)
         self._timeline.move(Navigator.show_window, span.lo - margin, span.hi + margin)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.logdir import Logdir, RunEntry, TrainingEntry
+from powertui.data.logdir.trainings import as_run
 
 if TYPE_CHECKING:
     from powertui.data.training.training import Training
@@ -86,7 +87,7 @@ def only(folder: Logdir) -> RunEntry | None:
         return None  # sessions that nothing but their folder holds together
     if training.sessions:
         return next((run for run in training.sessions if run.profiles), None)
-    return _as_run(training)
+    return as_run(training)
 
 
 def named(folder: Logdir) -> tuple[RunEntry, ...]:
@@ -117,20 +118,13 @@ def listed(folder: Logdir) -> tuple[tuple[RunEntry, TrainingEntry], ...]:
             continue
         if not training.tfevents and not training.power:
             continue  # sessions that nothing but their folder holds together
-        run = _as_run(training)
+        run = as_run(training)
         # Runs are told apart by their paths, and a training may have that of its only folder.
         while run.path in used_paths:
             run = replace(run, path=f"{run.path}#{training.name}")
         used_paths.add(run.path)
         rows.append((run, training))
     return tuple(rows)
-
-
-def _as_run(entry: TrainingEntry) -> RunEntry:
-    """A training that was never profiled, as a run without profiles: scalars and power."""
-    return RunEntry(
-        entry.name, entry.path, tfevents=entry.tfevents, power=entry.power, above=entry.above
-    )
 
 
 def _same(run: RunEntry, session: RunEntry) -> bool:

@@ -212,6 +212,26 @@ async def test_the_folders_are_looked_through_a_few_times_after_a_run_came_and_t
         assert folders[-1] is folders[-2] is folders[-3]
 
 
+async def test_power_alone_says_what_was_not_looked_for(make: Maker, tmp_path: Path) -> None:
+    rows = [f"{1_700_000_000 + second},{100 + second % 3}" for second in range(120)]
+    (tmp_path / "power.csv").write_text("timestamp,watts\n" + "\n".join(rows) + "\n")
+    shell = make(tmp_path)
+    async with shell.run_test(size=SIZE) as pilot:
+        await until_then(lambda: shell.session.complete and shell.session.model is not None)
+        await settled(pilot)
+        await pilot.press("t")
+        await settled(pilot)
+        page = shell.screen
+        message = page.query_one("#status", StatusLine).message
+        assert message == "There are no ops to list: this run has no profile."
+        assert not page.query_one("#ops").display
+        await pilot.press("3")
+        await settled(pilot)
+        lines = shell.screen.query_one("#findings", LinesPane).lines
+        words = " ".join("".join(text for text, _ in line) for line in lines)
+        assert "nothing was looked for in its power" in " ".join(words.split())
+
+
 async def test_a_folder_without_profiles_says_what_to_do(make: Maker, tmp_path: Path) -> None:
     shell = make(tmp_path)
     async with shell.run_test(size=SIZE) as pilot:

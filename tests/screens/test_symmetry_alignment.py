@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 
 from benchmarks import power_world
-from powertui import demo
+from powertui import demo, units
 from powertui.data.conclusions.run_conclusions import run_conclusions
 from powertui.data.energy import pins
 from powertui.screens.alignment import AlignmentScreen
@@ -171,6 +171,23 @@ async def test_alignment_shows_every_way_with_its_evidence(make: Maker) -> None:
         assert "below it, what ran" in picture
         await pilot.press("down", "down")
         assert "what ran explains" in words(shell, "#ways")
+
+
+async def test_the_page_of_a_session_places_power_as_every_other_page_does(
+    make: Maker, shared_data: Path
+) -> None:
+    shell = make(shared_data / "own" / "long_training")
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        await pilot.press("4")
+        await settled(pilot)
+        text = " ".join(words(shell, "#ways").split())
+        best = text[: text.index("Wall clocks")]
+        (power, *_) = shell.session.power
+        half = units.duration((power.offset_hi_ps - power.offset_lo_ps) // 2, 3)
+        assert f"± {half}" in best
+        assert "aligned" in best
+        assert "nothing confirms it" not in text
 
 
 async def test_a_way_that_is_taken_moves_the_power_everywhere(make: Maker) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,8 @@ from powertui.data.notes import (
     note_named,
     run_notes,
 )
-from powertui.errors import PowertuiError, UsageError
+from powertui.errors import PowertuiError, UnreadableFile, UsageError
+from powertui.screens.trainings import only
 
 pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
 
@@ -71,6 +73,35 @@ def test_beside_the_run_when_that_is_asked_for(tmp_path: Path) -> None:
     assert logdir.scan(str(tmp_path / "run")).problems == ()
     delete_note(entry, note)
     assert texts(entry) == []
+
+
+def _log(path: Path, watts: int) -> None:
+    rows = [f"{1_700_000_000 + second},{watts + second % 3}" for second in range(60)]
+    path.write_text("timestamp,watts\n" + "\n".join(rows) + "\n")
+
+
+def test_a_folder_of_logs_alone_has_notes_like_a_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "logs").mkdir()
+    _log(tmp_path / "logs" / "power.csv", 100)
+    shown = only(logdir.scan(str(tmp_path / "logs")))
+    assert shown is not None
+    add_note(shown, "the fan", None, "")  # as a screen writes it
+    assert cli.main(["note", str(tmp_path / "logs")]) == 0
+    assert "the fan" in capsys.readouterr().out
+
+
+def test_logs_of_several_machines_are_named_where_one_is_needed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("node1.csv", "node2.csv"):
+        _log(tmp_path / name, 100)
+    folder = replace(logdir.scan(str(tmp_path)), by_hand=())
+    with pytest.raises(UnreadableFile, match="holds power logs, but no run") as refused:
+        folder.only(None)
+    assert "node1.csv" in str(refused.value.hint)
+    assert "node2.csv" in str(refused.value.hint)
 
 
 def test_a_text_is_one_line_without_anything_that_a_terminal_obeys() -> None:

@@ -19,13 +19,13 @@ from powertui.data.energy import (
     work_alignment,
 )
 from powertui.data.energy.alignment_places import Where
+from powertui.data.energy.clock_advice import RECORD_ENDS, clock_advice
 from powertui.data.energy.clock_check import ClockOffset, Status, Verdict
 from powertui.data.energy.edge_matching import OffsetWeights, weights_of_places
 from powertui.data.energy.log_alignment import (
     CLOCKS,
     LOCAL,
     MARKER,
-    RECORD_ENDS,
     Alignment,
     AlignmentContext,
     Placed,
@@ -194,8 +194,12 @@ def _gap_ns(series: PowerSeries, context: AlignmentContext, alignment: Alignment
 # ── what the readings say of a clock ─────────────────────────────────────────────────────────────
 
 
-def checked(by_clock: Alignment, clock: ClockOffset, verdict: Verdict) -> Alignment:
-    """What a clock says, after the readings had their vote."""
+def checked(
+    by_clock: Alignment, clock: ClockOffset, verdict: Verdict, advice: str = RECORD_ENDS
+) -> Alignment:
+    """What a clock says, after the readings had their vote; `advice` is what to do about one that
+    is left in doubt.
+    """
     alignment = replace(
         by_clock,
         offset_s=verdict.offset_s,
@@ -207,9 +211,11 @@ def checked(by_clock: Alignment, clock: ClockOffset, verdict: Verdict) -> Alignm
         clock_owner=clock.kind.owner,
         confirmed=verdict.confirmed,
     )
+    if alignment.is_doubtful:
+        alignment = replace(alignment, advice=advice)
     said = [clock_words(alignment).clause]
-    if verdict.status == "cannot tell":
-        said.append(RECORD_ENDS)
+    if alignment.advice:
+        said.append(alignment.advice)
     evidence = (*by_clock.evidence, *said, *places_in_words(verdict.places))
     return replace(alignment, evidence=evidence)
 
@@ -224,7 +230,10 @@ def _checked_by_profile(
         first, last = _reach_ns(series, alignment)
         if meeting.gap(first, last, whole_ns(context.trace.span)) is None:
             readings = _weights_of_work(data, context, clock.search_range)
-    return checked(alignment, clock, clock_check.judge(clock, readings, data))
+    verdict = clock_check.judge(clock, readings, data)
+    zero_ns = context.trace.clock.mid_ns + round(verdict.offset_s * NS_PER_S)
+    advice = clock_advice(series, zero_ns, context.meeting_ns)
+    return checked(alignment, clock, verdict, advice)
 
 
 def _weights_of_work(

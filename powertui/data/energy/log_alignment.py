@@ -83,6 +83,7 @@ class Alignment:
     correction_s: float = 0.0
     clock_owner: str = ""  # whose clock places it, "the BMC"; "" where none was asked
     confirmed: bool = False  # whether the readings agree with that clock
+    advice: str = ""  # what would show where the log belongs, where that is in doubt
 
     @property
     def is_sure(self) -> bool:
@@ -342,13 +343,6 @@ class AlignmentContext:
 def whole_ns(span: tuple[int, int]) -> tuple[int, int]:
     """A span in ps as whole ns that hold all of it."""
     return span[0] // PS_PER_NS, -(-span[1] // PS_PER_NS)
-
-
-# What would show whether a clock is right.
-RECORD_ENDS = (
-    "Log power from before the training starts until after it ends: its start and end in the "
-    "readings show where the log is. Or give --offset."
-)
 
 
 class ClockWords(NamedTuple):

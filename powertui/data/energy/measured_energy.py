@@ -27,6 +27,10 @@ from powertui.data.model import (
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
+_TOO_SHORT = "is too short"
+# Of a square: less than this is left over by rounding where one number is taken from another.
+_ROUNDED_SHARE = 1e-12
+
 if TYPE_CHECKING:
     from powertui.data.energy.curve import Curve
 
@@ -121,6 +125,26 @@ class Energy:
     def half(self) -> float:
         """Half of the 95 % interval without the gain: what differs from window to window."""
         return Z95 * self.sigma
+
+    @property
+    def is_too_short(self) -> bool:
+        """Whether the window is shorter than the sensor resolves, wherever its log is."""
+        return not self.resolved and _TOO_SHORT in self.reason
+
+    @property
+    def error(self) -> float:
+        """The ± that a person reads: the longer side of the interval, without the gain. Of a log
+        that may be at several places the interval is longer on one side.
+        """
+        if self.joules is None or self.lo is None or self.hi is None:
+            return self.half
+        longer = max(self.hi - self.joules, self.joules - self.lo)
+        if not self.gain_j:
+            return longer
+        without_gain = longer**2 - self.gain_j**2
+        if without_gain <= _ROUNDED_SHARE * longer**2:
+            return self.half
+        return math.sqrt(without_gain)
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,7 +310,7 @@ def _why(power: PowerOnTrace, curve: Curve, lo_ps: int, hi_ps: int, coverage: fl
         elif curve.window_s > curve.refresh_s:
             how = "averages over"
         return (
-            f"not resolved: {sensors.seconds(duration)} is too short, the sensor {how} "
+            f"not resolved: {sensors.seconds(duration)} {_TOO_SHORT}, the sensor {how} "
             f"{sensors.seconds(least)}"
         )
     return _why_not_enough(curve, lo_ps, hi_ps, coverage)

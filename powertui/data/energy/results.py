@@ -116,7 +116,7 @@ def _notes(host_account: Account, total: Energy | None) -> tuple[str, ...]:
         notes.append(host_account.apart)
     if total is not None and total.gain_j:
         gain = units.energy(total.gain_j, figures=2)
-        rest = units.energy(total.half, figures=2)
+        rest = units.energy(total.error, figures=2)
         notes.append(
             f"The intervals contain the sensor's gain, ± {gain} on this energy, "
             f"which is the same for every window; the rest is ± {rest}."

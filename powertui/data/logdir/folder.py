@@ -15,6 +15,8 @@ from powertui.errors import UnreadableFile, UsageError
 from powertui.plain import plain
 from powertui.value_types import dataclass
 
+_MAX_NAMED_LOGS = 8
+
 
 @dataclass(frozen=True)
 class Logdir:
@@ -93,9 +95,22 @@ class Logdir:
             hint=f"There are: {names}" if names else "There are no runs here.",
         )
 
+    def _only_logs(self) -> RunEntry:
+        """Power without a profile, as a screen shows it. Raises where it is of several machines."""
+        if len(self.trainings) == 1:
+            return trainings.as_run(self.trainings[0])
+        names = ", ".join(plain(Path(log.path).name, 80) for log in self.power[:_MAX_NAMED_LOGS])
+        raise UnreadableFile(
+            self.path, "holds power logs, but no run", hint=f"Name one of them: {names}"
+        )
+
     def only(self, name: str | None) -> RunEntry:
-        """The one run that a name means, or that there is. Raises where there is none, or more."""
+        """The one run that a name means, or that there is; of a folder of logs alone, those as one
+        run. Raises where there is none, or more.
+        """
         runs = self.chosen(name)
+        if not runs and self.power:
+            return self._only_logs()
         if not runs:
             raise UnreadableFile(
                 self.path, "holds no run", hint=f"See what is there: powertui doctor {self.path}"

@@ -356,3 +356,10 @@ def _below(base: str, log: str) -> bool:
     folder = folder.parent if folder.name == "data" else folder
     place = Path(base)
     return place == folder or folder in place.parents or place in folder.parents
+
+
+def as_run(entry: TrainingEntry) -> RunEntry:
+    """A training that was never profiled, as a run without profiles: scalars and power."""
+    return RunEntry(
+        entry.name, entry.path, tfevents=entry.tfevents, power=entry.power, above=entry.above
+    )

@@ -20,6 +20,8 @@ from powertui.data.tools.registry import Question
 from powertui.data.tools.usual_steps import BLOCKING, ComparedSteps, OpKey, UsualSteps
 
 _MAX_LISTED_OPS = 500  # the largest differences first; chosen
+# Of what a step took longer: ops that have less of it do not explain it. Chosen, not measured.
+_MIN_EXPLAINED_SHARE = 0.1
 
 
 def answer(question: Question) -> Result:
@@ -36,7 +38,7 @@ def answer(question: Question) -> Result:
         return _nothing(question, "The window holds every step: there is none to compare it with.")
     why_usual = f"median of {compared.usual_count:,} steps"
     facts = (
-        Fact("steps", "compared with the median", _named(steps, rows)),
+        Fact("steps", "looked at", _named(steps, rows), why="against the median step"),
         Fact("length_s", "here", compared.length_ps, "duration"),
         Fact("usual_s", "median", compared.usual_ps, "duration", why=why_usual),
         Fact("difference_s", "difference", compared.difference_ps, "duration"),
@@ -47,7 +49,24 @@ def answer(question: Question) -> Result:
         "several threads run side by side."
     )
     table = _table(compared, question)
-    return Result("step_ops", "What took longer", (table,), facts, notes=(note,))
+    notes = tuple(filter(None, (_not_in_ops(compared), note)))
+    return Result("step_ops", "What took longer", (table,), facts, notes=notes)
+
+
+def _not_in_ops(compared: ComparedSteps) -> str:
+    """That no op explains the difference; "" where some do."""
+    difference_ps = compared.difference_ps
+    if difference_ps <= 0:
+        return ""
+    longer_ps = sum(max(0, compared.longer_ps(key)) for key in compared.here)
+    if longer_ps >= _MIN_EXPLAINED_SHARE * difference_ps:
+        return ""
+    longer = units.duration(longer_ps, 3)
+    difference = units.duration(difference_ps, 3)
+    return (
+        f"No op explains this: of the {difference} that it took longer, all ops together have "
+        f"{longer}. Nothing was recorded in the rest."
+    )
 
 
 def _nothing(question: Question, note: str) -> Result:

@@ -16,6 +16,7 @@ from powertui.data.energy import (
     samples,
     settings,
 )
+from powertui.data.energy.clock_advice import RECORD_ENDS, clock_advice
 from powertui.data.energy.clock_check import ClockOffset
 from powertui.data.energy.edge_matching import OffsetWeights
 from powertui.data.energy.log_alignment import Alignment
@@ -71,7 +72,12 @@ def place_by_clock(
     # of the time.
     name = f"clock of {series.path} {series.sensor.name} {series.sensor.device}"
     verdict = training.told_by_epochs(name, judge, (clock.mid_ns, offset))
-    return clock_alignment.checked(by_clock, offset, verdict)
+    advice = RECORD_ENDS
+    run_ns = training.extent_ns
+    if run_ns is not None:
+        zero_ns = clock.mid_ns + round(verdict.offset_s * NS_PER_S)
+        advice = clock_advice(series, zero_ns, run_ns)
+    return clock_alignment.checked(by_clock, offset, verdict, advice)
 
 
 def hours_off(training: TrainingRecords, series: PowerSeries, clock: Clock) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from powertui import units
 from powertui.data.energy.findings.finding import Finding
 from powertui.data.energy.findings.finding_rules import joined_spans
-from powertui.data.energy.findings.finding_texts import MIN_SLOWER_SHARE
+from powertui.data.energy.findings.finding_texts import MIN_SLOWER_SHARE, share_of_epoch
 from powertui.data.model import PS_PER_S
 from powertui.data.training.epoch_parts import EpochPart
 
@@ -50,8 +50,7 @@ def where(finding: Finding) -> str:
             batches = f"batches {first}-{last}"
         parts.append(batches + _half(finding.step_half))
     elif finding.share is not None:
-        begin, end = finding.share
-        parts.append(f"{units.percent(begin)} to {units.percent(end)} of it")
+        parts.append(share_of_epoch(finding.share))
     return ", ".join(parts) if parts else _times(finding)
 
 

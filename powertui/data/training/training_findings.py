@@ -73,7 +73,10 @@ def _power_findings(training: PlacedTraining, axis: TrainingOnAxis, account: Acc
 def _reason_for_none(training: PlacedTraining, axis: TrainingOnAxis, power: PowerOnTrace) -> str:
     """Why nothing is looked for; empty where something is."""
     if not len(training.stretches):
-        return "no record shows when it trained"
+        return (
+            "no record shows when it trained, so nothing was looked for in its power. A profile, "
+            "or scalars (tfevents) of that time, would show what is usual"
+        )
     if _covered_share(training, axis) >= _MAX_COVERED_SHARE:
         return "its sessions cover it: see theirs"
     half_s = _place_half_s(power)

@@ -21,7 +21,9 @@ from benchmarks.power_world import (
 from powertui.data import logdir
 from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.conclusions.conclusion import Conclusion, Confidence, Kind
+from powertui.data.conclusions.makers import clocks
 from powertui.data.conclusions.run_conclusions import run_conclusions
+from powertui.data.energy import account
 from powertui.data.opened import Opened
 from powertui.data.training.training import Trainings
 from powertui.screens.trainings import only
@@ -76,7 +78,41 @@ def test_readings_that_fit_several_places_leave_joules_open(tmp_path: Path) -> N
         clock.sentence,
     )
     assert clock.confidence is Confidence.UNSURE
-    assert "start and end" in clock.next
+    assert "--align clock" in clock.next
+
+
+def test_nobody_is_asked_to_do_what_the_log_already_does(tmp_path: Path) -> None:
+    """A log that begins before the run and ends after it needs no longer one."""
+    opened = _profiled(tmp_path, 9, "counter 0.1 s", -4.0)
+    (clock,) = _clocks(opened)
+    (profile,) = opened.profiles
+    alignment = account.energy_account(profile).alignment
+    assert alignment is not None
+    times = account.energy_account(profile).placed[0].power.times
+    lo, hi = profile.trace.span
+    assert times[0] < lo
+    assert times[-1] > hi
+    assert clock.next == alignment.advice
+    assert clock.next in alignment.evidence
+    assert "--align clock" in clock.next
+    assert "Log power from before" not in " ".join(alignment.evidence)
+
+
+def test_a_profile_too_short_for_its_sensor_blames_no_clock(tmp_path: Path) -> None:
+    opened = _profiled(tmp_path, 7, "mean 10 s (PDU)", 30.0)
+    (profile,) = opened.profiles
+    energy = account.energy_account(profile).energy(*profile.trace.span)
+    assert energy is not None
+    reason = "not resolved: 49.8 ms is too short, the sensor refreshes every 0.1 s"
+    short = replace(energy, joules=None, lo=None, hi=None, resolved=False, reason=reason)
+    placed = account.energy_account(profile).placed[0]
+    log = clocks._Log(placed=placed, what="the profile", energy=short)
+    assert not list(clocks._conclusions([log], has_findings=False))
+    (said,) = clocks._conclusions([log], has_findings=True)
+    assert said.sentence.endswith(
+        "The energy of the profile is not known for another reason: 49.8 ms is too short, the "
+        "sensor refreshes every 0.1 s."
+    )
 
 
 def test_a_log_without_a_clock_is_mentioned_only_where_joules_depend_on_its_place(

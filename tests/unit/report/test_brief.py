@@ -36,6 +36,16 @@ def answered(capsys: pytest.CaptureFixture[str], path: Path) -> dict[str, Any]:
     return document
 
 
+def test_the_next_command_has_the_power_log_that_was_named(
+    shared_data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shared_data / "own" / "two_epochs_with_burst"
+    log = next(folder.rglob("power*.csv"))
+    assert cli.main(["report", str(folder), "--brief", "--power", str(log)]) == 0
+    following = json.loads(capsys.readouterr().out)["next"]
+    assert following.startswith(f"powertui report {folder} --power {log} --tool ")
+
+
 @pytest.mark.parametrize("folder", OWN)
 def test_no_recording_takes_more_than_four_kilobytes(
     shared_data: Path, folder: str, capsys: pytest.CaptureFixture[str]

@@ -162,8 +162,8 @@ def test_the_gain_stands_beside_the_error() -> None:
     energy = replace(
         unresolved(0, 16 * 10**12, ""),
         joules=3479.0,
-        lo=3300.0,
-        hi=3660.0,
+        lo=3304.27,
+        hi=3653.73,
         gain_j=174.0,
         sigma_sampling=16 / 1.959964,
         resolved=True,
@@ -171,6 +171,48 @@ def test_the_gain_stands_beside_the_error() -> None:
     assert EnergyWords().with_error(energy) == "3,479 J ± 16 (gain ± 170)"
     nothing = replace(energy, joules=1.0, hi=36.0, sigma_sampling=18.0)
     assert EnergyWords().with_error(nothing) == "≤ 36 J"
+
+
+def test_an_error_away_from_its_energy_says_its_unit() -> None:
+    from dataclasses import replace
+
+    large = replace(
+        unresolved(0, 60 * 10**12, ""),
+        joules=250_800.0,
+        lo=241_900.0,
+        hi=259_700.0,
+        gain_j=8_899.15,
+        sigma_sampling=123 / 1.959964,
+        resolved=True,
+    )
+    assert EnergyWords().with_error(large) == "250.8 kJ ± 123 J (gain ± 8.9 kJ)"
+    small = replace(large, joules=38_290.0, lo=37_860.0, hi=38_720.0, gain_j=None)
+    assert EnergyWords().cells(small)[:3] == ["38.29 kJ", "± 0.43 kJ", ""]
+    assert EnergyWords().with_error(small) == "38.29 kJ ± 0.43"
+
+
+def test_an_interval_that_is_longer_on_one_side_has_one_error_everywhere() -> None:
+    from dataclasses import replace
+
+    energy = replace(
+        unresolved(0, 8 * 10**12, ""),
+        joules=823.0,
+        lo=752.0,
+        hi=978.0,
+        sigma_timing=60.0,
+        resolved=True,
+    )
+    interval = units.energy_interval(*energy.interval)
+    assert EnergyWords().with_error(energy) == interval == "823 J ± 160"
+
+
+def test_the_clock_of_a_profile_is_said_where_it_is_much_of_the_error() -> None:
+    agrees = Alignment(0.0, -0.46, 0.46, "aligned", "x", (), clock_owner="the log", confirmed=True)
+    words = "clock: agrees with the edges of the training, ± 460 ms"
+    assert clock_line(agrees, 0) == clock_line(agrees, 1_000_000) == words
+    assert clock_line(agrees, 254_000_000) == (
+        f"{words}, of which 254 ms are the profile's own clock"
+    )
 
 
 def test_a_clock_that_was_wrong_is_said_with_its_side() -> None:

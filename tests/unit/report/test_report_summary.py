@@ -241,6 +241,7 @@ def test_markdown_is_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 0
     assert out.splitlines()[1].startswith("|---|---:|")
     assert "179,470" in out
+    assert "- steps: 200: median " in out
 
 
 def test_names_from_files_reach_no_terminal_raw(

@@ -16,6 +16,7 @@ import powertui
 from powertui import demo
 from powertui.data import logdir
 from powertui.data.asked import Aligning
+from powertui.data.conclusions.conclusion import Conclusion, Confidence, Cost, Evidence, Kind
 from powertui.data.logdir import RunEntry
 from powertui.data.logdir.changes import Changes
 from powertui.data.opened import Opened
@@ -81,6 +82,24 @@ def test_reading_adds_steps_and_joules() -> None:
     place = table.place(0)
     assert place is not None
     assert place.run == entry.path
+
+
+def test_what_takes_most_of_the_time_is_what_a_run_is_bound_by() -> None:
+    def conclusion(kind: Kind, share: float | None) -> Conclusion:
+        return Conclusion(
+            kind=kind,
+            sentence="",
+            short=f"{kind.value} {share}",
+            confidence=Confidence.SURE,
+            evidence=Evidence("timeline"),
+            cost=Cost(share=share),
+        )
+
+    pauses, computing = conclusion(Kind.PAUSE, 0.57), conclusion(Kind.COMPUTE, 0.35)
+    assert runs._bound([pauses, computing]) is pauses
+    assert runs._bound([conclusion(Kind.PAUSE, 0.1), computing]) is computing
+    assert runs._bound([conclusion(Kind.POWER, None), computing]) is computing
+    assert runs._bound([pauses]) is None
 
 
 def test_a_run_that_cannot_be_read_says_so(tmp_path: Path) -> None:

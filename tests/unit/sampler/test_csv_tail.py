@@ -91,6 +91,21 @@ def test_nvidia_smi(tmp_path, follow):
     assert "[N/A]" in reason_of(second.quality)
 
 
+def test_a_channel_is_announced_by_the_name_that_its_readings_have(tmp_path, follow):
+    path = tmp_path / "p.csv"
+    path.write_text(
+        "timestamp, index, power.draw [W]\n2020/06/12 14:59:39.178, 0, 32.10 W\n"
+        "2020/06/12 14:59:39.182, 1, 30.00 W\n"
+    )
+    source = follow(path)
+    names = [channel.name for channel in source.channels]
+    assert names == ["power.draw [W] 0", "power.draw [W] 1"]
+    append(path, "2020/06/12 14:59:40.178, 0, 32.10 W\n")
+    (reading,) = source.read()
+    assert reading.channel in names
+    assert [channel.name for channel in source.channels] == names
+
+
 def test_powerboards_csv(tmp_path, follow):
     path = tmp_path / "ipmi_data.csv"
     path.write_text("Sensor_ID,Sensor_Reading,Status,Time_elapsed\r\n")

@@ -35,6 +35,7 @@ def _stalled(tmp_path: Path) -> Opened:
             event(("kernel", "sgemm_kernel", at + 5_100, 4_000 + more), correlation=step),
         ]
         at += 10_000 + more
+    tmp_path.mkdir(exist_ok=True)
     return torch_json.write(tmp_path, events)
 
 
@@ -103,3 +104,25 @@ def test_frames_of_one_function_are_one_name_whatever_object_it_was_called_on(
     assert [(row["name"], row["count"]) for row in found] == [
         ("<built-in method add_ of Tensor object>", 5)
     ]
+
+
+def test_a_step_whose_time_is_in_no_op_says_so(tmp_path: Path) -> None:
+    events: list[dict[str, Any]] = []
+    at = 0
+    for step in range(12):
+        more = 10_000 if step == 7 else 0  # in which nothing was recorded
+        events += [
+            event(("user_annotation", f"ProfilerStep#{step}", at, 10_000 + more)),
+            event(("cpu_op", "aten::conv2d", at + 2_500, 1_000)),
+        ]
+        at += 10_000 + more
+    tool = next(tool for tool in registry.TOOLS if tool.name == "step_ops")
+    result = tool.answer(Question(torch_json.write(tmp_path, events)))
+    fact = result.facts[0]
+    assert (fact.label, fact.value, fact.why) == ("looked at", "step 7", "against the median step")
+    assert result.notes[0] == (
+        "No op explains this: of the 10 ms that it took longer, all ops together have 0 s. "
+        "Nothing was recorded in the rest."
+    )
+    explained = tool.answer(Question(_stalled(tmp_path / "waits")))
+    assert "No op explains" not in " ".join(explained.notes)

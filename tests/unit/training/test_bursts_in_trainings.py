@@ -5,6 +5,7 @@ pause, in the first epoch; and the quiet ones.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -74,6 +75,8 @@ def test_a_load_over_the_border_of_two_epochs_is_one_finding_though_one_epoch_pa
     assert one.text.startswith("from epoch 3, ")
     assert ", to epoch 4, " in one.text
     assert where(one) == one.crossing
+    in_epoch = replace(one, crossing="", epoch=1, step_lo=None, step_hi=None, share=(0.11, 0.33))
+    assert where(in_epoch) == "epoch 1, 11 % to 33 % of it"
     assert one.text.startswith(f"{one.crossing}: ")
     assert one.lo_watts is not None
     assert one.hi_watts is not None

@@ -21,9 +21,10 @@ from powertui.value_types import dataclass
 
 RECORD_FRAMES = {
     Framework.TENSORFLOW: "Record Python frames to see what runs: "
-    "ProfilerOptions(python_tracer_level=1).",
+    "powertui capture --python-level 1, or in the program ProfilerOptions(python_tracer_level=1).",
     Framework.PYTORCH: "Record Python frames to see what runs: profile(with_stack=True).",
-    Framework.JAX: "Record Python frames to see what runs: ProfileOptions.python_tracer_level = 1.",
+    Framework.JAX: "Record Python frames to see what runs: "
+    "powertui capture --python-level 1, or in the program ProfileOptions.python_tracer_level = 1.",
     Framework.UNKNOWN: "Record Python frames to see what runs.",
 }
 _MAX_NAMED_STEPS = 3

@@ -14,7 +14,8 @@ from powertui.data.conclusions import words
 from powertui.data.conclusions.conclusion import Conclusion, Confidence, Evidence, Kind
 from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.energy import account, placing
-from powertui.data.energy.log_alignment import RECORD_ENDS, Alignment, Placed, clock_words
+from powertui.data.energy.clock_advice import RECORD_ENDS
+from powertui.data.energy.log_alignment import Alignment, Placed, clock_words
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.energy.trace_account import Account
 from powertui.data.model import PS_PER_S
@@ -147,6 +148,8 @@ def _matters(log: _Log) -> bool:
         return True
     if alignment.status == "ambiguous" and alignment.clock_owner:
         return True
+    if energy is not None and energy.is_too_short:
+        return False  # wherever the log is, its joules are not known: the clock changes nothing
     if energy is None or energy.interval is None:
         return True
     half = energy.interval.half - (energy.gain_j or 0.0)
@@ -185,11 +188,14 @@ def _doubtful(log: _Log) -> Conclusion:
         short="clock unsure",
         confidence=Confidence.UNSURE,
         evidence=Evidence("energy", "where the log may be, and why"),
-        next=RECORD_ENDS,
+        next=log.alignment.advice or RECORD_ENDS,
     )
 
 
 def _open_joules(log: _Log) -> str:
+    if log.energy is not None and log.energy.is_too_short:
+        why = log.energy.reason.removeprefix("not resolved: ")
+        return f" The energy of {log.what} is not known for another reason: {why}."
     if log.energy is None or log.energy.interval is None:
         return f" The energy of {log.what} is not known."
     lo = _joules(max(0.0, log.energy.interval.lo))

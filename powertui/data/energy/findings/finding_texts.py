@@ -42,10 +42,20 @@ def where(finding: Finding, *, outside: bool = False) -> str:
     if finding.step_lo is not None:
         parts.append(_steps(finding))
         return ", ".join(parts)
-    parts.append(f"{finding.start_ps / PS_PER_S:.2f} … {finding.end_ps / PS_PER_S:.2f} s")
+    if finding.share is not None and finding.epoch is not None:
+        # Seconds beside the name of an epoch would read as if they counted from its start.
+        parts.append(share_of_epoch(finding.share))
+    else:
+        parts.append(f"{finding.start_ps / PS_PER_S:.2f} … {finding.end_ps / PS_PER_S:.2f} s")
     if outside:
         parts.append("not profiled")
     return ", ".join(parts)
+
+
+def share_of_epoch(share: tuple[float, float]) -> str:
+    """Where in an epoch it is: "11 % to 33 % of it"."""
+    begin, end = share
+    return f"{units.percent(begin)} to {units.percent(end)} of it"
 
 
 def _steps(finding: Finding) -> str:

@@ -202,7 +202,7 @@ class _Joining:
         if half_s > _MAX_PLACE_S:
             return _NO_LIMITS, (
                 "what could have been found is not known: the log may be anywhere within "
-                f"± {half_s:.2g} s; wall times would help"
+                f"± {half_s:.2g} s; {_what_would_help(power)}"
             )
         span = self._promised_span(by_trace.expected.readings)
         return detection_limits(by_trace, span, self.totals.joules)
@@ -327,6 +327,13 @@ def _place_half_s(power: PowerOnTrace) -> float:
     if power.status != "ambiguous":
         return 0.0
     return (power.offset_hi_ps - power.offset_lo_ps) / 2 / PS_PER_S
+
+
+def _what_would_help(power: PowerOnTrace) -> str:
+    """To know where the log is: a clock, or to believe the one that it has."""
+    if power.series.clock.known:
+        return "--align clock uses its clock, if that is right"
+    return "wall times would help"
 
 
 def _also_seen_by(finding: Finding, *witnesses: str) -> Finding:
