@@ -147,6 +147,26 @@ def in_words(name: str) -> str:
     return f"{layer}{dot}{op}{library}"
 
 
+def type_in_words(op_type: str) -> str:
+    """The type of an op without its library and what was fused to it: "Conv2D filter grad"."""
+    words = in_words(op_type)
+    for _, library in _LIBRARIES:
+        words = words.removesuffix(library)
+    for fused in ("fused ", "_Fused", "Fused"):
+        words = words.removeprefix(fused)
+    return words.removesuffix(" + bias")
+
+
+def with_fused(path: str, op_type: str) -> str:
+    """The path of an op with what it was fused from: ".../Relu" of type _FusedConv2D is a
+    convolution first, "…/Conv2D + Relu".
+    """
+    scope, slash, last = path.rpartition("/")
+    if "Fused" not in op_type or not last or last in op_type:
+        return path
+    return f"{scope}{slash}{type_in_words(op_type)} + {last}"
+
+
 def in_distinct_words(names: Sequence[str]) -> list[str]:
     """All names in words. Where different ones read alike, what differs stands behind them."""
     texts = [in_words(name) for name in names]

@@ -118,6 +118,8 @@ class Table:
     card: Callable[[int], Card | None] | None = None  # all that is known of a row
     lead: Callable[[int], Lead | None] | None = None  # the page that a row stands for
     counts_outer: bool = False  # whether a row that holds others is one more of `noun`
+    # the column that is drawn as a bar, too, where it is none of shares: how much is too much
+    excess: str = ""
 
     def __len__(self) -> int:
         if not self.columns:
@@ -257,6 +259,8 @@ class Series:
     label: str
     x: Sequence[Any] | npt.NDArray[Any]
     y: npt.NDArray[np.float64]
+    kind: str = ""  # the kind of work that it is about, where it is about one
+    shade: int = 0  # which of several of one kind
 
 
 class MarkedBars(NamedTuple):

@@ -311,15 +311,14 @@ def concluded(opened: Opened, facts: KnownRun, aligning: Aligning | None = None)
 
 def _beyond_profile(conclusion: Conclusion, opened: Opened) -> str:
     """Whether a finding of the training is outside of the profile, whose course shows nothing of
-    it: " before" or " after".
+    it: " outside".
     """
     stretch = conclusion.stretch
     if conclusion.finding is None or stretch is None or stretch.host >= len(opened.profiles):
         return ""
     lo, hi = opened.profiles[stretch.host].trace.span
-    if stretch.end_ps <= lo:
-        return " before"
-    return " after" if stretch.start_ps >= hi else ""
+    is_outside = stretch.end_ps <= lo or stretch.start_ps >= hi
+    return " outside" if is_outside else ""
 
 
 def _is_unusual(conclusion: Conclusion) -> bool:

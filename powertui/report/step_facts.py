@@ -41,6 +41,7 @@ def step_facts(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
         "host_s": _spread_of_known(steps.host),
         "device_s": _spread_of_known(steps.device),
         "step_s": _spread_of_known(steps.step),
+        "usual": _usual(steps, epochs),
         "device_by": steps.device_by or None,
         "work_s": None,
         "markers": [_marker(marker, index == 0) for index, marker in enumerate(steps.markers)],
@@ -56,6 +57,16 @@ def step_facts(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
         work_ps = work_of(trace, steps).end - int(steps.start[0])
         facts["work_s"] = seconds(work_ps)
     return facts
+
+
+def _usual(steps: Steps, epochs: Epochs) -> Facts | None:
+    """The median of the steps that do not trace, as the screens have it; None where all count."""
+    is_usual = steps.begin_outside(epochs.tracing) & (steps.step >= 0)
+    left_out = len(steps) - int(is_usual.sum())
+    if not is_usual.any() or not left_out:
+        return None
+    in_order = np.sort(steps.step[is_usual])
+    return {"median_s": _quantile(in_order, 0.5) / PS_PER_S, "left_out": left_out}
 
 
 def _marker(marker: Marker, is_chosen: bool) -> Facts:
@@ -191,7 +202,16 @@ def _count_and_length(steps: Facts) -> str:
     if steps["count"] == 1:
         return f"{count}: {duration(lengths['median_s'])}"
     first = duration(lengths["first_s"])
-    return f"{count}: {_range(lengths)}, the first {first}"
+    usual = steps["usual"]
+    if usual is None:
+        return f"{count}: {_range(lengths)}, the first {first}"
+    left_out = f"without {usual['left_out']:,} that traces"
+    if usual["left_out"] > 1:
+        left_out = f"without {usual['left_out']:,} that trace"
+    median = f"median {duration(usual['median_s'])} ({left_out})"
+    lowest = duration(lengths["min_s"])
+    highest = duration(lengths["max_s"])
+    return f"{count}: {median}, {lowest} to {highest}, the first {first}"
 
 
 def _other_median(steps: Facts) -> str:

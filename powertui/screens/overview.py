@@ -13,6 +13,7 @@ from powertui.screens import spec
 from powertui.screens.status import Hint
 from powertui.screens.tool import ToolScreen
 from powertui.view import overview_lines, top_ops
+from powertui.view.step_bars import LinePieces
 from powertui.widgets.lines import LinesPane, StyledLine
 
 _STORED = ("recorded", "differences")  # answers that are shown as any tool's
@@ -107,7 +108,7 @@ class OverviewScreen(ToolScreen):
         empty = max(0, self._empty_lines(self._table_shown(result), used_lines))
         return min(_MAX_GRAPH_ROWS, overview_lines.GRAPH_ROWS + empty)
 
-    def _top_ops(self, result: Result, used_lines: int) -> list[overview_lines.LinePieces]:
+    def _top_ops(self, result: Result, used_lines: int) -> list[LinePieces]:
         """The ops that take most, where facts and table leave lines empty."""
         shown = self._table_shown(result)
         if shown is None or shown.id == top_ops.TABLE_ID:

@@ -44,8 +44,12 @@ class StepsScreen(ToolScreen):
         lines: list[StyledLine] = []
         if result is not None and overview is not None and self._has_graph:
             glyphs = glyph_sets.get(self.shell.capabilities.stack_glyphs)
-            drawn = step_panels.panel_lines if self._is_large else step_panels.graph_lines
-            for pieces in drawn(result, overview, self.size.width, glyphs):
+            size = self.size
+            if self._is_large:
+                drawn = step_panels.panel_lines(result, overview, size.width, glyphs)
+            else:
+                drawn = step_panels.graph_lines(result, overview, size.width, size.height, glyphs)
+            for pieces in drawn:
                 lines.append(tuple((text, self.shell.look.ink(role)) for text, role in pieces))
         if not lines:
             super().show_facts(_with_known_facts(result))

@@ -7,6 +7,7 @@ from rich.color_triplet import ColorTriplet
 from rich.style import Style
 
 from powertui.named_tuples import NamedTuple
+from powertui.terminal.true_colors import palette_entry
 
 # Attribute name → SGR parameter that turns it on. Bold and dim share one "off" (22), so removing
 # anything starts afresh.
@@ -132,7 +133,13 @@ class Pens:
             color = Color.from_triplet(page)
         if color is None or _is_default(color):
             return ""
-        reduced = color.downgrade(_SYSTEMS[self.color])
+        entry = None
+        if self.color == "256" and color.triplet is not None:
+            entry = palette_entry(color.triplet)
+        if entry is not None:
+            reduced = Color.from_ansi(entry)
+        else:
+            reduced = color.downgrade(_SYSTEMS[self.color])
         return ";".join(reduced.get_ansi_codes(foreground))
 
     def change(self, old: int, new: int) -> str:

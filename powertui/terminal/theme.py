@@ -4,9 +4,9 @@ A hue is never the only code. Where a terminal has no colours, styles carry bold
 underline, and the widgets add a letter. What is selected or found is marked by attributes alone, so
 it stands out on any colour.
 
-All colours are entries of the xterm palette (its cube and its greys). They stay exactly what they
-are when 24-bit colour is reduced to 256, so both depths show the same picture and need the same
-care.
+All colours are named by entries of the xterm palette (its cube and its greys). With 24-bit colour
+many of them are tuned (`true_colors`); reduced to 256 they are the entries again, so both depths
+show the same picture.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Literal, TypeAlias
 from rich.color import Color
 from rich.style import Style
 
+from powertui.terminal.true_colors import TRUE_COLORS
 from powertui.value_types import dataclass
 
 Depth: TypeAlias = Literal["none", "16", "256", "true"]
@@ -28,7 +29,12 @@ _CUBE = (0, 95, 135, 175, 215, 255)
 
 
 def rgb(index: int) -> tuple[int, int, int]:
-    """The colour of an xterm palette entry from 16 on (the first sixteen belong to the user)."""
+    """The colour of a palette entry from 16 on (the first sixteen belong to the user)."""
+    return TRUE_COLORS.get(index) or rgb_of_256(index)
+
+
+def rgb_of_256(index: int) -> tuple[int, int, int]:
+    """The same on a terminal with 256 colours."""
     if index >= 232:
         grey = 8 + 10 * (index - 232)
         return grey, grey, grey
@@ -42,9 +48,9 @@ def hex_of(index: int) -> str:
     return "#{:02x}{:02x}{:02x}".format(*rgb(index))
 
 
-def luminance(index: int) -> float:
+def luminance(color: tuple[int, int, int]) -> float:
     """Relative luminance as WCAG has it, 0 to 1."""
-    red, green, blue = (_linear_channel(channel / 255) for channel in rgb(index))
+    red, green, blue = (_linear_channel(channel / 255) for channel in color)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
@@ -56,9 +62,14 @@ def _linear_channel(share: float) -> float:
 
 
 def contrast(ink: int, paper: int) -> float:
-    """The contrast of two palette entries as WCAG has it, 1 to 21."""
-    dark, light = sorted((luminance(ink), luminance(paper)))
-    return (light + 0.05) / (dark + 0.05)
+    """The contrast of two palette entries as WCAG has it, 1 to 21, where it is less: with 24-bit
+    colour or with 256.
+    """
+    ratios = []
+    for color in (rgb, rgb_of_256):
+        dark, light = sorted((luminance(color(ink)), luminance(color(paper))))
+        ratios.append((light + 0.05) / (dark + 0.05))
+    return min(ratios)
 
 
 def _ink_on(paper: int) -> int:
@@ -240,13 +251,23 @@ class Theme:
         return _role_style(self, role)
 
     def ink(self, role: str) -> Style:
-        """The style of a role, or of "category:NAME" as the ink of that kind of work. "… on ROLE"
-        has the ground of another role.
+        """The style of a role, or of "category:NAME" as the ink of that kind of work
+        ("category:NAME:1" for its next shade). "… on ROLE" has the ground of another role, and
+        the ink of another kind as its ground.
         """
         role, _, ground = role.partition(" on ")
+        style = self._plain_ink(role)
+        if not ground:
+            return style
+        under = self._plain_ink(ground)
+        return style + Style(bgcolor=under.bgcolor or under.color)
+
+    def _plain_ink(self, role: str) -> Style:
         kind, _, name = role.partition(":")
-        style = self.category_ink(name) if kind == "category" else self.style(role)
-        return style + Style(bgcolor=self.style(ground).bgcolor) if ground else style
+        if kind != "category":
+            return self.style(role)
+        name, _, shade = name.partition(":")
+        return self.category_ink(name, int(shade or 0))
 
     def category(self, category: str, variant: int = 0) -> Style:
         """A full cell of this category: its colour as background, readable text on it."""

@@ -13,7 +13,17 @@ _METHODS = {
     "set by hand": "hand",
     "pinned by hand": "hand",
 }
+# Words of a method that say nothing to somebody who does not know both clocks.
+_IN_WORDS = {
+    "wall clocks of both": "timed by clock",
+    "wall clocks, refined by signal": "timed by clock",
+}
 _MAX_UNKNOWN_CELLS = 16
+
+
+def in_words(source: str) -> str:
+    """The method as it stands beside the power: "timed by clock", "pinned by hand"."""
+    return _IN_WORDS.get(source) or plain(source, 40)
 
 
 def aligned_by(source: str) -> str:

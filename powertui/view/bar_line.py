@@ -6,7 +6,7 @@ from powertui.named_tuples import NamedTuple
 from powertui.plain import width
 from powertui.terminal.glyphs import Glyphs
 from powertui.view import truncation
-from powertui.view.overview_lines import LinePieces
+from powertui.view.step_bars import LinePieces
 
 
 class Bar(NamedTuple):

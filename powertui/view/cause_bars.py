@@ -10,7 +10,7 @@ from powertui.data.table import Result, Table
 from powertui.plain import plain, width
 from powertui.terminal.glyphs import Glyphs
 from powertui.view import readable_names
-from powertui.view.overview_lines import LinePieces
+from powertui.view.step_bars import LinePieces
 
 _MIN_LINES = 4  # a heading and three parts: below that they say nothing
 _SECONDS = "seconds_s"  # the column of the tables of causes

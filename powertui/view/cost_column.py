@@ -6,7 +6,7 @@ from powertui import units
 from powertui.data.conclusions.conclusion import Cost
 from powertui.data.model import PS_PER_S
 from powertui.terminal.glyphs import Glyphs
-from powertui.view.overview_lines import LinePieces
+from powertui.view.step_bars import LinePieces
 
 _FIGURE_CELLS = 9  # "of energy", "100 %"
 _GAP_CELLS = 2  # between the figure and what is right of it

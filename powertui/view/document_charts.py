@@ -15,7 +15,7 @@ from powertui.data.tools import registry
 from powertui.data.tools.registry import Question
 from powertui.report import text
 from powertui.terminal.glyphs import ASCII
-from powertui.view import limit_line, overview_lines, power_area, power_course
+from powertui.view import limit_line, power_area, power_course, step_bars
 from powertui.view.curve import Envelope
 from powertui.view.power_course import NamedSpan, PowerCourse
 from powertui.view.power_curve import channel_curve
@@ -35,7 +35,7 @@ def run_charts(opened: Opened, aligning: Aligning) -> list[str]:
     overview = registry.get("overview_page").answer(question)
     for chart in overview.charts:
         if chart.id == "step_time":
-            graph = overview_lines.step_graph(chart, _COLUMNS, _ROWS, ASCII.name)
+            graph = step_bars.step_graph(chart, _COLUMNS, _ROWS, ASCII.name)
             rows = ["".join(words for words, _ in pieces) for pieces in graph]
             lines += _titled(chart.title, rows)
     for course in power_course.of_run(opened, aligning, _MAX_CHARTED_HOSTS):

@@ -8,12 +8,12 @@ from powertui import units
 from powertui.data.conclusions.conclusion import Conclusion, Confidence
 from powertui.data.conclusions.makers.computing import MIN_NAMED_OP_SHARE
 from powertui.data.energy.findings.finding import Findings
-from powertui.data.model import PS_PER_S
+from powertui.data.model import PS_PER_S, Badge
 from powertui.data.table import Chart, Table
 from powertui.plain import plain
 from powertui.terminal import glyphs as glyph_sets
 from powertui.view import top_ops
-from powertui.view.overview_lines import LinePieces, step_graph
+from powertui.view.step_bars import LinePieces, step_graph
 
 _CONFIDENCE_WORDS = {
     Confidence.SURE: "sure",
@@ -32,15 +32,17 @@ _MAX_OPS_CELLS = 118  # beyond them a bar is too far from its name (chosen by ey
 
 
 def details(conclusion: Conclusion) -> str:
-    """How sure, where, and why it might be wrong."""
+    """How sure, of what kind its watts are, where, and why it might be wrong."""
     parts = [_CONFIDENCE_WORDS[conclusion.confidence]]
+    finding = conclusion.finding
     if conclusion.stretch is not None:
         parts.append(_stretch_words(*conclusion.stretch.span))
-    finding = conclusion.finding
     if finding is not None and finding.lo_watts is not None and finding.hi_watts is not None:
         lo = units.difference(finding.lo_watts, "W")
         hi = units.difference(finding.hi_watts, "W")
         parts.append(f"95 %: {lo} … {hi}")
+        if finding.badge is Badge.SIMULATED:
+            parts.append("simulated watts")
     if conclusion.doubt:
         parts.append(plain(conclusion.doubt, 200))
     return " · ".join(parts)

@@ -15,8 +15,8 @@ from powertui.data.table import Chart
 from powertui.plain import plain, width
 from powertui.terminal.glyphs import Glyphs
 from powertui.view import truncation
-from powertui.view.overview_lines import STEP_INKS
 from powertui.view.stacked_bars import one_bar
+from powertui.view.step_bars import STEP_INKS
 
 MAX_BARS = 16  # hosts: more are tiles
 _NAME_CELLS = 20

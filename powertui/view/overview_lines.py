@@ -6,50 +6,18 @@ it goes on below.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
-
-import numpy as np
 
 from powertui import units
 from powertui.data.columns import shown
-from powertui.data.model import PS_PER_S, Badge
-from powertui.data.table import Chart, Fact, Result
+from powertui.data.model import Badge
+from powertui.data.table import Fact, Result
 from powertui.plain import plain
-from powertui.terminal import glyphs as glyph_sets
-from powertui.view import finding_flag, stacked_bars
+from powertui.view import step_bars
+from powertui.view.step_bars import LinePieces
 from powertui.view.text_lines import text_lines
-from powertui.view.truncation import middle
 
-# (text, role of the theme); the role "category:NAME" is the ink of a category.
-LinePieces = tuple[tuple[str, str], ...]
-
-# The colour of each category of a step, by the chart's labels.
-STEP_INKS = {
-    "Device compute": "matmul",
-    "Device to device": "memory",
-    "Device collective communication": "communication",
-    "Host compute": "host",
-    "Kernel launch": "runtime",
-    "Input": "input",
-    "Output": "optimizer",
-    "Compilation": "compile",
-    "All others": "idle",
-}
-_LETTERS = {
-    "Device compute": "C",
-    "Device to device": "D",
-    "Device collective communication": "X",
-    "Host compute": "H",
-    "Kernel launch": "L",
-    "Input": "I",
-    "Output": "O",
-    "Compilation": "J",
-    "All others": ".",
-}
 _INDENT = "  "
-_LABEL_CELLS = 12  # left of the lines, with the blanks around it
-_GRAPH_INDENT = (" " * (_LABEL_CELLS - 1), "text")
 GRAPH_ROWS = 8  # of bars, where others want the rows (chosen by eye)
 # The conclusions of a run among its facts, beside "limit"; they stand in their order.
 _CONCLUSIONS = ("finding_", "straggler_", "conclusion_")
@@ -57,9 +25,6 @@ _CONCLUSIONS = ("finding_", "straggler_", "conclusion_")
 _MAX_EPOCHS = 4
 _PLUS_MINUS = " ± "
 _OF_ALL_HOSTS = "run_step_time_s"  # a fact that a page about one of several hosts has
-# So many steps lie below each other; of more the standing bars are wide enough (chosen by eye).
-_MAX_LYING_STEPS = 6
-_MIN_SHOWN_SHARE = 0.0005  # of a step: less would read "0.0 %"
 
 
 def lines(
@@ -79,10 +44,10 @@ def lines(
         if len(out) + len(below) <= height:
             break
     room = height - len(out) - len(below) - 2
-    chart = next((chart for chart in result.charts if chart.id == "step_time"), None)
+    chart = step_bars.step_chart(result)
     if chart is not None and room >= 3:
         out.append((("", "text"),))
-        out += step_graph(chart, width, min(graph_rows, room - 1), glyphs)
+        out += step_bars.step_graph(chart, width, min(graph_rows, room - 1), glyphs)
     out += below
     return out[:height]
 
@@ -134,7 +99,7 @@ def _joined(label: str, parts: Iterable[str], width: int) -> list[LinePieces]:
     for part in parts:
         if not part:
             continue
-        if rows and len(rows[-1]) + 3 + len(part) <= width - _LABEL_CELLS:
+        if rows and len(rows[-1]) + 3 + len(part) <= width - step_bars.LABEL_CELLS:
             rows[-1] += f" · {part}"
         else:
             rows.append(part)
@@ -238,190 +203,3 @@ def _machine(facts: dict[str, Fact], width: int) -> list[LinePieces]:
         if id in facts:
             parts.append(words.format(plain(facts[id].text())))
     return _joined("run", parts, width)
-
-
-# ── the graph ────────────────────────────────────────────────────────────────────────────────────
-
-
-def step_graph(chart: Chart, width: int, height: int, glyphs: str) -> list[LinePieces]:
-    """The steps as stacked bars, with their axis and a legend below."""
-    letters = ""
-    if glyphs == "ascii":
-        letters = "".join(_LETTERS.get(series.label, "?") for series in chart.series)
-    bar_cells = width - _LABEL_CELLS
-    steps = len(chart.series[0].y) if chart.series else 0
-    if steps == 1:
-        return _one_step(chart, bar_cells, letters)
-    if 1 < steps <= min(_MAX_LYING_STEPS, height):
-        return _few_steps(chart, bar_cells, height, letters)
-    has_eighths = glyphs == "unicode"
-    bars = stacked_bars.draw(chart, bar_cells, height, letters=letters, eighths=has_eighths)
-    if not bars.rows:
-        return []
-    labels = [""] * len(bars.rows)
-    labels[-1] = "0"
-    labels[0] = units.duration(round(bars.top * PS_PER_S))
-    rule = "|" if letters else "┤"
-    lines: list[LinePieces] = []
-    for label, row in zip(labels, _with_marked_bars(chart, bars, glyphs), strict=True):
-        lines.append(((f"{label:>9} {rule}", "axis"), *row))
-    # What the mark of a bar that goes on stands for has its room before the smallest parts.
-    cut = _cut_note(bars, "^" if letters else "▲")
-    legend = [_GRAPH_INDENT, *_legend(chart, letters, bar_cells - len(cut))]
-    room = width - sum(len(text) for text, _ in legend)
-    notes = _bar_notes(cut, bars.each, room)
-    if notes:
-        legend.append((notes, "dim"))
-    else:
-        text, role = legend.pop()
-        legend.append((text.rstrip(), role))
-    return [*lines, tuple(legend)]
-
-
-def _with_marked_bars(
-    chart: Chart, bars: stacked_bars.StackedBars, glyphs: str
-) -> list[list[tuple[str, str]]]:
-    """The rows of bars in pieces, with a band above those that a finding is about, and its size
-    beside it, as the timeline has both above its power.
-    """
-    chars: list[list[str]] = []
-    roles: list[list[str]] = []
-    for row in bars.rows:
-        chars.append([char for piece in row for char in piece.text])
-        roles.append([_ink(chart, piece.part) for piece in row for _ in piece.text])
-    for mark in chart.marked:
-        columns = bars.columns(mark.first, mark.stop)
-        for row_chars, row_roles in zip(chars, roles, strict=True):
-            for column in columns:
-                if row_chars[column] == " ":
-                    row_roles[column] = "power_band"
-                elif row_chars[column] in stacked_bars.PARTLY_FILLED:
-                    row_roles[column] += " on power_band"
-        flag = finding_flag.beside_band(chars, columns, mark.sizes, glyph_sets.get(glyphs))
-        if flag is not None:
-            chars[flag.row][flag.first : flag.stop] = flag.text
-            roles[flag.row][flag.first : flag.stop] = ["power_flag"] * len(flag.text)
-    lines = []
-    for row_chars, row_roles in zip(chars, roles, strict=True):
-        pieces: list[tuple[str, str]] = []
-        for role, cells in itertools.groupby(
-            zip(row_roles, row_chars, strict=True), lambda cell: cell[0]
-        ):
-            pieces.append(("".join(char for _, char in cells), role))
-        lines.append(pieces)
-    return lines
-
-
-def _cut_note(bars: stacked_bars.StackedBars, mark: str) -> str:
-    """How long the step is whose bar goes on beyond the top: "▲ 1.52 s"."""
-    if not bars.cut:
-        return ""
-    longest = units.duration(round(bars.longest * PS_PER_S), 3)
-    return f"{mark} {'up to ' if bars.cut > 1 else ''}{longest}"
-
-
-def _bar_notes(cut: str, steps_each: int, room: int) -> str:
-    """What the bars do not show, as far as there is room: heights that were cut, and steps that
-    share a column.
-    """
-    notes = [cut] if cut else []
-    if steps_each > 1:
-        notes.append(f"longest of {steps_each} in a column")
-    while notes and len(", ".join(notes)) > room:
-        notes.pop()
-    return ", ".join(notes)
-
-
-def _one_step(chart: Chart, width: int, letters: str) -> list[LinePieces]:
-    """A single step as one bar from left to right: there is no other to stand beside it."""
-    bar = [_GRAPH_INDENT]
-    for piece in stacked_bars.one_bar(chart, width, letters=letters):
-        bar.append((piece.text, _ink(chart, piece.part)))
-    if len(bar) == 1:
-        return []
-    line = tuple(bar)
-    return [line, line, (_GRAPH_INDENT, *_legend(chart, letters, width))]
-
-
-def _few_steps(chart: Chart, width: int, height: int, letters: str) -> list[LinePieces]:
-    """Each step as a bar from left to right, as long as its time: standing they would be few
-    columns of a wide window.
-    """
-    totals_s = np.sum([series.y for series in chart.series], axis=0).tolist()
-    longest_s = max(totals_s)
-    if longest_s <= 0:
-        return []
-    times = [units.duration(round(total_s * PS_PER_S), 4) for total_s in totals_s]
-    room = width - max(len(time) for time in times) - 1
-    has_gaps = 2 * len(totals_s) - 1 <= height
-    lines: list[LinePieces] = []
-    for place, (total_s, time) in enumerate(zip(totals_s, times, strict=True)):
-        if lines and has_gaps:
-            lines.append(())
-        cells = max(1, round(room * total_s / longest_s))
-        lines.append(_step_bar(chart, place, cells, letters, time))
-    lines.append((_GRAPH_INDENT, *_legend(chart, letters, width)))
-    return lines
-
-
-def _step_bar(chart: Chart, place: int, cells: int, letters: str, time: str) -> LinePieces:
-    """One step: its name, a bar of so many cells, its time."""
-    name = _step_name(str(chart.series[0].x[place]))
-    label_cells = _LABEL_CELLS - 2
-    pieces = [(f"{middle(name, label_cells):>{label_cells}} ", "axis")]
-    for piece in stacked_bars.one_bar(chart, cells, place=place, letters=letters):
-        pieces.append((piece.text, _ink(chart, piece.part)))
-    pieces.append((f" {time}", "text"))
-    return tuple(pieces)
-
-
-def _step_name(name: str) -> str:
-    """ "551" and "ProfilerStep#551" as "step 551", other names as they are."""
-    number = name.rpartition("#")[2]
-    return f"step {number}" if number.isdecimal() else plain(name)
-
-
-def _ink(chart: Chart, part: int) -> str:
-    if part == stacked_bars.CUT:
-        return "warn"
-    if part < 0:
-        return "text"
-    label = chart.series[part].label
-    return f"category:{STEP_INKS.get(label, 'other')}"
-
-
-def _legend(chart: Chart, letters: str, cells: int) -> list[tuple[str, str]]:
-    """The parts of the bars in so many cells, each with its share of a step, as the table of a step
-    has it, the largest first; of those that have no room the count.
-    """
-    shares = chart.shares
-
-    def size_and_place(number: int) -> tuple[float, int]:
-        return shares[number], number
-
-    # Of equal parts the later one comes first.
-    largest_first = sorted(range(len(shares)), key=size_and_place, reverse=True)
-    # The sentence above may be about all the time, between the steps too.
-    whole = "of a step"
-    if len(chart.series[0].y) == 1:
-        whole = "of the step"
-    entries: list[tuple[tuple[str, str], tuple[str, str]]] = []
-    for number in largest_first:
-        label = chart.series[number].label.lower()
-        if label.startswith("device coll"):
-            label = "collectives"
-        # A part that is there must not be shown as none.
-        percent = "<0.1 %"
-        if shares[number] >= _MIN_SHOWN_SHARE:
-            percent = units.percent(shares[number], 1)
-        mark = letters[number] if letters else "■"
-        entries.append(((mark, _ink(chart, number)), (f" {label} {percent}  ", "label")))
-    for count in range(len(entries), 0, -1):
-        pieces = [(f"{whole}  ", "dim")]
-        for entry in entries[:count]:
-            pieces += entry
-        if count < len(entries):
-            pieces.append((f"{len(entries) - count} more  ", "dim"))
-        if len("".join(text for text, _ in pieces).rstrip()) <= cells:
-            return pieces
-    return [piece for entry in entries[:1] for piece in entry]

@@ -27,6 +27,9 @@ _EMBER_SHADES = 10
 _ROWS_BETWEEN_TICKS = 3
 # From this share of the highest value on, the lowest value is far enough from zero to be cut off.
 _MIN_FLOOR_SHARE = 0.4
+# How far from a row's edge, in rows, the dashed line is drawn on that edge and not in the middle:
+# drawn in the middle alone it lay visibly beside an area that is as high (looked at).
+_DASH_EDGE_ROWS = 1 / 3
 # What a row may stand for, times a power of ten.
 _ROUND_FACTORS = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 15, 20)
 
@@ -116,6 +119,25 @@ def edge_tick(label: str, glyphs: Glyphs) -> str:
     if not label or label.endswith(glyphs.broken):
         return " "
     return glyphs.bars[0] if glyphs.upper_half else "_"
+
+
+def dash(part: float, cell: int, glyphs: Glyphs) -> str:
+    """A dashed line in a cell, `part` of a row above its lower edge; "" in the gaps between dashes.
+
+    Every second cell is a gap, at whatever height: one line that wanders looks like one.
+    """
+    if not glyphs.upper_half:
+        return glyphs.dashed
+    if cell % 2:
+        return ""
+    if _DASH_EDGE_ROWS <= part <= 1 - _DASH_EDGE_ROWS:
+        return glyphs.horizontal
+    return "▁" if part < _DASH_EDGE_ROWS else "▔"
+
+
+def role_of_text_on(role: str) -> str:
+    """The role of text on a full cell of a shade of power."""
+    return role.replace("ember", "tile")
 
 
 def draw_area(shape: Envelope, scale: PowerScale, rows: int, glyphs: Glyphs) -> list[str]:

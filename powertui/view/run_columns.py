@@ -62,7 +62,7 @@ _SHORT_WORDS = {
 }
 _BOUND_CELLS = 18  # a square, "collectives", and a share
 _UNIT_CELLS = 2  # behind the bars of a run
-_MIN_FOUND_CELLS, _MAX_FOUND_CELLS = 9, 12  # "straggler", "+58 W before"
+_MIN_FOUND_CELLS, _MAX_FOUND_CELLS = 9, 13  # "straggler", "+58 W outside"
 # What a run is bound by, as the kind of work whose hue stands for that everywhere else.
 _HUES = {
     "compute": "matmul",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from powertui.plain import plain
 from powertui.report.runs import KnownRun
 from powertui.view import truncation
-from powertui.view.overview_lines import LinePieces
+from powertui.view.step_bars import LinePieces
 from powertui.view.text_lines import text_lines
 
 _MAX_LINES = 12

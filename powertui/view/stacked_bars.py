@@ -33,6 +33,7 @@ class BarPiece(NamedTuple):
 
     text: str
     part: int
+    upper: int = _EMPTY  # the part that their blocks leave free
 
 
 class StackedBars(NamedTuple):
@@ -75,7 +76,8 @@ def draw(
         return StackedBars([], 0.0, each, 0)
     # Where each part begins and ends, in rows from the bottom.
     edges = np.zeros((len(parts) + 1, parts.shape[1]))
-    edges[1:] = np.cumsum(parts, axis=0) / top * height
+    # The parts of a bar that is cut keep their shares of it.
+    edges[1:] = np.cumsum(parts, axis=0) / np.maximum(totals, top) * height
     is_cut = totals > top * (1 + 1e-9)
     is_cut_below = np.zeros_like(is_cut)  # only the top row shows that a bar goes on
     blocks = _Blocks(letters, eighths)
@@ -165,6 +167,8 @@ class _Blocks(NamedTuple):
         is_bottom = level == 0
         if filled <= _MIN_FILLED_SHARE and not (is_bottom and total > 0):
             return BarPiece(" ", _EMPTY)
+        if not letters and self.eighths and filled == 1:
+            return _full_cell(edges, level)
         middle = level + min(0.5, filled / 2)
         part = int(np.searchsorted(edges, middle, side="right")) - 1
         part = min(max(part, 0), len(edges) - 2)
@@ -178,11 +182,27 @@ class _Blocks(NamedTuple):
         return BarPiece(" ", part)
 
 
+def _full_cell(edges: Floats, level: int) -> BarPiece:
+    """A cell that the bar fills: of its two largest parts the lower one as a block, the other one
+    as its ground.
+    """
+    inside = np.diff(np.clip(edges, level, level + 1))
+    largest = np.argsort(-inside, kind="stable")[:2]
+    lower, upper = sorted(largest.tolist()) if len(largest) > 1 else (int(largest[0]),) * 2
+    both = float(inside[lower] + inside[upper])
+    eighths = round(8 * float(inside[lower]) / both)
+    if lower == upper or eighths == 8:
+        return BarPiece(_EIGHTHS[8], lower)
+    if eighths == 0:
+        return BarPiece(_EIGHTHS[8], upper)
+    return BarPiece(_EIGHTHS[eighths], lower, upper)
+
+
 def _joined(pieces: Iterable[BarPiece]) -> list[BarPiece]:
-    """Neighboring cells of one part as one piece."""
+    """Neighboring cells of one look as one piece."""
     joined: list[BarPiece] = []
-    for text, part in pieces:
-        if joined and joined[-1].part == part:
-            text = joined.pop().text + text
-        joined.append(BarPiece(text, part))
+    for piece in pieces:
+        if joined and joined[-1][1:] == piece[1:]:
+            piece = piece._replace(text=joined.pop().text + piece.text)
+        joined.append(piece)
     return joined

@@ -13,8 +13,8 @@ from powertui.data.table import Fact, Result, Table
 from powertui.named_tuples import NamedTuple
 from powertui.plain import plain, width
 from powertui.terminal.glyphs import Glyphs
-from powertui.view import bar_line, overview_lines, top_ops, truncation
-from powertui.view.overview_lines import LinePieces
+from powertui.view import bar_line, overview_lines, step_bars, top_ops, truncation
+from powertui.view.step_bars import LinePieces
 from powertui.view.text_lines import text_lines
 
 # From this size on the table keeps 25 rows and more below the panels (chosen, not measured).
@@ -23,9 +23,13 @@ MIN_ROWS = 44
 # From this size on it keeps 16 below the graph alone (chosen by eye).
 MIN_GRAPH_COLUMNS = 100
 MIN_GRAPH_ROWS = 32
-_GRAPH_ROWS = 6
+_GRAPH_ROWS = 8
 _PANEL_ROWS = 12
 _GAP_CELLS = 3
+_FRAME_ROWS = 6  # of a page with a table: its heading, the titles, the count, the keys
+_OPS_FRAME_ROWS = 3  # a blank line, the title, and a blank line behind the ops
+_MIN_OPS = 3
+_MAX_OPS_CELLS = 118  # beyond them a bar is too far from its name (chosen by eye)
 _OPS_CELLS, _STEPS_CELLS, _ENERGY_CELLS = 48, 36, 36
 _BAR_CELLS = 10
 _LENGTH_CELLS = 10
@@ -64,32 +68,45 @@ def panel_lines(steps: Result, overview: Result, columns: int, glyphs: Glyphs) -
     return [*_side_by_side(panels, glyphs), ((f" {facts}", "dim"),)]
 
 
-def graph_lines(steps: Result, overview: Result, columns: int, glyphs: Glyphs) -> list[LinePieces]:
-    """The steps' graph alone, and below it what a person knows of all steps."""
+def graph_lines(
+    steps: Result, overview: Result, columns: int, rows: int, glyphs: Glyphs
+) -> list[LinePieces]:
+    """The steps' graph, and below it what a person knows of all steps; of few steps the top ops,
+    too, in the rows that their table leaves.
+    """
     graph = _graph(overview, columns - 2, _GRAPH_ROWS, glyphs)
     if not graph:
         return []
-    lines: list[LinePieces] = []
+    lines: list[LinePieces] = [*graph]
     for row in text_lines(" · ".join(_facts(steps)), columns - 2, ""):
         lines.append(((f" {row}", "dim"),))
-    return [*graph, *lines]
+    table_rows = _FRAME_ROWS + (0 if steps.table is None else len(steps.table))
+    free_rows = rows - len(lines) - table_rows - len(steps.notes) - _OPS_FRAME_ROWS
+    if free_rows >= _MIN_OPS:
+        ops = top_ops.table_of_ops(overview)
+        cells = min(columns - 2, _MAX_OPS_CELLS)
+        lines += top_ops.titled_lines(ops, cells, min(free_rows, _PANEL_ROWS), glyphs)
+        lines.append(((" ", "text"),))
+    return lines
 
 
 def _graph(overview: Result, cells: int, rows: int, glyphs: Glyphs) -> list[LinePieces]:
     """The time of each step; nothing where the overview has no chart of it."""
-    for chart in overview.charts:
-        if chart.id == "step_time":
-            return overview_lines.step_graph(chart, cells, rows, glyphs.name)
-    return []
+    chart = step_bars.step_chart(overview)
+    if chart is None:
+        return []
+    return step_bars.step_graph(chart, cells, rows, glyphs.name)
 
 
 def _facts(steps: Result) -> list[str]:
-    """The facts that have a value, each with its label."""
-    texts = []
+    """The facts that have a value, each with its label: figures first, words have less room."""
+    figures: list[str] = []
+    words: list[str] = []
     for fact in steps.facts:
         if fact.value is not None:
-            texts.append(f"{plain(fact.label, 40)} {plain(fact.text(), 100)}")
-    return texts
+            text = f"{plain(fact.label, 40)} {plain(fact.text(), 100)}"
+            (words if isinstance(fact.value, str) else figures).append(text)
+    return figures + words
 
 
 def _side_by_side(panels: Sequence[_Panel], glyphs: Glyphs) -> list[LinePieces]:

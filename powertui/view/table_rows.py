@@ -25,6 +25,8 @@ from powertui.value_types import dataclass
 from powertui.view import nested_rows, truncation
 
 _BAR_CELLS = 12  # the longest bar of a share
+_MIN_WEIGHT_BEFORE_BAR = 3  # lighter columns give way to a bar: the end beside start and length
+_MAX_BAR_RATIO = 2.5  # of the greatest excess to the next one: a bar beyond has a mark at its end
 _NAME_SHARE_BESIDE_BAR = 0.3  # of the room, for the names of rows that have a bar
 _MIN_NAME_CELLS = 34  # that names keep beside a bar: "conv2d_1_2 · Conv2DBackpropFilter" has 33
 _MIN_BAR_WEIGHT = 8  # of a column of shares, to be what its table is about
@@ -114,7 +116,8 @@ class FittedColumns:
     columns: tuple[Column, ...]
     cells: tuple[int, ...]
     share: Column | None = None  # drawn as a bar behind the last column
-    greatest_share: float = 0.0
+    greatest_share: float = 0.0  # what the longest bar stands for
+    is_excess: bool = False  # whether it is drawn as what is too much
 
     def at(self, x: int) -> str | None:
         """The id of the column at a cell."""
@@ -195,12 +198,14 @@ def fit_with_bar(
     plain_fit = fit(table, room, kept_ids, name_share)
     shares = []
     for column in plain_fit.columns:
-        if column.kind == "share" and column.weight >= _MIN_BAR_WEIGHT:
+        is_share = column.kind == "share" and column.weight >= _MIN_BAR_WEIGHT
+        if is_share or column.id == table.excess:
             shares.append(column)
     if not shares:
         return plain_fit
     narrower = fit(table, room - _BAR_CELLS - GAP, kept_ids, _NAME_SHARE_BESIDE_BAR)
-    loses_column = len(narrower.columns) < len(plain_fit.columns)
+    lost = [column for column in plain_fit.columns if column not in narrower.columns]
+    loses_column = any(column.weight >= _MIN_WEIGHT_BEFORE_BAR for column in lost)
     loses_name = _name_cells(narrower) < min(_name_cells(plain_fit), _MIN_NAME_CELLS)
     if loses_column or loses_name:
         return plain_fit
@@ -209,7 +214,14 @@ def fit_with_bar(
     if share.present is not None:
         values = values[share.present]
     greatest = float(np.nanmax(values, initial=0.0))
-    return FittedColumns(narrower.columns, narrower.cells, share, greatest)
+    is_excess = share.id == table.excess
+    if is_excess:
+        # One step that was traced must not make dots of all bars.
+        others = values[values < greatest]
+        second = float(others.max(initial=0.0))
+        if greatest > _MAX_BAR_RATIO * second > 0:
+            greatest = second
+    return FittedColumns(narrower.columns, narrower.cells, share, greatest, is_excess)
 
 
 def _name_cells(fit: FittedColumns) -> int:
@@ -221,8 +233,10 @@ def _name_cells(fit: FittedColumns) -> int:
 def bar_of_share(fit: FittedColumns, row: int, glyphs: Glyphs) -> str:
     """A row's share as a bar: the greatest of the table has the full length."""
     value = fit.share.value(row) if fit.share is not None else None
-    if not isinstance(value, float) or value <= 0 or fit.greatest_share <= 0:
+    if not isinstance(value, int | float) or value <= 0 or fit.greatest_share <= 0:
         return ""
+    if value > fit.greatest_share * (1 + 1e-9):
+        return glyphs.thin_bar(1.0, _BAR_CELLS - 1) + glyphs.right
     return glyphs.thin_bar(value / fit.greatest_share, _BAR_CELLS)
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from powertui import units
 from powertui.data.category import work_category
 from powertui.data.columns import text_column
+from powertui.data.names_in_words import with_fused
 from powertui.data.table import Result, Table
 from powertui.plain import plain, width
 from powertui.terminal.glyphs import Glyphs
 from powertui.view import bar_line, readable_names, table_rows
-from powertui.view.overview_lines import LinePieces
+from powertui.view.step_bars import LinePieces
 
 TITLE = "top ops"
 UNIT = "share of all ops' time"  # as the verdict above names it
@@ -24,22 +25,21 @@ def lines(table: Table | None, cells: int, max_rows: int, glyphs: Glyphs) -> lis
         return []
     paths = []
     shares = []
-    categories = []
+    kinds = []
     for row in range(min(max_rows, len(table))):
-        path = table["operation"].value(row)
+        path = str(table["operation"].value(row) or "")
         share = table["selfTimePercent"].value(row)
-        paths.append(str(path or ""))
+        op_type = table["category"].text(row)
+        paths.append(with_fused(path, op_type))
         shares.append(float(share or 0.0))
-        categories.append(table["category"].text(row))
+        kinds.append(work_category(f"{path}:{op_type}"))
     max_room = cells - _MIN_BAR_CELLS - _SHARE_CELLS - 1
     names = _short_names(paths, max_room, glyphs)
     room = min(max_room, max(width(name) for name in names))
     bar_cells = cells - room - _SHARE_CELLS - 1
     max_share = max(*shares, 1e-9)
-    rows = zip(names, paths, categories, shares, strict=True)
     barred_lines = []
-    for name, path, category, share_of_time in rows:
-        kind = work_category(f"{path}:{category}")
+    for name, kind, share_of_time in zip(names, kinds, shares, strict=True):
         percent = units.percent(share_of_time, 1).rjust(_SHARE_CELLS)
         bar = bar_line.Bar(share_of_time / max_share, f"category:{kind.value}", bar_cells)
         barred_lines.append(bar_line.barred(name, room, bar, percent, glyphs))

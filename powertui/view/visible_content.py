@@ -16,7 +16,7 @@ from powertui.data import wire
 from powertui.data.category import CATEGORIES, Category
 from powertui.data.columns import text_column
 from powertui.data.model import Bools, Int64s, Steps
-from powertui.data.names_in_words import in_words
+from powertui.data.names_in_words import in_words, with_fused
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.data.tools import launched_kinds, op_stats
 from powertui.data.tools.op_stats import OpRow, OpStats
@@ -170,8 +170,8 @@ def _top(
 
 def _path(op: OpRow) -> str:
     """The path of an op without its type; "" where its name is none."""
-    path, colon, _type = op.full.rpartition(":")
-    return path if colon and " " not in path else ""
+    path, colon, op_type = op.full.rpartition(":")
+    return with_fused(path, op_type) if colon and " " not in path else ""
 
 
 def _top_op(model: TimelineModel, ops: OpStats, row: int) -> TopOp:

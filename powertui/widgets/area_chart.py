@@ -33,9 +33,6 @@ _DIFFERENCE_SHARE = 0.3  # of the rows of both charts
 # Of many values the largest hundredth is cut: a tracing step of seconds would flatten the rest.
 _SHOWN_PERCENTILE = 99.0
 _MIN_CUT_VALUES = 50  # of fewer values each one counts
-# How far from a row's edge, in rows, the dashed line is drawn on that edge and not in the middle:
-# drawn in the middle alone it lay visibly beside an area that is as high (looked at).
-_DASH_EDGE_ROWS = 1 / 3
 # Times a power of ten: what an axis may end at, and what its marks may be apart.
 _FINE_FACTORS = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
 _STEP_FACTORS = (1, 2, 5)
@@ -238,7 +235,7 @@ class AreaChart:
         on_page = self.theme.style("text")
         for cell in np.flatnonzero(np.isfinite(height) & (height >= 0)).tolist():
             level = min(int(height[cell]), linear_rows - 1)  # the row from below
-            dash = self._dash(float(height[cell]) - level, cell)
+            dash = power_area.dash(float(height[cell]) - level, cell, self.glyphs)
             if not dash:
                 continue
             row = linear_rows - 1 - level
@@ -250,23 +247,10 @@ class AreaChart:
             chars[row][cell] = dash
             styles[row][cell] = style
 
-    def _dash(self, part: float, cell: int) -> str:
-        """The line in a cell, `part` of a row above its lower edge; "" in the gaps between dashes.
-
-        Every second cell is a gap, at whatever height: one line that wanders looks like one.
-        """
-        if not self.glyphs.upper_half:
-            return self.glyphs.dashed
-        if cell % 2:
-            return ""
-        if _DASH_EDGE_ROWS <= part <= 1 - _DASH_EDGE_ROWS:
-            return self.glyphs.horizontal
-        return "▁" if part < _DASH_EDGE_ROWS else "▔"
-
     def _text_on(self, role: str) -> Style:
         """Text that is read on a full cell of this role."""
         if role.startswith("ember_"):
-            return self.theme.style(role.replace("ember", "tile"))
+            return self.theme.style(power_area.role_of_text_on(role))
         paper = self.theme.style(role).color
         return self.theme.style("text") + Style(bgcolor=paper)
 

@@ -16,15 +16,18 @@ from powertui.data.model import PS_PER_NS, Bools, Int64s, PowerOnTrace
 from powertui.plain import plain
 from powertui.plain import width as plain_width
 from powertui.terminal.glyphs import Glyphs
-from powertui.view import finding_flag, limit_line
-from powertui.view.aligned_by import aligned_by
-from powertui.view.curve import columns_per_cell
+from powertui.view import epoch_levels, finding_flag, limit_line
+from powertui.view.aligned_by import aligned_by, in_words
+from powertui.view.curve import Envelope, columns_per_cell
+from powertui.view.epoch_levels import EpochLevel
 from powertui.view.finding_flag import Flag
 from powertui.view.power_area import (
     PowerScale,
+    dash,
     draw_area,
     edge_tick,
     power_scale,
+    role_of_text_on,
     row_labels,
     row_roles,
 )
@@ -35,6 +38,8 @@ from powertui.view.viewport import Viewport
 from powertui.widgets.ruler import moment_words
 from powertui.widgets.time_lane import TimeLane, fit_text, styled
 
+_MIN_ROWS_WITH_LEVELS = 5  # in fewer rows every level is the edge of the area (chosen by eye)
+_MIN_LEVEL_CELLS = 12  # of an epoch; in fewer its level has no words
 _SOURCE_MARGIN_CELLS = 4  # three figures of the axis to its right, and a blank
 
 
@@ -77,6 +82,7 @@ class PowerStrip(TimeLane):
         self.power: PowerOnTrace | None = None
         self.curve: PowerCurve | None = None
         self._lines: tuple[object, list[list[Segment]]] | None = None
+        self._levels: tuple[object, tuple[EpochLevel, ...]] | None = None
         self.pins: tuple[int, ...] = ()  # moments (ps) to which a person tied an edge
         if power is not None:
             self.set_power(power)
@@ -180,7 +186,7 @@ class PowerStrip(TimeLane):
 
     def _source(self) -> str:
         assert self.power is not None
-        source = plain(self.power.source, 40)
+        source = in_words(self.power.source)
         is_whole = plain_width(source) <= self.label_width - _SOURCE_MARGIN_CELLS
         return source if is_whole else f"by {aligned_by(self.power.source)}"
 
@@ -197,6 +203,7 @@ class PowerStrip(TimeLane):
             self.glyphs,
             self.theme_colors,
             self._surroundings,
+            self._epoch_spans,
         )
         if self._lines is None or self._lines[0] != key:
             self._lines = (key, self._draw(view, max(1, self.size.height)))
@@ -217,6 +224,7 @@ class PowerStrip(TimeLane):
         chars = [list(line) for line in draw_area(envelope, scale, height, glyphs)]
         styles = [[theme.style(role)] * view.width for role in row_roles(scale, height)]
         self._draw_findings(view, chars, styles)
+        self._draw_levels(view, envelope, chars, styles)
         self._draw_gaps(view, envelope.known, chars, styles)
         self._draw_limits(view, scale, chars, styles)
         self._draw_uncertainty(view, chars, styles)
@@ -280,6 +288,58 @@ class PowerStrip(TimeLane):
                         style[column] += ground
             flag = finding_flag.beside_band(chars, covered, finding.sizes, self.glyphs)
             self._write(flag, flag_style, chars, styles)
+
+    @property
+    def _epoch_spans(self) -> tuple[tuple[int, int], ...]:
+        """Where the epochs lie whose bounds are known."""
+        if self.model is None:
+            return ()
+        starts, ends = self.model.epoch_spans
+        spans = zip(starts.tolist(), ends.tolist(), strict=True)
+        return tuple((lo, hi) for lo, hi in spans if lo < hi)
+
+    def _draw_levels(
+        self, view: Viewport, shape: Envelope, chars: list[list[str]], styles: list[list[Style]]
+    ) -> None:
+        """The usual power of each epoch: in words on the area, and as a dashed line where the power
+        is above or below it.
+        """
+        curve = self.curve
+        height = len(chars)
+        if curve is None or height < _MIN_ROWS_WITH_LEVELS:
+            return
+        spans = self._epoch_spans
+        if self._levels is None or self._levels[0] != (id(curve), spans):
+            self._levels = ((id(curve), spans), epoch_levels.epoch_levels(curve, spans))
+        scale = self.scale
+        roles = row_roles(scale, height)
+        theme = self.theme_colors
+        for level in self._levels[1]:
+            columns = view.covered(level.lo, level.hi)
+            if len(columns) < _MIN_LEVEL_CELLS:
+                continue
+            for row, column, part in epoch_levels.level_dashes(
+                level.watts, columns, shape, scale, height
+            ):
+                char = dash(part, column, self.glyphs)
+                if not char:
+                    continue
+                if chars[row][column] == self.glyphs.area:
+                    ground = Style(bgcolor=theme.style(roles[row]).color)
+                    styles[row][column] = theme.style("title") + ground
+                else:
+                    ground = Style(bgcolor=styles[row][column].bgcolor)
+                    styles[row][column] = theme.style("dim") + ground
+                chars[row][column] = char
+            row = scale.linear_rows(height) - 1
+            words = f" median {units.quantity(level.watts, 'W')} "
+            first = columns.start + 1
+            cells = chars[row][first : first + len(words)]
+            has_room = len(words) + 2 <= len(columns)
+            if has_room and all(char == self.glyphs.area for char in cells):
+                chars[row][first : first + len(words)] = words
+                style = theme.style(role_of_text_on(roles[row]))
+                styles[row][first : first + len(words)] = [style] * len(words)
 
     def _draw_findings_beside(
         self, view: Viewport, chars: list[list[str]], styles: list[list[Style]]

@@ -23,7 +23,7 @@ class RunsTable(FoldingTable):
     """What is colored here says the same by its shape, its height or its words."""
 
     has_styled_cells = True
-    name_share = 0.2  # its other columns say how a run is
+    name_share = 0.19  # its other columns say how a run is
     known: Mapping[str, KnownRun] = {}  # by the path of a run
     name_parts: Mapping[str, int] = {}  # how many names have each folder
 

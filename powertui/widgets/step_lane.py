@@ -9,9 +9,10 @@ from rich.segment import Segment
 from rich.style import Style
 
 from powertui import units
-from powertui.data.model import Int64s, Step, Steps
+from powertui.data.model import Bools, Int64s, Step, Steps
 from powertui.plain import plain
 from powertui.view.neighbor_profiles import NeighborProfile
+from powertui.view.slow_steps import slow_steps
 from powertui.view.surroundings import Surroundings
 from powertui.view.viewport import Viewport
 from powertui.widgets.ruler import tick_step
@@ -19,6 +20,8 @@ from powertui.widgets.stretches import LabelledStretch, drawn_cells
 from powertui.widgets.time_lane import TimeLane, fit_text, styled
 
 _LARGEST_NUMBER = np.iinfo(np.int64).max
+_MIN_BARS_BETWEEN = 5  # cells between two step numbers that show how long steps are
+_BAR_MEDIANS = 2.0  # a bar of so many medians is a whole cell high
 _NUMBER_GAP_CELLS = 12  # between two step numbers, so that they are read as a scale
 
 
@@ -116,9 +119,7 @@ class StepLane(TimeLane):
         started = starts.searchsorted(edges[1:])
         last_end = ends[np.maximum(started - 1, 0)]
         has_steps = (started > 0) & (last_end > edges[:-1])
-        line = np.where(has_steps, self.glyphs.horizontal, " ")
-        chars: list[str] = line.tolist()
-        styles = [theme.style("axis")] * len(chars)
+        chars, styles = self._bars(starts, ends, has_steps, view)
         if numbers is None or len(numbers) < 2:
             return chars, styles
         first_column = view.column(int(starts[0]))
@@ -134,6 +135,38 @@ class StepLane(TimeLane):
             chars[column:stop] = list(text)
             styles[column:stop] = [label] * len(text)
         return chars, styles
+
+    def _bars(
+        self, starts: Int64s, ends: Int64s, has_steps: Bools, view: Viewport
+    ) -> tuple[list[str], list[Style]]:
+        """A low bar where there are steps: as high as the longest one there is beside the median of
+        those in view, and in another color where that one is slow.
+        """
+        theme = self.theme_colors
+        lengths = ends - starts
+        rows = _longest_in_cells(starts, lengths, view.edges())
+        bars = self.glyphs.bars
+        share = lengths[rows] / max(1.0, _BAR_MEDIANS * float(np.median(lengths)))
+        level = np.clip(np.rint(share * len(bars)).astype(np.int64), 1, len(bars) - 1) - 1
+        line = np.where(has_steps, np.array(list(bars))[level], " ")
+        is_slow = slow_steps(lengths)[rows] & has_steps
+        usual_style = theme.style("step_bars")
+        slow_style = theme.style("warn")
+        styles = [slow_style if slow else usual_style for slow in is_slow.tolist()]
+        return line.tolist(), styles
+
+
+def _longest_in_cells(starts: Int64s, lengths: Int64s, edges: Int64s) -> Int64s:
+    """For each cell the row of the longest step that has begun in it; of none the last one before
+    it, which goes on there.
+    """
+    first = starts.searchsorted(edges[:-1])
+    last = starts.searchsorted(edges[1:])
+    rows = np.maximum(first - 1, 0)
+    for cell in np.flatnonzero(last > first).tolist():
+        lo = int(first[cell])
+        rows[cell] = lo + int(lengths[lo : last[cell]].argmax())
+    return rows
 
 
 def _even_numbers(
@@ -166,7 +199,7 @@ def _marks_with_room(
             continue
         if column >= free_from:
             marks.append((column, number))
-            free_from = stop + 1
+            free_from = stop + _MIN_BARS_BETWEEN
         elif number > marks[-1][1]:
             is_even = False
     return marks, is_even

@@ -316,6 +316,8 @@ class TableDrawing(Widget):
             work = table.kind_of_work(row)
             ink = theme.category_ink(work)
             segments.insert(0, Segment(Category(work).code + " ", ink))
+        if fit.is_excess:
+            ink = theme.style("warn")
         if fit.share is not None:
             bar = table_rows.bar_of_share(fit, row, self.glyphs)
             segments.append(Segment(" " * GAP, style))

@@ -115,7 +115,7 @@ async def test_i_shows_by_which_rules_the_numbers_are_counted(make: Maker) -> No
 
 async def test_without_colors_the_parts_of_a_step_have_letters(make: Maker) -> None:
     """Three blocks of one ink would all look alike."""
-    for color, mark in (("256", "■ host compute"), ("none", "H host compute")):
+    for color, mark in (("256", "■ Conv2D filter grad"), ("none", "c Conv2D filter grad")):
         shell = make(color=color)
         async with shell.run_test(size=(120, 36)) as pilot:
             await loaded(pilot)

@@ -52,7 +52,7 @@ def test_a_picture_has_its_colors_wherever_it_is_drawn(
     assert cli.main([str(demo.folder()), "--svg", str(tmp_path / "timeline.svg")]) == 0
     drawn = text_of(tmp_path / "timeline.svg")
     assert "python" in drawn
-    assert "#d7005f" in drawn, "power has its colors"
+    assert "#b03864" in drawn, "power has its colors"
 
 
 def test_a_page_is_drawn_of_the_place_that_was_named(

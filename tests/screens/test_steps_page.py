@@ -35,7 +35,7 @@ async def test_a_large_window_has_graph_ops_slowest_steps_and_energy_side_by_sid
         for words in ("Conv2D filter grad", "20.2 %", "epoch 1 step 74", "127 ms", "2,748 J"):
             assert words in text
         assert re.search(r"difference +\+131 J ± 28", text), "a difference has its sign and error"
-        assert re.search(r"2 more +▲ 1.52 s", text), "how far a bar goes on has its room"
+        assert re.search(r"▲ 1.52 s +▾ slow", text), "how far a bar goes on has its room"
         assert "▲" in text, "what is longer than shown has a mark"
         assert all(len(line) < 200 for line in lines)
         assert "confidence sure" in lines[-1], "what marks the steps is still said"
@@ -47,13 +47,14 @@ async def test_a_window_of_middle_size_has_the_graph_and_the_facts_below_it(make
     shell = make()
     async with shell.run_test(size=(120, 36)) as pilot:
         lines = await shown(shell, pilot)
-        assert lines[0].strip().startswith("126.6 ms")
+        assert "▾" in lines[0], "a row above the longest step has its mark"
+        assert lines[1].strip().startswith("126.6 ms")
         assert "top ops" not in "".join(lines)
         text = " ".join(line.strip() for line in lines)
         assert "confidence sure" in text
         assert "a mean step draws 23.08 J ± 0.12" in text
         assert "device time by" not in text, "of a host alone nothing tells it"
-        assert shell.screen.query_one("#rows").size.height >= 16
+        assert shell.screen.query_one("#rows").size.height >= 13
 
 
 async def test_a_small_window_keeps_the_facts_and_asks_for_nothing_more(make: Maker) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from powertui.data.table import Chart, Fact, MarkedBars, Result, Series
 from powertui.plain import width
-from powertui.view import overview_lines, stacked_bars
+from powertui.view import overview_lines, stacked_bars, step_bars
 
 
 def _chart(
@@ -60,7 +60,7 @@ def test_the_graph_is_as_high_as_the_longest_step_that_is_not_cut() -> None:
 
 def test_the_legend_says_whose_shares_it_tells_and_how_long_a_cut_step_is() -> None:
     chart = _chart([1.5, *[0.1] * 59], [0.1] * 60)
-    (*_, legend) = overview_lines.step_graph(chart, 120, 6, "unicode")
+    (*_, legend) = step_bars.step_graph(chart, 120, 6, "unicode")
     text = "".join(text for text, _ in legend)
     assert text.strip().startswith("of a step  ")
     assert text.endswith("▲ 1.6 s")
@@ -69,7 +69,7 @@ def test_the_legend_says_whose_shares_it_tells_and_how_long_a_cut_step_is() -> N
 def test_notes_that_have_no_room_beside_the_legend_are_left_out_whole() -> None:
     chart = _chart([1.5, *[0.1] * 399], [0.1] * 400)
     for cells in range(60, 130):
-        (*_, legend) = overview_lines.step_graph(chart, cells, 6, "unicode")
+        (*_, legend) = step_bars.step_graph(chart, cells, 6, "unicode")
         text = "".join(text for text, _ in legend)
         assert text.rstrip().endswith((" %", " more", "▲ 1.6 s", "in a column"))
 
@@ -77,7 +77,7 @@ def test_notes_that_have_no_room_beside_the_legend_are_left_out_whole() -> None:
 def test_the_legend_has_the_shares_of_the_table_below_it() -> None:
     """Of the steps that do not trace: one page has one share of a kind of work."""
     chart = replace(_chart([1.5, *[0.1] * 59], [0.1] * 60), usual_shares=(0.25, 0.75))
-    (*_, legend) = overview_lines.step_graph(chart, 120, 6, "unicode")
+    (*_, legend) = step_bars.step_graph(chart, 120, 6, "unicode")
     text = "".join(text for text, _ in legend)
     assert "input 75.0 %" in text
     assert "host compute 25.0 %" in text
@@ -90,7 +90,7 @@ def test_the_steps_of_a_finding_are_marked_with_its_size(steps: int) -> None:
     marked = MarkedBars(third, 2 * third, ("+59 W for 2.5 s", "+59 W"))
     values = [2.0, *[1.0] * (steps - 1)]
     chart = replace(_chart(values), marked=(marked,))
-    (top, *rows) = overview_lines.step_graph(chart, 72, 6, "unicode")
+    (top, *rows) = step_bars.step_graph(chart, 72, 6, "unicode")
     text = "".join(text for text, _ in top)
     assert "+59 W" in text
     roles: list[str] = []
@@ -104,7 +104,7 @@ def test_the_steps_of_a_finding_are_marked_with_its_size(steps: int) -> None:
 
 
 def test_a_graph_without_a_finding_has_no_band() -> None:
-    graph = overview_lines.step_graph(_chart([2.0, *[1.0] * 59]), 72, 6, "unicode")
+    graph = step_bars.step_graph(_chart([2.0, *[1.0] * 59]), 72, 6, "unicode")
     assert not any("power" in role for line in graph for _, role in line)
 
 
@@ -185,7 +185,7 @@ def test_few_steps_lie_below_each_other_with_their_times() -> None:
     chart = _chart([0.3, 0.6], [0.1, 0.2])
     names = ["ProfilerStep#7", "warm up"]
     chart = replace(chart, series=tuple(replace(part, x=names) for part in chart.series))
-    lines = overview_lines.step_graph(chart, 60, 8, "ascii")
+    lines = step_bars.step_graph(chart, 60, 8, "ascii")
     texts = ["".join(text for text, _ in line) for line in lines]
     first, gap, second, legend = texts
     assert first.split()[:2] == ["step", "7"]
@@ -201,7 +201,46 @@ def test_few_steps_lie_below_each_other_with_their_times() -> None:
 
 def test_few_steps_without_room_stand_as_all_others_do() -> None:
     chart = _chart([0.3] * 6, [0.1] * 6)
-    lying = overview_lines.step_graph(chart, 60, 6, "unicode")
-    standing = overview_lines.step_graph(chart, 60, 5, "unicode")
+    lying = step_bars.step_graph(chart, 60, 6, "unicode")
+    standing = step_bars.step_graph(chart, 60, 5, "unicode")
     assert len(lying) == 7  # without lines between them
     assert not any("step" in text for text, _ in standing[0])
+
+
+def test_a_cell_of_two_parts_has_the_lower_one_as_block_and_the_upper_one_as_ground() -> None:
+    drawn = stacked_bars.draw(_chart([1.0, 3.0], [3.0, 1.0]), 2, 1)
+    assert drawn.rows == [[stacked_bars.BarPiece("▂▆", 0, 1)]]
+
+
+def test_a_bar_that_is_cut_keeps_the_shares_of_its_parts() -> None:
+    """Cut off, a step that compiled for most of its time would show its other ops alone."""
+    rest = [1.0] * 39
+    drawn = stacked_bars.draw(_chart([25.0, *rest], [75.0, *[0.0] * 39]), 40, 4, letters="HI")
+    assert [row[0] for row in _text(drawn)] == ["^", "I", "I", "H"]
+
+
+def test_slow_steps_have_a_mark_above_them_and_the_legend_says_so() -> None:
+    values = [1.0] * 60
+    values[20] = 1.4
+    (top, *rows, legend) = step_bars.step_graph(_chart(values), 72, 6, "unicode")
+    assert "".join(text for text, _ in top).index("▾") == 11 + 20
+    assert "".join(text for text, _ in legend).endswith("▾ slow")
+    assert not any("▾" in text for row in rows for text, _ in row)
+
+
+def test_steps_that_only_scatter_have_no_mark() -> None:
+    values = np.random.default_rng(5).normal(1.0, 0.05, 300).tolist()
+    graph = step_bars.step_graph(_chart(values), 120, 9, "unicode")
+    assert not any("▾" in text for row in graph for text, _ in row)
+
+
+def test_of_high_bars_the_legend_goes_on_in_a_second_line() -> None:
+    labels = tuple(f"a kind of some work {number}" for number in range(5))
+    chart = _chart(*[[float(5 - number)] * 60 for number in range(5)], labels=labels)
+    (*_, first, second) = step_bars.step_graph(chart, 100, 8, "unicode")
+    texts = ["".join(text for text, _ in line) for line in (first, second)]
+    assert [text.count("%") for text in texts] == [2, 2]
+    assert texts[1].endswith("1 more")
+    (*_, bar, only) = step_bars.step_graph(chart, 100, 7, "unicode")
+    assert "%" not in "".join(text for text, _ in bar)
+    assert "".join(text for text, _ in only).endswith("3 more")

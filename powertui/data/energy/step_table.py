@@ -21,7 +21,7 @@ from powertui.data.quantiles import median_of_column
 from powertui.data.run.steps import dispatched_step_ps
 from powertui.data.sorted_columns import are_among
 from powertui.data.table import Fact, Result
-from powertui.data.tools import breakdown
+from powertui.data.tools import breakdown, step_parts
 from powertui.data.tools import steps as step_tool
 from powertui.data.tools.breakdown import Breakdown
 from powertui.data.tools.registry import Question
@@ -45,6 +45,7 @@ _PARTS_OF_STEP_TIME = ("host_s", "duration_s")
 _MIN_NOTABLE_SHARE = settings.NOTABLE_SHARE
 # Share of a difference that a category must explain to be its cause. Chosen, not measured.
 _MIN_EXPLAINED_SHARE = 0.3
+_NAMELESS = (step_parts.OTHER_OPS, "All others")  # parts of a step that name no work
 
 
 def answer(question: Question) -> Result:
@@ -91,7 +92,7 @@ def answer(question: Question) -> Result:
         ),
     )
     plain_columns = _weighted(plain.tables[0].columns)
-    table = replace(plain.tables[0], columns=(*plain_columns, *columns))
+    table = replace(plain.tables[0], columns=(*plain_columns, *columns), excess="over_usual_s")
     facts = [*plain.facts, *_usual_facts(question, usual)]
     return replace(
         plain,
@@ -105,16 +106,32 @@ def _weighted(columns: tuple[Column, ...]) -> tuple[Column, ...]:
     """The columns of the plain table with their weights beside those of energy.
 
     Where nothing runs but the host, its time and the mark's length are the step time once more:
-    a person reads it once.
+    a person reads it once. So it is with names that only say a step's number once more.
     """
-    step_time = next(column for column in columns if column.id == "step_s")
+    by_id = {column.id: column for column in columns}
+    step_time = by_id["step_s"]
+    number = by_id["number"]
     weighted = []
     for column in columns:
         weight = _WEIGHTS.get(column.id, column.weight)
         if column.id in _PARTS_OF_STEP_TIME and _same_values(column, step_time):
             weight = 0
+        if column.id == "name" and _says_the_number(column, number):
+            weight = 0
         weighted.append(replace(column, weight=weight))
     return tuple(weighted)
+
+
+def _says_the_number(name: Column, number: Column) -> bool:
+    """Whether all names are one word, or a few, with the number of the step behind them."""
+    stems = set()
+    for row in range(len(name)):
+        text = name.text(row)
+        stem = text.rstrip("0123456789")
+        if text[len(stem) :] != str(number.value(row)):
+            return False
+        stems.add(stem)
+    return len(stems) == 1
 
 
 def _same_values(column: Column, other: Column) -> bool:
@@ -221,30 +238,37 @@ def _rows_of(by_step: Breakdown, steps: Steps) -> tuple[list[int], list[int]]:
 
 
 def _went_to(question: Question, steps: Steps, length: Int64s, usual: Int64s) -> list[str]:
-    """For each step its largest category; where it was longer than usual, the category that was
-    longer.
+    """For each step its largest part (a kind of work, a category); where it was longer than usual,
+    the part that was longer.
     """
     out = [""] * len(steps)
     by_step = breakdown.step_breakdown(question.profile, question.compat)
     if not len(by_step):
         return out
-    labels = [label for _, label, _, _ in breakdown.CATEGORIES]
-    parts = np.stack(
-        [by_step.time_by_type(kinds) for _, _, _, kinds in breakdown.CATEGORIES], axis=1
-    )
+    told_parts = step_parts.step_parts(question.profile, by_step)
+    if told_parts is None:
+        labels = [label for _, label, _, _ in breakdown.CATEGORIES]
+        parts = np.stack(
+            [by_step.time_by_type(kinds) for _, _, _, kinds in breakdown.CATEGORIES], axis=1
+        ).astype(np.float64)
+    else:
+        labels = [part.label for part in told_parts]
+        parts = np.stack([part.times for part in told_parts], axis=1)
     median = np.median(parts, axis=0)
+    # "other ops" are the cause only where nothing with a name is.
+    is_named = np.array([label not in _NAMELESS for label in labels], np.bool_)
     for step, at in zip(*_rows_of(by_step, steps), strict=True):
         more = 0
         if usual[step] > 0:
             more = int(length[step] - usual[step])
         if more > _MIN_NOTABLE_SHARE * max(1, int(usual[step])):
-            largest = int(np.argmax(parts[at] - median))
-            excess = int(parts[at][largest] - median[largest])
-            out[step] = (
-                f"{labels[largest]} +{units.duration(excess, 3)}"
-                if excess >= _MIN_EXPLAINED_SHARE * more
-                else "no single category"
-            )
+            excess = parts[at] - median
+            largest = int(np.argmax(np.where(is_named, excess, -1)))
+            if excess[largest] < _MIN_EXPLAINED_SHARE * more:
+                largest = int(np.argmax(excess))
+            out[step] = "no single part"
+            if excess[largest] >= _MIN_EXPLAINED_SHARE * more:
+                out[step] = f"{labels[largest]} +{units.duration(int(excess[largest]), 2)}"
         elif by_step.length[at] > 0:
             largest = int(np.argmax(parts[at]))
             share = parts[at][largest] / by_step.length[at]

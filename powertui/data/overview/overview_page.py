@@ -18,17 +18,30 @@ from powertui.data.overview import (
     overview_facts,
     overview_tables,
 )
-from powertui.data.table import Fact, Result
+from powertui.data.table import Chart, Fact, Result
 from powertui.data.tools import (
     advice,
     device_facts,
     environment,
     hosts,
     shares,
+    step_parts,
     top_ops,
     utilisation,
 )
+from powertui.data.tools.breakdown import Breakdown
 from powertui.data.tools.registry import Question
+
+
+def _charts(question: Question, steps: Breakdown) -> tuple[Chart, ...]:
+    """The steps by category, and where one host is asked for its own figures by kind of work."""
+    charts = overview_tables.charts(steps, overview_conclusions.findings_of_host(question))
+    if question.together or not charts:
+        return charts
+    parts = step_parts.step_parts(question.profile, steps)
+    if parts is None:
+        return charts
+    return (*charts, overview_tables.by_kind(charts[0], steps, parts))
 
 
 def answer(question: Question) -> Result:
@@ -80,7 +93,7 @@ def answer(question: Question) -> Result:
         title="Overview",
         tables=tables,
         facts=facts,
-        charts=overview_tables.charts(steps, overview_conclusions.findings_of_host(question)),
+        charts=_charts(question, steps),
         notes=(*steps.notes, *overview_advice.notes(question, steps)),
         mode=question.compat,
     )

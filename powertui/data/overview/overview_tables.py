@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from powertui.data.tools.advice import Advice
 from powertui.data.tools.breakdown import CATEGORIES, Breakdown
 from powertui.data.tools.registry import Question
 from powertui.data.tools.shares import Spread
+from powertui.data.tools.step_parts import StepPart
 from powertui.data.tools.threads import Thread
 from powertui.data.tools.top_ops import Top
 from powertui.data.window import touches
@@ -120,16 +122,11 @@ def charts(steps: Breakdown, findings: Iterable[Finding] = ()) -> tuple[Chart, .
     """The time of each category in each step, with the steps that findings are about."""
     if not len(steps):
         return ()
-    # As the table of a step: of the steps that do not trace or compile.
-    usual = steps.usual()
-    usual_ps = max(1, int(usual.length.sum()))
     series = []
-    usual_shares = []
     for _, label, _, kinds in CATEGORIES:
         times = steps.time_by_type(kinds)
         if times.any():
             series.append(Series(label, steps.names, times / PS_PER_S))
-            usual_shares.append(float(usual.time_by_type(kinds).sum()) / usual_ps)
     return (
         Chart(
             id="step_time",
@@ -138,10 +135,33 @@ def charts(steps: Breakdown, findings: Iterable[Finding] = ()) -> tuple[Chart, .
             kind="bar",
             x_label="step",
             y_label="time",
-            usual_shares=tuple(usual_shares),
+            usual_shares=_usual_shares(steps, series),
             marked=tuple(_marked_steps(steps, findings)),
         ),
     )
+
+
+def by_kind(chart: Chart, steps: Breakdown, parts: Iterable[StepPart]) -> Chart:
+    """The same chart with the parts of steps that `step_parts` tells apart."""
+    series = []
+    for part in parts:
+        times_s = part.times / PS_PER_S
+        series.append(Series(part.label, steps.names, times_s, part.kind, part.shade))
+    return replace(
+        chart,
+        id="step_kinds",
+        title="Step time by kind of work",
+        series=tuple(series),
+        usual_shares=_usual_shares(steps, series),
+    )
+
+
+def _usual_shares(steps: Breakdown, series: Iterable[Series]) -> tuple[float, ...]:
+    """As the table of a step: of the steps that do not trace or compile."""
+    usual = steps.usual()
+    is_usual = np.isin(steps.start, usual.start)
+    usual_s = max(1, int(usual.length.sum())) / PS_PER_S
+    return tuple(float(row.y[is_usual].sum()) / usual_s for row in series)
 
 
 def _marked_steps(steps: Breakdown, findings: Iterable[Finding]) -> Iterator[MarkedBars]:

@@ -202,7 +202,7 @@ def test_text_leads_with_conclusions_time_and_steps(capsys: pytest.CaptureFixtur
     labels = [line.split()[0] for line in lines[1:] if line[2:3].strip()]
     assert labels[:3] == ["findings", "time", "steps"]
     assert "20.963 s, from 2026-11-21 01:33:43.636 UTC ± 1 ms (task environment" in out
-    assert "200: median 90.53 ms" in out
+    assert "200: median 90.51 ms (without 1 that traces), 85.47 ms to 1.522 s" in out
     assert "marked by events named Profiled batch with a step_num" in out
     assert "tracing in epoch 0" in out
     assert "validation in epoch 1" in out

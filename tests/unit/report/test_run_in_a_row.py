@@ -190,7 +190,10 @@ def test_marks_differ_by_shape_and_are_counted() -> None:
         (KnownRun(health="look", conclusion="! not recorded 91 %"), "unrecorded"),
         (KnownRun(health="look", conclusion="! incomplete profile"), "incomplete"),
         (KnownRun(health="well", conclusion="compute 91 %"), ""),
-        (KnownRun(health="unusual", conclusion="! +59 W", unusual="+58 W after"), "+58 W after"),
+        (
+            KnownRun(health="unusual", conclusion="! +59 W", unusual="+58 W outside"),
+            "+58 W outside",
+        ),
         (
             KnownRun(health="unusual", conclusion="! idle 84 %", unusual="straggler 8 %"),
             "straggler",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from powertui.data.names_in_words import in_words, readable
+from powertui.data.names_in_words import in_words, readable, with_fused
 from powertui.plain import width
 from powertui.view.readable_names import distinct
 
@@ -158,3 +158,18 @@ def test_kernels_of_eigen_are_called_by_what_they_do() -> None:
         "Conversion fp16 Eigen Eigen",
         "Conversion fp16 Eigen float",
     ]
+
+
+@pytest.mark.parametrize(
+    ("path", "op_type", "shown"),
+    [
+        ("model/conv2d_1/Relu", "_MklNativeFusedConv2D", "model/conv2d_1/Conv2D + Relu"),
+        ("dense/BiasAdd", "_FusedMatMul", "dense/MatMul + BiasAdd"),
+        ("bn/FusedBatchNormV3", "FusedBatchNormV3", "bn/FusedBatchNormV3"),
+        ("conv2d_1/Relu", "Relu", "conv2d_1/Relu"),
+        ("", "_FusedMatMul", ""),
+    ],
+)
+def test_an_op_that_was_fused_says_from_what(path: str, op_type: str, shown: str) -> None:
+    """A convolution that was called Relu was taken for one in the wrong color."""
+    assert with_fused(path, op_type) == shown

@@ -26,3 +26,11 @@ def test_whatever_numbers_a_file_gives_its_steps_some_or_none_of_them_are_shown(
     starts = 2 * np.arange(len(numbers), dtype=np.int64)
     marks = step_lane._even_numbers(starts, np.array(numbers, np.int64), VIEW, round_to)
     assert [number for _, number in marks] == shown
+
+
+def test_the_longest_step_of_a_cell_is_found_also_where_it_goes_on_in_the_next_one() -> None:
+    starts = np.array([0, 2, 4, 60], np.int64)
+    lengths = np.array([2, 1, 50, 10], np.int64)
+    edges = np.arange(0, 80, 10, dtype=np.int64)
+    rows = step_lane._longest_in_cells(starts, lengths, edges)
+    assert rows.tolist() == [2, 2, 2, 2, 2, 2, 3]

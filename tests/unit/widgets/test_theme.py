@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from powertui.terminal import theme
+from powertui.terminal.sgr import Pens
 
 # What text stands on: the page, panels and the gutter, the ruler.
 PAGES = {"dark": (233, 234, 235), "light": (231, 255, 254)}
@@ -84,9 +85,12 @@ def test_names_are_read_on_every_kind_of_work(side: Literal["dark", "light"]) ->
             assert theme.contrast(ink, shade) >= MIN_TEXT_CONTRAST, (name, shade)
 
 
-def lab(index: int, matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """CIE L*a*b* (D65) of a palette entry, as somebody sees it."""
-    channels = np.array(theme.rgb(index)) / 255
+DEPTHS = {"true": theme.rgb, "256": theme.rgb_of_256}
+
+
+def lab(color: tuple[int, int, int], matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """CIE L*a*b* (D65) of a color, as somebody sees it."""
+    channels = np.array(color) / 255
     linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
     seen = np.clip(matrix @ linear, 0, 1)
     to_xyz = np.array(
@@ -101,20 +105,38 @@ def lab(index: int, matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
 
 
+@pytest.mark.parametrize("depth", list(DEPTHS))
 @pytest.mark.parametrize("vision", list(VISION))
 @pytest.mark.parametrize("side", _SIDES)
-def test_kinds_of_work_differ_for_every_kind_of_color_vision(side: str, vision: str) -> None:
+def test_kinds_of_work_differ_for_every_kind_of_color_vision(
+    side: str, vision: str, depth: str
+) -> None:
     """ΔE by CIE76; 10 is seen at a glance. Letters tell kinds apart where colors run out."""
     column = 1 if side == "light" else 0
-    colors = {name: lab(theme.CATEGORIES[name][column][0], VISION[vision]) for name in WORK}
+    colors = {}
+    for name in WORK:
+        first_shade = DEPTHS[depth](theme.CATEGORIES[name][column][0])
+        colors[name] = lab(first_shade, VISION[vision])
     nearest = min(
         (float(np.linalg.norm(colors[a] - colors[b])), a, b) for a, b in combinations(WORK, 2)
     )
     assert nearest[0] >= 10, nearest
 
 
-def test_power_grows_lighter_on_dark_and_darker_on_light() -> None:
+@pytest.mark.parametrize("depth", list(DEPTHS))
+def test_power_grows_lighter_on_dark_and_darker_on_light(depth: str) -> None:
     for column, sign in ((0, 1), (1, -1)):
         inks = [theme._ROLES[f"ember_{shade}"].ink for shade in range(10)]
-        steps = np.diff([theme.luminance(ink[column]) for ink in inks if ink is not None])
+        colors = [DEPTHS[depth](ink[column]) for ink in inks if ink is not None]
+        steps = np.diff([theme.luminance(color) for color in colors])
         assert (sign * steps > -0.02).all(), "it reads without hue"
+
+
+@pytest.mark.parametrize("kind", WORK)
+def test_a_tuned_color_is_its_entry_of_the_palette_where_there_are_256(kind: str) -> None:
+    """Else the nearest of 256 would be shown, and two kinds of work would become one."""
+    pens = Pens("256")
+    for side, column in (("dark", 0), ("light", 1)):
+        for variant, entry in enumerate(theme.CATEGORIES[kind][column]):
+            style = theme.get(_SIDES[column], "true").category_ink(kind, variant)
+            assert pens.change(0, pens.number(style)) == f"\x1b[38;5;{entry}m", (side, variant)

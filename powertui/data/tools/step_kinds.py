@@ -1,0 +1,166 @@
+"""What kinds of work ran during each step: the self time of each kind there, as the op table counts
+it.
+
+TensorBoard's categories say that a step computes; of a training on a host alone nearly all of it.
+The kinds say what it computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from powertui.data import category, wire
+from powertui.data.category import Category
+from powertui.data.model import Floats, Int64s, Names, Process, ProcessKind, Track
+from powertui.data.opened import Profile
+from powertui.data.tools import launched_kinds, op_sums, op_types, thread_time
+from powertui.named_tuples import NamedTuple
+
+# Of a program with more names the kinds stay unknown: each name is looked at (chosen).
+_MAX_NAMES = 20_000
+_MAX_SUMS = 4_000_000  # steps × kinds; beyond, ops are told apart by kind alone
+_CHUNK_EVENTS = 1 << 20
+
+
+class OpKind(NamedTuple):
+    """A kind of work, or one type of op of that kind: "Conv2DBackpropInput"."""
+
+    category: Category
+    op_type: str = ""  # "" where names say none
+
+
+class StepKinds(NamedTuple):
+    """What ran during each step."""
+
+    kinds: tuple[OpKind, ...]
+    self_ps: Floats  # [steps × kinds]
+
+
+class _Names(NamedTuple):
+    """What the names of a trace stand for."""
+
+    kinds: tuple[OpKind, ...]
+    number: Int64s  # into the kinds, for each name; their count: of what only waits for others
+
+
+class _Pieces(NamedTuple):
+    """The parts of a lane's events inside of steps, in the order of time."""
+
+    step: Int64s
+    name: Int64s
+    start: Int64s
+    end: Int64s
+
+
+def step_kinds(
+    profile: Profile, start: Int64s, length: Int64s, *, devices: bool
+) -> StepKinds | None:
+    """The self time of each kind of work during each step, on all devices or on the host. None
+    where that is not known.
+
+    The steps come in the order of time; of two that overlap the first one ends where the second
+    begins.
+    """
+    trace = profile.trace
+    processes = []
+    for process in trace.processes:
+        if (process.kind is ProcessKind.DEVICE) == devices:
+            processes.append(process)
+    tracks = list(_counted_tracks(processes))
+    if tracks and not devices and any(thread_time.framed_threads(row) for row in processes):
+        return None  # frames of Python lie on lines of their own: lanes do not say what is inside
+    if not len(start) or not tracks:
+        return None
+    names = _kinds(profile, tracks, len(start))
+    if names is None:
+        return None
+    borders = _borders(start, length)
+    width = len(names.kinds) + 1
+    sums = np.zeros(len(start) * width)
+    for track in tracks:
+        for depth in range(track.lane_count):
+            for pieces in _pieces(track, depth, borders):
+                self_time = pieces.end - pieces.start
+                if depth + 1 < track.lane_count:
+                    inner = track.lane(depth + 1)
+                    self_time = self_time - op_sums.covered(inner, pieces.start, pieces.end)
+                cell = pieces.step * width + names.number[pieces.name]
+                sums += np.bincount(cell, self_time, len(sums))
+    return StepKinds(names.kinds, sums.reshape(len(start), width)[:, :-1])
+
+
+def _counted_tracks(processes: list[Process]) -> Iterator[Track]:
+    """The lines whose events are work of their own."""
+    for process in processes:
+        for track in process.tracks:
+            if op_sums.counts(track) and len(track.events):
+                yield track
+
+
+def _kinds(profile: Profile, tracks: list[Track], steps: int) -> _Names | None:
+    """What each name stands for; None where there are too many names."""
+    trace = profile.trace
+    used = wire.distinct(np.concatenate([wire.distinct(row.events.name) for row in tracks]))
+    if len(used) > _MAX_NAMES:
+        return None
+    launched = launched_kinds.launched_kinds(trace)
+    kind_of_name: dict[int, OpKind | None] = {}
+    for name in used.tolist():
+        kind_of_name[name] = _kind(trace.names, name, launched.get(name))
+    if len(set(kind_of_name.values())) * steps > _MAX_SUMS:
+        for name, kind in kind_of_name.items():
+            kind_of_name[name] = None if kind is None else OpKind(kind.category)
+    kinds = tuple(sorted({kind for kind in kind_of_name.values() if kind is not None}))
+    place = {kind: number for number, kind in enumerate(kinds)}
+    number = np.full(len(trace.names), len(kinds), np.int64)
+    for name, kind in kind_of_name.items():
+        if kind is not None:
+            number[name] = place[kind]
+    return _Names(kinds, number)
+
+
+def _kind(names: Names, name: int, launched: Category | None) -> OpKind | None:
+    """The kind of a name; None of what only waits for work of other threads."""
+    full = names.full(name)
+    if full in category.HAND_OVER:
+        return None
+    if launched is not None:
+        return OpKind(launched)
+    _type, kind = op_types.kind_of(full, names.display(name))
+    return OpKind(kind, category.op_type(full))
+
+
+def _borders(start: Int64s, length: Int64s) -> Int64s:
+    """Where steps begin and end, in turns."""
+    borders = np.empty(2 * len(start), np.int64)
+    borders[0::2] = start
+    end = start + length
+    end[:-1] = np.minimum(end[:-1], start[1:])
+    borders[1::2] = end
+    return borders
+
+
+def _pieces(track: Track, depth: int, borders: Int64s) -> Iterator[_Pieces]:
+    """The events of a lane, cut where a step begins or ends; what lies in no step is left out."""
+    first, last = op_sums.touching(track, depth, int(borders[0]), int(borders[-1]))
+    for begin in range(first, last, _CHUNK_EVENTS):
+        events = track.events[slice(begin, min(begin + _CHUNK_EVENTS, last))]
+        end = events.start + events.duration
+        first_bin = borders.searchsorted(events.start, side="right") - 1
+        last_bin = np.maximum(borders.searchsorted(end, side="left") - 1, first_bin)
+        bins_each = last_bin - first_bin + 1
+        row = np.repeat(np.arange(len(end)), bins_each)
+        first_piece = np.cumsum(bins_each) - bins_each
+        bin_number = first_bin[row] + np.arange(len(row)) - first_piece[row]
+        is_in_step = (bin_number >= 0) & (bin_number % 2 == 0)
+        row = row[is_in_step]
+        bin_number = bin_number[is_in_step]
+        if len(row):
+            yield _Pieces(
+                step=bin_number // 2,
+                name=events.name[row].astype(np.int64),
+                start=np.maximum(events.start[row], borders[bin_number]),
+                end=np.minimum(end[row], borders[bin_number + 1]),
+            )
