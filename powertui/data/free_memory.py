@@ -13,11 +13,10 @@ _M_MMAP_THRESHOLD = -3
 # its pages was taken from the system anew (2,400 faults and 6.7 ms a host; with 16 MB and more 33
 # faults and 2 ms; with 4 MB 1,500).
 _KEPT_BYTES = 32 << 20
-# From this size on a profile's answers are made of columns of megabytes, which are made and freed
-# again and again: with the library's own thresholds `report` of 10 M events (270 MB) spends a
-# quarter of its time in having pages emptied. With these it takes 13 % less (3.69 of 4.23 s in
-# turns), and no more memory (846 of 874 MB).
-LARGE_PROFILE_BYTES = 32 << 20
+# The answers of a large profile are made of columns of megabytes, which are made and freed again
+# and again: with the library's own thresholds `report` of 10 M events (270 MB) spends a quarter of
+# its time in having pages emptied. With these it takes 13 % less (3.69 of 4.23 s in turns), and no
+# more memory (846 of 874 MB).
 _KEPT_OF_LARGE_BYTES = 512 << 20
 _MAX_IN_HEAP_BYTES = 256 << 20
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, cast
 
-from powertui.data import elsewhere, free_memory
+from powertui.data import elsewhere
 from powertui.data.asked import LogColumns, ReadOptions
 from powertui.data.formats import registry, tfevents
 from powertui.data.formats.registry import Progress, silent
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 LOADING = "still loading"
 
 
+# From this size on freed memory is kept for the next columns. Chosen, not measured.
+_LARGE_PROFILE_BYTES = 32 << 20
 _NO_POWER_UNITS = ("", "bytes")  # of counters, which nearly all have: no need to look closer
 
 
@@ -269,7 +271,9 @@ class RunLoader:
 
     def read_profile(self, file: ProfileFile, *, partial: bool) -> Iterator[Run]:
         """One host, from its best file; from its second one when the first cannot be read."""
-        if file.size >= free_memory.LARGE_PROFILE_BYTES:
+        if file.size >= _LARGE_PROFILE_BYTES:
+            from powertui.data import free_memory  # only for large ones
+
             free_memory.keep_for_large_profile()
         seconds = [alternate for alternate in self.entry.alternates if alternate.host == file.host]
         for candidate in (file, *seconds):

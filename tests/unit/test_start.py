@@ -173,20 +173,22 @@ def test_garbage_is_collected_again_once_there_is_a_picture() -> None:
 # without power needs none that place it, share it out or look for what is unusual in it. Two to four
 # came of dividing checks, the list of runs and packed columns by idea, with nothing new in them; one
 # or two more of giving the arguments about windows and about sensors a file each (2026-11-28).
+# One more for medians and quantiles that do not import numpy.ma, and one for what is looked up in
+# ascending columns, which finding steps asks, too (2026-11-30).
 # With `__main__`, three modules by which classes are made cheaply, and the words of help.
 COMMANDS = {
     "--help": (10, 0),
     "sensors": (50, 1),  # and where lines end, and patterns that are compiled late
     # The last of each is the settings that energy answers share; before it the rivals of edges and
     # their costs, and how runs are read on other machines.
-    "doctor RUN": (148, 21),
-    "report RUN --tool kernel_stats": (183, 23),
+    "doctor RUN": (149, 21),
+    "report RUN --tool kernel_stats": (184, 23),
     # The power beside a training, the start of a session, and the account of a trace apart from how
     # it is made; the fit of short pauses; what parts of a program are for, which two findings ask;
     # the ends of stretches apart from the search for them; and other stretches of a long log.
     "report RUN --json": (345, 136),  # where lines end, and when a training began
     # those, what logs alone come to, and patterns that are compiled late
-    "energy DEMO": (322, 190),
+    "energy DEMO": (323, 190),
     # one more, which tells what ops of XLA cost, and the arguments about screens
     "demo --report": (386, 178),
 }
