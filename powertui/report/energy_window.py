@@ -10,13 +10,16 @@ from typing import Any
 from powertui import __version__, units
 from powertui.data.asked import Aligning
 from powertui.data.energy import account as accounts
+from powertui.data.energy.counted_energy import EnergyOfCounted
 from powertui.data.energy.measured_energy import Energy
-from powertui.data.model import PS_PER_S
+from powertui.data.energy.trace_account import Account
+from powertui.data.model import PS_PER_S, Z95
 from powertui.data.training import named_windows
 from powertui.data.training.training import Training, Trainings
 from powertui.data.training.training_energy import training_energy
 from powertui.errors import UnreadableFile, UsageError
 from powertui.place_words import time_words
+from powertui.plain import plain
 from powertui.report import export, text, training_json, training_page
 from powertui.report.energy_figures import CSV_COLUMNS, NO_POWER, csv_cells, json_energy
 from powertui.report.energy_words import HEADINGS, EnergyWords, unit_for
@@ -24,6 +27,7 @@ from powertui.report.page_style import style_of
 from powertui.value_types import dataclass
 
 _COLUMNS = ("training", "window", "epoch", "start_s", "end_s", "half_s", *CSV_COLUMNS)
+_MAX_CHANNELS = 16  # with a row each; chosen, not measured
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,7 @@ class AskedWindow:
     energy: Energy | None
     why: str  # why there is no energy
     shown: dict[str, Any]  # as JSON
+    channels: tuple[tuple[str, Energy | None], ...] = ()  # what each of several drew of it
 
 
 def training_windows(
@@ -64,9 +69,30 @@ def training_windows(
                 energy=window.energy,
                 why=training_page.NO_POWER_HERE,
                 shown=training_json.json_named_window(training, window),
+                channels=_channels(
+                    training_energy(axis).account, window.start, window.end, window.half
+                ),
             )
         )
     return windows
+
+
+def _channels(
+    account: Account, lo: int, hi: int, half: int = 0
+) -> tuple[tuple[str, Energy | None], ...]:
+    """The name and the joules of each channel that is added up; nothing of a single one."""
+    counted = account.channels
+    if not 1 < len(counted) <= _MAX_CHANNELS:
+        return ()
+    return tuple(
+        (
+            plain(power.series.sensor.label, 40),
+            EnergyOfCounted((power,)).of_window(
+                lo, hi, edge_ps=half / Z95, with_log=(False, False)
+            ),
+        )
+        for power in counted
+    )
 
 
 def profile_windows(
@@ -123,6 +149,7 @@ def profile_windows(
                     hi=hi,
                     half=0,
                     energy=energy,
+                    channels=_channels(account, lo, hi),
                     why=NO_POWER,
                     shown=shown,
                 )
@@ -179,6 +206,8 @@ def _lines(windows: Sequence[AskedWindow], form: str, unit: str | None) -> list[
     for window, length_ps in zip(windows, lengths_ps, strict=True):
         energy = window.energy
         rows.append([window.owner, window.name, units.duration(length_ps), *words.cells(energy)])
+        for name, part in window.channels:
+            rows.append([f"  {name}", "", "", *words.cells(part)])
         if energy is None:
             unknown.append(f"{window.name}: {window.why}")
         elif not energy.resolved:

@@ -67,6 +67,9 @@ def answer(matched: Matched, causes: Sequence[Cause], counts: Counts) -> str:
     joules = matched.figure(power_figures.JOULES)
     if joules is not None:
         words += f" {_of_joules(joules)}"
+        if counts.same_run and joules.verdict is FigureVerdict.CANNOT_TELL:
+            # A load in a few steps of one side is no difference of the step.
+            words += " A load in a part of one side is listed by powertui energy."
     return words + unlike
 
 

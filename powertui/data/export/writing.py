@@ -122,6 +122,8 @@ def write(
             _write(stream, _csv(table, facts if comments else (), counter), path)
     rows = plural(what.removesuffix("s"), counter.value)
     answer = f"Wrote {counter.value:,} {rows} to {_shown(path)}."
+    if not counter.value and what == "samples":
+        answer += " No reading is in the window: a longer one has some."
     if energies and what in ("samples", "steps"):
         answer += f" The window: {file_facts.shown(energies[0][1])}."
     return answer + (f" Based on: {_shown(beside)}." if beside else "")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import powertui
-from powertui import cli
+from powertui import cli, demo
 from powertui.comparison_view import ComparisonView
 from powertui.data.asked import Aligning
 from powertui.report import compare_json, compare_page
@@ -333,3 +333,11 @@ def test_only_paths_with_a_run_name_a_side(
     base, new = paths(groups, "base"), paths(groups, "new")
     document = json.loads(output(capsys, str(tmp_path), *base, "--", *new, "--json", "--no-power"))
     assert document["a"]["name"] == f"{base[0]} and 2 more"
+
+
+def test_two_epochs_name_where_a_load_in_one_of_them_is_listed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    said = output(capsys, str(demo.folder()), "--epoch", "0", "--epoch", "1")
+    assert "Cannot tell whether it draws more energy" in said
+    assert "A load in a part of one side is listed by powertui energy." in " ".join(said.split())

@@ -212,3 +212,20 @@ def test_a_log_above_the_logdir_is_told_of_and_not_taken(tmp_path, capsys) -> No
     assert str(tmp_path / "power.csv") in told
     assert cli.main(["energy", str(tmp_path)]) == 0
     assert "no power log was found" not in capsys.readouterr().out
+
+
+def test_a_window_of_two_gpus_has_a_row_of_each(tmp_path, capsys) -> None:
+    lines = ["timestamp, index, name, power.draw [W]"]
+    for second in range(120):
+        for gpu, watts in ((0, 200), (1, 290)):
+            moment = f"2026/11/20 14:{second // 60:02d}:{second % 60:02d}.{gpu}00"
+            lines.append(f"{moment}, {gpu}, NVIDIA A100-SXM4-40GB, {watts + second % 2:.2f} W")
+    log = tmp_path / "gpus.csv"
+    log.write_text("\n".join(lines) + "\n")
+    assert cli.main(["energy", str(log), "--from", "30s", "--to", "90s"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[1:4]]
+    assert rows[0][0] == "gpus.csv"
+    assert rows[1][:2] == ["GPU", "0"]
+    assert rows[2][:2] == ["GPU", "1"]
+    total, first, second = (float(row[row.index("kJ") - 1]) for row in rows)
+    assert total == pytest.approx(first + second, abs=0.02)

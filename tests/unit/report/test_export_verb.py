@@ -51,6 +51,13 @@ def test_by_time(logdir, capsysbinary) -> None:
     assert "Wrote 3 samples to standard output." in err
 
 
+def test_a_window_between_two_readings_says_why_its_file_is_empty(logdir, capsysbinary) -> None:
+    root, _, _ = logdir
+    code, rows, err = export(capsysbinary, str(root / "logs"), "--from", "2.3s", "--to", "2.39s")
+    assert (code, rows) == (0, [])
+    assert "Wrote 0 samples to standard output. No reading is in the window" in err
+
+
 def test_by_epoch_and_steps(logdir, capsysbinary) -> None:
     root, _, work = logdir
     _, rows, _ = export(
