@@ -215,9 +215,8 @@ def _epochs(epochs: Facts) -> list[str]:
     scalars = [tag for tag in tags if "loss" in tag or "acc" in tag][:_MAX_SCALARS]
     rows = []
     for row in shown:
-        steps = str(row["steps"]) if row["steps"] else ""
         values = [_scalar(row["scalars"].get(tag)) for tag in scalars]
-        rows.append([*epoch_cells(row), steps, *values])
+        rows.append([*epoch_cells(row), recorded_steps(row), *values])
     headers = ["epoch", "start", "end", "length", "steps", *scalars]
     heading = f"{epochs['count']}: {plain(epochs['source'])}"
     lines = text.labelled([("epochs", heading)])
@@ -232,6 +231,11 @@ def _epochs(epochs: Facts) -> list[str]:
             "began"
         )
     return lines
+
+
+def recorded_steps(epoch: Facts) -> str:
+    """How many of its steps the profile holds; "" for none: the epoch may have had many."""
+    return str(epoch["steps"]) if epoch["steps"] else ""
 
 
 def _shown_epochs(rows: list[Facts]) -> list[Facts]:

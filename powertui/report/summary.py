@@ -344,7 +344,7 @@ def _markdown_epochs(epochs: Facts) -> list[str]:
         return []
     rows = []
     for row in epochs["rows"][:_MAX_MARKDOWN_EPOCHS]:
-        rows.append([*run_page.epoch_cells(row), str(row["steps"]), row["source"]])
+        rows.append([*run_page.epoch_cells(row), run_page.recorded_steps(row), row["source"]])
     return ["", *text.markdown(_EPOCH_HEADERS, rows, right=range(5)), ""]
 
 

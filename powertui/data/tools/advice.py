@@ -121,7 +121,7 @@ def of_shares(
             shares.other,
             _OTHER_HIGH,
             _OTHER_SOME,
-            "nothing that was recorded",
+            "what is no op, input or copy: Python, calls of the framework, or nothing recorded",
             "It may be Python between the ops: see the host's threads.",
             "timeline",
         ),

@@ -13,12 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from powertui import demo
 from powertui.data import logdir, wire
 from powertui.data.asked import COMPAT, Compat
 from powertui.data.opened import Opened
 from powertui.data.table import Fact, Result
 from powertui.data.tools import registry, suggestions
-from powertui.data.tools.advice import bound_by_input
+from powertui.data.tools.advice import bound_by_input, of_shares
+from powertui.data.tools.breakdown import step_breakdown
+from powertui.data.tools.framework import Framework
 from powertui.data.tools.registry import Question
 from powertui.data.tools.shares import Shares
 from powertui.report.writers import WRITERS, as_json, write
@@ -191,6 +194,20 @@ def test_the_thresholds_of_input(parts: dict[str, float], bound: str) -> None:
 
 def test_without_a_step_nothing_is_said_of_the_input() -> None:
     assert bound_by_input(None)[0] == "unknown"
+
+
+def test_time_that_is_no_other_kind_may_have_been_recorded() -> None:
+    """Beside it may stand that calls of the framework take so much, while no operation runs."""
+    opened = Opened(logdir.scan(str(demo.folder())).runs[0])
+    steps = step_breakdown(opened.profiles[0], COMPAT[0])
+    told = of_shares(
+        steps, _shares(other=0.152), framework=Framework.TENSORFLOW, asynchronous=False
+    )
+    (other,) = [one for one in told if one.id == "other"]
+    assert other.what == (
+        "15.2 % of the steps' time goes into what is no op, input or copy: Python, calls of the "
+        "framework, or nothing recorded."
+    )
 
 
 def test_advice_names_a_page_that_there_is() -> None:
