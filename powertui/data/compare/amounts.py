@@ -9,7 +9,7 @@ from typing import Protocol
 from powertui import units
 from powertui.data.compare.figure import LEAST_MEASURED, ComparedFigure
 from powertui.data.compare.kernel_figures import LAUNCHES
-from powertui.data.model import PS_PER_S
+from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S
 from powertui.data.names_in_words import in_distinct_words, in_words
 
 
@@ -186,3 +186,9 @@ def signed_percent(share: float) -> str:
     if abs(percent) >= _MANY_PERCENT:
         return f"{percent:+,.0f}"
     return f"{percent:+.3g}"
+
+
+def time_apart(ns: float) -> str:
+    """A pause between recordings: "35 min 10 s", "20 h 05 min", "3 days"."""
+    days = round(ns / (24 * 3600 * NS_PER_S))
+    return f"{days} days" if days > 1 else units.duration(round(ns) * PS_PER_NS)

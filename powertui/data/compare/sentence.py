@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from powertui import units
 from powertui.data.compare import causes as cause_accounts
-from powertui.data.compare import power_figures, run_scatter, step_figures
+from powertui.data.compare import power_figures, run_scatter, step_figures, turns
 from powertui.data.compare.amounts import (
     IN_B,
     both_sides,
@@ -14,6 +14,7 @@ from powertui.data.compare.amounts import (
     name_in_sentence,
     signed,
     size_of_difference,
+    time_apart,
 )
 from powertui.data.compare.causes import Cause
 from powertui.data.compare.figure import Basis, ComparedFigure, Family, FigureVerdict
@@ -148,10 +149,8 @@ def _of_time(time: ComparedFigure, causes: Sequence[Cause], counts: Counts, need
             "but two runs of one program may differ as much."
         )
     elif time.judgement.is_drift_decisive:
-        words = (
-            f"{cannot_tell} ({sizes}): the runs differ by more than they scatter, but A "
-            "and B were not recorded in turns, and a drift of the machine may be as large."
-        )
+        words = f"{cannot_tell} ({sizes}): the runs differ by more than they scatter, but "
+        words += _drift_words(time)
     if needs:
         words += f" To tell: {needs}."
     return words + (_parts_that_differ(causes) or _largest_parts(causes))
@@ -168,6 +167,18 @@ def _is_beyond_drift(time: ComparedFigure, counts: Counts) -> bool:
     hi = time.judgement.hi
     is_single = time.judgement.basis is Basis.WITHIN_RUN and not counts.same_run
     return is_single and lo is not None and hi is not None and (lo > 0 or hi < 0)
+
+
+def _drift_words(time: ComparedFigure) -> str:
+    """What else may make such a difference of runs that were not recorded in turns."""
+    pause_ns = 0.0
+    if time.judgement.sides is not None:
+        a, b = time.judgement.sides
+        pause_ns = turns.long_pause_ns(a.places, b.places)
+    if pause_ns:
+        pause = time_apart(pause_ns)
+        return f"A and B were recorded {pause} apart, and the machine may have changed meanwhile."
+    return "A and B were not recorded in turns, and a drift of the machine may be as large."
 
 
 def _order_words(counts: Counts) -> str:

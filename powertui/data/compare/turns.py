@@ -25,7 +25,14 @@ import numpy as np
 
 from powertui.data.compare import run_drift, student
 from powertui.data.compare.figure import FigureSamples
-from powertui.data.compare.run_scatter import ERROR_SHARE, MIN_RUNS, Scatter, welch
+from powertui.data.compare.run_scatter import (
+    ERROR_SHARE,
+    MIN_RUNS,
+    Scatter,
+    p_beside_unequal_scatter,
+    quantile_beside_unequal_scatter,
+    welch,
+)
 from powertui.data.model import Bools, Floats
 
 # More runs of one side after each other may look like the drift, or hide it.
@@ -46,12 +53,13 @@ def scatter_as_recorded(a: FigureSamples, b: FigureSamples) -> Scatter:
 def places_by_start(
     a: Sequence[int | None], b: Sequence[int | None]
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Where the runs of either side lie among all of them; empty where a start is unknown."""
+    """When the runs of either side began, after the first of all; empty where a start is unknown."""
     starts = [start for start in (*a, *b) if start is not None]
     if len(set(starts)) < len(a) + len(b):
         return (), ()
-    places = run_drift.positions(starts)
-    return tuple(places[: len(a)]), tuple(places[len(a) :])
+    first = min(starts)
+    places = tuple(float(start - first) for start in starts)
+    return places[: len(a)], places[len(a) :]
 
 
 def are_in_turns(a: Sequence[float], b: Sequence[float]) -> bool:
@@ -65,6 +73,18 @@ def are_alternating(of_b: Bools) -> bool:
     """Whether no three runs of one side follow each other."""
     longest = max(len(list(runs)) for _, runs in itertools.groupby(of_b.tolist()))
     return longest <= _MAX_IN_A_ROW
+
+
+def long_pause_ns(a: Sequence[float], b: Sequence[float]) -> float:
+    """The pause between all runs of one side and all of the other; 0 where one side took as long.
+
+    What a machine did in such a pause the runs hardly show.
+    """
+    if not a or not b:
+        return 0.0
+    pause = max(min(b) - max(a), min(a) - max(b))
+    longer_side = max(max(a) - min(a), max(b) - min(b))
+    return pause if pause > longer_side else 0.0
 
 
 def _sides_in_order(a: Sequence[float], b: Sequence[float]) -> tuple[Floats, Bools]:
@@ -155,11 +175,12 @@ def welch_in_turns(a: FigureSamples, b: FigureSamples) -> Scatter:
     terms = (part**2 / left for part, left in zip(errors, degrees, strict=True))
     df = error**2 / sum(terms)
     sigma = math.sqrt(error)
+    fewer = min(len(a.runs), len(b.runs))
     residual = float(residuals @ residuals) / (len(values) - _LINE_PARAMETERS)
     return Scatter(
         difference,
-        half=student.quantile_95(df) * sigma,
-        p=student.two_sided_p(difference / sigma, df),
+        half=quantile_beside_unequal_scatter(df, fewer) * sigma,
+        p=p_beside_unequal_scatter(difference / sigma, df, fewer),
         run_sigma=math.sqrt(residual),
         drift=slope,
     )

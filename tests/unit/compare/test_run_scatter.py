@@ -36,6 +36,28 @@ def test_groups_alike_differ_in_at_most_five_percent(runs: int, kind: str) -> No
     assert wrong <= 65  # of 1,000: 50, and two standard deviations
 
 
+@pytest.mark.parametrize(("a_runs", "b_runs", "restless"), [(3, 10, 2), (4, 10, 3), (5, 5, 5)])
+def test_small_p_values_hold_where_one_side_varies_more(
+    a_runs: int, b_runs: int, restless: int
+) -> None:
+    """Of many figures each has to be surer: there Welch's p was too small, three times with 3 and 10."""
+    rng = np.random.default_rng(33)
+    wrong = 0
+    for _ in range(5000):
+        a, b = 100 + restless * rng.standard_normal(a_runs), 100 + rng.standard_normal(b_runs)
+        wrong += welch(a.tolist(), b.tolist()).p <= 0.01
+    assert wrong <= 58  # of 5,000: 50, and more than one standard deviation
+
+
+@pytest.mark.parametrize(("a_runs", "b_runs"), [(3, 3), (5, 5), (4, 10)])
+def test_the_interval_and_its_p_say_the_same(a_runs: int, b_runs: int) -> None:
+    rng = np.random.default_rng(33)
+    for change in np.linspace(0, 4, 60):
+        a, b = rng.standard_normal(a_runs), change + rng.standard_normal(b_runs)
+        scatter = welch(a.tolist(), b.tolist())
+        assert (scatter.p <= 0.05) == (abs(scatter.difference) >= scatter.half)
+
+
 def test_three_percent_more_is_found_with_five_runs_a_side() -> None:
     rng = np.random.default_rng(33)
     found = 0

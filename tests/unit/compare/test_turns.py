@@ -12,6 +12,7 @@ from powertui.data.compare.judging import judge
 from powertui.data.compare.run_scatter import runs_to_find, welch
 from powertui.data.compare.turns import (
     are_in_turns,
+    long_pause_ns,
     places_by_start,
     scatter_as_recorded,
     welch_in_turns,
@@ -197,26 +198,57 @@ def test_a_pause_between_a_and_b_makes_the_difference_less_certain() -> None:
     assert halves[0] < halves[1] < halves[2]
 
 
-def test_runs_of_a_day_later_do_not_differ_by_what_days_do() -> None:
-    """Noise that is as large in every octave of time, and a pause of 1,000 runs."""
+@pytest.mark.parametrize("pause", [10, 144])
+@pytest.mark.parametrize("kind", DRIFTING_KINDS)
+def test_what_a_machine_did_in_a_pause_is_no_difference(kind: str, pause: int) -> None:
+    """A walk, a bend, a jump: by the logarithm of the pause up to half of these pairs differed."""
+    rng = np.random.default_rng([35, DRIFTING_KINDS.index(kind), pause])
+    of_b = np.repeat([0.0, 1.0], 10)
+    starts = np.arange(20.0) + pause * of_b
+    places = places_by_start(*(at.astype(int).tolist() for at in (starts[:10], starts[10:])))
+    wrong = 0
+    for _ in range(100):
+        values = 100 + drifting_values(kind, starts, rng)
+        a, b = (replace(side, places=at) for side, at in zip(sides(values, of_b), places, strict=True))
+        wrong += scatter_as_recorded(a, b).p <= 0.05
+    assert wrong <= 9  # of 100: 5, and two standard deviations
+
+
+def test_runs_of_several_days_show_what_days_do() -> None:
+    """Ten runs on ten days, then five on the next: what one day does by itself is no difference."""
     rng = np.random.default_rng(33)
-    of_b = np.repeat([0.0, 1.0], 5)
-    starts = np.arange(10.0) + 1000 * of_b
-    wrong = {"by their order": 0, "by their starts": 0}
-    for _ in range(200):
-        values = 100 + drifting_values("every octave alike", starts, rng)
-        a, b = sides(values, of_b)
-        wrong["by their order"] += scatter_as_recorded(a, b).p <= 0.05
-        places = places_by_start(*(at.astype(int).tolist() for at in (starts[:5], starts[5:])))
-        a, b = (replace(side, places=at) for side, at in zip((a, b), places, strict=True))
-        wrong["by their starts"] += scatter_as_recorded(a, b).p <= 0.05
-    assert wrong["by their order"] >= 20
-    assert wrong["by their starts"] <= 14  # of 200: 10, and somewhat more than a deviation
+    days = np.array([*range(10), *[10] * 5])
+    starts = 144 * days + np.array([0] * 10 + [0, 1, 2, 3, 4])
+    of_b = (days == 10).astype(float)
+    places = places_by_start(starts[:10].tolist(), starts[10:].tolist())
+    called = {0.0: 0, 6.0: 0}
+    for change in called:
+        for _ in range(200):
+            values = 100 + rng.standard_normal(15) + rng.standard_normal(11)[days] + change * of_b
+            a, b = (replace(side, places=at) for side, at in zip(sides(values, of_b), places, strict=True))
+            called[change] += scatter_as_recorded(a, b).p <= 0.05
+    assert called[0.0] <= 14  # of 200: 10, and somewhat more than a deviation
+    assert called[6.0] >= 160  # 91 of 100; with all ten runs on one day none
+
+
+def test_a_long_pause_is_said_to_be_one() -> None:
+    hour_ns = 3_600_000_000_000
+    a = FigureSamples((100.0, 100.1, 99.9), places=(0, hour_ns, 2 * hour_ns))
+    later = (74 * hour_ns, 75 * hour_ns, 76 * hour_ns)
+    b = FigureSamples((102.0, 102.1, 101.9), places=later)
+    assert long_pause_ns(a.places, b.places) == long_pause_ns(b.places, a.places) == 72 * hour_ns
+    assert long_pause_ns(a.places, (3 * hour_ns, 4 * hour_ns)) == 0
+    judgement = judge(a, b)
+    assert judgement.is_drift_decisive
+    assert judgement.why == (
+        "the runs differ by more than they scatter, but the machine may have changed in the 3 days "
+        "between A and B"
+    )
 
 
 def test_where_runs_lie_does_not_depend_on_the_order_in_which_they_are_named() -> None:
-    assert places_by_start((0, 10, 20), (30, 40)) == ((0, 1, 2), (3, 4))
-    assert places_by_start((40, 10), (30, 20, 0)) == ((4, 1), (3, 2, 0))
+    assert places_by_start((5, 15, 25), (35, 45)) == ((0, 10, 20), (30, 40))
+    assert places_by_start((45, 15), (35, 25, 5)) == ((40, 10), (30, 20, 0))
     assert places_by_start((0, 10, None), (30, 40)) == ((), ())
     assert places_by_start((0, 10), (10, 40)) == ((), ())
 
