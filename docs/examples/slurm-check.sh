@@ -1,6 +1,7 @@
 #!/bin/bash
 # sbatch slurm-check.sh: train five times on one node, and hold the runs against the baseline
-# "main"; without one, save it. The state of the job is the answer.
+# "main". The state of the job is the answer. `sbatch slurm-check.sh add` adds the runs to the
+# baseline instead: five to ten nights show what days do to the node (scrontab starts it nightly).
 #SBATCH --job-name=speed
 #SBATCH --nodes=1
 #SBATCH --exclusive
@@ -14,8 +15,8 @@ for i in 1 2 3 4 5; do
   srun python train.py --profile "$runs/$i" || exit
 done
 
-if ! powertui baseline show main > /dev/null 2>&1; then
-  powertui baseline save main "$runs"/*
+if [ "${1:-}" = add ]; then
+  powertui baseline save main "$runs"/* --add
   exit
 fi
 powertui check "$runs"/* --against main --tolerance 3% --json > "$runs/check.json"

@@ -10,7 +10,7 @@ from typing import Any
 
 from powertui.data.compare.run_scatter import MIN_RUNS
 from powertui.data.gate import quantities
-from powertui.data.gate.baseline_file import baseline_text
+from powertui.data.gate.baseline_file import baseline_text, with_added
 from powertui.data.gate.baseline_store import (
     baseline_path,
     check_name,
@@ -35,14 +35,24 @@ _MIN_SHOWN_MEAN = 0.5e-9  # s: below it a time is the rounding of the files
 
 
 def save(
-    name: str, paths: Sequence[str], part: Asked, reading: SideReading, folder: Path, replace: bool
+    name: str,
+    paths: Sequence[str],
+    part: Asked,
+    reading: SideReading,
+    folder: Path,
+    *,
+    replace: bool,
+    add: bool,
 ) -> int:
-    """Measure the runs, and write the file."""
+    """Measure the runs, and write the file: with those that it has, where runs are added."""
     check_name(name)
-    runs = runs_to_save(paths, part, reading).runs
+    measured = runs_to_save(paths, part, reading)
     text.write_reader_warnings(reading.options.hosts)
-    content = baseline_text(name, runs, int(time.time()))
-    path = save_baseline(folder, name, content, replace=replace)
+    if add and baseline_path(folder, name).exists():
+        measured = with_added(find_baseline(name, folder), measured.runs)
+    runs = measured.runs
+    content = baseline_text(name, runs, int(time.time()), left_out=measured.left_out)
+    path = save_baseline(folder, name, content, replace=replace or add)
     counted = runs_in_words(len(runs), sum(run.sessions for run in runs))
     words = f"Saved {name}: {counted}, {len(content.encode()):,} bytes"
     text.out(plain(f"{words} in {path}."))

@@ -12,9 +12,10 @@ USAGE = "[OPTIONS] save NAME RUN ... | list | show NAME"
 ABOUT = """\
 What are the usual figures of these runs, and how much do they vary? A baseline is one JSON
 file of at most 64 kB: steps, energy, ops, their scatter, and the configuration; no trace.
-`powertui check RUN --against NAME` reads it. Save five runs, better of several days."""
+`powertui check RUN --against NAME` reads it. Save five runs, and add those of other days."""
 EXAMPLES = (
     ("powertui baseline save main run/*", "from runs, or folders of them"),
+    ("powertui baseline save main tonight/* --add", "with those of the nights before"),
     ("powertui baseline list --dir .baselines", "those in a folder that a CI caches"),
     ("powertui baseline show main", "its figures and how they vary"),
 )
@@ -29,8 +30,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     common.memory(parser)
     store = common.group(parser, "where baselines are")
     common.baselines(store)
-    store.add_argument(
+    existing = store.add_mutually_exclusive_group()
+    existing.add_argument(
         "--replace", action="store_true", help="save: write over a baseline of that name"
+    )
+    existing.add_argument(
+        "--add", action="store_true", help="save: keep its runs, and add these: of another day"
     )
     window_arguments.one_part(parser)
     common.how_to_read(parser)
@@ -59,6 +64,7 @@ def run(args: argparse.Namespace) -> int:
         reading=reading,
         folder=folder,
         replace=args.replace,
+        add=args.add,
     )
 
 

@@ -246,7 +246,8 @@ def _scatter(a: FigureSamples, b: FigureSamples) -> tuple[run_scatter.Scatter, s
         what_else = "a drift may do the same"
         pause_ns = turns.long_pause_ns(a.places, b.places)
         if pause_ns:
-            what_else = f"the machine may have changed in the {amounts.time_apart(pause_ns)} between A and B"
+            pause = amounts.time_apart(pause_ns)
+            what_else = f"the machine may have changed in the {pause} between A and B"
         return scatter, f"the runs differ by more than they scatter, but {what_else}"
     return scatter, f"{why} and their drift, as A and B were not recorded in turns"
 

@@ -27,14 +27,9 @@ _FINDING_SIGMA = 1.28
 _EQUAL_SHARE = 1e-9
 
 ERROR_SHARE = 0.05  # of pairs without a difference that Welch's interval calls different
-# How much too small a p of Welch's may be, at worst, where the scatter of the sides is unequal. Of
-# normal runs, ratios of 1 to 20, three to ten a side, in turns and not, the share of pairs below p
-# was at most (1 + 0.5 / n) · 0.05 · (p / 0.05) ** (1 - 1 / n), n being the runs of the smaller side
-# (200,000 pairs a cell: 0.9 to 1.0 of it at 0.05 with equal sides, at most 1.1 with 3 beside 10).
-_EXCESS_OF_ONE_RUN = 0.5
-# Of two runs beside several, whose own scatter nobody knows, p has to be this. Where runs vary more and
-# more, up to four times as much, two beside ten were called different in 5.7 % at 5 %, in 4.7 % at
-# 3 % and in 3.0 % at this (600 simulated jobs each).
+# The most that p may be of two runs beside several, whose own scatter nobody knows. Where runs vary
+# more and more, up to four times as much, two beside ten were called different in 5.7 % at 5 %, in
+# 4.7 % at 3 % and in 3.0 % at this (600 simulated jobs each).
 _ERROR_SHARE_OF_ONE_SIDE = 0.015
 
 
@@ -74,18 +69,27 @@ def welch(a: Sequence[float], b: Sequence[float]) -> Scatter:
 
 
 def p_beside_unequal_scatter(t: float, df: float, fewer_runs: int) -> float:
-    """How often chance gives such a t at most, whichever side varies more."""
+    """How often chance gives such a t at most, whichever side varies more.
+
+    Of normal runs, one side varying 1 to 20 times as much, three to sixteen a side, in turns and
+    not, the share of pairs below p was at most (1 + 1 / n) · 0.05 · (p / 0.05) ** (1 - 1 / n), n
+    being the runs of the smaller side (200,000 pairs a cell; 3 beside 10 just reach it at 0.05,
+    equal sides reach 0.9 of it, and some cells 1.5 times as much below 0.002).
+    """
     p = student.two_sided_p(t, _at_most_of_equal_sides(df, fewer_runs))
-    excess = 1 + _EXCESS_OF_ONE_RUN / fewer_runs
-    at_most = excess * ERROR_SHARE * (p / ERROR_SHARE) ** (1 - 1 / fewer_runs)
+    at_most = ERROR_SHARE * math.pow(p / ERROR_SHARE, 1 - 1 / fewer_runs)
+    at_most *= _excess(fewer_runs)
     return min(1.0, max(p, at_most))
 
 
 def quantile_beside_unequal_scatter(df: float, fewer_runs: int) -> float:
     """The t whose p is 5 % by that rule."""
-    excess = 1 + _EXCESS_OF_ONE_RUN / fewer_runs
-    level = ERROR_SHARE * excess ** (-fewer_runs / (fewer_runs - 1))
+    level = ERROR_SHARE * math.pow(_excess(fewer_runs), -fewer_runs / (fewer_runs - 1))
     return student.quantile(_at_most_of_equal_sides(df, fewer_runs), level)
+
+
+def _excess(fewer_runs: int) -> float:
+    return 1 + 1 / fewer_runs
 
 
 def _at_most_of_equal_sides(df: float, fewer_runs: int) -> float:

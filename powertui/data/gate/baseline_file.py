@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from powertui import __version__
@@ -33,11 +34,35 @@ _DIGITS = 7  # more than any clock or sensor is good for
 _SAVE_AGAIN = "Save it again: powertui baseline save NAME RUN..."
 
 
+def with_added(saved: BaselineRuns, added: Sequence[GatedRun]) -> BaselineRuns:
+    """A baseline and further runs, the latest `_MAX_RUNS`. Each start of a program counts once."""
+    if saved.left_out:
+        # An op that had no room took an unknown time in the saved runs, not none.
+        names = {name for run in saved.runs for name in run.values}
+        added = [_limited(run, names) for run in added]
+    starts = {run.start_ns for run in added if run.start_ns is not None}
+    kept = [run for run in saved.runs if run.start_ns not in starts]
+    return replace(saved, runs=tuple([*kept, *added][-_MAX_RUNS:]))
+
+
+def _limited(run: GatedRun, names: Collection[str]) -> GatedRun:
+    """The run without ops and kernels that have other names."""
+    values = {}
+    for name, value in run.values.items():
+        if name in names or not quantities.prefix_of(name):
+            values[name] = value
+    return replace(run, values=values)
+
+
 # ── writing ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def baseline_text(name: str, runs: Sequence[GatedRun], saved_unix_s: int) -> str:
-    """The file. Small ops and kernels that have no room are left out and counted."""
+def baseline_text(
+    name: str, runs: Sequence[GatedRun], saved_unix_s: int, *, left_out: int = 0
+) -> str:
+    """The file. Small ops and kernels that have no room are left out and counted, beside those
+    that were left out before.
+    """
     if len(runs) > _MAX_RUNS:
         raise UsageError(f"{len(runs)} runs are too many for a baseline: {_MAX_RUNS} at most.")
     head = {
@@ -51,7 +76,6 @@ def baseline_text(name: str, runs: Sequence[GatedRun], saved_unix_s: int) -> str
     }
     lines = []
     room = MAX_FILE_BYTES - len(_joined(head, [], 1_000_000))
-    left_out = 0
     for row in _rows(runs):
         line = json.dumps(row, separators=(",", ":"))
         length = len(line) + len(_BETWEEN)

@@ -69,7 +69,8 @@ def save_baseline(folder: Path, name: str, content: str, *, replace: bool) -> Pa
         raise PowertuiError(f"The baseline takes more than {MAX_FILE_BYTES // 1000} kB.")
     if path.exists() and not replace:
         raise UsageError(
-            f"There is a baseline named {name} already.", hint="--replace writes over it."
+            f"There is a baseline named {name} already.",
+            hint="--replace writes over it, --add keeps its runs.",
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -209,7 +209,9 @@ def test_what_a_machine_did_in_a_pause_is_no_difference(kind: str, pause: int) -
     wrong = 0
     for _ in range(100):
         values = 100 + drifting_values(kind, starts, rng)
-        a, b = (replace(side, places=at) for side, at in zip(sides(values, of_b), places, strict=True))
+        a, b = (
+            replace(side, places=at) for side, at in zip(sides(values, of_b), places, strict=True)
+        )
         wrong += scatter_as_recorded(a, b).p <= 0.05
     assert wrong <= 9  # of 100: 5, and two standard deviations
 
@@ -225,7 +227,10 @@ def test_runs_of_several_days_show_what_days_do() -> None:
     for change in called:
         for _ in range(200):
             values = 100 + rng.standard_normal(15) + rng.standard_normal(11)[days] + change * of_b
-            a, b = (replace(side, places=at) for side, at in zip(sides(values, of_b), places, strict=True))
+            a, b = (
+                replace(side, places=at)
+                for side, at in zip(sides(values, of_b), places, strict=True)
+            )
             called[change] += scatter_as_recorded(a, b).p <= 0.05
     assert called[0.0] <= 14  # of 200: 10, and somewhat more than a deviation
     assert called[6.0] >= 160  # 91 of 100; with all ten runs on one day none

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from powertui.data.gate.baseline_file import MAX_FILE_BYTES, baseline_text, read_baseline
+from powertui.data.gate.baseline_file import (
+    MAX_FILE_BYTES,
+    baseline_text,
+    read_baseline,
+    with_added,
+)
 from powertui.data.gate.baseline_store import (
     baseline_folder,
     check_name,
@@ -16,7 +22,7 @@ from powertui.data.gate.baseline_store import (
     save_baseline,
     saved_names,
 )
-from powertui.data.gate.run_values import GatedRun, GateValue
+from powertui.data.gate.run_values import BaselineRuns, GatedRun, GateValue
 from powertui.errors import PowertuiError, UnreadableFile, UsageError
 
 
@@ -35,6 +41,33 @@ def saved(tmp_path: Path, runs: list[GatedRun]) -> Path:
     path = tmp_path / "main.json"
     path.write_text(baseline_text("main", runs, 1_790_000_000))
     return path
+
+
+def at(number: int, start_ns: int | None, ops: int = 3) -> GatedRun:
+    return replace(run(number, ops), start_ns=start_ns)
+
+
+def test_runs_of_another_night_are_added_and_each_start_counts_once() -> None:
+    first = BaselineRuns("main", (at(0, 10), at(1, 20), at(2, None)))
+    both = with_added(first, [at(3, 30), at(4, 20), at(5, None)])
+    assert [one.name for one in both.runs] == ["run0", "run2", "run3", "run4", "run5"]
+    many = with_added(first, [at(number, 100 + number) for number in range(120)])
+    assert [many.runs[0].name, many.runs[-1].name, len(many.runs)] == ["run20", "run119", 100]
+
+
+def test_an_op_that_had_no_room_took_an_unknown_time_and_not_none(tmp_path: Path) -> None:
+    back = read_baseline(str(saved(tmp_path, [run(number, 2000) for number in range(5)])))
+    assert back.left_out > 0
+    kept = set(back.runs[0].values)
+    both = with_added(back, [at(7, 30, 2000)])
+    assert set(both.runs[-1].values) == kept
+    again = baseline_text("main", both.runs, 0, left_out=both.left_out)
+    assert json.loads(again)["left_out"] >= back.left_out
+    # A baseline that holds all of them gets the new ones, too.
+    assert (
+        "op:name 9"
+        in with_added(BaselineRuns("main", (at(0, 10),)), [at(1, 20, 10)]).runs[1].values
+    )
 
 
 def test_what_was_saved_comes_back(tmp_path: Path) -> None:

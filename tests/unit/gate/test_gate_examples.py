@@ -32,6 +32,21 @@ steps = 0.05 * float(os.environ["SLOWER"]) * rng.normal(1, 0.002) * step_series(
 write_run(folder, steps, {"aten::mm": 0.9})
 """
 
+# The same on a night: NIGHT days after the first one, 0.2 % faster or slower than the others.
+TRAIN_AT_NIGHT = """
+import os, sys
+from pathlib import Path
+import numpy as np
+from tests.synthetic.step_world import UNIX_S, step_series, write_run
+folder = Path(sys.argv[sys.argv.index("--profile") + 1])
+night, number = int(os.environ["NIGHT"]), int(folder.name)
+rng = np.random.default_rng([night, number])
+day = np.random.default_rng(night).normal(1, 0.002)
+slower = float(os.environ["SLOWER"]) * day * rng.normal(1, 0.002)
+steps = 0.05 * slower * step_series("white", 60, rng)
+write_run(folder, steps, {"aten::mm": 0.9}, unix_s=UNIX_S + 86400 * night + 600 * number)
+"""
+
 # The same, a minute and 1 % after the run before it. FACTOR is what the program changes.
 TRAIN_LATER = """
 import sys
@@ -112,16 +127,31 @@ def started(script: str) -> list[str]:
     return re.findall(r"^(?:pip|powertui \w+)", script, re.MULTILINE)
 
 
+def hold_against_nights(checkout: Path, add: str, check: str, **variables: str) -> list[int]:
+    """The exit codes of checks: after one night; after six, unchanged and 10 % slower."""
+    (checkout / "train.py").write_text(TRAIN_AT_NIGHT)
+    codes = []
+    for night in range(6):
+        assert ran(checkout, add, 1.0, NIGHT=str(night), SLURM_JOB_ID=str(night), **variables) == 0
+        if night in (0, 5):
+            job = {"NIGHT": str(night + 1), "SLURM_JOB_ID": f"{night}1"}
+            codes.append(ran(checkout, check, 1.0, **job, **variables))
+    job = {"NIGHT": "6", "SLURM_JOB_ID": "61"}
+    return [*codes, ran(checkout, check, 1.1, **job, **variables)]
+
+
 def test_github(checkout: Path) -> None:
     save, check = github_steps("workflow_dispatch"), github_steps("pull_request")
-    assert started(save) == ["pip", "powertui baseline"]
+    add = github_steps("schedule")
+    assert started(save) == started(add) == ["pip", "powertui baseline"]
     assert started(check) == ["pip", "powertui check"]
     variables = {"POWERTUI_BASELINES": ".baselines"}
     assert ran(checkout, check, 1.0, **variables) == 3  # there is no baseline
     assert ran(checkout, save, 1.0, **variables) == 0
     assert (checkout / ".baselines" / "main.json").is_file()
-    assert ran(checkout, check, 1.0, **variables) == 0
-    assert ran(checkout, check, 1.1, **variables) == 1
+    (checkout / ".baselines" / "main.json").unlink()
+    # What a machine does from one day to the next one night does not show.
+    assert hold_against_nights(checkout, add, check, **variables) == [3, 0, 1]
     assert "**Above: step\\_median\\_s is " in (checkout / "summary.md").read_text()
     assert ElementTree.parse(checkout / "check.xml").getroot()[0].get("failures") == "2"
 
@@ -147,23 +177,22 @@ def test_github_with_both_programs_in_turns(checkout: Path) -> None:
 
 
 def test_gitlab(checkout: Path) -> None:
-    save, check = gitlab_job("baseline"), gitlab_job("check")
-    assert started(save) == ["pip", "powertui baseline"]
+    save, add, check = gitlab_job("baseline"), gitlab_job("night"), gitlab_job("check")
+    assert started(save) == started(add) == ["pip", "powertui baseline"]
     assert started(check) == ["pip", "powertui check"]
     variables = {"POWERTUI_BASELINES": ".baselines"}
     assert ran(checkout, save, 1.0, **variables) == 0
-    assert ran(checkout, check, 1.0, **variables) == 0
-    assert ran(checkout, check, 1.1, **variables) == 1
+    (checkout / ".baselines" / "main.json").unlink()
+    assert hold_against_nights(checkout, add, check, **variables) == [3, 0, 1]
     assert ElementTree.parse(checkout / "check.xml").getroot()[0].get("failures") == "2"
 
 
 def test_slurm(checkout: Path) -> None:
-    script = (EXAMPLES / "slurm-check.sh").read_text("utf-8")
-    assert ran(checkout, script, 1.0, SLURM_JOB_ID="1") == 0
+    check = (EXAMPLES / "slurm-check.sh").read_text("utf-8")
+    add = f"set add\n{check}"
+    assert hold_against_nights(checkout, add, check) == [3, 0, 1]
     assert (checkout.parent / "baselines" / "main.json").is_file()
-    assert ran(checkout, script, 1.0, SLURM_JOB_ID="2") == 0
-    assert ran(checkout, script, 1.1, SLURM_JOB_ID="3") == 1
-    answers = [json.loads((checkout / f"runs/{job}/check.json").read_text()) for job in (2, 3)]
+    answers = [json.loads((checkout / f"runs/{job}/check.json").read_text()) for job in (51, 61)]
     assert [answer["verdict"] for answer in answers] == ["within", "above"]
 
 

@@ -339,7 +339,9 @@ def test_a_drift_since_the_baseline_is_not_red_and_the_way_to_know_is_named() ->
     (row,) = against(
         recorded_at(DRIFTING, range(5)), recorded_at(later, range(150, 155)), "step_s=3%"
     ).rows
-    assert row.needs.endswith("recorded in turns with them, or a baseline with runs of 10 days")
+    assert row.needs.endswith(
+        "recorded in turns with them, or a baseline with runs of 5 to 10 days"
+    )
     # What was recorded in turns keeps its drift out of the difference.
     slower = [value + 5 for value in DRIFTING]
     base, new = recorded_at(DRIFTING, range(0, 10, 2)), recorded_at(slower, range(1, 10, 2))
