@@ -20,6 +20,12 @@ _LIKELY_WORDS = frozenset(
 # Readings of most machines and their parts, in W; chosen, not measured. It decides only which
 # column the answer names.
 _LIKELY_WATTS = (3.0, 5000.0)
+# Amperes, volts, degrees, shares, and counts.
+_OTHER_QUANTITY = re.compile(
+    r"[\[(]\s*[munkµμ]?(?:A|V|Hz|°?C|°?F|%|K|s|B)\s*[\])]|^(?:#|no\.?|idx|index|step|row|pid|C/G|%)$"
+    r"|^\W*$",
+    re.IGNORECASE,
+)
 _MAX_LISTED_NAMES = 12  # of columns, in a message
 _MAX_NAME_CHARS = 40  # of a file's own words in a message
 
@@ -34,7 +40,7 @@ def column_hint(rows: table.FileCells) -> str:
     names = f"Its columns are: {plain(listed(rows.names), 200)}."
     if not watts:
         return f"{names} Name two: --watts-col NAME --time-col NAME --unit W"
-    watts = [column for column in watts if not units.no_power(rows.names[column])]
+    watts = [column for column in watts if not _is_other_quantity(rows.names[column])]
     if not watts:
         # Horsepower, dBm, a limit or a peak: told as watts it would be a wrong answer.
         return (
@@ -51,6 +57,11 @@ def column_hint(rows: table.FileCells) -> str:
         f"{names} If {_shown(rows.names[likely])} is the power in W, add: "
         f"{options} (and --tz for local times)"
     )
+
+
+def _is_other_quantity(name: str) -> bool:
+    """Whether a column is no power by its name or its unit, or a number of something."""
+    return units.no_power(name) or _OTHER_QUANTITY.search(name.strip()) is not None
 
 
 def listed(names: Sequence[str]) -> str:

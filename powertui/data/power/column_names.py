@@ -23,6 +23,8 @@ _NVIDIA_STATS_ROW = late_pattern(
 )
 _COLLECTD_HEADER = ("epoch", "value")
 _TENSORBOARD_HEADER = ("wall time", "step", "value")
+_JSON = late_pattern(r"\s*(?:\{\s*\"|\[\s*[\[{])")
+_MEMBER = late_pattern(r'"([^"\\]{1,60})"\s*:')
 _COLLECTD_NAME = late_pattern(r"(power(?:-.{1,80}?)?)-\d{4}-\d\d-\d\d")
 
 
@@ -81,3 +83,10 @@ def with_metric_names(
                 labels[column] = selected
                 names[column] = selected["__name__"]
     return replace(layout, names=tuple(names)), labels
+
+
+def json_members(head: str) -> list[str] | None:
+    """The members that the beginning of JSON names, each once; None of what is no JSON."""
+    if not _JSON.match(head):
+        return None
+    return list(dict.fromkeys(_MEMBER.findall(head)))

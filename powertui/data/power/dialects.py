@@ -228,6 +228,8 @@ DIALECTS: tuple[Dialect | PlainTable | EnergyTable, ...] = (
     Dialect("likwid", ("MetricsCount", "NumMetrics", "RDTSC", "Energy consumed")),
     Dialect("powermetrics", ("Sampled system activity", "elapsed_ns")),
     Dialect("power_gadget", ("Elapsed Time", "System Time", "RDTSC")),
+    Dialect("perfmon", signature=r'^\s{0,9}"?\(PDH-CSV \d', score=97),
+    Dialect("afterburner", signature=r"^\s{0,9}00, .{19}, Hardware monitoring log v", score=97),
     Dialect("amester", ("PWR", "rcnt")),
     Dialect(
         "rapl",

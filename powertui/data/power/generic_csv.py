@@ -40,11 +40,16 @@ from powertui.data.power import (
     units,
 )
 from powertui.data.power.cells import number
-from powertui.data.power.column_names import table_layout, with_metric_names
+from powertui.data.power.column_names import json_members, table_layout, with_metric_names
 from powertui.data.power.groups import ChannelRows
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.picked_columns import PickedColumn, with_doubts, without_averages
+from powertui.data.power.picked_columns import (
+    PickedColumn,
+    with_doubts,
+    without_averages,
+    without_repeats,
+)
 from powertui.data.power.power_columns import pick_power
 from powertui.data.power.row_times import RowTimes
 from powertui.data.power.source import LogFile
@@ -69,7 +74,9 @@ _BY_FORM = 1  # numbers below names: who names such a file is asked which of the
 
 def sniff(head: str, path: str) -> int:
     """How surely this is a table with time and power; a dialect's own reader is always surer."""
-    layout = table_layout(head, path) if head.strip() else None
+    if not head.strip() or json_members(head) is not None:
+        return 0
+    layout = table_layout(head, path)
     if layout is None or len(layout.names) > groups.MAX_CHANNELS:
         return 0
     layout, _ = with_metric_names(layout)
@@ -229,7 +236,7 @@ class _TableLog:
         if not self.options.unit:
             self.picked = with_doubts(self.picked, self.form.above, self.notes)
         if not self.options.watts_col:
-            self.picked = without_averages(self.picked, self.notes)
+            self.picked = without_averages(without_repeats(self.picked, self.notes), self.notes)
 
     def _note_ambiguous_date(self) -> None:
         if self.rows.is_numeric(self.time_columns[0]):

@@ -70,8 +70,8 @@ class _Rows(NamedTuple):
 
     def are_words(self, row: Sequence[str], min_words: int = 1) -> bool:
         words = [cell for cell in row if cell]
-        if len(row) != self.width or len(words) < min_words:
-            return False
+        if len(row) != self.width or len(words) < min_words or row[0].endswith(":"):
+            return False  # "Vertical Label:", "Watts" is a title
         return all(re.search(r"[^\W\d]", cell) and not self.like_data(cell) for cell in words)
 
     def is_data_from(self, first: int) -> bool:

@@ -26,7 +26,11 @@ from powertui.value_types import dataclass
 
 NAME = "nvidia-smi"
 TAKES_OPTIONS = True
-_STAMP = r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d(?:\.\d+)?"
+# nvidia-smi's own, and that of Habana's hl-smi, which takes the same queries.
+_STAMP = (
+    r"(?:\d{4}/\d\d/\d\d \d\d:\d\d:\d\d(?:\.\d+)?"
+    r"|[A-Z][a-z]{2} [A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d [A-Z]{3,5} \d{4})"
+)
 # Columns that tell GPUs apart, the surest first: an index is what a profile names GPUs by.
 _IDENTITY = (
     "index",

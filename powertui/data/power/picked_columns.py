@@ -36,6 +36,29 @@ def with_one_unit(picked: list[PickedColumn]) -> list[PickedColumn]:
     return [replace(item, unit=least, sure=False) if item.sized else item for item in picked]
 
 
+def without_repeats(picked: Sequence[PickedColumn], notes: Notes) -> list[PickedColumn]:
+    """The columns without those that tell a reading again in another unit: `P (mW)` beside `P (W)`.
+
+    Two columns of one name and one unit are two things.
+    """
+    first_units: dict[str, Unit] = {}
+    remaining = []
+    for item in picked:
+        about = units.without_unit(item.name).casefold()
+        is_repeat = (
+            item.written
+            and item.where is None
+            and about in first_units
+            and first_units[about] != item.unit
+        )
+        if is_repeat:
+            notes.say(f"{item.name} is left out: it repeats {about!r} in another unit")
+        else:
+            first_units.setdefault(about, item.unit)
+            remaining.append(item)
+    return remaining
+
+
 _AVERAGE_WORDS = frozenset({"avg", "average", "mean", "smoothed", "filtered", "rolling", "moving"})
 _INSTANT_WORDS = frozenset({"instant", "instantaneous", "current", "raw", "now"})
 _TIME_SPAN = re.compile(r"\d+(?:s|sec|m|min|h)?|s|sec|m|min|minute|minutes|seconds")

@@ -297,9 +297,11 @@ def _not_a_log(source: LogFile) -> UnreadableFile:
 
 def _which_columns(source: LogFile) -> str:
     """What to type for a table whose names say nothing of power: its own names, spelled out."""
-    from powertui.data.power import column_hint
+    from powertui.data.power import column_hint, column_names
 
     layout = table.shape(source.head_text)
+    if column_names.json_members(source.head_text) is not None:
+        return "powertui reads objects with a time and a member like power_w or energy_j."
     if layout is None or not layout.named:
         return _HINT
     rows = table.first_rows(source.head_text, layout)
@@ -317,6 +319,13 @@ def _looks(source: LogFile) -> str:
     is_utf16 = head.startswith((b"\xff\xfe", b"\xfe\xff"))
     if b"\x00" in head[:1024] and not is_utf16:
         return "is binary, and not a power log that powertui knows"
+    from powertui.data.power import column_names
+
+    if (names_in_json := column_names.json_members(source.head_text)) is not None:
+        members = _printable(", ".join(names_in_json))
+        return (
+            f"is JSON without objects that hold a time and a power or energy (members: {members})"
+        )
     layout = table.shape(source.head_text)
     names = [name for name in layout.names if name] if layout is not None and layout.named else []
     if len(set(names)) > 1:

@@ -45,6 +45,8 @@ _ZONE = late_pattern(
     r"(UTC|GMT|[A-Z][A-Za-z]+/[A-Z][A-Za-z_]+|(?:UTC|GMT)?[+-]\d\d:?\d\d)(?![\w/])",
     re.IGNORECASE,
 )
+# "Time Bucket (America/New_York)"
+_ZONE_IN_NAME = late_pattern(r"[\[(]([A-Z][A-Za-z]+/[A-Z][A-Za-z_]+(?:/[A-Z][A-Za-z_]+)?)[\])]")
 _HOST = late_pattern(
     r"(?:host|host[ _]?name|node|node[ _]?name)\s{0,3}[:=]\s{0,3}"
     r"([\w.:\[\]-]{1,253})",
@@ -176,7 +178,8 @@ def in_zone(
         return times.in_zone(column, tz)
     if any({"utc", "gmt"} & set(units.tokens(name)) for name in names):
         return times.in_zone(column, "UTC")
+    named = next(filter(None, map(_ZONE_IN_NAME.search, names)), None)
     try:
-        return times.in_zone(column, above.zone or None)
+        return times.in_zone(column, named[1] if named is not None else above.zone or None)
     except UsageError:  # no zone that this machine knows
         return column

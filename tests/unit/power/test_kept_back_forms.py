@@ -16,6 +16,7 @@ from powertui.data.model import Scope
 from powertui.data.power import registry, units, written_times
 from powertui.data.power.cells import number
 from powertui.data.power.options import PowerLog
+from powertui.errors import UnreadableFile
 
 START = 1_795_224_814  # 2026-11-21 01:33:34 UTC
 WATTS = [200 + 60 * (4 <= second < 10) + second % 3 for second in range(16)]
@@ -159,3 +160,116 @@ def test_a_german_table_with_a_column_of_units(tmp_path: Path) -> None:
     )
     (series,) = read(tmp_path, "plug.csv", text, tz="UTC").series
     assert np.mean(series.watts) == pytest.approx(MEAN)
+
+
+def pdh(bias: str) -> str:
+    header = (
+        f'"(PDH-CSV 4.0) {bias}","\\\\NODE7\\Power Meter(_Total)\\Power",'
+        '"\\\\NODE7\\Power Meter(_Total)\\Power Budget","\\\\NODE7\\Memory\\Machine MBytes"\n'
+    )
+    return header + rows(
+        lambda s, w: f'"{utc(s + 3600, "%m/%d/%Y %H:%M:%S")}.512","{w * 1000}.0","0","262144"\n'
+    )
+
+
+def test_windows_counters_are_milliwatts_of_the_host_in_their_names(tmp_path: Path) -> None:
+    log = read(tmp_path, "power.csv", pdh("(W. Europe Standard Time)(-60)"))
+    (series,) = log.series
+    assert (series.sensor.host, series.sensor.scope) == ("NODE7", Scope.NODE)
+    assert np.mean(series.watts) == pytest.approx(MEAN)
+    assert series.clock.lo_ns == START * 10**9 + 512_000_000
+
+
+def test_windows_counters_without_a_zone_are_local_times(tmp_path: Path) -> None:
+    (series,) = read(tmp_path, "power.csv", pdh("")).series
+    assert series.clock.lo_ns != series.clock.hi_ns
+
+
+def test_afterburner_tells_units_apart_from_names(tmp_path: Path) -> None:
+    at = "21-11-2026 01:33:34"
+    text = (
+        f"00, {at}, Hardware monitoring log v1.6 \r\n01, {at}, Radeon RX 560 Series\r\n"
+        f"02, {at}, GPU usage           ,Power               ,CPU power           \r\n"
+        f"03, {at}, 0   , %  , 0.000 , 100.000 , 10 ,  ,  , %.3f \r\n"
+        f"03, {at}, 1   , W  , 0.000 , 300.000 , 10 ,  ,  , %.3f \r\n"
+        f"03, {at}, 2   , W  , 0.000 , 300.000 , 10 ,  ,  , %.3f \r\n"
+    ) + rows(lambda s, w: f"80, {utc(s, '%d-%m-%Y %H:%M:%S')}, 99.000 ,{w}.000 ,{w / 2:.3f}\r\n")
+    log = read(tmp_path, "HardwareMonitoring.hml", text, tz="UTC")
+    assert log.dialect == "afterburner"
+    gpu, cpu = log.series
+    assert (gpu.sensor.scope, cpu.sensor.scope) == (Scope.GPU, Scope.PACKAGE)
+    assert np.mean(gpu.watts) == pytest.approx(MEAN)
+    assert gpu.clock.lo_ns == START * 10**9
+
+
+def test_titles_with_a_colon_are_no_header(tmp_path: Path) -> None:
+    text = (
+        '"Title:","node7 - Power"\n"Vertical Label:","Watts"\n"Start Date:","2026-11-21 01:33:34"\n'
+        '"Step:","1"\n"Total Rows:","16"\n\n"Date","Power"\n'
+    ) + rows(lambda s, w: f'"{utc(s)}","{w}.0000"\n')
+    (series,) = read(tmp_path, "cacti.csv", text, tz="UTC").series
+    assert np.mean(series.watts) == pytest.approx(MEAN)
+
+
+def test_one_reading_in_three_units_is_one_channel(tmp_path: Path) -> None:
+    text = "time,P (W),P (mW),P (kW)\n" + rows(
+        lambda s, w: f"{START + s},{w},{w * 1000},{w / 1000}\n"
+    )
+    log = read(tmp_path, "units.csv", text)
+    (series,) = log.series
+    assert np.mean(series.watts) == pytest.approx(MEAN)
+    assert any("in another unit" in str(warning) for warning in log.warnings)
+
+
+def test_gaudi_s_rows_without_a_header(tmp_path: Path) -> None:
+    text = rows(
+        lambda s, w: (
+            f"{utc(s, '%a %b %d %H:%M:%S UTC %Y')}, 0, AM4100, 0000:19:00.0, 900 MiB, 40 C, 0 %, {w} W\n"
+            f"{utc(s, '%a %b %d %H:%M:%S UTC %Y')}, 1, AM4101, 0000:20:00.0, 901 MiB, 40 C, 0 %, 90 W\n"
+        )
+    )
+    first, second = read(tmp_path, "hl-smi.log", text).series
+    assert (np.mean(first.watts), np.mean(second.watts)) == (pytest.approx(MEAN), 90)
+    assert first.clock.lo_ns == START * 10**9
+
+
+def test_the_zone_in_the_name_of_a_column(tmp_path: Path) -> None:
+    text = "Time Bucket (America/New_York),Server (kWatts)\n" + rows(
+        lambda s, w: f"{utc(s - 5 * 3600, '%m/%d/%Y %H:%M:%S')},{w / 1000}\n"
+    )
+    (series,) = read(tmp_path, "emporia.csv", text).series
+    assert series.clock.lo_ns == series.clock.hi_ns == START * 10**9
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says", "never"),
+    [
+        (
+            "monsoon.csv",
+            "Time(s),Main(mA),Main Voltage(V)\n" + rows(lambda s, w: f"{s},{w},12.0\n"),
+            "By their names none is power",
+            "--watts-col 'Main(mA)'",
+        ),
+        (
+            "pmon.txt",
+            "# gpu pid type sm mem command\n# Idx # C/G % % name\n"
+            + rows(lambda s, w: f"0 1234 C {s} 12 python\n"),
+            "By their names none is power",
+            "--watts-col '#'",
+        ),
+        (
+            "neuron.jsonl",
+            rows(lambda s, w: '{"neuron_runtime_data": [{"pid": 1}], "period": 1.0}\n'),
+            "is JSON without objects that hold a time and a power",
+            "columns are",
+        ),
+    ],
+)
+def test_a_refusal_never_names_another_quantity_as_power(
+    name: str, text: str, says: str, never: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UnreadableFile) as refused:
+        read(tmp_path, name, text)
+    told = f"{refused.value} {refused.value.hint}"
+    assert says in told
+    assert never not in told

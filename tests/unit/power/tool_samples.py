@@ -20,6 +20,20 @@ NONE, LOCAL, ABSOLUTE, BMC = "none", times.LOCAL, times.ABSOLUTE, times.BMC
 # file, dialect, channels as (name, scope, host, rows, first watts), seconds from first to last row,
 # clock
 SAMPLES = [
+    (
+        "afterburner.hml",
+        "afterburner",
+        [("GPU power", GPU, "", 36, 200.5), ("CPU power", PACKAGE, "", 36, 50.0)],
+        35,
+        LOCAL,
+    ),
+    (
+        "perfmon.csv",
+        "Windows counters",
+        [("Power Meter(_Total) Power", NODE, "NODE7", 36, 200.0)],
+        35,
+        ABSOLUTE,
+    ),
     ("aiu_smi.csv", "aiu-smi", [("AIU 0", GPU, "", 4, 18.0)], 4, LOCAL),
     (
         "aiu_smi.txt",
