@@ -213,13 +213,14 @@ def curve_figures(looks: Sequence[WindowEntries]) -> CurveFigures:
     filled, opened, lost = table.bridged
     return CurveFigures(
         joules=energy[1] - energy[0],
-        sharpened=moved_to_steps(reading, energy, watts),
+        stepped=moved_to_steps(reading, energy, watts),
         length=covered[1] - covered[0],
         within=(reading.inside[1] - reading.inside[0]) / PS_PER_S,
         filled=filled[1] - filled[0],
         opened=opened[1] - opened[0],
         lost=lost[1] - lost[0],
         steep=np.maximum(near, far),
+        far=far,
         inner=np.where(inside, since_last * to_next, 0.0),
         cut=table.cut,
         before=watts[2] - watts[4],

@@ -3,7 +3,11 @@
 Readings are drawn as a straight line from one to the next, which smears a step over two of them. An
 epoch or a profile begins and ends with a step of power: there the straight line puts part of the
 energy outside, always on the same side. Means tell where within them the step was, as they hold the
-energy of what lay before it and after it.
+energy of what lay before it and after it. Readings of moments do not: where one clear step lies
+beside the edge of a window, it is taken to be at that edge, because what a window is of is what
+changed the power. Half of what that moves is moved: straight lines are off by up to half of the
+step times the time between two readings, and always to one side, this by a quarter to either side,
+and windows add up. The interval stays as wide as if nothing were known of it.
 """
 
 from __future__ import annotations
@@ -39,15 +43,23 @@ def _rows(edge: int) -> _Rows:
     )
 
 
-def moved_to_steps(reading: CurveEntries, energy: Floats, watts: Floats) -> Floats:
-    """[J and share, both edges, windows]: the energy from the edge to where the straight lines put
-    it, and how clearly there is one step.
+class SteppedEdges(NamedTuple):
+    """What the edges of windows gain where the power made a step beside them: [both edges, windows]
+    each.
+    """
 
-    `reading`, `energy` and `watts` hold rows for a, b, each a reading before and after, and each
+    by_means: Floats  # J from the edge to where the straight lines put it, as means show the step
+    share: Floats  # how clearly means show one step
+    by_moments: Floats  # J, where the step was at the edge of the window
+    height: Floats  # W² of that step
+
+
+def moved_to_steps(reading: CurveEntries, energy: Floats, watts: Floats) -> SteppedEdges:
+    """`reading`, `energy` and `watts` hold rows for a, b, each a reading before and after, and each
     two readings before and after.
     """
-    joules = np.zeros((_EDGES, *energy.shape[1:]))
-    share = np.zeros((_EDGES, *energy.shape[1:]))
+    shape = (_EDGES, *energy.shape[1:])
+    edges = SteppedEdges(np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape))
     for edge in range(_EDGES):
         rows = _rows(edge)
         low_w = watts[rows.before]
@@ -68,9 +80,19 @@ def moved_to_steps(reading: CurveEntries, energy: Floats, watts: Floats) -> Floa
         low_j = low_w * np.minimum(past_s, step_s)
         high_j = high_w * np.maximum(past_s - step_s, 0.0)
         drawn_j = energy[edge] - energy[rows.before]
-        share[edge] = np.where(is_step, clearness, 0.0)
-        joules[edge] = np.where(is_step, clearness * (low_j + high_j - drawn_j), 0.0)
-    return np.stack((joules, share))
+        edges.share[edge] = np.where(is_step, clearness, 0.0)
+        edges.by_means[edge] = np.where(is_step, clearness * (low_j + high_j - drawn_j), 0.0)
+        # What lies on either side, if the step is at the edge: half of the difference is moved from
+        # one side to the other, so that what both hold together stays as it is drawn.
+        before_j = low_w * past_s - drawn_j
+        after_j = high_w * left_s - (between_j - drawn_j)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            across = (reading.right[edge] - reading.left[edge]) / height_w
+        moved_j = clearness * np.maximum(1 - (across - 1) ** 2, 0.0) * (before_j - after_j) / 2
+        is_clear = is_known & np.isfinite(moved_j)
+        edges.by_moments[edge] = np.where(is_clear, moved_j, 0.0)
+        edges.height[edge] = np.where(is_clear, height_w**2, 0.0)
+    return edges
 
 
 def _clearness(watts: Floats, rows: _Rows, height_w: Floats) -> Floats:

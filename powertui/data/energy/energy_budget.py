@@ -27,6 +27,7 @@ import numpy as np
 
 from powertui.data.energy import settings
 from powertui.data.energy.curve import Curve
+from powertui.data.energy.edge_steps import SteppedEdges
 from powertui.data.energy.measured_energy import (
     FULL_COVERAGE,
     MAX_HOLE_SHARE,
@@ -76,15 +77,14 @@ class CurveFigures(NamedTuple):
     """What the curves say of each window: everything that the budget needs of them."""
 
     joules: Floats
-    # J and share [2, both edges]: what an edge gains where the power made a step beside it, and how
-    # far the readings show that it did
-    sharpened: Floats
+    stepped: SteppedEdges
     length: Floats  # s covered
     within: Floats  # s within the log
     filled: Floats  # J that its holes are taken to hold …
     opened: Floats  # … and the variance of that
     lost: Floats  # s² of its holes
     steep: Floats  # W² [both edges]: squared difference of neighbouring readings there
+    far: Floats  # the same of all readings within `FAR_REFRESHES`
     inner: (
         Floats  # s² [both edges]: the edge's distance to the row before times that to the row after
     )
@@ -202,6 +202,22 @@ def _straddled(
     return np.asarray(straddled * np.where(sensor.interval, 1.0, of_kind))
 
 
+def _stands_out(figures: CurveFigures, sensor: SensorTraits, least: Floats | float) -> Floats:
+    """[both edges]: 1 where a step at an edge is far larger than what the power does around it from
+    one reading to the next, 0 where that is half as large (in squares).
+
+    Only what is around the edge counts, so that windows that share an edge add up.
+    """
+    height = figures.stepped.height
+    pairs = 2 * FAR_REFRESHES
+    around = figures.far * sensor.steep_s / np.maximum(least, 1e-9) * pairs
+    # Differences are taken over a refresh, so that two of them may see one step.
+    beside = np.maximum(around - 2 * height, 0.0) / (pairs - 2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(height > 0, 1 - 2 * beside / height, 0.0)
+    return np.asarray(np.maximum(share, 0.0))
+
+
 def _shares(figures: CurveFigures, seconds: Floats) -> tuple[Floats, Floats]:
     """The shares of each window that were sampled, and that are within the log."""
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -246,12 +262,11 @@ def energy_columns(
     is_cut = figures.cut > 0
     parted = np.where(is_cut, figures.inner * figures.cut, 0.0).sum(axis=0)
     straddled = _straddled(figures, sensor, least, refresh)
-    moved_j, clear = figures.sharpened
     # Only means hold the energy of both sides of a step.
-    tells_steps = np.where(sensor.interval, 1.0, np.asarray(sensor.averaged) >= _MIN_STEP_SHARE)
-    moved_j = moved_j * tells_steps
-    clear = clear * tells_steps
-    straddled = straddled * (1 - _STEP_CERTAINTY * clear)
+    tells_steps = np.asarray(sensor.interval) | (np.asarray(sensor.averaged) >= _MIN_STEP_SHARE)
+    by_moments = figures.stepped.by_moments * _stands_out(figures, sensor, least)
+    moved_j = np.where(tells_steps, figures.stepped.by_means, by_moments)
+    straddled = straddled * (1 - _STEP_CERTAINTY * figures.stepped.share * tells_steps)
     slopes = (
         np.where(is_cut, 0.0, straddled * figures.steep).sum(axis=0)
         * sensor.steep_s

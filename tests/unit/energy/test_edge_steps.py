@@ -51,3 +51,57 @@ def test_windows_still_add_up() -> None:
     pieces = integrate.energies(power, edges[:-1], edges[1:])
     whole = integrate.energy(power, int(edges[0]), int(edges[-1]))
     assert pieces.joules.sum() == pytest.approx(whole.joules, rel=1e-12)
+
+
+# ── readings of moments ──────────────────────────────────────────────────────────────────────────
+
+
+def _moments(every_s: float, phase: float, swing_w: float = 0.0) -> PowerSeries:
+    """What a server that asks so often sees of the power at each moment, in whole watts."""
+    asked = np.arange(every_s * phase, 130, every_s)
+    is_work = (asked >= BEGIN_S) & (asked < END_S)
+    watts = np.where(is_work, WORK_W, IDLE_W) + swing_w * np.sin(asked * 1.9)
+    times = np.round(asked * 1e9).astype(np.int64)
+    sensor = Sensor("node", "prometheus")
+    return sensors.describe(PowerSeries(sensor, times, np.round(watts), PowerKind.SAMPLED))
+
+
+@pytest.mark.parametrize("every_s", [1.0, 3.0, 5.0])
+@pytest.mark.parametrize("swing_w", [3.0, 6.0])
+def test_work_between_two_readings_of_moments_has_its_joules(
+    every_s: float, swing_w: float
+) -> None:
+    lo, hi = round(BEGIN_S * PS_PER_S), round(END_S * PS_PER_S)
+    truth = float(_joules(np.array(BEGIN_S), np.array(END_S)))
+    off = []
+    for phase in np.linspace(0.05, 0.95, 10):
+        series = _moments(every_s, float(phase), swing_w)
+        found = integrate.energy(placing.on_trace(series, 0, 0, 0, "aligned", "here"), lo, hi)
+        assert found.joules is not None
+        assert found.lo is not None
+        assert found.hi is not None
+        assert found.lo <= truth <= found.hi
+        off.append((found.joules - truth) / ((WORK_W - IDLE_W) * every_s))
+    # In steps times the time between two readings: straight lines lose a third over both ends.
+    assert abs(np.mean(off)) < 0.15
+    assert np.abs(off).max() < 0.65
+
+
+def test_windows_of_moments_add_up_wherever_their_edges_are() -> None:
+    power = placing.on_trace(_moments(3.0, 0.4, 6.0), 0, 0, 0, "aligned", "here")
+    edges = np.round(np.r_[12.0, 20.0, BEGIN_S, 40.0, 60.0, END_S, 118.0] * PS_PER_S)
+    pieces = integrate.energies(power, edges[:-1].astype(np.int64), edges[1:].astype(np.int64))
+    whole = integrate.energy(power, int(edges[0]), int(edges[-1]))
+    assert pieces.joules.sum() == pytest.approx(whole.joules, rel=1e-12)
+
+
+def test_power_that_jumps_all_the_time_has_no_step_at_an_edge() -> None:
+    """Up and down from reading to reading: nobody knows where between two of them."""
+    asked = np.arange(0.0, 130.0, 2.0)
+    watts = np.where(np.arange(len(asked)) % 2, WORK_W, IDLE_W)
+    series = PowerSeries(
+        Sensor("node", "prometheus"), np.round(asked * 1e9).astype(np.int64), watts
+    )
+    power = placing.on_trace(sensors.describe(series), 0, 0, 0, "aligned", "here")
+    found = integrate.energy(power, round(21.0 * PS_PER_S), round(101.0 * PS_PER_S))
+    assert found.joules == pytest.approx(80.0 * (WORK_W + IDLE_W) / 2, rel=1e-9)
