@@ -21,7 +21,7 @@ from powertui.data.quantiles import median_of_column
 from powertui.data.run.steps import dispatched_step_ps
 from powertui.data.sorted_columns import are_among
 from powertui.data.table import Fact, Result
-from powertui.data.tools import breakdown, step_parts
+from powertui.data.tools import breakdown, step_time_parts
 from powertui.data.tools import steps as step_tool
 from powertui.data.tools.breakdown import Breakdown
 from powertui.data.tools.registry import Question
@@ -45,7 +45,7 @@ _PARTS_OF_STEP_TIME = ("host_s", "duration_s")
 _MIN_NOTABLE_SHARE = settings.NOTABLE_SHARE
 # Share of a difference that a category must explain to be its cause. Chosen, not measured.
 _MIN_EXPLAINED_SHARE = 0.3
-_NAMELESS = (step_parts.OTHER_OPS, "All others")  # parts of a step that name no work
+_NAMELESS = (step_time_parts.OTHER_OPS, "All others")  # parts of a step that name no work
 
 
 def answer(question: Question) -> Result:
@@ -245,7 +245,7 @@ def _went_to(question: Question, steps: Steps, length: Int64s, usual: Int64s) ->
     by_step = breakdown.step_breakdown(question.profile, question.compat)
     if not len(by_step):
         return out
-    told_parts = step_parts.step_parts(question.profile, by_step)
+    told_parts = step_time_parts.step_time_parts(question.profile, by_step)
     if told_parts is None:
         labels = [label for _, label, _, _ in breakdown.CATEGORIES]
         parts = np.stack(

@@ -25,7 +25,7 @@ from powertui.data.tools import (
     environment,
     hosts,
     shares,
-    step_parts,
+    step_time_parts,
     top_ops,
     utilisation,
 )
@@ -38,7 +38,7 @@ def _charts(question: Question, steps: Breakdown) -> tuple[Chart, ...]:
     charts = overview_tables.charts(steps, overview_conclusions.findings_of_host(question))
     if question.together or not charts:
         return charts
-    parts = step_parts.step_parts(question.profile, steps)
+    parts = step_time_parts.step_time_parts(question.profile, steps)
     if parts is None:
         return charts
     return (*charts, overview_tables.by_kind(charts[0], steps, parts))

@@ -25,7 +25,7 @@ from powertui.data.tools.advice import Advice
 from powertui.data.tools.breakdown import CATEGORIES, Breakdown
 from powertui.data.tools.registry import Question
 from powertui.data.tools.shares import Spread
-from powertui.data.tools.step_parts import StepPart
+from powertui.data.tools.step_time_parts import StepPart
 from powertui.data.tools.threads import Thread
 from powertui.data.tools.top_ops import Top
 from powertui.data.window import touches
@@ -142,7 +142,7 @@ def charts(steps: Breakdown, findings: Iterable[Finding] = ()) -> tuple[Chart, .
 
 
 def by_kind(chart: Chart, steps: Breakdown, parts: Iterable[StepPart]) -> Chart:
-    """The same chart with the parts of steps that `step_parts` tells apart."""
+    """The same chart with the parts of steps that `step_time_parts` tells apart."""
     series = []
     for part in parts:
         times_s = part.times / PS_PER_S

@@ -11,7 +11,7 @@ import pytest
 import powertui
 from powertui.data import logdir
 from powertui.data.opened import Opened, Profile
-from powertui.data.tools import breakdown, op_stats, op_types, step_kinds, step_parts
+from powertui.data.tools import breakdown, op_stats, op_types, step_kinds, step_time_parts
 from powertui.data.tools.breakdown import Breakdown
 
 pytestmark = pytest.mark.usefixtures("worked_out_once", "read_once")
@@ -52,7 +52,7 @@ def test_a_step_has_the_self_time_of_each_kind_that_the_op_table_has(
 
 
 def test_the_parts_of_a_step_come_to_its_time(profile: Profile, steps: Breakdown) -> None:
-    parts = step_parts.step_parts(profile, steps)
+    parts = step_time_parts.step_time_parts(profile, steps)
     assert parts is not None
     assert np.allclose(sum(part.times for part in parts), steps.length, rtol=1e-9)
     labels = [part.label for part in parts]
@@ -61,4 +61,6 @@ def test_the_parts_of_a_step_come_to_its_time(profile: Profile, steps: Breakdown
 
 
 def test_by_other_profilers_rules_nothing_is_told_apart(profile: Profile) -> None:
-    assert step_parts.step_parts(profile, breakdown.step_breakdown(profile, "tf2")) is None
+    assert (
+        step_time_parts.step_time_parts(profile, breakdown.step_breakdown(profile, "tf2")) is None
+    )

@@ -45,7 +45,7 @@ class StepPart(NamedTuple):
     shade: int = 0  # which of several of one kind
 
 
-def step_parts(profile: Profile, steps: Breakdown) -> list[StepPart] | None:
+def step_time_parts(profile: Profile, steps: Breakdown) -> list[StepPart] | None:
     """The categories of each step's time; in place of what it computes the kinds of work, in
     proportion to their self time while the step ran. None where kinds are not known.
     """
