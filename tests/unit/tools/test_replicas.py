@@ -180,15 +180,3 @@ def test_a_conclusion_names_the_op_and_its_replicas() -> None:
     assert first.flops == 5.0
     assert second == other
     assert computing.op_words(first) == "model/dense/MatMul on 3 replicas (60 % of all ops' time)"
-
-
-def test_an_op_in_a_sentence_is_named_so_that_it_is_no_other_one() -> None:
-    paths = [
-        f"gradient_tape/model/conv2d_{layer}/convolution/Conv2DBackpropFilter"
-        for layer in ("1_1", "1_2", "2_1")
-    ]
-    ops = [Top(path, "Conv2DBackpropFilter", 10, 6, 0.2, "matmul") for path in paths]
-    assert computing.op_words(ops[1], ops) == (
-        "…/conv2d_1_2/convolution/Conv2DBackpropFilter (20 % of all ops' time)"
-    )
-    assert computing.op_words(ops[1], ops[1:2]).startswith("…/convolution/Conv2DBackpropFilter ")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from powertui.data.category import Category
 from powertui.data.conclusions.words import percent
 from powertui.data.tools.name_classes import NameClass, name_class
@@ -50,35 +48,20 @@ def notable_op_sentence(op: Top | None, ops: list[Top]) -> str:
     if op is None:
         return ""
     of_what = "The largest op" if op is ops[0] else "Of what computes, the largest op"
-    return f". {of_what} is {op_words(op, ops)}"
+    return f". {of_what} is {op_words(op)}"
 
 
-def op_words(op: Top, ops: Sequence[Top] = ()) -> str:
-    """An op with its share: "dense/MatMul (40 % of all ops' time)"; named so that it is none of the
-    others in `ops`.
-    """
+def op_words(op: Top) -> str:
+    """An op with its share: "dense/MatMul (40 % of all ops' time)"."""
     where = ""
     if op.replicas > 1:
         where = f" on {op.replicas} replicas"
-    name = _short_name(op.name, [other.name for other in ops])
-    return f"{name}{where} ({percent(op.share)} of all ops' time)"
+    return f"{_short_name(op.name)}{where} ({percent(op.share)} of all ops' time)"
 
 
-def _short_name(name: str, names: Sequence[str] = ()) -> str:
-    """The end of a path, which names the op: "…/convolution/Conv2DBackpropFilter". Where another
-    one ends alike, it begins with the layer that tells them apart.
-    """
+def _short_name(name: str) -> str:
+    """The end of a path, which names the op: "…/convolution/Conv2DBackpropFilter"."""
     parts = plain(name, 200).split("/")
-    count = 2
-    while count < len(parts) and _is_shared(parts[-count:], name, names):
-        count += 1
-    if len(parts) < 4 or count == len(parts):
+    if len(parts) < 4:
         return "/".join(parts)
-    return "…/" + "/".join(parts[-count:])
-
-
-def _is_shared(ending: list[str], name: str, names: Sequence[str]) -> bool:
-    """Whether the path of another op ends so."""
-    return any(
-        other != name and plain(other, 200).split("/")[-len(ending) :] == ending for other in names
-    )
+    return "…/" + "/".join(parts[-2:])

@@ -374,7 +374,7 @@ def _without_steps(inquiry: Inquiry) -> Iterator[Conclusion]:
     yield Conclusion(
         kind=Kind.COMPUTE,
         sentence="No step was found. The op that takes most time is "
-        f"{computing.op_words(op, inquiry.ops)}{line}.",
+        f"{computing.op_words(op)}{line}.",
         short="no steps",
         confidence=Confidence.UNSURE,
         evidence=Evidence("op_stats", rows=(op.name,)),
