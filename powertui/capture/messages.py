@@ -102,7 +102,8 @@ def answer(body: bytes) -> ServerAnswer:
     fields = hop(data, 0, len(data))
     results = []
     for lo, hi in zip(*fields.ranges(6), strict=True):
-        one = hop(data, int(lo), int(hi))
-        (name_lo, name_hi), (data_lo, data_hi) = one.payload(1), one.payload(2)
-        results.append((body[name_lo:name_hi].decode("utf-8", "replace"), body[data_lo:data_hi]))
+        result = hop(data, int(lo), int(hi))
+        name = body[slice(*result.payload(1))].decode("utf-8", "replace")
+        content = body[slice(*result.payload(2))]
+        results.append((name, content))
     return ServerAnswer(bool(fields.integer(7)), tuple(results))

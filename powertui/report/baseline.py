@@ -149,9 +149,10 @@ def _page(baseline: BaselineRuns, document: dict[str, Any], form: str) -> list[s
     from powertui.report.page_style import style_of
 
     style = style_of(form)
-    runs = text.plural(len(baseline.runs), "run")
-    recorded = f", recorded {document['recorded']}" if document["recorded"] else ""
-    lines = [*style.head(1, f"Baseline {baseline.name}: {runs}{recorded}"), ""]
+    title = f"Baseline {baseline.name}: {text.plural(len(baseline.runs), 'run')}"
+    if document["recorded"]:
+        title += f", recorded {document['recorded']}"
+    lines = [*style.head(1, title), ""]
     rows, hidden_count = _shown_rows(document["quantities"])
     lines += style.table(_HEADERS, map(_cells, rows), (1, 2, 3, 4))
     if hidden_count:
@@ -161,7 +162,8 @@ def _page(baseline: BaselineRuns, document: dict[str, Any], form: str) -> list[s
         lines.append(style.line(f"{left_out}: they are small, or their names are long."))
     lines += style.head(2, "Configuration")
     for name, values in document["configuration"].items():
-        lines.append(style.line(f"{plain(name, 60)}: {plain(' / '.join(values), 120)}"))
+        value = plain(" / ".join(values), 120)
+        lines.append(style.line(f"{plain(name, 60)}: {value}"))
     return lines
 
 

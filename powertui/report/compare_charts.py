@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from powertui.data.compare.amounts import row_names, signed, signed_percent
@@ -17,19 +18,18 @@ _MAX_SHARE = 1.0  # of A: an interval that reaches farther is cut
 
 def waterfall_lines(causes: Sequence[Cause]) -> list[str]:
     """A bar for each cause, which begins where the one before it ends; `|` is no difference."""
-    sums = [0.0]
-    for cause in causes:
-        sums.append(sums[-1] + cause.seconds)
+    sums = list(itertools.accumulate((cause.seconds for cause in causes), initial=0.0))
     cells = _Cells(min(sums), max(sums))
     lines = []
-    names = row_names(causes)
-    for number, cause in enumerate(causes):
+    for number, name in enumerate(row_names(causes)):
+        cause = causes[number]
         sign = "+" if cause.seconds >= 0 else "-"
         bar = cells.drawn(sums[number], sums[number + 1], sign)
-        lines.append(_line(names[number], bar, signed(cause.seconds, "s")))
+        lines.append(_line(name, bar, signed(cause.seconds, "s")))
     total = sums[-1]
-    bar = cells.drawn(0.0, total, "+" if total >= 0 else "-")
-    return [*lines, _line("together", bar, signed(total, "s"))]
+    sign = "+" if total >= 0 else "-"
+    lines.append(_line("together", cells.drawn(0.0, total, sign), signed(total, "s")))
+    return lines
 
 
 def interval_lines(figures: Sequence[ComparedFigure]) -> list[str]:

@@ -198,14 +198,15 @@ def _csv_cells(window: AskedWindow) -> list[Any]:
 
 
 def _lines(windows: Sequence[AskedWindow], form: str, unit: str | None) -> list[str]:
-    lengths_ps = [window.hi - window.lo for window in windows]
-    words = EnergyWords(unit_for(unit, max(lengths_ps)))
+    longest_ps = max(window.hi - window.lo for window in windows)
+    words = EnergyWords(unit_for(unit, longest_ps))
     style = style_of(form)
     rows = []
     unknown = []
-    for window, length_ps in zip(windows, lengths_ps, strict=True):
+    for window in windows:
         energy = window.energy
-        rows.append([window.owner, window.name, units.duration(length_ps), *words.cells(energy)])
+        length = units.duration(window.hi - window.lo)
+        rows.append([window.owner, window.name, length, *words.cells(energy)])
         for name, part in window.channels:
             rows.append([f"  {name}", "", "", *words.cells(part)])
         if energy is None:

@@ -191,6 +191,7 @@ def _split(how: Mapping[str, Any], function: str) -> tuple[Asked, SideReading]:
             f"{function}() does not know {', '.join(sorted(unknown))}.",
             hint=f"Runs are narrowed by {', '.join(_PARTS)}, and read by {', '.join(_READING)}.",
         )
-    part = Asked(**{name: one_or_two(how[name]) for name in _PARTS if name in how})
-    given = {name: how[name] for name in _READING[:-1] if name in how}
-    return part, SideReading(read_options(**given), how.get("aligning") or Aligning())
+    parts = {name: one_or_two(how[name]) for name in _PARTS if name in how}
+    reading = {name: how[name] for name in _READING[:-1] if name in how}
+    aligning = how.get("aligning") or Aligning()
+    return Asked(**parts), SideReading(read_options(**reading), aligning)

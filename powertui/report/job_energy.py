@@ -36,6 +36,7 @@ _LABELS = {
 _MAX_SUM_SENTENCES = 3  # what is added up differs between kinds of machines
 _MAX_TABLE_ROWS = 40  # machines of a page; all are in JSON and CSV
 _MAX_ROW_CHANNELS = 3  # of a machine, in its row
+_HEADERS = ("machine", "channels", "ran for", "energy", "±", "mean")
 _COLUMNS = ("machine", "channels", "start_unix_s", "end_unix_s", "joules", "half_j", "quality")
 
 
@@ -95,10 +96,11 @@ def _page(written: str, job: JobPower, energy: JobEnergy, form: str, unit: str) 
     lines += [style.line(words) for words in _doubts(job)]
     lines += [style.line(words) for words in _sums(energy)]
     rows = [_row(machine, unit) for machine in energy.machines[:_MAX_TABLE_ROWS]]
-    lines += style.head(2, "Machines") if len(rows) > 1 else [""]
-    lines += style.table(
-        ("machine", "channels", "ran for", "energy", "±", "mean"), rows, (2, 3, 4, 5)
-    )
+    if len(rows) > 1:
+        lines += style.head(2, "Machines")
+    else:
+        lines.append("")
+    lines += style.table(_HEADERS, rows, (2, 3, 4, 5))
     hidden = len(energy.machines) - len(rows)
     if hidden:
         lines.append(style.line(f"{hidden} more: --csv or --json lists all."))
@@ -128,14 +130,13 @@ def _when_words(job: JobPower) -> str:
     first_s = min(stretch.first_s for stretch in job.stretches)
     last_s = max(stretch.last_s for stretch in job.stretches)
     spacing_s = max(stretch.spacing_s for stretch in job.stretches)
-    until = text.wall(round(last_s * NS_PER_S), 0)
-    running = any(stretch.is_running for stretch in job.stretches)
-    end = f"{until}, and it is still running" if running else until
     start = text.wall(round(first_s * NS_PER_S), 0)
-    return (
-        f"Samples with {job.label}: {start} to {end}. It began up to {spacing_s:.3g} s before"
-        + (f", and ended up to {spacing_s:.3g} s after." if not running else ".")
-    )
+    end = text.wall(round(last_s * NS_PER_S), 0)
+    before = f"It began up to {spacing_s:.3g} s before"
+    if any(stretch.is_running for stretch in job.stretches):
+        return f"Samples with {job.label}: {start} to {end}, and it is still running. {before}."
+    after = f"ended up to {spacing_s:.3g} s after"
+    return f"Samples with {job.label}: {start} to {end}. {before}, and {after}."
 
 
 def _pauses(energy: JobEnergy) -> list[str]:

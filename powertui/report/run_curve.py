@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from powertui.data.model import Floats, PowerOnTrace, Steps
+from powertui.data.model import Floats, Int64s, PowerOnTrace, Steps
 
 BARS = 10  # a burst of a tenth of the run is a bar of its own
 _MEDIAN_HEIGHT = 3  # room below for pauses, above for bursts
@@ -27,6 +27,20 @@ def power_bars(power: PowerOnTrace, lo_ps: int, hi_ps: int) -> tuple[int, ...]:
     if hi_ps <= lo_ps or len(times) < 2:
         return ()
     edges = np.linspace(lo_ps, hi_ps, BARS + 1)
+    means = _means_between(edges, times, watts)
+    # Between two readings of a slow sensor the earlier one holds.
+    centers = (edges[:-1] + edges[1:]) / 2
+    reading_before = np.searchsorted(times, centers, side="right") - 1
+    usual_interval = float(np.median(np.diff(times)))
+    age = centers - times[np.maximum(reading_before, 0)]
+    is_young = (reading_before >= 0) & (age <= _MAX_HELD_INTERVALS * usual_interval)
+    is_held = np.isnan(means) & is_young
+    means[is_held] = watts[reading_before[is_held]]
+    return _heights(means)
+
+
+def _means_between(edges: Floats, times: Int64s, watts: Floats) -> Floats:
+    """The mean of the readings between each two of these edges; NaN where there is none."""
     bar_of_reading = np.searchsorted(edges, times, side="right") - 1
     is_inside = (bar_of_reading >= 0) & (bar_of_reading < BARS)
     bars_inside = bar_of_reading[is_inside]
@@ -34,15 +48,7 @@ def power_bars(power: PowerOnTrace, lo_ps: int, hi_ps: int) -> tuple[int, ...]:
     sums = np.bincount(bars_inside, weights=watts[is_inside], minlength=BARS)
     means = np.full(BARS, np.nan)
     np.divide(sums, counts, out=means, where=counts > 0)
-    # Between two readings of a slow sensor the earlier one holds.
-    centers = (edges[:-1] + edges[1:]) / 2
-    reading_before = np.searchsorted(times, centers, side="right") - 1
-    usual_interval = float(np.median(np.diff(times)))
-    age = centers - times[np.maximum(reading_before, 0)]
-    is_young = (reading_before >= 0) & (age <= _MAX_HELD_INTERVALS * usual_interval)
-    is_held = (counts == 0) & is_young
-    means[is_held] = watts[reading_before[is_held]]
-    return _heights(means)
+    return means
 
 
 def step_bars(steps: Steps) -> tuple[int, ...]:

@@ -211,7 +211,9 @@ def _step_lengths(steps: Facts) -> list[float]:
 
 def _epochs(epochs: Facts) -> list[str]:
     shown = _shown_epochs(epochs["rows"])
-    tags = dict.fromkeys(tag for row in shown for tag in row["scalars"])
+    tags: dict[str, None] = {}
+    for row in shown:
+        tags |= dict.fromkeys(row["scalars"])
     scalars = [tag for tag in tags if "loss" in tag or "acc" in tag][:_MAX_SCALARS]
     rows = []
     for row in shown:

@@ -105,14 +105,16 @@ def _in_sight(channel: PowerOnTrace, window: Window) -> tuple[Floats, Floats]:
     watts = channel.watts[rows]
     if len(rows) <= _POINTS_A_LINE:
         return times, watts
-    kept = []
+    shown = []
     for part in np.array_split(np.arange(len(rows)), _POINTS_A_LINE // 2):
-        if np.isnan(watts[part]).all():
-            kept.append(part[:1])
-        else:
-            extremes = {int(np.nanargmin(watts[part])), int(np.nanargmax(watts[part]))}
-            kept.append(part[sorted(extremes)])
-    chosen = np.concatenate(kept)
+        part_watts = watts[part]
+        if np.isnan(part_watts).all():
+            shown.append(part[:1])
+            continue
+        lowest = int(np.nanargmin(part_watts))
+        highest = int(np.nanargmax(part_watts))
+        shown.append(part[sorted({lowest, highest})])
+    chosen = np.concatenate(shown)
     return times[chosen], watts[chosen]
 
 

@@ -88,16 +88,17 @@ def summaries(trainings: Sequence[Training], *, with_joules: bool = True) -> lis
 
 def _summary(training: Training, *, with_joules: bool) -> list[str]:
     axis = training.seen_from()
-    epochs = [_epoch_line(training, axis, index) for index in range(len(axis.epochs))]
     is_alone = _is_power_alone(training.entry)
-    channels = [] if is_alone else [_channel_line(channel) for channel in axis.power]
     lines = [plain(sentence) for sentence in description(training, axis)]
     if is_alone and with_joules:
         from powertui.data.energy import logs_alone
 
         lines.insert(0, plain(logs_alone.headline(training.logs.power)))
+    epochs = [_epoch_line(training, axis, index) for index in range(len(axis.epochs))]
     lines += text.first_of(list(filter(None, epochs)), _MAX_ROWS)
-    lines += text.first_of(channels, _MAX_ROWS)
+    if not is_alone:
+        channels = [_channel_line(channel) for channel in axis.power]
+        lines += text.first_of(channels, _MAX_ROWS)
     lines += text.first_of(list(unplaced_logs(axis)), _MAX_ROWS)
     return [_heading(training.entry), *(f"  {line}" for line in lines)]
 

@@ -52,9 +52,11 @@ class _Table:
     def take(self, line: str) -> AiuLine | None:
         """The next line. Nothing for headers, and for what is not understood."""
         line = line.strip()
-        cells = line.lstrip("#").split()
+        text = line.lstrip("#")
         if "," in line:
-            cells = [cell.strip() for cell in line.lstrip("#").split(",")]
+            cells = [cell.strip() for cell in text.split(",")]
+        else:
+            cells = text.split()
         titles = [cell.split()[0].casefold() if cell else "" for cell in cells]
         if titles[:1] == ["id"] and "pwr" in titles:
             self.columns = titles

@@ -10,7 +10,7 @@ from typing import Any
 from powertui.errors import PowertuiError, SensorError
 from powertui.plain import plain
 from powertui.plugins import Plugin
-from powertui.sampler.source import Channel, Info, Options, Reading, Stamp, none
+from powertui.sampler.source import Channel, Info, Options, Reading, Stamp
 from powertui.sampler.urls import Address
 
 __all__ = ["ForeignSource", "maker"]
@@ -54,20 +54,9 @@ class ForeignSource:
         try:
             return list(self._source.read())
         except Exception as error:  # somebody else's code
-            why = none(plain(f"the plugin failed ({type(error).__name__}: {error})", 200))
-            t, mono, rtt = stamp.middle()
-            return [
-                Reading(
-                    t=t,
-                    mono=mono,
-                    watts=None,
-                    rtt=rtt,
-                    source=self.name,
-                    channel=channel.name,
-                    quality=why,
-                )
-                for channel in self.channels
-            ]
+            why = plain(f"the plugin failed ({type(error).__name__}: {error})", 200)
+            failed = stamp.middle()
+            return [failed.gap(self.name, channel.name, why) for channel in self.channels]
 
     def close(self) -> None:
         """Let go."""

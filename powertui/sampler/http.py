@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import functools
 import http.client
 import io
 import json
@@ -292,29 +293,21 @@ class Http:
         elif body is not None:
             data = json.dumps(body).encode()
             headers["Content-Type"] = "application/json"
-        until = time.monotonic() + self.timeout
+        exchange = functools.partial(
+            self._exchange,
+            until=time.monotonic() + self.timeout,
+            method=method,
+            path=path,
+            data=data,
+            headers=headers,
+        )
         try:
             if self._connection is not None:
-                with contextlib.suppress(
-                    *_CLOSED
-                ):  # a kept connection that the server had closed: once more, on a new one
-                    return self._exchange(
-                        connection=self._connection,
-                        until=until,
-                        method=method,
-                        path=path,
-                        data=data,
-                        headers=headers,
-                    )
+                # The server may have closed a kept connection: then once more, on a new one.
+                with contextlib.suppress(*_CLOSED):
+                    return exchange(connection=self._connection)
             self._connection = _Connection(self.host, self.port, self._context)
-            return self._exchange(
-                connection=self._connection,
-                until=until,
-                method=method,
-                path=path,
-                data=data,
-                headers=headers,
-            )
+            return exchange(connection=self._connection)
         except ssl.SSLCertVerificationError as error:
             where = join_host_port(self.host, None if self.port == _HTTPS else self.port)
             raise SensorError(

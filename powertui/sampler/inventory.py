@@ -374,8 +374,10 @@ def _working_lines(item: FoundSource) -> Iterator[str]:
 
 
 def _channel_line(item: FoundSource, channel: Channel) -> str:
+    value = "no value now"
     watts = item.watts.get(channel.name)
-    value = "no value now" if watts is None else f"{watts:.1f} W"
+    if watts is not None:
+        value = f"{watts:.1f} W"
     name = channel.name
     if channel.host and channel.host != item.host:
         name = f"{channel.host} {name}"

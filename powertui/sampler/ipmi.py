@@ -289,16 +289,7 @@ class IpmiSource:
         return readings
 
     def _gap(self, channel: str, stamp: Stamp, reason: str) -> Reading:
-        t, mono, rtt = stamp.middle()
-        return Reading(
-            t=t,
-            mono=mono,
-            watts=None,
-            rtt=rtt,
-            source=self.name,
-            channel=channel,
-            quality=none(reason),
-        )
+        return stamp.middle().gap(self.name, channel, reason)
 
     def _read_one(self, channel: str) -> Reading:
         record = self._records.get(channel)
@@ -315,27 +306,14 @@ class IpmiSource:
         except Transient as fault:
             self._lose(str(fault))
             return self._gap(channel, first, self._last_fault)
-        t, mono, rtt = stamp.middle()
+        answered = stamp.middle()
         if code:
-            return Reading(
-                t=t,
-                mono=mono,
-                watts=None,
-                rtt=rtt,
-                source=self.name,
-                channel=channel,
-                quality=none(dcmi.completion(code)),
-            )
-        watts, quality = _dcmi_value(payload) if record is None else _sensor_value(record, payload)
-        return Reading(
-            t=t,
-            mono=mono,
-            watts=watts,
-            rtt=rtt,
-            source=self.name,
-            channel=channel,
-            quality=quality,
-        )
+            return answered.gap(self.name, channel, dcmi.completion(code))
+        if record is None:
+            watts, quality = _dcmi_value(payload)
+        else:
+            watts, quality = _sensor_value(record, payload)
+        return answered.reading(self.name, channel, watts, quality)
 
     def limits(self) -> list[PowerLimit]:
         """What DCMI's power limit holds the machine to.

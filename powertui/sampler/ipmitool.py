@@ -20,7 +20,7 @@ from powertui.sampler import dcmi, programs
 from powertui.sampler.bmc_sensors import DCMI_CHANNEL, pick_sensors
 from powertui.sampler.credentials import Secret
 from powertui.sampler.ipmi_client import LEVELS
-from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, machine_of, none
+from powertui.sampler.source import Channel, Info, Options, Reading, Stamp, machine_of
 from powertui.sampler.urls import Address, join_host_port
 
 __all__ = ["IpmitoolSource", "device_of", "make"]
@@ -290,17 +290,9 @@ class IpmitoolSource:
             watts, why_not = self._dcmi_watts(limit_s)
         else:
             watts, why_not = self._sensor_watts(channel, max(limit_s, _SENSOR_READING_MIN_S))
-        t, mono, rtt = stamp.middle()
-        quality = none(why_not) if watts is None else OK
-        return Reading(
-            t=t,
-            mono=mono,
-            watts=watts,
-            rtt=rtt,
-            source=self.name,
-            channel=channel,
-            quality=quality,
-        )
+        if watts is None:
+            return stamp.middle().gap(self.name, channel, why_not)
+        return stamp.middle().reading(self.name, channel, watts)
 
     def _dcmi_watts(self, limit_s: float) -> tuple[float | None, str]:
         reading, why_not = self._dcmi_payload(limit_s)

@@ -13,6 +13,7 @@ one.
 
 from __future__ import annotations
 
+import itertools
 import re
 import statistics
 import time
@@ -198,11 +199,13 @@ class PrometheusSource:
     def _unique_name(self, labels: dict[str, str], shown: set[str]) -> str:
         parts = [labels.get(machine_label(labels), "")]
         parts += [value for label, value in sorted(labels.items()) if label in shown]
-        name = _clean(" ".join(part for part in parts if part))
-        name = name or f"series {len(self._channel_names) + 1}"
-        unique, number_ = name, 2
+        name = _clean(" ".join(filter(None, parts)))
+        if not name:
+            name = f"series {len(self._channel_names) + 1}"
+        unique = name
+        copies = itertools.count(2)
         while unique in self._used_names:
-            unique, number_ = f"{name} #{number_}", number_ + 1
+            unique = f"{name} #{next(copies)}"
         self._used_names.add(unique)
         return unique
 

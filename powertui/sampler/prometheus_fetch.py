@@ -299,12 +299,16 @@ class PowerFetch:
         ends_s = [self.start_s + (n + 1) * step_s for n in range(step_count)]
         for key, series in means.items():
             mean_at = _by_millisecond(series.samples)
-            count_at = _by_millisecond(counts[key].samples) if key in counts else {}
+            count_at = {}
+            if key in counts:
+                count_at = _by_millisecond(counts[key].samples)
             values = []
             for end_s in ends_s:
                 moment = round(end_s, 3)
-                is_enough = count_at.get(moment, 0.0) >= least
-                values.append(mean_at.get(moment, math.nan) * unit if is_enough else math.nan)
+                watts = math.nan
+                if count_at.get(moment, 0.0) >= least:
+                    watts = mean_at.get(moment, math.nan) * unit
+                values.append(watts)
             labels = {"__name__": part.metric, **series.labels}
             yield ServerSeries(labels, list(ends_s), values, is_mean=True)
 

@@ -370,7 +370,7 @@ def _counted(number: int, noun: str) -> str:
 def _channel_line(channel: dict[str, Any]) -> str:
     """J, mean W, and how far they may be trusted."""
     name = f"{channel['source']} {channel['channel']}: "
-    gaps, missed, reconnects = channel["gaps"], channel["missed"], channel["reconnects"]
+    gaps = channel["gaps"]
     if not _has_energy(channel):
         why = f"{_counted(channel['samples'], 'reading')} in {channel['span_s']:.1f} s"
         if gaps:
@@ -379,11 +379,12 @@ def _channel_line(channel: dict[str, Any]) -> str:
     notes = []
     if gaps:
         notes.append(f"{gaps} of {channel['readings']} readings without a value")
-    if missed:
-        notes.append(f"{_counted(missed, 'tick')} missed")
-    if reconnects:
-        notes.append(_counted(reconnects, "reconnect"))
-    return name + _energy_text(channel) + (f" ({', '.join(notes)})" if notes else "")
+    if channel["missed"]:
+        notes.append(f"{_counted(channel['missed'], 'tick')} missed")
+    if channel["reconnects"]:
+        notes.append(_counted(channel["reconnects"], "reconnect"))
+    remarks = f" ({', '.join(notes)})" if notes else ""
+    return name + _energy_text(channel) + remarks
 
 
 def _energy_text(channel: dict[str, Any]) -> str:

@@ -72,13 +72,21 @@ def read_sacct(path: str, job: str) -> SlurmEnergy:
 
 def _energy(lines: Sequence[str], job: str) -> SlurmEnergy | None:
     """The energy of a job among the rows of an answer; None where none is of it."""
-    names = [name.strip().casefold() for name in lines[0].split("|")] if lines else []
+    if not lines:
+        return None
+    names = [name.strip().casefold() for name in lines[0].split("|")]
     if not {"jobid", "consumedenergyraw"} <= set(names):
         return None
-    rows = [dict(zip(names, line.split("|"), strict=False)) for line in lines[1:] if "|" in line]
-    parts = [_of_one_job(of_part, name) for name, of_part in _rows_by_job(rows, job).items()]
-    if len(parts) < 2:
-        return parts[0] if parts else None
+    rows = []
+    for line in lines[1:]:
+        if "|" in line:
+            rows.append(dict(zip(names, line.split("|"), strict=False)))
+    # Of an array several jobs go by the number that was asked for.
+    parts = [_of_one_job(part, name) for name, part in _rows_by_job(rows, job).items()]
+    if not parts:
+        return None
+    if len(parts) == 1:
+        return parts[0]
     energy = _added_up(parts)
     # The first number of an array is that of its last job, too.
     same_number = [row["jobid"] for row in rows if row.get("jobidraw") == job != row["jobid"]]

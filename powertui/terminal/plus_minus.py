@@ -24,15 +24,17 @@ def spell_out(row: CellCodes) -> None:
     # The last one first: making room moves only what stands behind a sign.
     for place in np.flatnonzero((row & CODE_MASK) == _SIGN)[::-1].tolist():
         look = row[place] & ~CODE_MASK
+        plus = look | ord("+")
+        minus = look | ord("-")
         codes = (row & CODE_MASK).tolist()
         free = _free_cell(codes, place)
         if free is None:
-            row[place] = look | ord("+")
+            row[place] = plus
         elif free < place:
-            row[free : place + 1] = look | ord("+"), look | ord("-")
+            row[free : place + 1] = plus, minus
         else:
             row[place + 2 : free + 1] = row[place + 1 : free].copy()
-            row[place : place + 2] = look | ord("+"), look | ord("-")
+            row[place : place + 2] = plus, minus
 
 
 def _free_cell(codes: list[int], place: int) -> int | None:

@@ -110,7 +110,7 @@ class Mirror:
             if isinstance(entries, Generator):
                 entries.close()  # ends the question
         return LocalCopy(
-            self._of(listing.file if listing.file is not None else root), tuple(problems)
+            self._local(listing.file if listing.file is not None else root), tuple(problems)
         )
 
     def _make(
@@ -122,7 +122,7 @@ class Mirror:
     ) -> list[Warn]:
         """Make each name as it comes; what is wrong with them."""
         self._top.mkdir(mode=0o700, parents=True, exist_ok=True)
-        Path(self._of(root)).mkdir(mode=0o700, parents=True, exist_ok=True)
+        Path(self._local(root)).mkdir(mode=0o700, parents=True, exist_ok=True)
         problems = NameProblems(str(self.address))
         names: set[str] = set()
         unusable = 0
@@ -136,7 +136,7 @@ class Mirror:
             matters_here = entry.kind == "d" or matters(path.rpartition("/")[2])
             if cause is not None:
                 if entry.kind == "u" or matters_here:
-                    problems.add(self.shown(self._of(path)), cause)
+                    problems.add(self.shown(self._local(path)), cause)
             elif entry.kind in "df" and matters_here and path not in names:
                 names.add(path)
                 self._try_to_place(entry, problems)
@@ -152,7 +152,7 @@ class Mirror:
             problems.add(str(self.address), listing.shortfall)
         # Only a whole listing says that what it lacks is gone there.
         elif listing.file is None:
-            self._without_others(self._of(root), {self._of(name) for name in names})
+            self._without_others(self._local(root), {self._local(name) for name in names})
         return problems.all()
 
     def _try_to_place(self, entry: RemoteEntry, problems: NameProblems) -> None:
@@ -165,7 +165,7 @@ class Mirror:
             problems.add(address, f"cannot be kept here: {reason}")
 
     def _place(self, entry: RemoteEntry) -> None:
-        here = self._of(entry.path)
+        here = self._local(entry.path)
         try:
             status = os.lstat(here)
         except OSError:
@@ -207,7 +207,7 @@ class Mirror:
                     with contextlib.suppress(OSError):  # it holds something that was listed
                         os.rmdir(os.path.join(folder, name))  # noqa: PTH106, PTH118
 
-    def _of(self, path: str) -> str:
+    def _local(self, path: str) -> str:
         return self._files + path  # plain text: a listing asks for thousands
 
     def _there(self, here: str) -> str:
@@ -385,7 +385,7 @@ class Mirror:
             return None
 
     def _keep(self, path: str, ending: str, data: bytes) -> None:
-        status = os.lstat(self._of(path))
+        status = os.lstat(self._local(path))
         key = _key(path, RemoteState(status.st_size, status.st_mtime_ns))
         fresh = self._top / "heads" / f"{key}{ending}.{os.getpid()}"
         try:

@@ -17,6 +17,7 @@ from powertui.data.export.readings import ChannelReadings
 from powertui.data.export.sheets import channel_names, epoch_number, placed_channels
 from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, Floats, Int64s, PowerOnTrace, Trace
 from powertui.data.power.own_tables import OPENMETRICS_WATTS
+from powertui.data.sorted_columns import ends_run
 from powertui.data.window import Window
 from powertui.errors import UsageError
 from powertui.named_tuples import NamedTuple
@@ -151,7 +152,8 @@ def _families(window: Window, run: str) -> Iterator[tuple[_Family, Sequence[_Ser
     yield _STEP_SECONDS, [seconds]
     yield _EPOCH, [_epochs(about, window)]
     half_s = window.trace.clock.half_ns / NS_PER_S
-    yield _CLOCK, [_Series(about, np.array([window.lo], np.int64), np.array([half_s]))]
+    start = np.array([window.lo], np.int64)
+    yield _CLOCK, [_Series(about, start, np.array([half_s]))]
 
 
 def _power_labels(about: dict[str, str], name: str, channel: PowerOnTrace) -> dict[str, str]:
@@ -252,7 +254,7 @@ def _samples(
     unix_ms = (trace.clock.mid_ns + series.at // PS_PER_NS) // _NS_PER_MS
     order = np.argsort(unix_ms, kind="stable")
     unix_ms = unix_ms[order]
-    is_last = np.append(np.diff(unix_ms) > 0, True)
+    is_last = ends_run(unix_ms)
     counter.left_out += len(unix_ms) - int(is_last.sum())
     name = f"{family.name}{series.suffix}{_label_text(series.labels)}"
     last_ms = unix_ms[is_last].tolist()

@@ -24,7 +24,7 @@ from powertui.data.export.sheets import (
     utc_moments,
 )
 from powertui.data.model import Int64s, Trace
-from powertui.data.sorted_columns import last_begun
+from powertui.data.sorted_columns import last_begun, open_at
 from powertui.data.window import Window
 from powertui.value_types import dataclass
 
@@ -163,9 +163,8 @@ class _Running:
                 lane = track.lane(depth)
                 if not len(lane):
                     continue
-                any_begun, row = last_begun(lane.start, at)
+                runs, row = open_at(lane.start, lane.end, at)
                 lane_name = lane.name[row]
-                runs = any_begun & (at < lane.start[row] + lane.duration[row])
                 # The kind of work goes first, then the depth.
                 kind_weight = self._weight_of_name[lane_name] * _DEPTHS
                 weight = kind_weight + min(depth, _DEPTHS - 1)

@@ -134,10 +134,10 @@ def _rows(runs: Sequence[GatedRun]) -> Iterator[dict[str, Any]]:
 def _row_json(runs: Sequence[GatedRun], name: str) -> dict[str, Any]:
     """The values run by run, null where a run lacks it; blocks only where the runs are few."""
     values = [run.values.get(name) for run in runs]
-    if quantities.prefix_of(name):
-        values = [value or GateValue(0.0) for value in values]
-    row: dict[str, Any] = {"name": name, "runs": [_number(value) for value in values]}
     filled = [value or GateValue(0.0) for value in values]
+    # Of what is counted by name, a run that lacks the name has none.
+    shown = filled if quantities.prefix_of(name) else values
+    row: dict[str, Any] = {"name": name, "runs": [_number(value) for value in shown]}
     if any(value.below or value.above for value in filled):
         row["below"] = [_rounded(value.below) for value in filled]
         row["above"] = [_rounded(value.above) for value in filled]
@@ -210,16 +210,16 @@ def _baseline(document: dict[str, Any]) -> BaselineRuns:
     heads = _list(document, "runs")
     if not 1 <= len(heads) <= _MAX_RUNS:
         raise _Damaged("it holds no run, or too many")
-    values: list[dict[str, GateValue]] = [{} for _ in heads]
+    values_of_runs: list[dict[str, GateValue]] = [{} for _ in heads]
     for row in rows:
         name = _text(row, "name")
-        for number, value in enumerate(_values_of_row(row, len(heads))):
+        for values, value in zip(values_of_runs, _values_of_row(row, len(heads)), strict=True):
             if value is not None:
-                values[number][name] = value
-    settings = _settings_by_run(document.get("configuration"), len(heads))
+                values[name] = value
+    settings_of_runs = _settings_by_run(document.get("configuration"), len(heads))
     runs = []
-    for head, of_run, set_so in zip(heads, values, settings, strict=True):
-        runs.append(_run(head, of_run, set_so))
+    for head, values, settings in zip(heads, values_of_runs, settings_of_runs, strict=True):
+        runs.append(_run(head, values, settings))
     left_out = int(_finite(document.get("left_out", 0)))
     return BaselineRuns(_text(document, "name"), tuple(runs), left_out)
 

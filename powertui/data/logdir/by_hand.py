@@ -44,16 +44,15 @@ def parts(entry: TrainingEntry) -> tuple[Part, ...]:
     by_program: dict[tuple[str, str], list[EventFile]] = {}
     for file in _scalars(entry):
         host, pid = run_of(file.path)
-        if pid is None:
-            program = host
-        else:
+        program = host
+        if pid is not None:
             program = f"process {pid} of {host}"
-        base = base_of(str(Path(file.path).parent))
-        by_program.setdefault((base, program), []).append(file)
+        folder = base_of(str(Path(file.path).parent))
+        by_program.setdefault((folder, program), []).append(file)
     scalars = []
-    for (base, program), files in by_program.items():
+    for (folder, program), files in by_program.items():
         paths = tuple(_real(file.path) for file in files)
-        scalars.append(Part("scalars", _name_of_scalars(base, program, files), paths))
+        scalars.append(Part("scalars", _name_of_scalars(folder, program, files), paths))
     power = [Part("power log", Path(log.path).name, (_real(log.path),)) for log in entry.power]
     return (*sessions, *scalars, *power)
 

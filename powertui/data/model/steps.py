@@ -69,6 +69,10 @@ class StepsOn:
     def __len__(self) -> int:
         return len(self.row)
 
+    @property
+    def end(self) -> Int64s:
+        return self.start + self.duration
+
 
 @dataclass(frozen=True)
 class Marker:

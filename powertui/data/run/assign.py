@@ -170,11 +170,14 @@ def _by_majority(marks: Marks, device: Sequence[str], work: DeviceWork, row: Int
     lines = DrawnSteps(list(device), marks.start, marks.duration, np.arange(count))
     line = _in_lines(work, lines)
     has_both = (line >= 0) & (row >= 0)
+    # One number for each pair of a drawn step and a row.
     width = int(row.max(initial=0)) + 1
-    pairs, counts = _counted(line[has_both] * width + row[has_both], count * width)
-    most_frequent_last = pairs[np.argsort(counts, kind="stable")]
+    pair = line[has_both] * width + row[has_both]
+    pairs, counts = _counted(pair, count * width)
+    # Of the pairs of one drawn step the most frequent is written last.
+    by_count = pairs[np.argsort(counts, kind="stable")]
     out = np.full(count, -1, np.int64)
-    out[most_frequent_last // width] = most_frequent_last % width
+    out[by_count // width] = by_count % width
     return out
 
 
@@ -232,11 +235,13 @@ def _cut_lines(
     continuing = steps_between_marks.continuing_steps(rows, marks, drawn.row)
     if has_row.mean() <= _MAJORITY and not by_groups and not continuing.any():
         return np.empty(0, np.int64)
+    marked_start = drawn.start[has_row]
     is_step = continuing | by_groups
-    is_step |= drawn.start < drawn.start[has_row].min()
-    is_step |= drawn.start > drawn.start[has_row].max()
+    is_step |= drawn.start < marked_start.min()
+    is_step |= drawn.start > marked_start.max()
     is_other_work = np.isin(marks.group, other_groups) & (marks.group >= 0)
-    return np.flatnonzero(is_step & ~has_row & (marks.phase == TRAINING) & ~is_other_work)
+    is_training = (marks.phase == TRAINING) & ~is_other_work
+    return np.flatnonzero(is_step & ~has_row & is_training)
 
 
 def with_cut_work(
@@ -395,10 +400,13 @@ def _in_lines(work: DeviceWork, lines: DrawnSteps) -> Int64s:
     step_of_event = np.full(len(work), -1, np.int64)
     number_of = {name: number for number, name in enumerate(work.devices)}
     drawn_on = np.array([number_of.get(name, -1) for name in lines.device], np.int32)
+    line_end = lines.end
     by_start = np.argsort(lines.start, kind="stable")
     for number in wire.distinct(drawn_on[drawn_on >= 0]).tolist():
         drawn = by_start[drawn_on[by_start] == number]
         events = np.flatnonzero(work.device == number)
-        is_open, step = open_at(lines.start[drawn], lines.end[drawn], work.start[events])
-        step_of_event[events] = np.where(is_open, lines.row[drawn[step]], -1)
+        moments = work.start[events]
+        is_open, place = open_at(lines.start[drawn], line_end[drawn], moments)
+        row = lines.row[drawn[place]]
+        step_of_event[events[is_open]] = row[is_open]
     return step_of_event

@@ -269,6 +269,14 @@ def covered_ps(key: Int64s, start: Int64s, end: Int64s, count: int) -> Int64s:
     return out
 
 
+def any_ps(start: Int64s, end: Int64s) -> int:
+    """How long at least one of these events ran."""
+    if not len(start):
+        return 0
+    one_key = np.zeros(len(start), np.int64)
+    return int(covered_ps(one_key, start, end, 1)[0])
+
+
 def furthest(key: Int64s, end: npt.NDArray[_Time]) -> npt.NDArray[_Time]:
     """The furthest end so far of the same key; keys ascend."""
     # Ranks instead of times, so that a key can be put before them.

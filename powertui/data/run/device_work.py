@@ -53,7 +53,8 @@ class HandOvers(NamedTuple):
             return asked_at, asked_on
         produced_codes, consumed_codes = self._codes()
         order = np.argsort(produced_codes, kind="stable")
-        place, matches = places_among(produced_codes[order], consumed_codes[holder[consumed]])
+        asked_codes = consumed_codes[holder[consumed]]
+        place, matches = places_among(produced_codes[order], asked_codes)
         producer = order[place[matches]]
         consumer = consumed[matches]
         asked_at[consumer] = self.producers.start[producer]
@@ -64,9 +65,9 @@ class HandOvers(NamedTuple):
         """One code for each kind and key, of the producers and of the consumers."""
         every_kind = np.concatenate([self.producers.kind, self.consumers.kind])
         every_key = np.concatenate([self.producers.key, self.consumers.key])
-        kind = np.unique(every_kind, return_inverse=True)[1].ravel()
-        key = np.unique(every_key, return_inverse=True)[1].ravel()
-        code = kind * (len(key) + 1) + key
+        _, kind = np.unique(every_kind, return_inverse=True)
+        _, key = np.unique(every_key, return_inverse=True)
+        code = kind.ravel() * (len(key) + 1) + key.ravel()
         producer_count = len(self.producers.key)
         return code[:producer_count], code[producer_count:]
 
@@ -75,17 +76,18 @@ class HandOvers(NamedTuple):
         consumers = self.consumers
         out = np.full(len(moments), -1, np.int64)
         for line in wire.distinct(lines).tolist():
-            mine = np.flatnonzero(consumers.line == line)
-            if not len(mine):
+            on_line = np.flatnonzero(consumers.line == line)
+            if not len(on_line):
                 continue
-            mine = mine[np.argsort(consumers.start[mine], kind="stable")]
+            by_start = on_line[np.argsort(consumers.start[on_line], kind="stable")]
             asked = np.flatnonzero(lines == line)
             moment = moments[asked]
-            place = consumers.start[mine].searchsorted(moment, side="right") - 1
+            place = consumers.start[by_start].searchsorted(moment, side="right") - 1
+            # What began last may have ended: one that began before may go on.
             for _ in range(_MAX_NESTED):
-                end = consumers.end[mine[np.maximum(place, 0)]]
+                end = consumers.end[by_start[np.maximum(place, 0)]]
                 is_open = (place >= 0) & (end > moment) & (out[asked] < 0)
-                out[asked[is_open]] = mine[place[is_open]]
+                out[asked[is_open]] = by_start[place[is_open]]
                 place = place - 1
         return out
 

@@ -13,7 +13,7 @@ import re
 import numpy as np
 
 from powertui.data.model import Events, Int32s, Int64s, ProcessKind, Steps, Trace
-from powertui.data.sorted_columns import are_among
+from powertui.data.sorted_columns import are_among, open_at
 from powertui.named_tuples import NamedTuple
 
 # A line that feeds the input pipeline is not the work of a step that runs on.
@@ -56,15 +56,14 @@ def asynchronous(trace: Trace, start: Int64s, stop: Int64s, lines: Int32s) -> bo
 
 def work_done(trace: Trace, steps: Steps) -> WorkDone:
     """The work of the steps: that of their devices, else what repeats with them on the host."""
-    stop = steps.start + np.where(steps.host >= 0, steps.host, steps.duration)
-    ends = [
-        int((device_steps.start + device_steps.duration).max())
-        for device_steps in steps.on
-        if device_steps.kind == "device" and len(device_steps)
-    ]
+    ends = []
+    for device_steps in steps.on:
+        if device_steps.kind == "device" and len(device_steps):
+            ends.append(int(device_steps.end.max()))
     if ends:
         total = int(steps.device[steps.device >= 0].sum())
         return WorkDone(total, 0, max(ends))
+    stop = steps.start + np.where(steps.host >= 0, steps.host, steps.duration)
     return _on_host(trace, steps.start, stop, np.empty(0, np.int32))
 
 
@@ -77,7 +76,9 @@ def work_stretches(trace: Trace, steps: Steps) -> tuple[Int64s, Int64s] | None:
     """
     if not steps.asynchronous or len(steps) < _MIN_STEPS or (steps.device >= 0).any():
         return None
-    first_op: tuple[Int64s, int] | None = None
+    earliest: Int64s | None = None
+    earliest_sum = np.inf
+    op_end = 0
     for parts in _pool_ops(trace, steps).values():
         if sum(len(events) for events in parts) != len(steps):
             continue
@@ -85,13 +86,15 @@ def work_stretches(trace: Trace, steps: Steps) -> tuple[Int64s, Int64s] | None:
         if (start < steps.start).any() or (np.diff(start) <= 0).any():
             continue
         # Sums of absolute times pass the range of int64.
-        if first_op is None or start.sum(dtype=np.float64) < first_op[0].sum(dtype=np.float64):
-            first_op = start, max(int(events.end.max()) for events in parts)
-    if first_op is None:
+        start_sum = float(start.sum(dtype=np.float64))
+        if start_sum < earliest_sum:
+            earliest = start
+            earliest_sum = start_sum
+            op_end = max(int(events.end.max()) for events in parts)
+    if earliest is None:
         return None
-    start, op_end = first_op
     end = max(work_done(trace, steps).end, op_end)
-    return start, np.append(start[1:], end)
+    return earliest, np.append(earliest[1:], end)
 
 
 def _pool_ops(trace: Trace, steps: Steps) -> dict[int, list[Events]]:
@@ -103,23 +106,24 @@ def _pool_ops(trace: Trace, steps: Steps) -> dict[int, list[Events]]:
         if are_among(steps.start, track.events.start).any():  # the thread that dispatches
             continue
         counts = np.bincount(track.events.name.astype(np.int64))
-        for name in np.flatnonzero((counts > 0) & (counts <= len(steps))).tolist():
-            by_name.setdefault(name, []).append(track.events[track.events.name == name])
+        is_rare = (counts > 0) & (counts <= len(steps))
+        for name in np.flatnonzero(is_rare).tolist():
+            events = track.events[track.events.name == name]
+            by_name.setdefault(name, []).append(events)
     return by_name
 
 
 def _on_host(trace: Trace, start: Int64s, stop: Int64s, lines: Int32s) -> WorkDone:
+    """What repeats with the steps, which begin and end then; `lines` hold their marks."""
     stops = np.maximum.accumulate(stop)
-    total = outside = 0
+    total = 0
+    outside = 0
     end = int(stops[-1])
     by_process = _events_by_process(trace, frozenset(lines.tolist()))
     if not by_process:
         return WorkDone(0, 0, end)
     families = _families(trace)
-    if len(families):
-        family_count = int(families.max()) + 1
-    else:
-        family_count = 1
+    family_count = int(families.max(initial=0)) + 1
     for parts in by_process.values():
         # Pools hand the work of a step to any of their threads: count per process, not per line.
         counts = np.zeros(family_count, np.int64)
@@ -127,12 +131,11 @@ def _on_host(trace: Trace, start: Int64s, stop: Int64s, lines: Int32s) -> WorkDo
             counts += np.bincount(families[events.name], minlength=family_count)
         repeats = counts >= _MIN_TIMES_A_STEP * len(start)
         for events in parts:
-            rows = np.flatnonzero(repeats[families[events.name]] & (events.duration > 0))
-            if not len(rows):
+            is_work = repeats[families[events.name]] & (events.duration > 0)
+            if not is_work.any():
                 continue
-            work = events[rows]
-            step = np.searchsorted(start, work.start, side="right") - 1
-            in_step = (step >= 0) & (work.start < stops[np.maximum(step, 0)])
+            work = events[np.flatnonzero(is_work)]
+            in_step, _ = open_at(start, stops, work.start)
             total += int(work.duration.sum())
             outside += int(work.duration[~in_step].sum())
             end = max(end, int(work.end.max()))

@@ -46,7 +46,8 @@ def place(
     if trace.exported_steps is not None and steps_found.steps is trace.exported_steps[0]:
         return trace.exported_steps
     clock = trace.clock
-    logged = from_logs(clocks.own_logs(logs, clock, trace.span), _moment(trace))
+    own_logs = clocks.own_logs(logs, clock, trace.span)
+    logged = from_logs(own_logs, _moment(trace))
     numbers, how = _numbers(steps_found, clock, logged)
     table = _table(steps_found.steps, numbers, clock, logged, how)
     row_of_number = {epoch.number: row for row, epoch in enumerate(table)}
@@ -110,7 +111,8 @@ def _logged_number(marked: Steps, clock: Clock, logged: Sequence[LoggedEpoch]) -
     lengths_ns = [epoch.end - epoch.start for epoch in logged if epoch.start is not None]
     if clock.half_ns > min(lengths_ns, default=0) // 2:
         return numbers
-    middle_ns = (marked.start + marked.duration // 2) // PS_PER_NS + clock.mid_ns
+    middle_ps = marked.start + marked.duration // 2
+    middle_ns = middle_ps // PS_PER_NS + clock.mid_ns
     order = np.argsort(middle_ns, kind="stable")
     in_order = middle_ns[order]
     for epoch in logged:

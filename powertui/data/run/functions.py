@@ -23,6 +23,7 @@ from powertui.data.quantiles import median_of_column
 from powertui.data.run.device_intervals import host_lines
 from powertui.data.run.marks import Marks
 from powertui.data.run.stat_carriers import carried, rows_named
+from powertui.data.sorted_columns import last_begun
 from powertui.patterns import late_pattern
 
 _CALL = "tf_function_call"
@@ -93,8 +94,8 @@ def _within(outer: Events, inner: Events) -> Bools:
     if not len(outer):
         return np.zeros(len(inner), np.bool_)
     reached = np.maximum.accumulate(outer.end)
-    place = outer.start.searchsorted(inner.start, side="right") - 1
-    return np.asarray((place >= 0) & (inner.end <= reached[np.maximum(place, 0)]))
+    any_begun, last = last_begun(outer.start, inner.start)
+    return np.asarray(any_begun & (inner.end <= reached[last]))
 
 
 # ── what their launches carry ────────────────────────────────────────────────────────────────────

@@ -69,6 +69,9 @@ class NodeLine(NamedTuple):
     track: Track
 
 
+_NO_NODES = np.empty(0, np.int64)
+
+
 class LineNodes(NamedTuple):
     """The nodes of one line, by start, the longest first."""
 
@@ -329,27 +332,27 @@ class NodeForest:
     def _read_makers(self, produced: NodeStats, inputs: NodeStats) -> None:
         """Read the stats of what hands work on or starts a group."""
         is_input = self._names(_GET_NEXT)
-        apart = [np.empty(0, np.int64)]
-        markers = [np.empty(0, np.int64)]
+        apart = []
+        markers = []
         making = self._carriers("_p", "_r", "_a", "step_num")
         asking = is_input & self._carriers("id")
         for nodes, stats in self._stats(_MAKES, making, asking):
-            is_producer = stats["_p"] != MISSING
-            produced.add(nodes, stats, is_producer)
+            has_id = stats["id"] != MISSING
+            produced.add(nodes, stats, stats["_p"] != MISSING)
             level = stats["_r"]
             is_root = level != MISSING
             self._levels.append((nodes[is_root], level[is_root]))
-            is_of_run = is_root & (stats["id"] != MISSING)
+            is_of_run = is_root & has_id
             self._run_ids.append((nodes[is_of_run], stats["id"][is_of_run]))
             is_apart = (stats["_a"] != MISSING) & (stats["_a"] != 0)
             apart.append(nodes[is_apart])
             is_marker = stats["step_num"] != MISSING
             markers.append(nodes[is_marker])
-            has_iteration = (stats["id"] != MISSING) & (stats["iter_num"] >= 0)
+            has_iteration = has_id & (stats["iter_num"] >= 0)
             asks = has_iteration & self._have(nodes, is_input)
             inputs.add(nodes, stats, asks)
-        self.apart = np.concatenate(apart)
-        self.markers = np.concatenate(markers)
+        self.apart = np.concatenate([_NO_NODES, *apart])
+        self.markers = np.concatenate([_NO_NODES, *markers])
 
     def _read_takers(
         self, produced: KeyRows, inputs: KeyRows, consumers: NodePairs, iterations: NodePairs

@@ -19,7 +19,7 @@ from powertui.data.model import Bools, Marker, ProcessKind, Trace
 from powertui.data.quantiles import median_of_column
 from powertui.data.run import candidates, marks, repeated_launches
 from powertui.data.run.candidates import AROUND, BESIDES, NONE, STEP_NAMES, Candidate, in_marks
-from powertui.data.run.device_intervals import DeviceWork, covered_ps
+from powertui.data.run.device_intervals import DeviceWork, any_ps
 from powertui.data.run.marks import EVALUATIONS, TRAINING, Marks
 from powertui.data.sorted_columns import are_among
 from powertui.errors import UsageError
@@ -299,8 +299,7 @@ def _launched_share(candidate: Candidate, work: DeviceWork) -> float:
 def _time_share(candidate: Candidate, span_ps: int) -> float:
     """The same of the time, where no launches are known."""
     marks = candidate.marks
-    one_key = np.zeros(len(marks), np.int64)
-    marked_ps = int(covered_ps(one_key, marks.start, marks.end, 1)[0])
+    marked_ps = any_ps(marks.start, marks.end)
     reach_ps = min(span_ps, _last(candidate) - int(marks.start[0]))
     return max(marked_ps / span_ps, _BETWEEN_WEIGHT * reach_ps / span_ps)
 

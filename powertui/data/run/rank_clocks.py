@@ -50,12 +50,14 @@ def pair_difference(first: RankCalls, second: RankCalls) -> ClockDifference | No
         pairs = _pairs_by_time(first, second)
     if pairs is None or len(pairs) < _MIN_MATCHES:
         return None
-    ends = ends_on_axis(second)[pairs[:, 1]] - ends_on_axis(first)[pairs[:, 0]]
-    middle = median_of_column(ends)
-    spread = _MAD_TO_SIGMA * median_of_column(np.abs(ends - middle))
+    first_row, second_row = pairs.T
+    ahead = ends_on_axis(second)[second_row] - ends_on_axis(first)[first_row]
+    median = median_of_column(ahead)
+    spread = _MAD_TO_SIGMA * median_of_column(np.abs(ahead - median))
+    median_error = _MEDIAN_ERROR * spread / np.sqrt(len(pairs))
     # A rank may always be among the last to leave, by as much as the ends are apart.
-    half = Z95 * _MEDIAN_ERROR * spread / np.sqrt(len(pairs)) + spread
-    return ClockDifference(middle, half, spread, len(pairs))
+    half = Z95 * median_error + spread
+    return ClockDifference(median, half, spread, len(pairs))
 
 
 def starts_on_axis(calls: RankCalls) -> Int64s:
@@ -73,10 +75,10 @@ def _shared(first: RankCalls, second: RankCalls) -> list[tuple[Int64s, Int64s]]:
     numbers = {key: number for number, key in enumerate(second.keys)}
     rows = []
     for number, key in enumerate(first.keys):
-        other = numbers.get(key)
-        if other is not None:
+        if key in numbers:
             mine = np.flatnonzero(first.key == number)
-            rows.append((mine, np.flatnonzero(second.key == other)))
+            others = np.flatnonzero(second.key == numbers[key])
+            rows.append((mine, others))
     return rows
 
 
@@ -100,15 +102,20 @@ def _pairs_by_time(first: RankCalls, second: RankCalls) -> Int64s | None:
         return None
     first_end = ends_on_axis(first)
     second_end = ends_on_axis(second)
-    candidates = np.sort(
-        np.concatenate([_differences(first_end[a], second_end[b]) for a, b in shared])
-    )
-    fewest = sum(min(len(mine), len(others)) for mine, others in shared)
+    differences = []
+    fewest = 0
+    for mine, others in shared:
+        differences.append(_differences(first_end[mine], second_end[others]))
+        fewest += min(len(mine), len(others))
+    candidates = np.sort(np.concatenate(differences))
     on_clock = first.on_clock and second.on_clock
-    chosen = _best_difference(candidates, fewest, on_clock=on_clock)
-    if chosen is None:
+    ahead = _best_difference(candidates, fewest, on_clock=on_clock)
+    if ahead is None:
         return None
-    pairs = [_nearest(first_end[a], second_end[b] - chosen, a, b, _MAX_APART_PS) for a, b in shared]
+    pairs = []
+    for mine, others in shared:
+        others_end = second_end[others] - ahead
+        pairs.append(_nearest(first_end[mine], others_end, mine, others, _MAX_APART_PS))
     return np.concatenate(pairs)
 
 
@@ -128,16 +135,17 @@ def _best_difference(candidates: Int64s, fewest: int, *, on_clock: bool) -> int 
     """The difference that most candidates agree in; None where that may be chance, or where
     another one does as well.
     """
-    counts = candidates.searchsorted(candidates + 2 * _MAX_APART_PS, side="right")
-    counts = counts - np.arange(len(candidates))
+    # How many candidates are within the window that begins at each of them.
+    window_ps = 2 * _MAX_APART_PS
+    window_end = candidates.searchsorted(candidates + window_ps, side="right")
+    counts = window_end - np.arange(len(candidates))
     best = int(counts.max())
     span = max(1, int(candidates[-1] - candidates[0]))
-    chance = len(candidates) * 2 * _MAX_APART_PS / span
-    needed = max(
-        _MIN_MATCHES, _MIN_SHARE * fewest, chance + _MIN_SIGMAS_OVER_CHANCE * np.sqrt(chance)
-    )
+    by_chance = len(candidates) * window_ps / span
+    more_than_chance = by_chance + _MIN_SIGMAS_OVER_CHANCE * np.sqrt(by_chance)
+    needed = max(_MIN_MATCHES, _MIN_SHARE * fewest, more_than_chance)
     # Where everything lies within the window, nothing is to choose between.
-    if span > 4 * _MAX_APART_PS and best < min(needed, fewest):
+    if span > 2 * window_ps and best < min(needed, fewest):
         return None
     rivals = _rivals(candidates, counts, best)
     if len(rivals) == 1:
@@ -170,13 +178,14 @@ def _rivals(candidates: Int64s, counts: Int64s, best: int) -> list[_Rival]:
         place = int(remaining.argmax())
         if remaining[place] < max(1, _RIVAL_SHARE * best):
             return rivals
+        begin = candidates[place]
         inside = candidates[place : place + int(counts[place])]
         middle = int(_middle_value(inside))
-        spread = max(1.0, _middle_value(np.sort(np.abs(inside - middle))))
-        rivals.append(_Rival(middle, spread))
-        nearby = candidates[place] + np.array([-4, 4]) * _MAX_APART_PS
-        first = candidates.searchsorted(nearby[0])
-        after_last = candidates.searchsorted(nearby[1], side="right")
+        deviations = np.sort(np.abs(inside - middle))
+        rivals.append(_Rival(middle, max(1.0, _middle_value(deviations))))
+        # What is nearer than two windows is the same difference.
+        first = candidates.searchsorted(begin - 4 * _MAX_APART_PS)
+        after_last = candidates.searchsorted(begin + 4 * _MAX_APART_PS, side="right")
         remaining[first:after_last] = 0
 
 
@@ -194,9 +203,10 @@ def _nearest(
     """[pairs × 2]: rows whose ends are each other's nearest, and no further apart than that."""
     nearest_second = nearest_places(second, first)
     nearest_first = nearest_places(first, second)
-    mutual = nearest_first[nearest_second] == np.arange(len(first))
-    mutual &= np.abs(second[nearest_second] - first) <= apart_ps
-    return np.stack([first_rows[mutual], second_rows[nearest_second[mutual]]], axis=1)
+    is_mutual = nearest_first[nearest_second] == np.arange(len(first))
+    is_close = np.abs(second[nearest_second] - first) <= apart_ps
+    chosen = np.flatnonzero(is_mutual & is_close)
+    return np.stack([first_rows[chosen], second_rows[nearest_second[chosen]]], axis=1)
 
 
 def nearest_places(values: Int64s, wanted: Int64s) -> Int64s:

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from powertui.data import texts, wire
-from powertui.data.model import Bools, Int64s, Trace, Track
+from powertui.data.model import Bools, Trace, Track
 from powertui.data.run import marks
 from powertui.data.run.candidates import AROUND, BESIDES, NONE, Candidate, pattern_of
-from powertui.data.run.device_intervals import covered_ps
+from powertui.data.run.device_intervals import any_ps
 from powertui.data.run.marks import TRAINING, Marks
 
 _MIN_ANNOTATIONS = 5  # fewer repeat by chance. Chosen, not measured
@@ -75,15 +75,9 @@ def _thread_share(marks_on: list[tuple[Marks, Track]], is_frame: Bools) -> float
     for made, track in marks_on:
         events = track.events
         rows = ~is_frame[events.name]
-        annotated_ps += _covered(made.start, made.end)
-        ran_ps += _covered(events.start[rows], events.end[rows])
+        annotated_ps += any_ps(made.start, made.end)
+        ran_ps += any_ps(events.start[rows], events.end[rows])
     return annotated_ps / ran_ps if ran_ps else 0.0
-
-
-def _covered(start: Int64s, end: Int64s) -> int:
-    if len(start):
-        return int(covered_ps(np.zeros(len(start), np.int64), start, end, 1)[0])
-    return 0
 
 
 def _annotated(trace: Trace) -> Bools:

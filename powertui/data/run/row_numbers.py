@@ -16,16 +16,19 @@ class KeyRows:
     """Rows as columns. Column by column: sorting whole rows is ten times slower."""
 
     def __init__(self, columns: Sequence[Int64s]) -> None:
+        row_count = len(columns[0])
         # Of each column its values, and which combinations with those before occur; None for all.
         self._steps: list[tuple[Int64s, Int64s | None]] = []
-        self.codes: Int64s = np.zeros(len(columns[0]), np.int64)  # the number of each row
-        self.count = min(1, len(columns[0]))
+        self.codes: Int64s = np.zeros(row_count, np.int64)  # the number of each row
+        self.count = min(1, row_count)
         for column in columns:
             values, which = np.unique(column, return_inverse=True)
             combined = self.codes * len(values) + which.ravel()
             occurring, codes = np.unique(combined, return_inverse=True)
-            all_occur = len(occurring) == self.count * len(values)
-            self._steps.append((values, None if all_occur else occurring))
+            if len(occurring) == self.count * len(values):
+                self._steps.append((values, None))
+            else:
+                self._steps.append((values, occurring))
             self.codes = codes.ravel()
             self.count = len(occurring)
 

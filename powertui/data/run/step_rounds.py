@@ -8,8 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from powertui.data.model import Bools, Int64s
+from powertui.data.model import Int64s
 from powertui.data.quantiles import median_of_column
+from powertui.data.sorted_columns import begins_run
 
 # Of the numbers so far: a fall to there is a new round. Chosen, not measured.
 _RESTART_SHARE = 0.25
@@ -35,9 +36,9 @@ def turns(number: Int64s) -> Int64s:
         change = -change
     if (change >= 0).all():
         return out
-    changed = change[change != 0]
-    most_frequent = np.unique(changed, return_counts=True)[1].max()
-    if most_frequent <= _MIN_EQUAL_CHANGES * len(changed):
+    changes = change[change != 0]
+    _, counts = np.unique(changes, return_counts=True)
+    if counts.max() <= _MIN_EQUAL_CHANGES * len(changes):
         out[counted] = _repeats(values.tolist())
     elif _falls_to_the_beginning(values, change):
         out[counted] = np.cumsum(np.append(False, change < 0))
@@ -52,8 +53,11 @@ def _falls_to_the_beginning(values: Int64s, change: Int64s) -> bool:
     """
     falls = np.flatnonzero(change < 0) + 1
     round_began = values[np.append(0, falls[:-1])]
+    if (values[falls] > round_began).any():
+        return False
+    before = values[falls - 1]
     after = values[np.minimum(falls + 1, len(values) - 1)]
-    return bool((values[falls] <= round_began).all() and (after <= values[falls - 1]).all())
+    return bool((after <= before).all())
 
 
 def _restarts(values: list[int]) -> list[int]:
@@ -68,15 +72,14 @@ def _restarts(values: list[int]) -> list[int]:
     lowest = highest = values[0]
     for at in range(1, len(values)):
         value = values[at]
+        before = values[at - 1]
         again = False
-        if value < values[at - 1]:
-            if at + 1 < len(values):
-                after = values[at + 1]
-            else:
-                after = value
-            swapped = after > values[at - 1] and value not in earlier
+        if value < before:
+            after = values[at + 1] if at + 1 < len(values) else value
+            swapped = after > before and value not in earlier
             is_near_lowest = value - lowest < _RESTART_SHARE * (highest - lowest)
-            again = not swapped and (value <= lowest or (value in earlier and is_near_lowest))
+            goes_back = value in earlier and is_near_lowest
+            again = not swapped and (value <= lowest or goes_back)
         if again:
             earlier = set()
             lowest = value
@@ -110,18 +113,20 @@ def align_replicas(start: Int64s, number: Int64s, turn: Int64s, sequences: list[
     lead = sequences[0]
     if len(sequences) < 2 or not any((turn[rows] > 0).any() for rows in sequences):
         return
-    _, first = np.unique(number_keys(number[lead], turn[lead]), return_index=True)
+    lead_keys = number_keys(number[lead], turn[lead])
+    _, first = np.unique(lead_keys, return_index=True)
     lead_starts: dict[tuple[int, int], int] = {}
     for row in lead[first].tolist():
         lead_starts[int(number[row]), int(turn[row])] = int(start[row])
     for rows in sequences[1:]:
-        closest: tuple[float, int] | None = None
+        shift_of_distance: dict[float, int] = {}
         for shift in _REPLICA_SHIFTS:
             distance = _median_distance(start, number, turn + shift, rows, lead_starts)
-            if distance is not None and (closest is None or distance < closest[0]):
-                closest = distance, shift
-        if closest is not None:
-            turn[rows] += closest[1]
+            if distance is not None:
+                # Of shifts that do equally well the first, which is none.
+                shift_of_distance.setdefault(distance, shift)
+        if shift_of_distance:
+            turn[rows] += shift_of_distance[min(shift_of_distance)]
     turn -= turn.min()
 
 
@@ -148,26 +153,20 @@ def runs_before(number: Int64s, turn: Int64s, sequences: list[Int64s]) -> Int64s
     """
     out = np.zeros(len(number), np.int64)
     for rows in sequences:
-        is_new = np.append(True, ~_follows_itself(number[rows], turn[rows]))
-        firsts = rows[is_new]
+        # Parts of one step that follow each other are one run of it.
+        begins = begins_run(number[rows], turn[rows])
+        firsts = rows[begins]
         order = np.lexsort((firsts, number[firsts], turn[firsts]))
         by_number = firsts[order]
-        again = np.append(False, _follows_itself(number[by_number], turn[by_number]))
-        if not again.any():
+        is_first = begins_run(number[by_number], turn[by_number])
+        if is_first.all():
             continue
         place = np.arange(len(order))
-        first_place = np.maximum.accumulate(np.where(again, 0, place))
+        first_place = np.maximum.accumulate(np.where(is_first, place, 0))
         times = np.empty(len(order), np.int64)
         times[order] = place - first_place
-        out[rows] = times[np.cumsum(is_new) - 1]
+        out[rows] = times[np.cumsum(begins) - 1]
     return out
-
-
-def _follows_itself(number: Int64s, turn: Int64s) -> Bools:
-    """Which rows (from the second on) have the number and turn of the one before."""
-    same_number = np.diff(number) == 0
-    same_turn = np.diff(turn) == 0
-    return np.asarray(same_number & same_turn)
 
 
 def number_keys(number: Int64s, turn: Int64s) -> Int64s:
@@ -176,10 +175,7 @@ def number_keys(number: Int64s, turn: Int64s) -> Int64s:
     _, turn_rank = ranked(turn)
     key = turn_rank * number_count + number_rank
     bare = np.flatnonzero(number < 0)
-    if len(key):
-        next_key = int(key.max()) + 1
-    else:
-        next_key = 0
+    next_key = int(key.max(initial=-1)) + 1
     key[bare] = next_key + np.arange(len(bare))
     return np.asarray(key, np.int64)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from powertui.data.model import UNKNOWN, Bools, Int64s, StepsOn
 from powertui.data.run.assign import TIME, DrawnSteps, StepOfWork
-from powertui.data.run.device_intervals import DeviceWork, covered_ps, extents
+from powertui.data.run.device_intervals import DeviceWork, any_ps, covered_ps, extents
 from powertui.data.run.step_rows import StepRows
 from powertui.named_tuples import NamedTuple
 
@@ -178,8 +178,7 @@ def _is_behind(start: Int64s, end: Int64s) -> bool:
     if not len(start):
         return False
     span_ps = int(end.max()) - int(start.min())
-    busy_ps = int(covered_ps(np.zeros(len(start), np.int64), start, end, 1)[0])
-    return busy_ps > _MIN_BEHIND_SHARE * span_ps
+    return any_ps(start, end) > _MIN_BEHIND_SHARE * span_ps
 
 
 def _distances(start: Int64s, length: Int64s, on_device: Bools) -> Int64s:

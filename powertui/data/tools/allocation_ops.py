@@ -47,10 +47,11 @@ def operators_around(trace: Trace, log: AllocatorLog) -> AroundAllocations:
         for depth in range(track.lane_count):
             lane = track.lane(depth)
             begun, last = last_begun(lane.start, moments)
+            is_open = begun & (lane.start[last] + lane.duration[last] >= moments)
             last_name = lane.name[last]
+            # What only allocates says nothing of why, where an operator around it is known.
             has_none_yet = name[rows] < 0
             counts = is_operator[last_name] & (has_none_yet | ~only_allocates[last_name])
-            is_open = begun & (lane.start[last] + lane.duration[last] >= moments)
             chosen = np.flatnonzero(is_open & counts)
             name[rows[chosen]] = last_name[chosen]
             event[rows[chosen]] = last[chosen] + int(track.lanes[depth])

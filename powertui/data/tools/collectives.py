@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from powertui.data import wire
-from powertui.data.columns import Column, int_column, optional, text_column
+from powertui.data.columns import Field, columns_of
 from powertui.data.kernel_names import is_collective
 from powertui.data.model import PS_PER_S, ProcessKind, StatColumn, TrackKind
 from powertui.data.run.rank_collectives import (
@@ -169,7 +169,7 @@ def _table(rows: Sequence[_Row], question: Question) -> Table:
     return Table(
         "collectives",
         "Collectives, longest total first",
-        tuple(_columns(rows)),
+        columns_of(rows, _FIELDS),
         place=place,
         order=("total_s", True),
         empty="No collective ran on a device in this window.",
@@ -177,43 +177,41 @@ def _table(rows: Sequence[_Row], question: Question) -> Table:
     )
 
 
-def _columns(rows: Sequence[_Row]) -> Iterator[Column]:
-    kinds = [row.kind for row in rows]
-    total = np.array([row.total for row in rows], np.int64)
-    count = np.array([len(row.calls) for row in rows], np.int64)
-    shortest = [min(row.calls).ps for row in rows]
-    longest = [max(row.calls).ps for row in rows]
-    calls = np.maximum(count, 1)
-    mean_s = total / calls / PS_PER_S
-    rates = [_rate(kind, seconds) for kind, seconds in zip(kinds, mean_s.tolist(), strict=True)]
-    algorithm = [algorithm_rate for algorithm_rate, _ in rates]
-    bus = [bus_rate for _, bus_rate in rates]
-    members = [kind.members for kind in kinds]
-    sizes = [kind.bytes for kind in kinds]
-    yield text_column("collective", "collective", [kind.collective for kind in kinds], weight=9)
-    yield text_column("group", "group", [kind.group for kind in kinds], weight=4)
-    yield optional("group_size", "ranks", "integer", members, weight=5)
-    yield text_column("dtype", "type", [kind.dtype for kind in kinds], weight=3)
-    yield optional("message_bytes", "message", "number", sizes, unit="B", weight=7)
-    yield Column("count", "count", "integer", count, weight=7)
-    yield Column("total_s", "total", "duration", total, weight=9)
-    yield Column("average_s", "average", "duration", total // calls, weight=6)
-    yield int_column("min_s", "shortest", "duration", shortest, weight=3)
-    yield int_column("max_s", "longest", "duration", longest, weight=4)
-    yield optional("algorithm_bandwidth", "algorithm", "number", algorithm, unit="B/s", weight=5)
-    yield optional("bus_bandwidth", "bus", "number", bus, unit="B/s", weight=8)
+def _mean_ps(row: _Row) -> int:
+    return row.total // len(row.calls)
 
 
-def _rate(kind: _CollectiveKind, seconds: float) -> tuple[float | None, float | None]:
-    """(algorithm bandwidth, bus bandwidth) in B/s."""
-    if kind.bytes is None or not seconds:
-        return None, None
-    # As NCCL's tests have it: bytes of the message a second, and what each link carried of it.
-    rate = kind.bytes / seconds
-    if kind.members is None:
-        return rate, None
-    carried = factor(kind.collective, kind.members)
-    return rate, None if carried is None else rate * carried
+def _algorithm_rate(row: _Row) -> float | None:
+    """Bytes of the message a second, as NCCL's tests have it."""
+    if row.kind.bytes is None or not row.total:
+        return None
+    mean_s = float(row.total) / len(row.calls) / PS_PER_S
+    return row.kind.bytes / mean_s
+
+
+def _bus_rate(row: _Row) -> float | None:
+    """What each link carried of that, B/s."""
+    rate = _algorithm_rate(row)
+    if rate is None or row.kind.members is None:
+        return None
+    carried = factor(row.kind.collective, row.kind.members)
+    return None if carried is None else rate * carried
+
+
+_FIELDS: tuple[Field[_Row], ...] = (
+    Field("collective", "collective", "text", lambda row: row.kind.collective, weight=9),
+    Field("group", "group", "text", lambda row: row.kind.group, weight=4),
+    Field("group_size", "ranks", "integer", lambda row: row.kind.members, weight=5),
+    Field("dtype", "type", "text", lambda row: row.kind.dtype, weight=3),
+    Field("message_bytes", "message", "number", lambda row: row.kind.bytes, "B", 7),
+    Field("count", "count", "integer", lambda row: len(row.calls), weight=7, always=True),
+    Field("total_s", "total", "duration", lambda row: row.total, weight=9, always=True),
+    Field("average_s", "average", "duration", _mean_ps, weight=6, always=True),
+    Field("min_s", "shortest", "duration", lambda row: min(row.calls).ps, weight=3, always=True),
+    Field("max_s", "longest", "duration", lambda row: max(row.calls).ps, weight=4, always=True),
+    Field("algorithm_bandwidth", "algorithm", "number", _algorithm_rate, "B/s", 5),
+    Field("bus_bandwidth", "bus", "number", _bus_rate, "B/s", 8),
+)
 
 
 def _notes(rows: Sequence[_Row]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from powertui.data import wire
 from powertui.data.model import Bools, Int64s
-from powertui.data.sorted_columns import last_begun, rows_of_ranges
+from powertui.data.sorted_columns import open_at, rows_of_ranges
 from powertui.named_tuples import NamedTuple
 
 _NONE = np.empty(0, np.int64)
@@ -61,10 +61,8 @@ class CoveredTime(NamedTuple):
 
     def hold(self, moments: Int64s) -> Bools:
         """Which moments lie in one of them."""
-        if not len(self.start):
-            return np.zeros(len(moments), np.bool_)
-        any_begun, row = last_begun(self.start, moments)
-        return np.asarray(any_begun & (moments < self.end[row]))
+        is_inside, _ = open_at(self.start, self.end, moments)
+        return is_inside
 
     def without(self, removed: CoveredTime) -> CoveredTime:
         """What of them the removed ones leave."""

@@ -169,7 +169,9 @@ def _sampled(ran: _DeviceKernels, counter: Counter) -> _Measured:
     last_inside = np.searchsorted(times, ran.end, side="right") - 1
     last = np.maximum(last_inside, first)
     integral = integral_before[last] - integral_before[first]
-    weight = np.where(ran.alone, time_before[last] - time_before[first], 0.0)
+    sampled_ps = time_before[last] - time_before[first]
+    # Beside another kernel nobody knows whose the samples are.
+    weight = np.where(ran.alone, sampled_ps, 0.0)
     mean = np.divide(integral, weight, out=np.zeros(len(weight)), where=weight > 0)
     return _Measured(mean, weight)
 

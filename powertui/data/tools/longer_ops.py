@@ -18,12 +18,20 @@ from powertui.data.sorted_columns import begins_run
 from powertui.data.tools import op_sums, replicas, thread_time
 from powertui.data.tools.replicas import without_replica
 from powertui.data.window import rows_of_windows
+from powertui.named_tuples import NamedTuple
 
 # Stretches that are compared with the one that was asked for; of more only so many, evenly spread.
 # Chosen, not measured.
 MAX_COMPARED_STRETCHES = 32
 
 _CHUNK_EVENTS = 1 << 16  # events looked at together, as in op_sums
+
+
+class _LongOp(NamedTuple):
+    """An op that ran long: its self time, and its numbers among the names of the trace."""
+
+    ran_ps: int
+    names: list[int]
 
 
 class LongerOps:
@@ -42,20 +50,20 @@ class LongerOps:
         if not here:
             return {}
         code = np.full(len(self._trace.names), -1, np.int32)
-        for number, (_, name_numbers) in enumerate(here.values()):
-            code[name_numbers] = number
+        for number, op in enumerate(here.values()):
+            code[op.names] = number
         there = self._there(code, len(here), _spread(others))
-        return {
-            text: (ran_ps, there[number].tolist())
-            for number, (text, (ran_ps, _)) in enumerate(here.items())
-        }
+        times = {}
+        for (text, op), elsewhere_ps in zip(here.items(), there.tolist(), strict=True):
+            times[text] = (op.ran_ps, elsewhere_ps)
+        return times
 
     @cached_property
     def _names(self) -> _NamesByText:
         return _NamesByText(self._trace.names)
 
-    def _here(self, lo: int, hi: int, least_ps: float) -> dict[str, tuple[int, list[int]]]:
-        """By text: how long it ran, and its numbers among the names."""
+    def _here(self, lo: int, hi: int, least_ps: float) -> dict[str, _LongOp]:
+        """The ops that ran longer than that, by their texts."""
         parts: list[op_sums.OpSums] = []
         for number, process in enumerate(self._trace.processes):
             sums = op_sums.summed(process, number, lo, hi)
@@ -68,15 +76,16 @@ class LongerOps:
         group = self._names.group[name]
         # Twins of one text are added before any of them is held against the limit.
         is_long = op_sums.exact(group, ran, len(self._names)) > least_ps
-        ran_by_text: dict[str, int] = {}
-        numbers: dict[str, list[int]] = {}
+        ops: dict[str, _LongOp] = {}
         for row in np.flatnonzero(is_long[group]).tolist():
             text = without_replica(self._trace.names.display(int(name[row])))
-            ran_by_text[text] = ran_by_text.get(text, 0) + int(ran[row])
-            if text not in numbers:
-                numbers[text] = self._names.called(text, int(group[row]))
+            ran_ps = int(ran[row])
+            if text in ops:
+                ops[text] = ops[text]._replace(ran_ps=ops[text].ran_ps + ran_ps)
+            else:
+                ops[text] = _LongOp(ran_ps, self._names.called(text, int(group[row])))
         # A group may hold several texts, none of which ran long by itself.
-        return {text: (ps, numbers[text]) for text, ps in ran_by_text.items() if ps > least_ps}
+        return {text: op for text, op in ops.items() if op.ran_ps > least_ps}
 
     def _there(self, code: Int32s, size: int, windows: Int64s) -> Int64s:
         """[ops × windows]: self time of the names that have a code."""

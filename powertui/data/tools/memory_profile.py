@@ -96,17 +96,17 @@ def _with_peak(view: AllocatorView, question: Question) -> AllocatorPeak:
 def _facts(peaks: list[AllocatorPeak], compat: Compat) -> Iterator[Fact]:
     for number, (view, peak, _) in enumerate(peaks[:_MAX_FACTS]):
         log = view.log
+        name = log.allocator
         if peak is None:
             why = "its events do not say how much was in use"
-            yield Fact(f"peak_{number}", f"{log.allocator} peak", None, "number", "B", why=why)
+            yield Fact(f"peak_{number}", f"{name} peak", None, "number", "B", why=why)
             continue
-        label = f"{log.allocator} peak"
-        yield Fact(f"peak_{number}", label, peak.in_use, "number", "B")
-        at = int(log.times[peak.event])
-        yield Fact(f"peak_at_{number}", f"{log.allocator} peak at", at, "instant")
+        yield Fact(f"peak_{number}", f"{name} peak", peak.in_use, "number", "B")
+        at_ps = int(log.times[peak.event])
+        yield Fact(f"peak_at_{number}", f"{name} peak at", at_ps, "instant")
         lifetime = memory_peak.lifetime_peak(log, compat)
         if lifetime is not None:
-            label = f"{log.allocator} lifetime peak"
+            label = f"{name} lifetime peak"
             yield Fact(f"lifetime_peak_{number}", label, lifetime, "number", "B")
 
 

@@ -98,15 +98,18 @@ def _shared_times(place: Int64s, start: Int64s, end: Int64s, count: int) -> Int6
     once: no name shares more than all of the window.
     """
     in_order = np.lexsort((start, place))
-    place, start, end = place[in_order], start[in_order], end[in_order]
+    place = place[in_order]
+    start = start[in_order]
+    end = end[in_order]
     shared = np.bincount(place, weights=end - start, minlength=count).astype(np.int64)
     meets_next = (place[1:] == place[:-1]) & (start[1:] < end[:-1])
     for name in np.unique(place[1:][meets_next]).tolist():
         first, stop = np.searchsorted(place, (name, name + 1))
-        ends_before = np.maximum.accumulate(end[first : stop - 1])
+        name_ends = end[first:stop]
+        # What the events before have covered does not count again.
         begins = start[first:stop].copy()
-        begins[1:] = np.maximum(begins[1:], ends_before)
-        shared[name] = np.maximum(end[first:stop] - begins, 0).sum()
+        begins[1:] = np.maximum(begins[1:], np.maximum.accumulate(name_ends)[:-1])
+        shared[name] = np.maximum(name_ends - begins, 0).sum()
     return shared
 
 

@@ -170,21 +170,22 @@ def _torch_rows(question: Question) -> Iterable[_Row]:
 def _launching_rows(links: Links, question: Question) -> Iterable[_Row]:
     launched = torch_operators.launched_work(links, question)
     host = links.host
-    rows: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+    launches: dict[tuple[str, tuple[str, ...]], list[int]] = {}
     for number, name in enumerate(launched.names):
-        if host.operator[launched.at[number]]:
-            caller = int(launched.at[number])
+        caller = int(launched.at[number])
+        if host.operator[caller]:
             shapes = _shapes(question.profile, int(host.line[caller]), int(host.row[caller]))
-            rows.setdefault((name, shapes), []).append(number)
-    for (name, shapes), numbers in rows.items():
-        longest = int(launched.at[max(numbers, key=lambda number: launched.direct[number])])
+            launches.setdefault((name, shapes), []).append(number)
+    for (name, shapes), numbers in launches.items():
+        longest = max(numbers, key=lambda number: launched.direct[number])
+        caller = int(launched.at[longest])
         yield _operator_row(
             name,
             shapes,
             kind=launched.categories[numbers[0]],
             time=round(float(launched.direct[numbers].sum()) * PS_PER_US),
             count=len(numbers),
-            place=(int(host.line[longest]), int(host.row[longest])),
+            place=(int(host.line[caller]), int(host.row[caller])),
         )
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from powertui.data.model import Bools, Events, Int64s, Track
+from powertui.data.model import Bools, Events, Floats, Int64s, Track
 from powertui.data.quantiles import median_of_rows
 from powertui.data.sorted_columns import last_begun
 from powertui.data.tools.covered_time import NO_TIME, CoveredTime, union
@@ -90,9 +90,9 @@ def crowded_time(events: Events, rows: Int64s) -> CoveredTime:
     duration = events.duration[rows]
     period = np.append(np.diff(start), duration[-1])
     in_portions = portions * _CROWD_CALLS
-    usual_duration = median_of_rows(duration[:in_portions].reshape(portions, _CROWD_CALLS))
-    usual_period = median_of_rows(period[:in_portions].reshape(portions, _CROWD_CALLS))
-    is_crowd = (usual_duration < _SHORT_OP_PS) & (usual_period < MAX_USUAL_PERIOD_PS)
+    is_short = _medians_in_turn(duration[:in_portions]) < _SHORT_OP_PS
+    is_close = _medians_in_turn(period[:in_portions]) < MAX_USUAL_PERIOD_PS
+    is_crowd = is_short & is_close
     is_member = np.zeros(len(rows), np.bool_)
     is_member[:in_portions] = np.repeat(is_crowd, _CROWD_CALLS)
     # Fewer calls than a portion at the end belong to what was going on before them.
@@ -100,3 +100,8 @@ def crowded_time(events: Events, rows: Int64s) -> CoveredTime:
     is_delayed = (2 * duration > period) & (duration < _MAX_DELAYED_PS)
     is_member &= (period < _MAX_PERIOD_PS) | is_delayed
     return union(start[is_member], (start + period)[is_member])
+
+
+def _medians_in_turn(values: Int64s) -> Floats:
+    """The median of each portion of calls in a row."""
+    return median_of_rows(values.reshape(-1, _CROWD_CALLS))

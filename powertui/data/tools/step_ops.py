@@ -183,7 +183,10 @@ def _columns(compared: ComparedSteps, keys: list[OpKey], question: Question) -> 
     waited_for: list[str] = []
     shares: list[float | None] = []
     for key, longer_ps in zip(keys, longer.tolist(), strict=True):
-        shares.append(float(longer_ps) / difference_ps if difference_ps > 0 else None)
+        share = None
+        if difference_ps > 0:
+            share = float(longer_ps) / difference_ps
+        shares.append(share)
         words = ""
         if longer_ps > 0 and BLOCKING.search(key[0]):
             words = _waited_for(question.profile.trace, compared.places.get(key))

@@ -80,10 +80,10 @@ def epoch_course(data: Samples, residual: Floats, judged: Bools, epochs: _Spans)
     grid = _grid(data, residual, judged, epochs)
     rounding_w = rounding_sigma(data.quantum)
     noise_w = max(_noise(residual[judged], rounding_w), rounding_w)
+    ends = [end for _, end in epochs]
     by_start = np.array([_line(grid, start, 1.0) for start in starts])
-    by_end = np.array([_line(grid, end, -1.0) for _, end in epochs])
-    for row, (_, end) in enumerate(epochs):
-        start = starts[row]
+    by_end = np.array([_line(grid, end, -1.0) for end in ends])
+    for row, (start, end) in enumerate(zip(starts, ends, strict=True)):
         inside = np.flatnonzero(judged & (grid.middle >= start) & (grid.middle < end))
         middle = grid.middle[inside]
         since = ((middle - start) / grid.cell_s).astype(np.int64)

@@ -53,20 +53,22 @@ class EpochEnds:
 
     def share(self, lo: Floats, hi: Floats, epochs: Sequence[tuple[float, float]]) -> Floats:
         """The share of each window that is around an end."""
-        end = np.array([end for _, end in epochs])
-        begin = end - self.before_s
-        until = end + self.after_s
-        until[-1] = max(end[-1], begin[-1])
-        lengths = until - begin
+        ends = np.array([end for _, end in epochs])
+        begins = ends - self.before_s
+        untils = ends + self.after_s
+        # Nothing follows the last epoch.
+        untils[-1] = max(ends[-1], begins[-1])
+        lengths = untils - begins
         seconds_before = np.concatenate([[0.0], np.cumsum(lengths)])
 
         def seconds_up_to(moments: Floats) -> Floats:
-            row = np.searchsorted(begin, moments, side="right") - 1
-            inside = np.clip(moments - begin[row], 0.0, lengths[row])
-            return np.where(row >= 0, seconds_before[np.maximum(row, 0)] + inside, 0.0)
+            row = np.searchsorted(begins, moments, side="right") - 1
+            inside = np.clip(moments - begins[row], 0.0, lengths[row])
+            seconds = seconds_before[np.maximum(row, 0)] + inside
+            return np.where(row >= 0, seconds, 0.0)
 
-        seconds = seconds_up_to(hi) - seconds_up_to(lo)
-        return np.asarray(seconds / np.maximum(hi - lo, 1e-12))
+        around_s = seconds_up_to(hi) - seconds_up_to(lo)
+        return np.asarray(around_s / np.maximum(hi - lo, 1e-12))
 
     def unsure(self, lo: Floats, hi: Floats, epochs: Sequence[tuple[float, float]]) -> Floats:
         """One sigma of that share."""

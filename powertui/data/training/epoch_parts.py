@@ -18,7 +18,7 @@ from powertui.data.training.epoch_scalars import iterations
 from powertui.data.training.placed_training import PlacedTraining
 from powertui.data.training.stretches import KINDS, TRAINING
 from powertui.data.training.training_on_axis import TrainingOnAxis
-from powertui.data.training.training_parts import TrainedEpoch, bounded_epochs
+from powertui.data.training.training_parts import StepsDone, TrainedEpoch, bounded_epochs
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
@@ -53,7 +53,14 @@ class _BatchRange(NamedTuple):
 
 
 _NO_BATCHES = _BatchRange(None, None, 0)
-_StepsDone = tuple[int, float, int]  # at least, by interpolation, at most
+
+
+class _Bounded(NamedTuple):
+    """A moment (s), and between which moments it is known to be."""
+
+    likeliest: float
+    earliest: float
+    latest: float
 
 
 class _Cut(NamedTuple):
@@ -65,10 +72,12 @@ class _Cut(NamedTuple):
     share: tuple[float, float]
 
 
-def _around(moment: float, within: tuple[float, float]) -> tuple[float, float]:
-    """The bounds of a moment; itself where it was cut off at an epoch's end."""
-    low, high = within
-    return within if low <= moment <= high else (moment, moment)
+def _bounded(moment: float, within: tuple[float, float]) -> _Bounded:
+    """A moment with its bounds; itself where it was cut off at an epoch's end."""
+    earliest, latest = within
+    if earliest <= moment <= latest:
+        return _Bounded(moment, earliest, latest)
+    return _Bounded(moment, moment, moment)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,50 +134,43 @@ class EpochParts:
     ) -> _BatchRange:
         """The batches that ran meanwhile, counted in the epoch where there is one."""
         rate = self.training.rate
-        start_within = _around(start, box.start_within)
-        end_within = _around(end, box.end_within)
+        bounded_start = _bounded(start, box.start_within)
+        bounded_end = _bounded(end, box.end_within)
         steps = epoch.steps if epoch is not None else None
         if not len(rate) or (rate.within and epoch is not None and steps is None):
             if epoch is None:
                 return _NO_BATCHES
-            return self._batches_by_work(epoch, (start, *start_within), (end, *end_within))
-        begun = self._steps_done_within(epoch, start, start_within)
-        done = self._steps_done_within(epoch, end, end_within)
-        if begun is None or done is None:
+            return self._batches_by_work(epoch, bounded_start, bounded_end)
+        at_start = self._steps_done_within(epoch, bounded_start)
+        at_end = self._steps_done_within(epoch, bounded_end)
+        if at_start is None or at_end is None:
             return _NO_BATCHES
+        # Steps are counted over the training, batches from the epoch's beginning on.
         zero = steps[0] if steps is not None else 0
-        first = round(begun[1]) - zero
-        last = round(done[1]) - zero - 1
+        first = round(at_start.likeliest) - zero
+        last = round(at_end.likeliest) - zero - 1
         if steps is not None:
             last = min(last, steps[1] - zero - 1)
-        begun_half = (begun[2] - begun[0] + 1) // 2
-        done_half = (done[2] - done[0] + 1) // 2
-        half = max(begun_half, done_half)
+        start_half = (at_start.most - at_start.fewest + 1) // 2
+        end_half = (at_end.most - at_end.fewest + 1) // 2
+        half = max(start_half, end_half)
         return _BatchRange(max(0, first), max(0, first, last), int(half))
 
-    def _steps_done_within(
-        self, epoch: TrainedEpoch | None, moment: float, within: tuple[float, float]
-    ) -> _StepsDone | None:
-        """Steps done at a moment that is known to be within these bounds (s)."""
-        done = self._steps_done(epoch, moment)
+    def _steps_done_within(self, epoch: TrainedEpoch | None, moment: _Bounded) -> StepsDone | None:
+        """Steps done at a moment, as far as its bounds leave that open."""
+        done = self._steps_done(epoch, moment.likeliest)
         if done is None:
             return None
-        earliest, latest = within
-        fewest = self._steps_done(epoch, earliest) or done
-        most = self._steps_done(epoch, latest) or done
-        return fewest[0], done[1], most[2]
+        at_earliest = self._steps_done(epoch, moment.earliest) or done
+        at_latest = self._steps_done(epoch, moment.latest) or done
+        return StepsDone(at_earliest.fewest, done.likeliest, at_latest.most)
 
-    def _batches_by_work(
-        self,
-        epoch: TrainedEpoch,
-        start: tuple[float, float, float],
-        end: tuple[float, float, float],
-    ) -> _BatchRange:
+    def _batches_by_work(self, epoch: TrainedEpoch, start: _Bounded, end: _Bounded) -> _BatchRange:
         """Batches by the share of the epoch's work that was done, as the others' power shows it.
 
-        `start` and `end`: each with its bounds. This is for epochs of which only the number of
-        steps is known. Steps draw power, pauses hardly do. Validation draws as well; the ± contains
-        what even steps over all of the epoch would make of it.
+        This is for epochs of which only the number of steps is known. Steps draw power, pauses
+        hardly do. Validation draws as well; the ± contains what even steps over all of the epoch
+        would make of it.
         """
         steps = iterations(self.training.epochs, self.training.strips)
         if steps is None or epoch.start is None or epoch.end is None:
@@ -176,12 +178,14 @@ class EpochParts:
         done = self._work_course(epoch)
         lo = self._s(epoch.start.ns)
         hi = self._s(epoch.end.ns)
+        # Of start and end: the likeliest moment, and then its bounds.
         shares = np.clip((np.array([start, end]) - lo) / (hi - lo), 0.0, 1.0)
         work = np.interp(shares, np.linspace(0, 1, len(done)), done)
-        uneven = float(np.abs(work - shares)[:, 0].max()) / 2
+        likeliest_work = work[:, 0]
+        uneven = float(np.abs(likeliest_work - shares[:, 0]).max()) / 2
         unplaced = float(np.abs(work[:, 1:] - work[:, :1]).max()) / 2
-        first = round(float(work[0, 0]) * steps)
-        last = round(float(work[1, 0]) * steps) - 1
+        first = round(float(likeliest_work[0]) * steps)
+        last = round(float(likeliest_work[1]) * steps) - 1
         return _BatchRange(
             first=min(max(first, 0), steps - 1),
             last=min(max(last, first, 0), steps - 1),
@@ -228,7 +232,7 @@ class EpochParts:
                 courses.append(watts)
         return courses
 
-    def _steps_done(self, epoch: TrainedEpoch | None, second: float) -> _StepsDone | None:
+    def _steps_done(self, epoch: TrainedEpoch | None, second: float) -> StepsDone | None:
         ns = self.axis.unix_ns(round(second * PS_PER_S))
         rate = self.training.rate
         stretches = self.training.stretches
@@ -238,18 +242,17 @@ class EpochParts:
             if row < 0 or KINDS[stretches.kind[row]] == TRAINING:
                 return done
             # In a pause no step runs: those before it are done.
-            fewest, likeliest, most = done
-            before = rate.step_at(int(stretches.start[row]))
-            if before is not None:
-                likeliest = float(before[0])
-            return fewest, likeliest, most
+            before_pause = rate.step_at(int(stretches.start[row]))
+            if before_pause is None:
+                return done
+            return StepsDone(done.fewest, float(before_pause.fewest), done.most)
         if epoch is None or epoch.steps is None:
             return None
         if epoch.start is None or epoch.end is None:
             return None
         in_second_half = ns >= (epoch.start.ns + epoch.end.ns) // 2
         steps = epoch.steps[1] if in_second_half else epoch.steps[0]
-        return steps, float(steps), steps
+        return StepsDone(steps, float(steps), steps)
 
     def elsewhere(self, part: EpochPart) -> tuple[tuple[int | None, int, int], ...]:
         """The same batches, else the same share, of the other epochs."""
@@ -277,11 +280,12 @@ class EpochParts:
         rate = self.training.rate
         zero = epoch.steps[0]
         first_ns = rate.ns_at(zero + part.first, lo, hi)
+        if first_ns is not None:
+            begin = first_ns
         last_ns = rate.ns_at(zero + part.last + 1, lo, hi)
-        return (
-            first_ns if first_ns is not None else begin,
-            last_ns if last_ns is not None else end,
-        )
+        if last_ns is not None:
+            end = last_ns
+        return begin, end
 
     def extra_seconds(self, part: EpochPart) -> float | None:
         """Seconds that the batches took longer than the same ones of other epochs."""

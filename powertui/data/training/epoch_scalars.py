@@ -79,19 +79,20 @@ def _by_value(strips: Sequence[ScalarStrip]) -> list[TrainedEpoch]:
     tag = _epoch_tag(strips)
     if tag is None:
         return []
+    source = "values of the tag epoch"
     number = np.floor(tag.values + 1e-6)
-    if not np.isfinite(number).all() or (np.diff(number) < 0).any() or number[-1] - number[0] < 1:
+    change = np.diff(number)
+    if not np.isfinite(number).all() or (change < 0).any() or not (change > 0).any():
         return []
     start = Moment(int(tag.at_ns[0]))
-    name = int(number[0])
     epochs = []
-    for row in np.flatnonzero(np.diff(number) > 0).tolist():
+    for row in np.flatnonzero(change > 0).tolist():
         end = _between(int(tag.at_ns[row]), int(tag.at_ns[row + 1]))
-        epochs.append(_bare_epoch(name, start, end, "values of the tag epoch"))
+        epochs.append(_bare_epoch(int(number[row]), start, end, source))
         start = end
-        name = int(number[row + 1])
-    last = Moment(int(tag.at_ns[-1]))
-    return [*epochs, _bare_epoch(name, start, last, "values of the tag epoch")]
+    end_of_last = Moment(int(tag.at_ns[-1]))
+    epochs.append(_bare_epoch(int(number[-1]), start, end_of_last, source))
+    return epochs
 
 
 def _epoch_tag(strips: Sequence[ScalarStrip]) -> ScalarStrip | None:

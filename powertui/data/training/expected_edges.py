@@ -22,12 +22,24 @@ from powertui.data.training.training_start import (
     training_start,
     usual_interval_ns,
 )
+from powertui.named_tuples import NamedTuple
 
-# Power rises and falls as steps begin and end; what else changes may do either.
 # Of what lies between the first and last record: so long before and after them it may have run.
 # Chosen, not measured.
 _OPEN_SHARE = settings.MINOR_SHARE
-_RISES, _FALLS, _EITHER = 1.0, -1.0, 0.0
+# Power rises and falls as steps begin and end; what else changes may do either.
+_RISES = 1.0
+_FALLS = -1.0
+_EITHER = 0.0
+
+
+class _Change(NamedTuple):
+    """A moment at which power may rise or fall."""
+
+    at_ns: int  # Unix time
+    half_ns: int
+    sign: float
+    kind: int  # START, BORDER or END
 
 
 def expected_edges(training: TrainingRecords, base_ns: int) -> ExpectedEdges | None:
@@ -40,15 +52,14 @@ def expected_edges(training: TrainingRecords, base_ns: int) -> ExpectedEdges | N
         moments = _of_epochs(training)
     if len(moments) < 2:
         return None
-    return sorted_edges(
-        [
-            ((at_ns - base_ns) / NS_PER_S, half_ns / NS_PER_S, sign, kind)
-            for at_ns, half_ns, sign, kind in moments
-        ]
-    )
+    edges = []
+    for change in moments:
+        seconds = (change.at_ns - base_ns) / NS_PER_S
+        edges.append((seconds, change.half_ns / NS_PER_S, change.sign, change.kind))
+    return sorted_edges(edges)
 
 
-def _of_epochs(training: TrainingRecords) -> list[tuple[int, int, float, int]]:
+def _of_epochs(training: TrainingRecords) -> list[_Change]:
     epochs = [epoch for epoch in training.epochs if epoch.start and epoch.end]
     if not epochs:
         return []
@@ -56,21 +67,21 @@ def _of_epochs(training: TrainingRecords) -> list[tuple[int, int, float, int]]:
     last = epochs[-1].end
     assert first is not None
     assert last is not None
-    moments = [(last.ns, last.half_ns, _FALLS, END)]
+    moments = [_Change(last.ns, last.half_ns, _FALLS, END)]
     start = training_start(training)
     if start is None:
-        moments.append((first.ns, first.half_ns, _RISES, START))
+        moments.append(_Change(first.ns, first.half_ns, _RISES, START))
     else:
         # The first record came at the end of an epoch, which is a border like the others.
-        moments.append((start.ns, start.half_ns, _RISES, START))
-        moments.append((first.ns, first.half_ns, _EITHER, BORDER))
+        moments.append(_Change(start.ns, start.half_ns, _RISES, START))
+        moments.append(_Change(first.ns, first.half_ns, _EITHER, BORDER))
     for epoch in epochs[:-1]:
         if epoch.end is not None:
-            moments.append((epoch.end.ns, epoch.end.half_ns, _EITHER, BORDER))
+            moments.append(_Change(epoch.end.ns, epoch.end.half_ns, _EITHER, BORDER))
     return moments
 
 
-def _of_loop(training: TrainingRecords) -> list[tuple[int, int, float, int]]:
+def _of_loop(training: TrainingRecords) -> list[_Change]:
     """Of a loop that logs every few steps: it began and ended within one interval of its records.
 
     It may have waited, compiled or evaluated there, too, so these edges are no better than that.
@@ -81,12 +92,12 @@ def _of_loop(training: TrainingRecords) -> list[tuple[int, int, float, int]]:
         return []
     half_ns = usual_ns // 2
     return [
-        (int(at[0]), int(half[0]) + half_ns, _RISES, START),
-        (int(at[-1]) + half_ns, half_ns, _FALLS, END),
+        _Change(int(at[0]), int(half[0]) + half_ns, _RISES, START),
+        _Change(int(at[-1]) + half_ns, half_ns, _FALLS, END),
     ]
 
 
-def _of_stretches(stretches: Stretches, *, begun: bool) -> list[tuple[int, int, float, int]]:
+def _of_stretches(stretches: Stretches, *, begun: bool) -> list[_Change]:
     """`begun`: the records contain when the training began, not only its first record."""
     at, half = stretches.edges()
     # A loop that logs every few steps began before its first record and ended after its last one.
@@ -97,18 +108,21 @@ def _of_stretches(stretches: Stretches, *, begun: bool) -> list[tuple[int, int, 
     else:
         open_ns = round(_OPEN_SHARE * int(at[-1] - at[0]))
     moments = [
-        (int(at[0]), int(half[0]) + open_ns, _RISES, START),
-        (int(at[-1]), int(half[-1]) + open_ns, _FALLS, END),
+        _Change(int(at[0]), int(half[0]) + open_ns, _RISES, START),
+        _Change(int(at[-1]), int(half[-1]) + open_ns, _FALLS, END),
     ]
-    row = stretches.start.searchsorted(at[1:-1], side="right") - 1
-    after = stretches.kind[row]
-    before = stretches.kind[(row - 1).clip(0)]
-    trains = KINDS.index(TRAINING)
-    for index in range(len(row)):
+    borders = at[1:-1]
+    row = stretches.start.searchsorted(borders, side="right") - 1
+    trains = stretches.kind == KINDS.index(TRAINING)
+    trains_after = trains[row].tolist()
+    trains_before = trains[(row - 1).clip(0)].tolist()
+    for number, (at_ns, half_ns) in enumerate(
+        zip(borders.tolist(), half[1:-1].tolist(), strict=True)
+    ):
         sign = _EITHER
-        if after[index] == trains:
+        if trains_after[number]:
             sign = _RISES
-        elif before[index] == trains:
+        elif trains_before[number]:
             sign = _FALLS
-        moments.append((int(at[index + 1]), int(half[index + 1]), sign, BORDER))
+        moments.append(_Change(at_ns, half_ns, sign, BORDER))
     return moments

@@ -73,20 +73,21 @@ class TrainingPower:
         """Of owned channels those that may be added up: on each machine the disjoint ones."""
         if self.owners.are_of_logs_alone:
             return scopes.total(series)
-        rows: dict[int, list[int]] = {}
+        rows_of_machines: dict[int, list[int]] = {}
         for row, channel in enumerate(series):
-            if (machine := self._owner_of(channel).machine) is not None:
-                rows.setdefault(machine, []).append(row)
+            machine = self._owner_of(channel).machine
+            if machine is not None:
+                rows_of_machines.setdefault(machine, []).append(row)
         counted: list[int] = []
         words: list[str] = []
-        for machine, mine in sorted(rows.items()):
-            disjoint = self.of_machine([series[row] for row in mine])
-            counted += [mine[index] for index in disjoint.indices]
+        for machine, rows in sorted(rows_of_machines.items()):
+            disjoint = self.of_machine([series[row] for row in rows])
+            counted += [rows[index] for index in disjoint.indices]
             name = self.owners.machines[machine]
-            if disjoint.text:
-                words.append(
-                    f"{name}: {disjoint.text}" if name and len(rows) > 1 else disjoint.text
-                )
+            if disjoint.text and name and len(rows_of_machines) > 1:
+                words.append(f"{name}: {disjoint.text}")
+            elif disjoint.text:
+                words.append(disjoint.text)
         return Addends(tuple(series[row] for row in counted), tuple(counted), "; ".join(words))
 
     def of_machine(self, series: Sequence[PowerSeries]) -> Addends:

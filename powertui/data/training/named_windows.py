@@ -291,15 +291,17 @@ def _epoch_in_steps(axis: TrainingOnAxis, number: int) -> tuple[int, int, int]:
 
 def _session(axis: TrainingOnAxis, name: str) -> AxisWindow:
     """The session of this name; else the only one whose name contains it."""
-    placed = [
-        session for session in axis.islands if session.start is not None and session.end is not None
-    ]
+    placed = []
+    for session in axis.islands:
+        if session.start is not None and session.end is not None:
+            placed.append(session)
     matching = [session for session in placed if name in _session_names(session)]
     if not matching:
         matching = [session for session in placed if name in session.island.entry.name]
     # One session has several profiles where it has several hosts.
     if len({session.island.entry.name for session in matching}) != 1:
-        names = ", ".join(dict.fromkeys(plain(session.island.entry.name, 80) for session in placed))
+        placed_names = [plain(session.island.entry.name, 80) for session in placed]
+        names = ", ".join(dict.fromkeys(placed_names))
         raise UsageError(
             f"No session, or more than one, is named {plain(name, 80)!r}.",
             hint=f"There are: {names or 'none that is placed'}",

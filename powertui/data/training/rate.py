@@ -209,8 +209,9 @@ def _same_line(strip: ScalarStrip, main: ScalarStrip) -> bool:
     step = strip.step[sampled]
     following = main.at_ns.searchsorted(strip.at_ns[sampled])
     following = np.clip(following, 1, len(main.at_ns) - 1)
-    before = main.step[following - 1]
-    after = main.step[following]
-    slack = np.maximum(np.abs(after - before), 1)
-    inside = (step >= before - slack) & (step <= after + slack)
-    return bool(inside.mean() > _MIN_FORWARD_SHARE)
+    main_before = main.step[following - 1]
+    main_after = main.step[following]
+    # Both count as they log, so one may be a record ahead of the other.
+    slack = np.maximum(np.abs(main_after - main_before), 1)
+    is_inside = (step >= main_before - slack) & (step <= main_after + slack)
+    return bool(is_inside.mean() > _MIN_FORWARD_SHARE)

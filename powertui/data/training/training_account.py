@@ -95,10 +95,11 @@ def trace_of(axis: TrainingOnAxis, span: tuple[int, int] | None = None) -> Trace
 def _usable_rows(power: Sequence[PowerOnTrace], reach: tuple[int, int]) -> list[int]:
     """The channels that may be counted, the main log first: those that are placed best."""
     order = main_log.order(power, reach)
-    usable = [row for row in order if meeting.meets(power[row], reach)] or list(order)
+    meeting_rows = [row for row in order if meeting.meets(power[row], reach)]
+    usable = meeting_rows or list(order)
     ranks = {row: main_log.placement_rank(power[row]) for row in usable}
-    best = min(ranks.values(), default=_UNPLACED_RANK)
-    usable = [row for row in usable if ranks[row] == best]
+    best_rank = min(ranks.values(), default=_UNPLACED_RANK)
+    usable = [row for row in usable if ranks[row] == best_rank]
     covering = []
     for row in usable:
         if main_log.coverage(power[row], reach) >= main_log.ENOUGH_COVERAGE:
@@ -106,9 +107,12 @@ def _usable_rows(power: Sequence[PowerOnTrace], reach: tuple[int, int]) -> list[
     usable = covering or usable
     # As in a profile: a channel that only its own power places counts for a host that no other log
     # is of.
-    by_signal = {row for row in usable if power[row].source == SIGNAL}
-    sure_hosts = {_host(power[row]) for row in usable if row not in by_signal}
-    return [row for row in usable if row not in by_signal or _host(power[row]) not in sure_hosts]
+    sure_hosts = {_host(power[row]) for row in usable if power[row].source != SIGNAL}
+    counted = []
+    for row in usable:
+        if power[row].source != SIGNAL or _host(power[row]) not in sure_hosts:
+            counted.append(row)
+    return counted
 
 
 def _host(channel: PowerOnTrace) -> str:

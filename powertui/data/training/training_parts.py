@@ -74,6 +74,14 @@ def bounded_epochs(
             yield epoch, epoch.start, epoch.end
 
 
+class StepsDone(NamedTuple):
+    """How many steps were done at a moment: at least, most likely, at most."""
+
+    fewest: int
+    likeliest: float
+    most: int
+
+
 @packs("at_ns", "step")
 @dataclass(frozen=True, eq=False)
 class Rate:
@@ -120,24 +128,24 @@ class Rate:
             per_s = np.diff(self.step) / length
         return np.where(self.goes_on[1:] & (length > 0), per_s, np.nan)
 
-    def step_at(self, ns: int) -> tuple[int, float, int] | None:
-        """Steps done at a moment: (at least, by interpolation, at most).
-
-        None before the first record and after the last.
-        """
+    def step_at(self, ns: int) -> StepsDone | None:
+        """Steps done at a moment. None before the first record and after the last."""
         done = self._step_at(ns)
         if done is None or not self.half_ns:
             return done
         at = packed_column(self, "at_ns")
-        sides = [
-            self._step_at(min(max(side_ns, int(at[0])), int(at[-1])))
-            for side_ns in (ns - self.half_ns, ns + self.half_ns)
-        ]
-        low, high = (side or done for side in sides)
-        return min(low[0], done[0]), done[1], max(high[2], done[2])
+        first_ns = int(at[0])
+        last_ns = int(at[-1])
+        earlier = self._step_at(max(ns - self.half_ns, first_ns)) or done
+        later = self._step_at(min(ns + self.half_ns, last_ns)) or done
+        return StepsDone(
+            fewest=min(earlier.fewest, done.fewest),
+            likeliest=done.likeliest,
+            most=max(later.most, done.most),
+        )
 
-    def _step_at(self, ns: int) -> tuple[int, float, int] | None:
-        """Steps done at a moment: at least, by interpolation, at most; None outside the records."""
+    def _step_at(self, ns: int) -> StepsDone | None:
+        """The same by the records alone, as if their clock were exact."""
         at = packed_column(self, "at_ns")
         step = packed_column(self, "step")
         row = int(at.searchsorted(ns, side="right")) - 1
@@ -146,13 +154,13 @@ class Rate:
         begin = int(at[row])
         first = int(step[row])
         if row + 1 >= len(self):
-            return (first, first, first) if ns == begin else None
+            return StepsDone(first, first, first) if ns == begin else None
         if not self.goes_on[row + 1]:
             return None
         end = int(at[row + 1])
         last = int(step[row + 1])
         share = (ns - begin) / max(1, end - begin)
-        return first, first + share * (last - first), last
+        return StepsDone(first, first + share * (last - first), last)
 
     def ns_at(self, step: float, lo_ns: int, hi_ns: int) -> int | None:
         """When so many steps were done, between two moments.

@@ -99,9 +99,10 @@ def _column(column: Column) -> Any:
         times = values.astype(np.float64) / ps_of(column.unit)
         return np.where(missing, np.nan, times)
     if column.kind in ("number", "share"):
-        # A share with a unit is one of percent.
-        size = 0.01 if column.kind == "share" and column.unit else 1.0
-        return np.where(missing, np.nan, values.astype(np.float64) / size)
+        numbers = values.astype(np.float64)
+        if column.kind == "share" and column.unit:  # of percent
+            numbers = numbers / 0.01
+        return np.where(missing, np.nan, numbers)
     dtype = np.bool_ if column.kind == "flag" else np.int64
     filled = np.where(missing, 0, values).astype(dtype)
     if missing.any():

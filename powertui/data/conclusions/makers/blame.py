@@ -16,6 +16,7 @@ from powertui.data.conclusions.makers import library_modules
 from powertui.data.conclusions.makers.purposes import DECISIVE, PURPOSES, Purpose
 from powertui.data.model import Bools, Events, Int64s, Track, UInt8s
 from powertui.data.opened import Profile
+from powertui.data.sorted_columns import open_at
 from powertui.data.tools import activity
 from powertui.data.tools.covered_time import CoveredTime, joined
 from powertui.data.tools.name_classes import NameClass, name_classes
@@ -323,8 +324,7 @@ def waits_for_results(name: str) -> bool:
 
 def _launching_names(lane: Events, starts: Int64s) -> npt.NDArray[np.uint32]:
     """The names of a lane whose events mark or launch most steps."""
-    row = lane.start.searchsorted(starts, side="right") - 1
-    is_around = (row >= 0) & (starts < lane.end[np.maximum(row, 0)])
+    is_around, row = open_at(lane.start, lane.end, starts)
     names, count = np.unique(lane.name[row[is_around]], return_counts=True)
     return names[2 * count > len(starts)]
 

@@ -129,12 +129,12 @@ def _sentence(finding: Finding, kind: Kind, *, outside: bool) -> str:
     where = finding_texts.where(finding)
     where = where[:1].upper() + where[1:]
     if kind is Kind.SLOW_STEPS:
-        longest = f": {_longest_op(finding)}" if _explains(finding) else _UNEXPLAINED
+        longest = _UNEXPLAINED
+        if _explains(finding):
+            longest = f": {_longest_op(finding)}"
         against = "in the other epochs" if EPOCHS in finding.witnesses else "the steps around"
-        return (
-            f"{where}: {words.seconds(finding.delta_seconds or 0.0)} longer than {against}"
-            f"{longest}."
-        )
+        extra = words.seconds(finding.delta_seconds or 0.0)
+        return f"{where}: {extra} longer than {against}{longest}."
     longer_s = _longer_s(finding)
     took = ""
     if longer_s is not None:

@@ -43,14 +43,12 @@ def recorded_column(path: str, values: Sequence[Any], known: KnownColumn | None)
     if how.kind == "text":
         words = ["" if value is None else _word(value) for value in values]
         return Column(how.id, how.label, "text", words, weight=how.weight)
-    is_present = [value not in (None, "") for value in values]
-    present = np.array(is_present, np.bool_)
-    written = [value if there else 0 for value, there in zip(values, is_present, strict=True)]
-    array = np.array([float(value) for value in written])
+    present = np.array([value not in (None, "") for value in values], np.bool_)
+    numbers = [0 if value in (None, "") else value for value in values]
+    array = np.array([float(number) for number in numbers])
     if how.kind == "integer":
         # Not by way of a float: a large integer keeps its last digits.
-        integers = [int(value) for value in written]
-        array = np.array(integers, np.int64)
+        array = np.array([int(number) for number in numbers], np.int64)
     elif how.kind == "flag":
         array = array.astype(np.bool_)
     elif how.scale != 1:
@@ -97,17 +95,19 @@ def _word(value: Any) -> str:
 def _by_name(path: str, values: Sequence[Any]) -> KnownColumn:
     """How a field that no page has is shown."""
     label = words_of(path.rpartition(".")[2])
-    held = [value for value in values if value not in (None, "")]
-    if held and all(isinstance(value, bool) for value in held):
+    present = [value for value in values if value not in (None, "")]
+    if not present:
+        return KnownColumn(path, label, "text", weight=5)
+    if all(isinstance(value, bool) for value in present):
         return KnownColumn(path, label, "flag")
-    are_integers = bool(held) and all(_is_integer(value) for value in held)
-    are_numbers = bool(held) and all(_is_number(value) or _is_integer(value) for value in held)
-    if not are_numbers:
+    if not all(_is_number(value) or _is_integer(value) for value in present):
         return KnownColumn(path, label, "text", weight=5)
     for pattern, kind, scale, unit in _NAMED_KINDS:
         if pattern.search(path):
             return KnownColumn(path, label, kind, scale, unit, weight=6)
-    return KnownColumn(path, label, "integer" if are_integers else "number", weight=4)
+    if all(_is_integer(value) for value in present):
+        return KnownColumn(path, label, "integer", weight=4)
+    return KnownColumn(path, label, "number", weight=4)
 
 
 def _is_number(value: Any) -> bool:
