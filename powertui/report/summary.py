@@ -25,7 +25,7 @@ from powertui.value_types import dataclass
 
 # So many runs are also searched for findings: that takes longer than reading them. Chosen, not
 # measured.
-MAX_SEARCHED_RUNS = 20
+_MAX_SEARCHED_RUNS = 20
 _NOT_SEARCHED: Facts = {"conclusions": None, "looked_at": None}
 _MAX_MARKDOWN_EPOCHS = 200  # rows of a table; chosen, not measured
 
@@ -110,7 +110,7 @@ def _read(
         aligning=aligning,
         charts=charts,
         describes=describes,
-        searches=len(entries) <= MAX_SEARCHED_RUNS,
+        searches=len(entries) <= _MAX_SEARCHED_RUNS,
     )
     return run_readers.each_run(partial(_read_run, question), entries, trainings)
 

@@ -154,6 +154,18 @@ def test_several_hosts_are_one_run_with_all_of_them(tmp_path: Path) -> None:
     assert "host-b" in read.of_class("sources")
 
 
+@pytest.mark.parametrize(("runs", "sections"), [(21, 21), (61, 0)])
+def test_each_of_many_runs_has_its_section(tmp_path: Path, runs: int, sections: int) -> None:
+    rng = np.random.default_rng(5)
+    for number in range(runs):
+        steps = 0.05 * step_series("white", 20, rng)
+        write_run(tmp_path / "logs" / f"run{number}", steps, {"aten::mm": 0.6})
+    page, read = page_of(tmp_path / "logs", tmp_path)
+    anchors = {value for name, value in read.attributes if name == "id"}
+    assert len(anchors & {f"run-{number + 1}" for number in range(runs)}) == sections
+    assert page.count("aten::mm") >= sections
+
+
 def test_sessions_of_a_training_share_the_chart_of_its_power(tmp_path: Path) -> None:
     folder = tmp_path / "training"
     folder.mkdir()
