@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from powertui.data.energy.measured_energy import Energy
     from powertui.data.energy.owner_evidence import Owner
     from powertui.data.energy.power_owners import Belongings
+    from powertui.data.energy.trace_account import Account
     from powertui.data.opened import Profile
 
 
@@ -302,24 +303,36 @@ def _energy_of(
     zones = zones_found(channel for item in accounts for channel in item.placed)
     energy = host_energy.of_accounts(accounts, idle=False)
     hosts = []
+    why = _why_none_counts(accounts)
     for host, host_total in zip(energy.hosts, energy.energies, strict=True):
-        hosts.append({"host": host, **_joules(host_total)})
+        hosts.append({"host": host, **_joules(host_total, why)})
     not_used: dict[str, None] = {}  # each sentence once, in this order
     for host_account in accounts:
         not_used.update(dict.fromkeys(host_account.elsewhere))
     # With the option that says whose it is: without it a reader has joules and no way to them.
     not_used.update(dict.fromkeys(owner_notes.strangers(run.power, power_owners.of_run(run))))
-    return {"hosts": hosts, **_joules(energy.total), "not_used": list(not_used), "zones": zones}
+    return {
+        "hosts": hosts,
+        **_joules(energy.total, why),
+        "not_used": list(not_used),
+        "zones": zones,
+    }
 
 
-def _joules(energy: Energy | None) -> Facts:
+def _why_none_counts(accounts: Sequence[Account]) -> str:
+    """Why no channel of the hosts is counted, where there is one reason for all of them."""
+    reasons = {one.text.removeprefix("none: ") for one in accounts if one.text.startswith("none: ")}
+    return reasons.pop() if len(reasons) == 1 else "no power belongs to this host"
+
+
+def _joules(energy: Energy | None, why: str) -> Facts:
     if energy is None:
         return {
             "joules": None,
             "lo_joules": None,
             "hi_joules": None,
             "badge": None,
-            "reason": "no power belongs to this host",
+            "reason": why,
         }
     return {
         "joules": energy.joules,

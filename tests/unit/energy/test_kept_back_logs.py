@@ -14,10 +14,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import powertui
+from powertui import cli
 from powertui.data.energy import scopes
 from powertui.data.model import Scope
 from powertui.data.power import registry
 
+DEMO = Path(powertui.__file__).parent / "demo" / "data"
 START = 1_795_224_814  # 2026-11-21 01:33:34 UTC
 SECONDS = range(24)
 
@@ -188,3 +191,17 @@ def test_scopes_of_totals_and_of_graphics_inside_a_package(name: str, scope: Sco
     from powertui.data.power.units import scope_of
 
     assert scope_of(name) is scope
+
+
+@pytest.mark.parametrize("verb", ["report", "energy"])
+def test_a_log_of_zeros_is_refused_with_its_reason(
+    verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "zeros.csv"
+    recorded = registry.load(str(DEMO / "power.csv")).series[0]
+    zero_s = recorded.clock.mid_ns / 1e9
+    log.write_text(
+        "time,power_w\n" + "".join(f"{zero_s + t / 1e9:.3f},0\n" for t in recorded.times.tolist())
+    )
+    assert cli.main([verb, str(DEMO / "logs"), "--power", str(log)]) == 0
+    assert "every reading is 0 W, so nothing was measured" in capsys.readouterr().out
