@@ -13,6 +13,8 @@ from powertui.data.limits import MACHINE, MemoryLimit
 from powertui.value_types import dataclass
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from powertui.data.host_parts import HostReader
     from powertui.power_server import PowerServer
 
@@ -64,6 +66,18 @@ class ReadOptions:
     usual_hosts: tuple[tuple[str, str], ...] = ()  # the same, as the config file says for every run
     # (an address, what the config file calls the machine there)
     called_hosts: tuple[tuple[str, str], ...] = ()
+
+    def power_paths(self, beside: Iterable[str], *, is_log_alone: bool) -> tuple[str, ...]:
+        """The power logs to read, of those that were named and those that lie beside a run.
+
+        Beside a run only the named ones are read where there are any: another log may be another
+        machine's. Power logs that are opened by themselves are always read, and first.
+        """
+        if is_log_alone and self.power:
+            return tuple(dict.fromkeys((*beside, *self.power)))
+        if self.find_power:
+            return tuple(dict.fromkeys((*self.power, *beside)))
+        return tuple(dict.fromkeys(self.power))
 
     def server(self, path: str) -> PowerServer | None:
         """The server that a name in `power` means; None for a file's."""

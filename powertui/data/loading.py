@@ -355,8 +355,9 @@ class RunLoader:
             self.power += _power_in_trace(trace)
 
     def _read_power(self) -> None:
-        nearby = [file.path for file in self.entry.power] if self.options.find_power else []
-        paths = list(dict.fromkeys((*self.options.power, *nearby)))
+        paths = self.options.power_paths(
+            [file.path for file in self.entry.power], is_log_alone=self.entry.is_log_alone
+        )
         if not paths:
             return
         options = self.options.columns or LogColumns(tz=self.options.tz, limit=self.options.limit)

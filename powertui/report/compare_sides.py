@@ -13,6 +13,7 @@ from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.compare.part import AskedSide, ComparedPart, HostWindow
 from powertui.data.host_parts import FailedFile
 from powertui.data.logdir import RunEntry
+from powertui.data.logdir.copies import Recordings
 from powertui.data.opened import Opened, Profile
 from powertui.data.run_readers import ListedRun
 from powertui.data.training.training import Trainings
@@ -175,7 +176,19 @@ def _side(runs: _OpenedRuns, paths: Sequence[str], words: SideWords) -> AskedSid
     name = with_runs[0]
     if len(with_runs) > 1:
         name += f" and {len(with_runs) - 1} more"
-    return runs.side(_listed([name, words.words]), entries, words)
+    recordings = runs.recordings.without_copies([entry for _, entry in entries])
+    kept = [(path, entry) for path, entry in entries if any(entry is run for run in recordings)]
+    side = runs.side(_listed([name, words.words]), kept, words)
+    return replace(side, notes=_copies_note(len(entries), len(kept)))
+
+
+def _copies_note(named: int, recordings: int) -> tuple[str, ...]:
+    """That some of the runs are one recording; nothing where none are."""
+    copies = named - recordings
+    if not copies:
+        return ()
+    are = "1 is a copy" if copies == 1 else f"{copies} are copies"
+    return (f"Of {named} runs {are} of another one: a recording counts once.",)
 
 
 def _no_profile(path: str, *, is_power: bool) -> UnreadableFile:
@@ -203,6 +216,7 @@ class _OpenedRuns:
         self._reading = reading
         self._trainings: dict[str, Trainings] = {}
         self._last: tuple[RunEntry, Opened] | None = None
+        self.recordings = Recordings()
 
     def trainings(self, path: str) -> Trainings:
         """What lies at a path. Looked at once."""
@@ -218,7 +232,7 @@ class _OpenedRuns:
         listed = tuple(ListedRun(entry, self.trainings(path)) for path, entry in entries)
         narrowed = _Narrowed(words, self._reading.aligning)
         parts = self._parts(listed, narrowed)
-        return _ListedSide(name=name, parts=parts, listed=listed, narrowed=narrowed)
+        return _ListedSide(name=name, parts=parts, notes=(), listed=listed, narrowed=narrowed)
 
     def _parts(self, listed: Sequence[ListedRun], narrowed: _Narrowed) -> Iterator[ComparedPart]:
         """One part for each run; what was read of one is let go before the next."""

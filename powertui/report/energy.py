@@ -124,15 +124,14 @@ def _logs_alone(
     A log that was named and cannot be read is an error; one that was only found is not.
     """
     columns = reading.columns or LogColumns(tz=reading.tz, limit=reading.limit)
-    paths = list(reading.power)
-    if reading.find_power:
-        paths += [file.path for file in trainings.found.power]
+    found = [file.path for file in trainings.found.power]
+    paths = reading.power_paths(found, is_log_alone=True)
     # A training that has the log reads it as well.
     beside = {log.path: one.beside for one in trainings.all for log in one.entry.power}
     traces = []
     unread = []
     columns_of = log_columns.columns_by_log(paths, columns)
-    for path in dict.fromkeys(paths):
+    for path in paths:
         try:
             log = beside.get(path, Beside()).power(path, columns_of[path])
         except UnreadableFile as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 
 from powertui.data.compare.part import AskedSide
@@ -53,13 +53,14 @@ def run_gate(paths: Sequence[str], request: GateRequest, reading: SideReading) -
     names += [tolerance.quantity.name for tolerance in asked_tolerances]
     side = _side(paths, request.part, reading)
     with_ops = any(name.startswith((quantities.OP, quantities.KERNEL)) for name in names)
-    return held_against(
+    gate = held_against(
         gated_runs(side, with_ops=with_ops),
         limits,
         asked_tolerances,
         baseline,
         allows_open=request.allow_unresolved,
     )
+    return replace(gate, notes=(*side.notes, *gate.notes))
 
 
 def _limits(request: GateRequest) -> list[FixedLimit]:

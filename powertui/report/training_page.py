@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from powertui import units
 from powertui.data.logdir import TrainingEntry
-from powertui.data.model import NS_PER_S, PS_PER_S, PowerOnTrace
+from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, PowerOnTrace
 from powertui.data.training.training import Training
 from powertui.data.training.training_on_axis import SessionOnAxis, TrainingOnAxis
 from powertui.plain import plain
@@ -88,7 +88,7 @@ def summaries(trainings: Sequence[Training], *, with_joules: bool = True) -> lis
 
 def _summary(training: Training, *, with_joules: bool) -> list[str]:
     axis = training.seen_from()
-    is_alone = _is_power_alone(training.entry)
+    is_alone = training.entry.is_log_alone
     lines = [plain(sentence) for sentence in description(training, axis)]
     if is_alone and with_joules:
         from powertui.data.energy import logs_alone
@@ -109,14 +109,9 @@ def _channel_line(channel: PowerOnTrace) -> str:
     return f"power {label}: {channel.status}, {source}"
 
 
-def _is_power_alone(entry: TrainingEntry) -> bool:
-    """Whether nothing but power logs is there."""
-    return not entry.sessions and not entry.tfevents
-
-
 def _heading(entry: TrainingEntry) -> str:
     name = plain(entry.name)
-    if not _is_power_alone(entry):
+    if not entry.is_log_alone:
         return f"The whole training {name}"
     if len(entry.power) > 1:
         return f"Power logs {name}"
@@ -126,8 +121,8 @@ def _heading(entry: TrainingEntry) -> str:
 def description(training: Training, axis: TrainingOnAxis) -> Iterator[str]:
     """Its length, its sessions, its steps, and why all this is one training."""
     length = units.duration(axis.end - axis.start)
-    if _is_power_alone(training.entry):
-        yield f"{length}, {_power_begins(training, axis)}"
+    if training.entry.is_log_alone:
+        yield f"{length}, {_power_begins(axis)}"
     else:
         begins = ""
         if axis.wall:
@@ -141,18 +136,18 @@ def description(training: Training, axis: TrainingOnAxis) -> Iterator[str]:
         )
     elif training.epochs:
         yield "no records within epochs: parts of an epoch are given as shares of it"
-    if not _is_power_alone(training.entry) or len(training.entry.power) > 1:
+    if not training.entry.is_log_alone or len(training.entry.power) > 1:
         yield from training.entry.reasons
 
 
-def _power_begins(training: Training, axis: TrainingOnAxis) -> str:
+def _power_begins(axis: TrainingOnAxis) -> str:
     """When power without a profile begins."""
     counted = "; times count from the first reading"
     if axis.wall:
         return f"from {_wall_time(axis.unix_ns(axis.start))}{counted}"
-    first_ns = training.entry.first_ns
-    if training.entry.is_local and first_ns is not None:
-        local = _wall_time(first_ns).removesuffix(" UTC")
+    zero_ns = axis.local_zero_ns
+    if zero_ns is not None:
+        local = _wall_time(zero_ns + axis.start // PS_PER_NS).removesuffix(" UTC")
         return f"from {local} local time (the log names no zone: name it with --tz){counted}"
     return "no date: its times count from its own start"
 

@@ -75,7 +75,7 @@ class ComparedRun:
 
 def side_of(part: ComparedPart) -> AskedSide:
     """A side of one run."""
-    return AskedSide(part.name, (part,))
+    return AskedSide(part.name, (part,), ())
 
 
 def compare_choices(shell: Shell) -> list[CompareChoice]:

@@ -23,6 +23,7 @@ from powertui.data.compare.measured import Measured, measure, merged
 from powertui.data.compare.op_counterparts import with_common_names
 from powertui.data.compare.part import AskedSide
 from powertui.data.logdir import RunEntry
+from powertui.data.logdir.copies import Recordings
 from powertui.errors import UnreadableFile
 from powertui.value_types import dataclass
 
@@ -30,6 +31,9 @@ _SAME_STEPS_ANSWER = "A and B are the same steps of the same run, so nothing can
 _SAME_RUNS_ANSWER = "A and B are the same runs, so nothing can differ."
 _COPIES_ANSWER = (
     "A and B have the same figures to the last digit: they are copies of one recording."
+)
+_COPIED_RUNS_ANSWER = (
+    "The runs of A and B are copies of the same recordings, so nothing can differ."
 )
 _MIN_FIGURES_OF_COPIES = 8  # that must be equal: two runs of one program may share a few counts
 
@@ -94,14 +98,17 @@ def compare(a: AskedSide, b: AskedSide) -> Comparison:
         causes=causes,
         conclusions=_conclusion_changes(runs_a, runs_b),
         unmatched=together.unmatched,
-        notes=_notes(runs_a, runs_b),
+        notes=_notes((a, b), runs_a, runs_b),
     )
 
 
 def _why_the_same(a: Sequence[Measured], b: Sequence[Measured], together: Matched) -> str:
     """That both sides are one thing, which was most likely named twice unmeant; "" where not."""
     if len(a) > 1 or len(b) > 1:
-        return _SAME_RUNS_ANSWER if _identities(a) == _identities(b) else ""
+        if _identities(a) == _identities(b):
+            return _SAME_RUNS_ANSWER
+        is_copied = len(_in_both(a, b)) == len(a) and len(_in_both(b, a)) == len(b)
+        return _COPIED_RUNS_ANSWER if is_copied else ""
     first, second = a[0].stretch, b[0].stretch
     if first is not None and first == second:
         return _SAME_STEPS_ANSWER
@@ -113,6 +120,24 @@ def _why_the_same(a: Sequence[Measured], b: Sequence[Measured], together: Matche
 def _identities(runs: Sequence[Measured]) -> set[tuple[tuple[str, ...], str]]:
     """The files of each run, and what it is called with its window."""
     return {(tuple(entry.path for entry in run.entries), run.name) for run in runs}
+
+
+def _in_both(a: Sequence[Measured], b: Sequence[Measured]) -> list[str]:
+    """The names of the runs of A that are runs of B, too, or copies of such."""
+    recordings = Recordings()
+    return [run.name for run in a if any(_is_same_stretch(run, other, recordings) for other in b)]
+
+
+def _is_same_stretch(run: Measured, other: Measured, recordings: Recordings) -> bool:
+    """Whether both are the same part of one recording."""
+    if len(run.entries) != len(other.entries) or _window_words(run) != _window_words(other):
+        return False
+    return all(map(recordings.are_copies, run.entries, other.entries))
+
+
+def _window_words(run: Measured) -> str:
+    """What stands behind the name of the recording: which stretch of it is meant."""
+    return run.name.removeprefix(run.entries[0].name) if run.entries else run.name
 
 
 def _of_same_steps(compared: Matched) -> Matched:
@@ -211,8 +236,10 @@ def _one_sided(
             )
 
 
-def _notes(a: Sequence[Measured], b: Sequence[Measured]) -> tuple[str, ...]:
-    notes: list[str] = []
+def _notes(
+    sides: tuple[AskedSide, AskedSide], a: Sequence[Measured], b: Sequence[Measured]
+) -> tuple[str, ...]:
+    notes: list[str] = [*sides[0].notes, *sides[1].notes]
     notes += _shared_runs(a, b)
     notes += _left_out_steps((*a, *b))
     for label, runs in (("A", a), ("B", b)):
@@ -232,9 +259,11 @@ def _notes(a: Sequence[Measured], b: Sequence[Measured]) -> tuple[str, ...]:
 
 
 def _shared_runs(a: Sequence[Measured], b: Sequence[Measured]) -> Iterator[str]:
-    """Runs that two patterns both match."""
-    shared = sorted(name for _, name in _identities(a) & _identities(b))
-    if not shared or (len(a) == 1 and len(b) == 1):
+    """Runs that two patterns both match, and copies of a run of the other side."""
+    if len(a) == 1 and len(b) == 1:
+        return
+    shared = sorted(_in_both(a, b))
+    if not shared:
         return
     count = len(shared)
     which = "1 run is" if count == 1 else f"{count} runs are"

@@ -96,6 +96,7 @@ class AskedSide:
 
     name: str
     parts: Iterable[ComparedPart]
+    notes: tuple[str, ...]  # on how its runs were chosen
 
     def each(self, function: Callable[[ComparedPart], A]) -> Iterator[A]:
         """What is said of each run. `function` is one of a module, and its answer holds nothing of

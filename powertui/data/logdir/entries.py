@@ -91,6 +91,12 @@ class RunEntry:
         )
 
     @property
+    def is_log_alone(self) -> bool:
+        """Whether there are power logs, and nothing that power could lie beside."""
+        others = (self.profiles, self.tfevents, self.results, self.unread)
+        return bool(self.power) and not any(others)
+
+    @property
     def has_many_hosts(self) -> bool:
         """Whether so many that the events of all of them are not kept at once."""
         return len(self.profiles) >= _MIN_MANY_HOSTS

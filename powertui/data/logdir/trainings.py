@@ -50,6 +50,13 @@ class TrainingEntry:
     by_hand: bool = False  # a person put it together otherwise
 
     @property
+    def is_log_alone(self) -> bool:
+        """Whether there are power logs, and nothing that power could lie beside."""
+        if self.tfevents or self.results or not self.power:
+            return False
+        return all(run.is_log_alone for run in self.sessions)
+
+    @property
     def hosts(self) -> tuple[str, ...]:
         """All hosts of its sessions, else those that wrote scalars."""
         hosts = {host for run in self.sessions for host in run.hosts}

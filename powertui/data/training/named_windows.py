@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta, timezone
 
 from powertui import units
@@ -108,10 +108,10 @@ def is_wall(words: str) -> bool:
 def _moment(axis: TrainingOnAxis, words: str, tz: str | None = None) -> int:
     """A moment of the axis: a time of the axis, or a wall time within the training."""
     match = _CLOCK.fullmatch(words.strip())
-    if match is not None and axis.wall:
-        unix_ns = next(_wall_times(axis, match, tz), None)
-        if unix_ns is not None:
-            return axis.at(unix_ns)
+    if match is not None:
+        moment = _written_time(axis, match, tz)
+        if moment is not None:
+            return moment
     # 19:52:50 may also be a time of the axis; with a date it cannot.
     moment = None
     if match is None or match[1] is None:
@@ -121,17 +121,60 @@ def _moment(axis: TrainingOnAxis, words: str, tz: str | None = None) -> int:
             f"{plain(words, 40)!r} is not a time in this training.",
             hint="Write it like 27.31s, 1:02.5 or 19:52:50 (with --tz ZONE).",
         )
+    if match is not None and moment > axis.end:
+        raise UsageError(
+            f"{plain(words, 40)!r} is not within this training: {_extent_words(axis)}.",
+            hint="Name the zone of that time with --tz, or count from the start, like 27.31s.",
+        )
     return moment
 
 
-def _wall_times(axis: TrainingOnAxis, match: re.Match[str], tz: str | None) -> Iterator[int]:
-    """Unix times (ns) within the training that a written time may mean, likeliest zone first."""
-    date, hours, minutes, seconds, zone = match.groups()
+def _extent_words(axis: TrainingOnAxis) -> str:
+    """When the training was, as its own clock tells it."""
+    zero_ns = axis.zero_ns if axis.wall else axis.local_zero_ns
+    if zero_ns is None:
+        return f"it is {units.duration(axis.end - axis.start)} long and has no date"
+    first, last = (
+        datetime.fromtimestamp((zero_ns + end // PS_PER_NS) // NS_PER_S, timezone.utc)
+        for end in (axis.start, axis.end)
+    )
+    zone = "UTC" if axis.wall else "local time"
+    return f"it is from {first:%Y-%m-%d %H:%M:%S} to {last:%Y-%m-%d %H:%M:%S} {zone}"
+
+
+def _written_time(axis: TrainingOnAxis, match: re.Match[str], tz: str | None) -> int | None:
+    """The moment of the axis that a wall time means; None where it is not within the training."""
+    zone = (match[5] or "").replace("Z", "UTC") or tz
+    if axis.wall:
+        bounds = axis.unix_ns(axis.start), axis.unix_ns(axis.end)
+        unix_ns = next(_wall_times(match, bounds, _offsets(axis, zone)), None)
+        return None if unix_ns is None else axis.at(unix_ns)
+    zero_ns = axis.local_zero_ns
+    if zero_ns is None:
+        return None
+    if zone:
+        written = plain(match[0].strip(), 40)
+        raise UsageError(
+            f"The power log names no time zone, so the time {written!r} has no place in it.",
+            hint="Write the time as the log has it, or name the log's zone with --tz.",
+        )
+    bounds = zero_ns + axis.start // PS_PER_NS, zero_ns + axis.end // PS_PER_NS
+    local_ns = next(_wall_times(match, bounds, (0,)), None)
+    return None if local_ns is None else (local_ns - zero_ns) * PS_PER_NS
+
+
+def _wall_times(
+    match: re.Match[str], bounds: tuple[int, int], offsets: Iterable[int]
+) -> Iterator[int]:
+    """Unix times (ns) near a training's bounds that a written time may mean, likeliest zone first.
+
+    `offsets` are the seconds east of UTC that it may be written in.
+    """
+    date, hours, minutes, seconds, _ = match.groups()
     second_of_day = int(hours) * 3600 + int(minutes) * 60 + float(seconds)
-    first = axis.unix_ns(axis.start)
-    last = axis.unix_ns(axis.end)
+    first, last = bounds
     spare = max((last - first) // _SPARE_SHARE, _MIN_SPARE_NS)
-    for offset_s in _offsets(axis, zone, tz):
+    for offset_s in offsets:
         if date is not None:
             days = [datetime.strptime(date, "%Y-%m-%d").replace(tzinfo=timezone.utc)]
         else:
@@ -151,13 +194,12 @@ def _local_days(first_ns: int, last_ns: int, offset_s: int) -> list[datetime]:
     return [midnight + timedelta(days=number) for number in range(count)]
 
 
-def _offsets(axis: TrainingOnAxis, written: str | None, tz: str | None) -> Iterator[int]:
+def _offsets(axis: TrainingOnAxis, zone: str | None) -> Iterator[int]:
     """Seconds east of UTC that a time may be written in, likeliest first.
 
     That is the zone written or given; without one the profiled machine's, that of the folders'
     names, this machine's, and UTC.
     """
-    zone = (written or "").replace("Z", "UTC") or tz
     start_ns = axis.unix_ns(axis.start)
     if zone:
         yield zones.offset_of(zone, start_ns)

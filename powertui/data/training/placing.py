@@ -13,7 +13,7 @@ from powertui.data.energy.log_alignment import Alignment, Placed
 from powertui.data.model import NS_PER_S, PS_PER_NS, Clock, PowerOnTrace, PowerSeries
 from powertui.data.opened import Profile
 from powertui.data.power import times
-from powertui.data.training import edge_placing
+from powertui.data.training import edge_placing, local_logs
 from powertui.data.training.training_parts import Moment
 from powertui.data.training.training_records import TrainingRecords
 from powertui.value_types import dataclass
@@ -109,16 +109,9 @@ def _place(training: TrainingRecords, series: PowerSeries) -> tuple[int, Alignme
             return base, surest(by_sessions, by_edges)
     has_sessions = any(session.start is not None for session in training.islands)
     if span is None and not has_sessions:
-        if series.clock.known or not any(log.clock.known for log in training.logs.power):
-            evidence = ("nothing else is on this axis",)
-            return 0, Alignment(
-                offset_s=0.0,
-                lo_s=0.0,
-                hi_s=0.0,
-                status="aligned",
-                source=OWN_CLOCK,
-                evidence=evidence,
-            )
+        by_own_clock = _by_own_clock(series, training.logs.power)
+        if by_own_clock is not None:
+            return 0, by_own_clock
         notes.append("its times count from its own start, and the logs beside it have wall time")
     if span is not None and len(training.records) <= 2:
         notes.append(
@@ -126,6 +119,27 @@ def _place(training: TrainingRecords, series: PowerSeries) -> tuple[int, Alignme
         )
     notes.append("give --offset, or --pins, to place it by hand")
     return base, log_alignment.unplaced(*notes)
+
+
+def _by_own_clock(series: PowerSeries, logs: Sequence[PowerSeries]) -> Alignment | None:
+    """A log's own times, where no run is beside it; None where other logs know more of the time."""
+    if local_logs.has_local_times(series):
+        if local_logs.extent_with_zone(logs) is not None:
+            return None
+    elif not series.clock.known and any(log.clock.known for log in logs):
+        return None
+    lag_s = local_logs.lag_s(series, logs)
+    evidence = ["nothing else is on this axis"]
+    if lag_s or any(log.path != series.path and local_logs.has_local_times(log) for log in logs):
+        evidence = ["the local times of all logs are taken to be of one zone"]
+    return Alignment(
+        offset_s=lag_s,
+        lo_s=lag_s,
+        hi_s=lag_s,
+        status="aligned",
+        source=OWN_CLOCK,
+        evidence=tuple(evidence),
+    )
 
 
 def _by_clock(
@@ -324,7 +338,11 @@ def _gap_ns(training: TrainingRecords, series: PowerSeries, clock: Clock | None)
 
 def _zone(training: TrainingRecords, series: PowerSeries) -> Clock | None:
     """A clock for naive local times."""
-    span = training.scalar_span or _of_islands(training)
+    span = (
+        training.scalar_span
+        or _of_islands(training)
+        or local_logs.extent_with_zone(training.logs.power)
+    )
     if span is None:
         return None
     clock = log_zone.log_clock(series, span, _utc_offset_s(training))

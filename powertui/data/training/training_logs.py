@@ -28,8 +28,9 @@ def read_power(
     options = records.options.columns or LogColumns(
         tz=records.options.tz, limit=records.options.limit
     )
-    beside = [file.path for file in records.entry.power] if records.options.find_power else []
-    paths = list(dict.fromkeys((*records.options.power, *beside)))
+    paths = records.options.power_paths(
+        [file.path for file in records.entry.power], is_log_alone=records.entry.is_log_alone
+    )
     if not paths:
         return power
     from powertui.data.energy import sensor as sensors

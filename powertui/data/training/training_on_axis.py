@@ -21,7 +21,7 @@ from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.energy.marks import on_trace as marks_on_trace
 from powertui.data.model import PS_PER_NS, PS_PER_S, Epoch, Epochs, Int64s, Phase, PowerOnTrace
 from powertui.data.opened import Profile
-from powertui.data.training import placing, profile_power, session_places
+from powertui.data.training import local_logs, placing, profile_power, session_places
 from powertui.data.training.placed_training import PlacedTraining
 from powertui.data.training.training_parts import Moment, PlacedSession, Rate, ScalarStrip
 from powertui.value_types import dataclass
@@ -114,6 +114,16 @@ class TrainingOnAxis:
     def half(self) -> int:
         """The ± of wall time on this axis, ps."""
         return self.half_ns * PS_PER_NS
+
+    @property
+    def local_zero_ns(self) -> int | None:
+        """The local time of the axis' zero, as ns since 1970 in its zone; None unless power logs
+        alone have local times that name no zone.
+        """
+        if self.wall:
+            return None
+        first_ns = local_logs.common_zero_ns(self.training.logs.power)
+        return None if first_ns is None else first_ns + self.zero_ns
 
     def at(self, unix_ns: int) -> int:
         """A moment of Unix time on the axis; what int64 ps cannot hold lies at its ends."""

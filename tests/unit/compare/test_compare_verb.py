@@ -285,6 +285,51 @@ def test_copies_of_one_recording_are_called_that(
     assert document["sentence"].startswith("A and B have the same figures to the last digit")
 
 
+@pytest.fixture(scope="module")
+def copied(groups: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three copies of one run of either side, under names of their own."""
+    folder = tmp_path_factory.mktemp("copied")
+    for side in ("base", "new"):
+        for number in range(3):
+            shutil.copytree(paths(groups, side)[0], folder / side / f"copy{number}")
+    return folder
+
+
+def test_copies_of_one_recording_are_one_run(
+    copied: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They were "3 and 3 runs" without any scatter: sure to the last digit of what was seen once."""
+    words = (*paths(copied, "base"), "--", *paths(copied, "new"), "--json", "--no-power")
+    document = json.loads(output(capsys, *words))
+    assert "within-run only" in document["sentence"]
+    assert "Of 3 runs 2 are copies of another one: a recording counts once." in document["notes"]
+
+
+def test_both_sides_may_be_copies_of_the_same_recordings(
+    groups: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = paths(groups, "base")
+    for number, run in enumerate(base):
+        shutil.copytree(run, tmp_path / "new" / f"copy{number}")
+    words = (*base, "--", *paths(tmp_path, "new"), "--json", "--no-power")
+    document = json.loads(output(capsys, *words))
+    assert document["sentence"] == (
+        "The runs of A and B are copies of the same recordings, so nothing can differ."
+    )
+    words = (*base, "--", paths(tmp_path, "new")[0], *paths(groups, "new"), "--json", "--no-power")
+    (note,) = (note for note in json.loads(output(capsys, *words))["notes"] if "both" in note)
+    assert note.startswith("1 run is on both sides, which hides a difference: ")
+
+
+def test_a_gate_counts_copies_once(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Three copies decided as three runs do, and made a job red for what may be chance."""
+    runs = paths(copied, "new")
+    assert cli.main(["check", *runs, "--max", "step_s=1", "--json", "--no-power"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert "Of 3 runs 2 are copies of another one: a recording counts once." in answer["notes"]
+    assert len(answer["runs"]) == 1
+
+
 @pytest.mark.parametrize(
     ("ops", "warning"),
     [

@@ -49,7 +49,7 @@ def part(tmp_path_factory: pytest.TempPathFactory) -> ComparedPart:
 def test_kernels_of_one_name_are_added_up_over_their_operators_per_step(
     part: ComparedPart,
 ) -> None:
-    (run,) = gated_runs(AskedSide("run", (part,)), with_ops=True)
+    (run,) = gated_runs(AskedSide("run", (part,), ()), with_ops=True)
     assert run.steps == _STEPS
     kernels = {name: value for name, value in run.values.items() if name.startswith("kernel:")}
     assert list(kernels) == ["kernel:gemm"]
@@ -57,7 +57,7 @@ def test_kernels_of_one_name_are_added_up_over_their_operators_per_step(
 
 
 def test_ops_and_kernels_are_left_out_where_nobody_asks(part: ComparedPart) -> None:
-    (run,) = gated_runs(AskedSide("run", (part,)), with_ops=False)
+    (run,) = gated_runs(AskedSide("run", (part,), ()), with_ops=False)
     assert not [name for name in run.values if name.startswith(("kernel:", "op:"))]
     assert run.values["step_s"].value == pytest.approx(0.1)
 
