@@ -287,6 +287,8 @@ def test_two_slow_steps_of_twenty_are_named_and_not_called_every_fourth(tmp_path
     lengths[11] = lengths[15] = 300
     first = _first(torch_json.write(tmp_path, _steps(lengths, [_WORK])))
     assert "in 2 of 20 steps (11, 15)" in first.sentence
+    # What they took beyond the usual 10 ms, as the sum is; "up to 300 ms" was their whole length.
+    assert "(580 ms of 780 ms), about 290 ms each: " in first.sentence
 
 
 def test_a_profile_of_microseconds_without_steps_shows_nothing(tmp_path: Path) -> None:

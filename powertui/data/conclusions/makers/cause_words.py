@@ -223,7 +223,8 @@ def _first_step(words: CauseWords) -> Wording:
 
 def _pause(words: CauseWords, where: str) -> Wording:
     cause = words.cause
-    longest = short_time(float((cause.stretches.end - cause.stretches.start).max(initial=0)))
+    # Like the sum, what a step took beyond the usual: its whole length would be more than that.
+    each = short_time(cause.ps / max(1, len(cause.slow)))
     if where == "in":
         guess = "garbage collection, a lock, a sleep, a file, or another process"
     else:
@@ -235,7 +236,7 @@ def _pause(words: CauseWords, where: str) -> Wording:
     if len(cause.slow) == 1:
         pause = f"A pause {where} {words.steps} takes {words.amount}"
     else:
-        pause = f"Pauses {where} {words.steps} take {words.amount}, up to {longest} each"
+        pause = f"Pauses {where} {words.steps} take {words.amount}, about {each} each"
     return Wording(
         sentence=f"{pause}: {whom}. Possible causes: {guess}.",
         short=f"pause {whole_percent(words.share)}",
