@@ -186,11 +186,11 @@ COMMANDS = {
     # The power beside a training, the start of a session, and the account of a trace apart from how
     # it is made; the fit of short pauses; what parts of a program are for, which two findings ask;
     # the ends of stretches apart from the search for them; and other stretches of a long log.
-    "report RUN --json": (346, 137),  # where lines end, and when a training began
+    "report RUN --json": (347, 138),  # where lines end, and when a training began
     # those, what logs alone come to, and patterns that are compiled late
-    "energy DEMO": (324, 191),
+    "energy DEMO": (325, 192),
     # one more, which tells what ops of XLA cost, and the arguments about screens
-    "demo --report": (387, 179),
+    "demo --report": (388, 180),
 }
 
 
