@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.power_world import shift_bound
-from benchmarks.power_world.shift_bound import Readings, errors_by_records, errors_of_shift
+from benchmarks.power_world.shift_bound import Readings, errors_of_shift, own_error_s
 
 _EDGES_S = np.array([10.0, 50.0])
 _WATTS = np.array([100.0, 200.0, 100.0])
@@ -31,23 +31,44 @@ def test_errors_of_a_shift_are_its_squared_watts_over_both_edges() -> None:
     assert errors_of_shift(_levels([10.0, 50.0]), taken, 0.3) == pytest.approx(expected)
 
 
-def test_an_edge_that_no_record_shows_is_free_between_two_records() -> None:
+def test_the_error_of_a_place_is_that_of_its_edges() -> None:
+    # Each of two edges of 100 W is known to 0.1 s by means of a second whose error is 10 W.
+    error_s = own_error_s(_levels([10.0, 50.0]), _means_of_a_second(10.0), late_s=0.0)
+
+    assert error_s == pytest.approx(0.1 / np.sqrt(2), rel=0.15)
+
+
+def test_an_edge_that_no_record_shows_leaves_its_place_open_between_two_records() -> None:
+    taken = _means_of_a_second(1.0)
+    shown = own_error_s(_levels([10.0, 50.0]), taken, late_s=0.0)
+    open_ones = own_error_s(_levels([14.0, 46.0]), taken, late_s=0.0)
+
+    assert shown < 0.02
+    # The log may be 1 s later, as the end may, and 1 s earlier, as the start may.
+    assert open_ones == pytest.approx(1.0 / np.sqrt(3), rel=0.15)
+
+
+def test_readings_that_may_be_late_leave_as_much_open() -> None:
+    error_s = own_error_s(_levels([10.0, 50.0]), _means_of_a_second(1.0), late_s=0.5)
+
+    assert error_s == pytest.approx(0.5 / np.sqrt(3), rel=0.1)
+
+
+def test_errors_that_are_alike_leave_more_open() -> None:
     taken = _means_of_a_second(10.0)
-    shown = errors_by_records(_levels([10.0, 50.0]), taken, 3.0, late_s=0.0)
-    open_ones = errors_by_records(_levels([14.0, 46.0]), taken, 3.0, late_s=0.0)
-    too_far = errors_by_records(_levels([14.0, 46.0]), taken, 6.0, late_s=0.0)
+    alike = Readings(taken.lo_s, taken.hi_s, taken.sigma_w, lag=0.8)
+    template = _levels([10.0, 50.0])
 
-    assert shown == pytest.approx(errors_of_shift(_levels([10.0, 50.0]), taken, 3.0))
-    # The end may be a second later at most: five seconds after the last record.
-    assert open_ones == pytest.approx(np.sqrt(2) * 10.0)
-    assert too_far > open_ones
+    wider = own_error_s(template, alike, 0.0) / own_error_s(template, taken, 0.0)
+    assert wider == pytest.approx(3.0, rel=0.15)
 
 
-def test_readings_that_may_be_late_hide_a_shift_of_as_much() -> None:
-    taken = _means_of_a_second(10.0)
+def test_levels_that_no_reading_tells_apart_leave_a_place_open() -> None:
+    # Within the work: neither edge has readings on both sides.
+    lo = np.arange(15.0, 45.0)
+    error_s = own_error_s(_levels([10.0, 50.0]), Readings(lo, lo + 1.0, 1.0), late_s=0.0)
 
-    assert errors_by_records(_levels([10.0, 50.0]), taken, 0.5, late_s=0.5) == pytest.approx(0.0)
-    assert errors_by_records(_levels([10.0, 50.0]), taken, 2.5, late_s=0.5) > 10.0
+    assert error_s > 5.0
 
 
 def test_foreign_work_is_no_error_of_a_reading() -> None:
