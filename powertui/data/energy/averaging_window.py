@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-import numpy as np
-
 from powertui.data.energy import settings
 from powertui.data.energy.reading_stretch import ReadingStretch, liveliest
 from powertui.data.energy.spectrum_gaps import window_from_gaps
@@ -102,8 +100,9 @@ def look(watts: Floats, refresh_s: float, *, held: bool = False) -> Smear | None
         window = _WINDOW_PER_RISE * rise
         return Smear(_round(window) * refresh_s, _RISE_SIGMA_SHARE * window * refresh_s, "rise")
     share = _window_by_steps(steps, _HELD_PRIOR if held else _PRIOR)
-    # Where nothing was seen to rise at once, means over a second would look just so.
-    if steps.at_once + steps.between < 2 and np.isnan(rise):
+    # Where nothing was seen to rise at once, means over a second would look just so. Nor does a
+    # rise that takes longer than those of sensors do: that is of power.
+    if steps.at_once + steps.between < 2 and not rise < least_rise:
         smear = _by_slowest_rise(stretch, least_rise, refresh_s)
         if smear is not None:
             return smear

@@ -46,8 +46,8 @@ class _ClockRules:
     # A clock that is wrong is so much off, as a rule (mean of an exponential).
     wrong_by_s: float = settings.WRONG_CLOCK_S
     min_sure_weight: float = settings.SURE_WEIGHT  # within one place
-    # There by the readings alone: else only the clock is sure.
-    min_reading_weight: float = settings.MAJORITY_SHARE
+    min_reading_weight: float = settings.MAJORITY_SHARE  # by them alone: else the clock is sure
+    min_clear_weight: float = settings.LIKELY_WEIGHT  # of 12 corrected with less one was wrong
     # Within the clock's interval, where no place is sure.
     min_believed_weight: float = settings.MAJORITY_SHARE
     # Where no place is sure, odds that the clock is right, by those before any reading. Of 155
@@ -57,14 +57,12 @@ class _ClockRules:
     # Log of the odds that the clock itself is right, by those before any reading. Of 32 right
     # clocks (seeds 700 to 715) none fell below 0.1, of 17 that were 2 s off 8 fell below -1.
     min_log_odds_at_clock: float = -1.0
-    # Log of how many times better another place must fit before a clock is claimed less closely.
+    # The same of how much better another place fits before a clock is claimed less closely.
     # Chosen: noise alone prefers one by 0.1, one edge by 5.
     min_better_elsewhere: float = 1.0
-    # A clock that is known to less than this needs no confirmation.
-    min_vague_s: float = settings.FOREIGN_CLOCK_S
-    doubt_tails: tuple[float, float] = (0.005, 0.995)  # a clock beyond these is contradicted
+    min_vague_s: float = settings.FOREIGN_CLOCK_S  # known to less, it needs no confirmation
     min_doubt_s: float = 0.2  # sensors are late by as much as that anyway
-    min_error_s: float = 0.05  # records are written late, and pauses are not known to better
+    min_error_s: float = 0.05  # records are written late, and pauses not known better
     sure_refreshes: float = 0.25  # a place is sure to this part of the refresh
 
 
@@ -216,12 +214,15 @@ def judge(clock: ClockOffset | None, readings: OffsetWeights | None, data: Sampl
     is_heavy = posterior.share_of(best) >= _RULES.min_sure_weight
     if is_heavy and hi - lo <= widest_s:
         # One narrow place: also by the readings alone?
-        by_readings = _posterior(None, readings, data)
-        if by_readings.share_of(best) >= _RULES.min_reading_weight:
+        reading_weight = _posterior(None, readings, data).share_of(best)
+        if reading_weight >= _RULES.min_reading_weight:
             verdict = _sure(clock, best, sure_s)
-            # To confirm a clock takes less than to correct one.
+            # To confirm a clock by edges takes less than to correct one.
+            is_corrected = verdict.status == "clock corrected"
             may_correct = readings.may_overrule and readings.is_confirmed
-            if verdict.status != "clock corrected" or may_correct:
+            takes_more = is_corrected or readings.is_by_levels
+            is_clear = reading_weight >= _RULES.min_clear_weight or not takes_more
+            if is_clear and (may_correct or not is_corrected):
                 return verdict
             by_s = max(clock.kind.believed_s, _RULES.min_vague_s)
             if not clock.lo_s - by_s <= verdict.offset_s <= clock.hi_s + by_s:
@@ -295,7 +296,7 @@ def _is_beside(
 
     A clock that is believed to 2 s and is off by as much has the right place where it is believed.
     """
-    if not (readings.is_confirmed and readings.may_overrule):
+    if not (readings.is_confirmed and readings.may_overrule) or readings.is_by_levels:
         return False
     reach_s = _RULES.min_doubt_s + sum(_ages_s(readings, data))
     at_clock = (clock.lo_s - reach_s, clock.hi_s + reach_s)
@@ -307,8 +308,8 @@ def _is_doubted(before: float, after: float, readings: OffsetWeights) -> bool:
     """Whether the readings speak against the clock, though for no other place."""
     if not _RULES.min_believed_weight <= after < _RULES.min_sure_weight:
         return after < _RULES.min_believed_weight
-    if not readings.is_confirmed:
-        return False  # that one edge is likelier elsewhere is little: it may be anything's
+    if not readings.is_confirmed or readings.is_by_levels:
+        return False  # one edge may be anything's, and some means of 10 s fit many places
     return _odds_fell(before, after, to=_RULES.min_odds_left)
 
 
@@ -408,12 +409,12 @@ def _sure(clock: ClockOffset, posterior: _Posterior, sure_s: float) -> Verdict:
     A place that is known to seconds only does not confirm a clock.
     """
     lo, hi = posterior.interval(TAILS)
-    doubt_lo, doubt_hi = posterior.interval(_RULES.doubt_tails)
     at_clock = clock.middle_s
     by_readings = posterior.densest
     if clock.kind.late_share:
         by_readings = posterior.median
-    is_contradicted = not doubt_lo <= at_clock <= doubt_hi
+    # What agrees is within what is claimed.
+    is_contradicted = not lo <= at_clock <= hi
     if is_contradicted and abs(by_readings - at_clock) > _RULES.min_doubt_s:
         correction_s = by_readings - at_clock
         return Verdict("clock corrected", by_readings, lo, hi, correction_s=correction_s)

@@ -58,6 +58,8 @@ class OffsetWeights(NamedTuple):
     is_confirmed: bool = True
     # Whether it is this training's power that jumps: else only a clock shows whose the log is.
     is_of_training: bool = True
+    # Whether no two jumps are at edges there, so that levels alone speak for the place.
+    is_by_levels: bool = False
     # Other offsets whose edges explain their jumps about as well as those of the best one do.
     rivals: tuple[float, ...] = ()
 
@@ -112,6 +114,7 @@ def offset_weights(
         may_overrule=matched >= min(RULES.min_matched, large_part),
         is_confirmed=_is_confirmed(costs, data, best_s, range_s),
         is_of_training=is_of_training,
+        is_by_levels=matched < RULES.min_edges_inside,
         rivals=edge_rivals.rivals(places, best_s, meeting_places),
     )
 

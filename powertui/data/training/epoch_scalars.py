@@ -29,6 +29,7 @@ from powertui.data.training.training_parts import (
     ScalarStrip,
     TrainedEpoch,
     bounded_epochs,
+    steps_of_each_epoch,
 )
 
 _WINDOW = re.compile(r"^epoch[ _-]?(\d+)$", re.IGNORECASE)
@@ -137,7 +138,7 @@ def numbered(
     results = _validation_results(strips)
     numbered_epochs = []
     last_step: int | None = None  # of the epoch before
-    each = _steps_of_each(epochs, rate)
+    steps_of_each = steps_of_each_epoch(epochs, rate)
     for place, epoch in enumerate(epochs):
         if epoch.end is None:
             numbered_epochs.append(epoch)
@@ -157,7 +158,8 @@ def numbered(
             if last_step is not None:
                 done_before = last_step
             steps = (min(done_before, first), last)
-            if each is not None:
+            if steps_of_each is not None and steps_of_each[0] == steps_of_each[1]:
+                each = steps_of_each[0]
                 steps = (each * place, each * (place + 1))
             validation = _validation(epoch, results, rate, int(rows[-1]))
         last_step = last
@@ -182,28 +184,6 @@ def _turn(rate: Rate, bound: int) -> int:
     anew = rate.at_ns[1:][~rate.goes_on[1:]]
     near = anew[np.abs(anew - bound) <= LOGGED_NS]
     return int(near[0]) - 1 if len(near) else bound
-
-
-def _steps_of_each(epochs: Sequence[TrainedEpoch], rate: Rate) -> int | None:
-    """How many steps an epoch has, where the records at the ends of all epochs leave one number."""
-    if not epochs or not len(rate) or rate.within or rate.every < 1:
-        return None
-    if not rate.goes_on[1:].all() or rate.step[0] > 2 * rate.every:
-        return None
-    low = 0.0
-    high = np.inf
-    for count, epoch in enumerate(epochs, 1):
-        if epoch.end is None or epoch.number != epochs[0].number + count - 1:
-            return None
-        row = int(np.searchsorted(rate.at_ns, epoch.end.ns, side="right")) - 1
-        if row < 0:
-            return None
-        done = int(rate.step[row])
-        low = max(low, done / count)
-        high = min(high, (done + rate.every) / count)
-    fewest = int(np.ceil(low - 1e-9))
-    is_only_one = fewest < high and fewest + 1 >= high - 1e-9
-    return fewest if fewest > 0 and is_only_one else None
 
 
 def iterations(epochs: Sequence[TrainedEpoch], strips: Sequence[ScalarStrip]) -> int | None:

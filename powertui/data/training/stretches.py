@@ -18,7 +18,12 @@ from powertui.data.energy import settings
 from powertui.data.model import NS_PER_S, Bools, Floats, Int64s
 from powertui.data.quantiles import median_of_column, median_of_rows
 from powertui.data.run.logged_epochs import LOGGED_NS
-from powertui.data.training.training_parts import Rate, TrainedEpoch, bounded_epochs
+from powertui.data.training.training_parts import (
+    Rate,
+    TrainedEpoch,
+    bounded_epochs,
+    steps_of_each_epoch,
+)
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
@@ -191,13 +196,17 @@ def _after_records(rate: Rate, epochs: Sequence[TrainedEpoch], intervals: _Inter
     end = max([epoch.end.ns for epoch in epochs if epoch.end is not None], default=0)
     if end <= last:
         return []
-    final = _epoch_that_ends(epochs, end)
     step_ns = float(intervals.step_ns[-1])
-    rest_ns = 0.0
-    if final is not None and final.steps is not None:
-        steps_to_do = max(final.steps[1] - int(rate.step[-1]), 0)
-        rest_ns = min(step_ns * steps_to_do, end - last)
-    steps_end = last + round(rest_ns)
+    rest = _rest(
+        row=len(rate) - 1,
+        rate=rate,
+        epochs=epochs,
+        steps_of_each=steps_of_each_epoch(epochs, rate),
+        epoch_end=end,
+        step_ns=step_ns,
+    )
+    rest_ns, open_ns = rest if rest is not None else (0.0, 0.0)
+    steps_end = last + round(min(rest_ns, end - last))
     # Fewer steps than there are between two records can have run since the last one; as elsewhere,
     # what takes longer contains a pause.
     longest_ns = (_PAUSE_TIMES_USUAL - 1) * rate.every * step_ns
@@ -209,7 +218,7 @@ def _after_records(rate: Rate, epochs: Sequence[TrainedEpoch], intervals: _Inter
         kind = _PAUSE
     return [
         _Row(last, steps_end, _TRAINING),
-        _Row(start=steps_end, end=end, kind=kind, half=LOGGED_NS),
+        _Row(start=steps_end, end=end, kind=kind, half=LOGGED_NS + round(open_ns)),
     ]
 
 
@@ -247,6 +256,7 @@ def _between_records(
     """From the first record to the last."""
     at = rate.at_ns
     validation_ends = _validation_ends(epochs)
+    steps_of_each = steps_of_each_epoch(epochs, rate)
     epoch_ends = np.array([epoch.end.ns for epoch in epochs if epoch.end is not None], np.int64)
     rows: list[_Row] = []
     last = 0
@@ -257,13 +267,16 @@ def _between_records(
             rows.append(_Row(int(at[last]), begin, _TRAINING))
         inside = epoch_ends[(epoch_ends > begin) & (epoch_ends < end)]
         epoch_end = int(inside[0]) if len(inside) else None
-        rest_ns = _rest_ns(
-            row=row,
-            rate=rate,
-            epochs=epochs,
-            epoch_end=epoch_end,
-            step_ns=float(intervals.step_ns[row]),
-        )
+        rest = None
+        if epoch_end is not None:
+            rest = _rest(
+                row=row,
+                rate=rate,
+                epochs=epochs,
+                steps_of_each=steps_of_each,
+                epoch_end=epoch_end,
+                step_ns=float(intervals.step_ns[row]),
+            )
         steps_ns = float(intervals.steps_ns[row])
         rows += _split(
             lo=begin,
@@ -271,7 +284,7 @@ def _between_records(
             steps_ns=steps_ns,
             bound=epoch_end,
             validated=validation_ends.get(begin),
-            rest=rest_ns,
+            rest=rest,
         )
         last = row + 1
     if last < len(at) - 1:
@@ -279,25 +292,48 @@ def _between_records(
     return rows
 
 
-def _rest_ns(
-    row: int, rate: Rate, epochs: Sequence[TrainedEpoch], epoch_end: int | None, step_ns: float
-) -> float | None:
-    """How long the steps took that an epoch still had after its last record, ns; None where it is
-    not known how many they were.
+class _Rest(NamedTuple):
+    """How long the steps took that an epoch still had after its last record (ns)."""
+
+    ns: float
+    open_ns: float  # by so much it may be longer
+
+
+def _rest(
+    row: int,
+    rate: Rate,
+    epochs: Sequence[TrainedEpoch],
+    steps_of_each: tuple[int, int] | None,
+    epoch_end: int,
+    step_ns: float,
+) -> _Rest | None:
+    """None where no epoch says it.
+
+    Its number of steps does, or the records before the ends of all epochs: where these are alike
+    they leave few numbers. Else any fewer than there are between two records may have come after
+    the last one.
     """
     epoch = _epoch_that_ends(epochs, epoch_end)
     if epoch is None or epoch.steps is None:
         return None
     before = int(rate.step[row])
-    after = int(rate.step[row + 1])
+    after = before + rate.every
+    if row + 1 < len(rate):
+        after = int(rate.step[row + 1])
     steps_done = epoch.steps[1]
     if not before <= steps_done <= after:
         return None
-    return step_ns * (steps_done - before)
+    most_done = steps_done
+    if steps_of_each is not None:
+        most_done = steps_of_each[1] * (epoch.number - epochs[0].number + 1)
+    elif steps_done == before and not rate.within:
+        most_done = before + rate.every - 1
+    steps_open = max(min(most_done, before + rate.every - 1) - steps_done, 0)
+    return _Rest(step_ns * (steps_done - before), step_ns * steps_open)
 
 
 def _split(
-    lo: int, hi: int, steps_ns: float, bound: int | None, validated: int | None, rest: float | None
+    lo: int, hi: int, steps_ns: float, bound: int | None, validated: int | None, rest: _Rest | None
 ) -> list[_Row]:
     """An interval with a pause in it. At the end of an epoch: its last steps, validation, the
     pause, and the first steps of the next one; inside an epoch nobody knows which of the steps were
@@ -305,11 +341,11 @@ def _split(
     """
     steps_ns = min(steps_ns, hi - lo)
     if rest is not None:
-        before = min(rest, steps_ns)
-        half = LOGGED_NS + round(_REST_ERROR * steps_ns)
+        before = min(rest.ns, steps_ns)
+        half = LOGGED_NS + round(_REST_ERROR * steps_ns + rest.open_ns)
     else:
         before = steps_ns / 2 if bound is None else 0.0
-        half = LOGGED_NS + round(steps_ns) // 2
+        half = LOGGED_NS + round(steps_ns - before)
     pause_begin = steps_end = lo + round(before)
     steps_begin = hi - round(steps_ns - before)
     if bound is not None:

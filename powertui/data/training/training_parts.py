@@ -184,6 +184,30 @@ class Rate:
         return begin + round(share * (end - begin))
 
 
+def steps_of_each_epoch(epochs: Sequence[TrainedEpoch], rate: Rate) -> tuple[int, int] | None:
+    """The fewest and the most steps that an epoch may have, if all have as many: by the records
+    before the ends of all epochs. None where they do not, or where that is not known.
+    """
+    if not epochs or not len(rate) or rate.within or rate.every < 1:
+        return None
+    if not rate.goes_on[1:].all() or rate.step[0] > 2 * rate.every:
+        return None
+    low = 0.0
+    high = np.inf
+    for count, epoch in enumerate(epochs, 1):
+        if epoch.end is None or epoch.number != epochs[0].number + count - 1:
+            return None
+        row = int(np.searchsorted(rate.at_ns, epoch.end.ns, side="right")) - 1
+        if row < 0:
+            return None
+        done = int(rate.step[row])
+        low = max(low, done / count)
+        high = min(high, (done + rate.every) / count)
+    fewest = int(np.ceil(low - 1e-9))
+    most = int(np.ceil(high - 1e-9)) - 1
+    return (fewest, most) if 0 < fewest <= most else None
+
+
 @packs("at_ns", "step", "values")
 @dataclass(frozen=True, eq=False)
 class ScalarStrip:

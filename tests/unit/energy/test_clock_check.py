@@ -348,3 +348,27 @@ def test_readings_that_agree_with_a_clock_of_the_same_machine_make_it_surer() ->
     assert verdict.confirmed
     assert verdict.offset_s == 0.0
     assert -0.35 < verdict.lo_s <= 0.0 <= verdict.hi_s < 0.35
+
+
+def test_a_clock_outside_of_what_is_claimed_does_not_agree() -> None:
+    """The place is 0.45 s beside the clock, and known to ± 0.4 s."""
+    verdict = clock_check.judge(FOREIGN_CLOCK, weights([(0.45, 0.0)], spread_s=0.178), LOG)
+    assert verdict.status == "clock corrected"
+    assert verdict.lo_s > 0.0
+
+
+def test_a_clock_is_corrected_only_to_where_readings_alone_would_have_it() -> None:
+    """Both places are beside the clock: the readings alone leave the farther one open."""
+    one_place = clock_check.judge(FOREIGN_CLOCK, weights([(1.15, 0.0)]), LOG)
+    two_places = clock_check.judge(FOREIGN_CLOCK, weights([(1.15, 0.0), (-2.0, -1.8)]), LOG)
+    assert one_place.status == "clock corrected"
+    assert two_places.status != "clock corrected"
+    assert two_places.lo_s <= -2.0
+
+
+def test_levels_alone_that_fit_a_little_better_elsewhere_do_not_doubt_a_clock() -> None:
+    elsewhere = weights([(0.0, 0.0), (-80.0, 7.0)])
+    by_levels = elsewhere._replace(is_by_levels=True)
+    by_edges = clock_check.judge(FOREIGN_CLOCK, elsewhere, LOG)
+    assert by_edges.status == "ambiguous"
+    assert clock_check.judge(FOREIGN_CLOCK, by_levels, LOG).status == "cannot tell"

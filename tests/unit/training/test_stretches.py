@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmarks import drawn_trainings
@@ -39,7 +40,8 @@ def test_how_many_last_steps_an_epoch_had_places_their_end_to_a_tenth_of_their_t
     """Four seconds of steps, half of them before the bound that the epoch's scalars tell, then a
     pause.
     """
-    rows = stretches._split(0, 20 * NS, 4.0 * NS, 12 * NS, None, 2.0 * NS)
+    rest = stretches._Rest(2.0 * NS, 0.0)
+    rows = stretches._split(0, 20 * NS, 4.0 * NS, 12 * NS, None, rest)
     (pause,) = [row for row in rows if row[:2] == (2 * NS, 12 * NS)]
     assert pause[3] - stretches.LOGGED_NS == pytest.approx(0.4 * NS)
 
@@ -52,3 +54,18 @@ def test_one_pause_that_draws_more_than_the_others_is_no_finding(tmp_path: Path)
     assert not found.loud_quiet, found.lines
     assert found.windows == 9
     assert found.inside >= 8, found.lines  # intervals hold 95 of 100
+
+
+def test_last_steps_that_no_record_counts_leave_their_end_open(tmp_path: Path) -> None:
+    """Steps of 0.2 s, a record every 10 of them, and 107 or 100 in the only epoch: its last record
+    is the same.
+    """
+    step_s, begin = 0.2, 1_700_000_000.0
+    rows = [(begin + step * step_s, step, "batch_loss", 1.0 / step) for step in range(10, 101, 10)]
+    rows.append((begin + 107 * step_s + 3.0, 0, "epoch_loss", 1.0))
+    write_scalars(tmp_path / "train" / "events.out.tfevents.1700000000.vm.77.0.v2", rows, begin)
+    (entry,) = logdir.scan(tmp_path).trainings
+    moments, half = Training(entry).stretches.edges()
+    steps_end = int((begin + 107 * step_s) * NS)
+    nearest = int(np.argmin(np.abs(moments[1:-1] - steps_end))) + 1
+    assert abs(int(moments[nearest]) - steps_end) <= int(half[nearest])
