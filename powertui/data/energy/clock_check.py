@@ -57,8 +57,7 @@ class _ClockRules:
     # Log of the odds that the clock itself is right, by those before any reading. Of 32 right
     # clocks (seeds 700 to 715) none fell below 0.1, of 17 that were 2 s off 8 fell below -1.
     min_log_odds_at_clock: float = -1.0
-    # The same of how much better another place fits before a clock is claimed less closely.
-    # Chosen: noise alone prefers one by 0.1, one edge by 5.
+    # The same of a better place elsewhere. Chosen: noise alone prefers one by 0.1, one edge by 5.
     min_better_elsewhere: float = 1.0
     min_vague_s: float = settings.FOREIGN_CLOCK_S  # known to less, it needs no confirmation
     min_doubt_s: float = 0.2  # sensors are late by as much as that anyway
