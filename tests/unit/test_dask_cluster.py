@@ -84,6 +84,23 @@ def dask(tmp_path: Path) -> Iterator[Dask]:
     running.close()
 
 
+@pytest.fixture(autouse=True)
+def no_client_left() -> Iterator[None]:
+    """The program keeps its client until it ends. Here others are tested in the same process, and
+    one that has threads is never copied.
+    """
+    yield
+    from distributed import Client
+    from distributed.utils import LoopRunner
+
+    for client in list(Client._instances):
+        client.close(timeout=1)
+    # Of a client that found no scheduler.
+    for _, runner in list(LoopRunner._all_loops.values()):
+        if runner is not None and runner.is_started():
+            runner.stop()
+
+
 def opened(logs: Path, address: str = "") -> Opened:
     (entry,) = logdir.scan(str(logs)).runs
     hosts = cluster.cluster_reader(address) if address else None

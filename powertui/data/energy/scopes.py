@@ -161,7 +161,7 @@ class _Machine:
     def _chosen(self) -> tuple[list[int], str]:
         if not self.rows:
             return [], ""
-        if not any(self._peak(row) > 0 for row in self.rows):
+        if all(self._is_zero(row) for row in self.rows):
             return [], "none: every reading is 0 W, so nothing was measured"
         parts = self._parts()
         whole = self._whole(parts)
@@ -328,6 +328,10 @@ class _Machine:
     def _living(self) -> list[int]:
         """The channels that read anything but zero; all, where none does."""
         return [row for row in self.rows if self._peak(row) > 0] or list(self.rows)
+
+    def _is_zero(self, row: int) -> bool:
+        """Whether it says 0 W and nothing else; a channel that does not answer is missing."""
+        return self._peak(row) <= 0 and bool(np.isfinite(self.series[row].watts).any())
 
     def _peak(self, row: int) -> float:
         if row not in self._peaks:
