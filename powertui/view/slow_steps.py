@@ -7,7 +7,7 @@ import numpy as np
 from powertui.data.model import Bools, Floats, Int64s
 
 # A step is slow from so many times the usual deviation above the median on, and from so much of the
-# median. Chosen by eye on ten recordings: of steps that only scatter few are marked.
+# median. Chosen by eye on the demo and five recordings: of steps that only scatter few are marked.
 _SLOW_DEVIATIONS, _MIN_SLOW_SHARE = 4.0, 0.05
 _DEVIATION_OF_MEDIAN_DISTANCE = 1.4826  # of values that scatter as a normal distribution does
 _MIN_JUDGED_STEPS = 10
