@@ -297,7 +297,7 @@ class PowerFetch:
         least = _MIN_STEP_SHARE * step_s / spacing_s
         step_count = math.floor(self._length_s / step_s)
         ends_s = [self.start_s + (n + 1) * step_s for n in range(step_count)]
-        for key, series in means.items():
+        for key, series in sorted(means.items(), key=_by_labels):
             mean_at = _by_millisecond(series.samples)
             count_at = {}
             if key in counts:
@@ -317,7 +317,7 @@ class PowerFetch:
         unit = watts_of_one(part.metric)
         values = self._stepped(part.query, part, step_s)
         moments = self._stepped(f"timestamp({part.query})", part, step_s)
-        for key, series in values.items():
+        for key, series in sorted(values.items(), key=_by_labels):
             scraped = dict(moments[key].samples) if key in moments else {}
             by_moment: dict[float, float] = {}
             for moment, value in series.samples:
@@ -360,11 +360,16 @@ class _Gathered:
         """All of it, in the unit of a watt or a joule."""
         unit = watts_of_one(self._part.metric)
         found = []
-        for series in self.by_key.values():
+        # Servers name them in any order: VictoriaMetrics in another one each time.
+        for _, series in sorted(self.by_key.items(), key=_by_labels):
             labels = {"__name__": self._part.metric, **series.labels}
             times_s = [moment for moment, _ in series.samples]
             found.append(ServerSeries(labels, times_s, [v * unit for _, v in series.samples]))
         return found
+
+
+def _by_labels(item: tuple[_Key, SeriesSamples]) -> _Key:
+    return item[0]
 
 
 def _by_millisecond(samples: Iterable[tuple[float, float]]) -> dict[float, float]:
