@@ -132,11 +132,11 @@ def _when_words(job: JobPower) -> str:
     spacing_s = max(stretch.spacing_s for stretch in job.stretches)
     start = text.wall(round(first_s * NS_PER_S), 0)
     end = text.wall(round(last_s * NS_PER_S), 0)
-    before = f"It began up to {spacing_s:.3g} s before"
+    seen = f"Samples with {job.label}: {start} to {end}"
+    spacing = f"up to {spacing_s:.3g} s"
     if any(stretch.is_running for stretch in job.stretches):
-        return f"Samples with {job.label}: {start} to {end}, and it is still running. {before}."
-    after = f"ended up to {spacing_s:.3g} s after"
-    return f"Samples with {job.label}: {start} to {end}. {before}, and {after}."
+        return f"{seen}, and it is still running. It began {spacing} before."
+    return f"{seen}. It began {spacing} before, and ended {spacing} after."
 
 
 def _pauses(energy: JobEnergy) -> list[str]:

@@ -78,7 +78,8 @@ def compare(a: AskedSide, b: AskedSide) -> Comparison:
     runs_a = _measured(a)
     runs_b = _measured(b)
     together = judged(runs_a, runs_b)
-    same = _why_the_same(runs_a, runs_b, together)
+    recordings = Recordings()
+    same = _why_the_same(runs_a, runs_b, together, recordings)
     if same:
         together = _of_same_steps(together)
     causes = cause_accounts.causes(together)
@@ -98,16 +99,20 @@ def compare(a: AskedSide, b: AskedSide) -> Comparison:
         causes=causes,
         conclusions=_conclusion_changes(runs_a, runs_b),
         unmatched=together.unmatched,
-        notes=_notes((a, b), runs_a, runs_b),
+        notes=_notes((a, b), runs_a, runs_b, recordings),
     )
 
 
-def _why_the_same(a: Sequence[Measured], b: Sequence[Measured], together: Matched) -> str:
+def _why_the_same(
+    a: Sequence[Measured], b: Sequence[Measured], together: Matched, recordings: Recordings
+) -> str:
     """That both sides are one thing, which was most likely named twice unmeant; "" where not."""
     if len(a) > 1 or len(b) > 1:
         if _identities(a) == _identities(b):
             return _SAME_RUNS_ANSWER
-        is_copied = len(_in_both(a, b)) == len(a) and len(_in_both(b, a)) == len(b)
+        in_a = len(_in_both(a, b, recordings))
+        in_b = len(_in_both(b, a, recordings))
+        is_copied = in_a == len(a) and in_b == len(b)
         return _COPIED_RUNS_ANSWER if is_copied else ""
     first, second = a[0].stretch, b[0].stretch
     if first is not None and first == second:
@@ -122,9 +127,8 @@ def _identities(runs: Sequence[Measured]) -> set[tuple[tuple[str, ...], str]]:
     return {(tuple(entry.path for entry in run.entries), run.name) for run in runs}
 
 
-def _in_both(a: Sequence[Measured], b: Sequence[Measured]) -> list[str]:
+def _in_both(a: Sequence[Measured], b: Sequence[Measured], recordings: Recordings) -> list[str]:
     """The names of the runs of A that are runs of B, too, or copies of such."""
-    recordings = Recordings()
     return [run.name for run in a if any(_is_same_stretch(run, other, recordings) for other in b)]
 
 
@@ -237,10 +241,13 @@ def _one_sided(
 
 
 def _notes(
-    sides: tuple[AskedSide, AskedSide], a: Sequence[Measured], b: Sequence[Measured]
+    sides: tuple[AskedSide, AskedSide],
+    a: Sequence[Measured],
+    b: Sequence[Measured],
+    recordings: Recordings,
 ) -> tuple[str, ...]:
     notes: list[str] = [*sides[0].notes, *sides[1].notes]
-    notes += _shared_runs(a, b)
+    notes += _shared_runs(a, b, recordings)
     notes += _left_out_steps((*a, *b))
     for label, runs in (("A", a), ("B", b)):
         reasons = [run.no_power for run in runs if run.no_power]
@@ -258,11 +265,13 @@ def _notes(
     return tuple(dict.fromkeys(notes))
 
 
-def _shared_runs(a: Sequence[Measured], b: Sequence[Measured]) -> Iterator[str]:
+def _shared_runs(
+    a: Sequence[Measured], b: Sequence[Measured], recordings: Recordings
+) -> Iterator[str]:
     """Runs that two patterns both match, and copies of a run of the other side."""
     if len(a) == 1 and len(b) == 1:
         return
-    shared = sorted(_in_both(a, b))
+    shared = sorted(_in_both(a, b, recordings))
     if not shared:
         return
     count = len(shared)
