@@ -98,6 +98,10 @@ def look(watts: Floats, refresh_s: float, *, held: bool = False) -> Smear | None
     # No step shows at once: a slow sensor, or power that is slow itself.
     if least_rise <= rise <= _MAX_RISE_S / (_RISE_MARGIN * refresh_s) and not shows_at_once:
         window = _WINDOW_PER_RISE * rise
+        rises_faster = has_lone_step(stretch, window)
+    else:
+        rises_faster = True
+    if not rises_faster:
         return Smear(_round(window) * refresh_s, _RISE_SIGMA_SHARE * window * refresh_s, "rise")
     share = _window_by_steps(steps, _HELD_PRIOR if held else _PRIOR)
     # Where nothing was seen to rise at once, means over a second would look just so. Nor does a

@@ -100,7 +100,10 @@ def find_jumps(data: Samples, longest_mean_s: float) -> PowerJumps:
     pace = usual_pace_s(data, single=0.0)
     window = usual_window_s(data)
     # Readings beside a jump whose windows contain it, too: they belong to neither side.
-    skipped = int(np.ceil(max(window / pace - 1, 0.0) / 2))
+    # Polls of a held value are nearer to one another than its publications, now and then, and both
+    # are known to a few percent only: windows that seem longer by so little do not overlap.
+    overlap = max(window / max(pace, data.refresh) - 1 - settings.SAME_LEVEL_SHARE, 0.0)
+    skipped = int(np.ceil(overlap / 2))
     candidates = _candidates(data, swing_w, skipped, longest_mean_s / pace)
     return _refined(data, candidates.separated(1 + skipped), pace, skipped)
 
@@ -126,7 +129,8 @@ def _candidates(data: Samples, swing_w: float, skipped: int, longest: float) -> 
         rows.append(row[is_candidate])
         lengths.append(np.full(int(is_candidate.sum()), length))
         clearness.append(height_w[is_candidate] / noise_w)
-    order = np.argsort(-np.concatenate(clearness), kind="stable")
+    # The shortest means first: a longer one shows two steps in a row as one, somewhere between.
+    order = np.lexsort((-np.concatenate(clearness), np.concatenate(lengths)))
     return _Candidates(np.concatenate(rows)[order], np.concatenate(lengths)[order])
 
 

@@ -67,27 +67,37 @@ def count_steps(stretch: ReadingStretch) -> tuple[StepCounts, StepCounts]:
 
 
 def has_lone_step(stretch: ReadingStretch, window: float) -> bool:
-    """Whether power steps at once where a mean over `window` refreshes cannot.
+    """Whether power steps faster than a mean over `window` refreshes can, and no burst does it.
 
     A burst enters such a mean at once, and leaves it at once a window later: each of its steps has
     one the other way a window before or after it.
     """
-    least_w = max(_LARGE_STEP_SHARE, _LONE_STEP_SHARE / window) * stretch.swing
-    if least_w <= 0 or len(stretch.level) < _MIN_READINGS:
+    moves = np.abs(np.diff(stretch.level))
+    if stretch.swing <= 0 or len(stretch.level) < _MIN_READINGS:
         return False
-    moves = np.diff(stretch.level)
-    reach = math.ceil(window) + 1
-    steps = _with_between(stretch, np.abs(moves), 0, least_w)
-    for step in steps.at.astype(np.int64).tolist():
-        row = step + _LEVEL_READINGS  # of `moves`
-        first = row - reach
-        end = row + reach + 1
-        if first < 0 or end > len(moves):
-            continue
-        back_w = -moves[first:end] * np.sign(moves[row])
-        if back_w.max() < _PARTNER_SHARE * abs(moves[row]):
-            return True
+    # A sensor that publishes more slowly than power steps shows one reading between the levels, or
+    # two, and a mean has moved on in each of them.
+    for between in range(_MAX_BETWEEN + 1):
+        refreshes = between + 1
+        least_share = max(_LARGE_STEP_SHARE, _LONE_STEP_SHARE * refreshes / window)
+        steps = _with_between(stretch, moves, between, least_share * stretch.swing)
+        last_before = (steps.at - between / 2).astype(np.int64) + _LEVEL_READINGS
+        for row in last_before.tolist():
+            if _is_lone(stretch, row, refreshes, window):
+                return True
     return False
+
+
+def _is_lone(stretch: ReadingStretch, row: int, refreshes: int, window: float) -> bool:
+    """Whether the step that takes so many refreshes from a row on has none the other way."""
+    moves = stretch.level[refreshes:] - stretch.level[:-refreshes]
+    reach = math.ceil(window) + refreshes
+    first = row - reach
+    end = row + reach + 1
+    if first < 0 or end > len(moves):
+        return False
+    back_w = -moves[first:end] * np.sign(moves[row])
+    return bool(back_w.max() < _PARTNER_SHARE * abs(moves[row]))
 
 
 class _Steps(NamedTuple):
