@@ -30,6 +30,7 @@ _MIN_READINGS = settings.MIN_SAMPLE_VALUES
 _LONE_STEP_SHARE = 1.5
 # Of a step, that the one the other way makes. Chosen, not measured.
 _PARTNER_SHARE = settings.UNLIKE_LENGTH_SHARE
+_RESTING_READINGS = settings.MIN_REPEATS  # before a step that takes several refreshes
 _SAME_DISTANCE_REFRESHES = 0.5  # distances between steps that differ by less are equal
 
 
@@ -89,8 +90,16 @@ def has_lone_step(stretch: ReadingStretch, window: float) -> bool:
 
 
 def _is_lone(stretch: ReadingStretch, row: int, refreshes: int, window: float) -> bool:
-    """Whether the step that takes so many refreshes from a row on has none the other way."""
-    moves = stretch.level[refreshes:] - stretch.level[:-refreshes]
+    """Whether the step that takes so many refreshes from a row on has none the other way.
+
+    One that takes several has to come out of rest, too: in a mean the power before it still moves.
+    """
+    level = stretch.level
+    moves = level[refreshes:] - level[:-refreshes]
+    if refreshes > 1:
+        before_w = level[max(row - _RESTING_READINGS, 0) : row + 1]
+        if np.ptp(before_w) > _QUIET_SHARE * abs(moves[row]):
+            return False
     reach = math.ceil(window) + refreshes
     first = row - reach
     end = row + reach + 1

@@ -1,9 +1,10 @@
 """The table of dialects: what shows that a log is written in one, and who reads it.
 
-A dialect with a grammar of its own is a module. Two kinds are a row here and nothing else: a table
-of watts that any table's reader can read once it knows what the columns do not say (`PlainTable`,
-read by `plain_tables`), and one whose rows are joules over stretches of time (`EnergyTable`, read
-by `energy_tables`).
+A dialect with a grammar of its own is a module. Three kinds are a row here and nothing else: a
+table of watts that any table's reader can read once it knows what the columns do not say
+(`PlainTable`, read by `plain_tables`), one whose rows are joules over stretches of time
+(`EnergyTable`, read by `energy_tables`), and lines for a person that show watts beside a name
+(`PrintedWatts`, read by `printed_watts`).
 """
 
 from __future__ import annotations
@@ -109,6 +110,32 @@ class EnergyTable:
         return all(name in first_line for name in self.columns)
 
 
+class PrintedReading(NamedTuple):
+    """A line with watts: `watts` is a group of the pattern, others fill the places in `label`."""
+
+    pattern: str
+    label: str  # `{0}` is the last owner
+    scope: Scope
+
+
+@dataclass(frozen=True)
+class PrintedWatts:
+    """A dialect that a tool prints for a person, with its readings in lines of their own."""
+
+    name: str
+    program: str  # that prints it, for messages
+    signature: str  # a pattern that its heads contain, and no others
+    # In groups: of a later one nothing is read where an earlier one matches.
+    readings: tuple[tuple[PrintedReading, ...], ...]
+    score: int
+    hint: str  # how it is recorded
+    owner: str = ""  # a line that names whose readings follow
+
+    def could_read(self, head: str | bytes) -> bool:
+        """Whether a log that begins so could be of this dialect."""
+        return isinstance(head, str) and re.search(self.signature, head) is not None
+
+
 # Watts beside volts; dates have the day first, and often whole minutes.
 _WALL_PLUG = PlainTable(
     name="wall plug",
@@ -186,9 +213,102 @@ _ECO2AI = EnergyTable(
     guess="Eco2AI: energies in kWh over `duration(s)`, from `start_time` on ({time})",
 )
 
+_NUMBER = r"(?P<watts>\d{1,6}(?:\.\d{1,6})?)"
+
+# The table, and `-t power`. The words are those of its source and of printed examples.
+_NPU_SMI = PrintedWatts(
+    name="npu-smi",
+    program="npu-smi",
+    signature=(
+        r"(?m)^\s{0,8}\| NPU {1,9}Name"
+        r"|^\s{0,9}NPU ID {1,40}:(?s:.){1,400}?Power[^:\n]{0,20}\(W\)"
+    ),
+    owner=r"^\s*NPU ID\s+: (\d{1,3})",
+    readings=(
+        (
+            PrintedReading(
+                r"^\s{0,8}\| (?P<npu>\d{1,3}) {1,9}[^| ][^|]{0,60}\| [A-Za-z][^|]{0,30}\| "
+                + _NUMBER,
+                "NPU {npu}",
+                Scope.GPU,
+            ),
+        ),
+        (
+            PrintedReading(
+                r"^\s*(?:NPU Real-time Power|Power Dissipation)\(W\)\s+: " + _NUMBER,
+                "NPU {0}",
+                Scope.GPU,
+            ),
+        ),
+    ),
+    score=97,
+    hint="Record it with: while sleep 1; do date +%s.%N; npu-smi info; done >> FILE",
+)
+
+# Network UPS Tools. What each outlet draws is a part of what the whole device does.
+_UPSC = PrintedWatts(
+    name="upsc",
+    program="upsc",
+    signature=r"(?m)^\s{0,9}(?:ups|output|outlet(?:\.\d{1,3})?)\.realpower: \d",
+    readings=tuple(
+        (PrintedReading(rf"^\s*{name}\.realpower: {_NUMBER}\s*$", label, Scope.PLUG),)
+        for name, label in (
+            ("ups", "UPS"),
+            ("output", "UPS"),
+            ("outlet", "outlets"),
+            (r"outlet\.(?P<outlet>\d{1,3})", "outlet {outlet}"),
+        )
+    ),
+    score=96,
+    hint="Record it with: while sleep 1; do date +%s.%N; upsc NAME; done >> FILE",
+)
+
+# Dell's `racadm getsensorinfo`: the reading is before its limits.
+_RACADM = PrintedWatts(
+    name="racadm",
+    program="racadm",
+    signature=r"(?m)^\s{0,9}System Board (?:Pwr Consumption|System Level)\s+\w+\s+\d+\s?Watts",
+    readings=(
+        (
+            PrintedReading(
+                r"^\s*(?P<name>System Board (?:Pwr Consumption|System Level))\s+\w+\s+"
+                + _NUMBER
+                + r"\s?Watts",
+                "{name}",
+                Scope.NODE,
+            ),
+        ),
+    ),
+    score=97,
+    hint="Record it with: while sleep 5; do date +%s.%N; racadm getsensorinfo; done >> FILE",
+)
+
+# Intel's pcm-power: watts are means since the answer before.
+_PCM_POWER = PrintedWatts(
+    name="pcm-power",
+    program="pcm-power",
+    signature=r"(?m)(?:^|\s)S\d{1,2}; Consumed energy units: ",
+    readings=(
+        (
+            PrintedReading(
+                r"^\s*S(?P<socket>\d{1,2}); Consumed energy units: .{1,60}?; Watts: " + _NUMBER,
+                "package {socket}",
+                Scope.PACKAGE,
+            ),
+            PrintedReading(
+                r"^\s*S(?P<socket>\d{1,2}); Consumed DRAM .{1,90}?; DRAM Watts: " + _NUMBER,
+                "DRAM {socket}",
+                Scope.DRAM,
+            ),
+        ),
+    ),
+    score=97,
+    hint="Record it with: pcm-power 1 | ts '%.s' > FILE",
+)
+
 #: The first of two dialects that are equally sure reads the log. The readers of any lines, any JSON
 #: and any table are the last.
-DIALECTS: tuple[Dialect | PlainTable | EnergyTable, ...] = (
+DIALECTS: tuple[Dialect | PlainTable | EnergyTable | PrintedWatts, ...] = (
     Dialect("recording", ("powertui recording", "time_unix_s,mono_s")),
     Dialect("powerboard", ("Sensor_Reading",), reads_sqlite=True),
     # Without a header and units its times alone show it.
@@ -218,10 +338,14 @@ DIALECTS: tuple[Dialect | PlainTable | EnergyTable, ...] = (
         signs=(" ", "\t", "{", "["),
     ),
     Dialect("influx", ("=",)),
-    Dialect("slurm", ("ConsumedEnergy", "Series", "CurrentWatts")),
+    Dialect("slurm", ("ConsumedEnergy", "Series", "CurrentWatts", '"jobs"', "lurm")),
     _CODECARBON,
     _ECO2AI,
     _ZEUS,
+    _NPU_SMI,
+    _UPSC,
+    _RACADM,
+    _PCM_POWER,
     Dialect("scaphandre", ("consum", "Host:")),
     Dialect("perf_stat", ("Joules",)),
     Dialect("turbostat", ("Watt", "_J")),

@@ -22,7 +22,7 @@ from powertui.data import elsewhere, packed
 from powertui.data.asked import LogColumns
 from powertui.data.model import Badge, PowerSeries, Warn, worst_badge
 from powertui.data.power import outages, own_tables, plausible, table
-from powertui.data.power.dialects import DIALECTS, Dialect, EnergyTable, PlainTable
+from powertui.data.power.dialects import DIALECTS, Dialect, EnergyTable, PlainTable, PrintedWatts
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import SQLITE, LogFile
 from powertui.data.wire.stored import FileState
@@ -85,6 +85,9 @@ def readers(head: str | bytes, path: str, *, without: str = "") -> Iterator[LogR
         elif isinstance(dialect, PlainTable):
             load_rows = functools.partial(_module("plain_tables").load, dialect)
             yield LogReader(dialect.name, dialect.score, load_rows)
+        elif isinstance(dialect, PrintedWatts):
+            load_lines = functools.partial(_module("printed_watts").load, dialect)
+            yield LogReader(dialect.name, dialect.score, load_lines, units_written=True)
         else:
             module = _module(dialect.module)
             score = dialect.score if dialect.signature else module.sniff(head, path)

@@ -1,5 +1,5 @@
-"""Slurm: `sacct` with ConsumedEnergy (joules from start to end of a job or step), the samples that
-`sh5util` extracts from acct_gather profiles, and the watts of `scontrol show node`.
+"""Slurm: `sacct` with ConsumedEnergy (joules from start to end of a job or step) or its JSON, the
+samples that `sh5util` extracts from acct_gather profiles, and the watts of `scontrol show node`.
 
 A step's energy is part of its job's, so of each job the one row that counts most is read: its own,
 else the largest step's.
@@ -7,7 +7,9 @@ else the largest step's.
 
 from __future__ import annotations
 
+import json
 import re
+from typing import Any
 
 import numpy as np
 
@@ -43,6 +45,8 @@ _COLUMNS = {
 # Of the names that sh5util gives a sample's time, the surest first.
 _SAMPLE_TIMES = ("Date_Time", "EpochTime", "Epoch_Time", "Elapsed_Time", "ElapsedTime")
 _MAX_KNOWN_J = 1e13  # Slurm writes 2^64 and near it for an energy that it does not know
+# A job of `sacct --json` begins with its account, and its times have an "elapsed".
+_JSON_SIGN = re.compile(r'\{\s*"jobs": ?\[\s*\{|"plugin": ?\{[^}]{0,300}[Ss]lurm')
 _HINT = "Record it with: sacct -P -o JobID,Start,End,Elapsed,ConsumedEnergyRaw,NodeList"
 
 
@@ -56,6 +60,8 @@ def _head(line: str) -> list[str]:
 
 def sniff(head: str, _path: str) -> int:
     """By the columns of sacct or sh5util, or the words of scontrol."""
+    if _JSON_SIGN.search(head):
+        return 97
     first = next((line for line in head.split("\n") if line.strip()), "")
     names = _head(first)
     if _are_of_sacct(names) or {"Node", "Series", "Power"} <= set(names):
@@ -78,6 +84,8 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     notes = Notes(source.path)
     if "CurrentWatts=" in source.head_text:
         return _scontrol(source, notes, options)
+    if _JSON_SIGN.search(source.head_text):
+        return _of_jobs(source.path, _json_jobs(source, notes), notes, options, has_times=True)
     first = next(line for line in source.head_text.split("\n") if line.strip())
     if "Series" in _head(first):
         return _series(source, notes, options)
@@ -209,23 +217,94 @@ def _jobs(names: list[str], rows: list[tuple[int, list[str]]], notes: Notes) -> 
 def _sacct(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
     """The joules of jobs, from their start to their end."""
     names, rows = _rows(source, notes)
-    jobs = _jobs(names, rows, notes)
+    has_times = {"Start", "End"} & {_COLUMNS.get(name.lower(), name) for name in names}
+    return _of_jobs(
+        source.path, _jobs(names, rows, notes), notes, options, has_times=bool(has_times)
+    )
+
+
+def _json_jobs(source: LogFile, notes: Notes) -> list[_Job]:
+    """All jobs of `sacct --json` with an energy, which their steps have."""
+    try:
+        document = json.loads(source.text)
+    except ValueError as error:
+        raise UnreadableFile(source.path, f"is cut or no JSON ({error})") from error
+    jobs = []
+    for number, job in enumerate(_items(document, "jobs"), 1):
+        joules = [_json_joules(step) for step in _items(job, "steps")]
+        total = max([one for one in joules if 0 < one < _MAX_KNOWN_J], default=0.0)
+        if not total:
+            notes.drop(number, "reports no energy")
+            continue
+        moments = job.get("time", {})
+        jobs.append(
+            _Job(
+                line=number,
+                id=str(job.get("job_id", "")),
+                start=_json_text(moments.get("start")),
+                end=_json_text(moments.get("end")),
+                elapsed_s=_json_number(moments.get("elapsed")),
+                joules=total,
+                nodes=str(job.get("nodes", "")),
+            )
+        )
+    return jobs
+
+
+def _items(document: object, name: str) -> list[dict[str, Any]]:
+    """The objects of a list; none where it is something else."""
+    items = document.get(name) if isinstance(document, dict) else None
+    if not isinstance(items, list):
+        return []
+    return [item for item in items if isinstance(item, dict)]
+
+
+def _json_joules(step: dict[str, Any]) -> float:
+    for name in ("statistics", "energy", "consumed"):
+        inner = step.get(name)
+        if name == "consumed":
+            return _json_number(inner)
+        if not isinstance(inner, dict):
+            return float("nan")
+        step = inner
+    return float("nan")
+
+
+def _json_number(value: object) -> float:
+    """A number, or what newer versions write: `{"set": true, "infinite": false, "number": 5}`."""
+    if isinstance(value, dict):
+        is_known = value.get("set", True) is True and not value.get("infinite")
+        value = value.get("number") if is_known else None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return float("nan")
+    return float(value)
+
+
+def _json_text(value: object) -> str:
+    """Seconds since 1970 as text; "" where a job has not begun, or not ended."""
+    seconds = _json_number(value)
+    return f"{seconds:.0f}" if seconds > 0 else ""
+
+
+def _of_jobs(
+    path: str, jobs: list[_Job], notes: Notes, options: LogColumns, *, has_times: bool
+) -> PowerLog:
+    """The joules of jobs, from their start to their end."""
     if not jobs:
         raise UnreadableFile(
-            source.path, "comes from sacct, but no job in it reports its energy", hint=_HINT
+            path, "comes from sacct, but no job in it reports its energy", hint=_HINT
         )
-    has_times = {"Start", "End"} & {_COLUMNS.get(name.lower(), name) for name in names}
     if not has_times and len(jobs) == 1:
         length, has_length = column_times.lengths(np.array([jobs[0].elapsed_s]))
         if has_length[0]:
-            return _unplaced(source.path, jobs[0], int(length[0]), notes, options)
+            return _unplaced(path, jobs[0], int(length[0]), notes, options)
     spans = _spans(jobs, options.tz)
     good = spans.is_known
     lines = np.array([job.line for job in jobs])
     notes.drop_all(lines[~good], "has no start and end")
     if not good.any():
         raise UnreadableFile(
-            source.path, "comes from sacct, but no job in it has a start and an end", hint=_HINT
+            path, "comes from sacct, but no job in it has a start and an end", hint=_HINT
         )
     zero = int(spans.starts[good].min())
     clock = times.clock(spans.column, zero)
@@ -241,7 +320,7 @@ def _sacct(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
         series.append(power_series(sensor, ns, watts, clock=clock, notes=notes, joules=energy))
     notes.say("Slurm counts the energy of whole nodes, whoever else runs on them")
     return PowerLog(
-        path=source.path,
+        path=path,
         dialect=NAME,
         series=tuple(series),
         warnings=notes.warnings(),
