@@ -47,8 +47,17 @@ def as_json(path: str, traces: Sequence[TraceEnergy]) -> dict[str, Any]:
         "powertui": __version__,
         "path": path,
         "runs": [_json_trace(trace) for trace in traces],
-        "totals": [_json_total(name, accounts) for name, accounts in _by_run(traces)],
+        "totals": [
+            *(_json_total(name, accounts) for name, accounts in _by_run(traces)),
+            *(_json_total_of_logs(trace) for trace in traces if trace.account is None),
+        ],
     }
+
+
+def _json_total_of_logs(trace: TraceEnergy) -> dict[str, Any]:
+    """What logs without a run come to: of all channels that do not overlap, as the text says."""
+    energy = json_energy(trace.total_of_logs, NO_POWER)
+    return {"name": trace.run.name, **energy, "unmatched": [], "hosts": [], "epochs": []}
 
 
 # ── a run ────────────────────────────────────────────────────────────────────────────────────────

@@ -288,12 +288,16 @@ def _host_of(owners: Belongings, owner: Owner) -> str | None:
 def _energy_of(
     run: Run, entry: RunEntry, profiles: Sequence[Profile], aligning: Aligning | None
 ) -> Facts | None:
-    """Joules of each host over its whole profile, and of the run, as `powertui energy` reports.
-
-    None without power.
+    """Joules of each host over its whole profile, and of the run or of logs alone, as `powertui
+    energy` reports. None without power.
     """
-    if not run.power or not run.traces:
+    if not run.power:
         return None
+    if not run.traces:
+        from powertui.data.energy import logs_alone
+
+        total = _joules(logs_alone.total_as_read(run.power), "no channel has readings")
+        return {"hosts": [], **total, "not_used": [], "zones": []}
     from powertui.data.energy import account, host_energy, owner_notes, power_owners
     from powertui.data.energy.clock_alignment import zones_found
 
@@ -304,8 +308,8 @@ def _energy_of(
     energy = host_energy.of_accounts(accounts, idle=False)
     hosts = []
     why = _why_none_counts(accounts)
-    for host, host_total in zip(energy.hosts, energy.energies, strict=True):
-        hosts.append({"host": host, **_joules(host_total, why)})
+    for host, joules in zip(energy.hosts, energy.energies, strict=True):
+        hosts.append({"host": host, **_joules(joules, why)})
     not_used: dict[str, None] = {}  # each sentence once, in this order
     for host_account in accounts:
         not_used.update(dict.fromkeys(host_account.elsewhere))
@@ -327,13 +331,8 @@ def _why_none_counts(accounts: Sequence[Account]) -> str:
 
 def _joules(energy: Energy | None, why: str) -> Facts:
     if energy is None:
-        return {
-            "joules": None,
-            "lo_joules": None,
-            "hi_joules": None,
-            "badge": None,
-            "reason": why,
-        }
+        unknown = dict.fromkeys(("joules", "lo_joules", "hi_joules", "badge"))
+        return {**unknown, "reason": why}
     return {
         "joules": energy.joules,
         "lo_joules": energy.lo,

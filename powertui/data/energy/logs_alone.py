@@ -29,9 +29,14 @@ def total_of_logs(power: Sequence[PowerSeries]) -> Energy | None:
     return combined(energies)
 
 
+def total_as_read(power: Sequence[PowerSeries]) -> Energy | None:
+    """The same of channels whose sensors nobody looked at yet."""
+    return total_of_logs([described_sensor(series) for series in power])
+
+
 def headline(power: Sequence[PowerSeries]) -> str:
     """The first thing to say of them: joules, mean and highest watts."""
-    total = total_of_logs([described_sensor(series) for series in power])
+    total = total_as_read(power)
     if total is None or total.joules is None or total.mean_w is None:
         reason = ""
         if total is not None and total.reason:

@@ -193,10 +193,16 @@ def test_a_power_log_alone_is_told_on_its_own_clock(logdir, tmp_path, capsys) ->
         text = told(capsys, str(path), "--verbose")
         assert "on its own clock" in text
         assert "changes at every poll" in text
-        (run,) = json.loads(told(capsys, str(path), "--json"))["runs"]
+        shown = json.loads(told(capsys, str(path), "--json"))
+        (run,) = shown["runs"]
         assert run["alignment"]["status"] == "none"
         assert run["whole_log"][0]["joules"] > 1000
+        (total,) = shown["totals"]
+        assert total["joules"] == run["whole_log"][0]["joules"]
         assert run["sensors"][0]["refresh_s"] == pytest.approx(0.25, rel=0.05)
+    assert cli.main(["report", str(tmp_path / "only.csv"), "--json"]) == 0
+    (reported,) = json.loads(capsys.readouterr().out)["runs"]
+    assert reported["energy"]["joules"] == total["joules"]
 
 
 def test_a_log_above_the_logdir_is_told_of_and_not_taken(tmp_path, capsys) -> None:
