@@ -306,8 +306,11 @@ def _logs_page(
     """Power without a profile: every channel over its whole log."""
     energies = [integrate.of_series(series) for series in trace.power]
     writer = options.writer(style, (energy.hi_ps - energy.lo_ps for energy in energies))
-    last_line = sensor_words([trace.power[row] for row in trace.counted_logs])
+    counted = trace.counted_logs
+    last_line = sensor_words(list(counted.series))
     answer = _answer(trace.total_of_logs, None, last_line, None, writer, stretch=", the whole log")
+    if counted.is_doubtful:
+        answer.append(writer.answer(f"counted: {plain(counted.text)}"))
     lines = _head(style, name, answer, is_first)
     rows = []
     shown = trace.power[:_MAX_SENSORS]

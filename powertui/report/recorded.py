@@ -12,7 +12,8 @@ from typing import Any
 
 from powertui.data.energy import integrate, placing
 from powertui.data.energy import sensor as sensors
-from powertui.data.model import NS_PER_S, PS_PER_NS
+from powertui.data.energy.measured_energy import Energy
+from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, PowerOnTrace
 from powertui.data.power import registry
 from powertui.errors import PowertuiError
 
@@ -44,14 +45,31 @@ def energies(path: str, begin_s: float, length_s: float) -> dict[str, dict[str, 
             status="aligned",
             source="its own clock",
         )
-        energy = integrate.energy(power, lo * PS_PER_NS, hi * PS_PER_NS)
+        energy = _energy_within(power, lo * PS_PER_NS, hi * PS_PER_NS)
         energies_by_channel[series.sensor.name] = {
             "joules": energy.joules,
             "lo": energy.lo,
             "hi": energy.hi,
             "mean_w": energy.mean_w,
             "coverage": energy.coverage,
-            "over_s": length_s,
+            "over_s": (energy.hi_ps - energy.lo_ps) / PS_PER_S,
             "reason": energy.reason,
         }
     return energies_by_channel
+
+
+def _energy_within(power: PowerOnTrace, lo_ps: int, hi_ps: int) -> Energy:
+    """Of the whole stretch; where that is not resolved, of what the readings cover of it.
+
+    The last reading of a slow sensor tells of a time that ended before the recording did.
+    """
+    whole = integrate.energy(power, lo_ps, hi_ps)
+    covered_ps = integrate.reach(power)
+    if whole.joules is not None or covered_ps is None:
+        return whole
+    first_ps = max(lo_ps, covered_ps[0])
+    last_ps = min(hi_ps, covered_ps[1])
+    if last_ps <= first_ps:
+        return whole
+    covered = integrate.energy(power, first_ps, last_ps)
+    return whole if covered.joules is None else covered

@@ -54,9 +54,9 @@ class TraceEnergy:
         return window_energy.window_energies(placed)
 
     @functools.cached_property
-    def counted_logs(self) -> tuple[int, ...]:
+    def counted_logs(self) -> scopes.Addends:
         """The channels that do not overlap, where there is no trace."""
-        return scopes.total(self.power).indices
+        return scopes.total(self.power)
 
     @functools.cached_property
     def total_of_logs(self) -> Energy | None:

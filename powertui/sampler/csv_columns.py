@@ -5,12 +5,20 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from powertui.named_tuples import NamedTuple
 
-__all__ = ["PowerCell", "absolute_time", "cells", "power_columns", "values"]
+__all__ = [
+    "NvidiaGpu",
+    "PowerCell",
+    "absolute_time",
+    "are_of_nvidia_smi",
+    "cells",
+    "power_columns",
+    "values",
+]
 
 _TIME_TITLE = re.compile(
     r"^(time_unix_s|time_epoch|epoch|timestamp|unix_?time|time|date(time)?)\b", re.IGNORECASE
@@ -19,9 +27,27 @@ _POWER_TITLE = re.compile(
     r"watt|power\.draw|sensor_reading|(^|[^a-z])power|\[w\]|^w$", re.IGNORECASE
 )
 _LABEL_TITLE = re.compile(r"^(index|gpu|name|host|channel|sensor)$", re.IGNORECASE)
+# As `nvidia-smi --query-gpu=index,uuid,pci.bus_id,power.draw --format=csv` writes them.
+_NVIDIA_POWER_TITLE = re.compile(r"power\.draw(?:\.(average|instant))?(?: \[W\])?$")
 _FRACTION = re.compile(r"\.(\d+)")
+_GPU_INDEX = re.compile(r"\d{1,4}", re.ASCII)
+_MAX_ID_CHARS = 80  # chosen: a UUID of nvidia-smi has 40, an address 16
 _MAX_NUMBER_CHARS = 64  # chosen: a double needs 25; what is longer is not worth the parsing
 _YEAR_2000_S = 946684800.0  # what is smaller is no absolute time, but seconds since some start
+
+
+class NvidiaGpu(NamedTuple):
+    """A GPU as a row of nvidia-smi names it, in at least one of three ways."""
+
+    number: int | None  # as the driver counts
+    uuid: str
+    pci: str
+
+    @property
+    def name(self) -> str:
+        if self.number is not None:
+            return f"GPU {self.number}"
+        return f"GPU {self.uuid or self.pci}"
 
 
 class PowerCell(NamedTuple):
@@ -30,6 +56,7 @@ class PowerCell(NamedTuple):
     channel: str
     watts: float | None
     text: str  # as written
+    gpu: NvidiaGpu | None = None  # that it is of, where nvidia-smi wrote it
 
 
 def absolute_time(text: str) -> float | None:
@@ -90,6 +117,11 @@ def power_columns(header: Sequence[str], asked: Iterable[str] = ()) -> list[int]
     return columns
 
 
+def are_of_nvidia_smi(titles: Sequence[str]) -> bool:
+    """Whether these columns of watts are what nvidia-smi calls them."""
+    return bool(titles) and all(map(_NVIDIA_POWER_TITLE.fullmatch, titles))
+
+
 def values(
     header: Sequence[str], fields: Sequence[str], columns: Iterable[int]
 ) -> tuple[float | None, list[PowerCell]]:
@@ -104,5 +136,23 @@ def values(
     for column in columns:
         channel = f"{header[column]} {label}".strip()
         text = fields[column]
-        power.append(PowerCell(channel, _watts(text), text))
+        gpu = None
+        nvidia_title = _NVIDIA_POWER_TITLE.fullmatch(header[column])
+        if nvidia_title is not None:
+            gpu = _nvidia_gpu(row)
+        if nvidia_title is not None and gpu is not None:
+            way = nvidia_title[1]  # "average" or "instant", in newer drivers
+            channel = f"{gpu.name} ({way})" if way else gpu.name
+        power.append(PowerCell(channel, _watts(text), text, gpu))
     return moment, power
+
+
+def _nvidia_gpu(row: Mapping[str, str]) -> NvidiaGpu | None:
+    """The GPU of a row of nvidia-smi; None where none of its columns says which."""
+    index = row.get("index", "")
+    gpu = NvidiaGpu(
+        number=int(index) if _GPU_INDEX.fullmatch(index) else None,
+        uuid=(row.get("uuid") or row.get("gpu_uuid", ""))[:_MAX_ID_CHARS],
+        pci=(row.get("pci.bus_id") or row.get("gpu_bus_id", ""))[:_MAX_ID_CHARS],
+    )
+    return gpu if gpu != NvidiaGpu(None, "", "") else None

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from datetime import datetime, timezone
@@ -29,6 +30,7 @@ __all__ = [
     "MAGIC",
     "MARK",
     "NOTE",
+    "default_path",
     "ended_line",
     "head",
     "limit_row",
@@ -51,6 +53,11 @@ _MAX_DEVICES = 10_000
 _MAX_NUMBER = 1e9
 # Any other word in a heading becomes "unknown".
 _SCOPES = ("node", "package", "core", "dram", "gpu", "rail", "plug")
+
+
+def default_path() -> str:
+    """The file to record to when none is named."""
+    return time.strftime("power-%Y%m%d-%H%M%S.csv")
 
 
 def _text(value: str) -> str:

@@ -19,6 +19,7 @@ from pathlib import Path
 from powertui.errors import AuthenticationFailed, NotSupported, SensorError, UsageError
 from powertui.opening import NotAFileError, within
 from powertui.sampler import csv_columns
+from powertui.sampler.csv_columns import PowerCell
 from powertui.sampler.csv_format import COLUMNS, MAGIC, sources_in
 from powertui.sampler.growing_file import MAX_LINE_BYTES, GrowingFile
 from powertui.sampler.source import (
@@ -97,8 +98,9 @@ class CsvTail:
                     f"{self._path} has no column in watts.",
                     hint=f"Its columns are: {columns}. Name the one in watts: --sensor COLUMN",
                 )
-            period = self._spacing_of(last)
-            self.channels = tuple(Channel(name, period_s=period) for name in self._named_by(last))
+            self.channels = self._channels_of(last, self._spacing_of(last))
+            if csv_columns.are_of_nvidia_smi([self._header[i] for i in self._columns]):
+                kinds = {"nvidia-smi"}
         self._names = {channel.name for channel in self.channels}
         source = f"csv ({how})"
         if len(kinds) == 1 and "" not in kinds:
@@ -173,18 +175,21 @@ class CsvTail:
             return self._silent(stamp, f"the file has not grown for {silence:.0f} s")
         return readings
 
-    def _named_by(self, lines: Iterable[bytes]) -> list[str]:
-        """The channels as rows name them, where the file has any: a row of nvidia-smi adds its
-        GPU to the name of the column. Else the columns.
+    def _channels_of(self, lines: Iterable[bytes], period_s: float | None) -> tuple[Channel, ...]:
+        """The channels as rows name them, where the file has any: a row of nvidia-smi names its
+        GPU. Else the columns.
         """
-        names: dict[str, None] = {}
+        channels: dict[str, Channel] = {}
         for line in lines:
             fields = csv_columns.cells(line)
             if _has_content(line) and self._is_row(fields):
                 _, row_cells = csv_columns.values(self._header, fields, self._columns)
                 for cell in row_cells:
-                    names[cell.channel[:_MAX_NAME_CHARS]] = None
-        return list(names)[:_MAX_CHANNELS] or [self._header[i] for i in self._columns]
+                    channel = replace(_channel(cell), period_s=period_s)
+                    channels.setdefault(channel.name, channel)
+        if not channels:
+            return tuple(Channel(self._header[i], period_s=period_s) for i in self._columns)
+        return tuple(channels.values())[:_MAX_CHANNELS]
 
     def _silent(self, stamp: Stamp, why: str) -> list[Reading]:
         answered = stamp.middle()
@@ -202,8 +207,9 @@ class CsvTail:
         row_time = _row_time(stamp, stamp.t if moment is None else moment)
         readings = []
         for cell in cells:
-            name = cell.channel[:_MAX_NAME_CHARS]
-            if not self._has_channel(name):
+            channel = _channel(cell)
+            name = channel.name
+            if not self._has_channel(channel):
                 continue
             if cell.watts is None:
                 why = f"{cell.text[:40]!r} is not a number of watts"
@@ -224,7 +230,7 @@ class CsvTail:
         except ValueError:
             return []
         name = f"{row['source']} {row['channel']}"[:_MAX_NAME_CHARS]
-        if t is None or not math.isfinite(rtt) or not self._has_channel(name):
+        if t is None or not math.isfinite(rtt) or not self._has_channel(Channel(name)):
             return []
         quality = STALE if row["quality"] == STALE else OK
         if row["quality"] == SUSPECT:
@@ -234,17 +240,25 @@ class CsvTail:
             quality = none(row["reason"])
         return [_row_time(stamp, t, rtt).reading(self.name, name, watts, quality, joules)]
 
-    def _has_channel(self, name: str) -> bool:
+    def _has_channel(self, channel: Channel) -> bool:
         """Whether this is a channel; a new name is one more, unless there are absurdly many."""
-        if name not in self._names:
+        if channel.name not in self._names:
             if len(self._names) >= _MAX_CHANNELS:
                 return False
-            self._names.add(name)
-            self.channels = (*self.channels, Channel(name))
+            self._names.add(channel.name)
+            self.channels = (*self.channels, channel)
         return True
 
     def close(self) -> None:
         self._file.close()
+
+
+def _channel(cell: PowerCell) -> Channel:
+    """The channel that a cell is of. Only nvidia-smi's columns say what they cover."""
+    name = cell.channel[:_MAX_NAME_CHARS]
+    if cell.gpu is None:
+        return Channel(name)
+    return Channel(name, scope="gpu", index=cell.gpu.number, uuid=cell.gpu.uuid, pci=cell.gpu.pci)
 
 
 def _has_content(line: bytes) -> bool:

@@ -16,7 +16,7 @@ from powertui.sampler.limits import PowerLimit
 from powertui.sampler.plausible import Judge
 from powertui.sampler.recorder_events import RecorderEvents
 from powertui.sampler.recording_file import RecordingFile
-from powertui.sampler.source import AnswerTime, Info, Reading, Stamp, reason_of
+from powertui.sampler.source import AnswerTime, Channel, Info, Reading, Stamp, reason_of
 from powertui.sampler.source_state import SourceState
 
 __all__ = ["ReadingIntake"]
@@ -92,16 +92,25 @@ class ReadingIntake:
         readings = [self._judged(state, reading) for reading in readings]
         was_down = state.down_since is not None
         self._note_outage(state, readings)
+        self._take_new_channels(state, readings)
         for reading in readings:
-            if reading.channel not in state.channels:
-                channel = state.channel(reading.channel)
-                state.channels[channel.name] = Health(state.name, channel, self._interval)
             state.channels[reading.channel].add(reading)
             if self._file is not None:
                 self._file.write(reading_row(reading))
         if self._file is not None and (state.down_since is not None) != was_down:
             self._file.sync()  # where values stop the machine may be about to
         self._call_subscribers(readings)
+
+    def _take_new_channels(self, state: SourceState, readings: list[Reading]) -> None:
+        """Take up channels that came after the source was opened, as it describes them now."""
+        new: dict[str, Channel] = {}
+        for reading in readings:
+            if reading.channel not in state.channels and reading.channel not in new:
+                new[reading.channel] = state.channel(reading.channel)
+        for name, channel in new.items():
+            state.channels[name] = Health(state.name, channel, self._interval)
+        if new and self._file is not None and state.info is not None:
+            self._file.add_channels(state.name, new.values())
 
     def _note_outage(self, state: SourceState, readings: list[Reading]) -> None:
         """Report that a source's values stay out, or come again."""

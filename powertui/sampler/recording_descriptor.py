@@ -17,6 +17,7 @@ __all__ = [
     "column_line",
     "continue_recording",
     "is_regular",
+    "name_now",
     "row_count",
     "sync_folder",
     "unlock_and_close",
@@ -100,3 +101,11 @@ def continue_recording(path: Path, fd: int) -> None:
         os.ftruncate(fd, size - len(cut_line))
         comment = f"# partial: {plain(cut_line.decode(errors='replace'), 300)}\n"
         os.write(fd, comment.encode())
+
+
+def name_now(fd: int) -> str:
+    """Where the open file is; "" where the system does not say."""
+    try:
+        return str(Path(f"/proc/self/fd/{fd}").readlink())
+    except OSError:
+        return ""

@@ -17,7 +17,8 @@ import os
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from powertui.errors import UsageError
@@ -37,13 +38,14 @@ from powertui.sampler.recording_descriptor import (
     column_line,
     continue_recording,
     is_regular,
+    name_now,
     row_count,
     sync_folder,
     unlock_and_close,
 )
-from powertui.sampler.source import Info, Stamp
+from powertui.sampler.source import Channel, Info, Stamp
 
-__all__ = ["RecordingFile", "default_path"]
+__all__ = ["RecordingFile"]
 
 _MAX_PENDING_ROWS = 200_000  # in memory while the disk takes none: two days at 1 Hz
 _LOOK_PERIOD_S = 0.5  # between looks at whether the path still is our file
@@ -52,11 +54,6 @@ _MIN_SYNC_PERIOD_S = 1.0  # between two waits for the disk, however often values
 _START_BYTES = 256
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 _NO_SYNC = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EROFS)
-
-
-def default_path() -> str:
-    """The file to record to when none is named."""
-    return time.strftime("power-%Y%m%d-%H%M%S.csv")
 
 
 class RecordingFile:
@@ -164,6 +161,14 @@ class RecordingFile:
         self._infos[name] = info
         if self._begun:
             self._append(source_line(name, info).encode())
+
+    def add_channels(self, name: str, channels: Iterable[Channel]) -> None:
+        """Describe channels that a source has got since. Comes before their first row."""
+        info = self._infos[name]
+        new = tuple(channels)
+        self._infos[name] = replace(info, channels=(*info.channels, *new))
+        if self._begun:
+            self._append(source_line(name, replace(info, channels=new)).encode())
 
     def write(self, row: str) -> None:
         """Append one row that ends in a newline. Never raises for what the disk does."""
@@ -381,15 +386,8 @@ class RecordingFile:
         """Whether our file has no name any more, and what became of it, in words."""
         if os.fstat(self._fd).st_nlink == 0:
             return True, "was replaced" if self.path.exists() else "was removed"
-        name = self._name_now()
+        name = name_now(self._fd)
         return False, f"was renamed to {plain(name, 300)}" if name else "was renamed"
-
-    def _name_now(self) -> str:
-        """Where the open file is; "" where the system does not say."""
-        try:
-            return str(Path(f"/proc/self/fd/{self._fd}").readlink())
-        except OSError:
-            return ""
 
     # the end
 
@@ -428,7 +426,7 @@ class RecordingFile:
                 self._dirty = True
         self._settle(now=True)
         if self._away:
-            self.place = Path(self._name_now() or self.path)
+            self.place = Path(name_now(self._fd) or self.path)
 
     def _rescue(self) -> None:
         rows = [line for line in self._pending if line[:1].isdigit()]

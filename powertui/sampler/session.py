@@ -193,8 +193,9 @@ def record(
     """
     # Imported here, so that importing this module costs a training script nothing.
     from powertui.sampler.credentials import Secret
+    from powertui.sampler.csv_format import default_path
     from powertui.sampler.recorder import Recorder
-    from powertui.sampler.recording_file import RecordingFile, default_path
+    from powertui.sampler.recording_file import RecordingFile
     from powertui.sampler.source import make_names_unique, open_source
     from powertui.sampler.targets import SourceArguments
 

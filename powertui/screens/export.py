@@ -161,7 +161,7 @@ class ExportDialog(Dialog):
         names = {self._file_name(what) for what in self._offered}
         if not box.value or box.value in names:  # a name that was typed stays
             box.value = self._file_name(self.what)
-            box.cursor_position = len(box.value)
+            box.select_all()  # another name that is typed replaces it
         self.query_one("#export-file", Static).update(self._file_words(self.what))
 
     def on_input_changed(self, event: Input.Changed) -> None:

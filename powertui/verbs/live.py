@@ -101,9 +101,9 @@ def _feed(args: argparse.Namespace) -> Feed:
             raise UsageError("--replay samples nothing. Leave out --host and --source.")
         return _replay(args)
     from powertui.feed import RecorderFeed
+    from powertui.sampler.csv_format import default_path
     from powertui.sampler.inventory import local_targets
     from powertui.sampler.process import RecorderProcess
-    from powertui.sampler.recording_file import default_path
 
     wanted = sampling_arguments.targets_of(args) or local_targets()
     path = None if args.no_record else args.output or default_path()
@@ -182,7 +182,8 @@ def _tell(feed: Feed, *, silent: bool) -> bool:
 
 
 def _summary_lines(feed: Feed, summary: dict[str, Any], *, silent: bool) -> list[str]:
-    from powertui.sampler.recording_run import add_energies, channel_lines, rows_in
+    from powertui.sampler.channel_lines import channel_lines
+    from powertui.sampler.recording_run import add_energies, rows_in
 
     lines = [rows_in(summary)]
     # The energies read the whole file once more: not where nobody sees them.

@@ -94,7 +94,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """The command's exit code is ours."""
     from powertui.sampler import recording_run
-    from powertui.sampler.recording_file import default_path
+    from powertui.sampler.csv_format import default_path
 
     command: list[str] = args.command[1:] if args.command[:1] == ["--"] else list(args.command)
     path = args.output or default_path()

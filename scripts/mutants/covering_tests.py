@@ -177,6 +177,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/unit/sampler/test_ipmitool.py",
         "tests/unit/sampler/test_crypto_probe.py",
     ),
+    "powertui/sampler/channel_lines.py": ("tests/unit/sampler/test_summary.py",),
     "powertui/sampler/recording_run.py": ("tests/unit/sampler/test_summary.py",),
     "powertui/sampler/process.py": (
         "tests/unit/test_feed.py",

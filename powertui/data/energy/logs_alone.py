@@ -9,6 +9,7 @@ from powertui.data.energy import integrate, scopes
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.counted_energy import combined
 from powertui.data.energy.measured_energy import Energy
+from powertui.data.energy.scopes import Addends
 from powertui.data.model import PowerSeries
 
 _FOR_WANT_OF_A_PROFILE = "No profile is beside it: nothing shows what drew it."
@@ -25,8 +26,11 @@ def described_sensor(series: PowerSeries) -> PowerSeries:
 
 def total_of_logs(power: Sequence[PowerSeries]) -> Energy | None:
     """The energy of all channels that do not overlap, each over its whole log."""
-    energies = [integrate.of_series(power[row]) for row in scopes.total(power).indices]
-    return combined(energies)
+    return _total(scopes.total(power))
+
+
+def _total(counted: Addends) -> Energy | None:
+    return combined([integrate.of_series(series) for series in counted.series])
 
 
 def total_as_read(power: Sequence[PowerSeries]) -> Energy | None:
@@ -36,7 +40,8 @@ def total_as_read(power: Sequence[PowerSeries]) -> Energy | None:
 
 def headline(power: Sequence[PowerSeries]) -> str:
     """The first thing to say of them: joules, mean and highest watts."""
-    total = total_as_read(power)
+    counted = scopes.total([described_sensor(series) for series in power])
+    total = _total(counted)
     if total is None or total.joules is None or total.mean_w is None:
         reason = ""
         if total is not None and total.reason:
@@ -50,4 +55,5 @@ def headline(power: Sequence[PowerSeries]) -> str:
     watts = f"{mean} on average"
     if total.max_w is not None:
         watts += f", {units.watts(total.max_w)} W at most"
-    return f"{joules} in {length}, {watts}. {_FOR_WANT_OF_A_PROFILE}"
+    doubt = f" That is {counted.text}." if counted.is_doubtful else ""
+    return f"{joules} in {length}, {watts}.{doubt} {_FOR_WANT_OF_A_PROFILE}"

@@ -35,8 +35,9 @@ _WHOLE_SCOPES = (Scope.NODE, Scope.PLUG)  # of channels that hold a whole machin
 _PART_SCOPES = (Scope.GPU, Scope.PACKAGE, Scope.DRAM)
 _FEEDING = "together they feed the machine"
 _PARTS = "parts of the machine, not the whole"
-# How the words begin where channels could be one thing or several.
-NONE_FOR_OVERLAP = "none: it is not known which of"
+# What is said where channels could be one thing or several, and how that begins where none counts.
+_OVERLAP_UNKNOWN = "it is not known which of"
+NONE_FOR_OVERLAP = f"none: {_OVERLAP_UNKNOWN}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +49,11 @@ class Addends:
     series: tuple[PowerSeries, ...]
     indices: tuple[int, ...]  # into what was given
     text: str
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether channels were left out that may be a thing of their own."""
+        return _OVERLAP_UNKNOWN in self.text
 
 
 def _overlap(series: PowerSeries, rival: PowerSeries) -> bool:
@@ -224,7 +230,7 @@ class _Machine:
         if len(feeding) > 1 and not self.is_owned:
             best = self._longest(feeding)
             words = (
-                f"{self.named(self.series[best])} alone: it is not known which of the "
+                f"{self.named(self.series[best])} alone: {_OVERLAP_UNKNOWN} the "
                 f"{len(feeding)} outlets feed the machine"
             )
             return [best], words
@@ -314,7 +320,7 @@ class _Machine:
         of_first_log = [row for row in living if self.series[row].path == first_log]
         if self.is_owned and (len(of_first_log) > 1 or self._are_unlike(going_in)):
             return [], f"{NONE_FOR_OVERLAP} {words}"
-        return [first], f"{first_name} alone: it is not known which of {words}"
+        return [first], f"{first_name} alone: {_OVERLAP_UNKNOWN} {words}"
 
     def _are_unlike(self, rows: Sequence[int]) -> bool:
         """Whether channels of several logs cannot be readings of one thing: not even what is lost

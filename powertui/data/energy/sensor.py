@@ -173,7 +173,10 @@ def _refresh(times: Int64s, watts: Floats, poll: Figure | None) -> Figure | None
             return Figure(every, Badge.MEASURED)
     if len(complete) != len(runs):
         usual = median_of_column(complete)
-    return Figure(max(usual, poll.value), Badge.MEASURED)
+    # Two publications are seen at most a poll closer than they are: a load that stood still for
+    # long makes long runs, and the shortest of them bounds the time between publications.
+    at_most = float(complete.min()) + poll.value
+    return Figure(max(min(usual, at_most), poll.value), Badge.MEASURED)
 
 
 # ── which rows say something new ─────────────────────────────────────────────────────────────────

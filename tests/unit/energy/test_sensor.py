@@ -103,6 +103,15 @@ def test_a_held_value_counts_again_after_three_refreshes() -> None:
     assert gaps.max() <= 6.0 + 0.5
 
 
+def test_a_load_that_stands_still_does_not_make_a_sensor_slow() -> None:
+    """Readings that change at 10, 15 and 40 s were published at most 5 s apart."""
+    times = np.arange(0, 60, 0.5)
+    watts = np.select([times < 10, times < 15, times < 40], [200.0, 500.0, 300.0], 200.0)
+    refresh = sensor.describe(series(times, watts)).sensor.refresh_s
+    assert refresh is not None
+    assert refresh.value == pytest.approx(5.0, abs=0.5)
+
+
 def test_a_fast_sensor_keeps_every_row() -> None:
     rng = np.random.default_rng(3)
     described = sensor.describe(series(np.arange(200), rng.normal(250, 5, 200)))

@@ -235,3 +235,16 @@ def test_a_window_of_two_gpus_has_a_row_of_each(tmp_path, capsys) -> None:
     assert rows[2][:2] == ["GPU", "1"]
     total, first, second = (float(row[row.index("kJ") - 1]) for row in rows)
     assert total == pytest.approx(first + second, abs=0.02)
+
+
+def test_what_is_left_out_of_the_answer_is_said_beside_it(tmp_path, capsys) -> None:
+    """Two columns of which nothing says what they cover: the answer is of one of them."""
+    lines = ["time,alpha_watts,beta_watts"]
+    for second in range(60):
+        lines.append(f"{1_700_000_000 + second},{100 + second % 3},{50 + second % 2}")
+    log = tmp_path / "two.csv"
+    log.write_text("\n".join(lines) + "\n")
+    doubt = "alpha alone: it is not known which of the 2 channels overlap"
+    assert f"counted: {doubt}" in told(capsys, str(log)).splitlines()
+    assert cli.main(["report", str(log)]) == 0
+    assert f"That is {doubt}." in " ".join(capsys.readouterr().out.split())

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from powertui.data.energy import logs_alone
 from powertui.data.energy.sensor_defaults import defaults
 from powertui.data.model import PowerKind
 from powertui.data.power import registry
@@ -86,8 +87,8 @@ def test_nvidia_smi(tmp_path, follow):
     source = follow(path)
     append(path, "2020/06/12 14:59:39.178, 0, 32.10 W, P8\n2020/06/12 14:59:39.182, 1, [N/A], P8\n")
     first, second = source.read()
-    assert (first.channel, first.watts) == ("power.draw [W] 0", 32.1)
-    assert (second.channel, second.watts) == ("power.draw [W] 1", None)
+    assert (first.channel, first.watts) == ("GPU 0", 32.1)
+    assert (second.channel, second.watts) == ("GPU 1", None)
     assert "[N/A]" in reason_of(second.quality)
 
 
@@ -99,7 +100,7 @@ def test_a_channel_is_announced_by_the_name_that_its_readings_have(tmp_path, fol
     )
     source = follow(path)
     names = [channel.name for channel in source.channels]
-    assert names == ["power.draw [W] 0", "power.draw [W] 1"]
+    assert names == ["GPU 0", "GPU 1"]
     append(path, "2020/06/12 14:59:40.178, 0, 32.10 W\n")
     (reading,) = source.read()
     assert reading.channel in names
@@ -271,6 +272,57 @@ def test_a_recording_that_is_followed_is_told_as_what_it_records(tmp_path):
     assert defaults(series.sensor).window_s == 1.0  # NVML's
     source.close()
     file.close("done")
+
+
+@pytest.mark.parametrize(
+    ("columns", "cells", "expected"),
+    [
+        ("index, power.draw [W]", "3, 200.00 W", ("GPU 3", "gpu", 3, "", "")),
+        (
+            "uuid, power.draw.instant [W]",
+            "GPU-8f, 200.00 W",
+            ("GPU GPU-8f (instant)", "gpu", None, "GPU-8f", ""),
+        ),
+        (
+            "pci.bus_id, power.draw",
+            "0000:07:00.0, 200.00",
+            ("GPU 0000:07:00.0", "gpu", None, "", "0000:07:00.0"),
+        ),
+        (
+            "host, power.draw [W]",
+            "node7, 200.00 W",
+            ("power.draw [W] node7", "unknown", None, "", ""),
+        ),
+        ("index, watts", "3, 200.00", ("watts 3", "unknown", None, "", "")),
+    ],
+)
+def test_a_gpu_of_nvidia_smi_stays_that_gpu(tmp_path, follow, columns, cells, expected):
+    path = tmp_path / "p.csv"
+    path.write_text(f"timestamp, {columns}\n2020/06/12 14:59:39.178, {cells}\n")
+    (channel,) = follow(path).channels
+    assert (channel.name, channel.scope, channel.index, channel.uuid, channel.pci) == expected
+
+
+def test_a_recording_of_a_log_of_gpus_counts_them_all_with_their_gain(tmp_path):
+    """What `nvidia-smi … > gpus.csv` says of itself is not lost on the way into a recording."""
+    path, own = tmp_path / "gpus.csv", tmp_path / "own.csv"
+    path.write_text("timestamp, index, power.draw [W]\n")
+    for gpu in (0, 1):
+        append(path, f"2020/06/12 14:59:39.000, {gpu}, {200 + 10 * gpu}.00 W\n")
+    source = open_source(f"csv:{path}")
+    recording = RecordingFile(own, 1.0)
+    recording.add_source(source.name, source.open())
+    for second in range(40, 52):
+        for gpu in (0, 1):
+            append(path, f"2020/06/12 14:59:{second}.000, {gpu}, {200 + 10 * gpu}.00 W\n")
+    for reading in source.read():
+        recording.write(reading_row(reading))
+    recording.close("done")
+    source.close()
+    log = registry.load(str(own))
+    total = logs_alone.total_of_logs(log.series)
+    assert total.joules == pytest.approx(11 * 410, rel=0.01)
+    assert total.gain_j == pytest.approx(0.05 * 11 * (200**2 + 210**2) ** 0.5, rel=0.05)
 
 
 @pytest.mark.parametrize(

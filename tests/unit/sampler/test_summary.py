@@ -13,8 +13,9 @@ from powertui.data.model import PS_PER_S
 from powertui.data.power import registry
 from powertui.report import recorded
 from powertui.sampler import recording_run
+from powertui.sampler.channel_lines import _channel_line, _sum_line
 from powertui.sampler.process import RecorderProcess
-from powertui.sampler.recording_run import _channel_line, _sum_line, add_energies
+from powertui.sampler.recording_run import add_energies
 
 
 def channel(**changes):
@@ -36,6 +37,22 @@ def channel(**changes):
         "reconnects": 0,
     }
     return {**base, **changes}
+
+
+def test_of_a_stretch_without_readings_the_rest_is_told(tmp_path):
+    """The last reading of a slow sensor tells of a time that ended before the recording did: of
+    what came before it the joules are known.
+    """
+    lines = ["time_unix_s,watts"]
+    for second in range(40):
+        lines.append(f"{1_700_000_000 + second},{200 + second // 4 % 3}")
+    path = tmp_path / "power.csv"
+    path.write_text("\n".join(lines) + "\n")
+    (read,) = recorded.energies(str(path), 1_700_000_000.0, 50.0).values()
+    assert read["joules"] == pytest.approx(read["over_s"] * 201, rel=0.02)
+    assert 36 < read["over_s"] < 40
+    line = _channel_line(channel(energy=read, span_s=50.0))
+    assert f"over {read['over_s']:.1f} s of 50.0 s" in line
 
 
 def test_a_complete_recording():
