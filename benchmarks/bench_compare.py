@@ -23,7 +23,8 @@ from powertui.data.compare.figure import ComparedFigure, Family, FigureSamples, 
 from powertui.data.compare.judging import WithinRun, judge, judge_family
 from powertui.data.compare.measured import measure
 from powertui.data.compare.part import ComparedPart, HostWindow
-from powertui.data.compare.step_figures import FAST_STEP, STEP, TYPICAL_STEP
+from powertui.data.compare.step_figures import FAST_STEP, STEP, TYPICAL_STEP, UNDISTURBED_STEP
+from powertui.data.compare.undisturbed import undisturbed_mean
 from powertui.data.opened import Profile
 from powertui.data.training.training import Trainings
 from tests.synthetic.step_world import KINDS, Floats, step_series
@@ -36,7 +37,7 @@ RUN_SIGMA = 0.005  # by which whole runs of the simulation differ
 # Kinds whose runs are alike enough that five of them can show 3 %: in the others the means of two
 # groups of five differ by more than that without any change.
 QUIET_KINDS = ("white", "outliers", "periodic")
-_TIMES = (FAST_STEP, TYPICAL_STEP, STEP)  # as `_run_figures` has them
+_TIMES = (UNDISTURBED_STEP, FAST_STEP, TYPICAL_STEP, STEP)  # as `_run_figures` has them
 EVENTS = (100_000, 1_000_000)
 
 
@@ -136,7 +137,9 @@ def _changed() -> None:
             sum(groups_differ(kind, factor, rng) for _ in range(PAIRS)) for factor in (1.0, 1.03)
         )
         table.row(kind if kind in QUIET_KINDS else f"{kind} (too restless)", alike, longer)
-    table.note("Lower quartile, median and mean of the steps, judged in this order.")
+    table.note(
+        "Undisturbed mean, lower quartile, median and mean of the steps, judged in this order."
+    )
     table.print()
 
 
@@ -157,7 +160,8 @@ def groups_differ(kind: str, factor: float, rng: np.random.Generator) -> bool:
 
 def _run_figures(kind: str, factor: float, rng: np.random.Generator) -> tuple[float, ...]:
     steps = factor * rng.normal(1, RUN_SIGMA) * step_series(kind, 200, rng)
-    return float(np.quantile(steps, 0.25)), float(np.median(steps)), float(steps.mean())
+    quartile, median = np.quantile(steps, (0.25, 0.5))
+    return undisturbed_mean(steps), float(quartile), float(median), float(steps.mean())
 
 
 # ── what it costs ────────────────────────────────────────────────────────────────────────────────

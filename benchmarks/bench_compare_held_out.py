@@ -31,7 +31,7 @@ CHANGE = 3.0  # of `LEVEL`
 LONG_PAUSE = 144  # runs: a day, where a run takes ten minutes
 _OWN_SIGMA = 0.4  # by which the figures of one run differ from each other
 SIDES = ((3, 3), (4, 4), (5, 5), (10, 10), (3, 6), (10, 4))
-TIMES = ("lower quartile step", "median step", "time per step")
+TIMES = ("undisturbed step", "lower quartile step", "median step", "time per step")
 POWERS = ("energy per step", "power during steps")
 LEVEL = 100.0  # of a figure whose runs scatter by about 1 %
 

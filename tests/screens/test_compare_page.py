@@ -85,7 +85,7 @@ async def test_rows_that_the_figures_leave_free_show_where_the_difference_comes_
         assert less.lstrip().startswith("Host compute")
         assert "│━" in more
         assert "│━" in less
-        assert any("6 figures" in line for line in lines[:category]), "the table is whole above it"
+        assert any("7 figures" in line for line in lines[:category]), "the table is whole above it"
         await pilot.press("right")
         await settled(pilot)
         assert "comes from, by op" not in shown(shell), "only the figures leave it out"

@@ -18,6 +18,7 @@ from powertui.data.compare.part import (
     step_bounds,
     step_seconds,
 )
+from powertui.data.compare.undisturbed import undisturbed_mean, undisturbed_watts
 from powertui.data.compare.values import ComparedValue, ValueKey, Values
 from powertui.data.energy import account, integrate
 from powertui.data.energy.counted_energy import combined
@@ -27,7 +28,12 @@ from powertui.named_tuples import NamedTuple
 
 JOULES = ValueKey(Family.ENERGY, "energy per step", "J")
 WATTS = ValueKey(Family.ENERGY, "power during steps", "W")
+UNDISTURBED_JOULES = ValueKey(Family.ENERGY, "energy per undisturbed step", "J")
+UNDISTURBED_WATTS = ValueKey(Family.ENERGY, "power of undisturbed steps", "W")
 
+# So many readings of their own the steps away from pauses must have, else all may be disturbed.
+_MIN_READINGS = 4.0
+_PAUSE_PARTS = 10  # a pause is longer than such a part of a reading
 # A reading is the mean of the sensor's window: in a block of two of them one is the block's own.
 _READINGS_PER_BLOCK = 2.0
 
@@ -52,6 +58,7 @@ def power_values(part: ComparedPart) -> PowerMeasured:
     if not hosts:
         return PowerMeasured({}, "there is no profile")
     joules = sum(host.joules for host in hosts)
+    values: Values = {}
     seconds = max(host.seconds for host in hosts)
     blocks = _summed([host.block_joules for host in hosts])
     watts: tuple[float, ...] = ()
@@ -61,12 +68,47 @@ def power_values(part: ComparedPart) -> PowerMeasured:
     if _alike(hosts):
         joules_of_steps = np.sum([host.series for host in hosts], axis=0)
         watts_of_steps = joules_of_steps / comparable_seconds(part.windows[0].profile)
-    return PowerMeasured(
-        {
-            JOULES: ComparedValue(joules, blocks, joules_of_steps),
-            WATTS: ComparedValue(joules / seconds, watts, watts_of_steps),
-        }
-    )
+    values[JOULES] = ComparedValue(joules, blocks, joules_of_steps)
+    values[WATTS] = ComparedValue(joules / seconds, watts, watts_of_steps)
+    if watts_of_steps is not None:
+        values |= _undisturbed_values(part, hosts, watts_of_steps)
+    return PowerMeasured(values)
+
+
+def _undisturbed_values(
+    part: ComparedPart, hosts: Sequence[_HostEnergy], watts_of_steps: Floats
+) -> Values:
+    """Watts and joules of steps while nothing else draws; none where pauses are all around.
+
+    They have no blocks: by those of a slow sensor two windows of one run were called different in
+    3 of 28 pairs. Runs show how they vary.
+    """
+    window = part.windows[0]
+    seconds = comparable_seconds(window.profile)
+    places = window.places
+    reading_s = max(host.reading_s for host in hosts)
+    clear = places[_away_from_pauses(window, reading_s)[places]]
+    if not len(clear) or float(seconds[clear].sum()) < _MIN_READINGS * reading_s:
+        return {}
+    watts = undisturbed_watts(watts_of_steps[clear])
+    joules = watts * undisturbed_mean(seconds[places])
+    return {
+        UNDISTURBED_JOULES: ComparedValue(joules),
+        UNDISTURBED_WATTS: ComparedValue(watts),
+    }
+
+
+def _away_from_pauses(window: HostWindow, reading_s: float) -> Bools:
+    """Of the steps that can be compared, those whose readings hold nothing but steps."""
+    starts, ends = step_bounds(window.profile)
+    reading_ps = int(reading_s * PS_PER_S)
+    is_after_pause = np.r_[True, starts[1:] - ends[:-1] > reading_ps // _PAUSE_PARTS]
+    first = np.flatnonzero(is_after_pause)
+    stretch = np.cumsum(is_after_pause) - 1
+    begin = starts[first][stretch]
+    end = ends[np.r_[first[1:] - 1, len(starts) - 1]][stretch]
+    is_clear = (starts >= begin + reading_ps) & (ends <= end - reading_ps)
+    return np.asarray(is_clear[comparable_steps(window.profile)])
 
 
 def _alike(hosts: Sequence[_HostEnergy]) -> bool:
@@ -82,6 +124,7 @@ class _HostEnergy(NamedTuple):
     block_joules: tuple[float, ...]  # empty where the sensor does not resolve every block
     block_seconds: tuple[float, ...]
     series: Floats  # joules of every step that can be compared, as far as readings tell
+    reading_s: float  # what a reading of the slowest sensor is the mean of
 
 
 def _host_energy(window: HostWindow, aligning: Aligning) -> _HostEnergy | str:
@@ -109,6 +152,7 @@ def _host_energy(window: HostWindow, aligning: Aligning) -> _HostEnergy | str:
         block_joules=_joules_of_blocks(energies, bounds, blocks),
         block_seconds=tuple(float(seconds[block].mean()) for block in blocks),
         series=_joules_of_steps(energies, bounds, comparable_steps(window.profile)),
+        reading_s=_longest_reading_s(energies),
     )
 
 
@@ -119,7 +163,8 @@ def _joules_of_blocks(
 
     A sensor that averages over several blocks would make them alike.
     """
-    least_s = _resolved_s(energies)
+    # So that its readings are its own.
+    least_s = _READINGS_PER_BLOCK * _longest_reading_s(energies)
     starts, ends = bounds
     joules = []
     for block in blocks:
@@ -131,14 +176,14 @@ def _joules_of_blocks(
     return tuple(joules)
 
 
-def _resolved_s(energies: Account) -> float:
-    """What a block must last at least, so that its readings are its own."""
+def _longest_reading_s(energies: Account) -> float:
+    """What a reading of the slowest sensor is the mean of, or how long it stands."""
     longest = 0.0
     for channel in energies.channels:
         sensor = channel.series.sensor
         for figure in (sensor.refresh_s, sensor.window_s):
             longest = max(longest, figure.value if figure is not None else 0.0)
-    return _READINGS_PER_BLOCK * longest
+    return longest
 
 
 def _joules_of_steps(energies: Account, bounds: _Bounds, comparable: Bools) -> Floats:

@@ -119,10 +119,15 @@ def runs_to_find(
 ) -> int | None:
     """How many runs a side find a difference, when so many did not; None for too many to record."""
     for count in range(max(MIN_RUNS, more_than + 1), _MAX_RUNS_NAMED + 1):
-        reach = student.quantile(2 * count - 2, level) + _FINDING_SIGMA
-        if reach * run_sigma * math.sqrt(2 / count) <= abs(difference):
+        if difference_found(run_sigma, count, level) <= abs(difference):
             return count
     return None
+
+
+def difference_found(run_sigma: float, runs: int, level: float = ERROR_SHARE) -> float:
+    """Which difference so many runs a side find, in 79 and more of 100 cases."""
+    reach = student.quantile(2 * runs - 2, level) + _FINDING_SIGMA
+    return reach * run_sigma * math.sqrt(2 / runs)
 
 
 def differing_in_order(p_values: Sequence[float], levels: Sequence[float]) -> list[bool]:

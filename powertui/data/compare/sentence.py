@@ -33,15 +33,25 @@ _MAX_OP_SHARE = 1.25
 # Of the time of ops. Runs of one program have 87 to 100 % in common, also on GPUs of two makers; a
 # training in TensorFlow and one in PyTorch 0 %, two networks 5 to 60 %.
 _MIN_COMMON_SHARE = 0.5
+# Of a side whose ops the other has, too: that is the same program with something more, however long
+# this takes. A sort that took 5 times the rest of the step was called another program.
+_MIN_CONTAINED_SHARE = 0.9
 _CLOSING_ROWS = (cause_accounts.OTHER_OPS, cause_accounts.OUTSIDE_OPS, cause_accounts.POWER)
 _NAME_LETTERS = 60  # of a kernel's name, which may take a page
 _SUBJECTS = {
     step_figures.STEP.name: "A step takes",
     step_figures.TYPICAL_STEP.name: "The median step takes",
     step_figures.FAST_STEP.name: "The lower quartile of steps takes",
+    step_figures.UNDISTURBED_STEP.name: "A step that nothing disturbs takes",
     step_figures.WINDOW.name: "It takes",
 }
 
+# What a few slow steps do not move.
+_USUAL_STEPS = (
+    step_figures.TYPICAL_STEP,
+    step_figures.FAST_STEP,
+    step_figures.UNDISTURBED_STEP,
+)
 _ALL_OF_A_STEP = (step_figures.STEP.name, step_figures.WINDOW.name)
 
 
@@ -88,7 +98,8 @@ def _few_common_ops(matched: Matched) -> str:
     if not all(total.values()):
         return ""
     share_a, share_b = (common[side] / total[side] for side in "ab")
-    if min(share_a, share_b) >= _MIN_COMMON_SHARE:
+    is_contained = max(share_a, share_b) >= _MIN_CONTAINED_SHARE
+    if is_contained or min(share_a, share_b) >= _MIN_COMMON_SHARE:
         return ""
     if not common["a"] and not common["b"]:
         return " A and B have no op in common: they may be different programs."
@@ -120,7 +131,7 @@ def _headline(matched: Matched) -> ComparedFigure | None:
         return matched.figure(step_figures.WINDOW)
     if mean.verdict is FigureVerdict.DIFFERS:
         return mean
-    for key in (step_figures.TYPICAL_STEP, step_figures.FAST_STEP):
+    for key in _USUAL_STEPS:
         figure = matched.figure(key)
         if figure is not None and figure.verdict is FigureVerdict.DIFFERS:
             return figure
@@ -239,7 +250,7 @@ def _with_size(cause: Cause) -> str:
 def _needs(matched: Matched, time: ComparedFigure) -> str:
     """What would tell: the fewest runs that show a difference of all steps."""
     fewest = time.judgement
-    for key in (step_figures.TYPICAL_STEP, step_figures.FAST_STEP):
+    for key in _USUAL_STEPS:
         figure = matched.figure(key)
         if figure is None or figure.judgement.runs_needed is None:
             continue

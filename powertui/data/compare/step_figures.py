@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 import numpy as np
 
@@ -16,10 +17,11 @@ from powertui.data.compare.part import (
     shows_each_step,
     step_bounds,
 )
+from powertui.data.compare.undisturbed import undisturbed_mean
 from powertui.data.compare.values import ComparedValue, ValueKey, Values, mean_of_steps
 from powertui.data.model import PS_PER_S, Floats
 from powertui.data.opened import Profile
-from powertui.data.quantiles import quantile_of_column
+from powertui.data.quantiles import median_of_column, quantile_of_column
 from powertui.data.run.steps import dispatched_step_ps
 from powertui.data.tools import breakdown
 
@@ -29,12 +31,13 @@ TYPICAL_STEP = ValueKey(Family.TIME, "median step", "s")
 # 60 simulated pairs of five runs, 3 % apart, that something slows for a while, the mean showed 4,
 # the median 34 and the lower quartile 45.
 FAST_STEP = ValueKey(Family.TIME, "lower quartile step", "s")
+UNDISTURBED_STEP = ValueKey(Family.TIME, "undisturbed step", "s")
 WINDOW = ValueKey(Family.TIME, "window", "s")  # where there are no steps
 BETWEEN = "Between steps"
 
 
 def time_values(window: HostWindow) -> Values:
-    """The mean, median and lower quartile step; the window's length where it has no steps."""
+    """How long its steps take, in four ways; the window's length where it has no steps."""
     rows = window.rows
     if not len(rows):
         lo, hi = window.bounds
@@ -53,18 +56,23 @@ def time_values(window: HostWindow) -> Values:
     seconds = series[places]
     return {
         STEP: mean_of_steps(series, places),
-        TYPICAL_STEP: ComparedValue(*_quantiles(seconds, 0.5), series),
-        FAST_STEP: ComparedValue(*_quantiles(seconds, 0.25), series),
+        TYPICAL_STEP: ComparedValue(*_with_blocks(seconds, median_of_column), series),
+        FAST_STEP: ComparedValue(*_with_blocks(seconds, _lower_quartile), series),
+        UNDISTURBED_STEP: ComparedValue(*_with_blocks(seconds, undisturbed_mean), series),
     }
 
 
-def _quantiles(seconds: Floats, share: float) -> tuple[float, tuple[float, ...]]:
-    """A quantile of all steps, and of each block of them."""
+def _with_blocks(
+    seconds: Floats, figure: Callable[[Floats], float]
+) -> tuple[float, tuple[float, ...]]:
+    """A figure of all steps, and of each block of them."""
     edges = block_edges(len(seconds)).tolist()
-    of_blocks = []
-    for lo, hi in itertools.pairwise(edges):
-        of_blocks.append(quantile_of_column(seconds[lo:hi], share))
-    return quantile_of_column(seconds, share), tuple(of_blocks)
+    of_blocks = [figure(seconds[lo:hi]) for lo, hi in itertools.pairwise(edges)]
+    return figure(seconds), tuple(of_blocks)
+
+
+def _lower_quartile(seconds: Floats) -> float:
+    return quantile_of_column(seconds, 0.25)
 
 
 def category_values(window: HostWindow) -> Values:

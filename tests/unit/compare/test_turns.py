@@ -148,7 +148,9 @@ def test_as_many_runs_in_turns_may_show_what_they_do_not_show_in_blocks() -> Non
     judgement = judge(a, b)
     assert judgement.is_drift_decisive
     assert judgement.why == "the runs differ by more than they scatter, but a drift may do the same"
-    assert judgement.needs == "A and B recorded in turns, about 5 runs a side, to see 5 %"
+    assert judgement.needs == (
+        "A and B recorded in turns, where 5 and 5 runs would show a difference of about 0.3 %"
+    )
 
 
 @pytest.mark.parametrize(("a", "b"), [(10, 10), (15, 15), (10, 4)])
