@@ -11,7 +11,7 @@ from `data/energy` over `History.series`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -42,6 +42,10 @@ _OUTLIER_FRACTION = 0.1
 _OUTLIER_ROWS = 4
 # The standard deviation of a normal distribution by its median deviation.
 _DEVIATION_PER_MEDIAN = 1.4826
+# A sum is added when a tick has nearly passed since the last one: rows arrive one after another.
+_MIN_SUM_INTERVAL_SHARE = 0.75
+# Sums that are made up for at once: an hour at one a second. Before them there is a gap.
+_MAX_MISSED_SUMS = 3600
 # Readings around a window show what the sensor resolves: at least so much time. Chosen.
 _MIN_AROUND_NS = 60_000_000_000
 
@@ -212,6 +216,16 @@ def _not_resolved(badge: Badge, reason: str) -> WindowEnergy:
     )
 
 
+def _sums_at(rows: Sequence[History], moments: Int64s) -> list[float]:
+    """The sum of what each row had last read at these moments, NaN where one had nothing."""
+    sums = np.zeros(len(moments))
+    for row in rows:
+        place = row.times.searchsorted(moments, side="right") - 1
+        sums += np.where(place >= 0, row.watts.take(place, mode="clip"), np.nan)
+    watts: list[float] = sums.tolist()
+    return watts
+
+
 class Total(NamedTuple):
     """The sum over the rows of a board that can be added up, and how much of it is missing."""
 
@@ -262,6 +276,26 @@ class Board:
         known = [watts for watts in present if watts is not None]
         missing = len(present) - len(known)
         return Total(sum(known) if known else None, keys, missing, text)
+
+    def add_sums(self, sums: History, interval_ns: int) -> None:
+        """Add the sums since the last one, one an interval. One that is short of a row is a gap.
+
+        The page may have been late, or a replay is faster than it: sums that it missed are made of
+        the readings of that time.
+        """
+        keys, _ = self.addable()
+        rows = [self.histories[key] for key in keys]
+        newest = max(row.last_ns for row in rows)
+        since = newest - sums.last_ns
+        if len(sums) and since < _MIN_SUM_INTERVAL_SHARE * interval_ns:
+            return
+        total = self.total()
+        if len(sums):
+            missed = min(round(since / interval_ns), _MAX_MISSED_SUMS)
+            moments = newest - interval_ns * np.arange(missed - 1, 0, -1, dtype=np.int64)
+            for at_ns, watts in zip(moments.tolist(), _sums_at(rows, moments), strict=True):
+                sums.append(at_ns, watts)
+        sums.append(newest, None if total.missing else total.watts)
 
     def outliers(self) -> dict[ChannelKey, float]:
         """Rows that draw far more or less than the others now: how many watts from their middle.

@@ -39,8 +39,6 @@ _WATCH_S = 2.0  # between two looks at the logdir
 _SUM = ChannelKey("", "sum")
 _MAX_GROWN_S = 600  # the chart grows with the history up to here; a person zooms out further
 _MAX_LOG_LINES = 200  # events that are kept; only the last few are in sight
-# A sum is added when a tick has nearly passed since the last one: rows arrive one after another.
-_MIN_SUM_INTERVAL_SHARE = 0.75
 _USEFUL_WITHOUT_MAP = (
     *("live-zoom-in", "live-zoom-out", "live-back", "live-forward"),
     *("live-pause", "live-now", "live-whole", "live-up"),
@@ -151,16 +149,11 @@ class LiveScreen(BaseScreen):
         """
         if len(feed.board) < 2:
             return
-        total = feed.board.total()
-        if len(total.keys) < 2:
+        if len(feed.board.addable()[0]) < 2:
             return
         if self.sum_history is None:
             self.sum_history = History(_SUM, host="sum", scope=Scope.UNKNOWN)
-        newest = max(feed.board.histories[key].last_ns for key in total.keys)
-        min_interval_ns = int(feed.interval_s * NS * _MIN_SUM_INTERVAL_SHARE)
-        # One sum an interval, made of the newest reading of each row.
-        if newest - self.sum_history.last_ns >= min_interval_ns:
-            self.sum_history.append(newest, None if total.missing else total.watts)
+        feed.board.add_sums(self.sum_history, int(feed.interval_s * NS))
 
     def draw(self) -> None:
         """Lay the page out and fill it."""

@@ -219,3 +219,30 @@ def test_the_curve_of_long_ago_shows_the_lowest_and_highest_of_each_block(tiny: 
     assert shape.known.all(), "a block covers its whole time, without holes"
     assert np.nanmax(shape.high) == 300
     assert np.nanmin(shape.low) == 100
+
+
+def test_sums_that_a_late_page_missed_are_made_of_the_readings_of_that_time() -> None:
+    """A replay at twenty times its speed, or a busy machine: the sum has no holes."""
+    board = Board()
+    first = board.add(History(ChannelKey("a", "p"), scope=Scope.NODE))
+    second = board.add(History(ChannelKey("b", "p"), scope=Scope.NODE))
+    sums = History(ChannelKey("sum", "sum"))
+    for at_s in range(1, 101):
+        first.append(at_s * NS, float(at_s))
+        second.append(at_s * NS + NS // 5, None if at_s == 50 else 200.0)
+        if at_s in (1, 2, 30, 31, 100):
+            board.add_sums(sums, NS)
+    assert len(sums) == 100
+    assert np.diff(sums.times).max() == NS
+    known = sums.watts[~np.isnan(sums.watts)]
+    np.testing.assert_array_equal(known, [201.0 + at for at in range(100) if at != 49])
+
+
+def test_a_sum_waits_until_a_tick_has_nearly_passed() -> None:
+    board = Board()
+    row = board.add(History(ChannelKey("a", "p"), scope=Scope.NODE))
+    sums = History(ChannelKey("sum", "sum"))
+    for tenth in range(1, 51):
+        row.append(tenth * NS // 10, 100.0)
+        board.add_sums(sums, NS)
+    assert 5 <= len(sums) <= 7
