@@ -90,7 +90,8 @@ class TableView(TableDrawing, can_focus=True):
             descending = not self.order.descending
         else:
             descending = self.table[id].numeric
-        self._reorder(column=id, descending=descending)
+        # Whoever is still at the top looks for what comes first; a row that was chosen is kept.
+        self._reorder(keeps_row=self.cursor > 0, column=id, descending=descending)
 
     def longest_first(self) -> None:
         """By the first column of times, the longest at the top."""
@@ -98,8 +99,7 @@ class TableView(TableDrawing, can_focus=True):
             return
         column = main_duration(self.table)
         if column is not None:
-            self._reorder(column=column.id, descending=True)
-            self.action_to_end(-1)
+            self._reorder(keeps_row=False, column=column.id, descending=True)
 
     def next_group(self) -> str:
         """Put the rows together by the next thing that they have in common.
@@ -132,9 +132,9 @@ class TableView(TableDrawing, can_focus=True):
         """Show rows that only hold others, or leave them out."""
         self._reorder(wrappers=not self.order.wrappers)
 
-    def _reorder(self, **changed: Any) -> None:
+    def _reorder(self, *, keeps_row: bool = True, **changed: Any) -> None:
         self.order = replace(self.order, **changed)
-        self._lay_out_parts()
+        self._lay_out_parts(keeps_row=keeps_row)
 
     def sort_next(self) -> None:
         """By the next column that is shown."""
@@ -151,7 +151,7 @@ class TableView(TableDrawing, can_focus=True):
         """Only rows that hold the text in one of their words."""
         self._reorder(text=text)
 
-    def _lay_out_parts(self) -> None:
+    def _lay_out_parts(self, *, keeps_row: bool = True) -> None:
         """Put the lines in order, in a thread where they are many."""
         table = self.table
         order = self.order
@@ -164,9 +164,9 @@ class TableView(TableDrawing, can_focus=True):
         listed = self._listed
         open_groups = self._open
         key: tuple[Value, ...] = ()
-        if listed is not None and row >= 0 and listed.id == table.id:
+        if keeps_row and listed is not None and row >= 0 and listed.id == table.id:
             key = listed.key_of(row)
-        is_same_table = listed is table
+        is_same_table = keeps_row and listed is table
         cursor = self.cursor
 
         def work(check: CancelCheck) -> tuple[ListedRows, int]:
