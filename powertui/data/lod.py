@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from powertui.data import wire
-from powertui.data.model import Int32s, Int64s, Trace, Track, UInt8s
+from powertui.data.model import Bools, Floats, Int32s, Int64s, Trace, Track, UInt8s
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
@@ -39,6 +39,17 @@ class LaneId(NamedTuple):
 
     track: int
     depth: int
+
+
+class AtEdges(NamedTuple):
+    """How events lie to the edges of a grid of cells."""
+
+    edges: Int64s
+    lanes: Int64s
+    at: Int64s  # [lane, edge]: the first event that starts at or after the edge
+    over: Int64s  # [lane, edge]: how far the one before it reaches past the edge …
+    length: Int64s  # … and how long that one is
+    passed: Int64s  # [lane, edge]: what the events of the track cover before the edge, in ps
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +69,18 @@ class Frame:
     # which lane (of those asked for) `dominant` is in: tells rows apart in a summary; equals the
     # row otherwise
     lane: Int32s
+    at_edges: AtEdges  # of all lanes that were asked for
 
     @property
     def shape(self) -> tuple[int, int]:
         return (self.busy.shape[0], self.busy.shape[1])
+
+
+class Samples(NamedTuple):
+    """Moments of the time that cells are busy, equally many of each cell."""
+
+    rows: Int64s  # [cell, sample]: the event that runs then; -1 where the cell is not busy
+    moments: Int64s  # [cell, sample]: when, in ps
 
 
 class _Index(NamedTuple):
@@ -159,30 +178,84 @@ class Forest:
         """Coverage, count and dominant event of every cell of every lane: one query for the whole
         screen.
         """
-        numbers = np.asarray(lanes, np.int64)
-        at, over, length, sums = self._at_edges(edges, numbers)
-        busy = np.diff(sums - over, axis=1)
+        at_edges = self.at_edges(edges, lanes)
+        at = at_edges.at
+        busy = np.diff(at_edges.passed, axis=1)
         # An event that reaches in from the cell before touches this one, too.
         starting = at[:, 1:] - at[:, :-1]
-        reaching_in = over[:, :-1] > 0
+        reaching_in = at_edges.over[:, :-1] > 0
         count = (starting + reaching_in).astype(np.int32)
-        dominant = self._dominant(numbers, at, over, length, np.diff(edges))
-        rows = np.arange(len(numbers), dtype=np.int32)
+        dominant = self._dominant(at_edges)
+        rows = np.arange(len(at_edges.lanes), dtype=np.int32)
         lane = np.broadcast_to(rows[:, None], busy.shape)
-        return Frame(busy, count, dominant, lane)
+        return Frame(busy, count, dominant, lane, at_edges)
 
     def busy(self, edges: Int64s, lane: int) -> Int64s:
         """Coverage of every cell of one lane: `frame(edges, [lane]).busy[0]`, without looking for
         what covers it.
         """
-        _, over, _, sums = self._at_edges(edges, np.array([lane]))
-        covered: Int64s = np.diff(sums[0] - over[0])
+        covered: Int64s = np.diff(self.at_edges(edges, [lane]).passed[0])
         return covered
 
-    def _at_edges(self, edges: Int64s, numbers: Int64s) -> tuple[Int64s, Int64s, Int64s, Int64s]:
-        """[lane, edge]: the first event that starts at or after the edge, how far the one before it
-        reaches past the edge, how long that one is, and the durations of all before the edge.
+    def samples(self, at_edges: AtEdges, wanted: Bools, count: int) -> Samples:
+        """So many moments of each wanted cell's busy time, one in each of equal parts: what runs
+        then has the shares of time that it has in the cell, however many events that are.
+
+        `wanted` is [lane, cell]; cells are answered in the order of `np.nonzero` of it.
         """
+        lane, cell = np.nonzero(wanted)
+        begin = at_edges.passed[lane, cell]
+        busy = (at_edges.passed[lane, cell + 1] - begin)[:, None]
+        within = (np.arange(count) + _unsteady(at_edges.edges[cell], count)) / count
+        since_edge = (busy * within).astype(np.int64)
+        np.minimum(since_edge, busy - 1, out=since_edge)
+        positions = begin[:, None] + since_edge
+        first = at_edges.at[lane, cell] - (at_edges.over[lane, cell] > 0)
+        last = np.maximum(at_edges.at[lane, cell + 1] - 1, first)
+        rows = np.full(positions.shape, -1, np.int64)
+        moments = np.zeros(positions.shape, np.int64)
+        track_of_cell = self._track_of[at_edges.lanes[lane]]
+        for track, _ in self._by_track(at_edges.lanes):
+            cells = np.flatnonzero((track_of_cell == track) & (busy[:, 0] > 0))
+            row, since_start = self._row_at(track, positions[cells])
+            # Sums that have wrapped around are not in order: the answer stays in its cell.
+            row = np.clip(row, first[cells, None], last[cells, None])
+            rows[cells] = row
+            moments[cells] = self.tracks[track].events.start[row] + since_start
+        return Samples(rows, moments)
+
+    def _row_at(self, track: int, position: Int64s) -> tuple[Int64s, Int64s]:
+        """The event in which the durations of a track, summed up, reach this position, and how far
+        into it that is.
+        """
+        durations = self.tracks[track].events.duration
+        before = self._indices[track].before
+        block = before.searchsorted(position, side="right") - 1
+        np.clip(block, 0, len(before) - 2, out=block)
+        rows_of_block = block[..., None] * wire.BLOCK + np.arange(wire.BLOCK)
+        length = durations.take(rows_of_block, mode="clip")
+        end = before[block][..., None] + length.cumsum(axis=-1)
+        inside = (end <= position[..., None]).sum(axis=-1)
+        np.minimum(inside, wire.BLOCK - 1, out=inside)
+        row = np.minimum(block * wire.BLOCK + inside, len(durations) - 1)
+        passed_in_row = np.take_along_axis(end - length, inside[..., None], axis=-1)[..., 0]
+        return row, position - passed_in_row
+
+    def running(self, lane: int, moments: Int64s) -> Int64s:
+        """The event of a lane that runs at each moment, -1 for none."""
+        starts = self._starts[lane]
+        if not len(starts):
+            return np.full(moments.shape, -1, np.int64)
+        row = starts.searchsorted(moments, side="right") - 1
+        last_start = starts.take(row, mode="clip")
+        ends = last_start + self._lengths[lane].take(row, mode="clip")
+        runs = (row >= 0) & (moments < ends)
+        running: Int64s = np.where(runs, row + self._lo[lane], -1)
+        return running
+
+    def at_edges(self, edges: Int64s, lanes: Sequence[int] | Int64s) -> AtEdges:
+        """How the events of these lanes lie to the edges."""
+        numbers = np.asarray(lanes, np.int64)
         shape = (len(numbers), len(edges))
         at = np.empty(shape, np.int64)  # the first event that starts at or after the edge
         before = np.zeros(shape, np.int64)  # the start of the one before it …
@@ -205,7 +278,8 @@ class Forest:
         over = before + length - edges
         over[at <= first] = 0
         np.maximum(over, 0, out=over)  # how far the event before each edge reaches past it
-        return at, over, length, sums
+        sums -= over
+        return AtEdges(edges, numbers, at, over, length, sums)
 
     def summary(self, edges: Int64s, lanes: Sequence[int] | Int64s) -> Frame:
         """One row for many lanes: in each cell that lane which is busiest there (the first of
@@ -217,24 +291,23 @@ class Forest:
         if not len(frame.busy):
             empty = np.zeros((1, len(edges) - 1), np.int64)
             none = empty.astype(np.int32)
-            return Frame(empty, none, empty - 1, none)
-        # A cell with an event of no length is busier than one without any.
-        score = np.where(frame.count > 0, frame.busy, -1)
-        busiest = score.argmax(axis=0)
-        cells = np.arange(score.shape[1])
+            return Frame(empty, none, empty - 1, none, frame.at_edges)
+        busiest = busiest_lanes(frame)
+        cells = np.arange(len(busiest))
         busy = frame.busy[busiest, cells]
         count = frame.count.sum(axis=0, dtype=np.int32)
         dominant = frame.dominant[busiest, cells]
         lane = busiest.astype(np.int32)
-        return Frame(busy[None, :], count[None, :], dominant[None, :], lane[None, :])
+        at_edges = frame.at_edges
+        return Frame(busy[None, :], count[None, :], dominant[None, :], lane[None, :], at_edges)
 
-    def _dominant(
-        self, numbers: Int64s, at: Int64s, over: Int64s, length: Int64s, widths: Int64s
-    ) -> Int64s:
+    def _dominant(self, at_edges: AtEdges) -> Int64s:
         """The event with the longest stay in each cell.
 
         It reaches in from the cell before, is inside, or reaches out into the next cell.
         """
+        _, numbers, at, over, length, _ = at_edges
+        widths = np.diff(at_edges.edges)
         over_left = over[:, :-1]
         over_right = over[:, 1:]
         hangs_in = over_left > 0
@@ -284,6 +357,29 @@ class Forest:
         if not 0 <= row < len(starts):
             return None
         return row + int(self._lo[lane])
+
+
+def busiest_lanes(frame: Frame) -> Int64s:
+    """Of each cell the row of the frame that is busiest there, the first of equals."""
+    # A cell with an event of no length is busier than one without any.
+    score = np.where(frame.count > 0, frame.busy, -1)
+    busiest: Int64s = score.argmax(axis=0)
+    return busiest
+
+
+def _unsteady(moments: Int64s, count: int) -> Floats:
+    """[moment, number]: numbers between 0 and 1 without any order, the same for a moment each time.
+
+    Samples at even distances would keep step with a loop in the trace, and see one part of it.
+    """
+    numbers = (moments[:, None] + np.arange(count)).astype(np.uint64)
+    # The steps of splitmix64; products wrap around, as is meant.
+    numbers *= np.uint64(0x9E3779B97F4A7C15)
+    numbers ^= numbers >> np.uint64(30)
+    numbers *= np.uint64(0xBF58476D1CE4E5B9)
+    numbers ^= numbers >> np.uint64(27)
+    unsteady: Floats = numbers / float(1 << 64)
+    return unsteady
 
 
 def _keep_longer(

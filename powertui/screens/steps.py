@@ -46,7 +46,7 @@ class StepsScreen(ToolScreen):
             glyphs = glyph_sets.get(self.shell.capabilities.stack_glyphs)
             size = self.size
             if self._is_large:
-                drawn = step_panels.panel_lines(result, overview, size.width, glyphs)
+                drawn = step_panels.panel_lines(result, overview, size.width, size.height, glyphs)
             else:
                 drawn = step_panels.graph_lines(result, overview, size.width, size.height, glyphs)
             for pieces in drawn:

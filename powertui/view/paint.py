@@ -1,15 +1,15 @@
 """From cells to coloured text: levels, runs under a budget, labels, letters. Arithmetic on arrays;
 nothing of textual.
 
-A cell is drawn in the ink of the event that covers most of it, as a glyph whose height says how
-much of the cell is covered. An event that covers three or more whole cells becomes a bar with its
-name. Blank cells take whatever ink stands beside them: a space has no colour, so it need not start
-a new run.
+A cell is drawn in the ink of one event in it (`cell_choice` says of which), as a glyph whose height
+says how much of the cell is covered. An event that covers three or more whole cells becomes a bar
+with its name. Blank cells take whatever ink stands beside them: a space has no colour, so it need
+not start a new run.
 
 Every change of ink costs some twenty bytes on the wire. Where a row has more runs than its budget,
-neighbouring cells share the ink that covers most of them; how much is covered stays exact in the
-glyph. Groups are counted from the profile's zero, not from the edge of the screen, so a pan does
-not change how anything looks.
+neighbouring cells share an ink, each kind in turns for its share of them; how much is covered stays
+exact in the glyph. Groups are counted from the profile's zero, not from the edge of the screen, so
+a pan does not change how anything looks.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from powertui.data.model import Bools, Int64s, UInt8s
 from powertui.terminal.glyphs import Glyphs
 from powertui.terminal.theme import Theme
 from powertui.value_types import dataclass
+from powertui.view.cell_choice import chosen_inks
 from powertui.view.labels import QUIET, SHADES, Labels
 
 BAR = 3  # whole cells of one event that make a bar with a name
@@ -283,13 +284,15 @@ def _merge(
     for size in _GROUPS:
         long_bars = _bars(row_full, row_event, max(BAR, size))[0] & bars
         group = columns // size
-        group -= group[0]
+        first_group = int(group[0])
+        group -= first_group
         merged = filled & ~long_bars
-        # How much of each group every ink covers; the ink that covers most wins the group.
+        # How much of each group every ink covers: over many groups each kind has its share.
         group_and_ink = group[merged] * _INKS + ink[merged]
         groups = int(group[-1]) + 1
-        covered = np.bincount(group_and_ink, level[merged], groups * _INKS)
-        winner = covered.reshape(-1, _INKS).argmax(axis=1).astype(np.int32)
+        covered = np.bincount(group_and_ink, level[merged], groups * _INKS).astype(np.int64)
+        numbers = first_group + np.arange(groups)
+        winner = chosen_inks(covered.reshape(-1, _INKS), numbers).astype(np.int32)
         key = _spread(winner[group][None, :], merged[None, :])
         key[0, long_bars] = ink[long_bars] | _BAR_KEY
         if _run_counts(key)[0] <= budget:

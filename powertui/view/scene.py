@@ -6,15 +6,15 @@ Pure arithmetic, no terminal.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from powertui.data import wire
 from powertui.data.category import Category
+from powertui.data.lod import busiest_lanes
 from powertui.data.model import Bools, Int64s, UInt8s
 from powertui.data.search import Hits
+from powertui.view.cell_mixes import CellMixes
 from powertui.view.labels import QUIET, SHADES
 from powertui.view.paint import CURSOR, FOUND, NOTE, SELECTED, Cells, beside, cropped, levels
 from powertui.view.time_navigation import State
@@ -45,6 +45,7 @@ class Scene:
     def __init__(self, model: TimelineModel, full: int) -> None:
         self.model = model
         self.full = full
+        self.mixes = CellMixes(model)
         # the last query, its first cell, and its answer
         self._answer: tuple[Any, int, Cells] | None = None
         self._hit_starts: tuple[Hits, dict[int, Int64s]] | None = None
@@ -120,9 +121,9 @@ class Scene:
         lanes = [rows[y].lanes[0] for y in single]
         frame = self.model.forest.frame(edges, lanes)
         cells.level[single] = levels(frame.busy, frame.count, view.cell_ps, self.full)
-        cells.event[single] = frame.dominant
-        for y, lane, dominant in zip(single, lanes, frame.dominant, strict=True):
-            cells.name[y] = self.model.names_of(lane, dominant)
+        cells.event[single] = self.mixes.painted(frame, edges, lanes)
+        for y, lane in zip(single, lanes, strict=True):
+            cells.name[y] = self.model.names_of(lane, cells.event[y])
         return frame.busy
 
     def _color(
@@ -197,32 +198,13 @@ class Scene:
     def _work_inside(
         self, edges: Int64s, rows: tuple[Row, ...], folded: Sequence[int]
     ) -> Iterator[tuple[int, Int64s]]:
-        """For each of these rows the names of what has most self time in each cell.
+        """For each of these rows the names of what its cells are painted as.
 
         A folded thread is colored by what it does, as its legend is, and not by the event around
         all of it.
         """
-        if not folded:
-            return
-        lanes: list[int] = []
-        bounds = [0]
         for y in folded:
-            lanes.extend(self._lanes_from(rows[y].lanes[0]))
-            bounds.append(len(lanes))
-        frame = self.model.forest.frame(edges, lanes)
-        for y, (lo, hi) in zip(folded, pairwise(bounds), strict=True):
-            dominant = frame.dominant[lo:hi]
-            self_time = frame.busy[lo:hi].copy()
-            self_time[:-1] -= frame.busy[lo + 1 : hi]
-            self_time[dominant < 0] = -1
-            busiest = self_time.argmax(axis=0)
-            names = np.zeros(len(edges) - 1, np.int64)
-            for depth in wire.distinct(busiest).tolist():
-                events = dominant[depth]
-                cells = (busiest == depth) & (events >= 0)
-                if cells.any():
-                    names[cells] = self.model.names_of(lanes[lo + depth], events[cells])
-            yield y, names
+            yield y, self.mixes.names_inside(edges, self._lanes_from(rows[y].lanes[0]))
 
     def _lanes_from(self, lane: int) -> range:
         """A lane and those below it in its track, as many as are asked for a color."""
@@ -238,15 +220,19 @@ class Scene:
 
         The event's number holds its lane too: event × number of lanes + lane.
         """
-        frame = self.model.forest.summary(edges, lanes)
-        dominant = frame.dominant[0]
-        dominant_lane = frame.lane[0]
+        frame = self.model.forest.frame(edges, lanes)
+        painted = self.mixes.painted(frame, edges, lanes)
+        busiest = busiest_lanes(frame)
+        cells = np.arange(len(busiest))
+        dominant = painted[busiest, cells]
         has_event = dominant >= 0
-        level = levels(frame.busy, frame.count, cell_ps, self.full)[0]
-        event = np.where(has_event, dominant * len(lanes) + dominant_lane, -1)
+        busy = frame.busy[busiest, cells]
+        count = frame.count.sum(axis=0)
+        level = levels(busy, count, cell_ps, self.full)
+        event = np.where(has_event, dominant * len(lanes) + busiest, -1)
         name = np.zeros(len(edges) - 1, np.int64)
         for number, lane in enumerate(lanes):
-            of_lane = (dominant_lane == number) & has_event
+            of_lane = (busiest == number) & has_event
             if of_lane.any():
                 name[of_lane] = self.model.names_of(lane, dominant[of_lane])
         return level, name, event

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from powertui.data.model import Floats, Int64s
+from powertui.data.model import Bools, Floats, Int64s
 from powertui.data.table import Chart
 from powertui.named_tuples import NamedTuple
 
@@ -79,11 +79,13 @@ def draw(
     # The parts of a bar that is cut keep their shares of it.
     edges[1:] = np.cumsum(parts, axis=0) / np.maximum(totals, top) * height
     is_cut = totals > top * (1 + 1e-9)
-    is_cut_below = np.zeros_like(is_cut)  # only the top row shows that a bar goes on
+    # Only the top row shows that a bar goes on, and of a wide bar only its middle.
+    is_marked = is_cut & _middles(chosen)
+    is_cut_below = np.zeros_like(is_cut)
     blocks = _Blocks(letters, eighths)
     rows = []
     for level in range(height - 1, -1, -1):
-        cut_here = is_cut if level == height - 1 else is_cut_below
+        cut_here = is_marked if level == height - 1 else is_cut_below
         pieces = []
         for bar, is_cut_bar in zip(edges.T, cut_here.tolist(), strict=True):
             pieces.append(blocks.piece(bar, level, height, is_cut_bar))
@@ -92,7 +94,7 @@ def draw(
         rows=rows,
         top=top,
         each=each,
-        cut=int(is_cut.sum()),
+        cut=int(is_marked.sum()),
         longest=float(totals.max()),
         bar_count=all_parts.shape[1],
     )
@@ -136,6 +138,15 @@ def longest_bars(totals: Floats, width: int) -> tuple[Int64s, int]:
     return np.array(longest, np.int64), max_in_cell
 
 
+def _middles(bars: Int64s) -> Bools:
+    """Which cells are the middle of their bar: one of each run of equal numbers."""
+    first = np.flatnonzero(np.diff(bars, prepend=bars[0] - 1))
+    lengths = np.diff(first, append=len(bars))
+    middles = np.zeros(len(bars), np.bool_)
+    middles[first + lengths // 2] = True
+    return middles
+
+
 def _bounds(count: int, width: int) -> Int64s:
     """The first bar of each cell, and the end of the last one."""
     return np.linspace(0, count, width + 1).astype(np.int64)
@@ -173,6 +184,9 @@ class _Blocks(NamedTuple):
         part = int(np.searchsorted(edges, middle, side="right")) - 1
         part = min(max(part, 0), len(edges) - 2)
         if not letters:
+            # The one of which there is most, the upper of equals.
+            inside = np.diff(np.clip(edges, level, level + 1))
+            part = len(inside) - 1 - int(inside[::-1].argmax())
             eighths = 8
             if self.eighths:
                 eighths = max(1, round(filled * 8))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
 
 from powertui import units
-from powertui.data.category import CODES, Category
+from powertui.data.category import CODES, SHORT_NAMES, Category
 from powertui.data.model import PS_PER_S
 from powertui.data.table import Chart, Result, Series
 from powertui.plain import plain
@@ -48,8 +49,10 @@ _GRAPH_INDENT = (" " * (LABEL_CELLS - 1), "text")
 # So many steps lie below each other; of more the standing bars are wide enough (chosen by eye).
 _MAX_LYING_STEPS = 6
 _MIN_SHOWN_SHARE = 0.0005  # of a step: less would read "0.0 %"
-# Of bars so high the legend may take a second line (chosen by eye).
-_MIN_HEIGHT_OF_TWO_LINES = 8
+# So many lines of the legend for so many rows of bars: two for 8, three for 11 (chosen by eye).
+_LEGEND_LINES, _ROWS_OF_THEM = 3, 11
+_MIN_CELLS_FOR_MARKS = 72  # of bars, that the legend has room for marks, too (chosen by eye)
+_MIN_NAMED_PARTS = 3  # where fewer have room, the shades of a kind are one part (chosen by eye)
 _MIN_HEIGHT_WITH_MARKS = 5  # of a lower graph no row is spent on them
 
 
@@ -90,17 +93,23 @@ def step_graph(chart: Chart, width: int, height: int, glyphs: str) -> list[LineP
     if mark_rows:
         cells.insert(0, [_Cell(" ", "text") for _ in cells[0]])
     glyph_set = glyph_sets.get(glyphs)
+    note = _cut_note(bars, "^" if letters else "▲")
     has_slow = _mark_slow_steps(slow, bars, cells, glyph_set.open)
     _mark_findings(chart, bars, cells, glyph_set)
+    is_told = bars.cut == 1 and _write_beside_mark(cells, note)
     lines: list[LinePieces] = []
     for label, row in zip(labels, cells, strict=True):
         lines.append(((f"{label:>9} {rule}", "axis"), *_pieces(row)))
-    # What the marks above bars stand for has its room before the smallest parts.
-    marks = _cut_note(bars, "^" if letters else "▲")
+    # What the marks above bars stand for has its room before the smallest parts; in a narrow window
+    # the parts have it.
+    marks = "" if is_told else note
     if has_slow:
         marks = f"{marks}  {glyph_set.open} slow".lstrip()
-    max_lines = 2 if height >= _MIN_HEIGHT_OF_TWO_LINES else 1
-    legend = _legend(chart, letters, bar_cells - len(marks), max_lines)
+    max_lines = max(1, height * _LEGEND_LINES // _ROWS_OF_THEM)
+    last_cells = bar_cells
+    if bar_cells >= _MIN_CELLS_FOR_MARKS:
+        last_cells -= len(marks)
+    legend = _legend(chart, letters, bar_cells, max_lines, last_cells=last_cells)
     last = [_GRAPH_INDENT, *legend.pop()]
     room = width - sum(len(text) for text, _ in last)
     notes = _bar_notes(marks, bars.each, room)
@@ -160,10 +169,13 @@ def _slow_steps(chart: Chart) -> list[int]:
 def _mark_slow_steps(
     slow: list[int], bars: stacked_bars.StackedBars, rows: list[list[_Cell]], mark: str
 ) -> bool:
-    """A mark above each bar of a slow step that is not cut; whether there is one."""
-    columns = {column for bar in slow for column in bars.columns(bar, bar + 1)}
+    """A mark above each bar of a slow step that is not cut, in its middle; whether there is one."""
+    marked = set()
+    for bar in slow:
+        columns = bars.columns(bar, bar + 1)
+        marked.add(columns[len(columns) // 2])
     is_marked = False
-    for column in sorted(columns):
+    for column in sorted(marked):
         free = [row[column] for row in rows if row[column].char == " "]
         is_cut = any(row[column].char in "▲^" for row in rows)
         if free and not is_cut:
@@ -196,6 +208,24 @@ def _mark_findings(
             for cell, char in zip(rows[flag.row][flag.first : flag.stop], flag.text, strict=True):
                 cell.char = char
                 cell.role = "power_flag"
+
+
+def _write_beside_mark(rows: list[list[_Cell]], note: str) -> bool:
+    """Write how long the step is whose bar is cut behind its mark, where those cells are free."""
+    mark, _, length = note.partition(" ")
+    for row in rows:
+        for column, cell in enumerate(row):
+            if cell.char != mark or cell.role != "warn":
+                continue
+            beside = row[column + 1 : column + 2 + len(length) + 1]
+            has_room = len(beside) == len(length) + 2
+            if not has_room or any(other.char != " " for other in beside):
+                return False
+            for other, char in zip(beside[1:], length, strict=False):
+                other.char = char
+                other.role = "text"
+            return True
+    return False
 
 
 def _cut_note(bars: stacked_bars.StackedBars, mark: str) -> str:
@@ -285,20 +315,43 @@ def _ink(chart: Chart, part: int) -> str:
 
 
 def _legend(
-    chart: Chart, letters: str, cells: int, max_lines: int = 1
+    chart: Chart, letters: str, cells: int, max_lines: int = 1, *, last_cells: int | None = None
 ) -> list[list[tuple[str, str]]]:
-    """The parts of the bars on lines of so many cells, each with its share of a step, as the table
-    of a step has it, the largest first; of those that have no room the count.
+    """The parts of the bars on lines of so many cells (`last_cells` of the last one), each with its
+    share of a step, as the table of a step has it, the largest first; of those that have no room
+    the count. Where hardly any has, the parts of one kind are one.
     """
     # The sentence above may be about all the time, between the steps too.
     head = "of the step  " if len(chart.series[0].y) == 1 else "of a step  "
-    left = _entries(chart, letters)
+    widths = [cells] * max_lines
+    if last_cells is not None:
+        widths[-1] = last_cells
+    parts = [(number,) for number in range(len(chart.series))]
+    lines, hidden = _legend_lines(_entries(chart, letters, parts), head, widths)
+    if hidden and len(parts) - hidden < _MIN_NAMED_PARTS:
+        kinds = _by_kind(chart)
+        lines_of_kinds, hidden_kinds = _legend_lines(_entries(chart, letters, kinds), head, widths)
+        if hidden_kinds < hidden:
+            return lines_of_kinds
+    return lines
+
+
+def _legend_lines(
+    entries: list[list[tuple[str, str]]], head: str, widths: list[int]
+) -> tuple[list[list[tuple[str, str]]], int]:
+    """The entries on lines of these widths, and how many have no room."""
+    left = entries
     lines: list[list[tuple[str, str]]] = []
-    while left and len(lines) < max_lines:
-        is_last = len(lines) == max_lines - 1
+    while left and len(lines) < len(widths):
+        is_last = len(lines) == len(widths) - 1
+        cells = widths[len(lines)]
         count = _fitting(left, cells - len(head), with_count=is_last)
+        if not count and not is_last:
+            # Not even one: the last line says how many there are.
+            widths = widths[: len(lines)] + widths[-1:]
+            continue
         if not count:
-            return [left[0]]
+            return [*lines, left[0]], len(left) - 1
         pieces = [(head, "dim")]
         for entry in left[:count]:
             pieces += entry
@@ -307,7 +360,7 @@ def _legend(
         head = " " * len(head)
     if left:
         lines[-1].append((f"{len(left)} more  ", "dim"))
-    return lines
+    return lines, len(left)
 
 
 def _fitting(entries: list[list[tuple[str, str]]], cells: int, *, with_count: bool) -> int:
@@ -321,25 +374,45 @@ def _fitting(entries: list[list[tuple[str, str]]], cells: int, *, with_count: bo
     return 0
 
 
-def _entries(chart: Chart, letters: str) -> list[list[tuple[str, str]]]:
-    """Each part with its mark and its share of a step, the largest first."""
-    shares = chart.shares
+def _by_kind(chart: Chart) -> list[tuple[int, ...]]:
+    """The numbers of the parts of each kind of work; what has no kind is by itself."""
+    by_kind: dict[str, list[int]] = {}
+    for number, series in enumerate(chart.series):
+        by_kind.setdefault(series.kind or series.label, []).append(number)
+    return [tuple(numbers) for numbers in by_kind.values()]
 
-    def size_and_place(number: int) -> tuple[float, int]:
-        return shares[number], number
+
+def _entries(
+    chart: Chart, letters: str, parts: Sequence[tuple[int, ...]]
+) -> list[list[tuple[str, str]]]:
+    """Each part, or several together, with marks and the share of a step, the largest first."""
+    shares = [sum(chart.shares[number] for number in numbers) for numbers in parts]
+
+    def size_and_place(place: int) -> tuple[float, int]:
+        return shares[place], place
 
     # Of equal parts the later one comes first.
-    largest_first = sorted(range(len(shares)), key=size_and_place, reverse=True)
+    largest_first = sorted(range(len(parts)), key=size_and_place, reverse=True)
     entries = []
-    for number in largest_first:
-        series = chart.series[number]
-        label = series.label if series.kind else series.label.lower()
-        if label.startswith("device coll"):
-            label = "collectives"
+    for place in largest_first:
+        numbers = parts[place]
         # A part that is there must not be shown as none.
         percent = "<0.1 %"
-        if shares[number] >= _MIN_SHOWN_SHARE:
-            percent = units.percent(shares[number], 1)
-        mark = letters[number] if letters else "■"
-        entries.append([(mark, _ink(chart, number)), (f" {label} {percent}  ", "label")])
+        if shares[place] >= _MIN_SHOWN_SHARE:
+            percent = units.percent(shares[place], 1)
+        marks = []
+        for number in numbers:
+            marks.append((letters[number] if letters else "■", _ink(chart, number)))
+        label = _label(chart.series[numbers[0]], is_kind=len(numbers) > 1)
+        entries.append([*marks, (f" {label} {percent}  ", "label")])
     return entries
+
+
+def _label(series: Series, *, is_kind: bool) -> str:
+    """What the legend calls a part, or all parts of its kind."""
+    if is_kind:
+        return SHORT_NAMES[Category(series.kind)]
+    if series.kind:
+        return series.label
+    label = series.label.lower()
+    return "collectives" if label.startswith("device coll") else label

@@ -20,20 +20,24 @@ from powertui.view.text_lines import text_lines
 # From this size on the table keeps 25 rows and more below the panels (chosen, not measured).
 MIN_COLUMNS = 160
 MIN_ROWS = 44
-# From this size on it keeps 16 below the graph alone (chosen by eye).
-MIN_GRAPH_COLUMNS = 100
-MIN_GRAPH_ROWS = 32
-_GRAPH_ROWS = 8
-_PANEL_ROWS = 12
+# From this size on it keeps 10 below the graph alone (chosen by eye).
+MIN_GRAPH_COLUMNS = 72
+MIN_GRAPH_ROWS = 24
+_MIN_ROWS_OF_HIGH_GRAPH = 32  # from here on it keeps 16 below a graph of 8 rows
+_HIGH_GRAPH_ROWS, _LOW_GRAPH_ROWS = 8, 5
+# The panels have the rows that 27 of the table and the page's frame leave (chosen by eye).
+_ROWS_WITHOUT_PANELS = 36
+_MIN_PANEL_ROWS, _MAX_PANEL_ROWS = 12, 20
 _GAP_CELLS = 3
 _FRAME_ROWS = 6  # of a page with a table: its heading, the titles, the count, the keys
 _OPS_FRAME_ROWS = 3  # a blank line, the title, and a blank line behind the ops
 _MIN_OPS = 3
 _MAX_OPS_CELLS = 118  # beyond them a bar is too far from its name (chosen by eye)
-_OPS_CELLS, _STEPS_CELLS, _ENERGY_CELLS = 48, 36, 36
-_BAR_CELLS = 10
+# The graph has what these leave: it is looked at first, and a step has a column of its own soonest.
+_OPS_CELLS, _STEPS_CELLS, _ENERGY_CELLS = 48, 32, 33
+_BAR_CELLS = 6
 _LENGTH_CELLS = 10
-_JOULES_CELLS = 11  # of a figure, and of its interval
+_JOULES_CELLS = 10  # of a figure, and of its interval
 _ENERGY_NAME_CELLS = _ENERGY_CELLS - 2 * _JOULES_CELLS
 _DIFFERENCE = "epoch_difference_joules"  # the fact of the overview
 
@@ -45,27 +49,35 @@ class _Panel(NamedTuple):
     lines: list[LinePieces]
 
 
-def panel_lines(steps: Result, overview: Result, columns: int, glyphs: Glyphs) -> list[LinePieces]:
+def panel_lines(
+    steps: Result, overview: Result, columns: int, rows: int, glyphs: Glyphs
+) -> list[LinePieces]:
     """The panels as lines, and what marks the steps below them in one line."""
+    height = min(max(rows - _ROWS_WITHOUT_PANELS, _MIN_PANEL_ROWS), _MAX_PANEL_ROWS)
     candidates = (
         _Panel(
             top_ops.TITLE,
             top_ops.UNIT,
             _OPS_CELLS,
-            top_ops.lines(top_ops.table_of_ops(overview), _OPS_CELLS, _PANEL_ROWS, glyphs),
+            top_ops.lines(top_ops.table_of_ops(overview), _OPS_CELLS, height, glyphs),
         ),
-        _slowest_steps(steps, glyphs),
+        _slowest_steps(steps, height, glyphs),
         _energy(overview, steps),
     )
     panels = [panel for panel in candidates if panel.lines]
     used = sum(panel.cells + _GAP_CELLS for panel in panels)
     graph_cells = columns - 2 - used
-    graph = _graph(overview, graph_cells, _PANEL_ROWS - 2, glyphs)
+    graph: list[LinePieces] = []
+    for graph_rows in range(height - 1, 1, -1):
+        # Its legend takes rows, too: as many as it has kinds for.
+        graph = _graph(overview, graph_cells, graph_rows, glyphs)
+        if len(graph) <= height:
+            break
     if not graph and not panels:
         return []
     panels.insert(0, _Panel("steps", "time of each", graph_cells, graph))
     facts = truncation.end(" · ".join(_facts(steps)), columns - 2, glyphs.ellipsis)
-    return [*_side_by_side(panels, glyphs), ((f" {facts}", "dim"),)]
+    return [*_side_by_side(panels, height, glyphs), ((f" {facts}", "dim"),)]
 
 
 def graph_lines(
@@ -74,18 +86,23 @@ def graph_lines(
     """The steps' graph, and below it what a person knows of all steps; of few steps the top ops,
     too, in the rows that their table leaves.
     """
-    graph = _graph(overview, columns - 2, _GRAPH_ROWS, glyphs)
+    is_high = rows >= _MIN_ROWS_OF_HIGH_GRAPH
+    graph_rows = _HIGH_GRAPH_ROWS if is_high else _LOW_GRAPH_ROWS
+    graph = _graph(overview, columns - 2, graph_rows, glyphs)
     if not graph:
         return []
     lines: list[LinePieces] = [*graph]
-    for row in text_lines(" · ".join(_facts(steps)), columns - 2, ""):
+    facts = " · ".join(_facts(steps))
+    if not is_high:
+        facts = truncation.end(facts, columns - 2, glyphs.ellipsis)
+    for row in text_lines(facts, columns - 2, ""):
         lines.append(((f" {row}", "dim"),))
     table_rows = _FRAME_ROWS + (0 if steps.table is None else len(steps.table))
     free_rows = rows - len(lines) - table_rows - len(steps.notes) - _OPS_FRAME_ROWS
     if free_rows >= _MIN_OPS:
         ops = top_ops.table_of_ops(overview)
         cells = min(columns - 2, _MAX_OPS_CELLS)
-        lines += top_ops.titled_lines(ops, cells, min(free_rows, _PANEL_ROWS), glyphs)
+        lines += top_ops.titled_lines(ops, cells, min(free_rows, _MIN_PANEL_ROWS), glyphs)
         lines.append(((" ", "text"),))
     return lines
 
@@ -109,10 +126,10 @@ def _facts(steps: Result) -> list[str]:
     return figures + words
 
 
-def _side_by_side(panels: Sequence[_Panel], glyphs: Glyphs) -> list[LinePieces]:
+def _side_by_side(panels: Sequence[_Panel], height: int, glyphs: Glyphs) -> list[LinePieces]:
     rows: list[LinePieces] = [_titles(panels, glyphs)]
-    height = min(_PANEL_ROWS, max(len(panel.lines) for panel in panels))
-    for y in range(height):
+    longest = max(len(panel.lines) for panel in panels)
+    for y in range(min(height, longest)):
         pieces: list[tuple[str, str]] = [(" ", "text")]
         for panel in panels:
             line: LinePieces = ()
@@ -149,12 +166,12 @@ def _fitting(line: LinePieces, cells: int) -> list[tuple[str, str]]:
     return [*out, (" " * room, "text")]
 
 
-def _slowest_steps(steps: Result, glyphs: Glyphs) -> _Panel:
+def _slowest_steps(steps: Result, rows: int, glyphs: Glyphs) -> _Panel:
     table = steps.table
     if table is None or len(table) < 2 or "step_s" not in table.ids:
         return _Panel("", "", 0, [])
     times = _times(table)
-    slowest_rows = np.argsort(-times, kind="stable")[: _PANEL_ROWS - 2].tolist()
+    slowest_rows = np.argsort(-times, kind="stable")[: rows - 2].tolist()
     median_ps = float(np.median(times))
     for fact in steps.facts:  # the one above the table: without steps that trace or compile
         if fact.id == "usual" and isinstance(fact.value, int):
@@ -214,7 +231,7 @@ def _energy_facts(overview: Result, steps: Result) -> list[tuple[str, Fact]]:
     for id, fact in facts.items():
         if id.startswith("epoch_") and fact is not difference:
             labelled.append((fact.label, fact))
-    del labelled[_PANEL_ROWS - 5 :]
+    del labelled[_MIN_PANEL_ROWS - 5 :]
     if difference is not None:
         labelled.append(("difference", difference))
     if "energy" in facts:

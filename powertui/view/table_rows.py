@@ -24,7 +24,9 @@ from powertui.terminal.glyphs import Glyphs
 from powertui.value_types import dataclass
 from powertui.view import nested_rows, truncation
 
-_BAR_CELLS = 12  # the longest bar of a share
+# The longest bar of a share: where the columns leave room it grows with it, as far as the eye still
+# compares lengths at the other end of a row (chosen by eye).
+_MIN_BAR_CELLS, _MAX_BAR_CELLS = 12, 36
 _MIN_WEIGHT_BEFORE_BAR = 3  # lighter columns give way to a bar: the end beside start and length
 _MAX_BAR_RATIO = 2.5  # of the greatest excess to the next one: a bar beyond has a mark at its end
 _NAME_SHARE_BESIDE_BAR = 0.3  # of the room, for the names of rows that have a bar
@@ -118,6 +120,7 @@ class FittedColumns:
     share: Column | None = None  # drawn as a bar behind the last column
     greatest_share: float = 0.0  # what the longest bar stands for
     is_excess: bool = False  # whether it is drawn as what is too much
+    bar_cells: int = 0  # of the longest bar
 
     def at(self, x: int) -> str | None:
         """The id of the column at a cell."""
@@ -203,7 +206,7 @@ def fit_with_bar(
             shares.append(column)
     if not shares:
         return plain_fit
-    narrower = fit(table, room - _BAR_CELLS - GAP, kept_ids, _NAME_SHARE_BESIDE_BAR)
+    narrower = fit(table, room - _MIN_BAR_CELLS - GAP, kept_ids, _NAME_SHARE_BESIDE_BAR)
     lost = [column for column in plain_fit.columns if column not in narrower.columns]
     loses_column = any(column.weight >= _MIN_WEIGHT_BEFORE_BAR for column in lost)
     loses_name = _name_cells(narrower) < min(_name_cells(plain_fit), _MIN_NAME_CELLS)
@@ -221,7 +224,16 @@ def fit_with_bar(
         second = float(others.max(initial=0.0))
         if greatest > _MAX_BAR_RATIO * second > 0:
             greatest = second
-    return FittedColumns(narrower.columns, narrower.cells, share, greatest, is_excess)
+    used = sum(cells + GAP for cells in narrower.cells)
+    bar_cells = min(max(room - used, _MIN_BAR_CELLS), _MAX_BAR_CELLS)
+    return FittedColumns(
+        columns=narrower.columns,
+        cells=narrower.cells,
+        share=share,
+        greatest_share=greatest,
+        is_excess=is_excess,
+        bar_cells=bar_cells,
+    )
 
 
 def _name_cells(fit: FittedColumns) -> int:
@@ -236,8 +248,8 @@ def bar_of_share(fit: FittedColumns, row: int, glyphs: Glyphs) -> str:
     if not isinstance(value, int | float) or value <= 0 or fit.greatest_share <= 0:
         return ""
     if value > fit.greatest_share * (1 + 1e-9):
-        return glyphs.thin_bar(1.0, _BAR_CELLS - 1) + glyphs.right
-    return glyphs.thin_bar(value / fit.greatest_share, _BAR_CELLS)
+        return glyphs.thin_bar(1.0, fit.bar_cells - 1) + glyphs.right
+    return glyphs.thin_bar(value / fit.greatest_share, fit.bar_cells)
 
 
 def holding(table: Table, rows: Int64s, text: str, fit: FittedColumns) -> tuple[str, ...]:

@@ -35,8 +35,10 @@ async def test_a_large_window_has_graph_ops_slowest_steps_and_energy_side_by_sid
         for words in ("Conv2D filter grad", "20.2 %", "epoch 1 step 74", "127 ms", "2,748 J"):
             assert words in text
         assert re.search(r"difference +\+131 J ± 28", text), "a difference has its sign and error"
-        assert re.search(r"▲ 1.52 s +▾ slow", text), "how far a bar goes on has its room"
-        assert "▲" in text, "what is longer than shown has a mark"
+        assert re.search(r"▲ 1.52 s", text), "how far a bar goes on is beside its mark"
+        assert "▾ slow" in text
+        legend = re.findall(r"[■] [\w ]+ [<\d.]+ %", text)
+        assert len(legend) >= 6, "the legend has the rows that the lists beside it leave"
         assert all(len(line) < 200 for line in lines)
         assert "confidence sure" in lines[-1], "what marks the steps is still said"
         table = shell.screen.query_one("#rows")
@@ -57,9 +59,22 @@ async def test_a_window_of_middle_size_has_the_graph_and_the_facts_below_it(make
         assert shell.screen.query_one("#rows").size.height >= 13
 
 
-async def test_a_small_window_keeps_the_facts_and_asks_for_nothing_more(make: Maker) -> None:
+async def test_the_smallest_usual_window_has_a_low_graph_whose_legend_names_kinds(
+    make: Maker,
+) -> None:
     shell = make()
     async with shell.run_test(size=(80, 24)) as pilot:
+        lines = await shown(shell, pilot)
+        text = "\n".join(lines)
+        assert "■■■ convolutions 81.1 %  ■ other ops 11.4 %" in text
+        assert "a mean step draws 23.08 J" in text
+        assert len(lines) <= 7
+        assert shell.screen.query_one("#rows").size.height >= 11
+
+
+async def test_a_small_window_keeps_the_facts_and_asks_for_nothing_more(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=(80, 22)) as pilot:
         lines = await shown(shell, pilot)
         assert lines[0].strip().startswith("marked by")
         assert isinstance(shell.screen, StepsScreen)
@@ -74,7 +89,7 @@ async def test_a_window_that_grows_gets_the_panels(make: Maker) -> None:
         await settled(pilot)
         lines = shell.screen.query_one("#facts", LinesPane).lines
         assert "top ops" in "".join(text for text, _ in lines[0])
-        await pilot.resize_terminal(100, 30)
+        await pilot.resize_terminal(100, 22)
         await settled(pilot)
         lines = shell.screen.query_one("#facts", LinesPane).lines
         assert "marked by" in "".join(text for text, _ in lines[0])

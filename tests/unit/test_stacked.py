@@ -228,6 +228,66 @@ def test_slow_steps_have_a_mark_above_them_and_the_legend_says_so() -> None:
     assert not any("▾" in text for row in rows for text, _ in row)
 
 
+def test_a_wide_bar_has_its_mark_once_in_its_middle() -> None:
+    values = [1.0] * 20
+    values[7] = 1.4
+    (top, *_) = step_bars.step_graph(_chart(values), 72, 6, "unicode")
+    assert "".join(text for text, _ in top).count("▾") == 1
+    assert "".join(text for text, _ in top).index("▾") == 11 + 7 * 3 + 1
+
+
+def test_slow_steps_that_share_a_column_have_one_mark() -> None:
+    values = [1.0] * 240
+    values[80] = values[81] = 1.4
+    graph = step_bars.step_graph(_chart(values), 72, 6, "unicode")
+    marks = [text.count("▾") for line in graph[:-1] for text, _ in line]
+    assert sum(marks) == 1
+
+
+def test_a_wide_bar_that_is_cut_has_its_mark_once() -> None:
+    drawn = stacked_bars.draw(_chart([100.0, *[1.0] * 19]), 60, 3, letters="H")
+    assert _text(drawn)[0].startswith("H^HH")
+    assert _text(drawn)[0].count("^") == 1
+    assert drawn.cut == 1
+
+
+def test_the_length_of_a_bar_that_is_cut_is_written_beside_its_mark() -> None:
+    values = [1.0] * 60
+    values[5] = 100.0
+    graph = step_bars.step_graph(_chart(values), 72, 6, "unicode")
+    texts = ["".join(text for text, _ in line) for line in graph]
+    assert texts[1][11 + 5] == "▲"
+    assert not any("100 s" in text for text in texts[:-1]), "its neighbors reach the same row"
+    assert "▲ 100 s" in texts[-1]
+    lower = [0.8, *values[1:5], 100.0, *[0.5] * 54]
+    graph = step_bars.step_graph(_chart(lower), 72, 6, "unicode")
+    texts = ["".join(text for text, _ in line) for line in graph]
+    assert "▲ 100 s" in texts[1]
+    assert "100 s" not in texts[-1]
+
+
+def test_a_cell_that_is_filled_in_part_shows_what_there_is_most_of() -> None:
+    """Of the upper part of a low bar a small kind is not made the largest."""
+    drawn = stacked_bars.draw(_chart([0.3], [0.05], [0.25]), 1, 1)
+    assert drawn.rows[0][0].part == 0
+
+
+def test_a_legend_without_room_for_shades_names_their_kinds() -> None:
+    parts = {"Conv2D filter grad": 3.0, "Conv2D": 2.0, "Conv2D input grad": 1.5, "other ops": 1.0}
+    series = []
+    for shade, (label, value) in enumerate(parts.items()):
+        kind = "convolution" if label.startswith("Conv") else "other"
+        y = np.full(40, value)
+        series.append(Series(label, [str(i) for i in range(40)], y, kind=kind, shade=shade % 3))
+    chart = Chart("step_kinds", "Steps", tuple(series), "bar")
+    (*_, legend) = step_bars.step_graph(chart, 70, 5, "unicode")
+    assert "".join(text for text, _ in legend).strip() == (
+        "of a step  ■■■ convolutions 86.7 %  ■ other ops 13.3 %"
+    )
+    (*_, legend) = step_bars.step_graph(chart, 140, 5, "unicode")
+    assert "Conv2D input grad 20.0 %" in "".join(text for text, _ in legend)
+
+
 def test_steps_that_only_scatter_have_no_mark() -> None:
     values = np.random.default_rng(5).normal(1.0, 0.05, 300).tolist()
     graph = step_bars.step_graph(_chart(values), 120, 9, "unicode")

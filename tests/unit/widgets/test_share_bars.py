@@ -32,6 +32,20 @@ def test_the_greatest_share_has_the_longest_bar(name: str) -> None:
     assert lengths[2:] == [0, 0, 0], "an unknown share and one too small to see have none"
 
 
+@pytest.mark.parametrize(("room", "cells"), [(50, 12), (60, 20), (76, 36), (300, 36)])
+def test_a_bar_grows_with_the_room_that_columns_leave(room: int, cells: int) -> None:
+    """Up to a length that is still compared at a glance; the columns are those of a short bar."""
+    columns = (
+        Column("name", "name", "text", ["a" * 22, "b"], weight=9),
+        Column("share", "share", "share", np.array([0.5, 0.25]), weight=8),
+    )
+    fitted = fit_with_bar(Table("ops", "ops", columns), room)
+    assert fitted.share is not None
+    assert len(bar_of_share(fitted, 0, glyphs.UNICODE)) == fitted.bar_cells
+    assert abs(fitted.bar_cells - cells) <= 8
+    assert sum(size + 2 for size in fitted.cells) + fitted.bar_cells <= room
+
+
 def test_a_column_of_texts_without_any_is_not_drawn() -> None:
     columns = (
         Column("name", "name", "text", ["a", "b"], weight=9),
