@@ -76,7 +76,7 @@ class Frame:
         return (self.busy.shape[0], self.busy.shape[1])
 
 
-class Samples(NamedTuple):
+class BusyMoments(NamedTuple):
     """Moments of the time that cells are busy, equally many of each cell."""
 
     rows: Int64s  # [cell, sample]: the event that runs then; -1 where the cell is not busy
@@ -197,7 +197,7 @@ class Forest:
         covered: Int64s = np.diff(self.at_edges(edges, [lane]).passed[0])
         return covered
 
-    def samples(self, at_edges: AtEdges, wanted: Bools, count: int) -> Samples:
+    def samples(self, at_edges: AtEdges, wanted: Bools, count: int) -> BusyMoments:
         """So many moments of each wanted cell's busy time, one in each of equal parts: what runs
         then has the shares of time that it has in the cell, however many events that are.
 
@@ -222,7 +222,7 @@ class Forest:
             row = np.clip(row, first[cells, None], last[cells, None])
             rows[cells] = row
             moments[cells] = self.tracks[track].events.start[row] + since_start
-        return Samples(rows, moments)
+        return BusyMoments(rows, moments)
 
     def _row_at(self, track: int, position: Int64s) -> tuple[Int64s, Int64s]:
         """The event in which the durations of a track, summed up, reach this position, and how far

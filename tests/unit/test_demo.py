@@ -193,7 +193,7 @@ def test_a_page_of_the_demo_is_drawn_as_a_picture(
     command = ["demo", "--svg", str(picture), "--page", "steps", "--size", "80x24"]
     assert main(command) == 0
     assert "80x24 cells" in capsys.readouterr().err
-    assert "Profiled batch with a step_num" in picture.read_text().replace("\xa0", " ")
+    assert "a mean step draws 23.08 J" in picture.read_text().replace("\xa0", " ")
     assert main(command) != 0  # what is there is not replaced
     assert main([*command, "--force"]) == 0
 
