@@ -147,7 +147,7 @@ $(RELEASE_VENV)/.ready: $(SOURCES)
 	touch $@
 
 $(SITE_VENV)/.ready:
-	$(PYTHON) -m venv $(SITE_VENV)
+	$(PYTHON) -I -m venv $(SITE_VENV)
 	$(SITE_VENV)/bin/pip install --quiet --disable-pip-version-check "mkdocs>=1.6,<2" "mkdocs-material>=9.5,<10"
 	touch $@
 

@@ -72,9 +72,16 @@ rm -rf "$into.old"
 [ ! -e "$into" ] || mv "$into" "$into.old"
 mv "$into.new" "$into"
 rm -rf "$into.old"
+# A file is run, not `python -m`, which would import from the folder that powertui is started in.
+mkdir -p "$into/libexec"
+cat > "$into/libexec/powertui" <<'RUN'
+from powertui.__main__ import run
+
+run()
+RUN
 cat > "$into/bin/powertui" <<RUN
 #!/bin/sh
-exec "$into/bin/python" -m powertui "\$@"
+exec "$into/bin/python" "$into/libexec/powertui" "\$@"
 RUN
 chmod 755 "$into/bin/powertui"
 ln -sf "$into/bin/powertui" "$prefix/bin/powertui"

@@ -18,6 +18,9 @@ from pathlib import Path
 
 WHEELS = ("x86_64", "aarch64", "arm64", "AMD64")  # machines that PyPI has numpy and pandas for
 OLDEST = (3, 10)
+# `python -m` puts the folder it runs in before the standard library: a checkout that holds a re.py
+# would end pip. `-P` prevents that from Python 3.11 on, `-I` in 3.10 too.
+ISOLATED = ["-I"]
 NEEDED = (("numpy", (1, 24)), ("pandas", (1, 5)))
 WHAT = {
     "": "textual, rich, numpy, pandas and four small ones",
@@ -61,7 +64,14 @@ def main(arguments):
     python = Path(folder) / "bin" / "python"
     if not python.exists():
         made = subprocess.call(
-            [sys.executable, "-m", "venv", *(["--system-site-packages"] if own else []), folder]
+            [
+                sys.executable,
+                *ISOLATED,
+                "-m",
+                "venv",
+                *(["--system-site-packages"] if own else []),
+                folder,
+            ]
         )
         if made:
             return say(
@@ -70,6 +80,7 @@ def main(arguments):
     print(f"Installing powertui into {folder} ({WHAT[extra]}) ...", flush=True)
     command = [
         str(python),
+        *ISOLATED,
         "-m",
         "pip",
         "install",

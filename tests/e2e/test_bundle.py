@@ -61,6 +61,8 @@ def test_it_installs_into_a_home_and_runs(bundle: Path, tmp_path: Path) -> None:
     assert f"prepend-path PATH {tmp_path}/home/.local/bin" in done.stdout
     program = tmp_path / "home/.local/bin/powertui"
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home")}
+    for module in ("contextlib", "json", "re"):  # `python -m` would import them
+        (tmp_path / f"{module}.py").write_text("raise SystemExit('imported from the folder')")
     asked = subprocess.run(
         [*offline(), str(program), "report", "--brief", str(ROOT / "powertui/demo/data")],
         cwd=tmp_path,

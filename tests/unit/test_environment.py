@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import platform
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -105,3 +106,26 @@ def test_power_with_both_sees_those_of_the_distribution(
 def test_a_package_that_is_too_old_does_not_fit(environment: ModuleType) -> None:
     assert not environment.fits("numpy", (99, 0))
     assert not environment.fits("no_such_package_at_all", (0, 1))
+
+
+def test_nothing_is_imported_from_the_folder_that_make_runs_in(
+    environment: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A checkout may hold a re.py, say, or an argparse.py. The options of both commands are tried on
+    a module that imports the latter.
+    """
+    (tmp_path / "argparse.py").write_text("raise SystemExit('imported')")
+    run_here: list[int] = []
+
+    def call(command: list[str]) -> int:
+        python, *options = command[: command.index("-m")]
+        assert Path(python).name.startswith("python")
+        asked = [sys.executable, *options, "-m", "tokenize", "--help"]
+        run_here.append(subprocess.run(asked, cwd=tmp_path, capture_output=True).returncode)
+        return run_here[-1]
+
+    monkeypatch.setattr(environment.subprocess, "call", call)
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    monkeypatch.chdir(tmp_path)
+    assert environment.main(["venv"]) == 0
+    assert run_here == [0, 0]
