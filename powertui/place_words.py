@@ -155,7 +155,7 @@ def _named_parts(text: str, first: re.Match[str] | None) -> dict[str, str]:
         if match is None:
             shown = plain(text[begin:], _SHOWN_CHARS)
             raise UsageError(
-                f"This place ends with words that are none of its parts: {shown}.",
+                f"This place ends with words that are not part of a place: {shown}.",
                 hint="The parts are: a stretch, view, cursor, host and page, with commas between.",
             )
     return values

@@ -91,7 +91,7 @@ def _files_as(user: ProcessUser) -> Iterator[None]:
         if (
             libc.setfsuid(-1) != user.user_id
         ):  # -1 is no user: it changes nothing, and answers who it is now
-            raise PermissionError(errno.EPERM, "the rights of its user cannot be taken on")
+            raise PermissionError(errno.EPERM, "its user's permissions cannot be assumed")
         yield
     finally:
         libc.setfsuid(user_before)
@@ -216,7 +216,7 @@ class Daemon:
             self._socket.bind(self._where)
         self._inode = self._folder.socket_inode()
         if self._inode is None:
-            raise OSError(errno.ENOTDIR, "the folder was exchanged meanwhile")
+            raise OSError(errno.ENOTDIR, "the folder was replaced meanwhile")
 
     def _unbound(self, error: OSError) -> CaptureError:
         """Why it cannot be waited for."""
@@ -234,7 +234,7 @@ class Daemon:
                 hint=f"If nothing uses it: rm {shown}",
             )
         return CaptureError(
-            "dynolog runs here, or somebody else captures: Kineto has one daemon.",
+            "dynolog is running here, or somebody else is capturing: Kineto has only one daemon.",
             hint=(
                 f"Ask dynolog itself: dyno gputrace --pids {self._pid} --log-file FILE.json, "
                 "then: powertui FILE.json"

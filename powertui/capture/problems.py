@@ -72,11 +72,11 @@ def unreachable(where: str, error: OSError) -> CaptureError:
 def not_a_profiler(where: str, first: bytes) -> CaptureError:
     """It answered, but in no HTTP/2. Its first bytes tell what it is."""
     if first[:5] == b"HTTP/" and b"https" in first[:2000].lower():
-        what = "wants TLS, which profiler servers do not have"
+        what = "requires TLS, which profiler servers do not have"
     elif first[:5] == b"HTTP/":
         what = "answers in HTTP/1, as web servers do (TensorBoard's own page, perhaps)"
     elif first[:2] in (b"\x15\x03", b"\x16\x03"):
-        what = "wants TLS, which profiler servers do not have"
+        what = "requires TLS, which profiler servers do not have"
     elif first:
         what = "answers in an unknown protocol"
     else:
@@ -107,7 +107,7 @@ def closed(where: str, why: str = "") -> CaptureError:
 def takes_nothing(where: str) -> CaptureError:
     """It speaks HTTP/2, and takes no request: it is ending, or is no such server."""
     return CaptureError(
-        f"{where} takes no requests.", hint=f"Check whether the program is ending. {_PORT}"
+        f"{where} does not accept requests.", hint=f"Check whether the program is ending. {_PORT}"
     )
 
 
@@ -153,7 +153,7 @@ def refused(where: str, status: int, message: str, path: str) -> CaptureError:
         return NotWritten(f"The server's disk is full: it could not write {path}.", hint=_ROOM)
     if status == _DENIED or _speaks_of(low, _DENIED_WORDS):
         return NotWritten(
-            f"The server may not write {path}.",
+            f"The server does not have permission to write {path}.",
             hint="Choose a --logdir that the program may write to: it writes the profile itself.",
         )
     if status == _EXISTS or _speaks_of(low, _BUSY_WORDS):
@@ -186,7 +186,7 @@ def empty(where: str, seconds: float) -> CaptureError:
 def too_old(where: str) -> str:
     """Its answer holds results, no profile."""
     return (
-        f"{where} is too old to return a profile: it sent results that it had worked out "
+        f"{where} is too old to return a profile: it sent results that it had computed "
         "itself, which are kept unchanged; "
         "a profile with a timeline needs TensorFlow 2.2 or newer."
     )

@@ -400,24 +400,24 @@ def _keep_longer(
 
 def _index(track: Track, done: int, progress: Callable[[int], None] | None) -> _Index:
     durations = track.events.duration
-    count = -(-len(durations) // wire.BLOCK)
-    before = np.zeros(count + 1, np.int64)
-    sum_of_block = before[1:]
-    top = np.empty(count, np.uint8)
-    longest = np.empty(count, np.int64)
-    for lo in range(0, len(durations), _CHUNK_EVENTS):
-        part = durations[lo : lo + _CHUNK_EVENTS]
-        sums, top_rows = wire.blocks(part)
-        first_block = lo // wire.BLOCK
+    block_count = -(-len(durations) // wire.BLOCK)
+    before = np.zeros(block_count + 1, np.int64)  # the durations before each block
+    top = np.empty(block_count, np.uint8)
+    longest = np.empty(block_count, np.int64)
+    for begin in range(0, len(durations), _CHUNK_EVENTS):
+        chunk = durations[begin : begin + _CHUNK_EVENTS]
+        sums, top_rows = wire.blocks(chunk)
+        first_block = begin // wire.BLOCK
         blocks = slice(first_block, first_block + len(top_rows))
-        sum_of_block[blocks] = sums
+        before[1:][blocks] = sums
         top[blocks] = top_rows
-        longest[blocks] = part[np.arange(len(top_rows)) * wire.BLOCK + top_rows]
+        first_events = np.arange(len(top_rows)) * wire.BLOCK
+        longest[blocks] = chunk[first_events + top_rows]
         if progress is not None:
-            progress(done + lo + len(part))
+            progress(done + begin + len(chunk))
     np.cumsum(before, out=before)
-    most_events = int(np.diff(track.lanes).max(initial=0))  # that one lane holds
-    most_groups = most_events // (wire.BLOCK * wire.FAN)
+    largest_lane = int(np.diff(track.lanes).max(initial=0))
+    most_groups = largest_lane // (wire.BLOCK * wire.FAN)
     return _Index(before, top, _sparse_table(longest, most_groups))
 
 

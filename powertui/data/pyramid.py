@@ -38,16 +38,18 @@ class ReadingBlocks(NamedTuple):
         """As many readings as there were: those of a block evenly over its time, with its mean, and
         its gaps behind them.
         """
-        sizes = self.values + self.gaps
-        block = np.repeat(np.arange(len(sizes)), sizes)
-        first_place = np.cumsum(sizes) - sizes
-        place = np.arange(len(block)) - np.repeat(first_place, sizes)
-        interval = (self.until - self.since).astype(np.float64) / np.maximum(sizes - 1, 1)
-        offset = np.rint(place * interval[block]).astype(np.int64)
-        times = self.since[block] + offset
+        size = self.values + self.gaps
+        length = (self.until - self.since).astype(np.float64)
+        interval = length / np.maximum(size - 1, 1)
         mean = self.total / np.maximum(self.values, 1)
-        is_value = place < self.values[block]
-        return times, np.where(is_value, mean[block], np.nan)
+        # From here on a row for each reading: its block, and its place inside the block.
+        block = np.repeat(np.arange(len(size)), size)
+        first_reading = np.cumsum(size) - size
+        place = np.arange(len(block)) - first_reading[block]
+        offset = np.rint(place * interval[block])
+        times = self.since[block] + offset.astype(np.int64)
+        is_gap = place >= self.values[block]
+        return times, np.where(is_gap, np.nan, mean[block])
 
 
 _Columns = TypeVar("_Columns", Int64s, Floats)

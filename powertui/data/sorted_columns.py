@@ -73,6 +73,17 @@ def rows_of_ranges(first: Int64s, count: Int64s) -> tuple[Int64s, Int64s]:
     return owner, rows
 
 
+def numbered(*columns: npt.NDArray[Any]) -> tuple[Int64s, Int64s]:
+    """(a number for each row: equal where all columns are, ascending with them; the first row of
+    each number).
+    """
+    order = np.lexsort(columns[::-1])
+    is_first = begins_run(*(column[order] for column in columns))
+    number = np.empty(len(order), np.int64)
+    number[order] = np.cumsum(is_first) - 1
+    return number, order[is_first]
+
+
 def begins_run(*columns: npt.NDArray[Any]) -> Bools:
     """Which rows differ from the row before them in any of these columns; the first row does."""
     begins = np.zeros(len(columns[0]), np.bool_)

@@ -89,12 +89,15 @@ def _slurm(question: JobQuestion, sacct: str | None) -> tuple[SlurmEnergy | None
 
 def _page(written: str, job: JobPower, energy: JobEnergy, form: str, unit: str) -> list[str]:
     style = style_of(form)
+    sentences = [
+        _when_words(job),
+        *_pauses(energy),
+        _what_words(job, energy),
+        *_doubts(job),
+        *_sums(energy),
+    ]
     lines = style.head(1, f"{_title(written)}: {_joules_words(energy, unit)}")
-    lines.append(style.line(_when_words(job)))
-    lines += [style.line(words) for words in _pauses(energy)]
-    lines.append(style.line(_what_words(job, energy)))
-    lines += [style.line(words) for words in _doubts(job)]
-    lines += [style.line(words) for words in _sums(energy)]
+    lines += map(style.line, sentences)
     rows = [_row(machine, unit) for machine in energy.machines[:_MAX_TABLE_ROWS]]
     if len(rows) > 1:
         lines += style.head(2, "Machines")
@@ -129,14 +132,17 @@ def _joules_words(energy: JobEnergy, unit: str) -> str:
 def _when_words(job: JobPower) -> str:
     first_s = min(stretch.first_s for stretch in job.stretches)
     last_s = max(stretch.last_s for stretch in job.stretches)
+    samples = f"Samples with {job.label}: {_wall(first_s)} to {_wall(last_s)}"
+    # The job began and ended somewhere between two samples.
     spacing_s = max(stretch.spacing_s for stretch in job.stretches)
-    start = text.wall(round(first_s * NS_PER_S), 0)
-    end = text.wall(round(last_s * NS_PER_S), 0)
-    seen = f"Samples with {job.label}: {start} to {end}"
     spacing = f"up to {spacing_s:.3g} s"
     if any(stretch.is_running for stretch in job.stretches):
-        return f"{seen}, and it is still running. It began {spacing} before."
-    return f"{seen}. It began {spacing} before, and ended {spacing} after."
+        return f"{samples}, and it is still running. It began {spacing} before."
+    return f"{samples}. It began {spacing} before, and ended {spacing} after."
+
+
+def _wall(unix_s: float) -> str:
+    return text.wall(round(unix_s * NS_PER_S), 0)
 
 
 def _pauses(energy: JobEnergy) -> list[str]:

@@ -73,24 +73,30 @@ def _conclusions(run: Facts) -> list[_Row]:
 
 
 def rows_below_epochs(run: Facts) -> list[_Row]:
+    """Each label with its line: what the run was recorded on and with, and what was wrong."""
     profiles: list[Facts] = run["profiles"]
-    energy = run["energy"] or {}
-    not_used = [plain(sentence) for sentence in energy.get("not_used", ())]
     rows: list[_Row] = []
     for profile in profiles:
         rows += _rows("phases", _phases(profile))
     host_label = "hosts" if len(profiles) > 1 else "host"
     rows += _rows(host_label, map(run_sources.host_line, profiles))
     rows += _rows("devices", [run_sources.device_line(run)])
-    channels, further = run_sources.power_lines(run["power"], not_used)
-    rows += _first_rows("power", channels, _MAX_CHANNELS)
-    rows += _first_rows("power", further, _MAX_CHANNELS)
-    rows += _first_rows("power", map(plain, energy.get("zones", ())), _MAX_CHANNELS)
-    rows += _rows("energy", run_sources.energy_lines(energy))
-    rows += _first_rows("windows", map(run_sources.window_line, run["windows"]), _MAX_WINDOWS)
+    rows += _power_rows(run)
+    windows = map(run_sources.window_line, run["windows"])
+    rows += _first_rows("windows", windows, _MAX_WINDOWS)
     rows += _rows("files", run_sources.file_lines(run))
     rows += _first_rows("warnings", map(plain, run["warnings"]), _MAX_WARNINGS)
     return rows
+
+
+def _power_rows(run: Facts) -> list[_Row]:
+    energy = run["energy"] or {}
+    not_used = [plain(sentence) for sentence in energy.get("not_used", ())]
+    zones = [plain(sentence) for sentence in energy.get("zones", ())]
+    rows: list[_Row] = []
+    for lines in (*run_sources.power_lines(run["power"], not_used), zones):
+        rows += _first_rows("power", lines, _MAX_CHANNELS)
+    return rows + _rows("energy", run_sources.energy_lines(energy))
 
 
 def _rows(label: str, lines: Iterable[str]) -> list[_Row]:

@@ -205,13 +205,10 @@ def _count_and_length(steps: Facts) -> str:
     usual = steps["usual"]
     if usual is None:
         return f"{count}: {_range(lengths)}, the first {first}"
-    left_out = f"without {usual['left_out']:,} that traces"
-    if usual["left_out"] > 1:
-        left_out = f"without {usual['left_out']:,} that trace"
-    median = f"median {duration(usual['median_s'])} ({left_out})"
-    lowest = duration(lengths["min_s"])
-    highest = duration(lengths["max_s"])
-    return f"{count}: {median}, {lowest} to {highest}, the first {first}"
+    traced = usual["left_out"]
+    median = duration(usual["median_s"])
+    without = f"without {traced:,} that {'trace' if traced > 1 else 'traces'}"
+    return f"{count}: median {median} ({without}), {_extremes(lengths)}, the first {first}"
 
 
 def _other_median(steps: Facts) -> str:
@@ -229,9 +226,13 @@ def _other_median(steps: Facts) -> str:
 
 def _range(spread: Facts) -> str:
     median = duration(spread["median_s"])
+    return f"median {median}, {_extremes(spread)}"
+
+
+def _extremes(spread: Facts) -> str:
     lowest = duration(spread["min_s"])
     highest = duration(spread["max_s"])
-    return f"median {median}, {lowest} to {highest}"
+    return f"{lowest} to {highest}"
 
 
 def _three_times(steps: Facts) -> list[str]:

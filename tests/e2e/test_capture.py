@@ -301,7 +301,7 @@ def test_the_real_server_may_not_write_there(name: str, tmp_path: Path) -> None:
         pytest.skip("only root can start a program as somebody else")
     with Program(name, uid=65534) as program:
         said = refused(program, tmp_path / "logs")
-    assert f"The server may not write {tmp_path}/logs/plugins/profile/" in said
+    assert f"The server does not have permission to write {tmp_path}/logs/plugins/profile/" in said
     assert "Choose a --logdir that the program may write to" in said
 
 

@@ -210,7 +210,7 @@ ENDINGS: dict[str, tuple[int, str]] = {
     "exit_255": (3, "box refuses the connection: no ssh server listens there"),
     "exit_255_without_a_word": (3, "ssh failed: it says nothing"),
     "nothing_at_all": (3, "ssh failed: it says nothing"),
-    "killed_midway": (0, "the connection ended while the names came. Names that came before: 1"),
+    "killed_midway": (0, "the connection ended before all files were listed. Listed until then: 1"),
     "killed_within_a_file": (3, "bytes before the end"),
     "banner_first": (0, ""),
     "endless_banner": (3, "the host prints something else before its answer"),

@@ -59,7 +59,7 @@ class Bucket:
         files = self._call(path, lambda: system.find(top, detail=True), whole=_LISTING_BYTES)
         entries, impossible = self._entries(files)
         if not entries and not impossible:
-            hint = "Check the bucket and the path; a folder there is only a common start of names."
+            hint = "Check the bucket and the path; a folder there is only a common prefix of names."
             raise UnreadableFile(self._named(path), "there is nothing there", hint=hint)
         is_file = len(entries) == 1 and entries[0].path == path
         root = path
@@ -119,20 +119,29 @@ class Bucket:
 
     def heads(self, paths: Sequence[tuple[str, int]], count: int) -> Iterator[tuple[str, bytes]]:
         """The first bytes of files, asked for together."""
-        system = self._system()
-        place = self._address.place
         for done in range(0, len(paths), _HEADS_PER_CALL):
             batch = paths[done : done + _HEADS_PER_CALL]
-            names = [f"{place}{path}" for path, _ in batch]
-            starts = [0] * len(batch)
-            ends = [min(size, count) for _, size in batch]
-            # A file that cannot be read is an exception among the answers.
-            fetch = functools.partial(system.cat_ranges, names, starts, ends, on_error="return")
-            progress = TransferProgress(place, "files", done, len(paths))
-            answers = self._call(batch[0][0], fetch, sum(ends), progress)
+            progress = TransferProgress(self._address.place, "files", done, len(paths))
+            answers = self._heads_of(batch, count, progress)
             for (path, _), data in zip(batch, answers, strict=False):
+                # A file that cannot be read is an exception among the answers.
                 if isinstance(data, (bytes, bytearray)):
                     yield path, bytes(data[:count])
+
+    def _heads_of(
+        self, batch: Sequence[tuple[str, int]], count: int, progress: TransferProgress
+    ) -> Sequence[object]:
+        """What the driver answers to one question for all of these files."""
+        first_path, _ = batch[0]
+        ends = [min(size, count) for _, size in batch]
+        fetch = functools.partial(
+            self._system().cat_ranges,
+            [f"{self._address.place}{path}" for path, _ in batch],
+            [0] * len(batch),
+            ends,
+            on_error="return",
+        )
+        return self._call(first_path, fetch, sum(ends), progress)
 
     def sums(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         """What the store says of their contents; nothing where it does not."""

@@ -251,7 +251,7 @@ class Mirror:
                 except HostStalled as error:
                     came = (
                         f"; {units.size(os.fstat(file).st_size)} of "
-                        f"{units.size(state.size)} have come"
+                        f"{units.size(state.size)} have arrived"
                     )
                     raise HostStalled(
                         self.shown(here), error.problem + came, hint=error.hint

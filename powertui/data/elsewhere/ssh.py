@@ -261,14 +261,14 @@ def _entries(
         except HostStalled as error:
             if not count:
                 raise
-            listing.shortfall = f"{error.problem}. Names that came before: {count:,}"
+            listing.shortfall = f"{error.problem}. Listed until then: {count:,}"
             return
         if not ended:
             failure = answer.failure()
             if not count:
                 raise failure
             listing.shortfall = (
-                f"the connection ended while the names came. Names that came before: {count:,}"
+                f"the connection ended before all files were listed. Listed until then: {count:,}"
             )
 
 

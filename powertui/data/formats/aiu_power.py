@@ -35,6 +35,7 @@ from powertui.data.model import (
     Warn,
 )
 from powertui.data.quantiles import median_of_column
+from powertui.data.sorted_columns import begins_run
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
@@ -278,7 +279,7 @@ def _device_power(process: Process) -> _Power | None:
     edges = _Edges.of_runs(registers, cycles, rate)
     # Events of one moment hold one reading; a later copy of it says nothing new.
     order = np.argsort(cycles, kind="stable")
-    first = order[np.append(True, np.diff(cycles[order]) > 0)]
+    first = order[begins_run(cycles[order])]
     kept, damaged = _plausible(registers.total[first], cycles[first])
     rows = first[kept]
     if len(rows) < 2:
@@ -327,20 +328,19 @@ class _Edges(NamedTuple):
     @classmethod
     def of_runs(cls, registers: _Registers, cycles: Int64s, rate: float) -> _Edges:
         """From every run's start and end; from every event's end where nothing ran."""
-        run = np.flatnonzero(registers.is_run)
-        if not len(run):
-            run = np.arange(len(cycles))
-        length = (registers.cycles - registers.start_cycles) % _WRAP
-        all_cycles = np.concatenate((cycles[run] - length[run], cycles[run]))
-        all_times = np.concatenate((registers.start[run], registers.end[run]))
-        if not registers.is_run.any():
-            all_cycles = cycles[run]
-            all_times = registers.end[run]
-        order = np.lexsort((all_times, all_cycles))
-        known = all_cycles[order].astype(np.float64)
-        at = all_times[order].astype(np.float64)
-        distinct = np.append(True, np.diff(known) > 0)
-        return cls(known[distinct], np.maximum.accumulate(at[distinct]), rate)
+        edge_cycles, edge_times = cycles, registers.end
+        is_run = registers.is_run
+        if is_run.any():
+            length = (registers.cycles - registers.start_cycles) % _WRAP
+            run_end = cycles[is_run]
+            run_start = run_end - length[is_run]
+            edge_cycles = np.concatenate((run_start, run_end))
+            edge_times = np.concatenate((registers.start[is_run], registers.end[is_run]))
+        order = np.lexsort((edge_times, edge_cycles))
+        distinct = order[begins_run(edge_cycles[order])]
+        # What is interpolated between must never fall.
+        rising_times = np.maximum.accumulate(edge_times[distinct].astype(np.float64))
+        return cls(edge_cycles[distinct].astype(np.float64), rising_times, rate)
 
     def ps(self, cycles: Int64s) -> Int64s:
         """When the device counted so far."""

@@ -10,7 +10,8 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from powertui.data.model import Arrows, Bools, Int32s, Int64s, UInt8s
+from powertui.data.model import Arrows, Int32s, Int64s, UInt8s
+from powertui.data.sorted_columns import numbered
 
 START, STEP, FINISH = range(3)
 NEXT = 4  # added to a kind: the end means the event that begins next, not the one around it
@@ -68,7 +69,7 @@ class FlowEnds:
         kind = np.array(self._kind, np.uint8)
         means_next = kind & NEXT > 0
         kind = kind & ~np.uint8(NEXT)
-        flow = _numbered(group, id)
+        flow, _ = numbered(group, id)
         # Clocks of a host and a device differ a little: the only start of a flow comes first,
         # whatever its time.
         starts = np.bincount(flow[kind == START], minlength=int(flow.max(initial=-1)) + 1)
@@ -90,15 +91,3 @@ class FlowEnds:
             to_at=at[head] - shift_ps,
             next=means_next[head],
         )
-
-
-def _numbered(group: Int32s, id: Int64s) -> Int64s:
-    """Each combination as a number."""
-    order = np.lexsort((id, group))
-    other_group = np.diff(group[order]) != 0
-    sorted_id = id[order]
-    is_new: Bools = np.ones(len(order), np.bool_)
-    is_new[1:] = other_group | (sorted_id[1:] != sorted_id[:-1])
-    out = np.empty(len(order), np.int64)
-    out[order] = np.cumsum(is_new) - 1
-    return out

@@ -20,6 +20,7 @@ from powertui.data.model import (
     UInt32s,
     UInt64s,
 )
+from powertui.data.sorted_columns import numbered
 
 __all__ = [
     "BEGINS",
@@ -225,10 +226,5 @@ def _distinct_by_sorting(
     first_row = number[:1]
     for column in columns:
         code = number << 32 | (column.astype(np.int64) + 1)
-        order = np.argsort(code, kind="stable")
-        is_new = np.ones(len(order), np.bool_)
-        is_new[1:] = np.diff(code[order]) != 0
-        number = np.empty(len(order), np.int64)
-        number[order] = np.cumsum(is_new) - 1
-        first_row = order[is_new]
+        number, first_row = numbered(code)
     return _combinations(columns, first_row), number

@@ -16,7 +16,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
@@ -27,10 +26,12 @@ from powertui.data.formats.file_warnings import MAX_PROCESSES, FileWarnings, Lin
 from powertui.data.formats.json_stats import PairNames, clean
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import OpenedFile, describe
-from powertui.data.model import PS_PER_S, Bools, Int64s, Stat, StatColumn, Trace, UInt64s
+from powertui.data.model import PS_PER_S, Int64s, Stat, StatColumn, Trace, UInt64s
+from powertui.data.sorted_columns import begins_run
 from powertui.data.wire import LEN, VARINT, schemas, windows
 from powertui.data.wire.stored import Stored
 from powertui.errors import UnreadableFile
+from powertui.named_tuples import NamedTuple
 
 NAME = "tf_trace"
 
@@ -40,7 +41,8 @@ SLICE = 1 << 18  # events decoded together
 # An hour. Times whose first is later count from something else than the session's start. Chosen,
 # not measured.
 _MAX_SESSION_START_PS = 3600 * PS_PER_S
-_FIELDS = tuple(wire.tag(number, VARINT) for number in (1, 2, 9, 10))
+# Device, resource, start and duration of an event.
+_NUMBERS = tuple(wire.tag(number, VARINT) for number in (1, 2, 9, 10))
 _TITLE = wire.tag(3, LEN)
 _ARGS = wire.tag(11, LEN)
 _JOB_PREFIX = re.compile(r"^/job:[^/]+(?:/replica:\d+)?(?:/task:\d+)?(?=/(?:device|host):)")
@@ -164,25 +166,48 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
         rows = slice(first, first + SLICE)
         parts.append(_events(stored, lo[rows], hi[rows], names))
         progress(int(hi[rows][-1]), source.size, first + len(lo[rows]))
-    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    _lines(builder, devices, args, columns)
+    _lines(builder, devices, args, _joined(parts))
     yield builder.build(names, complete=True, warnings=source.warnings)
 
 
-def _events(
-    stored: Stored, lo: Int64s, hi: Int64s, names: PairNames
-) -> tuple[Int64s, Int64s, Int64s, Int64s, Int64s, UInt64s]:
-    """(device, resource, start, duration, name, position) of some events."""
-    fields = windows.pick(stored, lo, hi, (*_FIELDS, _TITLE, _ARGS))
-    has_numbers, (has_title, has_args) = fields.present[:4], fields.present[4:]
-    device, resource, start, duration = np.where(has_numbers, fields.value[:4], 0)
-    begins = np.where(has_title, fields.value[4], lo[0])
-    ends = np.where(has_title, fields.end[4], lo[0])
-    name = _name_codes(stored, begins, ends, names)
+class _EventColumns(NamedTuple):
+    """Events in the order of the file, a row for each."""
+
+    device: Int64s
+    resource: Int64s  # the line of the device
+    start: Int64s
+    duration: Int64s
+    name: Int64s
+    position: UInt64s  # where its args are in the file; 0 where there are none
+
+
+def _events(stored: Stored, lo: Int64s, hi: Int64s, names: PairNames) -> _EventColumns:
+    """The events in these ranges of the file."""
+    fields = windows.pick(stored, lo, hi, (*_NUMBERS, _TITLE, _ARGS))
+    title = len(_NUMBERS)
+    device, resource, start, duration = np.where(fields.present[:title], fields.value[:title], 0)
+    has_title, has_args = fields.present[title:]
+    # An event without a title gets an empty range of the file, and so an empty name.
+    title_begin = np.where(has_title, fields.value[title], lo[0])
+    title_end = np.where(has_title, fields.end[title], lo[0])
     size = hi - lo
-    is_placed: Bools = has_args & (size < _MAX_EVENT_BYTES)
-    position = np.where(is_placed, lo | size << _LENGTH_SHIFT, 0).astype(np.uint64)
-    return device, resource, start, duration, name, position
+    is_placed = has_args & (size < _MAX_EVENT_BYTES)
+    place_and_size = lo | size << _LENGTH_SHIFT
+    return _EventColumns(
+        device=device,
+        resource=resource,
+        start=start,
+        duration=duration,
+        name=_name_codes(stored, title_begin, title_end, names),
+        position=np.where(is_placed, place_and_size, 0).astype(np.uint64),
+    )
+
+
+def _joined(parts: Sequence[_EventColumns]) -> _EventColumns:
+    if not parts:
+        empty = np.empty(0, np.int64)
+        return _EventColumns(empty, empty, empty, empty, empty, np.empty(0, np.uint64))
+    return _EventColumns(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def _name_codes(stored: Stored, begins: Int64s, ends: Int64s, names: PairNames) -> Int64s:
@@ -203,25 +228,21 @@ def _lines(
     builder: TraceBuilder,
     devices: dict[int, tuple[str, dict[int, str]]],
     args: _Args,
-    columns: list[Any],
+    events: _EventColumns,
 ) -> None:
     """Each device's process with its lines, as many as powertui draws."""
     lines: dict[int, list[Int64s]] = {}  # the rows of each line, by device
-    if columns:
-        device, resource, start, length, name, position = columns
-        if len(start):
-            first = int(start.min())
+    quota = LineQuota()
+    for rows in _groups(events.device, events.resource):
+        number = int(events.device[rows[0]])
+        if quota.admits(number):
+            lines.setdefault(number, []).append(rows)
         else:
-            first = 0
-        start = start - (first if first > _MAX_SESSION_START_PS else 0)
-        quota = LineQuota()
-        for rows in _groups(device, resource):
-            number = int(device[rows[0]])
-            if quota.admits(number):
-                lines.setdefault(number, []).append(rows)
-            else:
-                quota.left_out += len(rows)
-        quota.say(builder.findings)
+            quota.left_out += len(rows)
+    quota.say(builder.findings)
+    start = events.start
+    if len(start) and start.min() > _MAX_SESSION_START_PS:
+        start = start - start.min()
     idle = [number for number in devices if number not in lines]
     room = max(0, MAX_PROCESSES - len(lines))
     builder.findings.add(
@@ -232,11 +253,14 @@ def _lines(
         label, resources = devices.get(number, ("", {}))
         process = builder.process(_JOB_PREFIX.sub("", label) or f"device {number}", (), args)
         for rows in lines.get(number, ()):
-            line = int(resource[rows[0]])
-            events = LineEvents(
-                start[rows], length[rows], name[rows].astype(np.uint32), position[rows]
+            line = int(events.resource[rows[0]])
+            line_events = LineEvents(
+                start=start[rows],
+                duration=events.duration[rows],
+                name=events.name[rows].astype(np.uint32),
+                place=events.position[rows],
             )
-            process.add(line, resources.get(line, ""), events)
+            process.add(line, resources.get(line, ""), line_events)
 
 
 def _groups(device: Int64s, resource: Int64s) -> list[Int64s]:
@@ -245,9 +269,11 @@ def _groups(device: Int64s, resource: Int64s) -> list[Int64s]:
         return []
     # The sort is stable: the first row of a line is its first event in the file.
     order = np.lexsort((resource, device))
-    changes = np.flatnonzero((np.diff(device[order]) != 0) | (np.diff(resource[order]) != 0)) + 1
-    groups = np.split(order, changes)
-    return [groups[number] for number in np.argsort(order[np.append(0, changes)]).tolist()]
+    begins = begins_run(device[order], resource[order])
+    first_place = np.flatnonzero(begins)
+    lines = np.split(order, first_place[1:])
+    in_file_order = np.argsort(order[first_place])
+    return [lines[number] for number in in_file_order.tolist()]
 
 
 def _devices(

@@ -14,6 +14,7 @@ import numpy as np
 from powertui.data import wire
 from powertui.data.formats.xplane_stats import PlaneStats, decode
 from powertui.data.model import Int64s, Stat, UInt32s
+from powertui.data.sorted_columns import ends_run
 from powertui.data.texts import Texts
 from powertui.data.wire import windows
 from powertui.data.wire.stored import Stored
@@ -157,8 +158,7 @@ class _PlaneNames:
         entries = windows.texts(stored, lo, hi, (2, 4))
         order = np.argsort(entries.keys, kind="stable")
         keys = entries.keys[order]
-        last = np.ones(len(keys), np.bool_)
-        last[:-1] = keys[1:] != keys[:-1]  # of repeated keys the last counts
+        last = ends_run(keys)  # of repeated keys the last counts
         keys = keys[last]
         order = order[last]
         self._stored = stored

@@ -40,21 +40,28 @@ class Part:
 
 def parts(entry: TrainingEntry) -> tuple[Part, ...]:
     """The parts that a training was put together from."""
-    sessions = [Part("session", run.name, (key_of(run),)) for run in entry.sessions]
-    by_program: dict[tuple[str, str], list[EventFile]] = {}
+    all_parts = []
+    for run in entry.sessions:
+        all_parts.append(Part("session", run.name, (key_of(run),)))
+    files_by_program: dict[tuple[str, str], list[EventFile]] = {}
     for file in _scalars(entry):
-        host, pid = run_of(file.path)
-        program = host
-        if pid is not None:
-            program = f"process {pid} of {host}"
-        folder = base_of(str(Path(file.path).parent))
-        by_program.setdefault((folder, program), []).append(file)
-    scalars = []
-    for (folder, program), files in by_program.items():
+        files_by_program.setdefault(_program_of(file), []).append(file)
+    for (folder, program), files in files_by_program.items():
         paths = tuple(_real(file.path) for file in files)
-        scalars.append(Part("scalars", _name_of_scalars(folder, program, files), paths))
-    power = [Part("power log", Path(log.path).name, (_real(log.path),)) for log in entry.power]
-    return (*sessions, *scalars, *power)
+        name = _name_of_scalars(folder, program, files)
+        all_parts.append(Part("scalars", name, paths))
+    for log in entry.power:
+        all_parts.append(Part("power log", Path(log.path).name, (_real(log.path),)))
+    return tuple(all_parts)
+
+
+def _program_of(file: EventFile) -> tuple[str, str]:
+    """The folder that a program wrote this file below, and the program in words."""
+    folder = base_of(str(Path(file.path).parent))
+    host, pid = run_of(file.path)
+    if pid is None:
+        return folder, host
+    return folder, f"process {pid} of {host}"
 
 
 def _name_of_scalars(base: str, program: str, files: Sequence[EventFile]) -> str:

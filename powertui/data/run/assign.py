@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from powertui.data import wire
 from powertui.data.model import Bools, Int32s, Int64s, Trace
 from powertui.data.run import repeated_launches, steps_between_marks
 from powertui.data.run.candidates import Candidate
@@ -398,15 +397,15 @@ def _in_stretch(moments: Int64s, start: Int64s, ends: Int64s) -> Int64s:
 def _in_lines(work: DeviceWork, lines: DrawnSteps) -> Int64s:
     """The step drawn on the same device that was open when the work began."""
     step_of_event = np.full(len(work), -1, np.int64)
-    number_of = {name: number for number, name in enumerate(work.devices)}
-    drawn_on = np.array([number_of.get(name, -1) for name in lines.device], np.int32)
     line_end = lines.end
     by_start = np.argsort(lines.start, kind="stable")
-    for number in wire.distinct(drawn_on[drawn_on >= 0]).tolist():
-        drawn = by_start[drawn_on[by_start] == number]
+    device_of_line = np.array(lines.device, np.str_)[by_start]
+    for number, device in enumerate(work.devices):
+        drawn = by_start[device_of_line == device]
+        if not len(drawn):
+            continue
         events = np.flatnonzero(work.device == number)
-        moments = work.start[events]
-        is_open, place = open_at(lines.start[drawn], line_end[drawn], moments)
+        is_open, place = open_at(lines.start[drawn], line_end[drawn], work.start[events])
         row = lines.row[drawn[place]]
         step_of_event[events[is_open]] = row[is_open]
     return step_of_event

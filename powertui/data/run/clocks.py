@@ -238,7 +238,7 @@ def _utc_offsets(
 def _offsets_in_zone(local: datetime, tz: str) -> tuple[tuple[int, ...], str]:
     offsets = zones.offsets_at(tz, local.replace(tzinfo=None))
     if not offsets:
-        return offsets, f"no such time in {tz}, where clocks were put forward: check --tz"
+        return offsets, f"no such time in {tz}, where clocks were set forward: check --tz"
     names = " or ".join(zones.name(offset) for offset in offsets)
     if len(offsets) == 2:
         return offsets, f"{names}: the clocks in {tz} showed this hour twice"

@@ -139,7 +139,7 @@ def _parts(evidence: StepsEvidence, best: JudgedCandidate) -> Iterator[str]:
 
 def _weaknesses(evidence: StepsEvidence, best: JudgedCandidate) -> Iterator[str]:
     if evidence.rows.unmoved:
-        yield "the step marks have no number that moves"
+        yield "the step marks have no number that changes"
     elif (best.candidate.numbering < NAMED or best.candidate.device) and not evidence.asked:
         yield "the step marks have no number (step_num)"
     if evidence.unmarked:

@@ -100,7 +100,7 @@ def of_shares(
                 "tf_data_bottleneck_analysis" if is_tensorflow else "input_pipeline_analyzer",
             )
         )
-    launch = "The threads that launch kernels may be short of processor time"
+    launch = "The threads that launch kernels may be short of CPU time"
     launch += (
         ": TF_GPU_THREAD_MODE=gpu_private gives them threads of their own."
         if is_tensorflow and steps.has_device

@@ -334,19 +334,20 @@ def _columns(sets: EventSets) -> Iterator[Column]:
     shown = Lazy(len(sets), lambda row: names.display(int(sets.name[row])))
     recorded = Lazy(len(sets), lambda row: names.full(int(sets.name[row])))
 
-    def lengths(id: str, label: str, values: Int64s | Floats, weight: int) -> Column:
-        return Column(id, label, "duration", values, weight=weight)
-
     yield Column("name", "name", "text", shown, weight=9)
     yield Column("count", "count", "integer", sets.count, weight=8)
-    yield lengths("total_s", "total", sets.total, 9)
-    yield lengths("mean_s", "average", sets.mean, 8)
-    yield lengths("deviation_s", "deviation", sets.deviation, 6)
-    yield lengths("min_s", "shortest", sets.shortest, 5)
-    for percent, values in zip(PERCENTILES, sets.percentiles.T, strict=True):
+    lengths: list[tuple[str, str, Int64s | Floats, int]] = [
+        ("total_s", "total", sets.total, 9),
+        ("mean_s", "average", sets.mean, 8),
+        ("deviation_s", "deviation", sets.deviation, 6),
+        ("min_s", "shortest", sets.shortest, 5),
+    ]
+    for percent, of_percent in zip(PERCENTILES, sets.percentiles.T, strict=True):
         weight = 4 if percent in (50, 95) else 2
-        yield lengths(f"p{percent}_s", f"p{percent}", values, weight)
-    yield lengths("max_s", "longest", sets.longest, 7)
+        lengths.append((f"p{percent}_s", f"p{percent}", of_percent, weight))
+    lengths.append(("max_s", "longest", sets.longest, 7))
+    for id, label, values, weight in lengths:
+        yield Column(id, label, "duration", values, weight=weight)
     yield Column("first_s", "first", "instant", sets.first, weight=2)
     yield Column("last_s", "last", "instant", sets.last, weight=1)
     # Of no weight: it identifies a row in what is written out, and is on no screen.

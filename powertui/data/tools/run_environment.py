@@ -67,7 +67,7 @@ def answer(question: Question) -> Result:
             "stated",
             "Everything that the files say",
             columns_of(stated, _STATED_FIELDS),
-            empty="The files say nothing beside their events.",
+            empty="The files contain nothing but events.",
             key=("host_name", "process", "name"),
             noun="fact",
         ),

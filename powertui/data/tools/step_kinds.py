@@ -15,6 +15,7 @@ from powertui.data import category, wire
 from powertui.data.category import Category
 from powertui.data.model import Floats, Int64s, Names, Process, ProcessKind, Track
 from powertui.data.opened import Profile
+from powertui.data.sorted_columns import rows_of_ranges
 from powertui.data.tools import launched_kinds, op_sums, op_types, thread_time
 from powertui.named_tuples import NamedTuple
 
@@ -106,19 +107,20 @@ def _kinds(profile: Profile, tracks: list[Track], steps: int) -> _Names | None:
     if len(used) > _MAX_NAMES:
         return None
     launched = launched_kinds.launched_kinds(trace)
-    kind_of_name: dict[int, OpKind | None] = {}
+    kind_of_name: dict[int, OpKind] = {}
     for name in used.tolist():
-        kind_of_name[name] = _kind(trace.names, name, launched.get(name))
+        kind = _kind(trace.names, name, launched.get(name))
+        if kind is not None:
+            kind_of_name[name] = kind
     if len(set(kind_of_name.values())) * steps > _MAX_SUMS:
         for name, kind in kind_of_name.items():
-            kind_of_name[name] = None if kind is None else OpKind(kind.category)
-    kinds = tuple(sorted({kind for kind in kind_of_name.values() if kind is not None}))
-    place = {kind: number for number, kind in enumerate(kinds)}
-    number = np.full(len(trace.names), len(kinds), np.int64)
+            kind_of_name[name] = OpKind(kind.category)
+    kinds = tuple(sorted(set(kind_of_name.values())))
+    number_of_kind = {kind: number for number, kind in enumerate(kinds)}
+    number_of_name = np.full(len(trace.names), len(kinds), np.int64)
     for name, kind in kind_of_name.items():
-        if kind is not None:
-            number[name] = place[kind]
-    return _Names(kinds, number)
+        number_of_name[name] = number_of_kind[kind]
+    return _Names(kinds, number_of_name)
 
 
 def _kind(names: Names, name: int, launched: Category | None) -> OpKind | None:
@@ -150,10 +152,7 @@ def _pieces(track: Track, depth: int, borders: Int64s) -> Iterator[_Pieces]:
         end = events.start + events.duration
         first_bin = borders.searchsorted(events.start, side="right") - 1
         last_bin = np.maximum(borders.searchsorted(end, side="left") - 1, first_bin)
-        bins_each = last_bin - first_bin + 1
-        row = np.repeat(np.arange(len(end)), bins_each)
-        first_piece = np.cumsum(bins_each) - bins_each
-        bin_number = first_bin[row] + np.arange(len(row)) - first_piece[row]
+        row, bin_number = rows_of_ranges(first_bin, last_bin - first_bin + 1)
         is_in_step = (bin_number >= 0) & (bin_number % 2 == 0)
         row = row[is_in_step]
         bin_number = bin_number[is_in_step]

@@ -179,18 +179,14 @@ def _columns(compared: ComparedSteps, keys: list[OpKey], question: Question) -> 
     here = np.array([compared.here.get(key, 0) for key in keys], np.int64)
     usual = np.array([compared.usual.get(key, 0) for key in keys], np.int64)
     longer = here - usual
-    difference_ps = compared.difference_ps
-    waited_for: list[str] = []
-    shares: list[float | None] = []
-    for key, longer_ps in zip(keys, longer.tolist(), strict=True):
-        share = None
-        if difference_ps > 0:
-            share = float(longer_ps) / difference_ps
-        shares.append(share)
-        words = ""
-        if longer_ps > 0 and BLOCKING.search(key[0]):
-            words = _waited_for(question.profile.trace, compared.places.get(key))
-        waited_for.append(words)
+    shares: list[float | None] = [None] * len(keys)
+    if compared.difference_ps > 0:
+        shares = [float(longer_ps) / compared.difference_ps for longer_ps in longer.tolist()]
+    waited_for = [""] * len(keys)
+    for row in np.flatnonzero(longer > 0).tolist():
+        if BLOCKING.search(keys[row][0]):
+            place = compared.places.get(keys[row])
+            waited_for[row] = _waited_for(question.profile.trace, place)
     replicas = [_replica_count(compared.places.get(key)) for key in keys]
     yield text_column("name", "name", [name for name, _ in keys], weight=9)
     if any(waited_for):

@@ -206,7 +206,7 @@ def _host_cpu_bound(s: Signals) -> Advice | None:
         "high",
         f"EnqueueDevice takes {percent(s.enqueue)} of the steps' time on the host while the "
         f"TPU's cores wait for infeed in {percent(s.infeed)}.",
-        "Give the host more processor time, or let the sparse cores format the data.",
+        "Give the host more CPU time, or let the sparse cores format the data.",
         "op_stats",
     )
 

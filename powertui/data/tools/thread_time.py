@@ -55,15 +55,21 @@ class FramedThread:
     def inside(self, lo: int, hi: int) -> EventTimes:
         """The events that touch [lo, hi), by the part inside."""
         rows = np.flatnonzero(touches(self._start, self._end, lo, hi))
-        total = _length_inside(self._start[rows], self._end[rows], lo, hi)
+        return EventTimes(
+            name=self._name[rows],
+            total=_length_inside(self._start[rows], self._end[rows], lo, hi),
+            self_time=self._self_times(rows, lo, hi),
+        )
+
+    def _self_times(self, rows: Int64s, lo: int, hi: int) -> Int64s:
+        """How long each of these events was the inner one; they are all that touch [lo, hi)."""
         first = int(self._until.searchsorted(lo, side="right"))
         after_last = int(self._from.searchsorted(hi, side="left"))
-        stretches = slice(first, max(first, after_last))
-        owned = _length_inside(self._from[stretches], self._until[stretches], lo, hi)
-        owner = rows.searchsorted(self._owner[stretches])
-        self_time = np.zeros(len(rows), np.int64)
-        np.add.at(self_time, owner, owned)
-        return EventTimes(self._name[rows], total, self_time)
+        touching = slice(first, max(first, after_last))
+        length = _length_inside(self._from[touching], self._until[touching], lo, hi)
+        self_times = np.zeros(len(rows), np.int64)
+        np.add.at(self_times, rows.searchsorted(self._owner[touching]), length)
+        return self_times
 
     def _running(self, moments: Int64s) -> Int64s:
         """The last begun of the events that run at each moment; -1 for none."""

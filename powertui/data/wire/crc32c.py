@@ -99,20 +99,28 @@ def _byte_by_byte(data: bytes | memoryview) -> int:
 def crc32c(data: bytes | memoryview, starts: Sequence[int], lengths: Sequence[int]) -> UInt32s:
     """The CRC32C of `data[start:start + length]`, for each pair."""
     if sum(lengths) <= _MIN_VECTOR_BYTES:
-        ranges = zip(starts, lengths, strict=True)
-        return np.array([_byte_by_byte(data[at : at + size]) for at, size in ranges], np.uint32)
-    raw = np.frombuffer(data, np.uint8)
+        sums_of_few: UInt32s = np.zeros(len(starts), np.uint32)
+        for row, (start, length) in enumerate(zip(starts, lengths, strict=True)):
+            sums_of_few[row] = _byte_by_byte(data[start : start + length])
+        return sums_of_few
     lanes = _cut(np.asarray(starts, np.int64), np.asarray(lengths, np.int64))
-    # The register starts with ones, joined lanes with zeros.
-    registers = np.where(lanes.is_first, _ONES, np.uint32(0))
-    step = max(1, _BATCH // _LANE)
-    for first in range(0, len(registers), step):
-        rows = slice(first, first + step)
-        registers[rows] = _lanes(raw, lanes.start[rows], lanes.size[rows], registers[rows])
+    registers = _lane_registers(np.frombuffer(data, np.uint8), lanes)
+    # Each lane's register moves on to the end of its range; there the lanes of a range add up.
     registers = _advance(registers, lanes.bytes_after)
     sums = np.zeros(len(starts), np.uint32)
     np.bitwise_xor.at(sums, lanes.range, registers)
     return np.asarray(sums ^ _ONES, np.uint32)
+
+
+def _lane_registers(raw: npt.NDArray[np.uint8], lanes: _CutRanges) -> UInt32s:
+    """The register behind the last byte of each lane."""
+    # A range's first lane starts with ones, those that are added to it with zeros.
+    registers: UInt32s = np.where(lanes.is_first, _ONES, np.uint32(0))
+    batch = max(1, _BATCH // _LANE)
+    for first in range(0, len(registers), batch):
+        rows = slice(first, first + batch)
+        registers[rows] = _lanes(raw, lanes.start[rows], lanes.size[rows], registers[rows])
+    return registers
 
 
 def _cut(start: Int64s, length: Int64s) -> _CutRanges:

@@ -403,16 +403,17 @@ class Records(NamedTuple):
 def records(stored: Stored, positions: Int64s) -> Iterator[Records]:
     """Events in windows, for `wire.scan_stats`. Positions ascend and lie in the file."""
     buffer = np.empty(min(WINDOW + 2 * _RECORD, stored.size), np.uint8)
-    gaps = np.flatnonzero(np.diff(positions) > _GAP)
-    breaks = np.append(gaps + 1, len(positions))
+    # A read ends where no event is wanted for long, or where the window is full.
+    before_gap = np.flatnonzero(np.diff(positions) > _GAP)
+    after_cluster = np.append(before_gap + 1, len(positions))
     row = 0
     while row < len(positions):
         base = int(positions[row])
-        window_end = int(np.searchsorted(positions, base + WINDOW))
-        next_break = np.searchsorted(breaks, row, side="right")
-        after = min(window_end, int(breaks[next_break]))
-        end = _record_end(stored, int(positions[after - 1]))
-        data = stored.read(base, end, buffer)
+        after_window = int(positions.searchsorted(base + WINDOW))
+        cluster = after_cluster.searchsorted(row, side="right")
+        after = min(after_window, int(after_cluster[cluster]))
+        last = int(positions[after - 1])
+        data = stored.read(base, _record_end(stored, last), buffer)
         yield Records(slice(row, after), data, positions[row:after] - base)
         row = after
 

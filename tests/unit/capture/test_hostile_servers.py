@@ -99,10 +99,10 @@ def said(
     ("hello", "words"),
     [
         pytest.param(
-            HELLO + frame(GOAWAY, 0, 0, struct.pack(">II", 0, 0)), "takes no requests", id="goodbye"
+            HELLO + frame(GOAWAY, 0, 0, struct.pack(">II", 0, 0)), "does not accept requests", id="goodbye"
         ),
-        pytest.param(setting(4, 0), "takes no requests", id="no room for a request"),
-        pytest.param(setting(3, 0), "takes no requests", id="no streams"),
+        pytest.param(setting(4, 0), "does not accept requests", id="no room for a request"),
+        pytest.param(setting(3, 0), "does not accept requests", id="no streams"),
         pytest.param(setting(5, 1), "is not a profiler server", id="impossible setting"),
         pytest.param(bytes(range(256)) * 20, "is not a profiler server", id="garbage"),
     ],

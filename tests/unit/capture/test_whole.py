@@ -401,7 +401,7 @@ def test_a_profile_that_never_began_leaves_no_power(tmp_path: Path) -> None:
 def test_a_profile_that_could_not_be_written_leaves_its_power(tmp_path: Path) -> None:
     with ProfilerServer(status=13, said="x; Permission denied") as server, Bmc() as bmc:
         taken = profile_session.take(plan(server, tmp_path, power=power_of(bmc)))
-    assert "may not write" in str(taken.problems[0])
+    assert "does not have permission to write" in str(taken.problems[0])
     assert taken.power == str(taken.folder / "power.csv")
     assert taken.notes == [f"The power that was recorded is kept in {taken.power}."]
     assert ",ok," in Path(taken.power).read_text()

@@ -82,7 +82,7 @@ def test_devices_that_wait_for_compiling_in_every_step_are_told_so(tmp_path: Pat
 def test_devices_that_wait_for_memory_are_told_so(tmp_path: Path) -> None:
     calls = [("cuda_runtime", "cudaFree", 2.0, 16.0), ("cuda_runtime", "cudaMalloc", 19.0, 8.0)]
     first = _first(_program(tmp_path, calls, []))
-    assert "The host meanwhile: giving device memory back and taking it anew 5" in first.sentence
+    assert "The host meanwhile: freeing device memory and allocating it again 5" in first.sentence
 
 
 def test_steps_that_are_little_of_the_time_do_not_hide_the_rest(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def test_memory_that_most_steps_give_back_and_take_anew_is_pressure(
     tmp_path: Path, calls: dict[str, float]
 ) -> None:
     (memory,) = _memory(tmp_path, calls, range(5, _STEPS))
-    assert memory.sentence.startswith("15 of 20 steps give device memory back and take it anew")
+    assert memory.sentence.startswith("15 of 20 steps free device memory and allocate it again")
     assert memory.cost.seconds == pytest.approx(0.030, rel=0.01)
     assert memory.cost.share == pytest.approx(0.15, rel=0.02)
     assert memory.confidence is Confidence.LIKELY
@@ -63,7 +63,7 @@ def test_calls_that_took_no_time_that_a_clock_shows_change_nothing(tmp_path: Pat
     at_once = event(("cuda_runtime", "cudaFree", 60.5 * _MS, 0))
     calls = {"cudaFree": 1_500.0, "cudaMalloc": 500.0}
     (memory,) = _memory(tmp_path, calls, range(5, _STEPS), [at_once])
-    assert memory.sentence.startswith("15 of 20 steps give device memory back and take it anew")
+    assert memory.sentence.startswith("15 of 20 steps free device memory and allocate it again")
     assert memory.cost.seconds == pytest.approx(0.030, rel=0.01)
 
 

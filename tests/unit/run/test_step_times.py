@@ -183,7 +183,7 @@ def test_a_counter_that_never_moves_is_one_series_without_numbers(tmp_path: Path
     found = steps.find_steps(trace_of(tmp_path, host(numbered([0] * 6))))
     assert found.number.tolist() == [0, 1, 2, 3, 4, 5]
     assert set(found.epoch.tolist()) == {-1}
-    assert found.confidence == "likely: the step marks have no number that moves"
+    assert found.confidence == "likely: the step marks have no number that changes"
     assert found.notes == ("Every mark has the number 0: the steps were counted in their order.",)
 
 

@@ -85,7 +85,7 @@ def test_the_host_for_which_the_others_wait_is_named(tmp_path: Path) -> None:
     )
     facts = _facts(opened)
     assert (
-        "late comes to collectives 34.3 ms after the other ranks on average, last in 12 of 12"
+        "late reaches collectives 34.3 ms after the other ranks on average, last in 12 of 12"
         in facts["straggler_1"]
     )
     assert "work on its device explains 100 % of it" in facts["straggler_1"]

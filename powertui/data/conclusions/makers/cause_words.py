@@ -143,7 +143,7 @@ _FEW_SUBJECTS = {
     Kind.LOGGING: "Logging",
     Kind.INPUT: "Waiting for input",
     Kind.COMPILATION: "Tracing and compiling",
-    Kind.RECOMPILATION: "Tracing and compiling anew",
+    Kind.RECOMPILATION: "Tracing and compiling again",
     Kind.STRAGGLER: "Waiting for another replica",
     Kind.WAITING: "Waiting",
 }

@@ -26,7 +26,7 @@ def incomplete_profile(inquiry: Inquiry) -> Conclusion | None:
     return Conclusion(
         kind=Kind.UNKNOWN_TIME,
         sentence=f"The profile is incomplete: {traces[0].missing}. {what} in the part that is "
-        "missing, so nothing is concluded from the rest: copy the file anew or record again.",
+        "missing, so nothing is concluded from the rest: copy the file again, or record again.",
         short="incomplete profile",
         confidence=Confidence.SURE,
         evidence=Evidence("timeline"),

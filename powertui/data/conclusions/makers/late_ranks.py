@@ -43,12 +43,10 @@ def _late_conclusion(
     total = len(late.lateness.matched)
     if rank.always:
         times_last = int((late.lateness.last == rank.rank).sum())
-        words = f"{name} comes to collectives {by} after the other ranks on average"
+        words = f"{name} reaches collectives {by} after the other ranks on average"
         words += f", last in {times_last:,} of {total:,}"
     else:
-        words = (
-            f"{name} comes to {rank.calls:,} of {total:,} collectives {by} after the other ranks"
-        )
+        words = f"{name} reaches {rank.calls:,} of {total:,} collectives {by} after the other ranks"
     waited = units.duration(round(late.caused_s(rank) * PS_PER_S), 3)
     words += f": together these waited {waited} for it"
     joules = late.caused_joules(rank)

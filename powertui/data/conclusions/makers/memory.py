@@ -76,14 +76,14 @@ def memory_pressure(inquiry: Inquiry) -> Iterator[Conclusion]:
     reserved = _reserved(inquiry.profile.trace)
     yield Conclusion(
         kind=Kind.MEMORY,
-        sentence=f"{calls.steps:,} of {calls.all_steps:,} steps give device memory back and take "
-        f"it anew: that takes {percent(share)} of the time ({length}){reserved}.",
+        sentence=f"{calls.steps:,} of {calls.all_steps:,} steps free device memory and allocate "
+        f"it again: that takes {percent(share)} of the time ({length}){reserved}.",
         short=f"memory {whole_percent(share)}",
         confidence=Confidence.LIKELY,
         evidence=Evidence("timeline", "cudaFree, cudaMalloc and their like"),
         cost=inquiry.cost_of_time(calls.ps),
         next=framework_advice.KEEP_MEMORY[inquiry.framework],
-        doubt="Memory may be full, or the program gives it back itself. Part of the time is the "
+        doubt="Memory may be full, or the program frees it itself. Part of the time is the "
         "wait for the device that such a call implies.",
     )
 

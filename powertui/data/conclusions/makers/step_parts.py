@@ -30,7 +30,7 @@ _MIN_IDLE_SHARE = 0.50
 _MIN_BUSY_SHARE = 0.5
 _COPY_LESS = "Copy fewer results back from the device, or less often."
 _COMPILE_LESS = (
-    "Keep the shapes of inputs the same from step to step, so that nothing is compiled anew."
+    "Keep the shapes of inputs the same from step to step, so that nothing is compiled again."
 )
 
 
@@ -91,7 +91,7 @@ def _parts(shares: Shares, framework: Framework) -> list[tuple[_Part, float]]:
         (
             _Part(
                 kind=Kind.RECOMPILATION,
-                subject="Tracing and compiling anew",
+                subject="Tracing and compiling again",
                 short="compiling",
                 tool="op_stats",
                 next=_COMPILE_LESS,
@@ -238,7 +238,7 @@ def _idle_devices(inquiry: Inquiry, shares: Shares, memory_share: float) -> Conc
         (shares.host, "calling operators", framework_advice.LAUNCH_LESS[framework]),
         (
             memory_share,
-            "giving device memory back and taking it anew",
+            "freeing device memory and allocating it again",
             framework_advice.KEEP_MEMORY[framework],
         ),
         (shares.compile, "compiling", _COMPILE_LESS),

@@ -205,7 +205,7 @@ def _short(finding: Finding, kind: Kind) -> str:
 
 def _next(kind: Kind, *, outside: bool) -> str:
     if kind is Kind.THROTTLING:
-        return "Raise the limit or cool better, or count these steps apart."
+        return "Raise the limit, cool better, or count these steps separately."
     if kind is Kind.SLOW_STEPS:
         return "See what took longer in these steps: page 6 of powertui RUN, then i on a step."
     if outside:

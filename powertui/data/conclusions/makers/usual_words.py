@@ -103,7 +103,7 @@ def _compilation(words: CauseWords) -> Wording:
         steps = int((compiling.inside(periods.start, periods.end) > 0).sum())
         again = f", in {steps:,} of {count:,} steps: each time for {_compiled_for(words)}"
     return Wording(
-        sentence=f"Tracing and compiling anew takes {words.amount}{again}.",
+        sentence=f"Tracing and compiling again takes {words.amount}{again}.",
         short=f"compiling {whole_percent(words.share)}",
         tool="timeline",
         next="Keep the shapes of inputs the same, and pass numbers as tensors.",
@@ -115,7 +115,7 @@ def _compiled_for(words: CauseWords) -> str:
     compiling = words.wall.timeline[ActivityKind.COMPILING]
     between = compiling.common(words.wall.windows(RunPart.BETWEEN)).length
     if 2 * between > compiling.length:
-        return "functions that are made anew between the steps"
+        return "functions that are created again between the steps"
     return "other shapes or Python values"
 
 

@@ -113,16 +113,21 @@ class NsysStats:
             here = np.flatnonzero((at >= rows.base) & (at < rows.base + rows.count))
             if not len(here):
                 continue
-            numbers = at[here] - rows.base
-            if _CORRELATION in fillers and rows.correlation is not None:
-                fillers[_CORRELATION].put(here, _integers(rows.correlation[numbers]))
-            stored = [name for name in names if name in rows.columns - _NOT_SHOWN]
-            if _DETAILS in fillers and rows.columns.issuperset(_LAUNCH_COLUMNS):
-                stored.append(_DETAILS)
-            if stored:
-                for name, column in self._stored(rows, stored, numbers).items():
-                    fillers[name].put(here, column)
+            for name, column in self._columns_of(rows, at[here] - rows.base, names).items():
+                fillers[name].put(here, column)
         return {name: filler.column() for name, filler in fillers.items()}
+
+    def _columns_of(
+        self, rows: StoredRows, numbers: Int64s, names: Sequence[str]
+    ) -> dict[str, StatColumn]:
+        """Those of the named stats that one table has, for these of its rows."""
+        stored = [name for name in names if name in rows.columns - _NOT_SHOWN]
+        if _DETAILS in names and rows.columns.issuperset(_LAUNCH_COLUMNS):
+            stored.append(_DETAILS)
+        columns = self._stored(rows, stored, numbers) if stored else {}
+        if _CORRELATION in names and rows.correlation is not None:
+            columns.setdefault(_CORRELATION, _integers(rows.correlation[numbers]))
+        return columns
 
     def _stored(
         self, rows: StoredRows, names: Sequence[str], numbers: Int64s

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from powertui.data.model import Clock, Int64s
+from powertui.data.sorted_columns import begins_run
 from powertui.named_tuples import NamedTuple
 
 _REALTIME, BOOTTIME = 1, 6
@@ -78,10 +79,8 @@ class Clocks:
             return out
         owner = np.where(clock >= _FIRST_SEQUENCE_CLOCK, sequence, 0)
         order = np.lexsort((clock, owner))  # rows of one clock stay in the order of the file
-        changes = (np.diff(clock[order]) != 0) | (np.diff(owner[order]) != 0)
-        bounds = [0, *(np.flatnonzero(changes) + 1).tolist(), len(order)]
-        for lo, hi in pairwise(bounds):
-            rows = order[lo:hi]
+        begins = begins_run(clock[order], owner[order])
+        for rows in np.split(order, np.flatnonzero(begins)[1:]):
             key = (int(owner[rows[0]]), int(clock[rows[0]]))
             out[rows] = self._trace_ns(key, packet[rows], readings[rows])
         return out

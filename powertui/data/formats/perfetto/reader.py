@@ -25,6 +25,7 @@ from powertui.data.formats.perfetto.tracks import TrackTarget
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import OpenedFile
 from powertui.data.model import PS_PER_NS, Bools, Floats, Int64s, Trace, Track
+from powertui.data.sorted_columns import numbered
 
 _NS_PER_MS = 1_000_000
 _UJ_PER_J = 1e6
@@ -106,12 +107,7 @@ class PerfettoReader:
         """
         by_uuid = events.has_uuid.astype(np.int64)
         key = np.where(events.has_uuid, events.uuid, events.sequence)
-        order = np.lexsort((key, by_uuid))
-        is_new = np.ones(len(order), np.bool_)
-        is_new[1:] = (np.diff(key[order]) != 0) | (np.diff(by_uuid[order]) != 0)
-        code = np.empty(len(order), np.int64)
-        code[order] = np.cumsum(is_new) - 1
-        first_event = order[is_new]
+        code, first_event = numbered(by_uuid, key)
         tracks = self.described.tracks
         places = []
         for number, event in enumerate(first_event.tolist()):

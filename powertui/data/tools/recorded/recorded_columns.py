@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from powertui.data.columns import Column, ColumnKind
-from powertui.data.model import PS_PER_NS, PS_PER_US
+from powertui.data.model import PS_PER_NS, PS_PER_US, Bools, Floats, Int64s
 from powertui.data.table import Fact
 from powertui.data.tools.recorded.known_tables import PS_PER_MS, KnownColumn
 
@@ -43,17 +43,27 @@ def recorded_column(path: str, values: Sequence[Any], known: KnownColumn | None)
     if how.kind == "text":
         words = ["" if value is None else _word(value) for value in values]
         return Column(how.id, how.label, "text", words, weight=how.weight)
-    present = np.array([value not in (None, "") for value in values], np.bool_)
-    numbers = [0 if value in (None, "") else value for value in values]
-    array = np.array([float(number) for number in numbers])
+    is_missing = [value in (None, "") for value in values]
+    numbers = [0 if gap else value for value, gap in zip(values, is_missing, strict=True)]
+    return Column(
+        how.id,
+        how.label,
+        how.kind,
+        _array(numbers, how),
+        how.unit,
+        present=~np.array(is_missing, np.bool_),
+        weight=how.weight,
+    )
+
+
+def _array(numbers: Sequence[Any], how: KnownColumn) -> Int64s | Floats | Bools:
     if how.kind == "integer":
         # Not by way of a float: a large integer keeps its last digits.
-        array = np.array([int(number) for number in numbers], np.int64)
-    elif how.kind == "flag":
-        array = array.astype(np.bool_)
-    elif how.scale != 1:
-        array = array * how.scale
-    return Column(how.id, how.label, how.kind, array, how.unit, present=present, weight=how.weight)
+        return np.array([int(number) for number in numbers], np.int64)
+    array = np.array([float(number) for number in numbers])
+    if how.kind == "flag":
+        return array.astype(np.bool_)
+    return array * how.scale
 
 
 def text_of_type(path: str, label: str, values: Sequence[Any]) -> Column:

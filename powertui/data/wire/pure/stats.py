@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from powertui.data.wire.pure import fields
-from powertui.data.wire.pure.fields import field_at, inside, rounds, signed, varint, varints
+from powertui.data.wire.pure.fields import Round, field_at, inside, rounds, signed, varint, varints
 from powertui.data.wire.types import (
     BYTES,
     DOUBLE,
@@ -31,6 +31,7 @@ from powertui.data.wire.types import (
     as_positions,
     tag,
 )
+from powertui.named_tuples import NamedTuple
 
 _FORM = {DOUBLE: FIXED64, UINT64: VARINT, INT64: VARINT, STR: LEN, BYTES: LEN, REF: VARINT}
 _NAME_TAG = tag(1, VARINT)
@@ -118,15 +119,15 @@ def _scan_batch(
         # stays.
         stats = stats[::-1]
         row = part.row[stats]
-        name, stat_kind, value, stop = _decode_stats(data, part.lo[stats], part.hi[stats])
-        has_value = stat_kind != NO_VALUE
+        decoded = _decode_stats(data, part.lo[stats], part.hi[stats])
+        has_value = decoded.kind != NO_VALUE
         for column, id in enumerate(ids):
-            new = np.flatnonzero((name == id) & has_value)
-            new = new[kind[column, row[new]] == NO_VALUE]
+            is_first = kind[column, row] == NO_VALUE
+            new = (decoded.name == id) & has_value & is_first
             event = row[new]
-            kind[column, event] = stat_kind[new]
-            bits[column, event] = value[new]
-            end[column, event] = stop[new]
+            kind[column, event] = decoded.kind[new]
+            bits[column, event] = decoded.value[new]
+            end[column, event] = decoded.end[new]
 
 
 def _payloads(data: Bytes, at: Int64s) -> tuple[Int64s, Int64s]:
@@ -141,22 +142,37 @@ def _payloads(data: Bytes, at: Int64s) -> tuple[Int64s, Int64s]:
     return lo, hi
 
 
-def _decode_stats(data: Bytes, lo: Int64s, hi: Int64s) -> tuple[Int64s, Int64s, Int64s, Int64s]:
-    """(name, kind, value, end of a payload) of each stat."""
-    name, kind, value, stop = np.zeros((4, len(lo)), np.int64)
+class _Stats(NamedTuple):
+    """Stats, a row for each."""
+
+    name: Int64s
+    kind: Int64s
+    value: Int64s  # the number itself, or where the payload begins
+    end: Int64s  # of the payload; 0 for a number
+
+    def put(self, fields: Round) -> None:
+        """Take over what the fields of one round hold."""
+        tag_of_field = fields.number << 3 | fields.wire
+        is_name = tag_of_field == _NAME_TAG
+        self.name[fields.row[is_name]] = fields.value[is_name]
+        is_payload = fields.wire == LEN
+        value = np.where(is_payload, fields.lo, fields.value)
+        end = np.where(is_payload, fields.hi, 0)
+        is_value = np.isin(tag_of_field, _VALUE_TAGS)
+        row = fields.row[is_value]
+        self.kind[row] = fields.number[is_value]
+        self.value[row] = value[is_value]
+        self.end[row] = end[is_value]
+
+
+def _decode_stats(data: Bytes, lo: Int64s, hi: Int64s) -> _Stats:
+    """The stats in these ranges of bytes; a malformed one has no value."""
+    stats = _Stats(*np.zeros((4, len(lo)), np.int64))
     malformed = np.zeros(len(lo), np.bool_)
-    for part in rounds(data, lo, hi, malformed):
-        tag_of_field = part.number << 3 | part.wire
-        named = np.flatnonzero(tag_of_field == _NAME_TAG)
-        name[part.row[named]] = part.value[named]
-        valued = np.flatnonzero(np.isin(tag_of_field, _VALUE_TAGS))
-        row = part.row[valued]
-        is_payload = part.wire[valued] == LEN
-        kind[row] = part.number[valued]
-        value[row] = np.where(is_payload, part.lo[valued], part.value[valued])
-        stop[row] = np.where(is_payload, part.hi[valued], 0)
-    kind[malformed] = NO_VALUE
-    return name, kind, value, stop
+    for fields_of_round in rounds(data, lo, hi, malformed):
+        stats.put(fields_of_round)
+    stats.kind[malformed] = NO_VALUE
+    return stats
 
 
 def put_numbers(
