@@ -245,6 +245,7 @@ _PREFIXED = {
     "Wh": (("MWh", 1.0), ("kWh", 1.0), ("Wh", 0.0)),
 }
 _UNITS_OF_PARTS = ("mJ", "µJ")  # of ops and steps; an error beside joules is in whole ones
+# Digits that are shown at most: an error is known less well than what it is the error of.
 _ENERGY_FIGURES = 4
 _DIFFERENCE_FIGURES = 3
 _ERROR_FIGURES = 2

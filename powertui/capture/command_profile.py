@@ -33,7 +33,10 @@ _LOOK_PERIOD_S = 0.5  # between two looks for the server, and at the logdir
 _NO_STEPS_S = 150.0
 _LEAD_S = 0.4  # until a profiler has begun
 _MAX_LOG_DELAY_S = 5.0  # a log that is so far behind deserves a word
-_HOW = "TensorBoard(update_freq=10) or tf.summary.scalar log steps; the writer's flush() writes them at once."
+_HOW = (
+    "TensorBoard(update_freq=10) or tf.summary.scalar log steps; the writer's flush() writes them "
+    "at once."
+)
 
 
 @dataclass(frozen=True)

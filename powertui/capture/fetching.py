@@ -37,7 +37,7 @@ _SSH_OPTIONS = (
     "-o",
     "ServerAliveCountMax=4",
 )
-_PIECE_BYTES = 1 << 18
+_PIECE_BYTES = 1 << 18  # of one read: between two of them progress is reported
 _MAX_SIZE_CHARS = 20  # digits and blanks of the announced size: 10^18 bytes and a line end
 _KEPT_ERROR_BYTES = 4096  # bytes of ssh's error output that are kept: its last line is the reason
 _REPORT_PERIOD_S = 0.25  # between two reports

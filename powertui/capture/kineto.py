@@ -155,7 +155,8 @@ def _put_away(path: Path | None) -> str:
         return ""
     aside = profile_file.set_aside(path)
     if aside is None:
-        return f"{path} ends in the middle and is no whole profile. You do not have permission to rename it."
+        cut = f"{path} ends in the middle and is no whole profile."
+        return f"{cut} You do not have permission to rename it."
     return f"What was written of the profile ends in the middle. It is kept in {aside}."
 
 

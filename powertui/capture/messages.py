@@ -38,7 +38,7 @@ _TOOLS = (
     "overview_page",
     "tensorflow_stats",
 )
-_MAX_EVENTS = 1_000_000
+_MAX_EVENTS = 1_000_000  # as in the requests of TensorFlow's own client
 _OPTIONS_VERSION = 1
 
 

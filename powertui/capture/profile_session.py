@@ -325,14 +325,16 @@ def _removed(path: Path) -> str:
     """The server reported that it failed: what it left only takes room on a disk that is full."""
     if profile_file.remove(path):
         return f"The server left a file that ends in the middle. It was removed: {path}."
-    return f"The server left a file that ends in the middle, which you do not have permission to remove: {path}."
+    cut = "The server left a file that ends in the middle"
+    return f"{cut}, which you do not have permission to remove: {path}."
 
 
 def _put_away(path: Path) -> str:
     """Take an incomplete file from its final name, and report what became of it."""
     aside = profile_file.set_aside(path)
     if aside is None:
-        return f"{path} ends in the middle and is no whole profile. You do not have permission to rename it."
+        cut = f"{path} ends in the middle and is no whole profile."
+        return f"{cut} You do not have permission to rename it."
     return f"What was written of the profile ends in the middle. It is kept in {aside}."
 
 

@@ -20,7 +20,7 @@ from powertui.plain import plain
 
 _JOULES = {"J": 1.0, "kJ": 1e3, "MJ": 1e6, "GJ": 1e9, "Wh": 3.6e3, "kWh": 3.6e6, "MWh": 3.6e9}
 _WRITTEN = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([A-Za-z]+)", re.ASCII)
-_BLOCK_S = 10.0
+_BLOCK_S = 10.0  # between two marks of what was spent: the rate is that between marks
 _MAX_BLOCKS = 360  # an hour; chosen: a training's rate changes from epoch to epoch
 _MIN_BLOCKS = 6  # a minute: before that nothing is said of the rate
 

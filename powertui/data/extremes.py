@@ -18,7 +18,7 @@ from powertui.data.model import Floats, Int64s
 from powertui.data.packed import KeptColumn
 from powertui.named_tuples import NamedTuple
 
-BLOCK = 16
+BLOCK = 16  # rows of a block, and blocks of one of the next level
 MAX_SCANNED_ROWS = 1 << 17  # up to here a scan is faster than blocks; chosen, not measured
 _BLOCK_BUILD_ROWS = 1 << 16  # rows whose blocks are made together: bounds the memory
 

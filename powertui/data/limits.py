@@ -1,4 +1,5 @@
-"""How much memory reading one file may take: one rule for all readers.
+"""How much memory reading one file may take, and how much of a folder is looked at: one rule for
+all readers, and for folders here and on other machines.
 
     half of what is free: of this machine, of the cgroup that powertui runs in, of the address space
     it may use
@@ -35,6 +36,22 @@ PIECE = 1 << 20
 HINT = (
     "Set another limit with --max-memory SIZE, or none with --max-memory none (max_memory= "
     "in Python)."
+)
+
+# How much of a tree is looked at. A home folder given by mistake must not take minutes.
+MAX_ENTRIES = 200_000
+MAX_DEPTH = 40
+# Trees that hold no logs and are large.
+FOLDERS_WITHOUT_LOGS = (
+    ".git",
+    ".hg",
+    ".svn",
+    "__pycache__",
+    "node_modules",
+    "site-packages",
+    "dist-packages",
+    ".venv",
+    ".cache",
 )
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?", re.IGNORECASE)

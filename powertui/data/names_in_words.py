@@ -108,19 +108,19 @@ def readable(name: str) -> str:
     """The kernel's name, what it applies, and its element type; other names as they are."""
     name = _ADDRESS.sub("", name)
     bare = _RETURN_TYPE.sub("", name).replace(_ANONYMOUS, "")
-    arguments = bare.find("<")
-    call = bare.find("(")
-    cut = min((at for at in (arguments, call) if at > 0), default=-1)
-    if cut < 0 or not _is_path(bare[:cut]):
+    cuts = [at for at in (bare.find("<"), bare.find("(")) if at > 0]
+    if not cuts or not _is_path(bare[: min(cuts)]):
         return name
-    function = bare[:cut].rpartition("::")[2]
-    inside = bare[cut:] if cut == arguments else ""
-    words = _IDENTIFIER.findall(inside)
-    element = _element_type(words)
+    function = bare[: min(cuts)].rpartition("::")[2]
+    arguments = bare[min(cuts) :]
+    template_words = _IDENTIFIER.findall(arguments) if arguments[0] == "<" else []
+    element = _element_type(template_words)
     if function not in _WRAPPERS:
         return f"{function} {element}".rstrip()
-    functor = next((word for word in words if word not in _NO_FUNCTORS), "")
-    return " ".join(part for part in (_plain_functor(functor), element, _manner(function)) if part)
+    # What a wrapper applies says more than its own name.
+    functors = [word for word in template_words if word not in _NO_FUNCTORS]
+    functor = _plain_functor(functors[0] if functors else "")
+    return " ".join(filter(None, (functor, element, _manner(function))))
 
 
 def in_words(name: str) -> str:

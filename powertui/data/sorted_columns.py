@@ -84,6 +84,15 @@ def numbered(*columns: npt.NDArray[Any]) -> tuple[Int64s, Int64s]:
     return number, order[is_first]
 
 
+def rows_of_each(*columns: npt.NDArray[Any]) -> list[Int64s]:
+    """The rows of each combination of values: the combinations ascend, and rows keep their order
+    within one.
+    """
+    order = np.lexsort(columns[::-1])
+    first_place = np.flatnonzero(begins_run(*(column[order] for column in columns)))
+    return np.split(order, first_place[1:]) if len(order) else []
+
+
 def begins_run(*columns: npt.NDArray[Any]) -> Bools:
     """Which rows differ from the row before them in any of these columns; the first row does."""
     begins = np.zeros(len(columns[0]), np.bool_)

@@ -152,19 +152,24 @@ def _page(baseline: BaselineRuns, document: dict[str, Any], form: str) -> list[s
     title = f"Baseline {baseline.name}: {text.plural(len(baseline.runs), 'run')}"
     if document["recorded"]:
         title += f", recorded {document['recorded']}"
-    lines = [*style.head(1, title), ""]
     rows, hidden_count = _shown_rows(document["quantities"])
-    lines += style.table(_HEADERS, map(_cells, rows), (1, 2, 3, 4))
+    notes = []
     if hidden_count:
-        lines.append(style.line(f"… and {hidden_count:,} more (--json lists them)"))
+        notes.append(f"… and {hidden_count:,} more (--json lists them)")
     if baseline.left_out:
         left_out = f"{baseline.left_out:,} quantities are not kept"
-        lines.append(style.line(f"{left_out}: they are small, or their names are long."))
-    lines += style.head(2, "Configuration")
+        notes.append(f"{left_out}: they are small, or their names are long.")
+    configuration = []
     for name, values in document["configuration"].items():
-        value = plain(" / ".join(values), 120)
-        lines.append(style.line(f"{plain(name, 60)}: {value}"))
-    return lines
+        configuration.append(f"{plain(name, 60)}: {plain(' / '.join(values), 120)}")
+    return [
+        *style.head(1, title),
+        "",
+        *style.table(_HEADERS, map(_cells, rows), (1, 2, 3, 4)),
+        *map(style.line, notes),
+        *style.head(2, "Configuration"),
+        *map(style.line, configuration),
+    ]
 
 
 def _shown_rows(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:

@@ -202,17 +202,24 @@ def _lines(windows: Sequence[AskedWindow], form: str, unit: str | None) -> list[
     words = EnergyWords(unit_for(unit, longest_ps))
     style = style_of(form)
     rows = []
-    unknown = []
+    reasons = []
     for window in windows:
-        energy = window.energy
         length = units.duration(window.hi - window.lo)
-        rows.append([window.owner, window.name, length, *words.cells(energy)])
+        rows.append([window.owner, window.name, length, *words.cells(window.energy)])
         for name, part in window.channels:
             rows.append([f"  {name}", "", "", *words.cells(part)])
-        if energy is None:
-            unknown.append(f"{window.name}: {window.why}")
-        elif not energy.resolved:
-            unknown.append(f"{window.name}: {energy.reason}")
+        reason = _why_unknown(window)
+        if reason:
+            reasons.append(f"{window.name}: {reason}")
     headers = ("of", "window", "time", *HEADINGS)
     lines = style.table(headers, rows, range(2, 8))
-    return [*lines, *map(style.line, unknown)]
+    return [*lines, *map(style.line, reasons)]
+
+
+def _why_unknown(window: AskedWindow) -> str:
+    """Why its joules are not known; "" where they are."""
+    if window.energy is None:
+        return window.why
+    if window.energy.resolved:
+        return ""
+    return window.energy.reason

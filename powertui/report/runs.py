@@ -30,11 +30,8 @@ if TYPE_CHECKING:  # the list starts without it
 
 # How a run is, the worst first: something unusual happened, it waits for something, neither.
 HEALTH = ("unusual", "look", "well")
-_BEHIND_ALL_S = 1e11  # three thousand years: no run of a known date is older
 _UNDATED = "undated"
 _NO_DATE = "no date"  # of a power log whose times count from its own start
-_NOT_LOOKED_AT = "open to see"
-_BEING_WRITTEN = "being written"
 # Conclusions of these kinds (values of `Kind`) are about something that happened, not about what a
 # usual step is bound by.
 _UNUSUAL_KINDS = (

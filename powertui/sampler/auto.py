@@ -17,7 +17,7 @@ from powertui.sampler.urls import Address, join_host_port
 __all__ = ["CHAIN", "AutoSource", "budget", "make"]
 
 CHAIN = ("ipmi", "ipmitool", "redfish")
-_MIN_BUDGET_S = 2.0
+_MIN_BUDGET_S = 2.0  # a BMC that is slow to log in would be passed over with less
 
 
 def budget(options: Options) -> float:

@@ -16,7 +16,7 @@ from powertui.opening import open_regular
 __all__ = ["MAX_LINE_BYTES", "GrowingFile"]
 
 MAX_LINE_BYTES = 1 << 16  # bytes of one line
-_HEAD_BYTES = 1 << 16
+_HEAD_BYTES = 1 << 16  # of its begin, and of its end, which are read when it is opened
 _MAX_LOOK_BYTES = 1 << 19  # bytes in one look: 10,000 rows and more
 
 

@@ -34,7 +34,8 @@ _MIN_CLOCK_DRIFT_S = 60.0  # of a BMC's clock, to be worth a note
 _MIN_WAIT_S = 0.01  # s: too short for an answer
 _LIMIT_PERIOD_S = 30.0  # between two questions for the limit: a BMC has little time for each
 _PERMANENT_CODES = (0xC1, 0xC9, 0xCC, 0xCD, 0xD4, 0xD6)  # answers that stay
-_MAX_REFUSED_LOGINS = 3  # refused logins after a restart of the BMC, before we stop: accounts lock
+# After a restart a BMC may refuse a login that is right: few tries, far apart, as accounts lock.
+_MAX_REFUSED_LOGINS = 3
 _LOGIN_PAUSE_S = 30.0
 
 

@@ -31,7 +31,6 @@ _MIN_COLUMN_CELLS = 36  # cells of one column of keys
 _GOOD_COLUMN_CELLS = 58  # as many as let most lines be read in full
 _KEY_CELLS = 12  # of a line of help; what is longer is cut
 _COLUMN_GAP_CELLS = 2
-_EVERYWHERE = "Everywhere"
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ _COLORS: tuple[Colors, ...] = ("none", "16", "256", "true")
 _GLYPHS: tuple[GlyphSet, ...] = ("unicode", "console", "ascii")
 SMALLEST = (60, 15)  # columns × rows; below it there is only a message
 _FPS = 30  # key repeat is 30 a second: more frames would show nothing new
-_FPS_REMOTE = 20
+_FPS_REMOTE = 20  # over a network a frame costs bytes and time
 
 # Terminals that cannot move a cursor: there is no screen to draw on.
 _NO_SCREEN = ("", "dumb", "unknown", "emacs")

@@ -14,8 +14,8 @@ from typing import Any
 
 from powertui import config
 
-MAX_RUNS = 50
-_MAX_FILE_BYTES = 1 << 20
+MAX_RUNS = 50  # whose marks are kept: those marked last
+_MAX_FILE_BYTES = 1 << 20  # `save` never writes so many
 
 
 def place() -> Path:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from powertui.named_tuples import NamedTuple
 from powertui.terminal.cells import UNKNOWN, CellCodes
 
-_MAX_SLIDE_CELLS = 64
+_MAX_SLIDE_CELLS = 64  # what moved further is drawn again
 _SAMPLE = 12  # rows that vote on the distance; all of them vote on the columns
 _MIN_VOTE_CELLS = 24  # a row with fewer changed cells has no vote
 _NOWHERE = UNKNOWN - 1  # beside the screen: like nothing that can stand on it

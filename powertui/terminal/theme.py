@@ -355,8 +355,3 @@ def _wrapper_style(theme: Theme, category: str, is_bar: bool) -> Style:
 def get(name: Literal["dark", "light"] = "dark", depth: Depth = "true") -> Theme:
     """The theme for a background and a depth of colour."""
     return Theme(name, depth)
-
-
-def default() -> Theme:
-    """Dark, with all colours."""
-    return get()

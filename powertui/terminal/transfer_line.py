@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _FIRST_S = 1.0  # what takes no longer needs no word
 _EVERY_S = 0.25  # a person reads no faster
+# Where it is no terminal, each report stays as a line of its own.
 _FIRST_IN_FILE_S = 10.0
 _EVERY_IN_FILE_S = 30.0
 _LOGIN_S = 5.0  # before that ssh's own question, if it has one, stands alone

@@ -318,7 +318,7 @@ def test_many_names_are_listed_within_the_memory(box: Box, usual: Outcome) -> No
 def test_endless_names_end_with_a_reason(box: Box, usual: Outcome) -> None:
     """Names without end are cut where a scan of a folder of our own would be."""
     code = (
-        "import powertui.data.elsewhere.ssh as ssh, sys; ssh.MAX_NAMES = 30; from powertui import "
+        "import powertui.data.elsewhere.ssh as ssh, sys; ssh.MAX_ENTRIES = 30; from powertui import "
         "cli; "
         "sys.exit(cli.main(['report', 'ssh://box/logs']))"
     )

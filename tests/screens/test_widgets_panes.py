@@ -60,7 +60,7 @@ def screen(app: App[None]) -> str:
 
 
 async def test_context_lines_follow_the_cursor_and_wrap() -> None:
-    pane = ContextPane(theme=themes.default())
+    pane = ContextPane(theme=themes.get())
     app = Stage(pane)
     async with app.run_test(size=(40, 40)) as pilot:
         n = Navigator(MODEL, 80, 10)
@@ -76,7 +76,7 @@ async def test_context_lines_follow_the_cursor_and_wrap() -> None:
 
 
 async def test_details_show_every_stat_and_expand_long_text() -> None:
-    pane = DetailsPane(theme=themes.default())
+    pane = DetailsPane(theme=themes.get())
     app = Stage(pane)
     async with app.run_test(size=(100, 30)) as pilot:
         pane.styles.height = 30
@@ -115,7 +115,7 @@ def test_values_as_a_person_reads_them() -> None:
 async def test_the_op_table_sorts_filters_scrolls_and_chooses() -> None:
     made = [(i * 10, 1 + i % 7, f"block_{i % 50}/op_{i % 50}/MatMul:MatMul") for i in range(500)]
     trace = traces.trace({("/host:CPU", "t"): made})
-    table = TableView(theme=themes.default())
+    table = TableView(theme=themes.get())
     app = Stage(table)
     async with app.run_test(size=(130, 20)) as pilot:
         table.styles.height = 20
@@ -155,7 +155,7 @@ async def test_many_ops_are_arranged_in_a_thread_and_the_last_request_counts() -
     many = AT_ONCE + 500
     trace = traces.trace({("/host:CPU", "t"): [(i, 1 + i % 3, f"op{i:05}") for i in range(many)]})
     answer = op_table.result(op_stats.op_stats(trace)).table
-    table = TableView(theme=themes.default())
+    table = TableView(theme=themes.get())
     app = Stage(table)
     async with app.run_test(size=(100, 12)) as pilot:
         table.show(answer)
@@ -198,7 +198,7 @@ def test_columns_give_way_in_order() -> None:
 
 
 async def test_a_pane_that_lost_lines_and_rows_says_no_more_that_there_are_more() -> None:
-    pane = LinesPane(theme=themes.default())
+    pane = LinesPane(theme=themes.get())
     pane.styles.height = 2
     app = Stage(pane)
     async with app.run_test(size=(40, 10)) as pilot:
@@ -215,7 +215,7 @@ async def test_a_pane_that_lost_lines_and_rows_says_no_more_that_there_are_more(
 
 
 async def test_the_last_line_that_there_is_room_for_is_cut_between_words() -> None:
-    pane = LinesPane(theme=themes.default())
+    pane = LinesPane(theme=themes.get())
     pane.styles.height = 1
     app = Stage(pane)
     async with app.run_test(size=(40, 10)) as pilot:

@@ -22,7 +22,6 @@ from powertui.data.elsewhere.address import RemoteAddress
 from powertui.data.elsewhere.deadlines import SILENCE_VARIABLE, WaitingTime, deadlines
 from powertui.data.elsewhere.progress import TransferProgress, report
 from powertui.data.elsewhere.store import (
-    MAX_NAMES,
     ConnectionDropped,
     FileMoved,
     HostStalled,
@@ -30,13 +29,14 @@ from powertui.data.elsewhere.store import (
     RemoteListing,
     RemoteState,
 )
+from powertui.data.limits import MAX_ENTRIES
 from powertui.errors import UnreadableFile
 from powertui.plain import plain
 
-_PIECE_BYTES = 1 << 20
+_PIECE_BYTES = 1 << 20  # of one read: between two of them progress is reported
 _TICK_S = 0.1  # between two reports to the listener, who may stop the transfer
 # What a listing may take on the line. A driver reports nothing before it has all names.
-_LISTING_BYTES = MAX_NAMES * 64
+_LISTING_BYTES = MAX_ENTRIES * 64
 _HEADS_PER_CALL = 100  # files
 _MAX_SIZE = (1 << 63) - 1  # what a file of ours can have: the copy is made with that size
 _DRIVERS = {"gs": "gcsfs", "s3": "s3fs"}
@@ -66,12 +66,12 @@ class Bucket:
         if is_file:
             root = path.rstrip("/").rpartition("/")[0] or "/"
         shortfall = ""
-        if len(entries) > MAX_NAMES:
-            shortfall = f"there are more than {MAX_NAMES:,} names. Name a folder further down"
+        if len(entries) > MAX_ENTRIES:
+            shortfall = f"there are more than {MAX_ENTRIES:,} names. Name a folder further down"
         return RemoteListing(
             root=root,
             file=path if is_file else None,
-            entries=tuple(entries[:MAX_NAMES]),
+            entries=tuple(entries[:MAX_ENTRIES]),
             shortfall=shortfall,
             impossible=impossible,
         )

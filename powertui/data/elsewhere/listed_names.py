@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
+from powertui.data.limits import MAX_DEPTH
 from powertui.data.model import Warn
 
-# of folders below the one that is asked for: the host is asked for 40 (script.py), and plugins/ may
-# lie above
-_MAX_LEVELS = 45
+# Of folders below the one that is asked for: plugins/ may lie above that one.
+_MAX_LEVELS = MAX_DEPTH + 5
 _MAX_PROBLEMS = 200  # names with problems that are shown one by one
 TROUBLE = {
     "u": "cannot be listed: permission denied",

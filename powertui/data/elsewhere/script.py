@@ -7,18 +7,7 @@ knows of every name.
 
 from __future__ import annotations
 
-_MAX_DEPTH = 40
-_SKIPPED = (
-    ".git",
-    ".hg",
-    ".svn",
-    "__pycache__",
-    "node_modules",
-    "site-packages",
-    "dist-packages",
-    ".venv",
-    ".cache",
-)
+from powertui.data.limits import FOLDERS_WITHOUT_LOGS, MAX_DEPTH
 
 # `st FILE` prints size and time; the walk prints "kind size time path" for each, with \0 behind it.
 COMMON = r"""
@@ -76,8 +65,8 @@ elif [ -f "$p" ]; then
       many "${r:-/}" 1 -name '*'; near "$r"; printf '@end 0 0 .\0'; } | pack
   else w denied; fi
 else w special; fi
-""".replace("SKIP", " -o ".join(f"-name {name}" for name in _SKIPPED)).replace(
-    "DEPTH", str(_MAX_DEPTH)
+""".replace("SKIP", " -o ".join(f"-name {name}" for name in FOLDERS_WITHOUT_LOGS)).replace(
+    "DEPTH", str(MAX_DEPTH)
 )
 
 READ = r"""

@@ -27,7 +27,6 @@ from powertui.data.elsewhere.records import EndlessListing
 from powertui.data.elsewhere.ssh_answer import NOT_UNDERSTOOD, SshAnswer, may_ask, try_hint
 from powertui.data.elsewhere.ssh_process import PIECE_BYTES
 from powertui.data.elsewhere.store import (
-    MAX_NAMES,
     ConnectionDropped,
     FileMoved,
     HostStalled,
@@ -35,6 +34,7 @@ from powertui.data.elsewhere.store import (
     RemoteListing,
     RemoteState,
 )
+from powertui.data.limits import MAX_ENTRIES
 from powertui.errors import UnreadableFile
 
 _CONNECTION_IDLE_S = 300  # an idle connection stays for so long
@@ -57,7 +57,7 @@ class SshHost:
 
     def listing(self, path: str) -> RemoteListing:
         """What lies in a folder or around a file. Raises `UnreadableFile` with what is wrong."""
-        answer = self._ask(script.LIST, MAX_NAMES * _NAME_BYTES, p=path)
+        answer = self._ask(script.LIST, MAX_ENTRIES * _NAME_BYTES, p=path)
         try:
             packed = answer.word(path) == "ok z"
             pieces = answer.pieces()
@@ -241,20 +241,20 @@ def _entries(
                     break
                 if record is None or record.state is None or record.kind.startswith("@"):
                     listing.impossible += 1
-                    if listing.impossible > MAX_NAMES:
+                    if listing.impossible > MAX_ENTRIES:
                         raise EndlessListing
                     continue
                 count += 1
-                if count > MAX_NAMES:
+                if count > MAX_ENTRIES:
                     listing.shortfall = (
-                        f"there are more than {MAX_NAMES:,} names. Name a folder further down"
+                        f"there are more than {MAX_ENTRIES:,} names. Name a folder further down"
                     )
                     return
                 yield RemoteEntry(record.path, record.kind, record.state)
                 answer.names = count
         except EndlessListing:
             listing.shortfall = (
-                f"{host} sends more than the names of {MAX_NAMES:,} files. Name a folder further "
+                f"{host} sends more than the names of {MAX_ENTRIES:,} files. Name a folder further "
                 "down"
             )
             return

@@ -9,8 +9,6 @@ from powertui.errors import UnreadableFile
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
-MAX_NAMES = 200_000  # names of one listing, as many as a scan of a folder of our own goes through
-
 
 class RemoteState(NamedTuple):
     """What tells one state of a file from another."""

@@ -31,7 +31,8 @@ from powertui.data.sorted_columns import last_begun
 from powertui.data.window import Cut, Window
 from powertui.named_tuples import NamedTuple
 
-_TRAINING = 1  # process ids: the steps, the power, then the planes in their order
+# Process ids: the steps, the power, the notes, then the planes in their order.
+_TRAINING = 1
 _POWER = 2
 _NOTES = 3
 _FIRST_PLANE = 10

@@ -14,8 +14,8 @@ from powertui.data.gzip_stream import GzipStream
 from powertui.data.wire.stored import Stored
 from powertui.errors import FileChanged
 
-BLOCK_BYTES = 1 << 22
-CACHED_BLOCKS = 32  # blocks
+BLOCK_BYTES = 1 << 22  # unpacked, from one point to the next
+CACHED_BLOCKS = 32  # the last ones read: 128 MB
 
 
 class GzipBlocks:

@@ -35,6 +35,7 @@ from powertui.data.model import (
     Track,
     TrackKind,
 )
+from powertui.data.sorted_columns import rows_of_each
 from powertui.named_tuples import NamedTuple
 
 _VALUE = "counter_value"
@@ -118,9 +119,8 @@ def _counters(process: Process, names: Names) -> Iterator[Counter]:
         if track.kind is not TrackKind.COUNTER:
             continue
         events = track.events
-        order = np.argsort(events.name, kind="stable")
-        metrics, first = np.unique(events.name[order], return_index=True)
-        for metric, rows in zip(metrics.tolist(), np.split(order, first[1:]), strict=True):
+        for rows in rows_of_each(events.name):
+            metric = int(events.name[rows[0]])
             stat_count = len(_stats(process, track, rows))
             for stat, column in _values(process, track, rows).items():
                 key = _counter_key(names.full(metric), stat, stat_count)

@@ -31,14 +31,13 @@ from powertui.data.formats.json_batch import (
     EventBatch,
     id_number,
 )
-from powertui.data.model import Bools, Floats, Int32s, Int64s, UInt8s
+from powertui.data.model import PS_PER_US, Bools, Floats, Int32s, Int64s, UInt8s
 
 PIECE = 1 << 18  # bytes that are decoded at once: the interpreter is held for as long as that takes
 FAR_US = 8.7e9  # beyond 2**53 ps (2.5 hours) a double in µs does not hold every ps
 _MAX_TS_US = 1e17  # year 5138 in Unix time: a larger number is not a time
 _MAX_INT_US = 1 << 60  # an int64 with room to subtract the origin
 _MAX_DURATION_US = 8e12  # 93 days: in ps it fits an int64 (its limit is 9.2e12 µs)
-_PS_PER_US = 1_000_000
 _EVENT_WINDOW_BYTES = 1 << 14  # holds nearly every event; chosen, not measured
 _SPACE = re.compile(rb"[ \t\r\n,]*")
 _EVENT_BORDER = re.compile(rb"\}\s*,\s*\{")
@@ -219,7 +218,7 @@ class PureScanner:
         value[~is_timed] = 0
         whole_us = np.floor(value)
         us = whole_us.astype(np.int64)
-        ps = np.rint((value - whole_us) * _PS_PER_US).astype(np.int32)
+        ps = np.rint((value - whole_us) * PS_PER_US).astype(np.int32)
         is_far = np.abs(value) > self._far
         if not is_far.any():
             return is_timed, us, ps
@@ -344,7 +343,7 @@ def _times_of_digits(digits: list[tuple[str, str, str]]) -> tuple[Floats, Int64s
     has_decimals = ps > 0
     # Rounded down, −1.25 µs is −2 µs and 750,000 ps.
     floor_us = np.where(is_negative, -us - has_decimals, us)
-    rest_ps = np.where(is_negative & has_decimals, _PS_PER_US - ps, ps)
+    rest_ps = np.where(is_negative & has_decimals, PS_PER_US - ps, ps)
     return np.array(values, np.float64), floor_us, rest_ps
 
 

@@ -23,7 +23,7 @@ _CLOCK_NS = 1_000  # ± of times that are written in Unix ns
 _EVENT_BYTES = 400  # memory of an event with its arguments, about
 _MAX_INSTANCES = 1000  # no job has more machines in one file
 _MAX_INSTANCE_LETTERS = 253  # of a host's name, by the rules of DNS
-_PROGRESS_EVENTS = 50_000
+_PROGRESS_EVENTS = 50_000  # between two reports of progress
 _CORE = re.compile(r"(?:^|[^a-z])nc[-_:]?(\d{1,4})|NeuronCore[ _:-]?(\d{1,4})", re.IGNORECASE)
 # Where an instruction says on which engine it ran, the surest field first.
 _ENGINE_FIELDS = ("engine", "nc_engine", "group", "queue", "label")

@@ -28,8 +28,8 @@ _PROTOCOLS = (2, 3, 4, 5)
 _MAX_TEXT_BYTES = 1 << 20  # of one text
 _FREE_BYTES = 64 << 20  # of memory that any file may take
 _BUDGET = 3  # bytes of memory for each byte of the file, beside what was folded away
-_CONTAINER_COST, _ITEM_COST, _PAIR_COST = 120, 40, 130  # bytes of memory, about
-_MEMO_COST = 8
+# Bytes of memory, about.
+_CONTAINER_COST, _ITEM_COST, _PAIR_COST, _MEMO_COST = 120, 40, 130, 8
 _LOOK_BYTES = 1 << 16  # read between two looks at the budget
 _MAX_COMMON_BYTES = 10  # of an opcode with its operand: a number of eight bytes has two before it
 

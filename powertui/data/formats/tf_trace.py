@@ -27,7 +27,7 @@ from powertui.data.formats.json_stats import PairNames, clean
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import OpenedFile, describe
 from powertui.data.model import PS_PER_S, Int64s, Stat, StatColumn, Trace, UInt64s
-from powertui.data.sorted_columns import begins_run
+from powertui.data.sorted_columns import rows_of_each
 from powertui.data.wire import LEN, VARINT, schemas, windows
 from powertui.data.wire.stored import Stored
 from powertui.errors import UnreadableFile
@@ -265,15 +265,7 @@ def _lines(
 
 def _groups(device: Int64s, resource: Int64s) -> list[Int64s]:
     """The rows of each line, the lines as they begin in the file."""
-    if not len(device):
-        return []
-    # The sort is stable: the first row of a line is its first event in the file.
-    order = np.lexsort((resource, device))
-    begins = begins_run(device[order], resource[order])
-    first_place = np.flatnonzero(begins)
-    lines = np.split(order, first_place[1:])
-    in_file_order = np.argsort(order[first_place])
-    return [lines[number] for number in in_file_order.tolist()]
+    return sorted(rows_of_each(device, resource), key=lambda rows: int(rows[0]))
 
 
 def _devices(

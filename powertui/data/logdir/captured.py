@@ -11,16 +11,16 @@ from pathlib import Path
 from powertui.data.formats import xplane_head
 from powertui.data.formats.filenames import split_events
 from powertui.data.logdir.entries import RunEntry
+from powertui.data.model import NS_PER_S
 from powertui.named_tuples import NamedTuple
 
-_S = 1_000_000_000
 _FOLDER = re.compile(r"^(\d{4})[_-](\d\d)[_-](\d\d)[_-](\d\d)[_-](\d\d)[_-](\d\d)$")
-_EXPORT_NS = 5 * _S  # collecting and writing takes seconds
+_EXPORT_NS = 5 * NS_PER_S  # collecting and writing takes seconds
 # A name or a file that was written so much later is of the same export. Both are chosen, not
 # measured.
-_NEAR_NS = 120 * _S
-_NEAR_FILE_NS = 20 * _S
-_ZONES_NS = (-12 * 3600 * _S, 14 * 3600 * _S)  # the world's zones, local time less UTC
+_NEAR_NS = 120 * NS_PER_S
+_NEAR_FILE_NS = 20 * NS_PER_S
+_ZONES_NS = (-12 * 3600 * NS_PER_S, 14 * 3600 * NS_PER_S)  # the world's zones, local time less UTC
 
 
 class Captured(NamedTuple):
@@ -61,7 +61,7 @@ def local_ns(run: RunEntry) -> int | None:
         named_at = datetime(year, month, day, hour, minute, second, tzinfo=timezone.utc)
     except ValueError:
         return None
-    return round(named_at.timestamp()) * _S
+    return round(named_at.timestamp()) * NS_PER_S
 
 
 def _by_names(run: RunEntry) -> Captured | None:
@@ -74,17 +74,17 @@ def _by_names(run: RunEntry) -> Captured | None:
             split = split_events(Path(event.path).name)
         else:
             split = None
-        if split is not None and _is_one_moment(split[0] * _S, local, _NEAR_NS):
-            exported = split[0] * _S
+        if split is not None and _is_one_moment(split[0] * NS_PER_S, local, _NEAR_NS):
+            exported = split[0] * NS_PER_S
             how = f"exported at Unix second {split[0]}"
-            return Captured(exported - _EXPORT_NS, exported + _S, how)
+            return Captured(exported - _EXPORT_NS, exported + NS_PER_S, how)
     written = _written(run)
     if written is not None and _is_one_moment(written, local, _NEAR_FILE_NS):
         how = "the folder's local time, and when its file was written"
-        return Captured(written - _EXPORT_NS, written + _S, how)
+        return Captured(written - _EXPORT_NS, written + NS_PER_S, how)
     return Captured(
         local - _ZONES_NS[1] - _EXPORT_NS,
-        local - _ZONES_NS[0] + _S,
+        local - _ZONES_NS[0] + NS_PER_S,
         "the folder's local time, in a zone that is not known",
     )
 
@@ -94,7 +94,7 @@ def _is_one_moment(unix_ns: int, local_ns: int, tolerance_ns: int) -> bool:
 
     Zones differ by multiples of a quarter of an hour.
     """
-    quarter = 900 * _S
+    quarter = 900 * NS_PER_S
     rest = (unix_ns - local_ns + quarter // 2) % quarter - quarter // 2
     in_a_zone = _ZONES_NS[0] <= local_ns - unix_ns <= _ZONES_NS[1]
     return abs(rest) <= tolerance_ns and in_a_zone
@@ -104,7 +104,9 @@ def _by_file(run: RunEntry) -> Captured | None:
     written = _written(run)
     if written is None:
         return None
-    return Captured(written - 60 * _S, written, "when its file was written, if nobody copied it")
+    return Captured(
+        written - 60 * NS_PER_S, written, "when its file was written, if nobody copied it"
+    )
 
 
 def _written(run: RunEntry) -> int | None:

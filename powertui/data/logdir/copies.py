@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from powertui.data.logdir.entries import ProfileFile, RunEntry
 from powertui.opening import open_regular
 
-_CHUNK_BYTES = 1 << 20
+_CHUNK_BYTES = 1 << 20  # of one read
 
 
 class Recordings:

@@ -15,7 +15,7 @@ from powertui.errors import UnreadableFile, UsageError
 from powertui.plain import plain
 from powertui.value_types import dataclass
 
-_MAX_NAMED_LOGS = 8
+_MAX_NAMED_LOGS = 8  # in a message
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ _HANDLERS = late_pattern(
 )  # <host>_<process id>.<time>
 _RANK_IN_NAME = late_pattern(r"rank[-_]?(\d{1,6})(?!\d)", re.IGNORECASE)
 _RANK = late_pattern(rb'"distributedInfo"\s*:\s*\{[^}]*?"rank"\s*:\s*(\d{1,6})')
-_HEAD = 65_536
+_HEAD = 65_536  # Kineto writes the rank into the head of a file, before the events
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,13 @@ from datetime import datetime
 
 from powertui.data.logdir import captured
 from powertui.data.logdir.entries import RunEntry
+from powertui.data.model import NS_PER_S
 
-_S = 1_000_000_000
-_ZONE_STEP_NS = 900 * _S  # zones differ by multiples of a quarter of an hour
-_WEST_NS = -12 * 3600 * _S
-_EAST_NS = 14 * 3600 * _S
+_ZONE_STEP_NS = 900 * NS_PER_S  # zones differ by multiples of a quarter of an hour
+_WEST_NS = -12 * 3600 * NS_PER_S
+_EAST_NS = 14 * 3600 * NS_PER_S
 # An interval this long is the world's zones, no evidence of a moment.
-_MAX_KNOWN_NS = 3600 * _S
+_MAX_KNOWN_NS = 3600 * NS_PER_S
 
 _Span = tuple[int, int]  # the first and the last moment of a training, Unix ns
 
@@ -67,11 +67,11 @@ def _zone(local: Sequence[int], spans: Sequence[_Span]) -> int:
     """The zone (ns east of UTC) in which these local times fit trainings best: of zones that fit
     alike this machine's, else the one nearest to UTC.
     """
-    offset = datetime.fromtimestamp(local[0] / _S).astimezone().utcoffset()
+    offset = datetime.fromtimestamp(local[0] / NS_PER_S).astimezone().utcoffset()
     if offset is None:
         here = 0
     else:
-        here = round(offset.total_seconds()) * _S
+        here = round(offset.total_seconds()) * NS_PER_S
 
     def cost(zone: int) -> tuple[int, bool, int]:
         misfit = 0

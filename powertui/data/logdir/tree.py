@@ -19,14 +19,12 @@ from pathlib import Path
 from powertui.data import elsewhere
 from powertui.data.formats import filenames
 from powertui.data.gzip_stream import GZIP, GzipStream
+from powertui.data.limits import FOLDERS_WITHOUT_LOGS, MAX_DEPTH, MAX_ENTRIES
 from powertui.data.model import Warn
 from powertui.named_tuples import NamedTuple
 from powertui.opening import open_for_reading
 from powertui.value_types import dataclass
 
-# How much of a tree is looked at. A home folder given by mistake must not take minutes.
-MAX_ENTRIES = 200_000
-MAX_DEPTH = 40
 # Runs are linked one by one or by the folder that they lie in. What holds more names is a disk, not
 # a logdir.
 MAX_LINKED_ENTRIES = 20_000
@@ -34,21 +32,6 @@ MAX_LINKED_ENTRIES = 20_000
 _SYSTEM_FOLDERS = ("/proc", "/sys", "/dev")  # their files are not on a disk, and some never end
 
 _ROTATED = re.compile(r"\.\d{1,3}(?=(?:\.gz)?$)")  # what logrotate puts behind a log's name
-
-# Trees that hold no logs and are large.
-_SKIPPED = frozenset(
-    {
-        ".git",
-        ".hg",
-        ".svn",
-        "__pycache__",
-        "node_modules",
-        "site-packages",
-        "dist-packages",
-        ".venv",
-        ".cache",
-    }
-)
 
 
 class FoundFile(NamedTuple):
@@ -207,7 +190,7 @@ class Tree:
         for entry in entries_here:
             try:
                 if entry.is_dir():
-                    if entry.name not in _SKIPPED:
+                    if entry.name not in FOLDERS_WITHOUT_LOGS:
                         below.append(entry.path)
                 elif may_matter(entry.name):
                     status = entry.stat()

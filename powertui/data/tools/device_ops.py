@@ -19,7 +19,7 @@ from powertui.data.asked import Compat
 from powertui.data.hlo import Instruction, Module
 from powertui.data.model import Int64s, Process, Track, TrackKind
 from powertui.data.opened import Profile
-from powertui.data.sorted_columns import last_begun
+from powertui.data.sorted_columns import last_begun, rows_of_each
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.data.tools import kernels, op_names, tensor_cores
 from powertui.data.tools.kernels import DeviceLine, KernelFacts
@@ -164,9 +164,7 @@ def _runs_by_kind(line: DeviceLine, lo: int, hi: int) -> Iterator[tuple[int, _Ru
         return
     self_time = selfs(line.track, rows, length)
     codes = line.facts[rows]
-    by_kind = np.argsort(codes, kind="stable")
-    borders = np.flatnonzero(np.diff(codes[by_kind])) + 1
-    for chosen in np.split(by_kind, borders):
+    for chosen in rows_of_each(codes):
         yield int(codes[chosen[0]]), _Runs(rows[chosen], length[chosen], self_time[chosen])
 
 

@@ -150,16 +150,11 @@ class _Spread(NamedTuple):
     def fill(self, rows: slice, lengths: Int64s, sizes: Int64s) -> None:
         """Of some sets their lengths, set after set, ascending in each, and how many each has."""
         first = np.cumsum(sizes) - sizes
-        last = first + sizes - 1
         total = np.add.reduceat(lengths, first)
         self.total[rows] = total
         self.shortest[rows] = lengths[first]
-        self.longest[rows] = lengths[last]
-        mean = total / sizes
-        difference = lengths - np.repeat(mean, sizes)
-        squares = np.add.reduceat(difference * difference, first)
-        sample_deviation = np.sqrt(squares / np.maximum(sizes - 1, 1))
-        self.deviation[rows] = np.where(sizes > 1, sample_deviation, np.nan)
+        self.longest[rows] = lengths[first + sizes - 1]
+        self.deviation[rows] = _deviations(lengths, first, sizes, total / sizes)
         for column, percent in enumerate(PERCENTILES):
             # Between the two nearest lengths, as numpy's percentile does.
             place = (sizes - 1) * percent / 100
@@ -168,6 +163,15 @@ class _Spread(NamedTuple):
             low = lengths[first + below]
             high = lengths[first + above]
             self.percentiles[rows, column] = low + (high - low) * (place - below)
+
+
+def _deviations(lengths: Int64s, first: Int64s, sizes: Int64s, mean: Floats) -> Floats:
+    """The sample deviation of each set of lengths; NaN for a set of one."""
+    difference = lengths - np.repeat(mean, sizes)
+    squares = np.add.reduceat(difference * difference, first)
+    deviations = np.sqrt(squares / np.maximum(sizes - 1, 1))
+    deviations[sizes < 2] = np.nan
+    return np.asarray(deviations)
 
 
 def _parts(trace: Trace, lo: int, hi: int, check: CancelCheck) -> Iterator[Events]:

@@ -34,7 +34,7 @@ from powertui.named_tuples import NamedTuple
 from powertui.plain import plain
 from powertui.value_types import dataclass
 
-_MAX_KERNELS = 1_000
+_MAX_KERNELS = 1_000  # rows of the table, those with most time
 _MAX_NAME_CHARACTERS = 300
 _MAX_COUNTERS = 16  # columns that a person can still look through; the counters tool lists all
 # A longer distance between two samples is a pause of the sampler: nothing is known of it. Chosen,

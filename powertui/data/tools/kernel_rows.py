@@ -95,6 +95,18 @@ class KernelRows(NamedTuple):
             event=np.zeros(size, np.int64),
         )
 
+    def add(self, line: int, events: Int64s, row: Int64s, ns: Int64s) -> None:
+        """Count events of a line, each as one of its row."""
+        np.add.at(self.occurrences, row, 1)
+        np.add.at(self.total, row, ns)
+        np.minimum.at(self.shortest, row, ns)
+        longest_before = self.longest.copy()
+        np.maximum.at(self.longest, row, ns)
+        is_longest = (ns == self.longest[row]) & (ns > longest_before[row])
+        longest = np.flatnonzero(is_longest)[::-1]  # of several the first is written last
+        self.line[row[longest]] = line
+        self.event[row[longest]] = events[longest]
+
     def by_time(self) -> KernelRows:
         """The rows that ran at all, those with most time first."""
         ran = np.flatnonzero(self.occurrences).tolist()
@@ -198,17 +210,8 @@ def kernel_rows(profile: Profile, lo: int, hi: int, compat: Compat) -> KernelRow
         # TensorBoard leaves out what took less than a nanosecond.
         is_kernel = (row >= 0) & (ns > 0)
         events = events[is_kernel]
-        ns = ns[is_kernel]
         row = row[is_kernel]
-        np.add.at(sums.occurrences, row, 1)
-        np.add.at(sums.total, row, ns)
-        np.minimum.at(sums.shortest, row, ns)
-        longest_before = sums.longest.copy()
-        np.maximum.at(sums.longest, row, ns)
-        is_longest = (ns == sums.longest[row]) & (ns > longest_before[row])
-        longest = np.flatnonzero(is_longest)[::-1]  # of several the first is written last
-        sums.line[row[longest]] = line.number
-        sums.event[row[longest]] = events[longest]
+        sums.add(line.number, events, row, ns[is_kernel])
         start = line.track.events.start[events]
         delay, has_call = launches.delays(start, call_of[events], calls.calls)
         np.add.at(sums.delay, row[has_call], delay[has_call])

@@ -17,7 +17,7 @@ from powertui.data.tools.launches import Launches, Queue
 from powertui.data.tools.registry import Question
 from powertui.named_tuples import NamedTuple
 
-_MAX_LISTED_GAPS = 100
+_MAX_LISTED_GAPS = 100  # the longest
 # A CUDA stream takes about 1,024 launches, then the call itself waits. The deepest queue of the
 # recorded programs held 1,022.
 _FULL_QUEUE = 1000

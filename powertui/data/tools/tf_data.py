@@ -13,7 +13,8 @@ import numpy as np
 
 from powertui import units
 from powertui.data.columns import Column, int_column, optional, text_column
-from powertui.data.model import Int64s, Trace
+from powertui.data.model import Bools, Int64s, Trace
+from powertui.data.sorted_columns import rows_of_each
 from powertui.data.table import Fact, Place, Result, Table, if_missing
 from powertui.data.tools import breakdown
 from powertui.data.tools.advice import INPUT_SOME
@@ -174,12 +175,9 @@ class _Node(NamedTuple):
 def _tree(trace: Trace, calls: IteratorCalls) -> list[_Node]:
     """The iterators by their paths, each below its parent."""
     rows_by_path: dict[str, list[Int64s]] = {}
-    by_name = np.argsort(calls.name, kind="stable")
-    names, first = np.unique(calls.name[by_name], return_index=True)
-    for number, rows in enumerate(np.split(by_name, first[1:])):
-        if number < len(names):  # split makes one part of nothing
-            path = _path(trace, int(names[number]))
-            rows_by_path.setdefault(path, []).append(rows)
+    for rows in rows_of_each(calls.name):
+        path = _path(trace, int(calls.name[rows[0]]))
+        rows_by_path.setdefault(path, []).append(rows)
     nodes: list[_Node] = []
     for path in sorted(rows_by_path, key=lambda path: path.split("::")):
         depth = path.count("::") - 1
@@ -223,32 +221,24 @@ def _iterators(
 def _iterator_columns(
     calls: IteratorCalls, nodes: list[_Node], blamed: dict[str, int]
 ) -> Iterator[Column]:
-    length = calls.end - calls.start
-    paths: list[str] = []
-    labels: list[str] = []
-    counts: list[int] = []
-    totals: list[int] = []
-    self_times: list[int] = []
-    delayed_steps: list[int] = []
-    for node in nodes:
-        name = node.path.rpartition("::")[2]
-        paths.append(node.path)
-        labels.append("  " * node.depth + name)
-        counts.append(len(node.rows))
-        totals.append(int(length[node.rows].sum()))
-        self_times.append(int(calls.own[node.rows].sum()))
-        delayed_steps.append(int(calls.blocking[node.rows].sum()))
-    count = np.array(counts, np.int64)
-    self_time = np.array(self_times, np.int64)
+
+    def sums(of_calls: Int64s | Bools) -> Int64s:
+        """Over the calls of each iterator."""
+        return np.array([of_calls[node.rows].sum() for node in nodes], np.int64)
+
+    paths = [node.path for node in nodes]
+    labels = ["  " * node.depth + node.path.rpartition("::")[2] for node in nodes]
+    count = np.array([len(node.rows) for node in nodes], np.int64)
+    self_time = sums(calls.own)
     mean_self_time = self_time // np.maximum(1, count)
     bottlenecks = [blamed.get(path) for path in paths]
     ahead = np.array([iterator_kind(path) in WORKS_AHEAD for path in paths], np.bool_)
     yield text_column("iterator", "iterator", labels, weight=9)
     yield Column("calls", "calls", "integer", count, weight=5)
-    yield int_column("total_s", "total", "duration", totals, weight=6)
+    yield Column("total_s", "total", "duration", sums(calls.end - calls.start), weight=6)
     yield Column("self_s", "self", "duration", self_time, weight=9)
     yield Column("avg_self_s", "self a call", "duration", mean_self_time, weight=7)
-    yield int_column("blocking", "delayed a step", "integer", delayed_steps, weight=4)
+    yield Column("blocking", "delayed a step", "integer", sums(calls.blocking), weight=4)
     yield optional("bottleneck", "bottleneck", "integer", bottlenecks, weight=8)
     yield Column("ahead", "works ahead", "flag", ahead, weight=3)
     yield text_column("path", "path", paths, weight=0)

@@ -234,14 +234,23 @@ def _convolution_backward(tensors: Sequence[_Dims], concrete: Sequence[Any]) -> 
     if wanted is None or len({len(gradient), len(inputs), len(weights)}) != 1:
         raise ValueError
     for_input, for_weights, for_bias = (flag is True for flag in wanted)
-    if str(concrete[7]) == "True":
-        outer = inputs
-    else:
-        outer = gradient
-    products = 2 * outer[0] * math.prod(outer[2:]) * math.prod(weights)
-    flops = products * (for_input + for_weights) + math.prod(gradient) * for_bias
-    output = math.prod(inputs) * for_input + math.prod(weights) * for_weights
-    return float(flops), float(output + gradient[1] * for_bias)
+    # A transposed convolution meets its weights at each position of its input, another at each of
+    # its output.
+    is_transposed = str(concrete[7]) == "True"
+    batch, _, *positions = inputs if is_transposed else gradient
+    flops_each = 2 * batch * math.prod(positions) * math.prod(weights)
+    flops = 0
+    written = 0
+    if for_input:
+        flops += flops_each
+        written += math.prod(inputs)
+    if for_weights:
+        flops += flops_each
+        written += math.prod(weights)
+    if for_bias:
+        flops += math.prod(gradient)
+        written += gradient[1]
+    return float(flops), float(written)
 
 
 def _numbers(text: Any, count: int) -> list[int]:

@@ -58,16 +58,14 @@ def _on_host(profile: Profile, lo: int, hi: int) -> XlaOps:
         # Threads work side by side: the idle time of each is counted by itself.
         idle += max(0, line_ps - int(self_time.sum()))
         number = numbers[id(track)]
-        times = zip(length.tolist(), self_time.tolist(), strict=True)
-        for place, (event_ps, self_ps) in enumerate(times):
+        for place, row in enumerate(rows.tolist()):
             stats = {stat: columns[stat].text(place) or "" for stat in _STATS}
             name = stats["hlo_op"].rpartition("::")[2]
             key = (stats["program_id"] or stats["hlo_module"], name)
-            op = ops.get(key)
-            if op is None:
+            if key not in ops:
                 module = hlo.find(programs, stats["program_id"], stats["hlo_module"])
-                op = ops[key] = _new(name, stats, module)
-            _add(op, event_ps, self_ps, (number, int(rows[place])))
+                ops[key] = _new(name, stats, module)
+            _add(ops[key], int(length[place]), int(self_time[place]), (number, row))
     for op in ops.values():
         op.runs = op.occurrences
     op_costs.fill_costs(profile, ops.values(), "corrected")

@@ -17,7 +17,7 @@ from powertui.data.wire.stored import Stored
 from powertui.data.wire.types import Bytes, Hop, Int64s, PickedFields, RawStat
 from powertui.named_tuples import NamedTuple
 
-WINDOW = 1 << 20
+WINDOW = 1 << 20  # bytes of a file in memory at once
 _OUTLINE = 1 << 16  # of a message whose payloads are jumped over
 _GAP = 1 << 18  # reading on over so many bytes costs less than beginning a new window
 _RECORD = 1 << 12  # an event with its stats is nearly always smaller

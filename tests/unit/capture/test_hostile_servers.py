@@ -99,7 +99,9 @@ def said(
     ("hello", "words"),
     [
         pytest.param(
-            HELLO + frame(GOAWAY, 0, 0, struct.pack(">II", 0, 0)), "does not accept requests", id="goodbye"
+            HELLO + frame(GOAWAY, 0, 0, struct.pack(">II", 0, 0)),
+            "does not accept requests",
+            id="goodbye",
         ),
         pytest.param(setting(4, 0), "does not accept requests", id="no room for a request"),
         pytest.param(setting(3, 0), "does not accept requests", id="no streams"),

@@ -91,7 +91,7 @@ def test_rows_keep_to_their_budget_and_the_heights_stay_exact(
     """Bars aside (each is a name that fits), ink changes at most `budget` times; glyphs never
     change with the budget.
     """
-    look = palette(themes.default(), UNICODE)
+    look = palette(themes.get(), UNICODE)
     free = paint(cells, labels(), look, cell0=cell0)
     tight = paint(cells, labels(), look, cell0=cell0, budget=budget)
     for row in range(cells.level.shape[0]):
@@ -114,7 +114,7 @@ def test_merged_colours_do_not_depend_on_where_the_screen_begins(
     cells: Cells, size: int, cell0: int, shift: int
 ) -> None:
     """After a pan each cell keeps its ink, but for the group that the edge cuts."""
-    look = palette(themes.default(), UNICODE)
+    look = palette(themes.get(), UNICODE)
     plain_cells = replace(cells, event=np.full_like(cells.event, -1))  # no bars
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("powertui.view.paint._GROUPS", (size,))
@@ -148,7 +148,7 @@ def one_row(level: list[int], name: list[int], *, full: int = 8) -> Cells:
 
 
 def test_a_long_event_is_a_bar_with_its_name() -> None:
-    painted = paint(one_row([8] * 20, [1] * 20), labels(), palette(themes.default(), UNICODE))
+    painted = paint(one_row([8] * 20, [1] * 20), labels(), palette(themes.get(), UNICODE))
     assert text(painted, 0, UNICODE) == "volta_sgemm_128x64_…" or text(
         painted, 0, UNICODE
     ).startswith("volta_sgemm_128x64")
@@ -156,7 +156,7 @@ def test_a_long_event_is_a_bar_with_its_name() -> None:
 
 
 def test_names_are_cut_to_what_tells_them_apart() -> None:
-    painted = paint(one_row([8] * 6, [0] * 6), labels(), palette(themes.default(), UNICODE))
+    painted = paint(one_row([8] * 6, [0] * 6), labels(), palette(themes.get(), UNICODE))
     assert text(painted, 0, UNICODE) == "MatMul"
     assert short("void cutlass::Kernel<Sm80>(int)") == "Kernel"
     assert short("model/layer_1/MatMul:MatMul") == "MatMul"
@@ -170,7 +170,7 @@ def test_hostile_and_wide_names_take_exactly_their_cells() -> None:
                 paint(
                     one_row([8] * width, [name] * width),
                     labels(),
-                    palette(themes.default(), UNICODE),
+                    palette(themes.get(), UNICODE),
                 ),
                 0,
                 UNICODE,
@@ -178,7 +178,7 @@ def test_hostile_and_wide_names_take_exactly_their_cells() -> None:
             assert cell_len(drawn) == width
             assert "\x1b" not in drawn
     assert "[red]markup" in text(
-        paint(one_row([8] * 24, [4] * 24), labels(), palette(themes.default(), UNICODE)), 0, UNICODE
+        paint(one_row([8] * 24, [4] * 24), labels(), palette(themes.get(), UNICODE)), 0, UNICODE
     )
 
 
@@ -187,7 +187,7 @@ def test_neighbours_of_one_colour_have_an_edge() -> None:
     split = Cells(
         cells.level, cells.ink, cells.name, np.array([[1] * 8 + [2] * 8], np.int64), cells.mark
     )
-    drawn = text(paint(split, labels(), palette(themes.default(), UNICODE)), 0, UNICODE)
+    drawn = text(paint(split, labels(), palette(themes.get(), UNICODE)), 0, UNICODE)
     assert drawn[8] == UNICODE.vertical
 
 
@@ -216,7 +216,7 @@ def test_kinds_are_told_apart_without_colour(glyphs: Glyphs, depth: str) -> None
 def test_plain_sets_use_only_their_characters(glyphs: Glyphs) -> None:
     full = len(glyphs.levels)
     cells = one_row([i % (full + 1) for i in range(60)], [i % 3 for i in range(60)], full=full)
-    drawn = text(paint(cells, labels(), palette(themes.default(), glyphs)), 0, glyphs)
+    drawn = text(paint(cells, labels(), palette(themes.get(), glyphs)), 0, glyphs)
     letters = {category.code for category in CATEGORIES}
     assert set(drawn) <= set(glyphs.levels) | letters | {" "}
     if glyphs is ASCII:

@@ -27,7 +27,7 @@ RECORD_FRAMES = {
     "powertui capture --python-level 1, or in the program ProfileOptions.python_tracer_level = 1.",
     Framework.UNKNOWN: "Record Python frames to see what runs.",
 }
-_MAX_NAMED_STEPS = 3
+_MAX_NAMED_STEPS = 3  # of more steps a sentence says how many they are
 
 
 @dataclass(frozen=True, eq=False)

@@ -129,20 +129,23 @@ def _sentence(finding: Finding, kind: Kind, *, outside: bool) -> str:
     where = finding_texts.where(finding)
     where = where[:1].upper() + where[1:]
     if kind is Kind.SLOW_STEPS:
-        longest = _UNEXPLAINED
-        if _explains(finding):
-            longest = f": {_longest_op(finding)}"
+        cause = f": {_longest_op(finding)}" if _explains(finding) else _UNEXPLAINED
         against = "in the other epochs" if EPOCHS in finding.witnesses else "the steps around"
         extra = words.seconds(finding.delta_seconds or 0.0)
-        return f"{where}: {extra} longer than {against}{longest}."
+        return f"{where}: {extra} longer than {against}{cause}."
+    explanation = _explanation(finding, outside=outside)
+    return f"{where}: {_power(finding)}{explanation}.{_time_taken(finding)}"
+
+
+def _time_taken(finding: Finding) -> str:
+    """By how much the steps of a stretch with other power were longer; "" where none were."""
     longer_s = _longer_s(finding)
-    took = ""
-    if longer_s is not None:
-        more = "longer" if longer_s > 0 else "less"
-        is_one = finding.step_lo is not None and finding.step_lo == finding.step_hi
-        steps = "That step" if is_one else "Together these steps"
-        took = f" {steps} took {words.seconds(abs(longer_s))} {more}."
-    return f"{where}: {_power(finding)}{_explanation(finding, outside=outside)}.{took}"
+    if longer_s is None:
+        return ""
+    is_one = finding.step_lo is not None and finding.step_lo == finding.step_hi
+    steps = "That step" if is_one else "Together these steps"
+    more = "longer" if longer_s > 0 else "less"
+    return f" {steps} took {words.seconds(abs(longer_s))} {more}."
 
 
 def _power(finding: Finding) -> str:

@@ -25,15 +25,15 @@ from powertui.opening import open_for_reading
 
 MISSING = -1  # stands for NULL, and for a column that a version does not write
 
-_CHUNK_ROWS = 1 << 18
+_CHUNK_ROWS = 1 << 18  # rows put into columns at once: bounds the memory
 _MIN_ROW_BYTES = 4  # no row of a table takes less: a damaged tree may lead round and round
 # Steps of SQLite's machine: a row costs about thirty. More than that for every row that a file of
 # its size can hold is a file that leads nowhere.
 _STEPS_PER_ROW, _FREE_STEPS = 100, 50_000_000
-_STEPS_PER_CHECK = 1_000_000
+_STEPS_PER_CHECK = 1_000_000  # between two looks at how many were taken
 _MAX_LOOKS = 1  # of so many steps, while a thousand names of tables are listed: 30,000 steps
 _MAX_SCHEMA_BYTES = 1 << 20  # of a damaged file that are searched for names of tables; chosen
-_MAX_TEXT_CHARS = 1 << 16
+_MAX_TEXT_CHARS = 1 << 16  # of one text: the rest of it is not read
 _MAX_ASKED_IDS = 500  # in one statement
 _EXPORT_AGAIN = "Export it again: nsys export --type sqlite -o OUT.sqlite REPORT.nsys-rep"
 

@@ -15,7 +15,7 @@ from powertui.data.model import Int64s, Stat
 _PID_SHIFT, _PART_MASK = 24, 0xFFFFFF
 _PROCESS_MASK = ~_PART_MASK
 _MAX_ROWS = 50_000  # of processes, threads and devices: more than are ever drawn
-_MAX_GPU = 10_000
+_MAX_GPU = 10_000  # no machine has so many: such a number is damage
 # What TARGET_INFO_GPU says of a GPU → the stat under which the program knows it.
 _GPU_FACTS = {
     "name": "device_name",

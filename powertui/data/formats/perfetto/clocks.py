@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from powertui.data.model import Clock, Int64s
-from powertui.data.sorted_columns import begins_run
+from powertui.data.sorted_columns import rows_of_each
 from powertui.named_tuples import NamedTuple
 
 _REALTIME, BOOTTIME = 1, 6
@@ -74,16 +74,12 @@ class Clocks:
 
     def times(self, packet: Int64s, sequence: Int64s, clock: Int64s, readings: Int64s) -> Int64s:
         """Readings in ns of the primary clock. Rows are in the order of the file."""
-        out: Int64s = readings.copy()
-        if not len(out):
-            return out
+        times: Int64s = readings.copy()
         owner = np.where(clock >= _FIRST_SEQUENCE_CLOCK, sequence, 0)
-        order = np.lexsort((clock, owner))  # rows of one clock stay in the order of the file
-        begins = begins_run(clock[order], owner[order])
-        for rows in np.split(order, np.flatnonzero(begins)[1:]):
+        for rows in rows_of_each(owner, clock):
             key = (int(owner[rows[0]]), int(clock[rows[0]]))
-            out[rows] = self._trace_ns(key, packet[rows], readings[rows])
-        return out
+            times[rows] = self._trace_ns(key, packet[rows], readings[rows])
+        return times
 
     def _trace_ns(self, key: tuple[int, int], packet: Int64s, readings: Int64s) -> Int64s:
         scale = self._scales.get(key, _Scale(1, False))
