@@ -47,7 +47,7 @@ def painted_shares(model: TimelineModel, width: int, budget: int) -> Floats:
     navigator = Navigator(model, width, 10)
     rows = tuple(row for row in navigator.rows if row.lanes)
     cells = Scene(model, 8).cells(replace(navigator.state, cursor_ps=-1), rows)
-    look = palette(themes.default(), UNICODE)
+    look = palette(themes.get(), UNICODE)
     painted = paint(cells, model.labels, look, cell0=navigator.viewport.cell0, budget=budget)
     kinds = (painted.key[0] & (QUIET - 1)) // SHADES
     area = np.bincount(kinds, cells.level[0], len(CATEGORIES))
