@@ -186,7 +186,8 @@ def lines(steps: Facts) -> list[str]:
             mean = duration(steps["work_s"] / steps["count"])
             lines.append(f"their work took {total}: {mean} a step on average")
     if steps["start_to_start"] is not None:
-        lines.append(f"start to start: {_range(steps['start_to_start'])}{_other_median(steps)}")
+        between = f"{_range(steps['start_to_start'])}{_other_median(steps)}"
+        lines.append(f"{_start_to_start(steps)}: {between}")
     lines.append(f"marked by {plain(steps['source'])}")
     if steps["confidence"]:
         lines.append(plain(steps["confidence"], _MAX_SENTENCE_CELLS))
@@ -209,6 +210,17 @@ def _count_and_length(steps: Facts) -> str:
     median = duration(usual["median_s"])
     without = f"without {traced:,} that {'trace' if traced > 1 else 'traces'}"
     return f"{count}: median {median} ({without}), {_extremes(lengths)}, the first {first}"
+
+
+def _start_to_start(steps: Facts) -> str:
+    """What the times between starts are, and where those of the steps alone differ, who counts
+    them: a step of which much lies before the next one has two lengths.
+    """
+    lengths = steps["step_s"] or steps["duration"]
+    between_s = steps["start_to_start"]["median_s"]
+    if abs(lengths["median_s"] - between_s) <= _MIN_OTHER_MEDIAN * between_s:
+        return "start to start"
+    return "start to start, as pages and sentences count"
 
 
 def _other_median(steps: Facts) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from powertui import units
 from powertui.data.conclusions import KEPT_AS
+from powertui.data.overview import GLANCE_KEPT_AS
 from powertui.plain import plain
 from powertui.screens import SCREENS
 from powertui.view.aligned_by import aligned_by
@@ -13,6 +14,7 @@ from powertui.view.top_line import Head, Tab
 
 if TYPE_CHECKING:
     from powertui.data.conclusions.conclusion import Conclusions
+    from powertui.data.overview.at_a_glance import Glance
     from powertui.screens.session import Session
 
 _MAX_NAME_CELLS = 60
@@ -93,4 +95,12 @@ def known_conclusions(session: Session) -> Conclusions | None:
     if session.opened is None or not session.complete:
         return None
     known: Conclusions | None = session.opened.known((KEPT_AS, session.aligning))
+    return known
+
+
+def known_glance(session: Session) -> Glance | None:
+    """What everybody asks of the run in front, where that was worked out already."""
+    if session.opened is None or not session.complete:
+        return None
+    known: Glance | None = session.opened.known((GLANCE_KEPT_AS, session.aligning))
     return known

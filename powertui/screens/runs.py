@@ -369,11 +369,13 @@ class OpenRuns:
             return
 
         def look() -> None:
+            from powertui.data.overview import at_a_glance
             from powertui.report import runs as listing
 
             # The file may be another one by now: its page says so, and is read again.
             with contextlib.suppress(PowertuiError):
                 self.session.seen[opened.path] = listing.seen_run(opened, aligning)
+                at_a_glance.at_a_glance(opened, aligning)
             self.shell.from_thread(self.tell_news)
 
         self.shell.run_worker(look, thread=True, exclusive=True, group="news")

@@ -82,3 +82,4 @@ class SightCounting:
             self._asked = None
             self.page.view.sight.show(content)
             self.page.context_changed()
+            self.page.news_came()

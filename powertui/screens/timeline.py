@@ -44,7 +44,6 @@ from powertui.widgets.view import TimelineView
 if TYPE_CHECKING:
     from powertui.screens.timeline_box import TimelineBox
 
-_CONTEXT_FROM = 100  # columns from which there is room for the context pane
 # From so many columns on the pane beside the tracks is wide enough for lists of ops and steps, and
 # the rows below the tracks are the tracks' own.
 _WIDE_FROM = 150
@@ -106,7 +105,7 @@ class TimelineScreen(Moving):
         box = self.query_one("#box", Input)
         box.cursor_blink = box.display = box.select_on_focus = False
         conclusion = self.query_one("#conclusion", LinesPane)
-        conclusion.styles.height = timeline_footer.conclusion_rows(self.app.size.height)
+        conclusion.styles.height = timeline_footer.foot_rows(self)
         conclusion.can_focus = False
         table = self.below.table
         table.said = self.say
@@ -127,7 +126,7 @@ class TimelineScreen(Moving):
         """Which panes there is room for."""
         width, height = self.size
         context = self.query_one("#context", ContextPane)
-        context.display = self._context_wanted and width >= _CONTEXT_FROM
+        context.display = self._context_wanted and width >= timeline_footer.CONTEXT_FROM
         is_wide = width >= _WIDE_FROM
         context.styles.width = cells_of_pane(width)
         has_free_rows = is_wide or height >= _TALL_FROM
@@ -308,8 +307,7 @@ class TimelineScreen(Moving):
         self._context_stale = False
         context = Context.for_state(model, state, self.view.power)
         pane.show(context.with_notes(self.noting.texts_at(state)))
-        sight = self.view.sight
-        pane.show_content(None if sight.with_panel or not sight.display else sight.seen)
+        timeline_footer.show_beside(self, pane)
         return (pane,)
 
     def _moved(self, before: State | None, after: State) -> None:
@@ -386,8 +384,8 @@ class TimelineScreen(Moving):
         """The pane beside the timeline."""
         self._context_wanted = not self._context_wanted
         self.fold_panes()
-        if self._context_wanted and self.size.width < _CONTEXT_FROM:
-            self.say(f"The context pane needs {_CONTEXT_FROM} columns.", warn=True)
+        if self._context_wanted and self.size.width < timeline_footer.CONTEXT_FROM:
+            self.say(f"The context pane needs {timeline_footer.CONTEXT_FROM} columns.", warn=True)
         self.context_changed()
 
     def action_host(self) -> None:

@@ -13,14 +13,30 @@ from powertui.widgets.lines import LinesPane
 
 if TYPE_CHECKING:
     from powertui.screens.timeline import TimelineScreen
+    from powertui.widgets.context_pane import ContextPane
 
 BELOW_FROM = 20  # rows from which there is room for a pane below
 _TWO_CONCLUSIONS_FROM = 34  # rows from which two conclusions stand at the foot
+CONTEXT_FROM = 100  # columns from which there is room for the pane beside the tracks
+# Rows from which so many lines of facts leave the tracks and the power theirs (looked at at 24, 26
+# and 30 rows: with two at 24 a strip of power had no row to give to the findings).
+_FACT_ROWS = ((26, 2), (24, 1))
 
 
-def conclusion_rows(height: int) -> int:
+def _conclusion_rows(height: int) -> int:
     """How many conclusions a window of this height has room for."""
     return 2 if height >= _TWO_CONCLUSIONS_FROM else 1
+
+
+def foot_rows(page: TimelineScreen) -> int:
+    """Rows of the foot: conclusions, and where no pane is beside the tracks what it would hold."""
+    width, height = page.app.size
+    entry = page.session.entry
+    has_profile = entry is None or bool(entry.profiles)
+    rows = _conclusion_rows(height)
+    if width < CONTEXT_FROM and has_profile:
+        rows += next((facts for least, facts in _FACT_ROWS if height >= least), 0)
+    return rows
 
 
 def show_conclusions(page: TimelineScreen) -> None:
@@ -29,17 +45,50 @@ def show_conclusions(page: TimelineScreen) -> None:
     conclusions = frame.known_conclusions(page.session)
     width, height = page.size
     pane.display = height >= BELOW_FROM
-    pane.styles.height = conclusion_rows(height)
+    pane.styles.height = foot_rows(page)
+    page.context_changed()
     if conclusions is None:
         pane.set_lines([()])
     elif pane.display:
         key = spec("symmetry").key
-        rows = conclusion_rows(height)
+        rows = _conclusion_rows(height)
         lines = conclusion_lines(conclusions, key, width, rows, pane.glyphs.ellipsis)
         style = page.shell.look.style
-        pane.set_lines(
-            [tuple((text, style(role or "text")) for text, role in line) for line in lines]
-        )
+        styled = [tuple((text, style(role or "text")) for text, role in line) for line in lines]
+        for text in _facts(page, foot_rows(page) - rows):
+            styled.append(((f" {text}", style("dim")),))
+        pane.set_lines(styled)
+
+
+def _facts(page: TimelineScreen, rows: int) -> list[str]:
+    """What the pane beside the tracks would hold, in so many lines."""
+    from powertui.view import content_lists, glance_lines
+
+    glance = frame.known_glance(page.session)
+    content = page.view.sight.seen
+    asked: list[tuple[str, ...]] = []
+    if glance is not None:
+        asked = [(fact,) for fact in glance_lines.short_facts(glance)]
+    parts = asked[:1]
+    if content is not None:
+        parts.append(content_lists.longest_step_words(content))
+        parts.append(content_lists.top_op_words(content))
+    return glance_lines.packed_lines([*parts, *asked[1:]], page.size.width - 2, rows)
+
+
+def show_beside(page: TimelineScreen, pane: ContextPane) -> None:
+    """In the pane beside the tracks: what the view holds, and what everybody asks of the run."""
+    sight = page.view.sight
+    has_content = sight.display and not sight.with_panel
+    pane.show_content(sight.seen if has_content else None, is_coming=has_content)
+    from powertui.view.glance_lines import expected_lines, glance_section
+
+    glance = frame.known_glance(page.session)
+    model = page.timeline.model
+    rows = 0
+    if model is not None and len(model.tracks):
+        rows = expected_lines(len(model.run.power), len(model.epochs))
+    pane.show_glance(None if glance is None else glance_section(glance), rows)
 
 
 def useful(page: TimelineScreen) -> Iterable[str | tuple[str, str]]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from powertui import units
@@ -31,9 +32,13 @@ _CAUSE_INDENT = "  "  # before the op that made a step longer
 _MIN_LIST_ROWS = 3  # with fewer rows each list is one line
 _MIN_STACKED_ROWS = 2  # a title and a line below it
 _MIN_TIMES = 100  # "+9900 %" is the last that is read at a glance (chosen by eye)
+_MIN_ROWS_TO_PIN = 3  # with fewer the rows are for what takes most
 _MAX_FINDING_ROWS = 2  # of each finding in the pane beside the tracks
 _BAR_CELLS = 4  # of an op's bar: the name beside it needs the room
+_MAX_NAME_CELLS_IN_LINE = 20  # of an op where several facts share a line of 80 cells
+_MIN_BARRED_CELLS = 44  # of a list whose names leave room for bars (looked at)
 _LENGTH_CELLS = 7  # "3.77 s", "18.7 ms"
+_SHARE_CELLS = 6  # "17.5 %"
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,7 @@ class _Row:
     tail: str = ""  # of the name, where all of it has no room
     texts: tuple[str, ...] = ()  # instead of the others: the longest that fits is written
     role: str = ""  # of the theme; "": that of its list
+    is_pinned: bool = False  # shown in the last line where it would have none
 
 
 @dataclass(frozen=True)
@@ -79,21 +85,22 @@ def stacked(content: VisibleContent, width: int, height: int, glyphs: Glyphs) ->
     """The same below each other, in at most `height` lines: what has few lines leaves them to the
     others.
     """
-    parts = (_findings(content), _steps(content), _ops(content))
-    columns = []
-    for part in parts:
+    parts = []
+    needed = []
+    for part in (_findings(content), _steps(content), _ops(content)):
         if part is not None:
             # The sentence at the foot has all of a finding's words.
-            columns.append(_column(part, width, height, glyphs, max_text_rows=_MAX_FINDING_ROWS))
-    gaps = max(0, len(columns) - 1)
-    rooms = _shared_rows([len(column) for column in columns], height - gaps)
+            column = _column(part, width, height, glyphs, max_text_rows=_MAX_FINDING_ROWS)
+            parts.append(part)
+            needed.append(len(column))
+    gaps = max(0, len(parts) - 1)
     lines: list[Pieces] = []
-    for column, room in zip(columns, rooms, strict=True):
+    for part, room in zip(parts, _shared_rows(needed, height - gaps), strict=True):
         if room < _MIN_STACKED_ROWS:
             continue
         if lines:
             lines.append(())
-        (title, _), *rows = column[:room]
+        (title, _), *rows = _column(part, width, room, glyphs, max_text_rows=_MAX_FINDING_ROWS)
         lines += [((title, "title"),), *((row,) for row in rows)]
     return lines
 
@@ -168,15 +175,17 @@ def _ops(content: VisibleContent) -> _List | None:
     largest_ps = max(1, *(op.self_ps for op in content.ops))
     rows = []
     for op in content.ops:
-        # No percentage: there is one of all self time, another of the framework's ops alone.
-        figures = f"{units.duration(op.self_ps, 3, padded=True):>{_LENGTH_CELLS}}"
+        # As in the op table: of all self time of that side, and with what the op calls.
+        share = units.percent(op.share, 1)
+        average = units.duration(op.average_ps, 3, padded=True)
+        figures = f"{share:>{_SHARE_CELLS}} {average:>{_LENGTH_CELLS}}"
         if op.replicas > 1:
             figures = f"{op.replicas} replicas {figures}"
         bar_share = op.self_ps / largest_ps
         # A tail that several ops share would not tell them apart.
         tail = op.tail if tails[op.tail] == 1 else ""
-        rows.append(_Row(op.name, figures, bar_share, tail))
-    return _List(f"Top ops{_IN_VIEW}, self time{where}", tuple(rows))
+        rows.append(_Row(op.name, figures, bar_share, tail, is_pinned=op.is_pinned))
+    return _List(f"Top ops{_IN_VIEW}{where}: share, mean", tuple(rows))
 
 
 def _line(part: _List, width: int) -> Pieces:
@@ -251,8 +260,11 @@ def _column(
     else:
         title = part.title.replace(_IN_VIEW, "")
     lines = [(middle(title, width), "dim")]
-    names = _fitting_names(part.rows, width)
-    for row, name in zip(part.rows, names, strict=True):
+    rows = _with_pinned(part.rows, height - 1)
+    if width < _MIN_BARRED_CELLS:
+        rows = [replace(row, bar_share=None) for row in rows]
+    names = _fitting_names(rows, width)
+    for row, name in zip(rows, names, strict=True):
         room = height - len(lines)
         if room <= 0:
             break
@@ -267,6 +279,37 @@ def _column(
         bar = "" if row.bar_share is None else _bar(row.bar_share, glyphs)
         lines.append((name + gap + bar + row.figures, role))
     return lines
+
+
+def longest_step_words(content: VisibleContent) -> tuple[str, ...]:
+    """The longest step in one line, with what made it longer and without: nothing without steps."""
+    if not content.steps:
+        return ()
+    step = content.steps[0]
+    which = "longest" if content.step_count > 1 else "only"
+    words = f"{which} {step.name} {units.duration(step.length, 3)}"
+    if not step.cause:
+        return (words,)
+    cause = middle(step.cause, _MAX_NAME_CELLS_IN_LINE)
+    return (f"{words}, {cause} +{units.duration(step.cause_ps, 3)}", words)
+
+
+def top_op_words(content: VisibleContent) -> tuple[str, ...]:
+    """The op with the most self time in one line, its share and its mean: nothing without ops."""
+    if not content.ops:
+        return ()
+    op = content.ops[0]
+    name = middle(op.name, _MAX_NAME_CELLS_IN_LINE)
+    share = units.percent(op.share, 1)
+    return (f"top op {name} {share}, mean {units.duration(op.average_ps, 3)}",)
+
+
+def _with_pinned(rows: Sequence[_Row], room: int) -> Sequence[_Row]:
+    """The rows that have room; the last of them gives way to one that has to be seen."""
+    pinned = [row for row in rows[room:] if row.is_pinned]
+    if not pinned or room < _MIN_ROWS_TO_PIN:
+        return rows
+    return [*rows[: room - 1], pinned[0]]
 
 
 def _wrapped_in(texts: Sequence[str], width: int, rows: int) -> list[str]:

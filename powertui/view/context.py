@@ -34,6 +34,7 @@ _MAX_SENSORS = 2  # channels whose sensors are shown
 _MAX_NOTES = 2
 _MAX_SCALARS = 4
 _MAX_PROCESSES = 8
+_FOREMOST = ("notes", "selected", "window")  # titles of what a person pointed at
 
 
 def _wall_time(ps: int, grid: int) -> str:
@@ -74,6 +75,7 @@ class Context:
     """Sections from top to bottom. Everything in it is safe to draw."""
 
     sections: tuple[Section, ...]
+    is_pointed: bool = False  # whether something is selected, marked or noted there
 
     @classmethod
     def for_state(
@@ -91,14 +93,27 @@ class Context:
         elif not len(model.tracks):
             # What each channel is worth, where nothing else is to be told beside it.
             sections.extend(_sensor(channel) for channel in power[:_MAX_SENSORS])
-        return cls(tuple(section for section in sections if section.facts))
+        is_pointed = state.selection is not None or state.window is not None
+        return cls(tuple(section for section in sections if section.facts), is_pointed)
+
+    def for_low_pane(self) -> tuple[Section, ...]:
+        """The sections by what a person looks at now, as a low pane loses the last: what was
+        selected, marked or written there first; the run itself, which the heading names, last.
+        """
+
+        def place(section: Section) -> int:
+            if section.title in _FOREMOST:
+                return 0
+            return 2 if section.title == "run" else 1
+
+        return tuple(sorted(self.sections, key=place))
 
     def with_notes(self, texts: Sequence[str]) -> Context:
         """The same with notes that a person wrote here, before everything else."""
         if not texts:
             return self
         lines = tuple(ContextLine("note", plain(text, _MAX_NOTE_CHARS)) for text in texts)
-        return Context((Section("notes", lines), *self.sections))
+        return Context((Section("notes", lines), *self.sections), is_pointed=True)
 
 
 def _names(devices: Sequence[str]) -> str:
@@ -201,7 +216,8 @@ def _place(
     if surroundings is not None and surroundings.clock:
         unix_ps = surroundings.zero_ns * PS_PER_NS + cursor_ps
         facts.append(ContextLine("clock", _wall_time(unix_ps, grid_ps)))
-    facts += _epoch(model, cursor_ps)
+    epoch_facts = _epoch(model, cursor_ps)
+    facts += epoch_facts[:1]
     phase = model.phase_at(cursor_ps)
     if phase is not None:
         facts.append(ContextLine("phase", plain(phase.name, 80)))
@@ -214,6 +230,8 @@ def _place(
             facts.append(ContextLine(line.name, "no value here"))
         else:
             facts.append(ContextLine(line.name, units.quantity(watts, "W"), line.badge))
+    # Scalars after the watts: a low pane loses its last lines.
+    facts += epoch_facts[1:]
     main_log_text = _main_log(tuple(power), model.trace.span)
     if main_log_text:
         facts.append(ContextLine("logs", plain(main_log_text, 300)))

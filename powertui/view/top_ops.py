@@ -13,9 +13,11 @@ from powertui.view import bar_line, readable_names, table_rows
 from powertui.view.step_bars import LinePieces
 
 TITLE = "top ops"
-UNIT = "share of all ops' time"  # as the verdict above names it
+# Seconds, as the sentence above names them: a share would be of the framework's ops alone, beside
+# one of everything in the op table.
+UNIT = "self time"
 TABLE_ID = "top_ops"  # of the overview's table that has them
-_SHARE_CELLS = 7
+_TIME_CELLS = 7
 _MIN_BAR_CELLS = 10
 
 
@@ -24,25 +26,25 @@ def lines(table: Table | None, cells: int, max_rows: int, glyphs: Glyphs) -> lis
     if table is None or not len(table):
         return []
     paths = []
-    shares = []
+    times = []
     kinds = []
     for row in range(min(max_rows, len(table))):
         path = str(table["operation"].value(row) or "")
-        share = table["selfTimePercent"].value(row)
+        self_ps = table["self_s"].value(row)
         op_type = table["category"].text(row)
         paths.append(with_fused(path, op_type))
-        shares.append(float(share or 0.0))
+        times.append(int(self_ps or 0))
         kinds.append(work_category(f"{path}:{op_type}"))
-    max_room = cells - _MIN_BAR_CELLS - _SHARE_CELLS - 1
+    max_room = cells - _MIN_BAR_CELLS - _TIME_CELLS - 1
     names = _short_names(paths, max_room, glyphs)
     room = min(max_room, max(width(name) for name in names))
-    bar_cells = cells - room - _SHARE_CELLS - 1
-    max_share = max(*shares, 1e-9)
+    bar_cells = cells - room - _TIME_CELLS - 1
+    longest_ps = max(1, *times)
     barred_lines = []
-    for name, kind, share_of_time in zip(names, kinds, shares, strict=True):
-        percent = units.percent(share_of_time, 1).rjust(_SHARE_CELLS)
-        bar = bar_line.Bar(share_of_time / max_share, f"category:{kind.value}", bar_cells)
-        barred_lines.append(bar_line.barred(name, room, bar, percent, glyphs))
+    for name, kind, self_ps in zip(names, kinds, times, strict=True):
+        length = units.duration(self_ps, 3, padded=True).rjust(_TIME_CELLS)
+        bar = bar_line.Bar(self_ps / longest_ps, f"category:{kind.value}", bar_cells)
+        barred_lines.append(bar_line.barred(name, room, bar, length, glyphs))
     return barred_lines
 
 

@@ -57,7 +57,9 @@ class TopOp:
     kind: Category
     self_ps: int
     share: float
+    average_ps: int = 0  # of one run of it, with what it calls, as the op table has it
     replicas: int = 1  # whose copies of the op were counted together
+    is_pinned: bool = False  # listed even where there is room for fewer
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ def visible_summary(
     ops = op_stats.op_stats(model.trace, lo, hi, check)
     model.labels.adopt(launched_kinds.launched_kinds(model.trace))
     sides = (_side(model, ops, devices=True), _side(model, ops, devices=False))
-    top_rows = _top_rows(ops)
+    top_rows = _top_rows(model, ops)
     scopes = _scopes(ops, top_rows)
     steps, count = _steps(model, lo, hi, scopes, check)
     return VisibleContent(
@@ -137,15 +139,28 @@ def _side(model: TimelineModel, ops: OpStats, *, devices: bool) -> Side | None:
     return Side("devices" if devices else "host", tuple(shares))
 
 
-def _top_rows(ops: OpStats) -> list[int]:
-    """The rows of the ops with the most self time: on devices where there are any."""
+def _top_rows(model: TimelineModel, ops: OpStats) -> list[int]:
+    """The rows of the ops with the most self time: on devices where there are any.
+
+    The largest matrix product is one of them.
+    """
     side: Bools = ops.on_device
     if not side.any():
         side = ~side
     rows = np.flatnonzero(side & ~ops.wrappers & (ops.self_time > 0))
     longest_first = np.argsort(-ops.self_time[rows], kind="stable")
     top: list[int] = rows[longest_first[:_MAX_OPS]].tolist()
+    product = _largest_product(model, ops, rows[longest_first[:_MAX_NAMES]])
+    if product is not None and product not in top:
+        top[_MAX_OPS - 1 :] = [product]
     return top
+
+
+def _largest_product(model: TimelineModel, ops: OpStats, rows: Int64s) -> int | None:
+    """The matrix product with the most self time: programs are compared by it."""
+    kinds = model.labels.kinds(ops.name[rows])
+    products = rows[kinds == CATEGORIES.index(Category.MATMUL)]
+    return int(products[0]) if len(products) else None
 
 
 def _scopes(ops: OpStats, rows: list[int]) -> table_rows.Scopes:
@@ -158,6 +173,9 @@ def _top(
     model: TimelineModel, ops: OpStats, rows: list[int], scopes: table_rows.Scopes
 ) -> tuple[TopOp, ...]:
     top = [_top_op(model, ops, row) for row in rows]
+    products = [number for number, op in enumerate(top) if op.kind is Category.MATMUL]
+    for number in products[:1]:
+        top[number] = replace(top[number], is_pinned=True)
     if len({op.name for op in top}) < len(top):
         # Different layers run the same op: then each is called as in the table of ops.
         for number, row in enumerate(rows):
@@ -187,6 +205,7 @@ def _top_op(model: TimelineModel, ops: OpStats, row: int) -> TopOp:
         kind=model.category(number),
         self_ps=int(ops.self_time[row]),
         share=float(ops.share[row]),
+        average_ps=round(int(ops.total[row]) / max(1, int(ops.count[row]))),
         replicas=replicas,
     )
 

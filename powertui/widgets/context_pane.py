@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from powertui.plain import width as cells
@@ -21,6 +23,10 @@ _MAX_CELLS = 52
 _NAME_WIDTH = 10
 _MAX_VALUE_LINES = 5  # of one value
 _MIN_CONTENT_ROWS = 4  # a list of two rows with its title, and another's title
+_MAX_GLANCE_VALUE_LINES = 2
+_MIN_ROWS_FOR_GLANCE = 28  # with fewer the view and the cursor would have too few
+_MIN_PLACE_ROWS = 8  # of what is under the cursor: a title, time, clock, epoch, phase, watts, step
+_PLACE_SHARE = 0.28  # of the rows of a higher pane
 
 
 def cells_of_pane(page_cells: int) -> int:
@@ -29,21 +35,39 @@ def cells_of_pane(page_cells: int) -> int:
 
 
 class ContextPane(LinesPane):
-    """Sections with a title; names at the left, values at the right, wrapped."""
+    """Sections with a title; names at the left, values at the right, wrapped.
+
+    Where something was concluded from the run, that comes first: what everybody asks, below it what
+    the view holds, and at the foot what is under the cursor. Each begins in a row that stays where
+    it is as the cursor moves.
+    """
 
     DEFAULT_CSS = "ContextPane { width: 34; height: 1fr; padding: 0 1; }"
 
     context: Context | None = None
     content: VisibleContent | None = None  # of the view: shown where lines are free
+    awaits_content = False  # its rows are kept for it
+    glance: Section | None = None  # what everybody asks of the run
+    glance_rows = 0  # lines that are kept for it before it is known; 0: none will come
 
     def show(self, context: Context) -> None:
         self.context = context
         self.rebuild()
 
-    def show_content(self, content: VisibleContent | None) -> None:
-        """What the view holds, below the context as far as that leaves lines."""
-        if content != self.content:
+    def show_content(self, content: VisibleContent | None, *, is_coming: bool) -> None:
+        """What the view holds, as far as the rest leaves lines; or whether it is still counted."""
+        if (content, is_coming) != (self.content, self.awaits_content):
             self.content = content
+            self.awaits_content = is_coming
+            self.rebuild()
+
+    def show_glance(self, glance: Section | None, rows: int) -> None:
+        """What everybody asks of the run, above everything else, in so many rows: they are kept
+        for what is to come.
+        """
+        if (glance, rows) != (self.glance, self.glance_rows):
+            self.glance = glance
+            self.glance_rows = rows
             self.rebuild()
 
     def on_resize(self) -> None:
@@ -53,25 +77,62 @@ class ContextPane(LinesPane):
         if self.context is None or not self.size.width:
             self.refresh()
             return
+        rows = self.size.height
+        if rows < _MIN_ROWS_FOR_GLANCE or not self.glance_rows:
+            lines = self._section_lines(self.context.sections)
+            self.set_lines([*lines, *self._content_lines(rows - len(lines) - 1)])
+            return
+        place = self._section_lines(self.context.for_low_pane())
+        glance = self._glance_lines()
+        place_rows = max(_MIN_PLACE_ROWS, round(rows * _PLACE_SHARE))
+        if self.content is None and not self.awaits_content:
+            place_rows = rows - len(glance) - 1
+        elif self.context.is_pointed:
+            # What was selected or marked is what a person looks at now.
+            place_rows = max(place_rows, min(len(place), rows - len(glance) - 1))
+        content_rows = rows - len(glance) - place_rows - 1
+        content = self._content_lines(content_rows, min_findings=2)
+        missing = content_rows - len(content)
+        # The last line of the pane is never one above a title that it loses.
+        self.set_lines([*glance, *content, *[()] * missing, (), *place[:place_rows]])
+
+    def _glance_lines(self) -> list[StyledLine]:
+        """Always as many: empty ones until it is known."""
         lines: list[StyledLine] = []
-        for section in self.context.sections:
+        if self.glance is not None:
+            lines = self._section_lines((self.glance,), max_value_lines=_MAX_GLANCE_VALUE_LINES)
+        missing = self.glance_rows - len(lines)
+        return [*lines[: self.glance_rows], *[()] * missing]
+
+    def _section_lines(
+        self, sections: Sequence[Section], max_value_lines: int = _MAX_VALUE_LINES
+    ) -> list[StyledLine]:
+        lines: list[StyledLine] = []
+        for section in sections:
             if lines:
                 lines.append(())
-            lines.append(((section.title, self.theme_colors.style("title")),))
+            title = section.title[:1].upper() + section.title[1:]
+            lines.append(((title, self.theme_colors.style("title")),))
             name_cells = self._name_cells(section)
             for fact in section.facts:
-                lines.extend(self._fact(fact, name_cells))
-        self.set_lines([*lines, *self._content_lines(self.size.height - len(lines) - 1)])
+                lines.extend(self._fact(fact, name_cells, max_value_lines))
+        return lines
 
-    def _content_lines(self, rows: int) -> list[StyledLine]:
-        """What the view holds, after a blank line; nothing where that has no room."""
+    def _content_lines(self, rows: int, *, min_findings: int = 1) -> list[StyledLine]:
+        """What the view holds, after a blank line; nothing where that has no room.
+
+        `min_findings`: with fewer there is no list of them, as what is above has the first.
+        """
         if self.content is None or rows < _MIN_CONTENT_ROWS:
             return []
         # Nothing is known of the view before the first picture: what words it comes after that.
         from powertui.view.content_lists import stacked
 
+        content = self.content
+        if len(content.findings) < min_findings:
+            content = replace(content, findings=())
         lines: list[StyledLine] = [()]
-        for pieces in stacked(self.content, self.size.width, rows, self.glyphs):
+        for pieces in stacked(content, self.size.width, rows - 1, self.glyphs):
             lines.append(tuple((text, self.theme_colors.style(role)) for text, role in pieces))
         return lines
 
@@ -80,7 +141,7 @@ class ContextPane(LinesPane):
         longest = max((cells(fact.name) for fact in section.facts), default=0) + 1
         return min(max(_NAME_WIDTH, longest), max(_NAME_WIDTH, self.size.width // 2))
 
-    def _fact(self, fact: ContextLine, name_cells: int) -> list[StyledLine]:
+    def _fact(self, fact: ContextLine, name_cells: int, max_value_lines: int) -> list[StyledLine]:
         """A fact: its name, its value over a few lines at most, and how sure it is."""
         theme = self.theme_colors
         label = theme.style("dim")
@@ -93,7 +154,7 @@ class ContextPane(LinesPane):
         lines: list[StyledLine] = []
         head = (name, label)
         indent = (" " * len(name), label)
-        for piece in _value_lines(fact.value, room):
+        for piece in _value_lines(fact.value, room, max_value_lines):
             lines.append((head, (piece, text)))
             head = indent
         if fact.badge is None:
@@ -111,9 +172,9 @@ class ContextPane(LinesPane):
         return fit_text(name, name_cells - 1, self.glyphs.ellipsis) + " "
 
 
-def _value_lines(value: str, room: int) -> list[str]:
+def _value_lines(value: str, room: int, max_lines: int) -> list[str]:
     """A value over lines; beyond the last that is shown it goes on in that one, and is cut."""
     pieces = textwrap.wrap(value, room, break_long_words=True) or [""]
-    if len(pieces) > _MAX_VALUE_LINES:
-        pieces[_MAX_VALUE_LINES - 1 :] = [" ".join(pieces[_MAX_VALUE_LINES - 1 :])]
+    if len(pieces) > max_lines:
+        pieces[max_lines - 1 :] = [" ".join(pieces[max_lines - 1 :])]
     return pieces

@@ -113,4 +113,4 @@ def test_the_first_picture_needs_little(tmp_path: Path) -> None:
 def test_what_stands_out_is_told_after_the_picture(start: Opener) -> None:
     terminal = start("demo", size=(200, 50))
     terminal.wait_for("whole run")
-    terminal.wait_for("Findings in view")
+    terminal.wait_for("At a glance")

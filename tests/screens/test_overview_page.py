@@ -53,7 +53,8 @@ async def test_lines_that_would_be_empty_hold_the_top_ops(make: Maker) -> None:
         await settled(pilot)
         said = _said(pilot)
         title = next(y for y, line in enumerate(said) if line.startswith(" top ops ─"))
-        assert said[title].endswith("share of all ops' time")
+        assert said[title].endswith("self time")
+        assert said[title + 1].endswith(" 3.77 s"), "as the sentence says"
         assert said[title + 1].startswith(" conv2d_1_2")
         assert len(said) - title == 11, "the title and ten ops"
         view = shell.screen.query_one("#rows", TableView)

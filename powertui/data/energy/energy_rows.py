@@ -173,9 +173,7 @@ def _inside(
         energy=energy,
         start=lo,
     )
-    rest = remainder_row(
-        epoch_row, rows, f"{count} {plural('step', count)}" if count else "the rest"
-    )
+    rest = remainder_row(epoch_row, rows, rest_name(count))
     if rest is not None:
         is_steps = bool(count)
         rows.append(
@@ -189,6 +187,13 @@ def _inside(
             )
         )
     return rows
+
+
+def rest_name(step_count: int | None) -> str:
+    """What is left beside the named stretches: the steps, and what lies between them."""
+    if not step_count:
+        return "the rest"
+    return f"the rest, {step_count:,} {plural('step', step_count)}"
 
 
 def _named_stretches(

@@ -38,7 +38,7 @@ _FIXED = (
     GateQuantity(MEDIAN_STEP, "s", "median of the same steps"),
     GateQuantity(QUARTILE_STEP, "s", "lower quartile of the same steps"),
     GateQuantity(STEPS_PER_S, "steps/s", "1 ÷ step_s", more_is_better=True),
-    GateQuantity(DEVICE, "s", "time of a step in which devices compute, copy or communicate"),
+    GateQuantity(DEVICE, "s", "time of a step in which a device works; of several, their mean"),
     GateQuantity(INPUT_SHARE, SHARE, "share of a step that waits for input"),
     GateQuantity(STEP_JOULES, "J", "mean energy of a step, all hosts together", is_power=True),
     GateQuantity(WATTS, "W", "mean power while steps run", is_power=True),

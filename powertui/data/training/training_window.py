@@ -9,7 +9,6 @@ from powertui.data.energy import energy_rows
 from powertui.data.energy.energy_rows import EnergyRow
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import PS_PER_S
-from powertui.data.table import plural
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
@@ -131,10 +130,10 @@ def _rows_inside(
         begin = hi
     if not rows:
         return []
-    rest = energy_rows.remainder_row(window.row("", 0), rows, "steps")
+    rest = energy_rows.remainder_row(window.row("", 0), rows, "")
     if rest is not None:
         count = window.step_count
-        name = f"{count} {plural('step', count)}" if count is not None else "steps"
+        name = energy_rows.rest_name(count)
         steps = replace(rest, kind="steps", name=name, epoch=window.epoch, level=level, steps=count)
         rows.append(steps)
     return rows

@@ -103,8 +103,8 @@ def test_the_text_tells_the_three_times_each_device_and_the_next_best_marker() -
 def test_the_median_that_check_counts_is_named_where_it_is_another_one() -> None:
     lines = step_facts.lines(step_facts.step_facts(traces.training().traces[0], steps(), Epochs()))
     assert (
-        "start to start: median 30 ms, 30 ms to 30 ms; with the last step, as compare and check "
-        "count, median 15.5 ms"
+        "start to start, as pages and sentences count: median 30 ms, 30 ms to 30 ms; with the last "
+        "step, as compare and check count, median 15.5 ms"
     ) in lines
 
 

@@ -179,4 +179,4 @@ def test_a_conclusion_names_the_op_and_its_replicas() -> None:
     )
     assert first.flops == 5.0
     assert second == other
-    assert computing.op_words(first) == "model/dense/MatMul on 3 replicas (60 % of all ops' time)"
+    assert computing.op_words(first) == "model/dense/MatMul on 3 replicas (15 ps in all)"

@@ -235,3 +235,23 @@ def test_a_finding_above_the_steps_is_told_in_the_words_that_have_room() -> None
     lines = ["".join(text for text, _ in line) for line in panel(content, 84, 4, UNICODE)]
     assert any("steps 46-71: +59 W " in line for line in lines)
     assert not any(line.rstrip().endswith(",") for line in lines)
+
+
+@pytest.mark.parametrize("rows", [3, 4, 5, 12])
+def test_the_largest_matrix_product_is_listed_however_few_lines_there_are(rows: int) -> None:
+    ops = [TopOp(f"op {n}", "", Category.CONVOLUTION, 100 - n, 0.1, 5 * MS) for n in range(9)]
+    ops.append(TopOp("dense/MatMul", "", Category.MATMUL, 1, 0.001, 2 * MS, is_pinned=True))
+    lines = stacked(VisibleContent(0, 1, ops=tuple(ops)), 40, rows + 1, UNICODE)
+    texts = ["".join(text for text, _ in line) for line in lines]
+    assert texts[0] == "Top ops in view: share, mean"
+    assert texts[-1].split() == ["dense/MatMul", "0.1", "%", "2.00", "ms"]
+    assert len(texts) == min(rows, len(ops)) + 1
+
+
+def test_the_view_lists_a_product_that_is_not_among_the_largest_ops() -> None:
+    events = [(n * MS, MS, f"Conv{n}:Conv2D") for n in range(20)]
+    events.append((20 * MS, MS // 2, "small:MatMul"))
+    run = traces.run(traces.trace({MAIN: events}), traces.steps((0, 21 * MS)))
+    seen = visible_content.visible_summary(TimelineModel.from_run(run), 0, 21 * MS)
+    assert [op.is_pinned for op in seen.ops] == [False] * (len(seen.ops) - 1) + [True]
+    assert seen.ops[-1].average_ps == MS // 2

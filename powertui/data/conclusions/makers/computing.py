@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from powertui.data.category import Category
-from powertui.data.conclusions.words import percent
+from powertui.data.conclusions.words import seconds
+from powertui.data.model import PS_PER_S
 from powertui.data.tools.name_classes import NameClass, name_class
 from powertui.data.tools.top_ops import Top
 from powertui.plain import plain
@@ -52,11 +53,14 @@ def notable_op_sentence(op: Top | None, ops: list[Top]) -> str:
 
 
 def op_words(op: Top) -> str:
-    """An op with its share: "dense/MatMul (40 % of all ops' time)"."""
+    """An op with its self time: "dense/MatMul (3.77 s in all)".
+
+    A share would be of the framework's ops alone, beside one of everything in the op table.
+    """
     where = ""
     if op.replicas > 1:
         where = f" on {op.replicas} replicas"
-    return f"{_short_name(op.name)}{where} ({percent(op.share)} of all ops' time)"
+    return f"{_short_name(op.name)}{where} ({seconds(op.self_time / PS_PER_S)} in all)"
 
 
 def _short_name(name: str) -> str:

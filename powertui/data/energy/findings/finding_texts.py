@@ -52,6 +52,11 @@ def where(finding: Finding, *, outside: bool = False) -> str:
     return ", ".join(parts)
 
 
+def short_where(finding: Finding) -> str:
+    """The same in as few words as possible: "epoch 7, 63 %, to epoch 10, 68 %"."""
+    return where(finding).removeprefix("from ").replace(" of it", "")
+
+
 def share_of_epoch(share: tuple[float, float]) -> str:
     """Where in an epoch it is: "11 % to 33 % of it"."""
     begin, end = share
