@@ -181,16 +181,17 @@ COMMANDS = {
     "sensors": (50, 1),  # and where lines end, and patterns that are compiled late
     # The last of each is the settings that energy answers share; before it the rivals of edges and
     # their costs, and how runs are read on other machines.
-    "doctor RUN": (149, 21),
+    "doctor RUN": (150, 21),
     "report RUN --tool kernel_stats": (184, 23),
     # The power beside a training, the start of a session, and the account of a trace apart from how
     # it is made; the fit of short pauses; what parts of a program are for, which two findings ask;
     # the ends of stretches apart from the search for them; and other stretches of a long log.
-    "report RUN --json": (347, 138),  # where lines end, and when a training began
+    "report RUN --json": (351, 138),  # where lines end, and when a training began
+    # the names of JAX's operations; a cause of time, and those of slow steps apart from what all take
     # those, what logs alone come to, and patterns that are compiled late
-    "energy DEMO": (325, 192),
+    "energy DEMO": (326, 192),
     # one more, which tells what ops of XLA cost, and the arguments about screens
-    "demo --report": (388, 180),
+    "demo --report": (391, 180),
 }
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from powertui.data import wire
+from powertui.data.jax_ops import is_single_operation
 from powertui.data.model import Bools, Events, Trace, TrackKind
 from powertui.data.run import functions, marks, step_rows
 from powertui.data.run.candidates import (
@@ -47,6 +48,9 @@ _INPUT_LINE = late_pattern(r"tf_data|iterator", re.IGNORECASE)
 _MIN_SERIES_SHARE = 0.1
 # Launches of so many names are judged. Chosen, not measured.
 _MAX_LAUNCH_NAMES = 4
+# Of XLA's ops: a single operation of JAX with fewer of them is a part of a step that nobody
+# compiled, and no step. Chosen, not measured: dot_general had 0.41 in a network without jit.
+_MIN_OPERATION_SHARE = 0.8
 
 
 def repeated(trace: Trace) -> list[Candidate]:
@@ -87,7 +91,14 @@ def _with_their_work(trace: Trace, calls: list[Candidate]) -> list[Candidate]:
         key = functions.function_key(call.marks.kinds[0])
         share = shares.get(key, 0.0) if shares else None
         out.append(replace(call, share=share, trains=key in training))
+    out = [call for call in out if not _is_part(call)]
     return [*_two_that_train(out), *out]
+
+
+def _is_part(call: Candidate) -> bool:
+    """Whether it is one of the operations that an eager program launches one by one."""
+    is_single = is_single_operation(call.marks.kinds[0])
+    return is_single and call.share is not None and call.share < _MIN_OPERATION_SHARE
 
 
 def _two_that_train(calls: list[Candidate]) -> Iterator[Candidate]:

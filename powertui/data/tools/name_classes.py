@@ -10,6 +10,7 @@ from collections.abc import Collection
 
 import numpy as np
 
+from powertui.data import torch_ops
 from powertui.data.category import Category, work_category
 from powertui.data.model import Bools, UInt8s
 from powertui.data.opened import Profile
@@ -129,6 +130,8 @@ def name_class(name: str) -> NameClass:
         return NameClass.OPERATION if _FUSION.search(short) else NameClass.COPY
     if category in _OPERATIONS:
         return NameClass.OPERATION
+    if category is Category.OTHER and torch_ops.operator(short):
+        return NameClass.OPERATION  # of whatever kind it is, it is no call around operators
     return NameClass.RUNTIME
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from powertui.data.model import Bools, Events, Floats, Int64s, Track
-from powertui.data.quantiles import median_of_rows
+from powertui.data.quantiles import median_of_column, median_of_rows
 from powertui.data.sorted_columns import last_begun
 from powertui.data.tools.covered_time import NO_TIME, CoveredTime, union
 
@@ -17,6 +17,11 @@ _SHORT_OP_PS = 50_000_000
 # A longer operation did not only wait for a core. Chosen, not measured; eight busy programs on two
 # cores stopped operations of 2 µs for up to 14 ms.
 _MAX_DELAYED_PS = 20_000_000_000
+# Of an operation with this share of calls that take so many times its usual call, these have larger
+# inputs, and did not wait for a core: of those that did, a name had at most 0.021 (torch 2.14, ten
+# busy programs on two cores); Adam, one of whose six weights is large, has 0.17.
+_MIN_LARGE_SHARE = 0.05
+_LARGE_TIMES_USUAL = 10
 # Calls in a row that are judged together: most of them have to be short, and to follow each other
 # at once. Chosen, not measured; a step of 20 operations is no crowd then.
 _CROWD_CALLS = 40
@@ -64,7 +69,9 @@ def _outermost(track: Track, chosen: Bools) -> Bools:
 
 
 def long_by_name(events: Events, rows: Bools) -> Bools:
-    """Which of these events run long; usually short ones that waited for a core do not."""
+    """Which of these events run long; usually short ones that waited for a core do not. Small and
+    large calls of one operation are told apart.
+    """
     is_long = np.zeros(len(events), np.bool_)
     chosen = np.flatnonzero(rows)
     if not len(chosen):
@@ -76,6 +83,12 @@ def long_by_name(events: Events, rows: Bools) -> Bools:
     # The median is long where no more than half of all are short: nothing has to be sorted.
     usually_long = short_count <= count // 2
     limit = np.where(usually_long, _SHORT_OP_PS, _MAX_DELAYED_PS)
+    may_be_large = ~usually_long & (count - short_count >= _MIN_LARGE_SHARE * count)
+    for index in np.flatnonzero(may_be_large).tolist():
+        lengths = duration[name == index]
+        large_ps = max(_SHORT_OP_PS, _LARGE_TIMES_USUAL * median_of_column(lengths))
+        if np.mean(lengths >= large_ps) >= _MIN_LARGE_SHARE:
+            limit[index] = large_ps
     is_long[chosen] = duration >= limit[name]
     return is_long
 

@@ -409,3 +409,12 @@ def test_a_fusion_that_copies_is_computing_of_a_compiled_program(tmp_path: Path)
     assert told.first is not None
     assert told.first.kind is Kind.COMPUTE
     assert Kind.COPIES not in [conclusion.kind for conclusion in told]
+
+
+def test_operations_that_nobody_compiled_are_launched_and_are_no_steps(tmp_path: Path) -> None:
+    """Four turns of a network of four layers without jit, and nothing that marks them."""
+    run = _recorded("jax_eager_unmarked", tmp_path)
+    assert len(run.profiles[0].steps) == 0
+    first = _first(run)
+    assert first.kind is Kind.LAUNCH
+    assert "jit over the whole step" in first.next

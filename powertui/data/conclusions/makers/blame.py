@@ -13,7 +13,7 @@ import numpy.typing as npt
 from powertui.data import wire
 from powertui.data.category import Category, work_category
 from powertui.data.conclusions.makers import library_modules
-from powertui.data.conclusions.makers.purposes import DECISIVE, PURPOSES, Purpose
+from powertui.data.conclusions.makers.purposes import DECISIVE, Purpose, purpose_of
 from powertui.data.model import Bools, Events, Int64s, Track, UInt8s
 from powertui.data.opened import Profile
 from powertui.data.sorted_columns import open_at
@@ -54,6 +54,9 @@ _BUILT_IN = late_pattern(
     r"(?:^<built-in (?:function|method) |^\$\S+ )"
     r"(?P<name>sleep|acquire|select|poll|recv|recv_into|recvfrom|accept|wait|waitpid|connect)\b"
 )
+_ANY_BUILT_IN = late_pattern(
+    r"^<built-in (?:function|method) (?P<kineto>\w+)|^\$[\w.]+ (?P<xplane>\w+)$"
+)
 _LIBRARY = late_pattern(
     r"site-packages|dist-packages|/python3\.\d+/|^python3|^torch[/\\]|^<|[/\\]torch[/\\]"
     r"|^(?:tensorflow|keras|jax|numpy|pandas|scipy|sklearn|matplotlib|PIL|optax|flax|lightning"
@@ -93,6 +96,7 @@ class Blame:
     calls_nothing: bool = False  # for long stretches: a loop without calls, or a lock
     waits_in: str = ""  # the built-in function in which it waits: "sleep", "acquire"
     function: Named | None = None  # where nobody takes it: the function that it is in
+    built_in: str = ""  # what it calls most of the time, of those functions that are not in Python
 
     @property
     def label(self) -> str:
@@ -126,6 +130,7 @@ def blame(
     function = None
     if whom is None and with_function:
         function = _function_around(_chain(profile, calls.large), total)
+    built_in = _called_built_in(frames, whom)
     return Blame(
         whom=whom,
         purpose=_purpose_of_stretches(
@@ -136,10 +141,22 @@ def blame(
             chain=chain,
             functions=functions,
         ),
-        calls_nothing=whom is not None and whom.is_frame and _calls_nothing(profile, stretches),
+        calls_nothing=whom is not None
+        and whom.is_frame
+        and not built_in
+        and _calls_nothing(profile, stretches),
         waits_in=_waits_in(frames),
         function=function,
+        built_in=built_in,
     )
+
+
+def _called_built_in(frames: Sequence[Named], whom: Named | None) -> str:
+    """The innermost of these frames, where it is no Python and the function to name calls it."""
+    if whom is None or whom not in frames or frames[-1] is whom:
+        return ""
+    match = _ANY_BUILT_IN.match(frames[-1].name)
+    return "" if match is None else match["kineto"] or match["xplane"]
 
 
 def _of_program(frames: Sequence[Named]) -> list[Named]:
@@ -216,11 +233,9 @@ def _deepest(chain: Sequence[Named], total: int, share: float) -> Named | None:
 
 def _purpose(chain: Sequence[Named]) -> Purpose | None:
     # "_read_status" of a client reads an answer, and no input.
-    names = [named.name for named in chain if not library_modules.is_client(_module(named.name))]
-    for purpose, pattern in PURPOSES:
-        if any(pattern.search(name) for name in names):
-            return purpose
-    return None
+    return purpose_of(
+        named.name for named in chain if not library_modules.is_client(_module(named.name))
+    )
 
 
 _PsByPlace: TypeAlias = dict[tuple[int, int], int]  # by depth and name

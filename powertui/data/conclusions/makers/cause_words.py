@@ -9,7 +9,7 @@ from powertui.data.conclusions.conclusion import Confidence, Kind
 from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.conclusions.makers import python_time
 from powertui.data.conclusions.makers.purposes import Purpose
-from powertui.data.conclusions.makers.time_causes import TimeCause
+from powertui.data.conclusions.makers.time_cause import TimeCause
 from powertui.data.conclusions.words import percent, seconds, whole_percent
 from powertui.data.model import PS_PER_S
 from powertui.data.opened import Profile
@@ -51,6 +51,11 @@ class CauseWords:
             return amount
         share = self.cause.ps / (self.wall.length - self.compiled_ps)
         return f"{amount}, or {percent(share)} of what is left after tracing and compiling"
+
+    @property
+    def where(self) -> str:
+        """With a blank, where it is said: before the first step. Empty for what all steps take."""
+        return " before the first step" if self.cause.part is RunPart.BEFORE else ""
 
     @property
     def share(self) -> float:
@@ -183,7 +188,7 @@ def words_of_few(words: CauseWords) -> Wording:
         short=f"{kind_in_words(cause.kind)} {whole_percent(words.share)}",
         tool="timeline",
         next=WHAT_TO_DO.get(cause.kind, "See in the timeline what these steps do."),
-        confidence=Confidence.SURE if words.who else Confidence.LIKELY,
+        confidence=Confidence.SURE if words.who and not cause.lacks_backward else Confidence.LIKELY,
     )
 
 
@@ -191,6 +196,9 @@ def _subject_of_few(words: CauseWords) -> tuple[str, str]:
     """(what takes the time, whom to name for it at the end of the sentence)."""
     cause = words.cause
     subject = _FEW_SUBJECTS.get(cause.kind)
+    if cause.lacks_backward:
+        who = f": {words.who}" if words.who else ""
+        return "Computing without a backward pass, probably an evaluation,", who
     if cause.kind is Kind.VALIDATION and cause.blame.purpose is not Purpose.VALIDATION:
         subject = "Preparing and ending validation"
     if subject is not None:

@@ -1,10 +1,18 @@
-"""What functions and operations are for, as far as their names show."""
+"""What functions and operations are for, as far as their names show.
+
+Operators have names with other meanings: the backward pass of PyTorch is "evaluate_function", a
+logarithm is "log", and memory is given another size by "resize". They have no purpose.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from enum import Enum
 
+from powertui.data import torch_ops
+from powertui.data.category import Category, op_type, work_category
+from powertui.data.jax_ops import is_single_operation
 from powertui.patterns import late_pattern
 
 
@@ -57,3 +65,37 @@ DECISIVE: tuple[tuple[Purpose, re.Pattern[str]], ...] = (
     (Purpose.LOGGING, late_pattern(r"Write\w*Summary|FlushSummaryWriter|HistogramSummary")),
     (Purpose.CHECKPOINT, late_pattern(r"SaveV2|ShardedFilename|MergeV2Checkpoints|torch::save")),
 )
+# PyTorch's own names, an op of TensorFlow alone or called eagerly, and instructions of XLA.
+_TORCH = late_pattern(r"^(?:aten|prims|autograd::engine|torch::autograd)::")
+_BARE_OP = late_pattern(
+    r"^(?:Eager(?:Local)?Execute: )?[A-Z][A-Za-z0-9]*$"
+    r"|^[a-z][a-z_-]*(?:\.\d+)+$|_fusion(?:\.\d+)*$"
+)
+_NUMERIC = frozenset(
+    (
+        Category.MATMUL,
+        Category.CONVOLUTION,
+        Category.ELEMENTWISE,
+        Category.REDUCTION,
+        Category.NORMALIZATION,
+        Category.OPTIMIZER,
+        Category.MEMORY,
+    )
+)
+
+
+def purpose_of(names: Iterable[str]) -> Purpose | None:
+    """What the first of the purposes is that any of these names shows."""
+    telling = [name for name in names if not _computes(name)]
+    for purpose, pattern in PURPOSES:
+        if any(pattern.search(name) for name in telling):
+            return purpose
+    return None
+
+
+def _computes(name: str) -> bool:
+    """Whether it is an operator on numbers, whose name is no word about the program."""
+    if _TORCH.match(name) or torch_ops.operator(name) or is_single_operation(name):
+        return True
+    is_op = bool(op_type(name)) or _BARE_OP.search(name) is not None
+    return is_op and work_category(name.rpartition(": ")[2]) in _NUMERIC

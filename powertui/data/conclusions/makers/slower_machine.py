@@ -16,15 +16,12 @@ from powertui.data.conclusions.conclusion import (
 )
 from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.conclusions.words import percent, whole_percent
-from powertui.data.model import PS_PER_S, Bools, Floats, Int64s, ProcessKind
+from powertui.data.model import PS_PER_S, Bools, Floats, Int64s
 from powertui.data.opened import Profile
 from powertui.data.quantiles import median_of_column, median_of_rows, quantile_of_column
-from powertui.data.tools import device_facts
 from powertui.data.tools import wall_time as account
-from powertui.data.tools.covered_time import CoveredTime, joined
-from powertui.data.tools.name_classes import NameClass, name_classes
+from powertui.data.tools.activity import ACTIVITIES, ActivityKind
 from powertui.data.tools.wall_time import Periods
-from powertui.value_types import dataclass
 
 # Slow steps, and others to compare them with. Chosen, not measured.
 _MIN_STEPS = 4
@@ -40,6 +37,9 @@ _FASTEST_SHARE = 0.2  # of the steps: what those take is the time without a dist
 _MIN_SLOWDOWN_OF_WORK = 1.5
 # A machine that is slower in more stretches is slow by chance, or by the program's own turns.
 _MAX_STRETCHES = 3
+# Of what the slow steps took longer, the part in which something ran: with less, they waited, and a
+# slower machine is no reason to wait for input or a lock. Chosen, not measured.
+_MIN_RUNNING_PART = 0.5
 # Share of the time from which on it has a sentence. TensorBoard's threshold for input.
 _MIN_SHARE = 0.05
 # An operation is slower from so many times its usual length on. Chosen, not measured.
@@ -54,13 +54,15 @@ _MIN_OPS = 5
 # ends in the next step counts there.
 _MAX_COUNT_DIFFERENCE = 0.1
 
-
-@dataclass(frozen=True, eq=False)
-class _Calls:
-    """How often each operation runs in some steps, and for how long, by its name's number."""
-
-    count: Floats  # a step
-    ps: Floats  # a step
+# In these the process waits, or nobody knows what it does.
+_NOT_RUNNING = (
+    ActivityKind.NOTHING,
+    ActivityKind.WAITING,
+    ActivityKind.INPUT,
+    ActivityKind.INPUT_AHEAD,
+    ActivityKind.COLLECTIVE,
+    ActivityKind.WAITING_FOR_REPLICA,
+)
 
 
 def slower_machine(inquiry: Inquiry) -> Iterator[Conclusion]:
@@ -71,10 +73,12 @@ def slower_machine(inquiry: Inquiry) -> Iterator[Conclusion]:
         if slow is None:
             continue
         slowdown = _slowdown(profile, wall.periods, slow)
-        if slowdown is not None:
-            made = _conclusion(profile, wall, slow, slowdown)
-            if made.cost.largest_share >= _MIN_SHARE:
-                yield made
+        if slowdown is None:
+            continue
+        longer_ps, running_ps = _longer(wall, slow)
+        if running_ps < _MIN_RUNNING_PART * longer_ps or running_ps < _MIN_SHARE * wall.length:
+            continue
+        yield _conclusion(profile, wall, slow, slowdown, running_ps)
 
 
 def _slower_steps(periods: Periods) -> Bools | None:
@@ -104,8 +108,10 @@ def _slowdown(profile: Profile, periods: Periods, slow: Bools) -> float | None:
     """How many times as long the operations take in the slow steps, if these do the same work and
     nearly all of it is slower; else None.
     """
-    usual = _calls(profile, periods, ~slow)
-    slower = _calls(profile, periods, slow)
+    from powertui.data.conclusions.makers.step_operations import step_operations  # a few runs
+
+    usual = step_operations(profile, periods, ~slow)
+    slower = step_operations(profile, periods, slow)
     matters = (usual.ps >= _MIN_OP_SHARE * usual.ps.sum()) & (usual.count > 0)
     if matters.sum() < _MIN_OPS or not slower.ps.sum():
         return None
@@ -124,36 +130,26 @@ def _slowdown(profile: Profile, periods: Periods, slow: Bools) -> float | None:
     return slowdown if slowdown >= _MIN_SLOWDOWN_OF_WORK else None
 
 
-def _calls(profile: Profile, periods: Periods, rows: Bools) -> _Calls:
-    """The operations that begin in these steps: of devices where there are some, else of hosts."""
-    windows = joined([CoveredTime(periods.start[rows], periods.end[rows])])
-    size = len(profile.trace.names)
-    count = np.zeros(size)
-    ps = np.zeros(size)
-    kind = ProcessKind.DEVICE if device_facts.has_device(profile.trace) else ProcessKind.HOST
-    is_operation = name_classes(profile) == NameClass.OPERATION
-    for process in profile.trace.processes:
-        if process.kind is not kind:
-            continue
-        for track in process.tracks:
-            events = track.events
-            inside = windows.hold(events.start)
-            if kind is ProcessKind.HOST:
-                inside &= is_operation[events.name]
-            names = events.name[inside]
-            count += np.bincount(names, minlength=size)
-            ps += np.bincount(names, events.duration[inside].astype(np.float64), minlength=size)
-    steps = max(1, int(rows.sum()))
-    return _Calls(count / steps, ps / steps)
+def _longer(wall: account.WallTime, slow: Bools) -> tuple[float, float]:
+    """(what the slow steps took longer, as much of it as something ran in), ps."""
+    periods = wall.periods
+    by_activity = wall.timeline.parts(periods.start, periods.end)
+    is_running = np.ones(ACTIVITIES, np.bool_)
+    is_running[list(_NOT_RUNNING)] = False
+    longer = _beyond_usual(periods.end - periods.start, slow)
+    running = _beyond_usual(by_activity[:, is_running].sum(axis=1), slow)
+    return longer, min(longer, running)
+
+
+def _beyond_usual(lengths: Int64s, slow: Bools) -> float:
+    usual_ps = median_of_column(lengths[~slow])
+    return float(np.maximum(lengths[slow] - usual_ps, 0).sum())
 
 
 def _conclusion(
-    profile: Profile, wall: account.WallTime, slow: Bools, slowdown: float
+    profile: Profile, wall: account.WallTime, slow: Bools, slowdown: float, longer_ps: float
 ) -> Conclusion:
     periods = wall.periods
-    length: Int64s = periods.end - periods.start
-    usual_ps = median_of_column(length[~slow])
-    longer_ps = float(np.maximum(length[slow] - usual_ps, 0).sum())
     share = longer_ps / wall.length
     rows = np.flatnonzero(slow)
     stretch = Stretch(profile.index, int(periods.start[rows[0]]), int(periods.end[rows[-1]]))

@@ -58,7 +58,7 @@ def _input(words: CauseWords) -> Wording:
     if words.who and words.cause.blame.purpose is not None:
         who = f": {words.who}"
     return Wording(
-        sentence=f"Waiting for input takes {words.amount}{who}.",
+        sentence=f"Waiting for input{words.where} takes {words.amount}{who}.",
         short=f"input {whole_percent(words.share)}",
         tool="input_pipeline_analyzer",
         next=framework_advice.READ_AHEAD[words.inquiry.framework],
@@ -204,7 +204,9 @@ def _python(words: CauseWords) -> Wording:
     if words.cause.blame.calls_nothing and words.cause.blame.purpose is None:
         who += ", which calls no function then: it waits for a lock, or runs a loop"
         next_step = _LOCK_OR_LOOP
-    where = " in the steps" if len(words.wall.periods) else ""
+    elif words.cause.blame.built_in:
+        who += f", mostly in {words.cause.blame.built_in}"
+    where = words.where or (" in the steps" if len(words.wall.periods) else "")
     subject = "Python"
     if words.cause.blame.purpose is Purpose.INPUT:
         subject = "Preparing input in Python"
@@ -225,7 +227,7 @@ def _waiting(words: CauseWords) -> Wording:
         else f"in {caller}"
     )
     return Wording(
-        sentence=f"Waiting takes {words.amount}: {who}.",
+        sentence=f"Waiting{words.where} takes {words.amount}: {who}.",
         short=f"waiting {whole_percent(words.share)}",
         tool="timeline",
         next="See what the function waits for: another thread, a file, or time to pass.",
@@ -235,7 +237,9 @@ def _waiting(words: CauseWords) -> Wording:
 
 def _unknown(words: CauseWords) -> Wording:
     count = len(words.wall.periods)
-    each = f", {words.each} of a step on average" if count > 1 else ""
+    each = words.where
+    if count > 1 and not each:
+        each = f", {words.each} of a step on average"
     guess = "Python code (such as preprocessing), files, a sleep, or a lock"
     if not count:
         guess = "waiting for requests or data, a sleep, a lock, or Python code"
@@ -272,7 +276,7 @@ def _purposeful(words: CauseWords) -> Wording:
     if who and waits_for is not None:
         who += f", which waits for {waits_for}"
     return Wording(
-        sentence=f"{subject} takes {words.amount}{who}.",
+        sentence=f"{subject}{words.where} takes {words.amount}{who}.",
         short=f"{kind_in_words(words.cause.kind)} {whole_percent(words.share)}",
         tool="timeline",
         next=WHAT_TO_DO.get(words.cause.kind, "Do it less often, or in another thread."),

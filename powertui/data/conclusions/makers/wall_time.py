@@ -18,7 +18,8 @@ from powertui.data.conclusions.conclusion import (
 from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.conclusions.makers import step_parts
 from powertui.data.conclusions.makers.cause_words import CauseWords, short_time
-from powertui.data.conclusions.makers.time_causes import TimeCause, time_causes
+from powertui.data.conclusions.makers.time_cause import TimeCause
+from powertui.data.conclusions.makers.time_causes import time_causes
 from powertui.data.conclusions.makers.usual_words import cause_wording
 from powertui.data.model import PS_PER_S
 from powertui.data.tools import wall_time as account
@@ -119,7 +120,9 @@ def _conclusion(words: CauseWords) -> Conclusion:
     cause = words.cause
     wording = cause_wording(words)
     stretches = _stretches(words)
-    is_of_few = cause.is_of_few and len(cause.stretches.start)
+    has_place = cause.is_of_few and len(cause.stretches.start)
+    if cause.part is RunPart.BEFORE and cause.kind is not Kind.COMPILATION:
+        has_place = True
     return Conclusion(
         kind=cause.kind,
         sentence=wording.sentence,
@@ -127,7 +130,7 @@ def _conclusion(words: CauseWords) -> Conclusion:
         confidence=wording.confidence,
         evidence=Evidence(wording.tool),
         cost=Cost(seconds=cause.ps / PS_PER_S, share=words.share),
-        stretch=stretches[0] if is_of_few else None,
+        stretch=stretches[0] if has_place else None,
         repeats=stretches,
         next=wording.next,
         doubt=wording.doubt,
@@ -143,6 +146,9 @@ def _stretches(words: CauseWords) -> tuple[Stretch, ...]:
     if cause.part is RunPart.EVALUATION:
         start = cause.stretches.start
         end = cause.stretches.end
+    if cause.part is RunPart.BEFORE:
+        start = np.array([words.wall.timeline.span[0]], np.int64)
+        end = periods.start[:1]
     longest_first = np.argsort(start - end, kind="stable")
     return tuple(
         Stretch(words.profile.index, int(start[row]), int(end[row]))

@@ -1,0 +1,68 @@
+"""Whether what a few steps compute beyond the others is training: that has a backward pass."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from powertui.data.conclusions.makers.step_operations import step_operations
+from powertui.data.model import Int64s
+from powertui.data.opened import Profile
+from powertui.data.tools import activity
+from powertui.data.tools.covered_time import CoveredTime, joined
+from powertui.data.tools.wall_time import WallTime
+from powertui.patterns import late_pattern
+
+# How PyTorch names the nodes of a backward pass, on the host.
+_BACKWARD = late_pattern(r"^autograd::engine::|Backward\d*$")
+# Share of a usual step from which on a backward pass is a part of training: of a step that computes
+# it is about two thirds. Chosen, not measured.
+_MIN_USUAL_SHARE = 0.2
+# Share of what the slow steps compute more, up to which there is no backward pass in it. Chosen,
+# not measured; steps that are slow because the machine is have as much of it as usual ones.
+_MAX_EXTRA_SHARE = 0.1
+# Share of that which operations take that run more often than in usual steps: one call that waited
+# for a core is no evaluation. Chosen, not measured.
+_MIN_MORE_CALLS_SHARE = 0.5
+_MIN_MORE_CALLS = 0.5  # of an operation, on average
+
+
+def lacks_backward(profile: Profile, wall: WallTime, slow: Int64s, *, computing_ps: int) -> bool:
+    """Whether the usual steps train, and what these take longer for computes without gradients."""
+    periods = wall.periods
+    usual = np.flatnonzero(~wall.slow)
+    if not len(usual) or not computing_ps:
+        return False
+    inside = _backward_time(profile).inside(periods.start, periods.end)
+    usual_ps = float(inside[usual].mean())
+    length_ps = float((periods.end - periods.start)[usual].mean())
+    if usual_ps < _MIN_USUAL_SHARE * length_ps:
+        return False
+    extra_ps = float(inside[slow].sum()) - len(slow) * usual_ps
+    return extra_ps < _MAX_EXTRA_SHARE * computing_ps and _calls_more(profile, wall, slow)
+
+
+def _calls_more(profile: Profile, wall: WallTime, slow: Int64s) -> bool:
+    """Whether most of what operations take longer is of those that run more often."""
+    is_slow = np.zeros(len(wall.periods), np.bool_)
+    is_slow[slow] = True
+    usual = step_operations(profile, wall.periods, ~wall.slow)
+    slower = step_operations(profile, wall.periods, is_slow)
+    longer_ps = np.maximum(slower.ps - usual.ps, 0)
+    runs_more = slower.count >= usual.count + _MIN_MORE_CALLS
+    return bool(longer_ps[runs_more].sum() >= _MIN_MORE_CALLS_SHARE * longer_ps.sum() > 0)
+
+
+def _backward_time(profile: Profile) -> CoveredTime:
+    """When any thread is in a backward pass."""
+    names = profile.trace.names
+    is_backward = np.array(
+        [_BACKWARD.search(names.full(index)[:200]) is not None for index in range(len(names))],
+        np.bool_,
+    )
+    if not is_backward.any():
+        return joined([])
+    parts = []
+    for track in activity.frame_tracks(profile.trace):
+        rows = is_backward[track.events.name]
+        parts.append(CoveredTime(track.events.start[rows], track.events.end[rows]))
+    return joined(parts)

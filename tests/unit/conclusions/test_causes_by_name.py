@@ -1,0 +1,230 @@
+"""What names of operators do not say, and what the course of a few steps does: programs whose cause
+their own clock measured, each as the few events that misled.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from powertui.data.conclusions.conclusion import Conclusion, Confidence, Kind
+from powertui.data.conclusions.makers.purposes import Purpose, purpose_of
+from powertui.data.conclusions.run_conclusions import run_conclusions
+from tests.synthetic import torch_json
+from tests.synthetic.torch_json import event
+
+_MS = 1_000  # µs
+_ENGINE = "autograd::engine::evaluate_function: AddmmBackward0"
+
+
+def _told(folder: Path, events: list[dict[str, object]]) -> list[Conclusion]:
+    return list(run_conclusions(torch_json.write(folder, events)))
+
+
+def _mark(number: int, at: float, length: float) -> dict[str, object]:
+    return event(("user_annotation", f"ProfilerStep#{number}", at, length))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        _ENGINE,  # evaluate
+        "aten::log",
+        "aten::_log_softmax",
+        "LogSoftmaxBackward0",
+        "EagerLocalExecute: LogSoftmax",
+        "model/dense/LogSoftmax:LogSoftmax",
+        "PjitFunction(log)",
+        "PjitFunction(log_softmax)",
+        "log.12",
+        "loop_log_fusion.3",
+        "aten::resize_",
+    ],
+)
+def test_an_operator_has_no_purpose(name: str) -> None:
+    assert purpose_of([name]) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "purpose"),
+    [
+        ("evaluate", Purpose.VALIDATION),
+        ("train.py(12): evaluate_mean_accuracy", Purpose.VALIDATION),
+        ("log_metrics", Purpose.LOGGING),
+        ("PjitFunction(log_metrics)", Purpose.LOGGING),
+        ("PjitFunction(eval_step)", Purpose.VALIDATION),
+        ("EagerLocalExecute: __inference_test_step_77", Purpose.VALIDATION),
+        ("save/SaveV2:SaveV2", Purpose.CHECKPOINT),
+        ("resize_images", Purpose.INPUT),
+    ],
+)
+def test_what_a_program_names_still_has_its_purpose(name: str, purpose: Purpose) -> None:
+    assert purpose_of([_ENGINE, name]) is purpose
+
+
+def test_slow_steps_of_a_backward_pass_are_no_evaluation(tmp_path: Path) -> None:
+    events = []
+    at = 0.0
+    for step in range(20):
+        length = 200.0 if step in (6, 13) else 10.0
+        events.append(_mark(step, at, length * _MS))
+        events.append(event(("cpu_op", "aten::addmm", at, 3 * _MS)))
+        events.append(event(("cpu_op", _ENGINE, at + 3 * _MS, (length - 3.5) * _MS)))
+        events.append(event(("cpu_op", "aten::mm", at + 3 * _MS, (length - 4) * _MS)))
+        at += length * _MS
+    for told in _told(tmp_path, events):
+        assert told.kind is not Kind.VALIDATION
+        assert "valuation" not in told.sentence
+
+
+def test_silence_after_every_tenth_step_is_told_apart_from_steps_that_compute_longer(
+    tmp_path: Path,
+) -> None:
+    """A checkpoint that no event shows, on a machine on which other steps take longer as well."""
+    events = []
+    at = 0.0
+    for step in range(40):
+        silent = 500.0 if step % 10 == 9 else 0.0
+        computing = 60.0 if step in (4, 5, 6, 16, 17, 26, 32, 36) else 10.0
+        events.append(_mark(step, at, (computing + silent) * _MS))
+        events.append(event(("cpu_op", "aten::mm", at, computing * _MS)))
+        at += (computing + silent) * _MS
+    first = _told(tmp_path, events)[0]
+    assert first.kind is Kind.PAUSE
+    assert first.sentence.startswith("Pauses in 4 of 40 steps (every 10th) take 71 % of the time")
+    assert first.cost.seconds == pytest.approx(2.0, abs=0.01)
+
+
+def _training(
+    at: float, forward: list[tuple[str, float]], backward_ms: float
+) -> tuple[list[dict[str, object]], float]:
+    """(a forward pass of these operations and a backward pass, when these end)."""
+    events = []
+    for name, length in forward:
+        events.append(event(("cpu_op", name, at, length * _MS)))
+        at += length * _MS
+    events.append(event(("cpu_op", _ENGINE, at, backward_ms * _MS)))
+    events.append(event(("cpu_op", "aten::mm", at, backward_ms * _MS)))
+    return events, at + backward_ms * _MS
+
+
+@pytest.mark.parametrize(
+    ("more", "times", "is_evaluation"),
+    [
+        (40, 1, True),  # more calls of the forward pass
+        (0, 41, False),  # one call that waited for a core
+    ],
+)
+def test_more_forward_passes_without_a_backward_pass_are_probably_an_evaluation(
+    tmp_path: Path, more: int, times: int, *, is_evaluation: bool
+) -> None:
+    events: list[dict[str, object]] = []
+    at = 0.0
+    for step in range(40):
+        begin = at
+        is_slow = step % 10 == 9
+        forward = [("aten::addmm", 4.0 * (times if is_slow else 1))]
+        forward += [("aten::addmm", 4.0)] * (more if is_slow else 0)
+        pass_events, at = _training(at, forward, backward_ms=6.0)
+        events += pass_events
+        events.append(_mark(step, begin, at - begin))
+    first = _told(tmp_path, events)[0]
+    assert "in 4 of 40 steps (every 10th)" in first.sentence
+    assert (first.kind is Kind.VALIDATION) is is_evaluation
+    assert ("without a backward pass, probably an evaluation" in first.sentence) is is_evaluation
+    assert not is_evaluation or first.confidence is Confidence.LIKELY
+
+
+def test_larger_batches_have_a_backward_pass_and_are_no_evaluation(tmp_path: Path) -> None:
+    events: list[dict[str, object]] = []
+    at = 0.0
+    for step in range(40):
+        begin = at
+        for _ in range(20 if step % 10 == 9 else 1):
+            pass_events, at = _training(at, [("aten::addmm", 4.0)], backward_ms=6.0)
+            events += pass_events
+        events.append(_mark(step, begin, at - begin))
+    assert all(told.kind is not Kind.VALIDATION for told in _told(tmp_path, events))
+
+
+def test_large_and_small_calls_of_one_operation_are_not_one_kind_of_call(tmp_path: Path) -> None:
+    """An optimizer over one large weight and five small ones, in turns."""
+    events: list[dict[str, object]] = []
+    at = 0.0
+    for step in range(20):
+        begin = at
+        for name in ("aten::mul_", "aten::lerp_", "aten::addcmul_", "aten::sqrt", "aten::add_"):
+            for weight in range(12):
+                length = 4_000 if weight == 0 else 5
+                events.append(event(("cpu_op", name, at, length)))
+                at += length + 10
+        events.append(_mark(step, begin, at - begin))
+    first = _told(tmp_path, events)[0]
+    assert first.kind is Kind.COMPUTE
+    assert first.cost.share == pytest.approx(0.96, abs=0.03)
+
+
+def test_an_operator_of_no_known_kind_is_an_operation(tmp_path: Path) -> None:
+    events = []
+    for step in range(10):
+        at = step * 10.0 * _MS
+        events.append(_mark(step, at, 10 * _MS))
+        events.append(event(("cpu_op", "aten::embedding_dense_backward", at, 9 * _MS)))
+    first = _told(tmp_path, events)[0]
+    assert first.kind is Kind.COMPUTE
+    assert "while no operation runs" not in first.sentence
+
+
+def test_a_wait_for_input_is_no_slower_machine_though_operations_are_slower_as_well(
+    tmp_path: Path,
+) -> None:
+    events = []
+    at = 0.0
+    for step in range(40):
+        begin = at
+        slow = step >= 15
+        waits = 60.0 if slow else 0.5
+        loader = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+        events.append(event(("user_annotation", loader, at, waits * _MS)))
+        at += waits * _MS
+        for name in ("aten::addmm", "aten::relu", "aten::mul", "aten::sum", "aten::addcdiv_"):
+            took = (3.0 if slow else 1.0) * _MS
+            events.append(event(("cpu_op", name, at, took)))
+            at += took
+        events.append(_mark(step, begin, at - begin))
+    told = _told(tmp_path, events)
+    assert told[0].kind is Kind.INPUT
+    assert Kind.SLOWER_MACHINE not in {conclusion.kind for conclusion in told}
+
+
+def test_what_runs_once_before_the_first_step_is_not_in_the_steps(tmp_path: Path) -> None:
+    events = [
+        event(("python_function", "train.py(3): build_vocabulary", 0, 900 * _MS)),
+    ]
+    for step in range(10):
+        at = (900 + step * 10.0) * _MS
+        events.append(_mark(step, at, 10 * _MS))
+        events.append(event(("python_function", "train.py(9): fit", at, 10 * _MS)))
+        events.append(event(("cpu_op", "aten::mm", at, 9 * _MS)))
+    first = _told(tmp_path, events)[0]
+    assert first.kind is Kind.PYTHON
+    assert "90 % of the time (900 ms of 1 s) before the first step" in first.sentence
+    assert "build_vocabulary in train.py:3" in first.sentence
+    assert "fit in train.py" not in first.sentence
+    assert first.stretch is not None
+    assert first.stretch.end_ps - first.stretch.start_ps == 900 * 10**9
+
+
+def test_a_function_that_calls_into_c_waits_for_no_lock(tmp_path: Path) -> None:
+    events = []
+    for step in range(10):
+        at = step * 100.0 * _MS
+        events.append(_mark(step, at, 100 * _MS))
+        events.append(event(("python_function", "train.py(7): to_rows", at, 95 * _MS)))
+        built_in = "<built-in method tensor of type object at 0x7f8694093460>"
+        events.append(event(("python_function", built_in, at + _MS, 93 * _MS)))
+        events.append(event(("cpu_op", "aten::mm", at + 95 * _MS, 5 * _MS)))
+    first = _told(tmp_path, events)[0]
+    assert first.sentence.endswith(": to_rows in train.py:7, mostly in tensor.")
+    assert "lock" not in first.sentence + first.next
