@@ -92,6 +92,24 @@ def _annotated(trace: Trace) -> Bools:
     return out
 
 
+def holding_annotations(trace: Trace) -> Bools:
+    """Those of them that hold other events. Where nothing says who wrote a name, one that holds
+    none may be a call of the runtime.
+    """
+    annotated = _annotated(trace)
+    if trace.format == "kineto" or not annotated.any():
+        return annotated
+    holds = np.zeros(len(annotated), np.bool_)
+    for _, _, track in trace.threads():
+        for depth in range(track.lane_count - 1):
+            lane = track.lane(depth)
+            inner = track.lane(depth + 1).start
+            first = np.minimum(inner.searchsorted(lane.start), len(inner) - 1)
+            is_around = (inner[first] >= lane.start) & (inner[first] < lane.end)
+            holds[lane.name[is_around]] = True
+    return annotated & holds
+
+
 def _is_annotation(trace: Trace, name: int) -> bool:
     full = trace.names.full(name)
     if BESIDES.search(full) or AROUND.search(full):

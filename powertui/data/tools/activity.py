@@ -16,6 +16,7 @@ import numpy as np
 from powertui.data import wire
 from powertui.data.model import Bools, Events, Int64s, ProcessKind, Trace, Track, UInt8s
 from powertui.data.opened import Profile
+from powertui.data.run.repeated_annotations import holding_annotations
 from powertui.data.tools import covered_time, op_sums, work_by_time
 from powertui.data.tools.covered_time import NO_TIME, CoveredTime, joined, union
 from powertui.data.tools.event_types import MARK, EventType
@@ -146,7 +147,9 @@ class _Layers:
 def _timeline(profile: Profile) -> ActivityTimeline:
     trace = profile.trace
     layers = _Layers()
-    classes = name_classes(profile)
+    classes = name_classes(profile).copy()
+    # What the program puts around its own work is no call of the framework.
+    classes[holding_annotations(trace) & (classes == NameClass.RUNTIME)] = NameClass.SILENT
     devices, hosts = work_by_time.typed_lines(profile)
     small_ops = 0
     for line in hosts:

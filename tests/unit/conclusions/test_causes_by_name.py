@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from powertui import api
 from powertui.data.conclusions.conclusion import Conclusion, Confidence, Kind
 from powertui.data.conclusions.makers.purposes import Purpose, purpose_of
 from powertui.data.conclusions.run_conclusions import run_conclusions
-from tests.synthetic import torch_json
+from tests.synthetic import torch_json, xplane
 from tests.synthetic.torch_json import event
 
 _MS = 1_000  # µs
@@ -40,6 +41,8 @@ def _mark(number: int, at: float, length: float) -> dict[str, object]:
         "log.12",
         "loop_log_fusion.3",
         "aten::resize_",
+        "$__init__.py:120 dump",  # of json
+        "json/__init__.py(120): dump",
     ],
 )
 def test_an_operator_has_no_purpose(name: str) -> None:
@@ -57,6 +60,7 @@ def test_an_operator_has_no_purpose(name: str) -> None:
         ("EagerLocalExecute: __inference_test_step_77", Purpose.VALIDATION),
         ("save/SaveV2:SaveV2", Purpose.CHECKPOINT),
         ("resize_images", Purpose.INPUT),
+        ("$_pickle dump", Purpose.CHECKPOINT),
     ],
 )
 def test_what_a_program_names_still_has_its_purpose(name: str, purpose: Purpose) -> None:
@@ -228,3 +232,35 @@ def test_a_function_that_calls_into_c_waits_for_no_lock(tmp_path: Path) -> None:
     first = _told(tmp_path, events)[0]
     assert first.sentence.endswith(": to_rows in train.py:7, mostly in tensor.")
     assert "lock" not in first.sentence + first.next
+
+
+_QUIET = "Python code (such as preprocessing)"
+
+
+def test_what_a_program_annotates_is_no_call_of_pytorch(tmp_path: Path) -> None:
+    """Each turn is annotated as a whole: 80 ms that nothing shows, then 20 ms of an operation."""
+    events = []
+    for step in range(10):
+        at = step * 100.0 * _MS
+        events.append(event(("user_annotation", "one_update", at, 100 * _MS)))
+        events.append(event(("cpu_op", "aten::mm", at + 80 * _MS, 20 * _MS)))
+    first = _told(tmp_path, events)[0]
+    assert first.kind is Kind.UNKNOWN_TIME
+    assert first.cost.share == pytest.approx(0.8, abs=0.02)
+    assert _QUIET in first.sentence
+
+
+def test_what_a_program_annotates_is_no_call_of_jax(tmp_path: Path) -> None:
+    """The same in an XPlane, where no category says who wrote a name."""
+    ms = 10**9
+    events = []
+    for step in range(10):
+        events.append(xplane.Event("one_update", step * 100 * ms, 100 * ms))
+        events.append(xplane.Event("PjitFunction(update)", (step * 100 + 80) * ms, 20 * ms))
+    lines = (xplane.Line("python", events, key=1),)
+    (tmp_path / "host.xplane.pb").write_bytes(xplane.encode([xplane.Plane("/host:CPU", lines)]))
+    first = run_conclusions(api.open(str(tmp_path))[0].opened).first
+    assert first is not None
+    assert first.kind is Kind.UNKNOWN_TIME
+    assert first.cost.share == pytest.approx(0.8, abs=0.02)
+    assert _QUIET in first.sentence

@@ -248,7 +248,7 @@ def test_a_function_that_calls_nothing_for_long_may_wait_for_a_lock(tmp_path: Pa
         events.append(event(("python_function", "train.py(7): step", start, 90 * _MS)))
     first = _first(torch_json.write(tmp_path, events))
     assert first.kind is Kind.PYTHON
-    assert "it waits for a lock, or runs a loop" in first.sentence
+    assert "it waits for a lock or a file, runs a loop," in first.sentence
 
 
 def test_a_lock_is_waited_for_in_the_thread_of_the_steps_and_not_in_the_one_that_holds_it(
@@ -266,7 +266,7 @@ def test_a_lock_is_waited_for_in_the_thread_of_the_steps_and_not_in_the_one_that
     events.append(event(("python_function", "train.py(30): worker", -1, whole), thread=8))
     first = _first(torch_json.write(tmp_path, events))
     assert first.kind is Kind.PYTHON
-    assert "step in train.py:7, which calls no function then" in first.sentence
+    assert "step in train.py:7, which calls no function of Python then" in first.sentence
     assert first.next.startswith("If it waits for a lock")
 
 

@@ -38,7 +38,9 @@ _WORDS: dict[Purpose, tuple[str, ...]] = {
     Purpose.CHECKPOINT: (
         r"check_?point",
         r"\bsavez?(?:_|\b)|_save(?:_|\b)",
-        r"serializ|pickle|\bdump|state_dict|orbax",
+        # json.dump writes whatever somebody wants to read: "dump in __init__.py" of Python's json.
+        r"serializ|pickle|state_dict|orbax",
+        r"(?<!__init__\.py:\d{3} )(?<!__init__\.py\(\d{3}\): )\bdump",
         r"SaveV2|SaveSlices|ShardedFilename",
     ),
     Purpose.VALIDATION: (
@@ -57,7 +59,7 @@ _WORDS: dict[Purpose, tuple[str, ...]] = {
     ),
     Purpose.WAIT: (r"\b(?:sleep|acquire|lock|select|poll|recv|wait|accept)\b",),
 }
-PURPOSES = tuple(
+_PURPOSES = tuple(
     (purpose, late_pattern("|".join(words), re.IGNORECASE)) for purpose, words in _WORDS.items()
 )
 # Operations that decide what a stretch between steps is for, however short they are.
@@ -87,7 +89,7 @@ _NUMERIC = frozenset(
 def purpose_of(names: Iterable[str]) -> Purpose | None:
     """What the first of the purposes is that any of these names shows."""
     telling = [name for name in names if not _computes(name)]
-    for purpose, pattern in PURPOSES:
+    for purpose, pattern in _PURPOSES:
         if any(pattern.search(name) for name in telling):
             return purpose
     return None

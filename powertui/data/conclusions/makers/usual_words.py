@@ -202,7 +202,10 @@ def _python(words: CauseWords) -> Wording:
     who = words.who or "Python code"
     next_step = python_time.advice(words.who, words.inquiry.framework)
     if words.cause.blame.calls_nothing and words.cause.blame.purpose is None:
-        who += ", which calls no function then: it waits for a lock, or runs a loop"
+        who += (
+            ", which calls no function of Python then: it waits for a lock or a file, runs a loop, "
+            "or calls a library that is not in Python"
+        )
         next_step = _LOCK_OR_LOOP
     elif words.cause.blame.built_in:
         who += f", mostly in {words.cause.blame.built_in}"
