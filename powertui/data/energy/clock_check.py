@@ -28,7 +28,7 @@ from powertui.data.energy.alignment_places import (
 )
 from powertui.data.energy.clock_kinds import LATE_S, ClockKind
 from powertui.data.energy.edge_costs import ROOT_2PI
-from powertui.data.energy.edge_matching import PLACE_STEPS, OffsetWeights
+from powertui.data.energy.edge_matching import PLACE_STEPS, SHIFTS, OffsetWeights
 from powertui.data.energy.robust_stats import TAILS, normal_quantile
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Z95, Floats
@@ -62,7 +62,7 @@ class _ClockRules:
     min_vague_s: float = settings.FOREIGN_CLOCK_S  # known to less, it needs no confirmation
     min_doubt_s: float = 0.2  # sensors are late by as much as that anyway
     min_error_s: float = 0.05  # records are written late, and pauses not known better
-    sure_refreshes: float = 0.25  # a place is sure to this part of the refresh
+    sure_refreshes: float = settings.MAX_ERROR_SHARE  # a place is sure to this part of the refresh
 
 
 _RULES = _ClockRules()
@@ -70,7 +70,6 @@ _PLACE_SURES = 4.0  # a place reaches so many times as far as it may be open
 
 # ── how finely offsets are weighed: bounds of time ──
 _MIN_GRID = 601  # offsets that stand for a clock of which readings say nothing
-_AGES = 31  # ages that a reading may have
 _BELIEVED_PLACES = 4  # pieces of half of the interval that a clock is believed to
 
 
@@ -349,11 +348,11 @@ def _ages_s(readings: OffsetWeights | None, data: Samples) -> tuple[float, float
 
 def _of_any_age(offsets: Floats, log_weight: Floats, newer_s: float, older_s: float) -> Floats:
     """The weights of a log whose readings may be so much newer or older (95 % each)."""
-    shares = (np.arange(_AGES) + 0.5) / _AGES
+    shares = (np.arange(SHIFTS) + 0.5) / SHIFTS
     sigmas = np.array([normal_quantile(share) for share in shares.tolist()])
     by_s = sigmas / Z95 * np.where(sigmas < 0, newer_s, older_s)
     moved = [np.interp(offsets - one, offsets, log_weight) for one in by_s.tolist()]
-    return np.asarray(np.logaddexp.reduce(moved, axis=0) - np.log(_AGES))
+    return np.asarray(np.logaddexp.reduce(moved, axis=0) - np.log(SHIFTS))
 
 
 def _with_clock_on_grid(readings: OffsetWeights, clock: ClockOffset | None) -> OffsetWeights:

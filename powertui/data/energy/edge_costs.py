@@ -34,7 +34,9 @@ class _MatchingRules:
     exact_share: float = 0.75  # of jumps at a border, those that are as exact as both are known
     inexact_sigmas: float = settings.FAR_SIGMAS  # the others are so many times less exact ...
     inexact_s: float = 0.2  # ... and so much more
-    refresh_share: float = 0.1  # of the refresh: by as much a jump seems early or late
+    refresh_share: float = (
+        settings.MINOR_SHARE
+    )  # of the refresh: by as much a jump seems early or late
     start_spread_s: float = 2.0  # a program begins to work so long before or after its first record
     end_spread_s: float = 0.7  # a program ends so long after its last record
     exact_start_share: float = 0.4
@@ -43,7 +45,7 @@ class _MatchingRules:
     # Logs of other runs that met half of a training matched 2 of 8 and were "corrected" by 42 s;
     # another one without a clock matched 4 of 15, which chance does as well, and was sure.
     min_matched: int = settings.MIN_REPEATS
-    min_matched_share: float = 1 / 3
+    min_matched_share: float = settings.MAX_DOUBT_SHARE
     # Edges that a log without a clock must contain.
     min_edges_inside: int = edge_rivals.MIN_EDGES
     max_chance_places: float = 0.05  # as many jumps at edges, if jumps were anywhere: of 95 %
@@ -73,6 +75,8 @@ class ExpectedEdges:
     half_s: Floats  # the ± of each
     sign: Floats  # 1: power rises as a rule; -1: it falls; 0: either
     kind: Int64s  # BORDER, START or END
+    # Whether borders are the ends of validations of which nobody knows when they began.
+    ends_validation: bool = False
 
     def __len__(self) -> int:
         return len(self.at)

@@ -35,6 +35,7 @@ from powertui.named_tuples import NamedTuple
 # ── how much is tried: bounds of time ──
 _MAX_COARSE_OFFSETS = 6000
 _FINE_PEAKS = 12  # of the coarse grid that are looked at closely
+SHIFTS = 31  # that stand for a stretch within which a place is open
 # Offsets that stand for one place, and how far they reach: of a normal distribution next to nothing
 # is beyond four sigmas.
 PLACE_STEPS = 81
@@ -100,13 +101,14 @@ def offset_weights(
     best_s = float(offsets[best])
     matched = costs.matched(best_s)
     large_part = RULES.min_matched_share * len(jumps)
+    log_weight = _opened(offsets, log_weight - log_weight[best], _low_stretch_s(costs, best_s))
     is_of_training = (
         matched >= large_part
         or costs.chance_places(best_s, range_s) <= RULES.max_chance_places_of_owner
     )
     return OffsetWeights(
         offset_s=offsets,
-        log_weight=log_weight - float(log_weight[best]),
+        log_weight=log_weight - float(log_weight.max()),
         width_s=_widths(offsets),
         jumps=len(jumps),
         matched=matched,
@@ -152,6 +154,59 @@ def _widths(offsets: Floats) -> Floats:
     if len(offsets) < 2:
         return np.ones(1)
     return np.asarray(np.gradient(offsets))
+
+
+# ── where in a turn the records of epochs are ────────────────────────────────────────────────────
+#
+# Some programs log an epoch when its validation has ended, and nothing says when that began. If it
+# draws as little as the pause after it, power falls once in an epoch, when validation begins: at a
+# place where the falls are at the records the log is a validation too late, and nothing else
+# differs. If it draws as much as the steps, the falls are at the records indeed. So where each
+# epoch has one fall, a log may be anywhere from where its falls are at the records to where its
+# rises are.
+
+# Beforehand, that validation draws as the pause does. Chosen: nothing shows which.
+_LOW_VALIDATION_SHARE = settings.MAJORITY_SHARE
+
+
+def _low_stretch_s(costs: EdgeCosts, offset: float) -> float:
+    """From the falls that are at the records to the rises after them, usually; 0 where most epochs
+    have another fall before, so that it is known which of the two is at the record.
+    """
+    edges = costs.edges
+    if not edges.ends_validation:
+        return 0.0
+    at = costs.jumps.at + offset
+    falls = costs.jumps.watts < 0
+    is_at_edge = costs.likelihood(offset) > 1.0
+    lengths: list[float] = []
+    matched = 0
+    for row in np.flatnonzero(is_at_edge).tolist():
+        if not falls[row]:
+            continue
+        matched += 1
+        if row and falls[row - 1]:
+            continue
+        rises = np.flatnonzero(~falls[row + 1 :])
+        if len(rises):
+            lengths.append(float(at[row + 1 + rises[0]] - at[row]))
+    if len(lengths) < settings.MIN_REPEATS or len(lengths) < settings.MAJORITY_SHARE * matched:
+        return 0.0
+    return median_of_column(np.array(lengths))
+
+
+def _opened(offsets: Floats, log_weight: Floats, low_s: float) -> Floats:
+    """The weights where a record may be at any moment of a low stretch."""
+    if not low_s:
+        return log_weight
+    shifts = (np.arange(SHIFTS) + 0.5) / SHIFTS * low_s
+    moved = [np.interp(offsets + shift, offsets, log_weight) for shift in shifts.tolist()]
+    earlier = np.logaddexp.reduce(moved, axis=0) - np.log(SHIFTS)
+    at_records = log_weight + np.log(1 - _LOW_VALIDATION_SHARE)
+    return np.asarray(np.logaddexp(at_records, earlier + np.log(_LOW_VALIDATION_SHARE)))
+
+
+# ── places that something else found ─────────────────────────────────────────────────────────────
 
 
 def weights_of_places(

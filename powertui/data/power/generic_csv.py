@@ -266,7 +266,7 @@ class _TableLog:
         """The channels of one column of readings."""
         values, is_bad = self.rows.floats(column.column)
         column, values = self._in_units_of_cells(column, values)
-        column = self._with_doubtful_thousands(column, values)
+        column, values = self._with_doubtful_thousands(column, values)
         self.notes.drop_all(
             self.rows.lines[is_bad & self.times.ok],
             f"{column.name or 'the reading'} is not a number",
@@ -312,18 +312,28 @@ class _TableLog:
         unit, factors = cell_units
         return replace(column, unit=unit, sure=True), values * np.array(factors)
 
-    def _with_doubtful_thousands(self, column: PickedColumn, values: Floats) -> PickedColumn:
-        """The column; its readings are in doubt where 2.000 may be two thousand."""
+    def _with_doubtful_thousands(
+        self, column: PickedColumn, values: Floats
+    ) -> tuple[PickedColumn, Floats]:
+        """Readings that are in doubt where 2.000 may be two thousand.
+
+        Of less than a watt nothing is known that logs it so, and thousands of it are a machine's.
+        """
         if column.column not in self.rows.either:
-            return column
-        if not reading_sizes.may_be_thousands(values * column.unit.factor):
-            return column
+            return column, values
+        watts = values * column.unit.factor
+        if not reading_sizes.may_be_thousands(watts):
+            return column, values
+        factor, other = 1.0, "1,000 times as large"
+        if reading_sizes.are_thousands(watts):
+            factor, other = 1000.0, "a thousandth of that"
+        sign_is = "does not separate" if factor > 1 else "separates"
         cell = next(cell for cell in self.rows.texts(column.column) if cell)
         self.notes.say(
-            f"{column.name}: {cell} is taken for {number(cell):g} {column.unit.name}; "
-            "if that sign separates thousands, every value is 1,000 times as large"
+            f"{column.name}: {cell} is taken for {factor * number(cell):g} {column.unit.name}; "
+            f"if that sign {sign_is} thousands, every value is {other}"
         )
-        return replace(column, sure=False)
+        return replace(column, sure=False), values * factor
 
     def _guess(self, channel_count: int) -> str:
         """How the log was read, for a person."""

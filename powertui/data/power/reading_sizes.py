@@ -21,6 +21,7 @@ _MAX_CERTAIN_WATTS = 1000.0
 _MAX_PERCENT = 100.0
 _MIN_GROWING_READINGS = 10  # of random readings one log in 3.6 million rises so
 _MIN_COUNTED_STEP = 2.0  # J between two readings of a machine; in mJ or uJ they are far more
+_MIN_MACHINE_WATTS = 1.0  # a board that trains draws more
 _MAX_MACHINE_WATTS = 20_000.0  # a machine with 16 accelerators draws no more
 
 
@@ -63,6 +64,11 @@ def may_be_thousands(watts: Floats) -> bool:
     """
     middle = _typical_size(watts)
     return middle < _MIN_CERTAIN_WATTS and 1000 * middle < _MAX_MACHINE_WATTS
+
+
+def are_thousands(watts: Floats) -> bool:
+    """Whether readings that may be thousands are none of a machine otherwise."""
+    return _typical_size(watts) < _MIN_MACHINE_WATTS
 
 
 def _typical_size(values: Floats) -> float:

@@ -177,6 +177,11 @@ def _validation_results(strips: Sequence[ScalarStrip]) -> Int64s:
     return np.array(sorted(moments), np.int64)
 
 
+def has_validation(strips: Sequence[ScalarStrip]) -> bool:
+    """Whether results of validation were logged."""
+    return any(len(strip.at_ns) and strip.group not in _TRAIN for strip in strips)
+
+
 def _turn(rate: Rate, bound: int) -> int:
     """The last moment of the turn that ends with an epoch: where its numbers start anew right at
     the bound, that moment.

@@ -6,6 +6,8 @@ few batches are, also validation and pauses.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from powertui.data.energy import settings
 from powertui.data.energy.edge_costs import (
     BORDER,
@@ -15,6 +17,7 @@ from powertui.data.energy.edge_costs import (
     sorted_edges,
 )
 from powertui.data.model import NS_PER_S
+from powertui.data.training import epoch_scalars
 from powertui.data.training.stretches import KINDS, TRAINING, Stretches
 from powertui.data.training.training_records import TrainingRecords
 from powertui.data.training.training_start import (
@@ -56,7 +59,10 @@ def expected_edges(training: TrainingRecords, base_ns: int) -> ExpectedEdges | N
     for change in moments:
         seconds = (change.at_ns - base_ns) / NS_PER_S
         edges.append((seconds, change.half_ns / NS_PER_S, change.sign, change.kind))
-    return sorted_edges(edges)
+    known = sorted_edges(edges)
+    if len(training.records) > 2 or not epoch_scalars.has_validation(training.strips):
+        return known
+    return replace(known, ends_validation=True)
 
 
 def _of_epochs(training: TrainingRecords) -> list[_Change]:

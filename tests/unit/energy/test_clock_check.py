@@ -17,7 +17,7 @@ from powertui.data.energy import (
 from powertui.data.energy.alignment_places import Where
 from powertui.data.energy.clock_check import ClockOffset, Verdict
 from powertui.data.energy.clock_kinds import FOREIGN, RECORDED, SAME_MACHINE
-from powertui.data.energy.edge_costs import END, START, ExpectedEdges, sorted_edges
+from powertui.data.energy.edge_costs import BORDER, END, START, ExpectedEdges, sorted_edges
 from powertui.data.energy.edge_matching import OffsetWeights
 from powertui.data.energy.log_alignment import clock_words, unplaced
 from powertui.data.energy.samples import Samples
@@ -106,6 +106,46 @@ def test_one_edge_within_a_log_does_not_confirm_its_place() -> None:
     found = _matched(whole, edges, (0.0, 30.0))
     assert found.is_confirmed
     assert clock_check.judge(None, found, whole).offset_s == pytest.approx(-10.0, abs=0.2)
+
+
+def _one_fall_an_epoch(validation_w: float) -> tuple[Samples, ExpectedEdges]:
+    """Six epochs of 12 s of steps, 2 s of validation and 3 s of pause, logged at validation's end,
+    and a log that begins 20 s before them.
+    """
+    starts = 17.0 * np.arange(6)
+    levels, edges = [50.0], []
+    for start in (20.0 + starts).tolist():
+        edges += [start, start + 12.0, start + 14.0]
+        levels += [200.0, validation_w, 60.0]
+    data = means_of(edges, levels, 0.5, 270)
+    noise = np.random.default_rng(4).normal(0, 1, len(data))
+    ends = (starts + 14.0).tolist()
+    moments = [(0.0, 0.02, 1.0, START), (ends[-1], 0.02, -1.0, END)]
+    moments += [(end, 0.02, 0.0, BORDER) for end in ends[:-1]]
+    known = replace(sorted_edges(moments), ends_validation=True)
+    return sampled(np.round(data.watts + noise)), known
+
+
+@pytest.mark.parametrize(
+    ("validation_w", "falls_are_at_records"), [(60.0, False), (200.0, True), (120.0, True)]
+)
+def test_a_log_is_not_placed_by_falls_that_may_be_of_validation(
+    validation_w: float, falls_are_at_records: bool
+) -> None:
+    """Where validation draws as the pause does, the falls are 2 s before the records: placed by
+    them the log was 2 s late, and its clock was "corrected" by that.
+    """
+    data, edges = _one_fall_an_epoch(validation_w)
+    span = (float(edges.at[0]), float(edges.at[-1]))
+    verdict = clock_check.judge(
+        ClockOffset(-20.0, -20.0, FOREIGN), _matched(data, edges, span), data
+    )
+    assert verdict.lo_s <= -20.0 <= verdict.hi_s, "the clock is right"
+    assert verdict.status != "clock corrected"
+    if not falls_are_at_records:
+        unaware = _matched(data, replace(edges, ends_validation=False), span)
+        wrong = clock_check.judge(ClockOffset(-20.0, -20.0, FOREIGN), unaware, data)
+        assert not wrong.lo_s <= -20.0 <= wrong.hi_s, "so it was before"
 
 
 def test_a_place_that_one_edge_gives_does_not_overrule_a_clock() -> None:
