@@ -48,6 +48,15 @@ class PowerQuestion(NamedTuple):
         return PowerQuestion(min(self.start_s, other.start_s), max(self.end_s, other.end_s), hosts)
 
 
+class ClockAhead(NamedTuple):
+    """How far a machine's clock is ahead of the server's when one of its readings is taken: both
+    were read by the server itself while the run ran.
+    """
+
+    low_s: float
+    high_s: float  # with the time that a scrape took, at whose begin the server stamps it
+
+
 class ServerSeries(NamedTuple):
     """One metric with one set of labels."""
 
@@ -56,6 +65,7 @@ class ServerSeries(NamedTuple):
     values: Sequence[float]  # watts, or joules of a counter; NaN where the server has no number
     # Each value is the mean since the one before: the server was asked for means.
     is_mean: bool = False
+    clock: ClockAhead | None = None  # of its machine; None where nobody compared the two
 
 
 class FetchedPower(NamedTuple):

@@ -29,6 +29,7 @@ __all__ = [
     "clock_ahead",
     "escaped",
     "labels_of",
+    "literal",
     "means",
     "merged",
     "results",
@@ -54,6 +55,11 @@ class SeriesSamples(NamedTuple):
 def escaped(value: str) -> str:
     """A text as it is written between the quotes of a query."""
     return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def literal(text: str) -> str:
+    """A text as a pattern of RE2 that fits only itself."""
+    return "".join(c if c.isalnum() or c in "_-:" else f"\\{c}" for c in text)
 
 
 class QueryAnswer(NamedTuple):

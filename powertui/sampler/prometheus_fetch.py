@@ -27,10 +27,12 @@ from powertui.sampler.prometheus_api import (
     SeriesSamples,
     escaped,
     labels_of,
+    literal,
     merged,
     results,
     samples_of,
 )
+from powertui.sampler.prometheus_clocks import with_clocks
 from powertui.sampler.prometheus_hosts import chosen_machines, machine_label
 from powertui.sampler.prometheus_metrics import COUNTER_OF, METRICS, counts_joules, watts_of_one
 from powertui.sampler.prometheus_server import PrometheusConnection, selector
@@ -144,8 +146,10 @@ class PowerFetch:
         gaps = [b - a for series in found for a, b in pairwise(series.times_s)]
         if step_s is None and gaps:
             spacing_s = statistics.median(gaps)
+        found = [series for series in found if len(series.times_s)]
+        compared = with_clocks(self._server, found, self.start_s, self.end_s)
         return FetchedPower(
-            series=tuple(series for series in found if len(series.times_s)),
+            series=tuple(compared),
             start_s=self.start_s,
             end_s=self.end_s,
             machine_count=self.machine_count,
@@ -388,10 +392,5 @@ def _machine_matchers(
     if label not in HOST_LABELS:
         return []
     names = sorted({one[label] for one in series})
-    pattern = "|".join(_literal(name) for name in names)
+    pattern = "|".join(literal(name) for name in names)
     return [f'{label}=~"{escaped(pattern)}"']
-
-
-def _literal(text: str) -> str:
-    """A text as a pattern of RE2 that fits only itself."""
-    return "".join(c if c.isalnum() or c in "_-:" else f"\\{c}" for c in text)

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from powertui.errors import SensorError
 from powertui.power_server import HOST_LABELS
 
-__all__ = ["chosen_machines", "machine_label"]
+__all__ = ["chosen_machines", "machine_label", "machine_names"]
 
 # Where no name fits, all of so few machines are taken: their owner is found out later, or assigned
 # with --power-host.
@@ -38,8 +38,8 @@ def chosen_machines(
     """
     if not hosts:
         return None
-    names = {name for host in hosts for name in _names(host)}
-    fitting = frozenset(machine for machine in machines if _names(machine) & names)
+    names = {name for host in hosts for name in machine_names(host)}
+    fitting = frozenset(machine for machine in machines if machine_names(machine) & names)
     if fitting:
         return fitting
     if keep_all or len(machines) <= _MAX_UNNAMED:
@@ -52,7 +52,7 @@ def chosen_machines(
     )
 
 
-def _names(machine: str) -> set[str]:
+def machine_names(machine: str) -> set[str]:
     """What a name may be short for: without port, domain and what only a controller has."""
     bare = _PORT.sub("", machine.strip().casefold()).strip("[]")
     if not bare or _ADDRESS.fullmatch(bare):

@@ -147,6 +147,9 @@ def of_placed(
 ) -> Account:
     """The account of channels that are on the trace already."""
     shared = machine or MachineShare()
+    placed = [
+        replace(channel, power=replace(channel.power, borders=trace.span)) for channel in placed
+    ]
     power = [channel.power for channel in placed]
     pairs_of = functools.cache(lambda: devices.pairs(trace, power))
     gpus = profiled_gpus.other_gpus((trace, *shared.beside), power, pairs_of, shared.assigned())

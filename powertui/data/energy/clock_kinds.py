@@ -7,6 +7,7 @@ What shows that a log was written on the profiled machine, from the strongest ev
 
     our recording   names the machine that wrote it, and stamps each reading by two clocks, of which
                     one is never set: that machine's clock was not set in between
+    compared        a server read the machine's clock beside its own in that time
     GPU             the log names a GPU by a UUID that the profile shows, too
     host            a program that reads only its own machine names it
 
@@ -19,6 +20,7 @@ from collections.abc import Collection, Iterable
 
 from powertui.data.energy import hostnames, settings
 from powertui.data.model import PowerSeries
+from powertui.data.power import times
 from powertui.value_types import dataclass
 
 
@@ -57,6 +59,9 @@ SAME_MACHINE = ClockKind("the log", 0.5, 0.97, late_share=0.5)
 # count all the same, where readings show it: without, a recording that was 0.5 s late was told as
 # confirmed to 0.05 s.
 RECORDED = ClockKind("the log", 0.05, 0.999, late_share=0.1)
+# A server that read the clock of the profiled machine beside its own while the run ran. An exporter
+# may answer with what it read before, so late ones count, too.
+COMPARED = ClockKind("the log", 0.05, 1.0, late_share=0.1)
 # A training's own file with the times of its start and of the log's end.
 MARKED = ClockKind("the marker", 0.010, 0.98)
 # A person said that the clock is right.
@@ -97,6 +102,8 @@ def clock_kind(series: PowerSeries, hosts: Iterable[str], gpu_ids: Collection[st
     """
     if "BMC" in series.clock.source or "BMC" in series.clock.detail:
         return _CONTROLLER
+    if series.clock.source == times.COMPARED:
+        return COMPARED
     sensor = series.sensor
     if sensor.logged_on:
         if not _is_one_of(sensor.logged_on, hosts):

@@ -7,13 +7,16 @@ energy of what lay before it and after it. Readings of moments do not: where one
 beside the edge of a window, it is taken to be at that edge, because what a window is of is what
 changed the power. Half of what that moves is moved: straight lines are off by up to half of the
 step times the time between two readings, and always to one side, this by a quarter to either side,
-and windows add up. The interval stays as wide as if nothing were known of it.
+and windows add up. Where the profile itself begins or ends, all of it is moved: nothing that runs
+is known beside it, and a clear step in just that gap is its own. The interval stays as wide as if
+nothing were known of it.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from powertui.data.energy import settings
 from powertui.data.energy.curve import CurveEntries
 from powertui.data.model import PS_PER_S, Floats
 from powertui.named_tuples import NamedTuple
@@ -51,6 +54,8 @@ class SteppedEdges(NamedTuple):
     by_means: Floats  # J from the edge to where the straight lines put it, as means show the step
     share: Floats  # how clearly means show one step
     by_moments: Floats  # J, where the step was at the edge of the window
+    # J, the same of an edge at which all that is known of the work begins or ends.
+    by_border: Floats
     height: Floats  # W² of that step
 
 
@@ -59,7 +64,7 @@ def moved_to_steps(reading: CurveEntries, energy: Floats, watts: Floats) -> Step
     two readings before and after.
     """
     shape = (_EDGES, *energy.shape[1:])
-    edges = SteppedEdges(np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape))
+    edges = SteppedEdges(*(np.zeros(shape) for _ in SteppedEdges._fields))
     for edge in range(_EDGES):
         rows = _rows(edge)
         low_w = watts[rows.before]
@@ -88,9 +93,13 @@ def moved_to_steps(reading: CurveEntries, energy: Floats, watts: Floats) -> Step
         after_j = high_w * left_s - (between_j - drawn_j)
         with np.errstate(divide="ignore", invalid="ignore"):
             across = (reading.right[edge] - reading.left[edge]) / height_w
-        moved_j = clearness * np.maximum(1 - (across - 1) ** 2, 0.0) * (before_j - after_j) / 2
+        clear = clearness * np.maximum(1 - (across - 1) ** 2, 0.0)
+        moved_j = clear * (before_j - after_j) / 2
         is_clear = is_known & np.isfinite(moved_j)
         edges.by_moments[edge] = np.where(is_clear, moved_j, 0.0)
+        inside_j = before_j if edge else -after_j
+        is_surely_step = is_clear & (clear >= settings.NEARLY_ALL_SHARE)
+        edges.by_border[edge] = np.where(is_surely_step, clear * inside_j, edges.by_moments[edge])
         edges.height[edge] = np.where(is_clear, height_w**2, 0.0)
     return edges
 

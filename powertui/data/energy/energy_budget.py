@@ -123,6 +123,8 @@ class SensorTraits(NamedTuple):
     interval: bool | Bools
     steep_s: float | Floats  # s that the curve's slopes are to be taken times
     gain: float | Floats  # share of the energy by which the scale may be off; 0 where not known
+    begin_ps: int | Int64s  # of the profile
+    end_ps: int | Int64s
 
 
 def sensor_traits(power: PowerOnTrace, curve: Curve) -> SensorTraits:
@@ -146,6 +148,8 @@ def sensor_traits(power: PowerOnTrace, curve: Curve) -> SensorTraits:
         interval=curve.kind is PowerKind.INTERVAL,
         steep_s=curve.steep_s,
         gain=curve.gain or 0.0,
+        begin_ps=power.borders[0],
+        end_ps=power.borders[1],
     )
 
 
@@ -264,7 +268,11 @@ def energy_columns(
     straddled = _straddled(figures, sensor, least, refresh)
     # Only means hold the energy of both sides of a step.
     tells_steps = np.asarray(sensor.interval) | (np.asarray(sensor.averaged) >= _MIN_STEP_SHARE)
-    by_moments = figures.stepped.by_moments * _stands_out(figures, sensor, least)
+    stands_out = _stands_out(figures, sensor, least)
+    is_border = np.array([begins == sensor.begin_ps, stops == sensor.end_ps])
+    is_border &= stands_out >= settings.NEARLY_ALL_SHARE
+    stepped = figures.stepped
+    by_moments = np.where(is_border, stepped.by_border, stepped.by_moments) * stands_out
     moved_j = np.where(tells_steps, figures.stepped.by_means, by_moments)
     straddled = straddled * (1 - _STEP_CERTAINTY * figures.stepped.share * tells_steps)
     slopes = (

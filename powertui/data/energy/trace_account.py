@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from powertui.data.by_number import ByNumber
-from powertui.data.energy import drawn_channels, log_alignment, meeting, placing, summed_channels
+from powertui.data.energy import (
+    drawn_channels,
+    log_alignment,
+    meeting,
+    placing,
+    repeated_work,
+    summed_channels,
+)
 from powertui.data.energy.counted_energy import EnergyOfCounted
 from powertui.data.energy.devices import Pair
 from powertui.data.energy.expected_work import TRACING_STEP_FACTOR
@@ -140,7 +147,8 @@ class Account:
         """
         if not self.counted:
             return unresolved(lo_ps, hi_ps, self.apart) if self.elsewhere else None
-        return self._sum.of_window(lo_ps, hi_ps, edge_ps=edge_ps, with_log=with_log)
+        energy = self._sum.of_window(lo_ps, hi_ps, edge_ps=edge_ps, with_log=with_log)
+        return repeated_work.judged(energy, self.channels, self.trace, lo_ps, hi_ps)
 
     @functools.cached_property
     def _sum(self) -> EnergyOfCounted:

@@ -171,6 +171,10 @@ class LogPlace(NamedTuple):
     half_ps: int  # half of its own 95 % interval
 
 
+# Before any time on a trace.
+NO_BORDERS = (-(1 << 62), -(1 << 62))
+
+
 @packs("watts")
 @dataclass(frozen=True, eq=False)
 class PowerOnTrace:
@@ -191,6 +195,8 @@ class PowerOnTrace:
     # The likeliest first. A sure place is one of weight 1, which is made where none is given.
     places: tuple[LogPlace, ...] = ()
     device: str = ""  # the device of the trace whose power it is, as far as that is known
+    # Where the profile begins and ends: with it begins and ends all work that is known.
+    borders: tuple[int, int] = NO_BORDERS
 
     def __post_init__(self) -> None:
         if not self.places:

@@ -12,7 +12,7 @@ from powertui.data.power import prometheus, registry, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.errors import PowertuiError, UnreadableFile
-from powertui.power_server import FetchedPower, PowerQuestion, PowerServer
+from powertui.power_server import ClockAhead, FetchedPower, PowerQuestion, PowerServer
 
 _MIN_SAMPLES = 2.0  # in a window that is resolved: as `energy.measured_energy.MIN_REFRESHES`
 _CLOCK_ERROR_NS = NS_PER_S  # of the server's clock against ours, as its answers show it
@@ -32,11 +32,11 @@ def load(url: str, answer: FetchedPower, options: LogColumns) -> PowerLog:
     notes = Notes(url)
     metrics = []
     zero_ns = round(min((one.times_s[0] for one in answer.series), default=0.0) * NS_PER_S)
-    clock = _clock(answer, zero_ns)
     for series in answer.series:
         # A float holds today's Unix seconds to a quarter of a microsecond.
         ns = np.round(np.asarray(series.times_s, np.float64) * NS_PER_S).astype(np.int64) - zero_ns
         values = np.asarray(series.values, np.float64)
+        clock = _clock(answer, zero_ns, series.clock)
         metrics.append(prometheus.Metric(dict(series.labels), ns, values, clock))
     for note in answer.notes:
         notes.say(note)
@@ -47,9 +47,21 @@ def load(url: str, answer: FetchedPower, options: LogColumns) -> PowerLog:
     return registry.checked(log, has_unit=True)
 
 
-def _clock(answer: FetchedPower, zero_ns: int) -> Clock:
-    """Where its zero lies by the server's clock, which may have been as wrong then as it is now."""
+def _clock(answer: FetchedPower, zero_ns: int, compared: ClockAhead | None) -> Clock:
+    """Where its zero lies: by the clock of its machine where the server compared the two, else by
+    the server's, which may have been as wrong then as it is now.
+    """
     detail = "the server's time stamps"
+    if compared is not None:
+        middle_ms = 500 * (compared.low_s + compared.high_s)
+        half_ms = 500 * (compared.high_s - compared.low_s)
+        return Clock(
+            zero_ns + round(compared.low_s * NS_PER_S),
+            zero_ns + round(compared.high_s * NS_PER_S),
+            times.COMPARED,
+            f"{detail}; the machine's clock was {middle_ms:+.3g} ± {half_ms:.2g} ms beside the "
+            "server's, by node_time_seconds",
+        )
     lo_ns, hi_ns = zero_ns, zero_ns
     if answer.ahead_s:
         right_ns = zero_ns - round(answer.ahead_s * NS_PER_S)

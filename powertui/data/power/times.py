@@ -22,6 +22,7 @@ S = 1_000_000_000
 DAY = 86_400 * S
 LOCAL = "local time without zone"
 ABSOLUTE = "absolute timestamps"
+COMPARED = "absolute timestamps, compared with the machine's clock"
 BMC = "BMC clock"
 _MIN_FALL_NS = 1800 * S  # stamps that fall by more are those of clocks that were put back
 _EASTERNMOST_NS = 14 * 3600 * S  # UTC+14, the zone whose clocks are furthest ahead

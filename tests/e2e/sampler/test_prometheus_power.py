@@ -70,6 +70,60 @@ def test_joules_of_a_run_are_those_of_its_own_host_within_one_percent(metric_ser
     assert energy["lo"] <= truth <= energy["hi"]
 
 
+def test_the_clock_of_the_machine_is_compared_with_the_server_s(metric_server, powertui):
+    """The server is 3.2 s behind, and a scrape takes 0.05 s: a run that begins and ends with a step
+    of power has its joules to a thousandth, and its place is known to a scrape.
+    """
+    behind_s, took_s = 3.2, 0.05
+    (entry,) = logdir.scan(str(folder())).runs
+    start_ps, end_ps = Opened(entry).profiles[0].trace.span
+    start_s = Opened(entry).profiles[0].trace.clock.mid_ns / NS_PER_S + start_ps / PS_PER_S
+    end_s = start_s + (end_ps - start_ps) / PS_PER_S
+    power, clocks, durations = [], [], []
+    begin = math.floor(start_s) - 250
+    for second in range(520):
+        asked_s = begin + second + 0.35
+        machine_s = asked_s + behind_s + took_s / 2
+        watts = 310.0 if start_s <= machine_s <= end_s else 120.0
+        power.append(('instance="vm:9290",job="ipmi"', asked_s, watts))
+        if second % 15 == 0:
+            clocks.append(('instance="vm:9100",job="node"', asked_s, machine_s))
+            durations.append(('instance="vm:9100",job="node"', asked_s, took_s))
+    durations += [('instance="vm:9290",job="ipmi"', at, took_s) for _, at, _ in durations]
+    metric_server.fill(DCMI, power)
+    metric_server.fill("node_time_seconds", clocks)
+    metric_server.fill("scrape_duration_seconds", durations)
+    metric_server.start()
+    (run,) = energy_json(powertui, "--power", metric_server.url)["runs"]
+    energy = run["profile"]
+    truth = 310.0 * (end_s - start_s)
+    assert energy["joules"] == pytest.approx(truth, rel=0.002)
+    assert energy["lo"] <= truth <= energy["hi"]
+    answer = PrometheusPower(metric_server.url, Options(timeout=60.0)).fetch(
+        PowerQuestion(start_s, end_s, frozenset({"vm"}))
+    )
+    (series,) = answer.series
+    assert series.clock is not None
+    assert series.clock.low_s < behind_s < series.clock.high_s
+    assert series.clock.high_s - series.clock.low_s < 3 * took_s
+
+
+def test_a_clock_of_another_machine_is_not_taken(metric_server):
+    moments = [START_S + 5.0 * n for n in range(720)]
+    metric_server.fill(DCMI, [('instance="a:1",job="j"', at, 200.0) for at in moments])
+    metric_server.fill("node_time_seconds", [('instance="b:2",job="n"', t, t + 9) for t in moments])
+    metric_server.fill(
+        "scrape_duration_seconds",
+        [
+            (labels, at, 0.01)
+            for labels in ('instance="a:1",job="j"', 'instance="b:2",job="n"')
+            for at in moments
+        ],
+    )
+    metric_server.start()
+    assert [series.clock for series in fetched(metric_server).series] == [None]
+
+
 def test_the_page_says_which_resolution_it_got_and_what_that_resolves(metric_server, powertui):
     begin = math.floor(DEMO_START_S) - 200
     metric_server.fill(DCMI, [('instance="vm:9290"', begin + 5.0 * n, 246.0) for n in range(84)])
