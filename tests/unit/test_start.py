@@ -186,12 +186,13 @@ COMMANDS = {
     # The power beside a training, the start of a session, and the account of a trace apart from how
     # it is made; the fit of short pauses; what parts of a program are for, which two findings ask;
     # the ends of stretches apart from the search for them; and other stretches of a long log.
-    "report RUN --json": (352, 138),  # where lines end, and when a training began
+    # where lines end, when a training began, and what readings miss of work that repeats
+    "report RUN --json": (353, 138),
     # the names of operations of JAX; causes of time of slow steps; what programs annotate
     # those, what logs alone come to, and patterns that are compiled late
-    "energy DEMO": (326, 192),
+    "energy DEMO": (327, 192),
     # one more, which tells what ops of XLA cost, and the arguments about screens
-    "demo --report": (392, 180),
+    "demo --report": (393, 180),
 }
 
 

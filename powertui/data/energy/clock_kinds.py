@@ -17,6 +17,7 @@ A host in a column of any other log says whose the watts are and not whose clock
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 
 from powertui.data.energy import hostnames, settings
 from powertui.data.model import PowerSeries
@@ -59,13 +60,13 @@ SAME_MACHINE = ClockKind("the log", 0.5, 0.97, late_share=0.5)
 # count all the same, where readings show it: without, a recording that was 0.5 s late was told as
 # confirmed to 0.05 s.
 RECORDED = ClockKind("the log", 0.05, 0.999, late_share=0.1)
-# A server that read the clock of the profiled machine beside its own while the run ran. An exporter
-# may answer with what it read before, so late ones count, too.
-COMPARED = ClockKind("the log", 0.05, 1.0, late_share=0.1)
 # A training's own file with the times of its start and of the log's end.
 MARKED = ClockKind("the marker", 0.010, 0.98)
 # A person said that the clock is right.
 GIVEN = ClockKind("the log", 0.010, 1.0)
+# A server that read the clock of the profiled machine beside its own while the run ran. An exporter
+# may answer with what it read before, so late ones count, too.
+_COMPARED = replace(RECORDED, right_share=GIVEN.right_share)
 # A clock that time servers set, or that a person set by hand. 2 s: chosen, not measured.
 FOREIGN = ClockKind("the log", 2.0, 0.95)
 # The interval of a BMC's clock is minutes wide already (`times.BMC_SLACK`).
@@ -103,7 +104,7 @@ def clock_kind(series: PowerSeries, hosts: Iterable[str], gpu_ids: Collection[st
     if "BMC" in series.clock.source or "BMC" in series.clock.detail:
         return _CONTROLLER
     if series.clock.source == times.COMPARED:
-        return COMPARED
+        return _COMPARED
     sensor = series.sensor
     if sensor.logged_on:
         if not _is_one_of(sensor.logged_on, hosts):

@@ -23,12 +23,11 @@ from powertui.data.energy.expected_work import Activity
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.energy.robust_stats import TAILS
 from powertui.data.model import PS_PER_S, Z95, Floats, Int64s, PowerKind, PowerOnTrace, Trace
-from powertui.data.tools.rank_paces import t_quantile
 from powertui.named_tuples import NamedTuple
 
 _MIN_READINGS = settings.MIN_SPREAD_VALUES  # fewer show no scatter
-# Bounds of time: readings that are looked at, and times readings of phases between two of them.
-_MAX_READINGS, _MAX_LOOKS, _MAX_PHASES = 8192, 65_536, 64
+_PHASES = settings.GOOD_SAMPLE_VALUES  # at which they are tried in the time between two
+_MAX_READINGS = expected_work.TABLE_BINS // _PHASES  # that are looked at: a bound of time
 # Work of which a window holds less than this, or more than all but this, does not alternate.
 _MIN_ALTERNATING_SHARE = settings.MINOR_SHARE
 # Of these a device draws different power; what else a core does draws about as much as computing.
@@ -89,6 +88,8 @@ def judged(
                 mean_w=None,
                 other_joules=None,
             )
+        from powertui.data.tools.rank_paces import t_quantile  # for work that alternates alone
+
         freedom = min(looks.independent, looks.readings) - 1
         times = t_quantile(freedom, TAILS[0]) / Z95
         variance += (times * seconds * looks.scatter_w) ** 2 / looks.independent
@@ -165,8 +166,7 @@ def _independent(curve: Curve, moments: Int64s, done: _Done, window: tuple[int, 
         return math.inf
     shortest_window_s = max(curve.window_s - (curve.sensor.window_err_s or 0.0), 0.0)
     half_ps = max(shortest_window_s * PS_PER_S / 2, 1.0)
-    count = min(_MAX_PHASES, max(_MAX_LOOKS // len(moments), _MIN_READINGS))
-    phases_ps = (np.arange(count) / count - 0.5) * curve.refresh_s * PS_PER_S
+    phases_ps = (np.arange(_PHASES) / _PHASES - 0.5) * curve.refresh_s * PS_PER_S
     at = moments + phases_ps[:, None]
     at_moments = (done.until(at + half_ps) - done.until(at - half_ps)) / (2 * half_ps)
     variance = float(np.mean((at_moments.mean(axis=1) - share) ** 2))

@@ -172,7 +172,7 @@ class LogPlace(NamedTuple):
 
 
 # Before any time on a trace.
-NO_BORDERS = (-(1 << 62), -(1 << 62))
+_NO_BORDERS = (-(1 << 62), -(1 << 62))
 
 
 @packs("watts")
@@ -196,7 +196,7 @@ class PowerOnTrace:
     places: tuple[LogPlace, ...] = ()
     device: str = ""  # the device of the trace whose power it is, as far as that is known
     # Where the profile begins and ends: with it begins and ends all work that is known.
-    borders: tuple[int, int] = NO_BORDERS
+    borders: tuple[int, int] = _NO_BORDERS
 
     def __post_init__(self) -> None:
         if not self.places:
