@@ -144,7 +144,7 @@ def _ranks(late: Late) -> Table:
     mean_late = np.nan_to_num(lateness.mean_late)
     joules, half = _joules_by_rank(late.energies, lateness.waited())
     ahead = [clock.ahead_ps for clock in matched.clocks]
-    ahead_half = [clock.half_ps for clock in matched.clocks]
+    ahead_half = [clock.whole_half_ps for clock in matched.clocks]
     columns = (
         text_column("rank", "rank", [rank.name for rank in matched.ranks], weight=9),
         int_column("last", "came last in", "integer", times_last.tolist(), weight=8),
@@ -333,15 +333,23 @@ def _notes(late: Late) -> Iterator[str]:
     matched = late.lateness.matched
     worst = max(matched.clocks, key=lambda clock: abs(clock.ahead_ps))
     ahead = units.duration(round(abs(worst.ahead_ps)), 3)
-    half = units.duration(round(worst.half_ps), 2)
+    half = units.duration(round(worst.whole_half_ps), 2)
     number = matched.clocks.index(worst)
-    if abs(worst.ahead_ps) > worst.half_ps:
+    if abs(worst.ahead_ps) > worst.whole_half_ps:
         word = "ahead of" if worst.ahead_ps > 0 else "behind"
         first, name = plain(late.name(0), 80), plain(late.name(number), 80)
         yield (
             f"Clocks are compared by the ends of collectives, which all ranks leave together: "
             f"{name} is {ahead} ± {half} {word} {first}. Arrivals here are corrected for that; "
             "other pages show every host on its own clock."
+        )
+    restless = max(range(len(matched.clocks)), key=lambda row: matched.clocks[row].moved_ps)
+    if moved_ps := matched.clocks[restless].moved_ps:
+        first, name = plain(late.name(0), 80), plain(late.name(restless), 80)
+        moved = units.duration(round(moved_ps), 2)
+        yield (
+            f"The clock of {name} moved by up to {moved} against that of {first} during the run: "
+            "it was set, or it drifts."
         )
     recorded = len(matched.ranks)
     members = max((_group_size(key.members) for key in matched.keys), default=0)

@@ -43,7 +43,7 @@ def _corrected(clock: Clock, difference: ClockDifference, first: str) -> Clock:
     assert clock.hi_ns is not None
     ahead_ns = round(difference.ahead_ps / PS_PER_NS)
     by = units.duration(abs(round(difference.ahead_ps)), 3)
-    half = units.duration(round(difference.half_ps), 2)
+    half = units.duration(round(difference.whole_half_ps), 2)
     direction = "back" if ahead_ns > 0 else "forward"
     words = f"moved {by} ± {half} {direction}, to the clock of {first}, by collectives"
     if clock.detail:

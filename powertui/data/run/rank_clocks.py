@@ -30,6 +30,10 @@ _RIVAL_SHARE = 0.9
 _CLEARLY_CLOSER = 3.0
 # … or unless the recorded clocks are so much nearer to one of them. Chosen, not measured.
 _MAX_SHARE_OF_SHIFT = 0.25
+# Calls in a stretch in which a clock is looked at by itself, and how many stretches at the most.
+# Chosen: shorter ones, or more, find smaller moves and more of them by chance.
+_MIN_STRETCH = 8
+_MAX_STRETCHES = 10
 _MAD_TO_SIGMA = 1.4826
 _MEDIAN_ERROR = 1.2533  # standard error of a median over that of a mean
 
@@ -41,6 +45,13 @@ class ClockDifference(NamedTuple):
     half_ps: float  # half of the 95 % interval
     spread_ps: float  # one standard deviation of single collectives
     matches: int
+    # By how much it was further in some of the calls: a clock that was set, or that drifts.
+    moved_ps: float = 0.0
+
+    @property
+    def whole_half_ps(self) -> float:
+        """Half of an interval that holds the difference at every moment of the run."""
+        return self.half_ps + self.moved_ps
 
 
 def pair_difference(first: RankCalls, second: RankCalls) -> ClockDifference | None:
@@ -57,7 +68,54 @@ def pair_difference(first: RankCalls, second: RankCalls) -> ClockDifference | No
     median_error = _MEDIAN_ERROR * spread / np.sqrt(len(pairs))
     # A rank may always be among the last to leave, by as much as the ends are apart.
     half = Z95 * median_error + spread
-    return ClockDifference(median, half, spread, len(pairs))
+    order = np.argsort(first.start[first_row], kind="stable")
+    moved = max(_moved_within(ahead[order], median, spread), _moved_beside(first, second, pairs))
+    return ClockDifference(median, half, spread, len(pairs), moved)
+
+
+def _moved_within(ahead: Int64s, median: float, spread: float) -> float:
+    """How far the difference in some stretch of the matches is from that of all; 0 where chance
+    moves it as far. `ahead`: by time.
+    """
+    count = min(_MAX_STRETCHES, len(ahead) // _MIN_STRETCH)
+    if count < 2:
+        return 0.0
+    stretches = np.array_split(ahead, count)
+    furthest = max(abs(median_of_column(stretch) - median) for stretch in stretches)
+    by_chance = _MIN_SIGMAS_OVER_CHANCE * _MEDIAN_ERROR * spread / np.sqrt(_MIN_STRETCH)
+    return float(furthest) if furthest > by_chance else 0.0
+
+
+def _moved_beside(first: RankCalls, second: RankCalls, pairs: Int64s) -> float:
+    """The same of the calls before and after all matches: a clock that was set by more than ends
+    may be apart matches on one side of that moment alone.
+    """
+    furthest = 0.0
+    first_end = ends_on_axis(first)
+    second_end = ends_on_axis(second)
+    for mine, others in _shared(first, second):
+        matched = pairs[np.isin(pairs[:, 0], mine)]
+        if not len(matched):
+            continue
+        at_mine = np.searchsorted(mine, matched[:, 0])
+        at_others = np.searchsorted(others, matched[:, 1])
+        ahead = median_of_column(second_end[matched[:, 1]] - first_end[matched[:, 0]])
+        before = min(int(at_mine.min()), int(at_others.min()))
+        after = min(len(mine) - 1 - int(at_mine.max()), len(others) - 1 - int(at_others.max()))
+        begin_mine, begin_others = int(at_mine.min()) - before, int(at_others.min()) - before
+        end_mine, end_others = int(at_mine.max()) + 1, int(at_others.max()) + 1
+        for row, other_row, count in (
+            (begin_mine, begin_others, before),
+            (end_mine, end_others, after),
+        ):
+            if count < _MIN_STRETCH:
+                continue
+            beside = second_end[others[other_row : other_row + count]]
+            beside = beside - first_end[mine[row : row + count]]
+            middle = median_of_column(beside)
+            if median_of_column(np.abs(beside - middle)) <= _MAX_APART_PS:
+                furthest = max(furthest, abs(middle - ahead))
+    return float(furthest)
 
 
 def starts_on_axis(calls: RankCalls) -> Int64s:

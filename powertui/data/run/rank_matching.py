@@ -111,6 +111,7 @@ def _tied_clocks(ranks: Sequence[RankCalls]) -> dict[int, ClockDifference]:
                 half_ps=float(np.hypot(by_way.half_ps, difference.half_ps)),
                 spread_ps=max(by_way.spread_ps, difference.spread_ps),
                 matches=difference.matches,
+                moved_ps=by_way.moved_ps + difference.moved_ps,
             )
             waiting.append(number)
     return clocks
@@ -182,10 +183,6 @@ def _partners(
     partners = np.full(len(lead_rows), -1, np.int64)
     mine = lead.sequence[lead_rows]
     others = other.sequence[other_rows]
-    if (mine >= 0).all() and (others >= 0).all():
-        _, at_mine, at_others = np.intersect1d(mine, others, return_indices=True)
-        partners[at_mine] = other_rows[at_others]
-        return partners
     lead_clock = clocks[lead_number]
     other_clock = clocks[other_number]
     ahead = round(other_clock.ahead_ps - lead_clock.ahead_ps)
@@ -193,6 +190,14 @@ def _partners(
     apart = max(_MIN_APART_PS, _MAX_SIGMAS_APART * spread)
     lead_ends = ends_on_axis(lead)[lead_rows]
     other_ends = ends_on_axis(other)[other_rows] - ahead
+    if (mine >= 0).all() and (others >= 0).all():
+        _, at_mine, at_others = np.intersect1d(mine, others, return_indices=True)
+        if lead_clock.moved_ps or other_clock.moved_ps:
+            # Of a clock that was set only the calls count in which it is as it is taken to be.
+            is_near = np.abs(other_ends[at_others] - lead_ends[at_mine]) <= apart
+            at_mine, at_others = at_mine[is_near], at_others[is_near]
+        partners[at_mine] = other_rows[at_others]
+        return partners
     places = nearest_places(other_ends, lead_ends)
     is_mutual = nearest_places(lead_ends, other_ends)[places] == np.arange(len(lead_rows))
     is_same = is_mutual & (np.abs(other_ends[places] - lead_ends) <= apart)

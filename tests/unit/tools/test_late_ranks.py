@@ -187,3 +187,42 @@ def test_the_median_of_the_others_is_that_without_the_own_one() -> None:
     for row, column in zip(*np.nonzero(~np.isnan(times)), strict=True):
         others = np.delete(times[row], column)
         assert medians[row, column] == np.nanmedian(others)
+
+
+# ── clocks that are set while ranks run ──────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("jump_ms", [0.1, 0.4, -5.0, 40.0])
+@pytest.mark.parametrize("numbered", [False, True])
+def test_a_clock_that_is_set_midway_is_known_no_better_than_it_moved(
+    tmp_path: Path, jump_ms: float, numbered: bool
+) -> None:
+    world = RankWorld(8123, late={5: 0.004}, arguments=numbered, numbered=numbered)
+    ranks = happened(world)
+    write_traces(world, ranks, tmp_path)
+    (path,) = tmp_path.glob("node2_*")
+    document = json.loads(path.read_text())
+    events = [event for event in document["traceEvents"] if event["ph"] == "X"]
+    moments = sorted(event["ts"] for event in events)
+    for event in events:
+        if event["ts"] > moments[len(moments) // 3]:
+            event["ts"] = round(event["ts"] + jump_ms * 1000, 3)
+    path.write_text(json.dumps(document))
+    (run,) = logdir.scan(str(tmp_path)).runs
+    late = known_late(Question(Opened(run, ReadOptions())))
+    assert late is not None
+    assert [late.name(rank.rank) for rank in late.ranks] == ["node5_105"]
+    clock = late.lateness.matched.clocks[2]
+    before_ps = (ranks.skews[2] - ranks.skews[0]) * PS_PER_S
+    for true_ps in (before_ps, before_ps + jump_ms * 1e9):
+        assert abs(clock.ahead_ps - true_ps) <= clock.whole_half_ps
+    steady = [
+        one.moved_ps for number, one in enumerate(late.lateness.matched.clocks) if number != 2
+    ]
+    assert steady == [0.0] * 7
+
+
+@pytest.mark.parametrize("seed", range(9300, 9306))
+def test_a_steady_clock_is_not_said_to_have_moved(tmp_path: Path, seed: int) -> None:
+    late = found(tmp_path, RankWorld(seed, lost=0.03 * (seed % 3), cut=bool(seed % 2)))
+    assert [clock.moved_ps for clock in late.lateness.matched.clocks] == [0.0] * 8
