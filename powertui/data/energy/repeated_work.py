@@ -164,7 +164,10 @@ def _independent(curve: Curve, moments: Int64s, done: _Done, window: tuple[int, 
     share = (end - begin) / (window[1] - window[0])
     if not _MIN_ALTERNATING_SHARE < share < 1 - _MIN_ALTERNATING_SHARE:
         return math.inf
-    shortest_window_s = max(curve.window_s - (curve.sensor.window_err_s or 0.0), 0.0)
+    # A pause at the run's own edge looks like a mean of both sides: windows that readings alone
+    # show were up to 2.7 deviations too long.
+    may_be_less_s = settings.ORDINARY_SIGMAS * (curve.sensor.window_err_s or 0.0)
+    shortest_window_s = max(curve.window_s - may_be_less_s, 0.0)
     half_ps = max(shortest_window_s * PS_PER_S / 2, 1.0)
     phases_ps = (np.arange(_PHASES) / _PHASES - 0.5) * curve.refresh_s * PS_PER_S
     at = moments + phases_ps[:, None]
