@@ -65,10 +65,14 @@ def top_line_pieces(head: Head, tabs: Sequence[Tab], room: int) -> list[Piece]:
     pages: list[Piece] = []
     facts = ""
     name_room = 0
-    for form, facts in _forms(head, mostly_empty=_mostly_empty(tabs)):
+    mostly_empty = _mostly_empty(tabs)
+    for form, facts in _forms(head, mostly_empty=mostly_empty):
         pages = list(_pages(tabs, form))
         name_room = room - 1 - _cells(pages) - _PAGES_GAP_CELLS - width(facts)
         enough = _GOOD_NAME_CELLS if form in ("full", "filled") else _FEWEST_NAME_CELLS
+        if mostly_empty and form == "all short":
+            # No run is open: the line below names the folder, and keys alone would say nothing.
+            enough = _MIN_NAME_CELLS
         if name_room >= min(width(head.name), enough):
             break
     name = truncation.middle(head.name, max(_MIN_NAME_CELLS, name_room))

@@ -175,6 +175,16 @@ def test_pages_without_content_have_names_where_most_pages_are_such() -> None:
     assert "1 Over 2 Time 3 Find 4 Align 5 Ops [6 Steps]" in "".join(piece.text for piece in line)
 
 
+@pytest.mark.parametrize("folder", [".", "/work/logs", "/work/shared/data/public/kineto_hta_diff"])
+def test_pages_have_names_at_80_columns_while_no_run_is_open(folder: str) -> None:
+    """However long the folder's name is: the line below has all of it."""
+    tabs = [replace(tab, news=0, dim=not tab.present) for tab in TABS]
+    line = top_line.top_line_pieces(Head(folder), tabs, 80)
+    text = "".join(piece.text for piece in line)
+    assert "1 Over 2 Time 3 Find 4 Align 5 Ops [6 Steps]" in text
+    assert text.startswith(f" {folder[:3]}")
+
+
 def test_words_are_cut_with_a_sign() -> None:
     assert truncation.middle("conv2d_1_2/Conv2DBackpropFilter", 20) == "conv2d_1_2…ropFilter"
     assert truncation.end("validation", 4) == "val…"
