@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from powertui.data.category import Category
-from powertui.data.lod import busiest_lanes
+from powertui.data.lod import Frame, busiest_lanes
 from powertui.data.model import Bools, Int64s, UInt8s
 from powertui.data.search import Hits
 from powertui.view.cell_mixes import CellMixes
@@ -93,9 +93,9 @@ class Scene:
         self.columns += len(edges) - 1
         cells = _empty_cells(len(rows), len(edges) - 1)
         single = [y for y, row in enumerate(rows) if len(row.lanes) == 1]
-        busy = np.zeros((0, 0), np.int64)
+        frame = None
         if single:
-            busy = self._fill_single(cells, view, edges, rows, single)
+            frame = self._fill_single(cells, view, edges, rows, single)
         for y, row in enumerate(rows):
             if len(row.lanes) > 1:
                 level, name, event = self._folded_row(edges, row.lanes, view.cell_ps)
@@ -103,7 +103,7 @@ class Scene:
                 cells.name[y] = name
                 cells.event[y] = event
         if cells.level.any():
-            self._color(cells, edges, rows, single, busy)
+            self._color(cells, edges, rows, single, frame)
         for y, row in enumerate(rows):
             if not row.lanes:
                 cells.ink[y] = NOTE
@@ -116,15 +116,15 @@ class Scene:
         edges: Int64s,
         rows: tuple[Row, ...],
         single: Sequence[int],
-    ) -> Int64s:
-        """Level, name and event of the rows of a single lane; how busy each of their cells is."""
+    ) -> Frame:
+        """Level, name and event of the rows of a single lane, and what they were taken from."""
         lanes = [rows[y].lanes[0] for y in single]
         frame = self.model.forest.frame(edges, lanes)
         cells.level[single] = levels(frame.busy, frame.count, view.cell_ps, self.full)
         cells.event[single] = self.mixes.painted(frame, edges, lanes)
         for y, lane in zip(single, lanes, strict=True):
             cells.name[y] = self.model.names_of(lane, cells.event[y])
-        return frame.busy
+        return frame
 
     def _color(
         self,
@@ -132,7 +132,7 @@ class Scene:
         edges: Int64s,
         rows: tuple[Row, ...],
         single: Sequence[int],
-        busy: Int64s,
+        frame: Frame | None,
     ) -> None:
         """The inks: by the event of a cell, or by the work inside of it."""
         labels = self.model.labels
@@ -142,7 +142,14 @@ class Scene:
         by_work = self._folded_tracks(rows)
         for y, work in self._work_inside(edges, rows, by_work):
             ink[y][filled[y]] = labels.inks(work[filled[y]])
-        inside = self._inks_inside(rows, single, ink, busy)
+        if frame is None:
+            return
+        # The bar of a call has its name written over it: the work in it takes no turns there.
+        by_longest = ink.copy()
+        for y, dominant in zip(single, frame.dominant, strict=True):
+            names = self.model.names_of(rows[y].lanes[0], dominant)
+            by_longest[y][filled[y]] = labels.inks(names[filled[y]])
+        inside = self._inks_inside(rows, single, by_longest, frame.busy)
         for y in set(single).difference(by_work):
             quiet = self._holds(rows[y], cells.event[y])
             if rows[y].folded and not _has_row_below(rows, y):

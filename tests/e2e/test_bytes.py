@@ -16,7 +16,7 @@ from .terminal import Terminal
 
 pytestmark = pytest.mark.e2e
 
-FIRST_FRAME = 26_000
+FIRST_FRAME = 28_000
 PAN = 5_000
 ZOOM = 15_000
 CURSOR = 2_000

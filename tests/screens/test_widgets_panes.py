@@ -138,6 +138,15 @@ async def test_the_op_table_sorts_filters_scrolls_and_chooses() -> None:
         assert listed(table) == sorted(listed(table))
         table.sort("full_name")
         assert listed(table) == sorted(listed(table), reverse=True)
+        table.action_to_end(-1)
+        table.sort("full_name")
+        assert table.cursor == 0, "still at the top: what comes first is looked for"
+        table.action_move(2)
+        chosen = table.row
+        table.sort("full_name")
+        assert table.row == chosen, "a row that was chosen stays chosen"
+        table.sort("full_name")
+        table.action_to_end(-1)
         table.filter("op_7/")
         await settle(pilot)
         assert "1 of 50 ops" in screen(app)

@@ -140,3 +140,21 @@ def test_thresholds_of_neighbors_are_spread_evenly() -> None:
         assert ordered[0] >= 0
         assert ordered[-1] < 1
         assert np.diff(ordered).max() < 0.03
+
+
+def test_the_bar_of_a_call_is_not_striped_by_the_work_in_it() -> None:
+    """Its name stands over it: it has the color of what lasts longest in each of its cells."""
+    parts = [(40 * MS // 100, "MatMul:MatMul"), *[(4 * MS // 100, "Add:Add")] * 12]
+    work = loop(parts, 400 * MS)
+    end = work[-1][0] + work[-1][1]
+    lines: dict[tuple[str, str], list[traces.Event]] = {
+        ("/host:CPU", "main"): [(0, end, "call"), *work]
+    }
+    model = TimelineModel.from_run(traces.run(traces.trace(lines)))
+    navigator = Navigator(model, 90, 20)
+    rows = tuple(row for row in navigator.rows if row.lanes)
+    cells = Scene(model, 8).cells(replace(navigator.state, cursor_ps=-1), rows)
+    full = cells.level[0] == 8
+    assert full.sum() > 60
+    assert len(set(cells.ink[0][full].tolist())) == 1
+    assert len(set(cells.ink[1][cells.level[1] == 8].tolist())) > 1
