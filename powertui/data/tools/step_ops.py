@@ -175,6 +175,18 @@ def _replica_count(place: tuple[OpStats, int] | None) -> int:
     return int(table.replicas[row])
 
 
+def _causes_of_waits(
+    compared: ComparedSteps, keys: list[OpKey], longer: Int64s, trace: Trace
+) -> list[str]:
+    """What each op waited for, of those that wait and took longer; "" for the others."""
+    waited_for = [""] * len(keys)
+    for row in np.flatnonzero(longer > 0).tolist():
+        name, _ = keys[row]
+        if BLOCKING.search(name):
+            waited_for[row] = _waited_for(trace, compared.places.get(keys[row]))
+    return waited_for
+
+
 def _columns(compared: ComparedSteps, keys: list[OpKey], question: Question) -> Iterator[Column]:
     here = np.array([compared.here.get(key, 0) for key in keys], np.int64)
     usual = np.array([compared.usual.get(key, 0) for key in keys], np.int64)
@@ -182,11 +194,7 @@ def _columns(compared: ComparedSteps, keys: list[OpKey], question: Question) -> 
     shares: list[float | None] = [None] * len(keys)
     if compared.difference_ps > 0:
         shares = [float(longer_ps) / compared.difference_ps for longer_ps in longer.tolist()]
-    waited_for = [""] * len(keys)
-    for row in np.flatnonzero(longer > 0).tolist():
-        if BLOCKING.search(keys[row][0]):
-            place = compared.places.get(keys[row])
-            waited_for[row] = _waited_for(question.profile.trace, place)
+    waited_for = _causes_of_waits(compared, keys, longer, question.profile.trace)
     replicas = [_replica_count(compared.places.get(key)) for key in keys]
     yield text_column("name", "name", [name for name, _ in keys], weight=9)
     if any(waited_for):
