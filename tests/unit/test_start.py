@@ -187,12 +187,12 @@ COMMANDS = {
     # it is made; the fit of short pauses; what parts of a program are for, which two findings ask;
     # the ends of stretches apart from the search for them; and other stretches of a long log.
     # where lines end, when a training began, and what readings miss of work that repeats
-    "report RUN --json": (353, 138),
+    "report RUN --json": (353, 139),
     # the names of operations of JAX; causes of time of slow steps; what programs annotate
     # those, what logs alone come to, and patterns that are compiled late
-    "energy DEMO": (327, 192),
+    "energy DEMO": (327, 193),
     # one more, which tells what ops of XLA cost, and the arguments about screens
-    "demo --report": (393, 180),
+    "demo --report": (393, 181),
 }
 
 
