@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from powertui import units
-from powertui.data.conclusions import KEPT_AS
-from powertui.data.overview import GLANCE_KEPT_AS
+from powertui.data.conclusions import GLANCE_KEPT_AS, KEPT_AS
 from powertui.plain import plain
 from powertui.screens import SCREENS
 from powertui.view.aligned_by import aligned_by

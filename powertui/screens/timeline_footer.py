@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from powertui.screens import frame, spec
 from powertui.view.conclusion_line import conclusion_lines
+from powertui.view.context import MAX_GLANCE_EPOCHS
 from powertui.widgets.lines import LinesPane
 
 if TYPE_CHECKING:
@@ -81,14 +82,24 @@ def show_beside(page: TimelineScreen, pane: ContextPane) -> None:
     sight = page.view.sight
     has_content = sight.display and not sight.with_panel
     pane.show_content(sight.seen if has_content else None, is_coming=has_content)
-    from powertui.view.glance_lines import expected_lines, glance_section
-
     glance = frame.known_glance(page.session)
     model = page.timeline.model
     rows = 0
     if model is not None and len(model.tracks):
-        rows = expected_lines(len(model.run.power), len(model.epochs))
-    pane.show_glance(None if glance is None else glance_section(glance), rows)
+        rows = glance_rows(len(model.run.power), len(model.epochs))
+    section = None
+    if glance is not None:  # not before the first picture
+        from powertui.view.glance_lines import glance_section
+
+        section = glance_section(glance)
+    pane.show_glance(section, rows)
+
+
+def glance_rows(power_logs: int, epochs: int) -> int:
+    """How many lines the glance will have: they are kept for it."""
+    if not power_logs:
+        return 3  # a title, the wait for input, and that there is no power
+    return 6 + min(epochs, MAX_GLANCE_EPOCHS)  # what drew more takes two of them
 
 
 def useful(page: TimelineScreen) -> Iterable[str | tuple[str, str]]:

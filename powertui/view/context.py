@@ -34,6 +34,8 @@ _MAX_SENSORS = 2  # channels whose sensors are shown
 _MAX_NOTES = 2
 _MAX_SCALARS = 4
 _MAX_PROCESSES = 8
+# Of many epochs a glance has the first two, whose difference a person asks for, and the last.
+MAX_GLANCE_EPOCHS = 3
 _FOREMOST = ("notes", "selected", "window")  # titles of what a person pointed at
 
 

@@ -11,7 +11,7 @@ from powertui.data.model import Badge
 from powertui.data.table import Fact
 from powertui.plain import plain, width
 from powertui.view import overview_lines
-from powertui.view.context import ContextLine, Section
+from powertui.view.context import MAX_GLANCE_EPOCHS, ContextLine, Section
 
 if TYPE_CHECKING:
     from powertui.data.overview.at_a_glance import Glance
@@ -20,8 +20,6 @@ _TITLE = "At a glance"
 _MAX_FINDING_CHARACTERS = 120
 _DIFFERENCE = "epoch_difference_joules"
 _GAP = " · "
-# Of many epochs the first two, whose difference a person asks for, and the last.
-_MAX_EPOCHS = 3
 
 
 def glance_section(glance: Glance) -> Section:
@@ -37,13 +35,6 @@ def glance_section(glance: Glance) -> Section:
         if id in by_id:
             facts.append(ContextLine(name, _joules(by_id[id]), _notable_badge(by_id[id])))
     return Section(_TITLE, tuple(facts))
-
-
-def expected_lines(power_logs: int, epochs: int) -> int:
-    """How many lines the section will have: they are kept for it."""
-    if not power_logs:
-        return 3  # a title, the wait for input, and that there is no power
-    return 6 + min(epochs, _MAX_EPOCHS)  # what drew more takes two of them
 
 
 def short_facts(glance: Glance) -> list[str]:
@@ -89,8 +80,8 @@ def _epochs(facts: Sequence[Fact]) -> Iterator[Fact]:
     epochs = [fact for fact in facts if fact.id.startswith("epoch_") and fact.id != _DIFFERENCE]
     if all(fact.value is None for fact in epochs):
         return
-    if len(epochs) > _MAX_EPOCHS:
-        epochs[_MAX_EPOCHS - 1 :] = epochs[-1:]
+    if len(epochs) > MAX_GLANCE_EPOCHS:
+        epochs[MAX_GLANCE_EPOCHS - 1 :] = epochs[-1:]
     yield from epochs
 
 

@@ -14,8 +14,8 @@ from powertui.data.overview import overview_facts
 from powertui.data.overview.at_a_glance import Glance, at_a_glance
 from powertui.data.table import Fact
 from powertui.data.tools.registry import Question
+from powertui.screens.timeline_footer import glance_rows
 from powertui.view.glance_lines import (
-    expected_lines,
     glance_section,
     packed_lines,
     short_facts,
@@ -55,7 +55,7 @@ def test_the_demo_says_what_its_sentences_and_its_first_page_say() -> None:
         "a step": "23.08 J ± 0.12",
     }
     # Two lines of what drew more, and a title: as many as were kept for them.
-    assert len(lines) + 2 == expected_lines(1, 2)
+    assert len(lines) + 2 == glance_rows(1, 2)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_without_power_it_says_so_and_input_is_what_the_sentence_says(
     share = glance.input.partition(" of ")[0]
     if said == "of the time":
         assert any(share in sentence for sentence in run.conclusions["sentence"])
-    assert len(glance_section(glance).facts) + 1 == expected_lines(0, 0)
+    assert len(glance_section(glance).facts) + 1 == glance_rows(0, 0)
 
 
 def test_a_log_whose_place_is_not_known_says_why_nothing_can_be_told(

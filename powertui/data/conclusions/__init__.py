@@ -3,3 +3,4 @@
 # What the conclusions are kept under with an opened run, beside how its power is aligned. Here, so
 # that the first picture can ask for them without importing what draws them.
 KEPT_AS = "conclusions"
+GLANCE_KEPT_AS = "at a glance"  # and under this one what everybody asks of a run first

@@ -5,6 +5,7 @@ than expected, and what its epochs, its profile and a step drew.
 from __future__ import annotations
 
 from powertui.data.asked import Aligning
+from powertui.data.conclusions import GLANCE_KEPT_AS
 from powertui.data.conclusions.conclusion import Conclusion, Kind
 from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.conclusions.run_conclusions import run_conclusions
@@ -13,7 +14,7 @@ from powertui.data.energy import account
 from powertui.data.energy.findings import finding_texts
 from powertui.data.energy.findings.finding import Finding
 from powertui.data.opened import Opened
-from powertui.data.overview import GLANCE_KEPT_AS, overview_facts
+from powertui.data.overview import overview_facts
 from powertui.data.table import Fact
 from powertui.data.tools import wall_time
 from powertui.data.tools.activity import ActivityKind

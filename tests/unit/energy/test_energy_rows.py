@@ -107,7 +107,7 @@ def test_one_step_beside_a_start_up_is_a_row_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "power.csv").write_text("time_unix_s,watts\n" + "".join(lines))
     (run,) = powertui.open(tmp_path / "host.xplane.pb", power=tmp_path / "power.csv")
     rows = energy_rows.profile_rows(account.energy_account(run.opened.profiles[0]))
-    assert [row.name for row in rows][:2] == ["start-up", "1 step"]
+    assert [row.name for row in rows][:2] == ["start-up", "the rest, 1 step"]
     _adds_up(rows)
 
 
