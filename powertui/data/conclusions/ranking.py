@@ -145,6 +145,8 @@ def _says_the_same(first: Conclusion, second: Conclusion) -> bool:
         return False
     if Kind.LONG_EPOCH in (first.kind, second.kind):
         return _explains_epoch(first, second) or _explains_epoch(second, first)
+    if first.repeats and second.repeats:
+        return False  # two parts of the time of slow steps: the longest may be the same step
     if not _is_same(first.stretch, second.stretch):
         return False
     return _covers_power(first, second.stretch) and _covers_power(second, first.stretch)

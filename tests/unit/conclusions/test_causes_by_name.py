@@ -100,6 +100,23 @@ def test_silence_after_every_tenth_step_is_told_apart_from_steps_that_compute_lo
     assert first.cost.seconds == pytest.approx(2.0, abs=0.01)
 
 
+def test_a_silence_in_the_longest_step_hides_no_computing_of_all_slow_steps(
+    tmp_path: Path,
+) -> None:
+    events = []
+    at = 0.0
+    for step in range(40):
+        computing = 60.0 if step % 8 == 7 else 10.0
+        silent = 40.0 if step == 15 else 0.0
+        events.append(_mark(step, at, (computing + silent) * _MS))
+        events.append(event(("cpu_op", "aten::mm", at, computing * _MS)))
+        at += (computing + silent) * _MS
+    told = _told(tmp_path, events)
+    sentences = " ".join(conclusion.sentence for conclusion in told)
+    assert "Further computing in 5 of 40 steps (every 8th) takes 36 %" in sentences
+    assert "A pause in step 15 takes 5.8 %" in sentences
+
+
 def _training(
     at: float, forward: list[tuple[str, float]], backward_ms: float
 ) -> tuple[list[dict[str, object]], float]:
