@@ -18,7 +18,7 @@ _SHORT_OP_PS = 50_000_000
 # cores stopped operations of 2 µs for up to 14 ms.
 _MAX_DELAYED_PS = 20_000_000_000
 # Of an operation with this share of calls that take so many times its usual call, these have larger
-# inputs, and did not wait for a core: of those that did, a name had at most 0.021 (torch 2.14, ten
+# inputs, and did not wait for a core: of those that did, a name had at most 0.027 (torch 2.14, ten
 # busy programs on two cores); Adam, one of whose six weights is large, has 0.17.
 _MIN_LARGE_SHARE = 0.05
 _LARGE_TIMES_USUAL = 10
