@@ -128,7 +128,8 @@ def test_the_slowest_host_costs_time_and_joules_and_comes_last_to_collectives(
     """Of three hosts c works 50 ms where the others work 30 and wait."""
     folder = run_folder(tmp_path, a=host("a", 60, 30), b=host("b", 60, 30), c=host("c", 60, 10))
     for name, watts in (("a", 200), ("b", 300), ("c", 100)):
-        readings = "".join(f"{UNIX_NS / 1e9 + i / 20},{name},{watts}\n" for i in range(-40, 100))
+        # Every 47 ms: readings every 50 ms would meet the same two moments of each step.
+        readings = "".join(f"{UNIX_NS / 1e9 + i * 0.047},{name},{watts}\n" for i in range(-43, 107))
         (folder / f"{name}.csv").write_text(f"time_unix_s,host,watts\n{readings}")
     result = answer(folder)
     facts = {fact.id: fact.value for fact in result.facts}
