@@ -42,7 +42,9 @@ class StackedBars(NamedTuple):
     rows: list[list[BarPiece]]
     top: float  # what the full height stands for
     each: int  # bars in a cell, at most
-    cut: int  # bars that go on beyond the top
+    cut: tuple[
+        int, ...
+    ]  # the cells, in the middle of their bars, of those that go on beyond the top
     longest: float = 0.0  # of all bars
     bar_count: int = 0  # drawn or not
 
@@ -58,22 +60,29 @@ class StackedBars(NamedTuple):
 
 
 def draw(
-    chart: Chart, width: int, height: int, *, letters: str = "", eighths: bool = True
+    chart: Chart,
+    width: int,
+    height: int,
+    *,
+    letters: str = "",
+    eighths: bool = True,
+    cut_at_top: bool = True,
 ) -> StackedBars:
     """A chart of parts in this many cells.
 
-    `letters`: one for each part, where blocks cannot tell them apart.
+    `letters`: one for each part, where blocks cannot tell them apart. `cut_at_top`: whether the top
+    cell of a bar that goes on says so; else the bar fills it, and a row above says so.
     """
     columns = [np.asarray(series.y, np.float64) for series in chart.series]
     all_parts = np.nan_to_num(np.array(columns))
     if not all_parts.size or width < 1 or height < 1:
-        return StackedBars([], 0.0, 0, 0)
+        return StackedBars([], 0.0, 0, ())
     chosen, each = longest_bars(all_parts.sum(axis=0), width)
     parts = all_parts[:, chosen]
     totals = parts.sum(axis=0)
     top = full_height(totals)
     if top <= 0:
-        return StackedBars([], 0.0, each, 0)
+        return StackedBars([], 0.0, each, ())
     # Where each part begins and ends, in rows from the bottom.
     edges = np.zeros((len(parts) + 1, parts.shape[1]))
     # The parts of a bar that is cut keep their shares of it.
@@ -81,11 +90,11 @@ def draw(
     is_cut = totals > top * (1 + 1e-9)
     # Only the top row shows that a bar goes on, and of a wide bar only its middle.
     is_marked = is_cut & _middles(chosen)
-    is_cut_below = np.zeros_like(is_cut)
+    is_nowhere = np.zeros_like(is_cut)
     blocks = _Blocks(letters, eighths)
     rows = []
     for level in range(height - 1, -1, -1):
-        cut_here = is_marked if level == height - 1 else is_cut_below
+        cut_here = is_marked if cut_at_top and level == height - 1 else is_nowhere
         pieces = []
         for bar, is_cut_bar in zip(edges.T, cut_here.tolist(), strict=True):
             pieces.append(blocks.piece(bar, level, height, is_cut_bar))
@@ -94,7 +103,7 @@ def draw(
         rows=rows,
         top=top,
         each=each,
-        cut=int(is_marked.sum()),
+        cut=tuple(np.flatnonzero(is_marked).tolist()),
         longest=float(totals.max()),
         bar_count=all_parts.shape[1],
     )

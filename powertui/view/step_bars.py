@@ -82,6 +82,7 @@ def step_graph(chart: Chart, width: int, height: int, glyphs: str) -> list[LineP
         height - mark_rows,
         letters=letters,
         eighths=glyphs == "unicode",
+        cut_at_top=not mark_rows,
     )
     if not bars.rows:
         return []
@@ -90,13 +91,16 @@ def step_graph(chart: Chart, width: int, height: int, glyphs: str) -> list[LineP
     labels[mark_rows] = units.duration(round(bars.top * PS_PER_S))
     rule = "|" if letters else "┤"
     cells = _cells_of(chart, bars)
+    cut_mark = "^" if letters else "▲"
     if mark_rows:
         cells.insert(0, [_Cell(" ", "text") for _ in cells[0]])
+        for column in bars.cut:
+            cells[0][column] = _Cell(cut_mark, "warn")
     glyph_set = glyph_sets.get(glyphs)
-    note = _cut_note(bars, "^" if letters else "▲")
+    note = _cut_note(bars, cut_mark)
     has_slow = _mark_slow_steps(slow, bars, cells, glyph_set.open)
     _mark_findings(chart, bars, cells, glyph_set)
-    is_told = bars.cut == 1 and _write_beside_mark(cells, note)
+    is_told = len(bars.cut) == 1 and _write_beside_mark(cells, note)
     lines: list[LinePieces] = []
     for label, row in zip(labels, cells, strict=True):
         lines.append(((f"{label:>9} {rule}", "axis"), *_pieces(row)))
@@ -233,7 +237,7 @@ def _cut_note(bars: stacked_bars.StackedBars, mark: str) -> str:
     if not bars.cut:
         return ""
     longest = units.duration(round(bars.longest * PS_PER_S), 3)
-    return f"{mark} {'up to ' if bars.cut > 1 else ''}{longest}"
+    return f"{mark} {'up to ' if len(bars.cut) > 1 else ''}{longest}"
 
 
 def _bar_notes(cut: str, steps_each: int, room: int) -> str:

@@ -48,22 +48,34 @@ def test_of_many_bars_a_cell_shows_the_longest() -> None:
 
 def test_a_bar_far_beyond_the_others_is_cut_and_counted() -> None:
     drawn = stacked_bars.draw(_chart([100.0, *[1.0] * 39]), 40, 3, letters="H")
-    assert drawn.cut == 1
+    assert drawn.cut == (0,)
     assert _text(drawn)[0].startswith("^")
     assert drawn.longest == 100
 
 
+def test_a_bar_that_is_cut_is_no_lower_than_the_longest_that_is_not() -> None:
+    """Two readers took the shorter bar of the longest step for a short step."""
+    values = [100.0, 1.4, *[1.0] * 38]
+    drawn = stacked_bars.draw(_chart(values), 40, 3, letters="H", cut_at_top=False)
+    assert _text(drawn)[0].startswith("HH ")
+    assert drawn.cut == (0,)
+    graph = step_bars.step_graph(_chart(values), 52, 7, "ascii")
+    texts = ["".join(text for text, _ in line)[11:] for line in graph]
+    assert texts[0].startswith("^")
+    assert texts[1].startswith("HH ")
+
+
 def test_the_graph_is_as_high_as_the_longest_step_that_is_not_cut() -> None:
     drawn = stacked_bars.draw(_chart([100.0, 1.4, *[1.0] * 38]), 40, 3, letters="H")
-    assert (drawn.top, drawn.cut) == (1.4, 1)
+    assert (drawn.top, drawn.cut) == (1.4, (0,))
 
 
 def test_the_legend_says_whose_shares_it_tells_and_how_long_a_cut_step_is() -> None:
-    chart = _chart([1.5, *[0.1] * 59], [0.1] * 60)
+    chart = _chart([1.5, 1.4, *[0.1] * 58], [0.1] * 60)
     (*_, legend) = step_bars.step_graph(chart, 120, 6, "unicode")
     text = "".join(text for text, _ in legend)
     assert text.strip().startswith("of a step  ")
-    assert text.endswith("▲ 1.6 s")
+    assert text.endswith("▲ up to 1.6 s")
 
 
 def test_notes_that_have_no_room_beside_the_legend_are_left_out_whole() -> None:
@@ -248,7 +260,7 @@ def test_a_wide_bar_that_is_cut_has_its_mark_once() -> None:
     drawn = stacked_bars.draw(_chart([100.0, *[1.0] * 19]), 60, 3, letters="H")
     assert _text(drawn)[0].startswith("H^HH")
     assert _text(drawn)[0].count("^") == 1
-    assert drawn.cut == 1
+    assert drawn.cut == (1,)
 
 
 def test_the_length_of_a_bar_that_is_cut_is_written_beside_its_mark() -> None:
@@ -256,14 +268,18 @@ def test_the_length_of_a_bar_that_is_cut_is_written_beside_its_mark() -> None:
     values[5] = 100.0
     graph = step_bars.step_graph(_chart(values), 72, 6, "unicode")
     texts = ["".join(text for text, _ in line) for line in graph]
-    assert texts[1][11 + 5] == "▲"
-    assert not any("100 s" in text for text in texts[:-1]), "its neighbors reach the same row"
-    assert "▲ 100 s" in texts[-1]
-    lower = [0.8, *values[1:5], 100.0, *[0.5] * 54]
-    graph = step_bars.step_graph(_chart(lower), 72, 6, "unicode")
-    texts = ["".join(text for text, _ in line) for line in graph]
-    assert "▲ 100 s" in texts[1]
+    assert texts[0][11 + 5 :].startswith("▲ 100 s ")
+    assert texts[1][11 + 5] == "█"
     assert "100 s" not in texts[-1]
+
+
+def test_the_legend_has_the_length_where_it_has_no_room_beside_its_mark() -> None:
+    values = [1.0] * 60
+    values[58] = 100.0
+    graph = step_bars.step_graph(_chart(values), 72, 6, "unicode")
+    texts = ["".join(text for text, _ in line) for line in graph]
+    assert not any("100 s" in text for text in texts[:-1])
+    assert "▲ 100 s" in texts[-1]
 
 
 def test_a_cell_that_is_filled_in_part_shows_what_there_is_most_of() -> None:
