@@ -62,12 +62,15 @@ class Moving(BaseScreen):
             self.point_at(step.start, step.end)
 
     def epoch(self, direction: int) -> None:
-        """To the next epoch, or the one before: it becomes the window.
+        """To the next epoch, or the one before: it becomes the window, or the batches of it that
+        were marked here.
 
         While a window is being marked the cursor alone goes there.
         """
         if not len(self.session.epochs):
             self.say("No epochs were found in this profile.", warn=True)
+        if self._take_batches_along(direction):
+            return
         self.timeline.move(Navigator.next_epoch, direction)
         model = self.timeline.model
         state = self.timeline.state
@@ -95,7 +98,7 @@ class Moving(BaseScreen):
         """The same batches in the next epoch: window, cursor and view move there. Where there is
         no other epoch, in the next open run.
         """
-        from powertui.view.epoch_window import EpochShift, next_epoch_with_bounds
+        from powertui.view.epoch_window import next_epoch_with_bounds
 
         model = self.timeline.model
         state = self.timeline.state
@@ -115,6 +118,36 @@ class Moving(BaseScreen):
             if not self._same_in_other_run(model, state):
                 self.say("This profile has only one epoch, and no other run is open.")
             return
+        self._show_batches(model, state, epoch, other)
+
+    def _take_batches_along(self, direction: int) -> bool:
+        """Mark the batches of the window in the next epoch, or the one before; False where no part
+        of an epoch is marked.
+        """
+        from powertui.view.epoch_window import epoch_beside, marked_part
+
+        model = self.timeline.model
+        state = self.timeline.state
+        if model is None or state is None or state.window is None or state.mark is not None:
+            return False
+        epoch = marked_part(model, state.window)
+        if epoch is None:
+            return False
+        other = epoch_beside(model, epoch, direction)
+        if other is None:
+            which = "last" if direction > 0 else "first"
+            self.say(f"These batches are of the {which} epoch of this profile.")
+        else:
+            self._show_batches(model, state, epoch, other)
+        return True
+
+    def _show_batches(self, model: TimelineModel, state: State, epoch: int, other: int) -> None:
+        """Move window, cursor and view from one epoch to the same batches of another."""
+        from powertui.view.epoch_window import EpochShift
+
+        middle = state.cursor_ps
+        if state.window is not None:
+            middle = sum(state.window) // 2
         shift = EpochShift(model, epoch, other)
         cursor = shift.moved(state.cursor_ps)
         # The view keeps its width: it is moved by as much as the middle of what is compared.

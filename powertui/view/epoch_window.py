@@ -80,3 +80,28 @@ def next_epoch_with_bounds(model: TimelineModel, epoch: int) -> int | None:
         if model.epoch_bounds(candidate) is not None:
             return candidate
     return None
+
+
+def epoch_beside(model: TimelineModel, epoch: int, direction: int) -> int | None:
+    """The next epoch of those whose bounds are known (+1), or the one before (-1)."""
+    candidate = epoch + direction
+    while 0 <= candidate < len(model.epochs):
+        if model.epoch_bounds(candidate) is not None:
+            return candidate
+        candidate += direction
+    return None
+
+
+def marked_part(model: TimelineModel, window: tuple[int, int]) -> int | None:
+    """The epoch of which a window holds a part; None for a whole epoch, and for what reaches beyond
+    one.
+    """
+    lo, hi = window
+    epoch = model.epoch_at((lo + hi) // 2)
+    bounds = None if epoch is None else model.epoch_bounds(epoch)
+    if bounds is None:
+        return None
+    start = max(bounds[0], model.span[0])  # as far as windows reach
+    end = min(bounds[1], model.span[1])
+    is_part = start <= lo and hi <= end and (lo, hi) != (start, end)
+    return epoch if is_part else None

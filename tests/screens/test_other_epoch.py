@@ -13,7 +13,7 @@ from powertui.data.tools import arrows
 from powertui.screens.help import page_lines
 from powertui.screens.status import StatusLine
 from powertui.terminal import keymap
-from powertui.view.epoch_window import EpochShift, next_epoch_with_bounds
+from powertui.view.epoch_window import EpochShift, marked_part, next_epoch_with_bounds
 from powertui.view.timeline_model import TimelineModel
 from tests.screens.conftest import Maker, loaded, settled, timeline_screen
 from tests.synthetic import traces
@@ -75,6 +75,38 @@ async def test_the_window_goes_to_the_same_steps_of_the_other_epoch_and_back(mak
         assert back is not None
         assert abs(back[0] - before[0]) < MS
         assert abs(back[1] - before[1]) < MS
+
+
+async def test_braces_keep_marked_batches_and_stop_at_the_first_and_last_epoch(
+    make: Maker,
+) -> None:
+    shell = make()
+    async with shell.run_test(size=(120, 36)) as pilot:
+        await loaded(pilot)
+        page = timeline_screen(shell)
+        timeline = page.timeline
+        model = timeline.model
+        assert model is not None
+
+        async def window_after(key: str) -> tuple[int, int]:
+            await pilot.press(key)
+            await settled(pilot)
+            assert timeline.window is not None
+            return timeline.window
+
+        found = await window_after("right_parenthesis")
+        epoch = marked_part(model, found)
+        assert epoch == 1, "a finding inside of the second epoch"
+        before = await window_after("left_curly_bracket")
+        assert marked_part(model, before) == 0
+        assert before == tuple(map(EpochShift(model, 1, 0).moved, found))
+        assert await window_after("left_curly_bracket") == before, "there is none before it"
+        again = await window_after("right_curly_bracket")
+        assert abs(again[0] - found[0]) < MS
+        await pilot.press("escape", "escape", "g")
+        whole = await window_after("right_curly_bracket")
+        assert marked_part(model, whole) is None
+        assert marked_part(model, await window_after("left_curly_bracket")) is None
 
 
 async def test_a_jump_that_takes_long_says_that_it_looks(
