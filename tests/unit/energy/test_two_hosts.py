@@ -35,9 +35,13 @@ def energy(made: Hosts, capsys: pytest.CaptureFixture[str], *arguments: str) -> 
 
 
 def holds(told: dict[str, Any], truth: float) -> bool:
-    """Whether the truth lies within the interval, with room for what a test's one seed may do."""
+    """Whether the truth lies within the interval, with room for what a test's one seed may do.
+
+    Steps here are about as long as the time between two readings: were these of moments, they could
+    miss 12 % of the joules, and nothing says that they are means.
+    """
     half = (told["hi"] - told["lo"]) / 2
-    return bool(abs(told["joules"] - truth) < 2 * half < 0.2 * truth)
+    return bool(abs(told["joules"] - truth) < 2 * half < 0.3 * truth)
 
 
 LOGS = [
