@@ -275,10 +275,17 @@ def unless_lost_in_noise(mean: Energy) -> Energy:
     if mean.joules is None or mean.half < mean.joules:
         return mean
     error = units.energy(mean.half, figures=2)
+    return without_answer(
+        mean, f"not resolved: a step is within the error of the sensor, ± {error} a step"
+    )
+
+
+def without_answer(energy: Energy, reason: str) -> Energy:
+    """The energy of the same window without an answer, and why."""
     return replace(
-        mean,
+        energy,
         resolved=False,
-        reason=f"not resolved: a step is within the error of the sensor, ± {error} a step",
+        reason=reason,
         joules=None,
         lo=None,
         hi=None,

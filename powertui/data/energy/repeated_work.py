@@ -20,7 +20,7 @@ import numpy as np
 from powertui.data.energy import curve_building, expected_work, settings
 from powertui.data.energy.curve import Curve
 from powertui.data.energy.expected_work import Activity
-from powertui.data.energy.measured_energy import Energy
+from powertui.data.energy.measured_energy import Energy, without_answer
 from powertui.data.energy.robust_stats import TAILS
 from powertui.data.model import PS_PER_S, Z95, Floats, Int64s, PowerKind, PowerOnTrace, Trace
 from powertui.named_tuples import NamedTuple
@@ -77,17 +77,7 @@ def judged(
         if looks is None:
             continue
         if looks.are_alike:
-            return replace(
-                energy,
-                resolved=False,
-                reason=_UNTOLD,
-                joules=None,
-                lo=None,
-                hi=None,
-                gain_j=None,
-                mean_w=None,
-                other_joules=None,
-            )
+            return without_answer(energy, _UNTOLD)
         from powertui.data.tools.rank_paces import t_quantile  # for work that alternates alone
 
         freedom = min(looks.independent, looks.readings) - 1
@@ -161,16 +151,29 @@ def _sums(activities: Sequence[Activity]) -> Iterator[_Done]:
 def _independent(curve: Curve, moments: Int64s, done: _Done, window: tuple[int, int]) -> float:
     """How many looks at random moments would see the share of these kinds as well."""
     begin, end = done.until(np.array(window, np.float64)).tolist()
-    share = (end - begin) / (window[1] - window[0])
+    share = float(end - begin) / (window[1] - window[0])
     if not _MIN_ALTERNATING_SHARE < share < 1 - _MIN_ALTERNATING_SHARE:
         return math.inf
-    # A pause at the run's own edge looks like a mean of both sides: windows that readings alone
-    # show were up to 2.7 deviations too long.
+    # Nobody knows how late the readings are: the whole time between two of them is tried.
+    parts_of_refresh = np.arange(_PHASES) / _PHASES - 0.5
+    delays_ps = parts_of_refresh * curve.refresh_s * PS_PER_S
+    seen_at = moments + delays_ps[:, None]
+    half_ps = _shortest_half_window_ps(curve)
+    ran_ps = done.until(seen_at + half_ps) - done.until(seen_at - half_ps)
+    seen_shares = (ran_ps / (2 * half_ps)).mean(axis=1)
+    variance = float(np.mean((seen_shares - share) ** 2))
+    if variance <= 0:
+        return math.inf
+    one_look = share * (1 - share)  # the variance of a look at a random moment
+    return one_look / variance
+
+
+def _shortest_half_window_ps(curve: Curve) -> float:
+    """Half of the shortest time that a reading may be a mean over.
+
+    A pause at the run's own edge looks like a mean of both sides: windows that readings alone show
+    were up to 2.7 deviations too long.
+    """
     may_be_less_s = settings.ORDINARY_SIGMAS * (curve.sensor.window_err_s or 0.0)
-    shortest_window_s = max(curve.window_s - may_be_less_s, 0.0)
-    half_ps = max(shortest_window_s * PS_PER_S / 2, 1.0)
-    phases_ps = (np.arange(_PHASES) / _PHASES - 0.5) * curve.refresh_s * PS_PER_S
-    at = moments + phases_ps[:, None]
-    at_moments = (done.until(at + half_ps) - done.until(at - half_ps)) / (2 * half_ps)
-    variance = float(np.mean((at_moments.mean(axis=1) - share) ** 2))
-    return share * (1 - share) / variance if variance > 0 else math.inf
+    shortest_s = max(curve.window_s - may_be_less_s, 0.0)
+    return max(shortest_s * PS_PER_S / 2, 1.0)
