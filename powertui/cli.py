@@ -38,7 +38,9 @@ _WITHOUT_DATA = ("record", "sensors")
 
 
 def build_parser(
-    only: str | None = None, *, with_arguments: bool = True
+    only: str | None = None,
+    *,
+    with_arguments: bool = True,
 ) -> argparse.ArgumentParser:
     """The whole tree, or what one verb needs of it: nobody waits for the arguments of the
     others.
@@ -60,7 +62,9 @@ def build_parser(
         help="print completions for bash, zsh or fish; `man` prints the man page",
     )
     parser.add_argument(
-        "--clear-cache", action="store_true", help="delete what was fetched from other machines"
+        "--clear-cache",
+        action="store_true",
+        help="delete what was fetched from other machines",
     )
     parser.add_argument(
         "--licenses",

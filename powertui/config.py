@@ -116,7 +116,9 @@ _SECRETS = ("password", "passwd", "pass", "secret", "kg", "key", "token")
 
 
 def _folder(
-    variable: str, below_home: tuple[str, ...], environ: Mapping[str, str] = os.environ
+    variable: str,
+    below_home: tuple[str, ...],
+    environ: Mapping[str, str] = os.environ,
 ) -> Path:
     """A folder of ours (XDG base directories; a relative value there is to be ignored)."""
     base = environ.get(variable, "")
@@ -241,7 +243,11 @@ def parse(text: str, path: str) -> Config:
 
 
 def _checked(
-    data: dict[str, Any], allowed: Mapping[str, Any], path: str, text: str, table: tuple[str, ...]
+    data: dict[str, Any],
+    allowed: Mapping[str, Any],
+    path: str,
+    text: str,
+    table: tuple[str, ...],
 ) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for key, value in data.items():

@@ -102,7 +102,10 @@ class RecorderFeed:
     """
 
     def __init__(
-        self, recorder: RecorderProcess, title: str, budget: BudgetMeter | None = None
+        self,
+        recorder: RecorderProcess,
+        title: str,
+        budget: BudgetMeter | None = None,
     ) -> None:
         self.budget = budget
         self.board = Board()

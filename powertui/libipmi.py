@@ -132,7 +132,11 @@ def _own_bmc() -> str:
 
 
 def _sources(
-    host: str, source: str, user: str, password_file: str, sensors: Sequence[str]
+    host: str,
+    source: str,
+    user: str,
+    password_file: str,
+    sensors: Sequence[str],
 ) -> list[Source]:
     from powertui import config
     from powertui.sampler.session import HOST, SOURCE, USER

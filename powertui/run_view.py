@@ -157,7 +157,11 @@ class RunView:
     # ── answers ──────────────────────────────────────────────────────────────────────────────────
 
     def ops(
-        self, *, host: str | None = None, start: float | None = None, end: float | None = None
+        self,
+        *,
+        host: str | None = None,
+        start: float | None = None,
+        end: float | None = None,
     ) -> pd.DataFrame:
         """What ran in a window, by name: count, total, self and average time (s), share.
 
@@ -327,13 +331,19 @@ class RunView:
         return _checked(Question(self.opened, profile.index, *window_ps(start, end, self.unit)))
 
     def _of_hosts(
-        self, answers: Sequence[tuple[str, pd.DataFrame]], empty: Callable[[], pd.DataFrame]
+        self,
+        answers: Sequence[tuple[str, pd.DataFrame]],
+        empty: Callable[[], pd.DataFrame],
     ) -> pd.DataFrame:
         """One below the other; for a run without a profile, no row of the same columns."""
         return as_frame.of_hosts(answers or [("", empty())])
 
     def plot(
-        self, *, host: str | None = None, start: float | None = None, end: float | None = None
+        self,
+        *,
+        host: str | None = None,
+        start: float | None = None,
+        end: float | None = None,
     ) -> Any:
         """Draw power, findings, steps and epochs of one host, by default of the first.
 

@@ -86,7 +86,9 @@ def check_unit(unit: str) -> None:
 
 
 def window_ps(
-    start: float | None, end: float | None, unit: TimeUnit
+    start: float | None,
+    end: float | None,
+    unit: TimeUnit,
 ) -> tuple[int | None, int | None]:
     """A window in ps; None where a bound is not named."""
     check_unit(unit)

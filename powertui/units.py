@@ -262,7 +262,10 @@ def _energy_unit(joules: float, unit: str = "J") -> str:
 
 
 def energy(
-    joules: float, unit: str = "J", half: float = 0.0, figures: int = _ENERGY_FIGURES
+    joules: float,
+    unit: str = "J",
+    half: float = 0.0,
+    figures: int = _ENERGY_FIGURES,
 ) -> str:
     """An energy with up to four digits, and no more of them than its error leaves: "3,479 J".
 

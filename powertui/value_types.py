@@ -134,7 +134,10 @@ def _parameters(kind: type) -> Any:
 
 
 def _initializer(
-    kind: type, fields: dict[str, tuple[Any, Any]], *, frozen: bool
+    kind: type,
+    fields: dict[str, tuple[Any, Any]],
+    *,
+    frozen: bool,
 ) -> Callable[..., None]:
     """As fast as one that somebody wrote."""
     defaults = []

@@ -125,7 +125,10 @@ class _Transfer:
         pipe = subprocess.PIPE
         try:
             self._process = subprocess.Popen(
-                words, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=pipe,
+                stderr=pipe,
             )
         except OSError as error:
             why = error.strerror or type(error).__name__

@@ -212,7 +212,10 @@ def _folder(plan: Plan, session: str) -> Path:
 
 
 def _profile(
-    plan: Plan, capture: CapturedProfile, power: PowerAround | None, waiting: Waiting
+    plan: Plan,
+    capture: CapturedProfile,
+    power: PowerAround | None,
+    waiting: Waiting,
 ) -> None:
     session = capture.session
     # The server writes the profile itself, where it sees the logdir.
@@ -251,7 +254,10 @@ def _profile(
 
 
 def _answer_report(
-    seconds: float, waiting: Waiting, *, keeps_power: bool
+    seconds: float,
+    waiting: Waiting,
+    *,
+    keeps_power: bool,
 ) -> Callable[[AnswerWait], bool]:
     def on_wait(wait: AnswerWait) -> bool:
         past_s = wait.past_s
@@ -274,7 +280,11 @@ def _answer_report(
 
 
 def _take_profile(
-    capture: CapturedProfile, place: SessionPlace, outcome: Outcome, hop: str, waiting: Waiting
+    capture: CapturedProfile,
+    place: SessionPlace,
+    outcome: Outcome,
+    hop: str,
+    waiting: Waiting,
 ) -> None:
     """What goes wrong with one server's file must not cost the others theirs."""
     try:
@@ -339,7 +349,11 @@ def _put_away(path: Path) -> str:
 
 
 def _process_profile(
-    plan: Plan, pid: int, capture: CapturedProfile, power: PowerAround | None, waiting: Waiting
+    plan: Plan,
+    pid: int,
+    capture: CapturedProfile,
+    power: PowerAround | None,
+    waiting: Waiting,
 ) -> None:
     """Kineto begins by itself, some seconds after it was asked: the window in the recording is from
     asking to the file.
@@ -379,7 +393,11 @@ def _process_profile(
 
 
 def _locate(
-    capture: CapturedProfile, place: SessionPlace, outcome: Outcome, hop: str, waiting: Waiting
+    capture: CapturedProfile,
+    place: SessionPlace,
+    outcome: Outcome,
+    hop: str,
+    waiting: Waiting,
 ) -> None:
     server = outcome.server
     path = place.file(server)

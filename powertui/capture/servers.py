@@ -106,7 +106,11 @@ def take(
 
 
 def _ask(
-    calls: Sequence[Call], servers: Sequence[Server], asked: ProfileRequest, root: str, session: str
+    calls: Sequence[Call],
+    servers: Sequence[Server],
+    asked: ProfileRequest,
+    root: str,
+    session: str,
 ) -> None:
     """Connect to all of them before the first is asked."""
     # A connection may take seconds: asked one by one, the profiles would begin seconds apart.

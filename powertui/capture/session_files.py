@@ -100,7 +100,9 @@ def unwritable(path: Path, error: OSError) -> CaptureError:
 
 
 def results(
-    place: SessionPlace, server: Server, given: tuple[tuple[str, bytes], ...]
+    place: SessionPlace,
+    server: Server,
+    given: tuple[tuple[str, bytes], ...],
 ) -> Iterator[str]:
     """Keep what an old server answered, named as its own client did.
 

@@ -393,7 +393,12 @@ class Field(Generic[_Row]):
             column = Column(self.id, self.label, self.kind, values, self.unit, weight=self.weight)
         else:
             column = optional(
-                self.id, self.label, self.kind, values, unit=self.unit, weight=self.weight
+                self.id,
+                self.label,
+                self.kind,
+                values,
+                unit=self.unit,
+                weight=self.weight,
             )
         if self.head:
             return replace(column, head=self.head)

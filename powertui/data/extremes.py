@@ -85,7 +85,12 @@ class Extremes:
         return extremes
 
     def _go_through(
-        self, extremes: StretchExtremes, filled: Int64s, begin: int, stop: int, bounds: Int64s
+        self,
+        extremes: StretchExtremes,
+        filled: Int64s,
+        begin: int,
+        stop: int,
+        bounds: Int64s,
     ) -> None:
         """Look at all rows from `begin` to `stop`; `bounds` are begin and end of each stretch that
         has rows, one after the other.

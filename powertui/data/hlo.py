@@ -171,7 +171,10 @@ def _from_one(number: int) -> int:
 
 
 def _instruction(
-    op: Any, by_id: dict[int, str], bodies: dict[int, Any], source: str
+    op: Any,
+    by_id: dict[int, str],
+    bodies: dict[int, Any],
+    source: str,
 ) -> Instruction:
     shape, size, padded = shape_sizes(op.shape)
     operands = tuple(by_id.get(number, "") for number in op.operand_ids)
@@ -270,7 +273,10 @@ def _sum_of_known(sizes: Sequence[int | None]) -> int | None:
 
 
 def _padded(
-    dims: Sequence[int], order: Sequence[int], tiles: Sequence[Sequence[int]], width: int
+    dims: Sequence[int],
+    order: Sequence[int],
+    tiles: Sequence[Sequence[int]],
+    width: int,
 ) -> int | None:
     """Bytes of a tiled value: its last dimensions filled up to whole tiles of the first tiling."""
     if not tiles or not width or len(order) != len(dims):

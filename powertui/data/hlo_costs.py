@@ -142,7 +142,10 @@ class ProgramCosts:
     # ── arithmetic ───────────────────────────────────────────────────────────────────────────────
 
     def _arithmetic(
-        self, op: Any, operands: Sequence[Any], depth: int
+        self,
+        op: Any,
+        operands: Sequence[Any],
+        depth: int,
     ) -> tuple[float | None, float]:
         """(FLOPs, transcendentals); None for an op without a rule."""
         count = _elements(op.shape)

@@ -63,7 +63,10 @@ class HostReader(Protocol):
         ...
 
     def answers(
-        self, function: Callable[[Q], R], questions: Sequence[Q], counts: Sequence[int]
+        self,
+        function: Callable[[Q], R],
+        questions: Sequence[Q],
+        counts: Sequence[int],
     ) -> Iterator[R]:
         """What is said of several runs, in order; each question is about so many of them."""
         ...
@@ -73,7 +76,9 @@ class HostReader(Protocol):
         ...
 
     def parts(
-        self, questions: Sequence[HostQuestion], on_wait: Callable[[], None]
+        self,
+        questions: Sequence[HostQuestion],
+        on_wait: Callable[[], None],
     ) -> Iterator[HostPart]:
         """The hosts in order; `on_wait` is called now and then, and may raise."""
         ...

@@ -99,7 +99,9 @@ class HostReading:
         self._noun = "host"  # of what was asked about last
 
     def parts(
-        self, questions: Sequence[HostQuestion], on_wait: Callable[[], None]
+        self,
+        questions: Sequence[HostQuestion],
+        on_wait: Callable[[], None],
     ) -> Iterator[HostPart]:
         """The hosts in order; `on_wait` is called now and then, and may raise."""
         from powertui.data import processes
@@ -128,7 +130,10 @@ class HostReading:
         return usable_cores()
 
     def answers(
-        self, function: Callable[[Q], R], questions: Sequence[Q], counts: Sequence[int]
+        self,
+        function: Callable[[Q], R],
+        questions: Sequence[Q],
+        counts: Sequence[int],
     ) -> Iterator[R]:
         """What is said of several runs, in order; each question is about so many of them."""
         assert self._executor is not None
@@ -154,7 +159,11 @@ class HostReading:
 
         watched = _Watched(self._cluster, on_wait)
         answers = processes.answers(
-            executor, function, questions, on_wait=watched.wait, on_failed=fail
+            executor,
+            function,
+            questions,
+            on_wait=watched.wait,
+            on_failed=fail,
         )
         try:
             for answer in answers:

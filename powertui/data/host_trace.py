@@ -117,7 +117,9 @@ class _ReadAgain:
         self._name = name
 
     def __get__(
-        self, owner: HostTrace | _HostProcess | _HostTrack | None, kind: object = None
+        self,
+        owner: HostTrace | _HostProcess | _HostTrack | None,
+        kind: object = None,
     ) -> Any:
         return self if owner is None else getattr(owner.read(), self._name)
 
@@ -214,7 +216,9 @@ def small_fields(trace: Trace) -> dict[str, Any]:
 
 
 def host_trace(
-    small: dict[str, Any], file: FileOfEvents, answers: dict[Hashable, Any]
+    small: dict[str, Any],
+    file: FileOfEvents,
+    answers: dict[Hashable, Any],
 ) -> HostTrace:
     """A trace from what `small_fields` gave, and what is known of its host already."""
     processes = []

@@ -60,7 +60,12 @@ class HostsOfRun:
         loader = self._loader
         seconds = tuple(other for other in loader.entry.alternates if other.host == file.host)
         entry = replace(
-            loader.entry, profiles=(file,), alternates=seconds, power=(), above=(), problems=()
+            loader.entry,
+            profiles=(file,),
+            alternates=seconds,
+            power=(),
+            above=(),
+            problems=(),
         )
         options = ReadOptions(
             step_marker=loader.options.step_marker,

@@ -68,7 +68,11 @@ class Beside:
         )
 
     def fetched(
-        self, url: str, server: PowerServer, question: PowerQuestion, options: LogColumns
+        self,
+        url: str,
+        server: PowerServer,
+        question: PowerQuestion,
+        options: LogColumns,
     ) -> PowerLog:
         """What a server has of a time. It is asked again only for what it was not asked for yet."""
         from powertui.data.power import fetched
@@ -297,10 +301,19 @@ class RunLoader:
         self.progress(self.bytes_before + done, total_bytes, self.events_before + events)
 
     def _clock(
-        self, trace: Trace, marked: Steps | None = None, *, epoch_num: bool = False
+        self,
+        trace: Trace,
+        marked: Steps | None = None,
+        *,
+        epoch_num: bool = False,
     ) -> Clock:
         return clocks.best_clock(
-            trace, self.entry, self.logs, tz=self.options.tz, steps=marked, epoch_num=epoch_num
+            trace,
+            self.entry,
+            self.logs,
+            tz=self.options.tz,
+            steps=marked,
+            epoch_num=epoch_num,
         )
 
     def _add(self, trace: Trace) -> None:

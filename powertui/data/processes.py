@@ -180,7 +180,10 @@ def process_pool(
     from multiprocessing import get_context
 
     pool = ProcessPoolExecutor(
-        count, mp_context=get_context("fork"), initializer=_begin, initargs=(function, prepare)
+        count,
+        mp_context=get_context("fork"),
+        initializer=_begin,
+        initargs=(function, prepare),
     )
     with warnings.catch_warnings():
         # Newer Pythons warn of threads that a copy does not have: those of the linear algebra,

@@ -88,7 +88,9 @@ def _answer_runs(question: _RunsQuestion[A]) -> list[_RunAnswer]:
 
 
 def each_run(
-    function: _RunFunction[A], entries: Sequence[RunEntry], trainings: Trainings
+    function: _RunFunction[A],
+    entries: Sequence[RunEntry],
+    trainings: Trainings,
 ) -> Iterator[A]:
     """What is said of each run, in order."""
     if len(entries) > 1 and is_read_elsewhere(entries, trainings.options):

@@ -147,7 +147,10 @@ def find(
 
 
 def _matching_events(
-    tracks: tuple[Track, ...], is_match: Bools, base: Int64s, check: CancelCheck
+    tracks: tuple[Track, ...],
+    is_match: Bools,
+    base: Int64s,
+    check: CancelCheck,
 ) -> Any:
     """The events of these names in the numbering of all, by start, then by track and row."""
     # Every event may match: half the bytes where their numbers fit.

@@ -27,7 +27,10 @@ def bounds_of_run(traces: Sequence[Trace], logs: Sequence[EventLog]) -> tuple[in
 
 
 def question(
-    url: str, bounds: tuple[int, int] | None, hosts: Iterable[str], options: ReadOptions
+    url: str,
+    bounds: tuple[int, int] | None,
+    hosts: Iterable[str],
+    options: ReadOptions,
 ) -> PowerQuestion:
     """What to ask. Raises `UnreadableFile` where nobody knows when the run was."""
     if bounds is None:

@@ -369,7 +369,13 @@ def stacked(tables: Sequence[Table]) -> Table:
         return tables[number].place(row_of_table)
 
     return replace(
-        first, columns=columns, place=place, order=None, kind_of_work=None, quick=None, within=None
+        first,
+        columns=columns,
+        place=place,
+        order=None,
+        kind_of_work=None,
+        quick=None,
+        within=None,
     )
 
 
@@ -386,5 +392,10 @@ def _stacked(column: Column, tables: Sequence[Table]) -> Column:
         return text_column(column.id, column.label, words, weight=column.weight)
     numbers = [None if isinstance(value, str) else value for value in values]
     return optional(
-        column.id, column.label, column.kind, numbers, unit=column.unit, weight=column.weight
+        column.id,
+        column.label,
+        column.kind,
+        numbers,
+        unit=column.unit,
+        weight=column.weight,
     )

@@ -234,7 +234,9 @@ def _starts(sizes: Int64s) -> Int64s:
 
 
 def batches(
-    names: Names, indices: Int64s, check: CancelCheck = unhindered
+    names: Names,
+    indices: Int64s,
+    check: CancelCheck = unhindered,
 ) -> Iterator[tuple[slice, Texts, Texts]]:
     """(which of the indices, their full names, their own short ones where they have one), a batch
     at a time.

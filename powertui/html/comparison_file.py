@@ -158,7 +158,11 @@ def _family(family: FamilyRows) -> Markup:
         )
     headers = ("figure", "A", "B", "difference", "", "95 % interval", "verdict")
     return rows_section(
-        family.title, headers, cells, numbers=(1, 2, 3, 5), left_out=family.left_out
+        family.title,
+        headers,
+        cells,
+        numbers=(1, 2, 3, 5),
+        left_out=family.left_out,
     )
 
 

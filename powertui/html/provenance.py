@@ -29,7 +29,9 @@ def run_provenance(run: Facts) -> list[tuple[str, str]]:
 
 
 def provenance(
-    rows: Iterable[tuple[str, str]], notes: Sequence[str] = (), level: str = "h3"
+    rows: Iterable[tuple[str, str]],
+    notes: Sequence[str] = (),
+    level: str = "h3",
 ) -> Markup | None:
     """The lines below their labels, then the notes on how figures are counted.
 

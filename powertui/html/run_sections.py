@@ -144,7 +144,11 @@ def _slowest_steps(question: Question) -> Markup | None:
     if len(question.opened.profiles) > 1:
         heading += f", {first_host.profile.host}"
     return table_section(
-        table, rows=rows, max_rows=_SLOWEST_STEPS, without=("end_s",), title=heading
+        table,
+        rows=rows,
+        max_rows=_SLOWEST_STEPS,
+        without=("end_s",),
+        title=heading,
     )
 
 

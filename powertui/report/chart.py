@@ -57,7 +57,11 @@ def of_steps(seconds: Sequence[float], columns: int, indent: str = "") -> list[s
 
 
 def _drawn(
-    first_steps: Int64s, heights: Floats, top: float, step_count: int, columns: int
+    first_steps: Int64s,
+    heights: Floats,
+    top: float,
+    step_count: int,
+    columns: int,
 ) -> list[str]:
     """The dots in their frame, with three labels on each axis."""
     last = step_count - 1

@@ -29,7 +29,11 @@ _CSV_COLUMNS = (
 
 
 def tell(
-    groups: Sequence[Sequence[str]], asked: Asked, reading: SideReading, form: str, brief: bool
+    groups: Sequence[Sequence[str]],
+    asked: Asked,
+    reading: SideReading,
+    form: str,
+    brief: bool,
 ) -> int:
     """Print what differs from A to B."""
     comparison = compare(*sides(groups, asked, reading))

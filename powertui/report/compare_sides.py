@@ -109,7 +109,9 @@ class SideReading:
 
 
 def sides(
-    groups: Sequence[Sequence[str]], asked: Asked, reading: SideReading
+    groups: Sequence[Sequence[str]],
+    asked: Asked,
+    reading: SideReading,
 ) -> tuple[AskedSide, AskedSide]:
     """A and B: two paths, two groups of them, or one path with options that tell two parts of it.
 
@@ -226,7 +228,10 @@ class _OpenedRuns:
         return self._trainings[path]
 
     def side(
-        self, name: str, entries: Sequence[tuple[str, RunEntry]], words: SideWords
+        self,
+        name: str,
+        entries: Sequence[tuple[str, RunEntry]],
+        words: SideWords,
     ) -> _ListedSide:
         """These runs as a side."""
         listed = tuple(ListedRun(entry, self.trainings(path)) for path, entry in entries)

@@ -81,7 +81,9 @@ def _logs_alone(paths: Sequence[str]) -> Logdir:
 
 
 def _as_dict(
-    scan: Logdir, runs: Sequence[_ExaminedRun], path_checks: Sequence[Check]
+    scan: Logdir,
+    runs: Sequence[_ExaminedRun],
+    path_checks: Sequence[Check],
 ) -> dict[str, Any]:
     return {
         "powertui": __version__,

@@ -117,7 +117,8 @@ def asked_traces(
 
 
 def _logs_alone(
-    trainings: Trainings, reading: ReadOptions
+    trainings: Trainings,
+    reading: ReadOptions,
 ) -> tuple[list[TraceEnergy], list[UnreadableFile]]:
     """Power logs without any run, each on its own clock, and why others could not be read.
 

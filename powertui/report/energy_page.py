@@ -204,7 +204,11 @@ def _about(energy: TrainingEnergy, writer: PageWriter) -> list[str]:
 
 
 def _page(
-    trace: TraceEnergy, style: Style, options: PageOptions, is_first: bool, is_part: bool
+    trace: TraceEnergy,
+    style: Style,
+    options: PageOptions,
+    is_first: bool,
+    is_part: bool,
 ) -> list[str]:
     run, account = trace.run, trace.account
     findings = trace.findings
@@ -301,7 +305,11 @@ def _inside(findings: Findings, span: tuple[int, int]) -> Findings:
 
 
 def _logs_page(
-    trace: TraceEnergy, name: str, style: Style, options: PageOptions, is_first: bool
+    trace: TraceEnergy,
+    name: str,
+    style: Style,
+    options: PageOptions,
+    is_first: bool,
 ) -> list[str]:
     """Power without a profile: every channel over its whole log."""
     energies = [integrate.of_series(series) for series in trace.power]

@@ -47,7 +47,9 @@ class AskedWindow:
 
 
 def training_windows(
-    path: str, chosen: Sequence[Training], asked: named_windows.WindowRequest
+    path: str,
+    chosen: Sequence[Training],
+    asked: named_windows.WindowRequest,
 ) -> list[AskedWindow]:
     """The window of each training that was named."""
     if not chosen:
@@ -78,7 +80,10 @@ def training_windows(
 
 
 def _channels(
-    account: Account, lo: int, hi: int, half: int = 0
+    account: Account,
+    lo: int,
+    hi: int,
+    half: int = 0,
 ) -> tuple[tuple[str, Energy | None], ...]:
     """The name and the joules of each channel that is added up; nothing of a single one."""
     counted = account.channels
@@ -88,7 +93,10 @@ def _channels(
         (
             plain(power.series.sensor.label, 40),
             EnergyOfCounted((power,)).of_window(
-                lo, hi, edge_ps=half / Z95, with_log=(False, False)
+                lo,
+                hi,
+                edge_ps=half / Z95,
+                with_log=(False, False),
             ),
         )
         for power in counted
@@ -96,7 +104,10 @@ def _channels(
 
 
 def profile_windows(
-    trainings: Trainings, name: str | None, aligning: Aligning, asked: named_windows.WindowRequest
+    trainings: Trainings,
+    name: str | None,
+    aligning: Aligning,
+    asked: named_windows.WindowRequest,
 ) -> list[AskedWindow]:
     """The steps or times that were named, of every profile that has them, as `powertui export`
     takes them.
@@ -104,7 +115,10 @@ def profile_windows(
     Raises `UsageError` with what there is where none has.
     """
     words = export.WindowWords(
-        start=asked.start, end=asked.end, epoch=asked.epoch, steps=asked.steps
+        start=asked.start,
+        end=asked.end,
+        epoch=asked.epoch,
+        steps=asked.steps,
     )
     if asked.batches is not None or asked.session is not None:
         raise UsageError(

@@ -193,7 +193,9 @@ def _write_profile(
 
 
 def _training_meant(
-    trainings: Trainings, entries: Sequence[RunEntry], request: named_windows.WindowRequest
+    trainings: Trainings,
+    entries: Sequence[RunEntry],
+    request: named_windows.WindowRequest,
 ) -> Training | None:
     """The training, where it is meant rather than one of its sessions; else None.
 
@@ -207,7 +209,9 @@ def _training_meant(
 
 
 def _write_training(
-    training: Training, request: named_windows.WindowRequest, output: Output
+    training: Training,
+    request: named_windows.WindowRequest,
+    output: Output,
 ) -> None:
     """Write the samples of a window of a training, on its own axis."""
     axis = training.seen_from()
@@ -262,7 +266,11 @@ def _host(run: Run, name: str | None) -> int:
 
 
 def profile_window(
-    words: WindowWords, run: Run, index: int, *, outside: bool = False
+    words: WindowWords,
+    run: Run,
+    index: int,
+    *,
+    outside: bool = False,
 ) -> tuple[int, int]:
     """The window (ps) that was asked for; the whole profile when none was.
 
@@ -314,7 +322,10 @@ def _time(typed: str) -> int:
 
 
 def _of_steps(
-    steps: Steps, epochs: Epochs, epoch: int | None, range_text: str | None
+    steps: Steps,
+    epochs: Epochs,
+    epoch: int | None,
+    range_text: str | None,
 ) -> tuple[int, int]:
     """From the first step's start to the last one's end; a whole epoch by its own bounds."""
     rows = np.ones(len(steps), np.bool_)

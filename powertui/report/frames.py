@@ -218,7 +218,10 @@ class EventFilter:
 
 
 def events(
-    trace: Trace | None, event_filter: EventFilter, stats: Sequence[str], unit: TimeUnit
+    trace: Trace | None,
+    event_filter: EventFilter,
+    stats: Sequence[str],
+    unit: TimeUnit,
 ) -> pd.DataFrame:
     """One row an event that fits; without a trace, no row of the same columns."""
     if trace is None:

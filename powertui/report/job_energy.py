@@ -212,7 +212,11 @@ def _machine_half(machine: MachineEnergy) -> float:
 
 
 def _slurm_lines(
-    slurm: SlurmEnergy | None, problem: str, energy: JobEnergy, form: str, unit: str
+    slurm: SlurmEnergy | None,
+    problem: str,
+    energy: JobEnergy,
+    form: str,
+    unit: str,
 ) -> list[str]:
     """Slurm's own count beside ours, with its known faults."""
     if slurm is None and not problem:
@@ -236,7 +240,10 @@ def _slurm_lines(
 
 
 def _as_json(
-    written: str, job: JobPower, energy: JobEnergy, slurm: SlurmEnergy | None
+    written: str,
+    job: JobPower,
+    energy: JobEnergy,
+    slurm: SlurmEnergy | None,
 ) -> Mapping[str, Any]:
     joules = energy.joules
     return {

@@ -97,7 +97,9 @@ def _say_problem(problem: str) -> None:
 
 
 def _stretch(
-    entry: RunEntry, where: NotePlace, reading: ReadOptions
+    entry: RunEntry,
+    where: NotePlace,
+    reading: ReadOptions,
 ) -> tuple[tuple[int, int], str]:
     """The stretch of a place, and the host where the run has several."""
     from powertui.data.training.training import Trainings

@@ -26,7 +26,8 @@ def json_owners_of_run(run: Run, account: Account | None) -> list[dict[str, Any]
 
 
 def json_owners_of_training(
-    power: TrainingPower, counted: Sequence[PowerSeries]
+    power: TrainingPower,
+    counted: Sequence[PowerSeries],
 ) -> list[dict[str, Any]]:
     """One element for each channel of a training."""
     pairs = {}

@@ -17,7 +17,10 @@ class Style(Protocol):
     def head(self, level: int, words: str) -> list[str]: ...
     def line(self, words: str, deeper: bool = False) -> str: ...
     def table(
-        self, headers: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int]
+        self,
+        headers: Sequence[str],
+        rows: Iterable[Sequence[str]],
+        right: Iterable[int],
     ) -> list[str]: ...
 
 
@@ -41,7 +44,10 @@ class _Plain:
         return indent + plain(words)
 
     def table(
-        self, headers: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int]
+        self,
+        headers: Sequence[str],
+        rows: Iterable[Sequence[str]],
+        right: Iterable[int],
     ) -> list[str]:
         return text.table(headers, rows, right=right, indent="  ")
 
@@ -58,6 +64,9 @@ class _Markdown:
         return bullet + text.markdown_text(words)
 
     def table(
-        self, headers: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int]
+        self,
+        headers: Sequence[str],
+        rows: Iterable[Sequence[str]],
+        right: Iterable[int],
     ) -> list[str]:
         return [*text.markdown(headers, rows, right=right), ""]

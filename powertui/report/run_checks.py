@@ -245,7 +245,9 @@ def _of_owners(run: Run) -> Iterator[Check]:
 
 
 def _overlap(
-    series: PowerSeries, traces: Sequence[Trace], around_ns: tuple[int, int] | None
+    series: PowerSeries,
+    traces: Sequence[Trace],
+    around_ns: tuple[int, int] | None,
 ) -> Check:
     """Whether a channel was recorded while the run, or the training around it, ran."""
     name = f"{series.sensor.label} ({series.sensor.source}, {facts.short_path(series.path)})"
@@ -292,7 +294,9 @@ def _overlap(
 
 
 def _clock_of_log(
-    series: PowerSeries, traces: Sequence[Trace], run_ns: tuple[int, int]
+    series: PowerSeries,
+    traces: Sequence[Trace],
+    run_ns: tuple[int, int],
 ) -> Clock | None:
     """The clock of a log, in the zone of the run where its times are local; None without one."""
     from powertui.data.energy import log_zone

@@ -64,7 +64,12 @@ def _figure_class(matplotlib: Any) -> Any:
 def _drawn(figure_class: Any, profile: Profile, lo: int, hi: int) -> Any:
     energies = account.energy_account(profile)
     window = window_summary(
-        profile.trace, lo, hi, steps=profile.steps, epochs=profile.epochs, power=energies.drawn
+        profile.trace,
+        lo,
+        hi,
+        steps=profile.steps,
+        epochs=profile.epochs,
+        power=energies.drawn,
     )
     figure = figure_class(figsize=_SIZE_INCHES, layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
@@ -168,7 +173,11 @@ def _draw_epochs(above: Any, below: Any, window: Window) -> None:
                 axes.axvline(start, color=_EPOCH_COLOR, linestyle="--", linewidth=0.8)
         number = window.epochs[index].number
         above.annotate(
-            f" epoch {number}", (start, 1), xycoords=("data", "axes fraction"), va="top", fontsize=8
+            f" epoch {number}",
+            (start, 1),
+            xycoords=("data", "axes fraction"),
+            va="top",
+            fontsize=8,
         )
 
 

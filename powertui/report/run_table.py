@@ -128,7 +128,13 @@ def _figure_columns(facts: Sequence[KnownRun]) -> Callable[..., Column]:
     """The same of figures, which may be missing."""
 
     def column(
-        id: str, label: str, kind: ColumnKind, attribute: str, *, weight: int, unit: str = ""
+        id: str,
+        label: str,
+        kind: ColumnKind,
+        attribute: str,
+        *,
+        weight: int,
+        unit: str = "",
     ) -> Column:
         values = [getattr(run_facts, attribute) for run_facts in facts]
         return optional(id, label, kind, values, unit=unit, weight=weight)

@@ -126,7 +126,10 @@ class _Question:
 
 
 def _read_run(
-    question: _Question, entries: Sequence[RunEntry], trainings: Trainings, number: int
+    question: _Question,
+    entries: Sequence[RunEntry],
+    trainings: Trainings,
+    number: int,
 ) -> _Answer:
     """What is said of one of the runs."""
     entry = entries[number]
@@ -159,7 +162,9 @@ def _says_more(training: Training) -> bool:
 
 
 def _described(
-    trainings: Sequence[Training], entries: Sequence[RunEntry], answers: Sequence[_Answer]
+    trainings: Sequence[Training],
+    entries: Sequence[RunEntry],
+    answers: Sequence[_Answer],
 ) -> list[Training]:
     """The trainings that say more than the runs in them."""
     says_more = {

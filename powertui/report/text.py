@@ -132,7 +132,10 @@ def _pad(text: str, cells: int, right: bool) -> str:
 
 
 def markdown(
-    headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = ()
+    headers: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    right: Iterable[int] = (),
 ) -> list[str]:
     """A Markdown table. Names cannot break out of their cell or become markup."""
     numbers = set(right)

@@ -195,7 +195,10 @@ def _answers(runs: Iterable[_RunAnswers], request: ToolRequest) -> Iterator[_Hos
 
 
 def _ask_run(
-    request: ToolRequest, entries: Sequence[RunEntry], trainings: Trainings, number: int
+    request: ToolRequest,
+    entries: Sequence[RunEntry],
+    trainings: Trainings,
+    number: int,
 ) -> _RunAnswers:
     """What the tool says of one of the runs."""
     (told,) = (

@@ -152,7 +152,9 @@ def _json_epoch(training: Training, axis: TrainingOnAxis, index: int) -> dict[st
 
 
 def _json_bounds(
-    axis: TrainingOnAxis, start: Moment | None, end: Moment | None
+    axis: TrainingOnAxis,
+    start: Moment | None,
+    end: Moment | None,
 ) -> dict[str, float | None]:
     half_s = None
     halves_ns = [moment.half_ns for moment in (start, end) if moment is not None]

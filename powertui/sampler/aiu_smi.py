@@ -175,7 +175,10 @@ class AiuSmiSource:
         except OSError as error:
             raise NotSupported(f"aiu-smi cannot be run: {error.strerror}.") from None
         self._listener = threading.Thread(
-            target=self._listen, args=(self._process,), name="aiu-smi", daemon=True
+            target=self._listen,
+            args=(self._process,),
+            name="aiu-smi",
+            daemon=True,
         )
         self._listener.start()
 

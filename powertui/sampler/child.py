@@ -133,7 +133,9 @@ def _summary_of(recorder: Recorder, window: list[float] | None) -> dict[str, Any
 
 
 def _channel_summary(
-    state: SourceState, health: Health, window: list[float] | None
+    state: SourceState,
+    health: Health,
+    window: list[float] | None,
 ) -> dict[str, Any]:
     if window is None:
         total = health.total()

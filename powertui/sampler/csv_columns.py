@@ -123,7 +123,9 @@ def are_of_nvidia_smi(titles: Sequence[str]) -> bool:
 
 
 def values(
-    header: Sequence[str], fields: Sequence[str], columns: Iterable[int]
+    header: Sequence[str],
+    fields: Sequence[str],
+    columns: Iterable[int],
 ) -> tuple[float | None, list[PowerCell]]:
     """(the time, the power) in a row; no time where none of its columns holds an absolute one."""
     row = dict(zip(header, fields, strict=True))

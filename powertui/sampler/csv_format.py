@@ -133,7 +133,8 @@ def sources_in(head: bytes) -> Iterator[tuple[str, str, Channel]]:
 
 
 def _channels_in(
-    entry: dict[str, Any], interval: float | None
+    entry: dict[str, Any],
+    interval: float | None,
 ) -> Iterator[tuple[str, str, Channel]]:
     source_name = str(entry.get("name"))[:_MAX_TEXT_CHARS]
     for fields in entry["channels"]:

@@ -60,7 +60,10 @@ class CountedEnergy:
     """
 
     def __init__(
-        self, joules: float, limit: int | None = None, min_step_s: float = MIN_STEP_S
+        self,
+        joules: float,
+        limit: int | None = None,
+        min_step_s: float = MIN_STEP_S,
     ) -> None:
         self._joules = joules
         self._limit = limit

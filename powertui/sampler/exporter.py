@@ -119,7 +119,9 @@ class Exporter:
         self.port: int = self._server.server_address[1]
         self.address = ExporterAddress(address.host, self.port)
         self._thread = threading.Thread(
-            target=self._server.serve_forever, name="exporter", daemon=True
+            target=self._server.serve_forever,
+            name="exporter",
+            daemon=True,
         )
 
     @property
@@ -141,7 +143,10 @@ class Exporter:
 def _listening(address: ExporterAddress, text: Callable[[], str]) -> _Server:
     try:
         family = socket.getaddrinfo(
-            address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            address.host,
+            address.port,
+            type=socket.SOCK_STREAM,
+            flags=socket.AI_PASSIVE,
         )[0][0]
         server_class = _ServerV6 if family == socket.AF_INET6 else _Server
         return server_class((address.host, address.port), text)

@@ -47,7 +47,11 @@ class HwmonSource:
     reconnects = 0
 
     def __init__(
-        self, only: Sequence[str], options: Options, scheme: str = "hwmon", path: str = ""
+        self,
+        only: Sequence[str],
+        options: Options,
+        scheme: str = "hwmon",
+        path: str = "",
     ) -> None:
         self._only, self._options = only, options
         self._url = f"{scheme}:{path}"

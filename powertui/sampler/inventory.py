@@ -61,7 +61,9 @@ class FoundSource:
 
 
 def _values(
-    source: Any, info: Info, counted_s: float
+    source: Any,
+    info: Info,
+    counted_s: float,
 ) -> tuple[dict[str, float | None], dict[str, str]]:
     """The newest reading of each channel, and why there is none. Counters get a moment to count,
     and channels that tell nothing one or two to be told of, if so long may be waited.

@@ -253,7 +253,11 @@ class IpmiSource:
         return self._exchange(netfn, command, data, lun)[1:]
 
     def _exchange(
-        self, netfn: int, command: int, data: bytes, lun: int
+        self,
+        netfn: int,
+        command: int,
+        data: bytes,
+        lun: int,
     ) -> tuple[Stamp, int, bytes]:
         """(when it was asked, completion code, answer). A request or an answer that is lost is no
         reason to go without: it is sent again, each time with a new stamp, as often as fits into

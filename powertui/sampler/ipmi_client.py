@@ -211,7 +211,13 @@ class Connection:
         return "an answer that is not an IPMI message"
 
     def raw(
-        self, netfn: int, command: int, data: bytes, *, lun: int = 0, timeout: float = 0.0
+        self,
+        netfn: int,
+        command: int,
+        data: bytes,
+        *,
+        lun: int = 0,
+        timeout: float = 0.0,
     ) -> tuple[int, bytes]:
         """One request in the session: (completion code, payload)."""
         if self._ipmi is None:

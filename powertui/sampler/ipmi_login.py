@@ -73,7 +73,10 @@ class User(NamedTuple):
 
 
 def log_in(
-    wire: Wire, user: User, suites: Sequence[Any], digests: dict[int, tuple[Any, int]]
+    wire: Wire,
+    user: User,
+    suites: Sequence[Any],
+    digests: dict[int, tuple[Any, int]],
 ) -> Keys:
     """Log in with the first suite that the BMC takes.
 
@@ -115,7 +118,13 @@ class _Attempt:
     """One login, from Open Session to RAKP 4."""
 
     def __init__(
-        self, wire: Wire, user: User, suite: Any, digest: tuple[Any, int], *, tell: bool
+        self,
+        wire: Wire,
+        user: User,
+        suite: Any,
+        digest: tuple[Any, int],
+        *,
+        tell: bool,
     ) -> None:
         self.wire = wire
         self.user = user
@@ -186,7 +195,12 @@ class _Attempt:
         )
 
     def _ask(
-        self, kind: int, body: bytes, answer: int, fits: Callable[[bytes], bool], otherwise: str
+        self,
+        kind: int,
+        body: bytes,
+        answer: int,
+        fits: Callable[[bytes], bool],
+        otherwise: str,
     ) -> bytes:
         """The first reply that fits.
 
@@ -213,7 +227,11 @@ class _Attempt:
         raise TimeoutError
 
     def _replies(
-        self, kind: int, tag: int, begin: float, fits: Callable[[bytes], bool]
+        self,
+        kind: int,
+        tag: int,
+        begin: float,
+        fits: Callable[[bytes], bool],
     ) -> _Replies:
         """Listen to what comes upon one request, until a reply fits or the time for it is over."""
         until = min(begin + self.wire.step, self.wire.deadline)

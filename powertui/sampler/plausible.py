@@ -75,7 +75,8 @@ class Judge:
         self._away = False
         self._back = None
         return reading._replace(
-            watts=reading.watts + 0.0, joules=self._counter(reading, reading.watts)
+            watts=reading.watts + 0.0,
+            joules=self._counter(reading, reading.watts),
         )
 
     def _is_suspect(self, reading: Reading) -> bool:

@@ -162,7 +162,10 @@ def _row(sensor: str, constants: dict[str, str], sample: Sample) -> str:
 
 
 def write_csv(
-    folders: Sequence[Path], sensor: str, constants: dict[str, str], samples: Iterable[Sample]
+    folders: Sequence[Path],
+    sensor: str,
+    constants: dict[str, str],
+    samples: Iterable[Sample],
 ) -> list[Path]:
     """ipmi_data.csv in each of the folders; they are made where they are missing.
 

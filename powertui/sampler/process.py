@@ -153,7 +153,9 @@ class RecorderProcess:
         before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:  # signals are for the main thread
             self._thread = threading.Thread(
-                target=self._receive, name="powertui-readings", daemon=True
+                target=self._receive,
+                name="powertui-readings",
+                daemon=True,
             )
             self._thread.start()
         finally:
@@ -178,7 +180,9 @@ class RecorderProcess:
         return stamp
 
     def stop(
-        self, reason: str = "stopped", window: tuple[float, float] | None = None
+        self,
+        reason: str = "stopped",
+        window: tuple[float, float] | None = None,
     ) -> dict[str, Any] | None:
         """End the recording and wait until its file is complete.
 

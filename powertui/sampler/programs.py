@@ -139,7 +139,9 @@ def run(command: Sequence[str], env: Mapping[str, str], timeout: float) -> Done:
 
 
 def _run(
-    command: Sequence[str], env: Mapping[str, str], timeout: float
+    command: Sequence[str],
+    env: Mapping[str, str],
+    timeout: float,
 ) -> tuple[Done, subprocess.Popen[bytes] | None]:
     """And the process, where it was killed and is still there: it waits in the kernel for a driver,
     or has become root's.
@@ -180,7 +182,9 @@ def _run(
 
 
 def _collect(
-    outputs: Mapping[IO[bytes], bytearray], deadline: float, timeout: float
+    outputs: Mapping[IO[bytes], bytearray],
+    deadline: float,
+    timeout: float,
 ) -> Done | None:
     """Read the pipes into their buffers until both are closed, or report what is wrong.
 

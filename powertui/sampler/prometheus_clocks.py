@@ -47,7 +47,10 @@ class _Asked(NamedTuple):
 
 
 def with_clocks(
-    server: PrometheusConnection, series: Sequence[ServerSeries], start_s: float, end_s: float
+    server: PrometheusConnection,
+    series: Sequence[ServerSeries],
+    start_s: float,
+    end_s: float,
 ) -> list[ServerSeries]:
     """The same series, each with how far the clock of its machine was ahead of the server's, and
     how long its scrapes took, where the server has both.
@@ -121,7 +124,8 @@ class _ClockComparison:
         return exporters
 
     def _clocks(
-        self, exporters: Sequence[Mapping[str, str]]
+        self,
+        exporters: Sequence[Mapping[str, str]],
     ) -> dict[tuple[str, str], tuple[float, float]]:
         """Of each exporter: between which two figures its clock was ahead of the server's."""
         time_of = selector(_TIME, _matchers(exporters))
@@ -143,7 +147,8 @@ class _ClockComparison:
         return clocks
 
     def _durations(
-        self, targets: Sequence[Mapping[str, str]]
+        self,
+        targets: Sequence[Mapping[str, str]],
     ) -> dict[tuple[str, str], dict[float, float]]:
         """Of each target: how long its scrapes took, by moment."""
         found = self._over_time(selector(_DURATION, _matchers(targets)))

@@ -205,7 +205,11 @@ class PowerFetch:
             yield self._counted(query, metric, wanted, len(series))
 
     def _counted(
-        self, query: str, metric: str, machines: frozenset[str] | None, series_count: int
+        self,
+        query: str,
+        metric: str,
+        machines: frozenset[str] | None,
+        series_count: int,
     ) -> _Chosen:
         """With the number of its samples, as the server counts them."""
         share = 1.0
@@ -382,7 +386,8 @@ def _by_millisecond(samples: Iterable[tuple[float, float]]) -> dict[float, float
 
 
 def _machine_matchers(
-    series: Sequence[Mapping[str, str]], wanted: frozenset[str] | None
+    series: Sequence[Mapping[str, str]],
+    wanted: frozenset[str] | None,
 ) -> list[str]:
     """What picks the series of some machines, where one label names all of them."""
     labels = {machine_label(one) for one in series}

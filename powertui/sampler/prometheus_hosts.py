@@ -30,7 +30,11 @@ def machine_label(labels: Mapping[str, str]) -> str:
 
 
 def chosen_machines(
-    machines: Collection[str], hosts: Collection[str], server: str, *, keep_all: bool
+    machines: Collection[str],
+    hosts: Collection[str],
+    server: str,
+    *,
+    keep_all: bool,
 ) -> frozenset[str] | None:
     """The machines of these hosts, as labels name them; None: all.
 

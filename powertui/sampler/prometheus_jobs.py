@@ -189,7 +189,10 @@ class _Job:
         return list(series.values())
 
     def _look_closer(
-        self, carrier: _Carrier, series: Mapping[_Key, _Presence], hours: set[float]
+        self,
+        carrier: _Carrier,
+        series: Mapping[_Key, _Presence],
+        hours: set[float],
     ) -> None:
         """Ask for the moments of all samples of some hours."""
         if len(hours) > _MAX_CLOSE_HOURS:
@@ -200,7 +203,9 @@ class _Job:
             )
         for hour in sorted(hours):
             data = self._server.ask_whole(
-                "query", query=f"{carrier.query}[{_HOUR_S}s]", time=f"{hour:.3f}"
+                "query",
+                query=f"{carrier.query}[{_HOUR_S}s]",
+                time=f"{hour:.3f}",
             )
             for entry in results(data):
                 found = samples_of(entry, -math.inf, math.inf, 1.0)

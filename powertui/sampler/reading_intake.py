@@ -117,7 +117,9 @@ class ReadingIntake:
         first_value = next((reading for reading in readings if reading.watts is not None), None)
         if first_value is None:
             self.values_stay_out(
-                state, reason=reason_of(readings[0].quality), mono=readings[0].mono
+                state,
+                reason=reason_of(readings[0].quality),
+                mono=readings[0].mono,
             )
         elif state.down_since is not None:
             text = f"values again after {first_value.mono - state.down_since:.1f} s"
@@ -139,7 +141,10 @@ class ReadingIntake:
                 )
 
     def _take_suspension(
-        self, state: SourceState, suspension: Suspension, readings: list[Reading]
+        self,
+        state: SourceState,
+        suspension: Suspension,
+        readings: list[Reading],
     ) -> None:
         """Record a gap in each channel whose readings are too far apart, as nothing ran between.
 
@@ -173,7 +178,10 @@ class ReadingIntake:
         state.suspension, state.caught_up = None, False
 
     def _gap_before(
-        self, state: SourceState, suspension: Suspension, after: Reading
+        self,
+        state: SourceState,
+        suspension: Suspension,
+        after: Reading,
     ) -> Reading | None:
         """The hole between a reading and the last one of its channel.
 

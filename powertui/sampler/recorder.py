@@ -84,7 +84,11 @@ class Recorder:
     """
 
     def __init__(
-        self, sources: Sequence[Source], *, interval: float = 1.0, file: RecordingFile | None = None
+        self,
+        sources: Sequence[Source],
+        *,
+        interval: float = 1.0,
+        file: RecordingFile | None = None,
     ) -> None:
         clocks.check()
         if not sources:
@@ -195,7 +199,9 @@ class Recorder:
         base = self.started.mono
         self._heartbeat = Heartbeat()
         threading.Thread(
-            target=self._beat_until_stopped, name="powertui-heartbeat", daemon=True
+            target=self._beat_until_stopped,
+            name="powertui-heartbeat",
+            daemon=True,
         ).start()
         writer = threading.Thread(target=self._write_all, name="powertui-writer", daemon=True)
         self._threads = [writer]

@@ -34,7 +34,13 @@ class RecorderEvents:
         self.file = file  # of the recording; it may be opened after the sources
 
     def report(
-        self, level: str, source: str, text: str, *, note: bool = False, stamp: Stamp | None = None
+        self,
+        level: str,
+        source: str,
+        text: str,
+        *,
+        note: bool = False,
+        stamp: Stamp | None = None,
     ) -> None:
         """Keep an event and call the listeners; with `note`, the recording shows it too."""
         event = Event(stamp or Stamp.now(), level, source, text)

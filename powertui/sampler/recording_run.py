@@ -172,7 +172,10 @@ def _record(
 
 
 def add_energies(
-    summary: dict[str, Any], energies: EnergyFunction, begin_s: float, length_s: float
+    summary: dict[str, Any],
+    energies: EnergyFunction,
+    begin_s: float,
+    length_s: float,
 ) -> None:
     """Put the joules that the file gives beside what was counted."""
     by_name: Mapping[str, Mapping[str, Any]] = {}
@@ -217,7 +220,10 @@ def _end_after(recorder: RecorderProcess, duration: float, begin: Stamp) -> None
 
 
 def _until_stopped(
-    recorder: RecorderProcess, talker: _Talker, duration: float | None, begin: Stamp
+    recorder: RecorderProcess,
+    talker: _Talker,
+    duration: float | None,
+    begin: Stamp,
 ) -> int:
     if duration is not None:
         _end_after(recorder, duration, begin)

@@ -289,7 +289,10 @@ class RedfishSource:
         return [self._read_one(name, place, answers) for name, place in self._places.items()]
 
     def _read_one(
-        self, name: str, place: _ValuePlace, answers: dict[str, tuple[Stamp, Reply]]
+        self,
+        name: str,
+        place: _ValuePlace,
+        answers: dict[str, tuple[Stamp, Reply]],
     ) -> Reading:
         stamp = Stamp.now()
         if self._lost:

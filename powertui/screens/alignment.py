@@ -129,7 +129,10 @@ class AlignmentScreen(BaseScreen):
             self._draw()
 
     def _computed(
-        self, request: tuple[object, ...], ways: tuple[_Way, ...], ran: tuple[Int64s, Floats]
+        self,
+        request: tuple[object, ...],
+        ways: tuple[_Way, ...],
+        ran: tuple[Int64s, Floats],
     ) -> None:
         if request != self._request:
             return
@@ -181,7 +184,11 @@ class AlignmentScreen(BaseScreen):
         chart.show(self._placed_view(shown, *trace.span, self._ran))
 
     def _placed_view(
-        self, shown: Placed, lo: int, hi: int, ran: tuple[Int64s, Floats]
+        self,
+        shown: Placed,
+        lo: int,
+        hi: int,
+        ran: tuple[Int64s, Floats],
     ) -> AlignmentView:
         """A channel on the trace from lo to hi, and what ran."""
         power = shown.power

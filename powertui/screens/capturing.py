@@ -115,7 +115,10 @@ class LiveCapture:
             page.feed.mark("profile")
         page.say(f"Capturing from {written} …")
         self._thread = threading.Thread(
-            target=self._take, args=(page.shell, plan), name="powertui-capture", daemon=True
+            target=self._take,
+            args=(page.shell, plan),
+            name="powertui-capture",
+            daemon=True,
         )
         self._thread.start()
 

@@ -45,7 +45,10 @@ def facts_text(model: TimelineModel, state: State, power: tuple[PowerOnTrace, ..
 
 
 def selection_facts(
-    model: TimelineModel | None, power: tuple[PowerOnTrace, ...], lo: int, hi: int
+    model: TimelineModel | None,
+    power: tuple[PowerOnTrace, ...],
+    lo: int,
+    hi: int,
 ) -> str:
     """What a window drew by the log that leads, in a few words; "" where no power lies there.
 

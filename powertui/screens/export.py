@@ -86,7 +86,10 @@ class ExportDialog(Dialog):
     ]
 
     def __init__(
-        self, session: Session, page: PageOnScreen, window: tuple[int, int] | None
+        self,
+        session: Session,
+        page: PageOnScreen,
+        window: tuple[int, int] | None,
     ) -> None:
         super().__init__()
         self._session = session

@@ -51,7 +51,11 @@ class Growing:
         self._not_before = 0.0
 
     def look(
-        self, opened: Opened, index: int, model: TimelineModel, aligning: Aligning
+        self,
+        opened: Opened,
+        index: int,
+        model: TimelineModel,
+        aligning: Aligning,
     ) -> Grown | None:
         """What it is now, where it has grown."""
         began = time.monotonic()
@@ -71,7 +75,11 @@ class Growing:
         return grown
 
     def _again(
-        self, opened: Opened, index: int, model: TimelineModel, aligning: Aligning
+        self,
+        opened: Opened,
+        index: int,
+        model: TimelineModel,
+        aligning: Aligning,
     ) -> Grown | None:
         folder = logdir.scan(self._folder)
         entry = next(

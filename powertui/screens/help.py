@@ -94,7 +94,9 @@ def _of_others(name: str) -> list[list[HelpLine]]:
 
 
 def _columns(
-    groups: Sequence[Sequence[HelpLine]], cells: int, rows: int
+    groups: Sequence[Sequence[HelpLine]],
+    cells: int,
+    rows: int,
 ) -> tuple[list[list[HelpLine]], int]:
     """The groups in columns, as few as fit into the height, and the cells of each column."""
 

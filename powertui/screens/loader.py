@@ -201,7 +201,10 @@ class Loader:
                 self._on_part(_first(training, self.entry))
                 parts = False
             for run in stream_run(
-                self.entry, options=self._options, progress=self._progress, beside=beside
+                self.entry,
+                options=self._options,
+                progress=self._progress,
+                beside=beside,
             ):
                 latest = run
                 is_partial = any(not trace.complete for trace in run.traces)
@@ -271,7 +274,10 @@ def _first(training: Training, entry: RunEntry) -> LoadedPart:
 
 
 def training_model(
-    opened: Opened, index: int, model: TimelineModel | None, aligning: Aligning
+    opened: Opened,
+    index: int,
+    model: TimelineModel | None,
+    aligning: Aligning,
 ) -> LoadedPart:
     """A run that was read, with its power and its training.
 

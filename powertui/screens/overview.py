@@ -83,7 +83,11 @@ class OverviewScreen(ToolScreen):
             graph_rows = self._graph_rows(result, len(lines) + len(ops))
             if graph_rows > overview_lines.GRAPH_ROWS:
                 lines = overview_lines.lines(
-                    result, width, height, glyphs=glyphs, graph_rows=graph_rows
+                    result,
+                    width,
+                    height,
+                    glyphs=glyphs,
+                    graph_rows=graph_rows,
                 )
             lines += ops
             for pieces in lines:

@@ -51,7 +51,9 @@ class CardDialog(Dialog):
         end = "Enter goes on, Esc closes" if self._ways else "Esc closes"
         with Vertical(id="card"):
             yield Static(
-                f"{plain(self._card.title, 200)}   ({end})", id="markers-title", markup=False
+                f"{plain(self._card.title, 200)}   ({end})",
+                id="markers-title",
+                markup=False,
             )
             with VerticalScroll(id="card-facts"):
                 yield Static(self._facts(), markup=False)

@@ -168,7 +168,10 @@ class RunReader:
             table=self._page.table,
         )
         self.thread = threading.Thread(
-            target=self._read_all, args=(assignment,), name="powertui-looking", daemon=True
+            target=self._read_all,
+            args=(assignment,),
+            name="powertui-looking",
+            daemon=True,
         )
         self.thread.start()
 

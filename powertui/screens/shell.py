@@ -50,7 +50,12 @@ class Shell(TypeAhead[int]):
     BINDINGS: ClassVar[list[BindingType]] = [*global_bindings()]
 
     def __init__(
-        self, session: Session, display: Display, *, first: str = "open", place: str = ""
+        self,
+        session: Session,
+        display: Display,
+        *,
+        first: str = "open",
+        place: str = "",
     ) -> None:
         super().__init__(display.capabilities, display.look)
         self.animation_level = "none"
@@ -76,7 +81,10 @@ class Shell(TypeAhead[int]):
         for entry in SCREENS:
             if entry.key:
                 self.bind(
-                    entry.key, f"show_page('{entry.name}')", description=entry.title, show=False
+                    entry.key,
+                    f"show_page('{entry.name}')",
+                    description=entry.title,
+                    show=False,
                 )
 
     # ── start and end ────────────────────────────────────────────────────────────────────────────

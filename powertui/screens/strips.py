@@ -37,7 +37,9 @@ class StripsDialog(Dialog):
         with Vertical(id="markers"):
             yield Static(_TITLE, id="markers-title", markup=False)
             yield Choices(
-                *(Option(self._line(name)) for name in self._names), markup=False, compact=True
+                *(Option(self._line(name)) for name in self._names),
+                markup=False,
+                compact=True,
             )
 
     def on_mount(self) -> None:

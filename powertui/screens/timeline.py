@@ -75,7 +75,9 @@ class TimelineScreen(Moving):
         with Horizontal(id="main"):
             with Vertical(id="left"):
                 yield Static(
-                    "", id="waiting", markup=False
+                    "",
+                    id="waiting",
+                    markup=False,
                 )  # over the view, which knows its size while it has nothing to show
                 yield TimelineView(theme=look, glyphs=glyphs, id="view")
                 yield DetailsPane(theme=look, glyphs=glyphs, id="details")

@@ -21,7 +21,10 @@ class TimelineBox:
         return self._page.query_one("#box", Input)
 
     def open(
-        self, purpose: Literal["search", "filter", "note"], placeholder: str, text: str = ""
+        self,
+        purpose: Literal["search", "filter", "note"],
+        placeholder: str,
+        text: str = "",
     ) -> None:
         """Ask for something; `text` is what is typed already."""
         box = self._input

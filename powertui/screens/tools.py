@@ -40,7 +40,9 @@ class ToolsScreen(BaseScreen):
     def body(self) -> ComposeResult:
         yield Static("", id="title", markup=False)
         yield Input(
-            placeholder="search: any letters of a name, in order", id="search", compact=True
+            placeholder="search: any letters of a name, in order",
+            id="search",
+            compact=True,
         )
         yield Choices(markup=False, compact=True, id="tools")
 

@@ -36,7 +36,10 @@ class KeptTrainings:
             return self._grouped
 
     def training_for(
-        self, run: RunEntry, options: ReadOptions, aligning: Aligning
+        self,
+        run: RunEntry,
+        options: ReadOptions,
+        aligning: Aligning,
     ) -> Training | None:
         """The training that has this run as one of its sessions; None where none has."""
         entry = self._entry_with_session(run)

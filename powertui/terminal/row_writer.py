@@ -35,7 +35,12 @@ class RowWriter:
     """Writes the cells of one row. `pen` is the look that the terminal writes with."""
 
     def __init__(
-        self, pens: Pens, clusters: Sequence[str], y: int, target: CellCodes, pen: int
+        self,
+        pens: Pens,
+        clusters: Sequence[str],
+        y: int,
+        target: CellCodes,
+        pen: int,
     ) -> None:
         self._pens = pens
         self._y = y

@@ -58,7 +58,10 @@ class Pens:
     """
 
     def __init__(
-        self, color: str, page: ColorTriplet | None = None, ink: ColorTriplet | None = None
+        self,
+        color: str,
+        page: ColorTriplet | None = None,
+        ink: ColorTriplet | None = None,
     ) -> None:
         self.color = color
         # background and text colour of what has none of its own; None leaves them to the terminal

@@ -32,10 +32,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     common.baselines(store)
     existing = store.add_mutually_exclusive_group()
     existing.add_argument(
-        "--replace", action="store_true", help="save: write over a baseline of that name"
+        "--replace",
+        action="store_true",
+        help="save: write over a baseline of that name",
     )
     existing.add_argument(
-        "--add", action="store_true", help="save: keep its runs, and add these: of another day"
+        "--add",
+        action="store_true",
+        help="save: keep its runs, and add these: of another day",
     )
     window_arguments.one_part(parser)
     common.how_to_read(parser)

@@ -89,7 +89,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="fetch the profile from there with ssh (repeatable: one for each address)",
     )
     parser.add_argument(
-        "--no-open", action="store_true", help="print the summary and open no screen"
+        "--no-open",
+        action="store_true",
+        help="print the summary and open no screen",
     )
     parser.add_argument(
         "--other",
@@ -244,7 +246,8 @@ def _prepare(args: argparse.Namespace, opens: bool) -> None:
             pass  # said when it is to be opened
     # A daemon: where the capture is ended early, nobody waits for its imports.
     threading.Thread(
-        target=lambda: [importlib.import_module(name) for name in names], daemon=True
+        target=lambda: [importlib.import_module(name) for name in names],
+        daemon=True,
     ).start()
 
 

@@ -26,7 +26,10 @@ EXAMPLES = (
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     parser.add_argument(
-        "paths", metavar="PATH", nargs="+", help="a run, a folder of runs, or several of them"
+        "paths",
+        metavar="PATH",
+        nargs="+",
+        help="a run, a folder of runs, or several of them",
     )
     common.memory(parser)
     limits = common.group(parser, "what must hold")
@@ -67,7 +70,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     common.how_to_read(parser)
     common.output(parser, csv="one row per limit")
     common.group(parser, "output").add_argument(
-        "--junit", metavar="FILE", help="also write JUnit XML, a test case for each limit"
+        "--junit",
+        metavar="FILE",
+        help="also write JUnit XML, a test case for each limit",
     )
 
 

@@ -40,10 +40,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     sides.add_argument("--host", action="append", default=[], metavar="NAME", help="only this host")
     sides.add_argument(
-        "--epoch", action="append", default=[], type=int, metavar="N", help="only this epoch"
+        "--epoch",
+        action="append",
+        default=[],
+        type=int,
+        metavar="N",
+        help="only this epoch",
     )
     sides.add_argument(
-        "--steps", action="append", default=[], metavar="A-B", help="only these steps (of --epoch)"
+        "--steps",
+        action="append",
+        default=[],
+        metavar="A-B",
+        help="only these steps (of --epoch)",
     )
     sides.add_argument(
         "--from",
@@ -54,13 +63,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="start of the window in trace time, e.g. 27.31s",
     )
     sides.add_argument(
-        "--to", action="append", default=[], metavar="TIME", help="end of the window"
+        "--to",
+        action="append",
+        default=[],
+        metavar="TIME",
+        help="end of the window",
     )
     window_arguments.at(sides, action="append")
     common.how_to_read(parser)
     common.output(parser, csv="one row per figure", html=True)
     common.group(parser, "output").add_argument(
-        "--brief", action="store_true", help="what matters, in at most 4 kB of JSON"
+        "--brief",
+        action="store_true",
+        help="what matters, in at most 4 kB of JSON",
     )
 
 

@@ -20,7 +20,9 @@ EXAMPLES = (
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     parser.add_argument(
-        "--report", action="store_true", help="print the report instead of opening the screens"
+        "--report",
+        action="store_true",
+        help="print the report instead of opening the screens",
     )
     parser.add_argument("--json", action="store_true", help="with --report: machine-readable")
     screen_arguments.screen(parser)

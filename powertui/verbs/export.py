@@ -54,7 +54,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="the window is these batches of --epoch, as the training logged them",
     )
     window.add_argument(
-        "--session", metavar="NAME", help="the window is this profile session of the training"
+        "--session",
+        metavar="NAME",
+        help="the window is this profile session of the training",
     )
     window.add_argument("--marked", action="store_true", help="the window marked in the timeline")
     window_arguments.at(window)
@@ -67,7 +69,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="file to write (default: -, standard output)",
     )
     output.add_argument(
-        "--format", choices=("csv", "parquet", "json"), help="default: by the file's name, else csv"
+        "--format",
+        choices=("csv", "parquet", "json"),
+        help="default: by the file's name, else csv",
     )
     output.add_argument(
         "--comments",

@@ -35,18 +35,28 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     sampling_arguments.budget(recording)
     recording.add_argument("--no-record", action="store_true", help="watch without recording")
     training.add_argument(
-        "--logdir", metavar="DIR", help="watch this run's epochs, losses and profiles too"
+        "--logdir",
+        metavar="DIR",
+        help="watch this run's epochs, losses and profiles too",
     )
     training.add_argument(
-        "--profile-server", metavar="HOST:PORT", help="where P captures a profile of that run from"
+        "--profile-server",
+        metavar="HOST:PORT",
+        help="where P captures a profile of that run from",
     )
     replay.add_argument("--replay", metavar="FILE", help="replay a recording on the same screen")
     common.log_columns(replay)
     replay.add_argument(
-        "--speed", type=float, default=1.0, metavar="X", help="speed of the replay (default: 1)"
+        "--speed",
+        type=float,
+        default=1.0,
+        metavar="X",
+        help="speed of the replay (default: 1)",
     )
     replay.add_argument(
-        "--demo", action="store_true", help="replay the recording that ships with powertui"
+        "--demo",
+        action="store_true",
+        help="replay the recording that ships with powertui",
     )
     screen_arguments.screen(parser)
 
@@ -74,11 +84,17 @@ def run(args: argparse.Namespace) -> int:
         # A profile that appears while we watch is opened with what was recorded until then.
         power = (str(feed.file),) if feed.file is not None else ()
         reading = ReadOptions(
-            step_marker=display.settings.step_marker, power=power, find_power=not power
+            step_marker=display.settings.step_marker,
+            power=power,
+            find_power=not power,
         )
         server = args.profile_server or display.settings.profile_server or ""
         session = Session(
-            reading, Aligning(), feed=feed, watched=args.logdir, profile_server=server
+            reading,
+            Aligning(),
+            feed=feed,
+            watched=args.logdir,
+            profile_server=server,
         )
         code = Shell(session, display, first="live").run_to_exit()
     finally:
@@ -109,7 +125,10 @@ def _feed(args: argparse.Namespace) -> Feed:
     path = None if args.no_record else args.output or default_path()
     targets = [(target.url, target.options) for target in wanted]
     recorder = RecorderProcess(
-        targets, path=path, interval=args.interval, sync=sampling_arguments.sync_of(args)
+        targets,
+        path=path,
+        interval=args.interval,
+        sync=sampling_arguments.sync_of(args),
     )
     title = f"{_title(args.host, [url for url, _ in targets])}, every {args.interval:g} s"
     if args.budget is None:
@@ -157,7 +176,8 @@ def _replay(args: argparse.Namespace) -> Feed:
         )
     settings = config.load()
     names = ReadOptions(
-        usual_hosts=settings.power_hosts, called_hosts=settings.called_hosts
+        usual_hosts=settings.power_hosts,
+        called_hosts=settings.called_hosts,
     ).shown_names
     power = called_hosts.with_names(log.series, names)
     return ReplayFeed(power, title, speed=args.speed)

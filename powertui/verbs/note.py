@@ -33,7 +33,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     what.add_argument("--host", metavar="NAME", help="host of the run (default: the first)")
     what.add_argument(
-        "--beside", action="store_true", help="keep it in the run's folder, for all who read it"
+        "--beside",
+        action="store_true",
+        help="keep it in the run's folder, for all who read it",
     )
     what.add_argument("--delete", metavar="ID", help="take a note back, by its id or its beginning")
     common.reading(parser)

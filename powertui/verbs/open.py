@@ -81,7 +81,8 @@ def run(args: argparse.Namespace, notice: str = "") -> int:
 
 
 def _reading_beside(
-    args: argparse.Namespace, scanned: Logdir
+    args: argparse.Namespace,
+    scanned: Logdir,
 ) -> AbstractContextManager[HostReader | None]:
     """Who reads hosts while there are screens: processes, where a run of many is already known."""
     if args.on is not None or not any(run.has_many_hosts for run in scanned.runs):
@@ -103,7 +104,10 @@ def _place(args: argparse.Namespace) -> str:
 
 
 def _scan(
-    paths: list[str], run: str | None, *, whole: bool
+    paths: list[str],
+    run: str | None,
+    *,
+    whole: bool,
 ) -> tuple[Logdir, Iterator[Logdir] | None]:
     """The logdir as far as it is known, and what more of it is to come.
 

@@ -34,6 +34,8 @@ def _reached_servers(args: argparse.Namespace) -> list[tuple[str, Target]]:
     if not named:
         return []
     login = SourceArguments(
-        sources=named, password_file=args.password_file or "", insecure=args.insecure
+        sources=named,
+        password_file=args.password_file or "",
+        insecure=args.insecure,
     )
     return list(zip(named, targets(login, environment=os.environ), strict=True))

@@ -44,7 +44,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     sampling_arguments.recording(parser)
     recording = common.group(parser, "recording")
     recording.add_argument(
-        "--duration", type=float, metavar="S", help="stop after this many seconds"
+        "--duration",
+        type=float,
+        metavar="S",
+        help="stop after this many seconds",
     )
     recording.add_argument(
         "--pulse",
@@ -63,10 +66,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="capture a profile from the command's profiler server, once it is there",
     )
     group.add_argument(
-        "--logdir", metavar="DIR", help="the command's logdir, where the profile is written"
+        "--logdir",
+        metavar="DIR",
+        help="the command's logdir, where the profile is written",
     )
     group.add_argument(
-        "--steps", metavar="N-M", help="capture from step N to step M, as its tfevents log them"
+        "--steps",
+        metavar="N-M",
+        help="capture from step N to step M, as its tfevents log them",
     )
     group.add_argument(
         "--profile-after",
@@ -127,7 +134,9 @@ def _exporter(named: str | None) -> ExporterAddress | None:
 
 
 def _beside(
-    args: argparse.Namespace, command: list[str], targets: Sequence[Target]
+    args: argparse.Namespace,
+    command: list[str],
+    targets: Sequence[Target],
 ) -> dict[str, Any]:
     """What captures a profile while the command runs, where that was asked for."""
     if not args.profile_server:

@@ -66,10 +66,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     tool.add_argument("--to", metavar="TIME", help="end of the window")
     window_arguments.at(tool)
     tool.add_argument(
-        "--host", metavar="NAME", help="this host of the run; all: all of them as one answer"
+        "--host",
+        metavar="NAME",
+        help="this host of the run; all: all of them as one answer",
     )
     tool.add_argument(
-        "--match", metavar="REGEX", default="", help="with event_sets: only events with such names"
+        "--match",
+        metavar="REGEX",
+        default="",
+        help="with event_sets: only events with such names",
     )
     tool.add_argument(
         "--choice",

@@ -33,7 +33,9 @@ def sources(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--user", metavar="NAME", help="user on the BMC")
     group.add_argument(
-        "--password-file", metavar="FILE", help="file with the password, readable only by you"
+        "--password-file",
+        metavar="FILE",
+        help="file with the password, readable only by you",
     )
     group.add_argument("--kg-file", metavar="FILE", help="file with the BMC key K_G")
     group.add_argument(
@@ -43,7 +45,9 @@ def sources(parser: argparse.ArgumentParser) -> None:
         help="privilege to ask for (default: user)",
     )
     group.add_argument(
-        "--insecure", action="store_true", help="accept any TLS certificate (redfish, prometheus)"
+        "--insecure",
+        action="store_true",
+        help="accept any TLS certificate (redfish, prometheus)",
     )
     group.add_argument(
         "--sensor",
@@ -87,7 +91,10 @@ def recording(parser: argparse.ArgumentParser) -> None:
     """How often to sample, and where to."""
     options = common.group(parser, "recording")
     options.add_argument(
-        "-o", "--output", metavar="FILE", help="CSV file to append to (default: power-DATE.csv)"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="CSV file to append to (default: power-DATE.csv)",
     )
     options.add_argument(
         "--interval",
@@ -107,7 +114,9 @@ def recording(parser: argparse.ArgumentParser) -> None:
 def budget(options: argparse._ActionsContainer) -> None:
     """How much energy may be spent."""
     options.add_argument(
-        "--budget", metavar="ENERGY", help="energy that may be spent: 4kWh, 500kJ, 20MJ"
+        "--budget",
+        metavar="ENERGY",
+        help="energy that may be spent: 4kWh, 500kJ, 20MJ",
     )
 
 

@@ -34,7 +34,9 @@ def screen(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
     group.add_argument(
-        "--no-motion", action="store_true", help="do not outline where a jump has led"
+        "--no-motion",
+        action="store_true",
+        help="do not outline where a jump has led",
     )
     group.add_argument("--fps", type=int, metavar="N", help="at most N frames a second")
 
@@ -56,7 +58,10 @@ def picture(parser: argparse.ArgumentParser) -> None:
         help="open at this place: 12.5s, epoch 1 step 45-71, what y copied, or a command",
     )
     drawing.add_argument(
-        "--size", metavar="COLSxROWS", default="120x36", help="how large (default: 120x36)"
+        "--size",
+        metavar="COLSxROWS",
+        default="120x36",
+        help="how large (default: 120x36)",
     )
 
 

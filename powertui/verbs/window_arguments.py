@@ -18,7 +18,10 @@ def window(parser: argparse.ArgumentParser) -> None:
     """Which window of a training."""
     group = parser.add_argument_group("a window of the training")
     group.add_argument(
-        "--from", dest="from_", metavar="TIME", help="its start: 27.31s, or wall time: 19:52:50"
+        "--from",
+        dest="from_",
+        metavar="TIME",
+        help="its start: 27.31s, or wall time: 19:52:50",
     )
     group.add_argument("--to", metavar="TIME", help="its end")
     group.add_argument("--epoch", type=int, metavar="N", help="this epoch")
@@ -102,7 +105,10 @@ def one_part(parser: argparse.ArgumentParser) -> None:
     part.add_argument("--epoch", type=int, metavar="N", help="only this epoch")
     part.add_argument("--steps", metavar="A-B", help="only these steps (of --epoch)")
     part.add_argument(
-        "--from", dest="from_", metavar="TIME", help="start of the window in trace time: 27.31s"
+        "--from",
+        dest="from_",
+        metavar="TIME",
+        help="start of the window in trace time: 27.31s",
     )
     part.add_argument("--to", metavar="TIME", help="end of the window")
     at(part)

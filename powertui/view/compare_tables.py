@@ -152,7 +152,10 @@ def _names_in_b(figures: Sequence[ComparedFigure]) -> Iterator[Column]:
 
 
 def _amounts(
-    id: str, label: str, values: Sequence[float | None], figures: Sequence[ComparedFigure]
+    id: str,
+    label: str,
+    values: Sequence[float | None],
+    figures: Sequence[ComparedFigure],
 ) -> Column:
     words = []
     for value, figure in zip(values, figures, strict=True):

@@ -19,7 +19,11 @@ _INDENT = "  "  # of the line on which a sentence goes on
 
 
 def conclusion_lines(
-    conclusions: Conclusions, key: str, cells: int, rows: int, ellipsis: str = "…"
+    conclusions: Conclusions,
+    key: str,
+    cells: int,
+    rows: int,
+    ellipsis: str = "…",
 ) -> list[tuple[_Piece, ...]]:
     """What comes first, a line each, and behind the first the key of the page that shows all."""
     count = len(conclusions)

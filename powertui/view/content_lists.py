@@ -209,7 +209,9 @@ def _line(part: _List, width: int) -> Pieces:
 
 
 def _side_by_side(
-    columns: Sequence[list[tuple[str, str]]], column_width: int, height: int
+    columns: Sequence[list[tuple[str, str]]],
+    column_width: int,
+    height: int,
 ) -> list[Pieces]:
     lines: list[Pieces] = []
     for y in range(min(height, max(len(column) for column in columns))):
@@ -252,7 +254,12 @@ def _bar(share: float, glyphs: Glyphs) -> str:
 
 
 def _column(
-    part: _List, width: int, height: int, glyphs: Glyphs, *, max_text_rows: int | None = None
+    part: _List,
+    width: int,
+    height: int,
+    glyphs: Glyphs,
+    *,
+    max_text_rows: int | None = None,
 ) -> list[tuple[str, str]]:
     """A list with its title, in at most `height` lines."""
     if cells(part.title) <= width:

@@ -51,7 +51,11 @@ class LevelDash(NamedTuple):
 
 
 def level_dashes(
-    watts: float, columns: range, shape: Envelope, scale: PowerScale, rows: int
+    watts: float,
+    columns: range,
+    shape: Envelope,
+    scale: PowerScale,
+    rows: int,
 ) -> list[LevelDash]:
     """The cells in which a level is seen: where the power is half a row and more above or below it.
     Elsewhere it would only be the upper edge of the area once more.

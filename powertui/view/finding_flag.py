@@ -23,7 +23,10 @@ class Flag(NamedTuple):
 
 
 def beside_band(
-    rows: Sequence[Sequence[str]], band: range, sizes: Sequence[str], glyphs: Glyphs
+    rows: Sequence[Sequence[str]],
+    band: range,
+    sizes: Sequence[str],
+    glyphs: Glyphs,
 ) -> Flag | None:
     """The longest of the sizes that has room beside the band, else within it, in the highest empty
     row.
@@ -54,7 +57,11 @@ def _within_band(rows: Sequence[Sequence[str]], band: range, sizes: Sequence[str
 
 
 def at_edge(
-    rows: Sequence[Sequence[str]], text: str, glyphs: Glyphs, *, is_later: bool
+    rows: Sequence[Sequence[str]],
+    text: str,
+    glyphs: Glyphs,
+    *,
+    is_later: bool,
 ) -> Flag | None:
     """A finding beyond the chart: a flag at the edge on its side, that points there."""
     for row, cells in enumerate(rows[:_MAX_FLAG_ROWS]):

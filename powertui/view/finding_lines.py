@@ -67,7 +67,11 @@ def notes(findings: Findings | None) -> list[str]:
 
 
 def work_below(
-    steps: Chart | None, ops: Table | None, width: int, rows: int, glyphs: str
+    steps: Chart | None,
+    ops: Table | None,
+    width: int,
+    rows: int,
+    glyphs: str,
 ) -> list[LinePieces]:
     """The steps by kinds of work, and below them the top ops, in at most so many rows."""
     lines = [] if steps is None else _steps_below(steps, width, rows, glyphs)

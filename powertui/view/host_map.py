@@ -207,7 +207,11 @@ def _first_in_sight(tiles: Sequence[HostTile], selected: str, grid: MapGrid) -> 
 
 
 def tile_at(
-    tiles: Sequence[HostTile], selected: str, grid: MapGrid, x: int, y: int
+    tiles: Sequence[HostTile],
+    selected: str,
+    grid: MapGrid,
+    x: int,
+    y: int,
 ) -> HostTile | None:
     """The tile under a cell of the map; None beside them all."""
     column = x // (grid.cells + 1)

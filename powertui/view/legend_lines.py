@@ -170,7 +170,10 @@ def _rest(side: Side, shown: int, *, words: bool) -> str:
 
 
 def _kind(
-    kind: Category | None, share: float, *, words: bool
+    kind: Category | None,
+    share: float,
+    *,
+    words: bool,
 ) -> tuple[tuple[str, str], tuple[str, str]]:
     """A kind's letter, and its share with its name."""
     letter = ("?", "dim")

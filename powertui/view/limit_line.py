@@ -24,7 +24,10 @@ def highest(reading: float, limits: Iterable[float]) -> float:
 
 
 def draw(
-    chars: list[list[str]], stretches: Iterable[tuple[Int64s, float]], scale: Axis, horizontal: str
+    chars: list[list[str]],
+    stretches: Iterable[tuple[Int64s, float]],
+    scale: Axis,
+    horizontal: str,
 ) -> list[tuple[int, int]]:
     """A line wherever no curve is, with its watts at the left end: (columns in which it holds, W).
 

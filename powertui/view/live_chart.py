@@ -112,7 +112,9 @@ def chart(
 
 
 def _scale(
-    shape: curve.Envelope, limits: Sequence[tuple[Int64s, float]], height: int
+    shape: curve.Envelope,
+    limits: Sequence[tuple[Int64s, float]],
+    height: int,
 ) -> power_area.PowerScale:
     """The scale of what is in view, with the limits that are near it."""
     if not shape.known.any():
@@ -181,7 +183,11 @@ def _times(first_ns: int, cell_ns: int, cells: int) -> str:
 
 
 def _marks(
-    marks: Sequence[tuple[int, str]], first_ns: int, cell_ns: int, cells: int, glyphs: Glyphs
+    marks: Sequence[tuple[int, str]],
+    first_ns: int,
+    cell_ns: int,
+    cells: int,
+    glyphs: Glyphs,
 ) -> str:
     """Names of marked moments, where they fit; at least a sign where they do not."""
     line = [" "] * cells

@@ -212,7 +212,11 @@ def _channel_cells(
 
 
 def _curve(
-    feed: Feed, history: History, bounds: tuple[int, int, int], cells: int, glyphs: Glyphs
+    feed: Feed,
+    history: History,
+    bounds: tuple[int, int, int],
+    cells: int,
+    glyphs: Glyphs,
 ) -> str:
     """The recent course of a channel."""
     first_ns, _, cell_ns = bounds
@@ -269,7 +273,8 @@ def waiting(away: Mapping[str, str], room: int, columns: int) -> list[RoleLine]:
 
 
 def run_rows(
-    epochs: Sequence[tuple[FinishedEpoch, WindowEnergy | None]], room: int
+    epochs: Sequence[tuple[FinishedEpoch, WindowEnergy | None]],
+    room: int,
 ) -> list[RoleLine]:
     """The epochs that have ended, newest first: duration, joules, what was logged."""
     header = f"{'epoch':>7}{'duration':>11}{'energy':>12}{'±':>9}   logged at its end"
@@ -328,7 +333,10 @@ def log_rows(events: Sequence[Event], room: int) -> list[RoleLine]:
 
 
 def page_rows(
-    height: int, channel_count: int, away_count: int, epoch_count: int | None
+    height: int,
+    channel_count: int,
+    away_count: int,
+    epoch_count: int | None,
 ) -> dict[str, int]:
     """Rows for each part of the live page; no epochs where no training is watched.
 

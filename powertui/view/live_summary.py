@@ -122,7 +122,10 @@ def summary(
 
 
 def with_digits(
-    now: float | None, facts: Callable[[int], list[RoleLine]], columns: int, glyphs: Glyphs
+    now: float | None,
+    facts: Callable[[int], list[RoleLine]],
+    columns: int,
+    glyphs: Glyphs,
 ) -> list[RoleLine]:
     """Three lines: watts in large digits, and what the facts say in the cells beside them."""
     role = "power"
@@ -159,7 +162,11 @@ def _fitting(room: int, *wordings: str) -> str:
 
 
 def _facts(
-    feed: Feed, history: History, total: Total | None, view: tuple[int, int], room: int
+    feed: Feed,
+    history: History,
+    total: Total | None,
+    view: tuple[int, int],
+    room: int,
 ) -> list[RoleLine]:
     """Three lines: the range of the window, then two of energy and health."""
     window = _window_line(history, view, room)

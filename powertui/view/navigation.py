@@ -288,7 +288,8 @@ class Navigator(TimeNavigator):
         if not 0 <= row < len(self.rows):
             return
         self._set(
-            cursor_ps=self._clamp(self.viewport.time(column)), selection=self.under(row, column)
+            cursor_ps=self._clamp(self.viewport.time(column)),
+            selection=self.under(row, column),
         )
         self._go_row(row)
 
@@ -429,7 +430,9 @@ def _event_beside(track: Track, event: int, direction: int) -> int | None:
 
 
 def _nearest_event(
-    track: Track, candidates: Sequence[tuple[int, int]], direction: int
+    track: Track,
+    candidates: Sequence[tuple[int, int]],
+    direction: int,
 ) -> int | None:
     """Of (depth, event) the event that comes first in this direction."""
 

@@ -57,7 +57,12 @@ class NeighborProfile:
         )
 
     def painted(
-        self, model: TimelineModel, view: Viewport, rows: Sequence[Row], look: Inks, budget: int
+        self,
+        model: TimelineModel,
+        view: Viewport,
+        rows: Sequence[Row],
+        look: Inks,
+        budget: int,
     ) -> Painted:
         """These rows of it."""
         neighbor_view = self.view(model, view)
@@ -156,7 +161,10 @@ def _in_rows(neighbor: NeighborProfile, model: TimelineModel, view: Viewport) ->
 
 
 def rows_below(
-    neighbors: Sequence[NeighborProfile], model: TimelineModel, view: Viewport, free: int
+    neighbors: Sequence[NeighborProfile],
+    model: TimelineModel,
+    view: Viewport,
+    free: int,
 ) -> list[RowBelow]:
     """What stands below the rows of the one that is open, in so many free rows."""
     below: list[RowBelow] = []

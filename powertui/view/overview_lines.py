@@ -53,7 +53,11 @@ def lines(
 
 
 def _conclusions(
-    result: Result, width: int, *, with_next: bool, with_limit: bool
+    result: Result,
+    width: int,
+    *,
+    with_next: bool,
+    with_limit: bool,
 ) -> list[LinePieces]:
     """What to conclude from the run, in its order.
 

@@ -192,7 +192,12 @@ class Painted:
 
 
 def paint(
-    cells: Cells, labels: Labels, look: Inks, *, cell0: int = 0, budget: int = 1 << 30
+    cells: Cells,
+    labels: Labels,
+    look: Inks,
+    *,
+    cell0: int = 0,
+    budget: int = 1 << 30,
 ) -> Painted:
     """Every row at most `budget` runs of ink; bars with names and marked cells may add to it."""
     shape = cells.level.shape
@@ -269,7 +274,12 @@ def _run_counts(key: _Int32s) -> Int64s:
 
 
 def _merge(
-    cells: Cells, row: int, bars: Bools, full: Bools, cell0: int, budget: int
+    cells: Cells,
+    row: int,
+    bars: Bools,
+    full: Bools,
+    cell0: int,
+    budget: int,
 ) -> tuple[_Int32s, Bools]:
     """One row's inks with the smallest groups that keep to the budget.
 
@@ -309,7 +319,11 @@ def _letters(chars: npt.NDArray[np.uint32], key: _Int32s, inked: Bools, min_cell
 
 
 def _name_bars(
-    chars: npt.NDArray[np.uint32], cells: Cells, bars: Bools, labels: Labels, look: Inks
+    chars: npt.NDArray[np.uint32],
+    cells: Cells,
+    bars: Bools,
+    labels: Labels,
+    look: Inks,
 ) -> None:
     """Write names into bars.
 

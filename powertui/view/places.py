@@ -44,7 +44,9 @@ def destination(model: TimelineModel, text: str, near_ps: int | None) -> Destina
 
 
 def stretch_destination(
-    model: TimelineModel, stretch: StretchWords, near_ps: int | None
+    model: TimelineModel,
+    stretch: StretchWords,
+    near_ps: int | None,
 ) -> Destination:
     """The same of a text that was read."""
     if stretch.steps is not None:
@@ -113,7 +115,11 @@ def _epoch(model: TimelineModel, number: int) -> Destination:
 
 
 def _steps(
-    model: TimelineModel, epoch: int | None, first: int, last: int, near_ps: int | None
+    model: TimelineModel,
+    epoch: int | None,
+    first: int,
+    last: int,
+    near_ps: int | None,
 ) -> Destination:
     """From the start of the first of these steps to the end of the last."""
     steps = model.steps

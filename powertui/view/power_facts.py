@@ -57,7 +57,9 @@ class LinePower(NamedTuple):
 
 
 def power_lines(
-    model: TimelineModel, state: State, power: Sequence[PowerOnTrace]
+    model: TimelineModel,
+    state: State,
+    power: Sequence[PowerOnTrace],
 ) -> tuple[LinePower, ...]:
     """What is told where the cursor stands, or of what is selected."""
     channels = tuple(power)

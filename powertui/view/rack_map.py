@@ -133,7 +133,13 @@ def _round_count(count: int) -> int:
 
 
 def _blocks(
-    racks: Sequence[_Rack], columns: int, rows: int, cells: int, height: int, *, has_sums: bool
+    racks: Sequence[_Rack],
+    columns: int,
+    rows: int,
+    cells: int,
+    height: int,
+    *,
+    has_sums: bool,
 ) -> RackMap | None:
     """Racks side by side, each so many lines high; None where not even one has room."""
     label_cells = max(width(rack.label) for rack in racks)

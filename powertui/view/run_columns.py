@@ -89,7 +89,9 @@ def screen_table(table: Table, facts: Mapping[str, KnownRun], glyphs: Glyphs) ->
     columns = {}
     for column in table.columns:
         columns[column.id] = replace(
-            column, weight=_WEIGHTS.get(column.id, 0), cells=_CELLS.get(column.id, 0)
+            column,
+            weight=_WEIGHTS.get(column.id, 0),
+            cells=_CELLS.get(column.id, 0),
         )
     for column in _added_columns(table, rows, glyphs):
         columns[column.id] = column
@@ -303,7 +305,9 @@ def zone_words(now_s: float) -> str:
 
 
 def count_words(
-    runs: Sequence[RunEntry], row_of_session: Mapping[str, str], folder: Logdir | None
+    runs: Sequence[RunEntry],
+    row_of_session: Mapping[str, str],
+    folder: Logdir | None,
 ) -> str:
     """How many runs are listed, in how many trainings, and what is still to come.
 

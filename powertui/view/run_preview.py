@@ -26,7 +26,11 @@ def height(row_count: int, window_lines: int) -> int:
 
 
 def preview_lines(
-    name: str, facts: KnownRun, columns: int, max_lines: int, ellipsis: str
+    name: str,
+    facts: KnownRun,
+    columns: int,
+    max_lines: int,
+    ellipsis: str,
 ) -> list[LinePieces]:
     """The run's name and its conclusions, as many as have room in full; the first one cut."""
     title = ((f" {truncation.middle(plain(name), columns - 2, ellipsis)}", "title"),)

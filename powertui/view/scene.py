@@ -159,7 +159,11 @@ class Scene:
             ink[y][held] = (inside[y][held] & (QUIET - 1)) | QUIET
 
     def _inks_inside(
-        self, rows: tuple[Row, ...], single: Sequence[int], ink: UInt8s, busy: Int64s
+        self,
+        rows: tuple[Row, ...],
+        single: Sequence[int],
+        ink: UInt8s,
+        busy: Int64s,
     ) -> dict[int, UInt8s]:
         """For each row the ink of what has most self time in it and in the rows of its track below
         it: what only holds others is shaded by what it holds.
@@ -203,7 +207,10 @@ class Scene:
         return folded
 
     def _work_inside(
-        self, edges: Int64s, rows: tuple[Row, ...], folded: Sequence[int]
+        self,
+        edges: Int64s,
+        rows: tuple[Row, ...],
+        folded: Sequence[int],
     ) -> Iterator[tuple[int, Int64s]]:
         """For each of these rows the names of what its cells are painted as.
 
@@ -221,7 +228,10 @@ class Scene:
         return range(lane, lane + min(depths, _MAX_FOLDED_DEPTHS))
 
     def _folded_row(
-        self, edges: Int64s, lanes: Sequence[int], cell_ps: int
+        self,
+        edges: Int64s,
+        lanes: Sequence[int],
+        cell_ps: int,
     ) -> tuple[UInt8s, Int64s, Int64s]:
         """Level, name and event of each cell of a row that stands for several lanes.
 
@@ -303,7 +313,12 @@ class Scene:
         )
 
     def _mark_hits(
-        self, mark: UInt8s, cells: Cells, hits: Hits, view: Viewport, rows: tuple[Row, ...]
+        self,
+        mark: UInt8s,
+        cells: Cells,
+        hits: Hits,
+        view: Viewport,
+        rows: tuple[Row, ...],
     ) -> None:
         edges = view.edges()
         for y, row in enumerate(rows):

@@ -171,7 +171,10 @@ def _slow_steps(chart: Chart) -> list[int]:
 
 
 def _mark_slow_steps(
-    slow: list[int], bars: stacked_bars.StackedBars, rows: list[list[_Cell]], mark: str
+    slow: list[int],
+    bars: stacked_bars.StackedBars,
+    rows: list[list[_Cell]],
+    mark: str,
 ) -> bool:
     """A mark above each bar of a slow step that is not cut, in its middle; whether there is one."""
     marked = set()
@@ -190,7 +193,10 @@ def _mark_slow_steps(
 
 
 def _mark_findings(
-    chart: Chart, bars: stacked_bars.StackedBars, rows: list[list[_Cell]], glyphs: Glyphs
+    chart: Chart,
+    bars: stacked_bars.StackedBars,
+    rows: list[list[_Cell]],
+    glyphs: Glyphs,
 ) -> None:
     """A band above the bars that a finding is about, and its size beside it, as the timeline has
     both above its power.
@@ -319,7 +325,12 @@ def _ink(chart: Chart, part: int) -> str:
 
 
 def _legend(
-    chart: Chart, letters: str, cells: int, max_lines: int = 1, *, last_cells: int | None = None
+    chart: Chart,
+    letters: str,
+    cells: int,
+    max_lines: int = 1,
+    *,
+    last_cells: int | None = None,
 ) -> list[list[tuple[str, str]]]:
     """The parts of the bars on lines of so many cells (`last_cells` of the last one), each with its
     share of a step, as the table of a step has it, the largest first; of those that have no room
@@ -341,7 +352,9 @@ def _legend(
 
 
 def _legend_lines(
-    entries: list[list[tuple[str, str]]], head: str, widths: list[int]
+    entries: list[list[tuple[str, str]]],
+    head: str,
+    widths: list[int],
 ) -> tuple[list[list[tuple[str, str]]], int]:
     """The entries on lines of these widths, and how many have no room."""
     left = entries
@@ -387,7 +400,9 @@ def _by_kind(chart: Chart) -> list[tuple[int, ...]]:
 
 
 def _entries(
-    chart: Chart, letters: str, parts: Sequence[tuple[int, ...]]
+    chart: Chart,
+    letters: str,
+    parts: Sequence[tuple[int, ...]],
 ) -> list[list[tuple[str, str]]]:
     """Each part, or several together, with marks and the share of a step, the largest first."""
     shares = [sum(chart.shares[number] for number in numbers) for numbers in parts]

@@ -50,7 +50,11 @@ class _Panel(NamedTuple):
 
 
 def panel_lines(
-    steps: Result, overview: Result, columns: int, rows: int, glyphs: Glyphs
+    steps: Result,
+    overview: Result,
+    columns: int,
+    rows: int,
+    glyphs: Glyphs,
 ) -> list[LinePieces]:
     """The panels as lines, and what marks the steps below them in one line."""
     height = min(max(rows - _ROWS_WITHOUT_PANELS, _MIN_PANEL_ROWS), _MAX_PANEL_ROWS)
@@ -81,7 +85,11 @@ def panel_lines(
 
 
 def graph_lines(
-    steps: Result, overview: Result, columns: int, rows: int, glyphs: Glyphs
+    steps: Result,
+    overview: Result,
+    columns: int,
+    rows: int,
+    glyphs: Glyphs,
 ) -> list[LinePieces]:
     """The steps' graph, and below it what a person knows of all steps; of few steps the top ops,
     too, in the rows that their table leaves.

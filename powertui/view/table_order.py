@@ -98,7 +98,10 @@ def name_of(table: Table) -> Column | None:
 
 
 def listed(
-    table: Table, order: Order, open_: frozenset[str] = frozenset(), check: CancelCheck = unhindered
+    table: Table,
+    order: Order,
+    open_: frozenset[str] = frozenset(),
+    check: CancelCheck = unhindered,
 ) -> ListedRows:
     """The lines in that order."""
     rows = arranged(table, order, check)

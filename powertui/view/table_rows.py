@@ -133,7 +133,10 @@ class FittedColumns:
 
 
 def fit(
-    table: Table, room: int, kept_ids: Collection[str | None] = (), name_share: float = 0.0
+    table: Table,
+    room: int,
+    kept_ids: Collection[str | None] = (),
+    name_share: float = 0.0,
 ) -> FittedColumns:
     """Which columns fit into so many cells.
 
@@ -195,7 +198,10 @@ def _tells_something(column: Column) -> bool:
 
 
 def fit_with_bar(
-    table: Table, room: int, kept_ids: Collection[str | None] = (), name_share: float = 0.0
+    table: Table,
+    room: int,
+    kept_ids: Collection[str | None] = (),
+    name_share: float = 0.0,
 ) -> FittedColumns:
     """The same with a bar of each row's share behind it, where no column has to go for that."""
     plain_fit = fit(table, room, kept_ids, name_share)

@@ -35,7 +35,11 @@ class TimeNavigator:
     """The stretch of time in sight, and the moment of the cursor; both stay inside the run."""
 
     def __init__(
-        self, model: TimelineModel, width: int, height: int, state: State | None = None
+        self,
+        model: TimelineModel,
+        width: int,
+        height: int,
+        state: State | None = None,
     ) -> None:
         self.model = model
         # False until the size of the screen is known: then the cursor goes to the middle
@@ -216,7 +220,11 @@ class TimeNavigator:
         self._set(self.viewport.reveal(ps), cursor_ps=ps)
 
     def lay_on(
-        self, rung: int, start_ps: int, cursor_ps: int, window: tuple[int, int] | None
+        self,
+        rung: int,
+        start_ps: int,
+        cursor_ps: int,
+        window: tuple[int, int] | None,
     ) -> None:
         """Cells of this length from this moment on: as another timeline above or below shows them,
         also where this run has ended.
@@ -224,7 +232,9 @@ class TimeNavigator:
         view = replace(self.viewport, rung=rung)
         nearest_cell = (start_ps + view.cell_ps // 2) // view.cell_ps
         self._set(
-            replace(view, cell0=nearest_cell), cursor_ps=self._clamp(cursor_ps), window=window
+            replace(view, cell0=nearest_cell),
+            cursor_ps=self._clamp(cursor_ps),
+            window=window,
         )
 
     def start(self) -> None:

@@ -92,7 +92,11 @@ class TimelineModel:
 
     @classmethod
     def from_run(
-        cls, run: Run, index: int = 0, *, progress: Callable[[int], None] | None = None
+        cls,
+        run: Run,
+        index: int = 0,
+        *,
+        progress: Callable[[int], None] | None = None,
     ) -> TimelineModel:
         """Index one trace of a run. Takes about 30 ms per million events: call it from a thread."""
         trace = run.traces[index]
@@ -295,7 +299,11 @@ class TimelineModel:
     # ── search ───────────────────────────────────────────────────────────────────────────────────
 
     def search(
-        self, pattern: str, *, regex: bool = False, check: CancelCheck = unhindered
+        self,
+        pattern: str,
+        *,
+        regex: bool = False,
+        check: CancelCheck = unhindered,
     ) -> search.Hits:
         """All events whose name matches; UsageError when the pattern is no regular expression."""
         kinds = self.labels.kinds

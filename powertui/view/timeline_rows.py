@@ -223,7 +223,9 @@ class RowModel:
                 spare -= rows
 
     def _unfoldable(
-        self, plans: list[_Plan], folds: Folds
+        self,
+        plans: list[_Plan],
+        folds: Folds,
     ) -> list[tuple[TrackInfo, _Plan, list[int]]]:
         """Tracks of one row that have more lanes, with those that are worth a row."""
         inner = []
@@ -326,7 +328,9 @@ class RowModel:
         return rows
 
     def split(
-        self, process: Process, infos: list[TrackInfo]
+        self,
+        process: Process,
+        infos: list[TrackInfo],
     ) -> tuple[list[TrackInfo], list[TrackInfo]]:
         """What is shown, and what hides behind "more"."""
         if process.kind is ProcessKind.DEVICE:

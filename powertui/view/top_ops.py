@@ -56,7 +56,10 @@ def _short_names(paths: list[str], room: int, glyphs: Glyphs) -> list[str]:
 
 
 def titled_lines(
-    table: Table | None, cells: int, max_rows: int, glyphs: Glyphs
+    table: Table | None,
+    cells: int,
+    max_rows: int,
+    glyphs: Glyphs,
 ) -> list[LinePieces]:
     """The same below a blank line and a title, one cell from the left."""
     ops = lines(table, cells, max_rows, glyphs)

@@ -139,7 +139,8 @@ class _UnreadSession(NamedTuple):
 
 
 def _unread_sessions(
-    sessions: Sequence[RunEntry], logged: tuple[int, int] | None
+    sessions: Sequence[RunEntry],
+    logged: tuple[int, int] | None,
 ) -> dict[SessionKey, _UnreadSession]:
     """The sessions that have a place, each over all of its hosts."""
     from powertui.data.training import session_places

@@ -92,7 +92,10 @@ class VisibleContent:
 
 
 def visible_summary(
-    model: TimelineModel, lo: int, hi: int, check: CancelCheck = unhindered
+    model: TimelineModel,
+    lo: int,
+    hi: int,
+    check: CancelCheck = unhindered,
 ) -> VisibleContent:
     """What [lo, hi) holds."""
     findings: list[tuple[str, ...]] = []
@@ -170,7 +173,10 @@ def _scopes(ops: OpStats, rows: list[int]) -> table_rows.Scopes:
 
 
 def _top(
-    model: TimelineModel, ops: OpStats, rows: list[int], scopes: table_rows.Scopes
+    model: TimelineModel,
+    ops: OpStats,
+    rows: list[int],
+    scopes: table_rows.Scopes,
 ) -> tuple[TopOp, ...]:
     top = [_top_op(model, ops, row) for row in rows]
     products = [number for number, op in enumerate(top) if op.kind is Category.MATMUL]
@@ -211,7 +217,11 @@ def _top_op(model: TimelineModel, ops: OpStats, row: int) -> TopOp:
 
 
 def _steps(
-    model: TimelineModel, lo: int, hi: int, scopes: table_rows.Scopes, check: CancelCheck
+    model: TimelineModel,
+    lo: int,
+    hi: int,
+    scopes: table_rows.Scopes,
+    check: CancelCheck,
 ) -> tuple[tuple[LongStep, ...], int]:
     """The longest steps inside of it, and how many there are.
 
@@ -241,7 +251,9 @@ def _steps(
 
 
 def _explained(
-    step: LongStep, compared: ComparedSteps | None, scopes: table_rows.Scopes
+    step: LongStep,
+    compared: ComparedSteps | None,
+    scopes: table_rows.Scopes,
 ) -> LongStep:
     """The step with the op that took most of what it is longer."""
     key = None if compared is None else compared.cause()

@@ -37,7 +37,11 @@ class AlignmentView(NamedTuple):
 
 
 def _picture(
-    view: AlignmentView, width: int, height: int, theme: Theme, glyphs: Glyphs
+    view: AlignmentView,
+    width: int,
+    height: int,
+    theme: Theme,
+    glyphs: Glyphs,
 ) -> list[SegmentRow]:
     """All rows: caption, power, uncertainty, what ran, times."""
     chart = AreaChart(
@@ -82,6 +86,11 @@ class AlignmentChart(Picture[AlignmentView]):
     """Shows an `AlignmentView`; without one, a sentence."""
 
     def picture(
-        self, view: AlignmentView, width: int, height: int, theme: Theme, glyphs: Glyphs
+        self,
+        view: AlignmentView,
+        width: int,
+        height: int,
+        theme: Theme,
+        glyphs: Glyphs,
     ) -> list[SegmentRow]:
         return _picture(view, width, height, theme, glyphs)

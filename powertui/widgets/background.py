@@ -24,7 +24,10 @@ _requests: WeakKeyDictionary[Widget, dict[str, object]] = WeakKeyDictionary()
 
 
 def begin(
-    owner: Widget, group: str, work: Callable[[CancelCheck], T], done: Callable[[T], None]
+    owner: Widget,
+    group: str,
+    work: Callable[[CancelCheck], T],
+    done: Callable[[T], None],
 ) -> None:
     """Call `work` in a thread, and `done` with its result in the screen's own.
 

@@ -105,7 +105,9 @@ class ContextPane(LinesPane):
         return [*lines[: self.glance_rows], *[()] * missing]
 
     def _section_lines(
-        self, sections: Sequence[Section], max_value_lines: int = _MAX_VALUE_LINES
+        self,
+        sections: Sequence[Section],
+        max_value_lines: int = _MAX_VALUE_LINES,
     ) -> list[StyledLine]:
         lines: list[StyledLine] = []
         for section in sections:

@@ -101,7 +101,11 @@ def _median_of(epochs: Floats) -> Floats:
 
 
 def _against_picture(
-    view: AgainstView, width: int, height: int, theme: Theme, glyphs: Glyphs
+    view: AgainstView,
+    width: int,
+    height: int,
+    theme: Theme,
+    glyphs: Glyphs,
 ) -> list[SegmentRow]:
     """Readings over what was expected of them, their difference, the findings, and seconds."""
     chart = AreaChart(
@@ -152,7 +156,11 @@ def _compared_watts(view: AgainstView, chart: AreaChart) -> tuple[Floats, Floats
 
 
 def _folded_picture(
-    view: FoldedView, width: int, height: int, theme: Theme, glyphs: Glyphs
+    view: FoldedView,
+    width: int,
+    height: int,
+    theme: Theme,
+    glyphs: Glyphs,
 ) -> list[SegmentRow]:
     """An epoch over the others, its difference from them, the findings, and step numbers."""
     chart = AreaChart(
@@ -242,7 +250,12 @@ class FoldedChart(Picture[FoldedView | AgainstView]):
     """Shows epochs over each other, or readings over what was expected; else a sentence."""
 
     def picture(
-        self, view: FoldedView | AgainstView, width: int, height: int, theme: Theme, glyphs: Glyphs
+        self,
+        view: FoldedView | AgainstView,
+        width: int,
+        height: int,
+        theme: Theme,
+        glyphs: Glyphs,
     ) -> list[SegmentRow]:
         if isinstance(view, AgainstView):
             return _against_picture(view, width, height, theme, glyphs)

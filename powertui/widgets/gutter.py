@@ -57,7 +57,10 @@ class Gutter(Widget):
         self.refresh()
 
     def update_rows(
-        self, rows: tuple[Row, ...], state: State, below: Sequence[tuple[str, bool]]
+        self,
+        rows: tuple[Row, ...],
+        state: State,
+        below: Sequence[tuple[str, bool]],
     ) -> None:
         """The rows, and what stands below them: (label, whether it is a profile's name)."""
         before = (self._row0, self._cursor, self._below)

@@ -37,7 +37,12 @@ class JumpOutline:
     glyphs: Glyphs | None = None
 
     def over(
-        self, strip: Strip, view: Viewport, *, start: int = 0, row: int | None = None
+        self,
+        strip: Strip,
+        view: Viewport,
+        *,
+        start: int = 0,
+        row: int | None = None,
     ) -> Strip:
         """A line with the part of the outline in it. `start`: cells before the first column."""
         left = view.column(self.lo) - 1

@@ -192,7 +192,9 @@ class Overview(TimeLane):
 
 
 def _unprofiled_columns(
-    model: TimelineModel, surroundings: Surroundings, all_time: Viewport
+    model: TimelineModel,
+    surroundings: Surroundings,
+    all_time: Viewport,
 ) -> Bools:
     """Which columns no profile of the training covers."""
     outside = np.ones(all_time.width, np.bool_)

@@ -33,7 +33,12 @@ class Picture(Widget, Generic[Shown]):
         self._rows: tuple[object, list[SegmentRow]] | None = None
 
     def picture(
-        self, view: Shown, width: int, height: int, theme: Theme, glyphs: Glyphs
+        self,
+        view: Shown,
+        width: int,
+        height: int,
+        theme: Theme,
+        glyphs: Glyphs,
     ) -> list[SegmentRow]:
         """All rows of the chart."""
         raise NotImplementedError

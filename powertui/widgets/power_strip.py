@@ -250,7 +250,11 @@ class PowerStrip(TimeLane):
         return rows
 
     def _draw_gaps(
-        self, view: Viewport, known: Bools, chars: list[list[str]], styles: list[list[Style]]
+        self,
+        view: Viewport,
+        known: Bools,
+        chars: list[list[str]],
+        styles: list[list[Style]],
     ) -> None:
         """A shade where the series has no value.
 
@@ -266,7 +270,10 @@ class PowerStrip(TimeLane):
             styles[-1][column] = style
 
     def _draw_findings(
-        self, view: Viewport, chars: list[list[str]], styles: list[list[Style]]
+        self,
+        view: Viewport,
+        chars: list[list[str]],
+        styles: list[list[Style]],
     ) -> None:
         """A band behind the curve wherever a finding is, and its size in it where that fits."""
         surroundings = self._surroundings
@@ -299,7 +306,11 @@ class PowerStrip(TimeLane):
         return tuple((lo, hi) for lo, hi in spans if lo < hi)
 
     def _draw_levels(
-        self, view: Viewport, shape: Envelope, chars: list[list[str]], styles: list[list[Style]]
+        self,
+        view: Viewport,
+        shape: Envelope,
+        chars: list[list[str]],
+        styles: list[list[Style]],
     ) -> None:
         """The usual power of each epoch: in words on the area, and as a dashed line where the power
         is above or below it.
@@ -342,7 +353,10 @@ class PowerStrip(TimeLane):
                 styles[row][first : first + len(words)] = [style] * len(words)
 
     def _draw_findings_beside(
-        self, view: Viewport, chars: list[list[str]], styles: list[list[Style]]
+        self,
+        view: Viewport,
+        chars: list[list[str]],
+        styles: list[list[Style]],
     ) -> None:
         """At the edges, what was found nearest beyond them: beside flat power a sentence that
         speaks of a load would seem to be wrong.
@@ -359,14 +373,21 @@ class PowerStrip(TimeLane):
 
     @staticmethod
     def _write(
-        flag: Flag | None, style: Style, chars: list[list[str]], styles: list[list[Style]]
+        flag: Flag | None,
+        style: Style,
+        chars: list[list[str]],
+        styles: list[list[Style]],
     ) -> None:
         if flag is not None:
             chars[flag.row][flag.first : flag.stop] = flag.text
             styles[flag.row][flag.first : flag.stop] = [style] * len(flag.text)
 
     def _draw_limits(
-        self, view: Viewport, scale: PowerScale, chars: list[list[str]], styles: list[list[Style]]
+        self,
+        view: Viewport,
+        scale: PowerScale,
+        chars: list[list[str]],
+        styles: list[list[Style]],
     ) -> None:
         """The power limits of the channel, each from its start to the next one's."""
         assert self.power is not None
@@ -385,7 +406,10 @@ class PowerStrip(TimeLane):
             styles[row][column] = style
 
     def _draw_uncertainty(
-        self, view: Viewport, chars: list[list[str]], styles: list[list[Style]]
+        self,
+        view: Viewport,
+        chars: list[list[str]],
+        styles: list[list[Style]],
     ) -> None:
         """A bar as long as the 95 % interval of the offset."""
         assert self.power is not None

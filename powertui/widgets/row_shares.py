@@ -56,7 +56,12 @@ def strip_heights(height: int, series: int, lanes: int) -> list[int]:
 
 
 def near_heights(
-    height: int, series: int, lanes: int, *, is_high: bool, has_findings: bool
+    height: int,
+    series: int,
+    lanes: int,
+    *,
+    is_high: bool,
+    has_findings: bool,
 ) -> list[int]:
     """How many rows each power strip gets beside the tracks of a profile.
 

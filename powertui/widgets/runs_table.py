@@ -37,7 +37,12 @@ class RunsTable(FoldingTable):
         return run_columns.fitting_name(name, self.name_parts, room, self.glyphs.ellipsis)
 
     def _cell_segments(
-        self, table: Table, column: Column, row: int, text: str, style: Style
+        self,
+        table: Table,
+        column: Column,
+        row: int,
+        text: str,
+        style: Style,
     ) -> list[Segment]:
         run = self.known.get(str(table["path"].values[row]))
         if run is None:

@@ -73,7 +73,11 @@ class StepLane(TimeLane):
         return styled(chars, styles)
 
     def _profile_steps(
-        self, steps: Steps, view: Viewport, *, has_numbers: bool
+        self,
+        steps: Steps,
+        view: Viewport,
+        *,
+        has_numbers: bool,
     ) -> tuple[list[str], list[Style]]:
         """The steps of one profile, over the cells of its own axis."""
         first = max(0, int(steps.start.searchsorted(view.t0, side="right")) - 1)
@@ -95,7 +99,10 @@ class StepLane(TimeLane):
         return drawn_cells(stretches, view, roles, self.glyphs.ellipsis, apart=True)
 
     def _draw_logged(
-        self, chars: list[str], styles: list[Style], ticks: Sequence[tuple[int, str]]
+        self,
+        chars: list[str],
+        styles: list[Style],
+        ticks: Sequence[tuple[int, str]],
     ) -> None:
         """Logged step numbers, where the profiles have no steps."""
         style = self.theme_colors.style("dim")
@@ -109,7 +116,11 @@ class StepLane(TimeLane):
                 styles[column:stop] = [style] * len(text)
 
     def _dense(
-        self, starts: Int64s, ends: Int64s, numbers: Int64s | None, view: Viewport
+        self,
+        starts: Int64s,
+        ends: Int64s,
+        numbers: Int64s | None,
+        view: Viewport,
     ) -> tuple[list[str], list[Style]]:
         """A line where there are steps, with round numbers on it."""
         theme = self.theme_colors
@@ -137,7 +148,11 @@ class StepLane(TimeLane):
         return chars, styles
 
     def _bars(
-        self, starts: Int64s, ends: Int64s, has_steps: Bools, view: Viewport
+        self,
+        starts: Int64s,
+        ends: Int64s,
+        has_steps: Bools,
+        view: Viewport,
     ) -> tuple[list[str], list[Style]]:
         """A low bar where there are steps: as high as the longest one there is beside the median of
         those in view, and in another color where that one is slow.
@@ -170,7 +185,10 @@ def _longest_in_cells(starts: Int64s, lengths: Int64s, edges: Int64s) -> Int64s:
 
 
 def _even_numbers(
-    starts: Int64s, numbers: Int64s, view: Viewport, round_to: int
+    starts: Int64s,
+    numbers: Int64s,
+    view: Viewport,
+    round_to: int,
 ) -> list[tuple[int, int]]:
     """(column, number) of the multiples of the first 1, 2 or 5 times a power of ten, at least
     `round_to`, of which each one has room: 0, 10, 30, 50 would read as steps of two lengths.
@@ -183,7 +201,10 @@ def _even_numbers(
 
 
 def _marks_with_room(
-    starts: Int64s, numbers: Int64s, view: Viewport, round_to: int
+    starts: Int64s,
+    numbers: Int64s,
+    view: Viewport,
+    round_to: int,
 ) -> tuple[list[tuple[int, int]], bool]:
     """The multiples that have room, and whether all others are beyond the view or begin anew."""
     marks: list[tuple[int, int]] = []

@@ -342,7 +342,12 @@ class TableDrawing(Widget):
         return texts
 
     def _segments(
-        self, table: Table, row: int, texts: list[str], style: Style, is_current: bool
+        self,
+        table: Table,
+        row: int,
+        texts: list[str],
+        style: Style,
+        is_current: bool,
     ) -> list[Segment]:
         """The cells of a row: one piece where they look all the same."""
         columns = self._fitted(table).columns
@@ -359,7 +364,12 @@ class TableDrawing(Widget):
         return segments
 
     def _cell_segments(
-        self, _table: Table, _column: Column, _row: int, text: str, style: Style
+        self,
+        _table: Table,
+        _column: Column,
+        _row: int,
+        text: str,
+        style: Style,
     ) -> list[Segment]:
         """A cell in pieces, for tables whose cells have colors of their own."""
         return [Segment(text, style)]
@@ -384,7 +394,10 @@ class TableDrawing(Widget):
         )
 
     def _names_in_sight(
-        self, column: Column, cells: int, scopes: table_rows.Scopes | None
+        self,
+        column: Column,
+        cells: int,
+        scopes: table_rows.Scopes | None,
     ) -> Mapping[int, str]:
         """The names of the rows on screen: those that differ never look alike."""
         lines = self.lines[self.top : self.top + self.rows_visible]

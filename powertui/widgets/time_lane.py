@@ -84,7 +84,12 @@ class TimeLane(Widget):
             self.amount = amount
 
     def __init__(
-        self, *, theme: Theme, glyphs: str = "unicode", label_width: int = 20, id: str | None = None
+        self,
+        *,
+        theme: Theme,
+        glyphs: str = "unicode",
+        label_width: int = 20,
+        id: str | None = None,
     ) -> None:
         super().__init__(id=id)
         self.theme_colors = theme

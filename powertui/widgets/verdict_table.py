@@ -23,7 +23,12 @@ class VerdictTable(TableView):
     has_styled_cells = True
 
     def _cell_segments(
-        self, table: Table, column: Column, row: int, text: str, style: Style
+        self,
+        table: Table,
+        column: Column,
+        row: int,
+        text: str,
+        style: Style,
     ) -> list[Segment]:
         role = _VERDICT_ROLES.get(text.strip())
         is_name = column is table.columns[0]

@@ -136,7 +136,11 @@ class TimelineView(Vertical):
         self._lay_out_parts()
 
     def show(
-        self, model: TimelineModel, power: Sequence[PowerOnTrace] = (), *, keep: bool = True
+        self,
+        model: TimelineModel,
+        power: Sequence[PowerOnTrace] = (),
+        *,
+        keep: bool = True,
     ) -> None:
         """Another model, or the same trace further loaded; and the power that belongs to it."""
         self.set_power(power)

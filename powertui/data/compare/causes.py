@@ -118,7 +118,11 @@ def _account(matched: Matched, account: str, parts: _Seconds) -> tuple[Cause, ..
         )
     if rates.more_power_j is not None:
         power = Cause(
-            account=account, name=POWER, seconds=0.0, share=None, joules=rates.more_power_j
+            account=account,
+            name=POWER,
+            seconds=0.0,
+            share=None,
+            joules=rates.more_power_j,
         )
         rows.append(power)
     return tuple(rows)

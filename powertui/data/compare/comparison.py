@@ -104,7 +104,10 @@ def compare(a: AskedSide, b: AskedSide) -> Comparison:
 
 
 def _why_the_same(
-    a: Sequence[Measured], b: Sequence[Measured], together: Matched, recordings: Recordings
+    a: Sequence[Measured],
+    b: Sequence[Measured],
+    together: Matched,
+    recordings: Recordings,
 ) -> str:
     """That both sides are one thing, which was most likely named twice unmeant; "" where not."""
     if len(a) > 1 or len(b) > 1:
@@ -216,13 +219,16 @@ def _stretches(a: Sequence[Measured], b: Sequence[Measured]) -> MatchedStretches
 
 
 def _conclusion_changes(
-    a: Sequence[Measured], b: Sequence[Measured]
+    a: Sequence[Measured],
+    b: Sequence[Measured],
 ) -> tuple[ConclusionChange, ...]:
     return (*_one_sided("went", a, b), *_one_sided("came", b, a))
 
 
 def _one_sided(
-    change: str, having: Sequence[Measured], lacking: Sequence[Measured]
+    change: str,
+    having: Sequence[Measured],
+    lacking: Sequence[Measured],
 ) -> Iterator[ConclusionChange]:
     """Kinds of conclusions that no run of the other side has."""
     sentences: dict[str, list[str]] = {}
@@ -266,7 +272,9 @@ def _notes(
 
 
 def _shared_runs(
-    a: Sequence[Measured], b: Sequence[Measured], recordings: Recordings
+    a: Sequence[Measured],
+    b: Sequence[Measured],
+    recordings: Recordings,
 ) -> Iterator[str]:
     """Runs that two patterns both match, and copies of a run of the other side."""
     if len(a) == 1 and len(b) == 1:

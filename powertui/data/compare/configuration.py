@@ -61,7 +61,8 @@ def _versions(profile: Profile) -> dict[str, str]:
 
 
 def differing_settings(
-    a: Sequence[dict[str, str]], b: Sequence[dict[str, str]]
+    a: Sequence[dict[str, str]],
+    b: Sequence[dict[str, str]],
 ) -> tuple[Setting, ...]:
     """The settings whose values on one side are not those of the other."""
     names = dict.fromkeys(name for one_run in (*a, *b) for name in one_run)

@@ -58,7 +58,10 @@ def block_means(values: Floats) -> Floats:
 
 
 def reach(
-    a_blocks: Sequence[float], b_blocks: Sequence[float], gap: float = 0.0, figures: int = 1
+    a_blocks: Sequence[float],
+    b_blocks: Sequence[float],
+    gap: float = 0.0,
+    figures: int = 1,
 ) -> float:
     """Half of the interval of the difference; `gap` is what lies between, in lengths of one.
 

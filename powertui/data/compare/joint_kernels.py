@@ -19,7 +19,8 @@ _MAX_OPERATORS = 3
 
 
 def with_joint_kernels(
-    a: Sequence[Measured], b: Sequence[Measured]
+    a: Sequence[Measured],
+    b: Sequence[Measured],
 ) -> tuple[list[Measured], list[Measured]]:
     """The same runs, with one op for kernels that stand for the same operators on both sides."""
     sides = [_kernels(a), _kernels(b)]
@@ -43,7 +44,8 @@ def _kernels(runs: Iterable[Measured]) -> dict[ValueKey, frozenset[str]]:
 
 
 def _without(
-    kernels: Mapping[ValueKey, frozenset[str]], other: set[ValueKey]
+    kernels: Mapping[ValueKey, frozenset[str]],
+    other: set[ValueKey],
 ) -> dict[ValueKey, frozenset[str]]:
     """Those that the other side lacks."""
     return {key: operators for key, operators in kernels.items() if key not in other}
@@ -57,7 +59,8 @@ def _operators(identity: OpIdentity) -> frozenset[str]:
 
 
 def _joint_names(
-    a: Mapping[ValueKey, frozenset[str]], b: Mapping[ValueKey, frozenset[str]]
+    a: Mapping[ValueKey, frozenset[str]],
+    b: Mapping[ValueKey, frozenset[str]],
 ) -> dict[ValueKey, ValueKey]:
     """For each kernel of a group that both sides have the op that stands for all of it."""
     groups: list[tuple[set[str], set[ValueKey]]] = []

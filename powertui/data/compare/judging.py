@@ -206,7 +206,10 @@ def _by_runs(a: FigureSamples, b: FigureSamples, level: float) -> Judgement:
     else:
         verdict = FigureVerdict.CANNOT_TELL
         runs = run_scatter.runs_to_find(
-            relevant, scatter.run_sigma, more_than=more_than, level=level
+            relevant,
+            scatter.run_sigma,
+            more_than=more_than,
+            level=level,
         )
         needs = _needs_words(runs, is_in_turns=is_in_turns)
         found = run_scatter.difference_found(scatter.run_sigma, most_runs, level)

@@ -74,7 +74,9 @@ class MatchedStretches:
 
 
 def matched(
-    a: Sequence[Measured], b: Sequence[Measured], stretches: MatchedStretches | None
+    a: Sequence[Measured],
+    b: Sequence[Measured],
+    stretches: MatchedStretches | None,
 ) -> Matched:
     """Every figure that both sides have, judged, in the order of A; then those of one side."""
     figures, unmatched = [], []

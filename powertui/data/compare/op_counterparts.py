@@ -95,7 +95,11 @@ def counterparts(common: _Ops, ops: _Ops) -> dict[ValueKey, ValueKey]:
 
 
 def _pairs(
-    left: _Ops, right: _Ops, sign: _Sign, *, only_ones: bool
+    left: _Ops,
+    right: _Ops,
+    sign: _Sign,
+    *,
+    only_ones: bool,
 ) -> list[tuple[ValueKey, ValueKey]]:
     """Ops with one sign: where either side has one of them, else as many, in the order of their
     numbers.

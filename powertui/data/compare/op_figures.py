@@ -87,7 +87,9 @@ def _add_ops(ops: dict[ValueKey, _Op], window: HostWindow) -> None:
 
 
 def _keys_of_ops(
-    window: HostWindow, stats: OpStats, rows: Int64s
+    window: HostWindow,
+    stats: OpStats,
+    rows: Int64s,
 ) -> Iterator[tuple[int, ValueKey]]:
     """The rows that are compared, each with the op it belongs to."""
     for row in rows.tolist():

@@ -55,7 +55,9 @@ def op_identities(window: HostWindow, stats: OpStats, rows: Int64s) -> dict[int,
 
 
 def _contexts(
-    window: HostWindow, stats: OpStats, rows: Int64s
+    window: HostWindow,
+    stats: OpStats,
+    rows: Int64s,
 ) -> dict[tuple[int, int], set[OpIdentity]]:
     """By (process, name) the places that an op is called from."""
     trace = window.profile.trace

@@ -76,7 +76,9 @@ def power_values(part: ComparedPart) -> PowerMeasured:
 
 
 def _undisturbed_values(
-    part: ComparedPart, hosts: Sequence[_HostEnergy], watts_of_steps: Floats
+    part: ComparedPart,
+    hosts: Sequence[_HostEnergy],
+    watts_of_steps: Floats,
 ) -> Values:
     """Watts and joules of steps while nothing else draws; none where pauses are all around.
 
@@ -157,7 +159,9 @@ def _host_energy(window: HostWindow, aligning: Aligning) -> _HostEnergy | str:
 
 
 def _joules_of_blocks(
-    energies: Account, bounds: _Bounds, blocks: Sequence[Int64s]
+    energies: Account,
+    bounds: _Bounds,
+    blocks: Sequence[Int64s],
 ) -> tuple[float, ...]:
     """The mean energy of each block's steps; empty where the sensor does not resolve them all.
 

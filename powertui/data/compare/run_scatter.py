@@ -115,7 +115,11 @@ def _squared_error(values: Sequence[float]) -> float:
 
 
 def runs_to_find(
-    difference: float, run_sigma: float, *, more_than: int = 0, level: float = 0.05
+    difference: float,
+    run_sigma: float,
+    *,
+    more_than: int = 0,
+    level: float = 0.05,
 ) -> int | None:
     """How many runs a side find a difference, when so many did not; None for too many to record."""
     for count in range(max(MIN_RUNS, more_than + 1), _MAX_RUNS_NAMED + 1):

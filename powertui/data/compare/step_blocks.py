@@ -47,7 +47,8 @@ def _piece_edges(steps: int) -> Int64s:
 
 
 def _joined_hosts(
-    windows: Sequence[HostWindow], edges_of: Callable[[int], Int64s]
+    windows: Sequence[HostWindow],
+    edges_of: Callable[[int], Int64s],
 ) -> tuple[StepBlock, ...]:
     by_host = [list(_host_blocks(window, edges_of)) for window in windows]
     counts = {len(blocks) for blocks in by_host}
@@ -98,7 +99,8 @@ def called_in_each(
 
 
 def in_all_pieces(
-    pieces: Sequence[StepBlock], values: Sequence[Mapping[ValueKey, float]]
+    pieces: Sequence[StepBlock],
+    values: Sequence[Mapping[ValueKey, float]],
 ) -> tuple[dict[ValueKey, Floats], float]:
     """The course of each value over the run, and how many steps a piece of it has."""
     keys = dict.fromkeys(key for piece in values for key in piece)

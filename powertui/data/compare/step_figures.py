@@ -63,7 +63,8 @@ def time_values(window: HostWindow) -> Values:
 
 
 def _with_blocks(
-    seconds: Floats, figure: Callable[[Floats], float]
+    seconds: Floats,
+    figure: Callable[[Floats], float],
 ) -> tuple[float, tuple[float, ...]]:
     """A figure of all steps, and of each block of them."""
     edges = block_edges(len(seconds)).tolist()

@@ -83,7 +83,10 @@ class _Reader:
         return self._contexts(host, rows, rows)
 
     def _contexts(
-        self, events: HostCalls | DeviceStreams, rows: Int64s, operators: Int64s
+        self,
+        events: HostCalls | DeviceStreams,
+        rows: Int64s,
+        operators: Int64s,
     ) -> Iterator[TorchContext]:
         """The places of events, by the operators that they are of."""
         names = self._links.trace.names
@@ -100,7 +103,10 @@ class _Reader:
             )
 
     def _first_inside(
-        self, stats: OpStats, events: HostCalls | DeviceStreams, rows: Int64s
+        self,
+        stats: OpStats,
+        events: HostCalls | DeviceStreams,
+        rows: Int64s,
     ) -> Int64s:
         """The first of these events of each name, of those that touch the window."""
         is_inside = np.zeros(len(rows), np.bool_)

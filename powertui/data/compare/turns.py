@@ -51,7 +51,8 @@ def scatter_as_recorded(a: FigureSamples, b: FigureSamples) -> Scatter:
 
 
 def places_by_start(
-    a: Sequence[int | None], b: Sequence[int | None]
+    a: Sequence[int | None],
+    b: Sequence[int | None],
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """When the runs of either side began, after the first of all; empty where that is unknown."""
     starts = [start for start in (*a, *b) if start is not None]

@@ -113,7 +113,9 @@ def sum_of(path: str) -> bytes | None:
 
 
 def _answer_about(
-    path: str, stored: Callable[[Mirror], bytes | None], into: Callable[[NotedFiles], set[str]]
+    path: str,
+    stored: Callable[[Mirror], bytes | None],
+    into: Callable[[NotedFiles], set[str]],
 ) -> bytes:
     mirror = _mirror(path)
     assert mirror is not None

@@ -129,7 +129,10 @@ class Bucket:
                     yield path, bytes(data[:count])
 
     def _heads_of(
-        self, batch: Sequence[tuple[str, int]], count: int, progress: TransferProgress
+        self,
+        batch: Sequence[tuple[str, int]],
+        count: int,
+        progress: TransferProgress,
     ) -> Sequence[object]:
         """What the driver answers to one question for all of these files."""
         first_path, _ = batch[0]
@@ -184,7 +187,10 @@ class Bucket:
                 answers.put((None, error))
 
         threading.Thread(
-            target=contextvars.copy_context().run, args=(work,), name="powertui-bucket", daemon=True
+            target=contextvars.copy_context().run,
+            args=(work,),
+            name="powertui-bucket",
+            daemon=True,
         ).start()
         try:
             while True:

@@ -299,7 +299,11 @@ class Mirror:
             )
 
     def _pour(
-        self, pieces: Iterator[bytes], file: int, state: RemoteState, progress: BytesProgress
+        self,
+        pieces: Iterator[bytes],
+        file: int,
+        state: RemoteState,
+        progress: BytesProgress,
     ) -> None:
         done = os.fstat(file).st_size
         progress(done, state.size, 0)
@@ -366,7 +370,10 @@ class Mirror:
             raise _unwritable(self._top, error) from None
 
     def _keep_all(
-        self, answers: Iterable[tuple[str, bytes]], instead: dict[str, bytes], ending: str
+        self,
+        answers: Iterable[tuple[str, bytes]],
+        instead: dict[str, bytes],
+        ending: str,
     ) -> None:
         """Keep each answer as it comes; `instead` is kept for files of which none came."""
         for path, data in answers:

@@ -225,7 +225,9 @@ class SshHost:
 
 
 def _entries(
-    listing: RemoteListing, stream: Iterator[records.ListingRecord | None], answer: SshAnswer
+    listing: RemoteListing,
+    stream: Iterator[records.ListingRecord | None],
+    answer: SshAnswer,
 ) -> Iterator[RemoteEntry]:
     """The entries of a listing as they come, and at the end what is missing of it.
 
@@ -273,7 +275,9 @@ def _entries(
 
 
 def _heads(
-    data: bytes, batch: Sequence[tuple[str, int]], count: int
+    data: bytes,
+    batch: Sequence[tuple[str, int]],
+    count: int,
 ) -> Iterator[tuple[str, bytes]]:
     """What `head` prints of several files, taken apart."""
     names = [path for path, _ in batch] + ["/dev/null"]

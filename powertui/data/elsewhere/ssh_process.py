@@ -49,7 +49,11 @@ class SshProcess:
             stdin.write(question)
             stdin.seek(0)
             self._process = subprocess.Popen(
-                command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
+                command,
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
             )
         _running.add(self._process)
         assert self._process.stdout is not None
@@ -86,7 +90,11 @@ class SshProcess:
         return line
 
     def until(
-        self, mark: bytes, longest: int, waiting: WaitingTime, on_wait: Callable[[], None]
+        self,
+        mark: bytes,
+        longest: int,
+        waiting: WaitingTime,
+        on_wait: Callable[[], None],
     ) -> tuple[bytes, bool]:
         """What comes before a mark, and whether it came within so many bytes. Raises `Stalled`."""
         searched = 0

@@ -103,7 +103,10 @@ def findings(profile: Profile, aligning: Aligning | None = None) -> Findings:
 
 
 def of_run(
-    run: Run, index: int, entry: RunEntry | None = None, aligning: Aligning | None = None
+    run: Run,
+    index: int,
+    entry: RunEntry | None = None,
+    aligning: Aligning | None = None,
 ) -> Account:
     """The account of one trace of a run that nobody holds open."""
     how = aligning or Aligning()

@@ -195,7 +195,9 @@ def _fit(pairs: Sequence[_Pairs]) -> _Fit | None:
 
 
 def _pairs(
-    sums: Sequence[PowerOnTrace], sensors: Sequence[PowerOnTrace], shift_ps: int
+    sums: Sequence[PowerOnTrace],
+    sensors: Sequence[PowerOnTrace],
+    shift_ps: int,
 ) -> Iterator[_Pairs]:
     """Each card's readings that the sum covers. Two that are alone are one card; else numbers
     tell.

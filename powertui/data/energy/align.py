@@ -110,7 +110,9 @@ def _zero_after(lead: PowerSeries, series: PowerSeries) -> float:
 
 
 def place(
-    series: PowerSeries, context: AlignmentContext, options: Aligning | None = None
+    series: PowerSeries,
+    context: AlignmentContext,
+    options: Aligning | None = None,
 ) -> Placed:
     """One channel on a trace, by the best evidence there is."""
     return log_alignment.placed(series, _ladder(series, context, options or Aligning()))
@@ -170,7 +172,11 @@ def _recorded_in_trace(series: PowerSeries, context: AlignmentContext) -> Alignm
 
 
 def _by_signal(
-    series: PowerSeries, context: AlignmentContext, reasons: list[str], *, asked: bool
+    series: PowerSeries,
+    context: AlignmentContext,
+    reasons: list[str],
+    *,
+    asked: bool,
 ) -> Alignment | None:
     fit = _search(series, context)
     if isinstance(fit, str):

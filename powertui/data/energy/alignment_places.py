@@ -50,7 +50,10 @@ class Fit:
 
 
 def weighed_places(
-    offsets: Floats, weight: Floats, width: float, least: float
+    offsets: Floats,
+    weight: Floats,
+    width: float,
+    least: float,
 ) -> tuple[Where, ...]:
     """The weight of ordered offsets, gathered in places no wider than `width`; the heaviest
     first.

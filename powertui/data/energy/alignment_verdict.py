@@ -246,7 +246,10 @@ def _least_share(model: OffsetCosts, best: _Best) -> float:
 
 
 def _weighed(
-    model: OffsetCosts, searched: SearchedOffsets, best: _Best, rival: _Rival | None
+    model: OffsetCosts,
+    searched: SearchedOffsets,
+    best: _Best,
+    rival: _Rival | None,
 ) -> _Weighed:
     """The places: by their costs alone, and where they are not sure, by less of these."""
     sure = _weighed_by(model, searched, best, 1.0)
@@ -262,7 +265,10 @@ def _weighed(
 
 
 def _weighed_by(
-    model: OffsetCosts, searched: SearchedOffsets, best: _Best, divisor: float
+    model: OffsetCosts,
+    searched: SearchedOffsets,
+    best: _Best,
+    divisor: float,
 ) -> _Weighed:
     """The places with all costs divided by this; 1: as they are."""
     choices, near, step = searched.choices, searched.near, searched.step
@@ -314,7 +320,11 @@ def _zeros(model: OffsetCosts, choices: OffsetChoices) -> Floats:
 
 
 def _weighed_again(
-    model: OffsetCosts, choices: OffsetChoices, weight: Floats, cost: Floats, unit: float
+    model: OffsetCosts,
+    choices: OffsetChoices,
+    weight: Floats,
+    cost: Floats,
+    unit: float,
 ) -> Floats:
     """The weights where places are not sure. How often something like training follows its told
     end nobody knows (programs evaluate, predict, train again): that it is rare and that it is
@@ -365,7 +375,10 @@ def _better(model: OffsetCosts, choices: OffsetChoices, best: int, near: float) 
 
 
 def _aliases(
-    model: OffsetCosts, choices: OffsetChoices, best: _Best, near: float
+    model: OffsetCosts,
+    choices: OffsetChoices,
+    best: _Best,
+    near: float,
 ) -> tuple[float, ...]:
     """Other places close by that leave hardly more of the same readings."""
     first, last = model.shares.span
@@ -402,7 +415,11 @@ def _beforehand(model: OffsetCosts, ways: Floats) -> Floats:
 
 
 def _doubts(
-    model: OffsetCosts, elsewhere: float, width: float, near: float, fitted: Floats
+    model: OffsetCosts,
+    elsewhere: float,
+    width: float,
+    near: float,
+    fitted: Floats,
 ) -> list[str]:
     reasons = []
     is_elsewhere = elsewhere >= 1 - _MIN_SURE_WEIGHT

@@ -60,7 +60,10 @@ class _LogClock(NamedTuple):
 
 
 def by_clocks(
-    series: PowerSeries, context: AlignmentContext, options: Aligning, reasons: list[str]
+    series: PowerSeries,
+    context: AlignmentContext,
+    options: Aligning,
+    reasons: list[str],
 ) -> Alignment | None:
     """The place by wall clocks or a marker; None, with one more reason, where there is none."""
     profile = context.trace.clock
@@ -104,7 +107,9 @@ def by_clocks(
 
 
 def _log_clock(
-    series: PowerSeries, context: AlignmentContext, reasons: list[str]
+    series: PowerSeries,
+    context: AlignmentContext,
+    reasons: list[str],
 ) -> _LogClock | Alignment | None:
     """The clock of a log; an alignment where times alone say that the log is elsewhere."""
     clock = series.clock
@@ -143,7 +148,9 @@ def _in_zone(clock: Clock, zoned: Clock) -> _LogClock:
 
 
 def _without_zone(
-    series: PowerSeries, context: AlignmentContext, reasons: list[str]
+    series: PowerSeries,
+    context: AlignmentContext,
+    reasons: list[str],
 ) -> Alignment | None:
     """What is left of local times whose zone is open."""
     if not log_zone.nowhere(series, context.run_ns):
@@ -195,7 +202,10 @@ def _gap_ns(series: PowerSeries, context: AlignmentContext, alignment: Alignment
 
 
 def checked(
-    by_clock: Alignment, clock: ClockOffset, verdict: Verdict, advice: str = RECORD_ENDS
+    by_clock: Alignment,
+    clock: ClockOffset,
+    verdict: Verdict,
+    advice: str = RECORD_ENDS,
 ) -> Alignment:
     """What a clock says, after the readings had their vote; `advice` is what to do about one that
     is left in doubt.
@@ -221,7 +231,10 @@ def checked(
 
 
 def _checked_by_profile(
-    series: PowerSeries, context: AlignmentContext, alignment: Alignment, clock: ClockOffset
+    series: PowerSeries,
+    context: AlignmentContext,
+    alignment: Alignment,
+    clock: ClockOffset,
 ) -> Alignment:
     """What the readings say of a clock, by what ran in the profile."""
     data = samples.power_samples(series)
@@ -237,7 +250,9 @@ def _checked_by_profile(
 
 
 def _weights_of_work(
-    data: samples.Samples, context: AlignmentContext, range_s: tuple[float, float]
+    data: samples.Samples,
+    context: AlignmentContext,
+    range_s: tuple[float, float],
 ) -> OffsetWeights | None:
     """How likely each offset is by the work of the profile; None where it does not say."""
     first, last = context.trace.span[0] / PS_PER_S, context.trace.span[1] / PS_PER_S

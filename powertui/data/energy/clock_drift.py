@@ -61,7 +61,11 @@ def drift_ppm(model: OffsetCosts, choices: OffsetChoices, data: Samples, near: f
 
 
 def _best_fit(
-    model: OffsetCosts, data: Samples, offset: float, near: float, pivot: float
+    model: OffsetCosts,
+    data: Samples,
+    offset: float,
+    near: float,
+    pivot: float,
 ) -> _DriftFit:
     """The best rate and offset; the moment `pivot` of the log stays where it is at any rate."""
     best = _DriftFit(0.0, offset, np.empty(0))

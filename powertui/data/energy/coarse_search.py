@@ -66,7 +66,11 @@ class _Sums(NamedTuple):
 
 
 def candidates(
-    data: Samples, shares: WindowShares, lo: float, hi: float, floor_w: float = 0.0
+    data: Samples,
+    shares: WindowShares,
+    lo: float,
+    hi: float,
+    floor_w: float = 0.0,
 ) -> Floats:
     """The best offsets of a grid over everything, best first: plain least squares on evenly
     resampled power.

@@ -102,7 +102,10 @@ def _usable(power: Sequence[PowerOnTrace], rows: Iterable[int], span: tuple[int,
 
 
 def idle_power(
-    channels: Sequence[PowerOnTrace], trace: Trace, epochs: Epochs, given: float | None
+    channels: Sequence[PowerOnTrace],
+    trace: Trace,
+    epochs: Epochs,
+    given: float | None,
 ) -> IdlePower:
     """Idle power of all counted channels together."""
     if given is not None:

@@ -33,7 +33,12 @@ class EnergyOfCounted:
         return [channels for _, channels in self._worlds] or [self.channels]
 
     def of_window(
-        self, lo_ps: int, hi_ps: int, *, edge_ps: float, with_log: tuple[bool, bool]
+        self,
+        lo_ps: int,
+        hi_ps: int,
+        *,
+        edge_ps: float,
+        with_log: tuple[bool, bool],
     ) -> Energy | None:
         """Over any window.
 

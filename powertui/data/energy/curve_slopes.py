@@ -36,7 +36,11 @@ def turns(knots: Int64s, between: Apart, differences: Floats, refresh: float) ->
 
 
 def _multiply_neighbors(
-    knots: Int64s, between: Apart, moved: Floats, refresh: float, out: Floats
+    knots: Int64s,
+    between: Apart,
+    moved: Floats,
+    refresh: float,
+    out: Floats,
 ) -> None:
     """Each difference times the one before it, where both are a refresh or so long."""
     out[:1] = 0.0

@@ -37,7 +37,9 @@ _MAX_READINGS = 20_000  # that are compared: a bound of time
 
 
 def follow_scores(
-    trace: Trace, planes: Mapping[int, Sequence[Process]], power: Mapping[int, PowerOnTrace]
+    trace: Trace,
+    planes: Mapping[int, Sequence[Process]],
+    power: Mapping[int, PowerOnTrace],
 ) -> Scores:
     """For each device how surely each channel's power follows what ran there, the surest first.
 

@@ -64,7 +64,9 @@ def _channel_columns(devices: Sequence[DevicePower]) -> tuple[Column, ...]:
 
 
 def _steps_of_devices(
-    question: Question, account: Account, devices: Sequence[DevicePower]
+    question: Question,
+    account: Account,
+    devices: Sequence[DevicePower],
 ) -> Table:
     steps = account.steps
     rows = step_tool.inside(question, steps)

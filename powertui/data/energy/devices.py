@@ -85,7 +85,10 @@ def _planes(trace: Trace) -> dict[int, list[Process]]:
 
 
 def pairs(
-    trace: Trace, power: Sequence[PowerOnTrace], *, on_its_clock: bool = True
+    trace: Trace,
+    power: Sequence[PowerOnTrace],
+    *,
+    on_its_clock: bool = True,
 ) -> tuple[Pair, ...]:
     """Every GPU of a trace with the channel of its host that is its own.
 
@@ -321,7 +324,9 @@ def is_same(first: Device, second: Device) -> bool:
 
 
 def _by_identity(
-    processes: Sequence[Process], channels: Mapping[int, Device], counted: Mapping[int, int]
+    processes: Sequence[Process],
+    channels: Mapping[int, Device],
+    counted: Mapping[int, int],
 ) -> int | None:
     number = scopes.NUMBER.search(processes[0].name)
     recorded = counted.get(int(number[1])) if number is not None else None
@@ -337,7 +342,8 @@ def _by_identity(
 
 
 def _absent(
-    planes: Mapping[int, Sequence[Process]], channels: Mapping[int, Device]
+    planes: Mapping[int, Sequence[Process]],
+    channels: Mapping[int, Device],
 ) -> frozenset[int]:
     """The GPUs of a trace whose UUID the log does not have, where it has that of each of its own:
     it is a log of other GPUs, and a number that fits by accident shows nothing.

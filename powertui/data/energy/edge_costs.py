@@ -111,7 +111,11 @@ class EdgeCosts:
     """What each offset costs."""
 
     def __init__(
-        self, data: Samples, jumps: PowerJumps, edges: ExpectedEdges, levels: LevelCosts
+        self,
+        data: Samples,
+        jumps: PowerJumps,
+        edges: ExpectedEdges,
+        levels: LevelCosts,
     ) -> None:
         self.jumps, self.edges = jumps, edges
         self.refresh = data.refresh

@@ -122,7 +122,10 @@ def offset_weights(
 
 
 def _is_confirmed(
-    costs: EdgeCosts, data: Samples, offset: float, range_s: tuple[float, float]
+    costs: EdgeCosts,
+    data: Samples,
+    offset: float,
+    range_s: tuple[float, float],
 ) -> bool:
     """Whether more than one figure, the offset, follows from the readings at this place.
 
@@ -210,7 +213,10 @@ def _opened(offsets: Floats, log_weight: Floats, low_s: float) -> Floats:
 
 
 def weights_of_places(
-    places: Sequence[Where], age_s: float, *, may_overrule: bool
+    places: Sequence[Where],
+    age_s: float,
+    *,
+    may_overrule: bool,
 ) -> OffsetWeights:
     """The weights of places that something else found; `age_s` is in their intervals already."""
     middle = np.array([place.offset_s for place in places])

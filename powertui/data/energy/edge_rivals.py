@@ -150,7 +150,11 @@ def _is_rival_elsewhere(best: EdgeEvidence, other: EdgeEvidence) -> bool:
 
 
 def _is_rival_nearby(
-    best: EdgeEvidence, other: EdgeEvidence, least: float, *, may_turn: bool
+    best: EdgeEvidence,
+    other: EdgeEvidence,
+    least: float,
+    *,
+    may_turn: bool,
 ) -> bool:
     """`least`: by how much the best place has to be likelier by its edges alone."""
     if np.count_nonzero(other.is_matched) < MIN_EDGES:

@@ -176,7 +176,10 @@ def _between_looks(figures: CurveFigures, sensor: SensorTraits) -> Floats:
 
 
 def _sampling(
-    figures: CurveFigures, sensor: SensorTraits, seconds: Floats, refresh: Floats | float
+    figures: CurveFigures,
+    sensor: SensorTraits,
+    seconds: Floats,
+    refresh: Floats | float,
 ) -> Floats:
     """What happens between two looks, and the noise of means."""
     noise = sensor.noise_w**2 * seconds / refresh
@@ -192,7 +195,10 @@ def _sampling(
 
 
 def _straddled(
-    figures: CurveFigures, sensor: SensorTraits, least: Floats | float, refresh: Floats | float
+    figures: CurveFigures,
+    sensor: SensorTraits,
+    least: Floats | float,
+    refresh: Floats | float,
 ) -> Floats:
     """What an edge leaves open of the reading that lies over it, in squares of the slope."""
     averages = np.minimum(1.0, refresh / np.maximum(least, 1e-9))
@@ -250,7 +256,11 @@ def _has_enough(
 
 
 def energy_columns(
-    figures: CurveFigures, sensor: SensorTraits, begins: Int64s, stops: Int64s, edge_ps: float
+    figures: CurveFigures,
+    sensor: SensorTraits,
+    begins: Int64s,
+    stops: Int64s,
+    edge_ps: float,
 ) -> dict[str, Any]:
     """The columns of `Energies`: energy, budget, and whether it is resolved at all."""
     seconds = (stops - begins) / PS_PER_S

@@ -197,7 +197,10 @@ def rest_name(step_count: int | None) -> str:
 
 
 def _named_stretches(
-    account: Account, lo: int, hi: int, chosen: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+    account: Account,
+    lo: int,
+    hi: int,
+    chosen: np.ndarray[tuple[int, ...], np.dtype[np.bool_]],
 ) -> list[tuple[str, int, int]]:
     """(name, start, end) of what is no step between two moments, one after the other."""
     steps = account.steps

@@ -275,7 +275,10 @@ def _tracks(trace: Trace, group: Sequence[int]) -> Iterator[Track]:
 
 
 def _unions(
-    trace: Trace, group: Sequence[int], kind_by_name: Int64s, gap: int
+    trace: Trace,
+    group: Sequence[int],
+    kind_by_name: Int64s,
+    gap: int,
 ) -> dict[int, Intervals]:
     """When each kind of work ran on any line of these planes."""
     parts_by_kind: dict[int, list[Intervals]] = {}

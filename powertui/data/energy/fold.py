@@ -151,7 +151,10 @@ def _watts(power: PowerOnTrace, start: Int64s, end: Int64s, exists: Bools) -> Fl
 
 
 def _tracing_notes(
-    labels: tuple[int, ...], tracing: Bools, seconds: Floats, numbers: Int64s
+    labels: tuple[int, ...],
+    tracing: Bools,
+    seconds: Floats,
+    numbers: Int64s,
 ) -> list[str]:
     notes = []
     for line, label in enumerate(labels):

@@ -73,7 +73,11 @@ def energies(
 
 
 def across(
-    powers: Sequence[PowerOnTrace], lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0
+    powers: Sequence[PowerOnTrace],
+    lo_ps: int,
+    hi_ps: int,
+    *,
+    edge_ps: float = 0.0,
 ) -> list[Energy]:
     """One window of many channels: what `energy` returns for each, at a fraction of the cost."""
     begin = np.array([lo_ps], np.int64)
@@ -108,7 +112,9 @@ def energy(power: PowerOnTrace, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0)
 
 
 def mean_energy(
-    power: PowerOnTrace, los: Sequence[int] | Int64s, his: Sequence[int] | Int64s
+    power: PowerOnTrace,
+    los: Sequence[int] | Int64s,
+    his: Sequence[int] | Int64s,
 ) -> Energy | None:
     """The mean per window of many that follow one another: the energy of the whole stretch over
     their number.

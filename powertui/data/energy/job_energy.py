@@ -95,7 +95,10 @@ def job_energy(job: JobPower, series: Sequence[PowerSeries]) -> JobEnergy:
 
 
 def _machine_energy(
-    name: str, stretches: Sequence[JobStretch], series: Sequence[PowerSeries], is_own: bool
+    name: str,
+    stretches: Sequence[JobStretch],
+    series: Sequence[PowerSeries],
+    is_own: bool,
 ) -> MachineEnergy:
     picked = scopes.total(series)
     parts: list[_Part] = []

@@ -169,7 +169,8 @@ def _ranks(late: Late) -> Table:
 
 
 def _joules_by_rank(
-    energies: Sequence[WaitEnergy], waited: Floats
+    energies: Sequence[WaitEnergy],
+    waited: Floats,
 ) -> tuple[list[float | None], list[float | None]]:
     """What each rank's share of its machine drew while it waited, and half of the interval."""
     joules: list[float | None] = [None] * len(waited)

@@ -84,7 +84,10 @@ def open_times(middle_s: Floats, half_s: Floats) -> OpenTimes:
 
 
 def level_costs(
-    data: Samples, shares: WindowShares, open_to: OpenTimes, range_s: tuple[float, float]
+    data: Samples,
+    shares: WindowShares,
+    open_to: OpenTimes,
+    range_s: tuple[float, float],
 ) -> LevelCosts:
     """The costs of all offsets in a range."""
     length_s = float(data.hi[-1] - data.lo[0])
@@ -189,7 +192,10 @@ def _costs(
 
 
 def _robust_residual(
-    above_idle: Floats, columns: Floats, open_share: Floats, sigma_w: float
+    above_idle: Floats,
+    columns: Floats,
+    open_share: Floats,
+    sigma_w: float,
 ) -> Floats:
     """[offset, reading]: what watts of the work cannot explain, far readings weighted down."""
     kinds = columns.shape[2]
@@ -208,7 +214,10 @@ def _robust_residual(
 
 
 def _outside_open(
-    residual: Floats, above_idle: Floats, watts: Floats, open_share: Floats
+    residual: Floats,
+    above_idle: Floats,
+    watts: Floats,
+    open_share: Floats,
 ) -> Floats:
     """What is left where the open share of a reading may be idling, work, or some of both."""
     idle_w = watts[:, :1]

@@ -335,7 +335,9 @@ class AlignmentContext:
         return tuple(activities)
 
     def _shares_of(
-        self, activities: Sequence[expected_work.Activity], least_s: float
+        self,
+        activities: Sequence[expected_work.Activity],
+        least_s: float,
     ) -> window_shares.WindowShares:
         return window_shares.shares(activities, self.trace.span, self.training, least_s=least_s)
 

@@ -159,7 +159,10 @@ def _on_the_day(series: PowerSeries, run: tuple[int, int], machine_s: int | None
 
 
 def _zeros_on_the_day(
-    series: PowerSeries, of_day_ns: int, zone_s: int, run: tuple[int, int]
+    series: PowerSeries,
+    of_day_ns: int,
+    zone_s: int,
+    run: tuple[int, int],
 ) -> list[int]:
     """The zeros of a log (Unix ns), one for each day on which it would meet a run."""
     first, last = ((moment + zone_s * NS_PER_S) // times.DAY for moment in run)

@@ -60,7 +60,9 @@ class JoulesInterval(NamedTuple):
 
 
 def joules_interval(
-    joules: float | None, lo: float | None, hi: float | None
+    joules: float | None,
+    lo: float | None,
+    hi: float | None,
 ) -> JoulesInterval | None:
     """An energy is known where all three are; None where it is not resolved."""
     if joules is None or lo is None or hi is None:
@@ -213,7 +215,10 @@ VALUE_COLUMNS = (
 
 
 def energy_of_row(
-    power: PowerOnTrace, curve: Curve, window: tuple[int, int], values: Mapping[str, Any]
+    power: PowerOnTrace,
+    curve: Curve,
+    window: tuple[int, int],
+    values: Mapping[str, Any],
 ) -> Energy:
     """One row of the columns as a person gets it: None where nothing can be said, and why."""
     lo_ps, hi_ps = window
@@ -246,7 +251,10 @@ def energy_of_row(
 
 
 def interval_with_gain(
-    joules: float, lo: float, hi: float, gain_j: float | None
+    joules: float,
+    lo: float,
+    hi: float,
+    gain_j: float | None,
 ) -> tuple[float, float]:
     """The interval of an energy, widened by the sensor's gain, which is independent of the rest.
 
@@ -260,7 +268,10 @@ def interval_with_gain(
 
 
 def intervals_with_gain(
-    joules: Floats, lo: Floats, hi: Floats, gain: float | Floats
+    joules: Floats,
+    lo: Floats,
+    hi: Floats,
+    gain: float | Floats,
 ) -> tuple[Floats, Floats]:
     """The same for columns; `gain` is the share of the energy by which the sensor may be off."""
     gain_j = np.abs(joules) * gain

@@ -78,7 +78,11 @@ def energy(power: PowerOnTrace, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0)
 
 
 def across(
-    powers: Sequence[PowerOnTrace], lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0
+    powers: Sequence[PowerOnTrace],
+    lo_ps: int,
+    hi_ps: int,
+    *,
+    edge_ps: float = 0.0,
 ) -> list[Energy]:
     """One window of many channels, each for itself."""
     if all(len(power.places) < 2 for power in powers):
@@ -240,7 +244,9 @@ def _enough(weight: Floats, resolved: Bools) -> Bools:
 
 
 def _moments(
-    shares: Floats, joules: Floats, sigmas: Sequence[Floats]
+    shares: Floats,
+    joules: Floats,
+    sigmas: Sequence[Floats],
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Mean, one sigma of the place, and the 95 % interval of mixtures of normals [places,
     windows].

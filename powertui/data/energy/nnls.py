@@ -59,7 +59,9 @@ def _settled(gram: Floats, moment: Floats, x: Floats, free: Bools) -> Floats:
 
 
 def fit(
-    matrix: npt.ArrayLike, values: npt.ArrayLike, weights: npt.ArrayLike | None = None
+    matrix: npt.ArrayLike,
+    values: npt.ArrayLike,
+    weights: npt.ArrayLike | None = None,
 ) -> Floats:
     """The x >= 0 that brings A·x closest to y."""
     columns = np.asarray(matrix, np.float64)

@@ -79,7 +79,11 @@ class OffsetCosts:
     """The readings, what could have filled their windows, and what each offset costs."""
 
     def __init__(
-        self, data: Samples, shares: WindowShares, step_s: float | None, base_w: float
+        self,
+        data: Samples,
+        shares: WindowShares,
+        step_s: float | None,
+        base_w: float,
     ) -> None:
         self.data = thinned_to(data, MAX_FINE_SAMPLES)
         self.shares = shares
@@ -149,13 +153,22 @@ class OffsetCosts:
         return self.data.centre_s + way
 
     def costs(
-        self, offsets: Floats, data: Samples, way: float | None = None, *, exact: bool = True
+        self,
+        offsets: Floats,
+        data: Samples,
+        way: float | None = None,
+        *,
+        exact: bool = True,
     ) -> tuple[Floats, Floats]:
         way = self.main if way is None else way
         return self.like.costs(offsets - self.shift(way), self.averaged_as(way, data), exact=exact)
 
     def residuals(
-        self, offset: float, watts: Floats, data: Samples, way: float | None = None
+        self,
+        offset: float,
+        watts: Floats,
+        data: Samples,
+        way: float | None = None,
     ) -> tuple[Floats, Bools]:
         way = self.main if way is None else way
         return self.like.residuals(offset - self.shift(way), watts, self.averaged_as(way, data))

@@ -175,7 +175,11 @@ class OffsetSearch(OffsetCosts):
         return bounds.clip(centres[ranked[likely]])  # grids reach beyond
 
     def _stretches(
-        self, rough: Floats, choices: OffsetChoices, grid: _Grid, bounds: OffsetRange
+        self,
+        rough: Floats,
+        choices: OffsetChoices,
+        grid: _Grid,
+        bounds: OffsetRange,
     ) -> OffsetChoices:
         """The best offset at each rough one that lays the profile on other readings than the best
         of all does.
@@ -215,7 +219,11 @@ class OffsetSearch(OffsetCosts):
         return np.concatenate([centres, aliases[is_new]])
 
     def _with_grid(
-        self, choices: OffsetChoices, step: float, grid: _Grid, bounds: OffsetRange
+        self,
+        choices: OffsetChoices,
+        step: float,
+        grid: _Grid,
+        bounds: OffsetRange,
     ) -> OffsetChoices:
         """With the offsets of the coarse grid, looked at closely where one may be better."""
         beside = self._beside_these(choices, step, grid.coarse_step, bounds)
@@ -236,7 +244,11 @@ class OffsetSearch(OffsetCosts):
         return joined(choices, beside)
 
     def _everywhere(
-        self, rough: Floats, thinned: Samples, grid: _Grid, bounds: OffsetRange
+        self,
+        rough: Floats,
+        thinned: Samples,
+        grid: _Grid,
+        bounds: OffsetRange,
     ) -> Floats:
         """The best offsets of all, robustly, where there are few enough to try each; else those of
         plain least squares.
@@ -270,7 +282,11 @@ class OffsetSearch(OffsetCosts):
         return coarse_search.separated(offsets, lowest, near, MAX_BASINS)
 
     def _fine(
-        self, centres: Floats, near: float, data: Samples, bounds: OffsetRange
+        self,
+        centres: Floats,
+        near: float,
+        data: Samples,
+        bounds: OffsetRange,
     ) -> tuple[OffsetChoices, float]:
         """An even grid around every centre, finer around those that are left; the scale of the
         noise settles on the way.
@@ -332,7 +348,11 @@ class OffsetSearch(OffsetCosts):
         )
 
     def _beside_these(
-        self, choices: OffsetChoices, step: float, coarse_step: float, bounds: OffsetRange
+        self,
+        choices: OffsetChoices,
+        step: float,
+        coarse_step: float,
+        bounds: OffsetRange,
     ) -> OffsetChoices:
         """The coarse offsets within the bounds that were not looked at closely.
 

@@ -26,12 +26,21 @@ def answer(question: Question) -> Result:
     profile = question.profile
     stats = op_stats(profile.trace, lo, hi)
     return op_result(
-        stats, profile, question.aligning, run=question.opened.name, host=question.host
+        stats,
+        profile,
+        question.aligning,
+        run=question.opened.name,
+        host=question.host,
     )
 
 
 def op_result(
-    stats: OpStats, profile: Profile | None, aligning: Aligning, *, run: str = "", host: int = 0
+    stats: OpStats,
+    profile: Profile | None,
+    aligning: Aligning,
+    *,
+    run: str = "",
+    host: int = 0,
 ) -> Result:
     """The op table, with joules where the trace holds the power of its devices."""
     if profile is None or not any(counter.unit == "W" for counter in stats.trace.counters):

@@ -139,7 +139,10 @@ def with_stretches(places: Sequence[Where], others: Sequence[Where]) -> tuple[Wh
 
 
 def _explained(
-    model: OffsetCosts, choices: OffsetChoices, row: int, margin_s: float
+    model: OffsetCosts,
+    choices: OffsetChoices,
+    row: int,
+    margin_s: float,
 ) -> _Explained | None:
     """None where hardly a reading is in the profile."""
     offset, way = float(choices.offsets[row]), float(choices.way[row])

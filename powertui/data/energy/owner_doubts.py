@@ -74,7 +74,8 @@ def _not_by_two_names(owners: Sequence[Owner]) -> list[Owner]:
 
 
 def _not_beside_this_hosts_file(
-    power: Sequence[PowerSeries], owners: Sequence[Owner]
+    power: Sequence[PowerSeries],
+    owners: Sequence[Owner],
 ) -> list[Owner]:
     """The same without assumptions about files that are called as this host's is, with another
     word in the host's place: other1/nvidia-smi.csv beside node17/nvidia-smi.csv.
@@ -156,7 +157,11 @@ class _ChannelsOfFile:
         return is_named and bool(host_columns.host_in(series.sensor.name))
 
     def _undoubted(
-        self, series: PowerSeries, owner: Owner, names_hosts: bool, has_outlets: bool
+        self,
+        series: PowerSeries,
+        owner: Owner,
+        names_hosts: bool,
+        has_outlets: bool,
     ) -> Owner:
         if owner.how is not HostEvidence.ALONE:
             return owner

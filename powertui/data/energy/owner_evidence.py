@@ -53,7 +53,9 @@ class Owner:
 
 
 def owners_by_name(
-    labels: Sequence[HostName], machines: Machines, inside: dict[int, list[HostName]]
+    labels: Sequence[HostName],
+    machines: Machines,
+    inside: dict[int, list[HostName]],
 ) -> dict[HostName, Owner]:
     """The owner of every name in the logs.
 
@@ -91,7 +93,9 @@ def owners_by_name(
 
 
 def recorded_here(
-    power: Sequence[PowerSeries], named: dict[HostName, Owner], machines: Machines
+    power: Sequence[PowerSeries],
+    named: dict[HostName, Owner],
+    machines: Machines,
 ) -> dict[HostName, Owner]:
     """The one controller (10.0.0.7, bmc-17) that the only host of a run recorded itself: its own,
     as far as anyone can tell.
@@ -133,7 +137,9 @@ def _name(machines: Machines, machine: int | None) -> str:
 
 
 def as_assigned(
-    series: PowerSeries, label: HostName | None, assigned: Sequence[tuple[str, int | None]]
+    series: PowerSeries,
+    label: HostName | None,
+    assigned: Sequence[tuple[str, int | None]],
 ) -> Owner | None:
     """The machine that a person gave this channel to.
 
@@ -274,7 +280,10 @@ def _by_words(text: str, machines: Machines) -> Owner | None:
 
 
 def owner_by_source(
-    series: PowerSeries, label: HostName, owner: Owner, machines: Machines
+    series: PowerSeries,
+    label: HostName,
+    owner: Owner,
+    machines: Machines,
 ) -> Owner:
     """The owner of a channel whose log names a host beside it.
 

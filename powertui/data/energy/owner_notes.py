@@ -87,7 +87,8 @@ def strangers(power: Sequence[PowerSeries], found: Belongings) -> tuple[str, ...
 
 
 def strangers_and_remedies(
-    power: Sequence[PowerSeries], found: Belongings
+    power: Sequence[PowerSeries],
+    found: Belongings,
 ) -> list[tuple[str, str]]:
     """The power that belongs to no host of a run, and the option that would give it one."""
     reasons: dict[str, list[PowerSeries]] = {}

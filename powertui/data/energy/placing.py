@@ -123,10 +123,16 @@ def within(power: PowerOnTrace, lo_ps: int, hi_ps: int, least: int = 0) -> Power
     series = power.series
     joules = series.joules[rows] if series.joules is not None else None
     part = replace(
-        series, times=series.times[rows].copy(), watts=series.watts[rows].copy(), joules=joules
+        series,
+        times=series.times[rows].copy(),
+        watts=series.watts[rows].copy(),
+        joules=joules,
     )
     return replace(
-        power, series=part, times=power.times[rows].copy(), watts=power.watts[rows].copy()
+        power,
+        series=part,
+        times=power.times[rows].copy(),
+        watts=power.watts[rows].copy(),
     )
 
 

@@ -54,7 +54,9 @@ def other_gpus(
 
 
 def _are_foreign(
-    traces: Sequence[Trace], power: Sequence[PowerOnTrace], gpu_rows: Sequence[int]
+    traces: Sequence[Trace],
+    power: Sequence[PowerOnTrace],
+    gpu_rows: Sequence[int],
 ) -> bool:
     """Whether all of these channels and all GPUs of the traces have UUIDs, and none in common."""
     shown = [devices.shown_uuids(trace) for trace in traces]
@@ -68,7 +70,9 @@ def _are_foreign(
 
 
 def _paired_rows(
-    traces: Sequence[Trace], power: Sequence[PowerOnTrace], first_pairs: Sequence[Pair]
+    traces: Sequence[Trace],
+    power: Sequence[PowerOnTrace],
+    first_pairs: Sequence[Pair],
 ) -> list[int] | None:
     """The channel of each GPU of all traces; None where one has none, or two have the same."""
     pairs = list(first_pairs)
@@ -81,7 +85,10 @@ def _paired_rows(
 
 
 def _is_one_of(
-    channel: PowerOnTrace, row: int, rows: Collection[int], gpus: Sequence[Device]
+    channel: PowerOnTrace,
+    row: int,
+    rows: Collection[int],
+    gpus: Sequence[Device],
 ) -> bool:
     """Whether a channel is one of these rows, or another way to read the same GPU."""
     if row in rows:

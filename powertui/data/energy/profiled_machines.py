@@ -149,7 +149,8 @@ class Machines(tuple[Machine, ...]):
 
 
 def machines_of(
-    traces: Sequence[Profiled], same: Sequence[Sequence[str]] = ()
+    traces: Sequence[Profiled],
+    same: Sequence[Sequence[str]] = (),
 ) -> tuple[Machines, tuple[int, ...]]:
     """The machines behind some traces.
 
@@ -193,7 +194,9 @@ def _machine_keys(traces: Sequence[Profiled], names: Sequence[HostName | None]) 
 
 
 def _with_same_names(
-    keys: list[str], traces: Sequence[Profiled], same: Sequence[Sequence[str]]
+    keys: list[str],
+    traces: Sequence[Profiled],
+    same: Sequence[Sequence[str]],
 ) -> list[str]:
     """The same with one text for profiles that a person put on one machine.
 
@@ -247,7 +250,9 @@ def _in_full(names: Sequence[HostName | None]) -> list[HostName | None]:
 
 
 def machine_names(
-    machines: Machines, traces: Sequence[Profiled], of_trace: Sequence[int]
+    machines: Machines,
+    traces: Sequence[Profiled],
+    of_trace: Sequence[int],
 ) -> tuple[str, ...]:
     """What each machine is called: as its process or its file says; where two workers share it,
     without their ports.

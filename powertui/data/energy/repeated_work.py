@@ -59,7 +59,11 @@ class _Looks(NamedTuple):
 
 
 def judged(
-    energy: Energy | None, channels: Sequence[PowerOnTrace], trace: Trace, lo_ps: int, hi_ps: int
+    energy: Energy | None,
+    channels: Sequence[PowerOnTrace],
+    trace: Trace,
+    lo_ps: int,
+    hi_ps: int,
 ) -> Energy | None:
     """The energy of a window, with an interval that holds what its readings miss between them; not
     resolved where they meet the same part of each step.

@@ -276,7 +276,12 @@ def sensors_found(question: Question) -> Result:
         text_column("file", "file", [series.path for series in all_series], weight=0),
     )
     table = Table(
-        "sensors", "Sensors", columns, empty=_NO_POWER, key=("name", "file"), noun="channel"
+        "sensors",
+        "Sensors",
+        columns,
+        empty=_NO_POWER,
+        key=("name", "file"),
+        noun="channel",
     )
     return Result("sensors", "Sensors", (table,))
 

@@ -105,7 +105,11 @@ class Samples:
     def __getitem__(self, rows: slice | Bools | Int64s) -> Samples:
         noise = self.noise[rows] if len(self.noise) else self.noise
         return replace(
-            self, lo=self.lo[rows], hi=self.hi[rows], watts=self.watts[rows], noise=noise
+            self,
+            lo=self.lo[rows],
+            hi=self.hi[rows],
+            watts=self.watts[rows],
+            noise=noise,
         )
 
     @property

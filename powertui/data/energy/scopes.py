@@ -222,7 +222,9 @@ class _Machine:
         return self._alone(self._longest(of_first_log))
 
     def _by_outlets(
-        self, outlets: Collection[int], parts: Sequence[int]
+        self,
+        outlets: Collection[int],
+        parts: Sequence[int],
     ) -> tuple[list[int], str] | None:
         """The outlets, or the supplies, that feed the machine."""
         living = self._living()
@@ -248,7 +250,10 @@ class _Machine:
         return max(rows, key=lambda row: len(self.series[row]))
 
     def _holds(
-        self, rows: Sequence[int], parts: Sequence[int], share: float = _MIN_NODE_SHARE
+        self,
+        rows: Sequence[int],
+        parts: Sequence[int],
+        share: float = _MIN_NODE_SHARE,
     ) -> bool:
         """Whether channels can hold all that these parts draw.
 

@@ -28,7 +28,11 @@ _CONTRADICTING_SHARE = settings.MINOR_SHARE  # … and by this share of it
 
 
 def averaging_window_of(
-    times: Int64s, watts: Floats, poll: float, refresh: float, usual: float | None
+    times: Int64s,
+    watts: Floats,
+    poll: float,
+    refresh: float,
+    usual: float | None,
 ) -> tuple[Figure | None, float | None]:
     """What a reading averages over, and one sigma of it."""
     is_held = refresh > HELD_POLLS * poll

@@ -86,7 +86,9 @@ def _near(data: Samples, shares: WindowShares, offsets: Floats) -> Bools:
 
 
 def _offsets(
-    data: Samples, shares: WindowShares, within: tuple[float, float] | None
+    data: Samples,
+    shares: WindowShares,
+    within: tuple[float, float] | None,
 ) -> tuple[float, float]:
     """The offsets at which enough of the shorter one is overlapped."""
     if not len(data):

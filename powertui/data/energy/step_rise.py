@@ -94,7 +94,11 @@ def _may_be_sharp(level: Floats, span: int, large_w: float) -> bool:
 
 
 def sharpest_share(
-    stretch: ReadingStretch, ranges: Ranges, span: int, large_w: float, rank: int
+    stretch: ReadingStretch,
+    ranges: Ranges,
+    span: int,
+    large_w: float,
+    rank: int,
 ) -> float:
     """The share of a step that `span` refreshes make of what eight such spans around do: of the
     sharpest step, or the third.

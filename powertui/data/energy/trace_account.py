@@ -281,7 +281,11 @@ class Account:
         return " ".join(sentences)
 
     def compare(
-        self, ops: Ops | None = None, scalars: Sequence[ScalarSeries] = (), *, around: bool = False
+        self,
+        ops: Ops | None = None,
+        scalars: Sequence[ScalarSeries] = (),
+        *,
+        around: bool = False,
     ) -> Findings:
         """What stands out. `scalars` show where training went on beside the profile; `around`:
         somebody else looks at what is far from it.

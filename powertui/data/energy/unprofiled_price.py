@@ -99,7 +99,11 @@ class Likely(NamedTuple):
 
 
 def unprofiled_prices(
-    likely: Likely, state: States, rates: Rates, unrecorded: Floats, alike: float
+    likely: Likely,
+    state: States,
+    rates: Rates,
+    unrecorded: Floats,
+    alike: float,
 ) -> UnprofiledPrices:
     """What readings cost where nothing was profiled: any of these may be.
 

@@ -117,7 +117,10 @@ def resolved(total: WaitSum) -> WaitSum | None:
 
 
 def _of_machine(
-    machine: str, ranks: Sequence[int], lateness: Lateness, account_of_machine: Account | None
+    machine: str,
+    ranks: Sequence[int],
+    lateness: Lateness,
+    account_of_machine: Account | None,
 ) -> WaitEnergy:
     waits = [_wait_stretches(lateness, rank) for rank in ranks]
     wait_s = sum(stretches.length for stretches in waits) / len(waits) / PS_PER_S
@@ -144,7 +147,9 @@ def _wait_stretches(lateness: Lateness, rank: int) -> CoveredTime:
 
 
 def _wait_watts(
-    power: PowerOnTrace, span: tuple[int, int], waits: Sequence[CoveredTime]
+    power: PowerOnTrace,
+    span: tuple[int, int],
+    waits: Sequence[CoveredTime],
 ) -> tuple[WaitWatts | None, str]:
     """The watts at which a machine waits, and why its readings do not show them."""
     if power.status == "none":
@@ -239,7 +244,10 @@ class _Tries:
     """Lines through the same readings: over places of the log, windows, and how readings follow."""
 
     def __init__(
-        self, readings: Samples, waits: Sequence[CoveredTime], span: tuple[int, int]
+        self,
+        readings: Samples,
+        waits: Sequence[CoveredTime],
+        span: tuple[int, int],
     ) -> None:
         self._readings = readings
         self._waits = waits
@@ -399,7 +407,10 @@ def _lengths(described: Sensor, refresh_s: float) -> list[float]:
 
 
 def _shares(
-    readings: Samples, offsets_ps: Int64s, waits: Sequence[CoveredTime], length: float = 1.0
+    readings: Samples,
+    offsets_ps: Int64s,
+    waits: Sequence[CoveredTime],
+    length: float = 1.0,
 ) -> Floats:
     """[offset, reading]: the share of a reading's window that ranks waited; `length`: were the
     window so many times as long, around the same middle.

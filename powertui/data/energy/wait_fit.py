@@ -124,7 +124,10 @@ class Response:
     """What readings that follow slowly hold of waits."""
 
     def __init__(
-        self, waits: Sequence[CoveredTime], span: tuple[int, int], window_s: float
+        self,
+        waits: Sequence[CoveredTime],
+        span: tuple[int, int],
+        window_s: float,
     ) -> None:
         self._waits = waits
         self._span_s = span[0] / PS_PER_S, span[1] / PS_PER_S

@@ -56,7 +56,8 @@ class WindowShares:
     step: float  # s per bin
     has_bounds: bool = False  # whether something says when training began and ended
     forgotten: dict[float, tuple[Floats, Floats]] = field(
-        default_factory=dict, repr=False
+        default_factory=dict,
+        repr=False,
     )  # exponential means, once asked for
 
     def rows(self, lo: Floats, hi: Floats) -> Floats:
@@ -241,7 +242,10 @@ def _mean_seconds(devices: Sequence[Activity], kind: int) -> float:
 
 
 def _running_seconds(
-    devices: Sequence[Activity], span: tuple[int, int], joined_kind: Int64s, kinds: Sequence[int]
+    devices: Sequence[Activity],
+    span: tuple[int, int],
+    joined_kind: Int64s,
+    kinds: Sequence[int],
 ) -> Floats:
     """[bins + 1, kinds]: seconds of each kind up to each bin, the mean of all devices."""
     grid = np.linspace(span[0], span[1], TABLE_BINS + 1)

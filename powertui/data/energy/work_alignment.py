@@ -28,11 +28,16 @@ _MAX_MISFIT = 1.5
 
 
 def fit_by_work(
-    data: Samples, context: AlignmentContext, within: tuple[float, float] | None = None
+    data: Samples,
+    context: AlignmentContext,
+    within: tuple[float, float] | None = None,
 ) -> Fit | str:
     """The offset that explains the samples best, or why there is none."""
     fit = signal_alignment.search(
-        data, context.shares(data.refresh), within=within, step_s=context.step_s
+        data,
+        context.shares(data.refresh),
+        within=within,
+        step_s=context.step_s,
     )
     if isinstance(fit, str):
         return fit

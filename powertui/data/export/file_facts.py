@@ -17,7 +17,10 @@ from powertui.data.window import Window
 
 
 def file_facts(
-    window: Window, run: str, version: str, energies: Sequence[tuple[str, Energy]] = ()
+    window: Window,
+    run: str,
+    version: str,
+    energies: Sequence[tuple[str, Energy]] = (),
 ) -> list[tuple[str, Any]]:
     """What a reader of the file must know: run, clock, window with its energy, and how the power
     got onto this clock.

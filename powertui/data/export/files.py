@@ -86,7 +86,9 @@ def opened(path: str, *, force: bool = False) -> Iterator[BinaryIO]:
         return
     try:
         handle, name = tempfile.mkstemp(
-            prefix=f".{place.name[:40]}-", suffix=".part", dir=place.parent
+            prefix=f".{place.name[:40]}-",
+            suffix=".part",
+            dir=place.parent,
         )
     except OSError as error:
         raise _cannot(path, error) from None

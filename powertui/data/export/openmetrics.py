@@ -248,7 +248,10 @@ def _epochs(about: dict[str, str], window: Window) -> _Series:
 
 
 def _samples(
-    family: _Family, series: _Series, trace: Trace, counter: SampleCounter
+    family: _Family,
+    series: _Series,
+    trace: Trace,
+    counter: SampleCounter,
 ) -> Iterator[str]:
     """The lines of a series: of the samples of one millisecond the last."""
     unix_ms = (trace.clock.mid_ns + series.at // PS_PER_NS) // _NS_PER_MS

@@ -204,7 +204,10 @@ def _seconds(values: Int64s, unit: _Unit) -> Floats:
 
 
 def _shared_arrays(
-    pa: Any, column: Shared, kinds: Sequence[str], types: Sequence[Any]
+    pa: Any,
+    column: Shared,
+    kinds: Sequence[str],
+    types: Sequence[Any],
 ) -> list[Any]:
     """Columns whose cells many rows share: each cell is converted once."""
     codes, rows = np.unique(column.codes, return_inverse=True)

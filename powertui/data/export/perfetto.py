@@ -73,7 +73,10 @@ def chunks(
 
 
 def _lines(
-    window: Window, cuts: list[Cut], threads: list[_Thread], notes: Sequence[Note]
+    window: Window,
+    cuts: list[Cut],
+    threads: list[_Thread],
+    notes: Sequence[Note],
 ) -> Iterator[tuple[bytes, int]]:
     """Lines that each begin with a comma and a line end, and how many they are."""
     texts = chain(_training(window), _power(window), _notes(notes), _names(cuts, threads))

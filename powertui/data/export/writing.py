@@ -188,7 +188,8 @@ def _notes(
 
 
 def _head(
-    facts: Sequence[tuple[str, Any]], energies: Sequence[tuple[str, Energy]]
+    facts: Sequence[tuple[str, Any]],
+    energies: Sequence[tuple[str, Energy]],
 ) -> dict[str, Any]:
     window_energies = [
         {

@@ -19,7 +19,12 @@ class AiuRank:
     """One pid of such a trace, as a device and as a host, as far as it has lines of either."""
 
     def __init__(
-        self, builder: TraceBuilder, label: str, pid: Any, stats: ArgStats, names: PairNames
+        self,
+        builder: TraceBuilder,
+        label: str,
+        pid: Any,
+        stats: ArgStats,
+        names: PairNames,
     ) -> None:
         self._builder = builder
         self._stats = stats

@@ -207,7 +207,11 @@ class ProcessBuilder:
     """One plane that grows line by line."""
 
     def __init__(
-        self, trace: TraceBuilder, name: str, stats: tuple[Stat, ...], source: StatSource
+        self,
+        trace: TraceBuilder,
+        name: str,
+        stats: tuple[Stat, ...],
+        source: StatSource,
     ) -> None:
         self.name = name
         self.kind = process_kind(name)

@@ -165,7 +165,8 @@ def _by_content(head: bytes) -> tuple[str, str] | None:
 
 
 def _holds(
-    head: bytes, table: tuple[tuple[tuple[bytes, ...], str, str], ...]
+    head: bytes,
+    table: tuple[tuple[tuple[bytes, ...], str, str], ...],
 ) -> tuple[str, str] | None:
     """The first row of the table all of whose words are there."""
     for words, problem, hint in table:

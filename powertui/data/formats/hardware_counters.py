@@ -226,7 +226,12 @@ def _as_number(text: str) -> float:
 
 
 def _event_counter(
-    name: str, unit: str, process: str, start: Int64s, end: Int64s, value: Floats
+    name: str,
+    unit: str,
+    process: str,
+    start: Int64s,
+    end: Int64s,
+    value: Floats,
 ) -> Counter:
     """What was counted over each of some events of a device: nothing runs between them."""
     order = np.lexsort((end, start))

@@ -83,7 +83,12 @@ class ArgText:
             row = after
 
     def _of_window(
-        self, data: bytes, base: int, rows: Int64s, starts: Int64s, names: Sequence[str]
+        self,
+        data: bytes,
+        base: int,
+        rows: Int64s,
+        starts: Int64s,
+        names: Sequence[str],
     ) -> Iterator[tuple[int, str, Any]]:
         for at, name, value in json_pure.arg_values(data, starts, names):
             if name:

@@ -107,7 +107,10 @@ class ThreadCollector:
     def _new_builder(self, source: OpenedFile, *, complete: bool) -> TraceBuilder:
         """The builder of one part: a Trace that was handed out never changes."""
         builder = TraceBuilder(
-            source.path, self.builder.format, size=source.size, host=self.builder.host
+            source.path,
+            self.builder.format,
+            size=source.size,
+            host=self.builder.host,
         )
         if complete:
             builder.findings = self.builder.findings

@@ -67,7 +67,11 @@ class CounterReadings:
         return min((min(times) for times, _ in self._series.values()), default=math.inf)
 
     def build(
-        self, builder: TraceBuilder, base_us: float, processes: Mapping[Any, str], digits: int = 6
+        self,
+        builder: TraceBuilder,
+        base_us: float,
+        processes: Mapping[Any, str],
+        digits: int = 6,
     ) -> None:
         """Give them to the trace."""
         builder.findings.add(

@@ -114,7 +114,9 @@ def _check_readable(source: OpenedFile, stream: JsonStream, *, has_events: bool)
 
 
 def _fill(
-    source: OpenedFile, progress: Progress, collector: Collector
+    source: OpenedFile,
+    progress: Progress,
+    collector: Collector,
 ) -> Generator[Trace, None, JsonStream]:
     """All of the stream to this collector."""
     stream = _opened(source, collector.origin.digits)

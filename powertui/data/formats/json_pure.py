@@ -108,7 +108,12 @@ class PureScanner:
             return self._piece(data, lo, hi, borders[-1][1] - 1, base)
 
     def _piece(
-        self, data: bytes, lo: list[int], hi: list[int], after: int, base: int
+        self,
+        data: bytes,
+        lo: list[int],
+        hi: list[int],
+        after: int,
+        base: int,
     ) -> tuple[EventBatch | None, int, int]:
         """The events between the first and the last of these places, or those before damage."""
         for _ in range(3):
@@ -150,7 +155,13 @@ class PureScanner:
     # ── columns ──
 
     def _batch(
-        self, data: bytes, text: str, events: list[Any], lo: list[int], hi: list[int], base: int
+        self,
+        data: bytes,
+        text: str,
+        events: list[Any],
+        lo: list[int],
+        hi: list[int],
+        base: int,
     ) -> EventBatch:
         dicts = _only(events, {dict}, _NO_MEMBERS)
         plain = np.ones(len(events), np.bool_)
@@ -185,7 +196,11 @@ class PureScanner:
         )
 
     def _members(
-        self, events: list[Any], args: list[Any], text: str, plain: Bools
+        self,
+        events: list[Any],
+        args: list[Any],
+        text: str,
+        plain: Bools,
     ) -> npt.NDArray[np.int32]:
         """The token of each member of each event; `plain` becomes False where one is of a type
         that it cannot have.

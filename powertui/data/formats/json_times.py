@@ -113,7 +113,10 @@ class Origin:
 
 
 def in_reach(
-    batch: EventBatch, rows: Int64s, origin: Origin, findings: FileWarnings
+    batch: EventBatch,
+    rows: Int64s,
+    origin: Origin,
+    findings: FileWarnings,
 ) -> tuple[Int64s, Int64s]:
     """(those of these rows whose times can be, their starts as ps from the origin)."""
     assert origin.us is not None

@@ -180,7 +180,9 @@ def _moved(process: Process, shift: int, first_name: int) -> Process:
 def _moved_track(track: Track, shift: int, first_name: int) -> Track:
     events = track.events
     moved = replace(
-        events, start=events.start + shift, name=(events.name + first_name).astype(np.uint32)
+        events,
+        start=events.start + shift,
+        name=(events.name + first_name).astype(np.uint32),
     )
     return replace(track, events=moved)
 

@@ -246,7 +246,9 @@ def _plugin(reader: Reader) -> plugins.Plugin | None:
 
 
 def load(
-    path: str | os.PathLike[str], progress: Progress = silent, limit: MemoryLimit = MACHINE
+    path: str | os.PathLike[str],
+    progress: Progress = silent,
+    limit: MemoryLimit = MACHINE,
 ) -> Iterator[Trace]:
     """Read one file: partial traces (`complete` is False) as they grow, the whole one last."""
     source = open_file(path, limit)

@@ -269,7 +269,10 @@ def _groups(device: Int64s, resource: Int64s) -> list[Int64s]:
 
 
 def _devices(
-    stored: Stored, lo: Int64s, hi: Int64s, findings: FileWarnings
+    stored: Stored,
+    lo: Int64s,
+    hi: Int64s,
+    findings: FileWarnings,
 ) -> dict[int, tuple[str, dict[int, str]]]:
     """(name, names of resources) of each device."""
     out: dict[int, tuple[str, dict[int, str]]] = {}

@@ -247,7 +247,11 @@ class Tail:
         self._dead = True
 
     def _take_all(
-        self, window: bytes, begins: Int64s, ends: Int64s, new: list[Scalar] | None
+        self,
+        window: bytes,
+        begins: Int64s,
+        ends: Int64s,
+        new: list[Scalar] | None,
     ) -> None:
         """Scalars as columns, everything else one by one; what each tag has stays in its order."""
         scanned = tfevents_columns.scan(np.frombuffer(window, np.uint8), begins, ends)
@@ -297,7 +301,12 @@ class Tail:
         return singles
 
     def _add_points(
-        self, tag: str, row: Int64s, step: Int64s, wall_ns: Int64s, value: Floats
+        self,
+        tag: str,
+        row: Int64s,
+        step: Int64s,
+        wall_ns: Int64s,
+        value: Floats,
     ) -> None:
         self._scalars.setdefault(tag, TagColumns()).add(row, step, wall_ns, value)
         self._points += len(row)
@@ -380,7 +389,12 @@ class Tail:
         return False
 
     def _value(
-        self, value: Any, step: int, wall: int, row: int, new: list[tuple[int, Scalar]]
+        self,
+        value: Any,
+        step: int,
+        wall: int,
+        row: int,
+        new: list[tuple[int, Scalar]],
     ) -> None:
         tag = str(value.tag)
         kind = value.WhichOneof("value")
@@ -407,7 +421,8 @@ class Tail:
 
 
 def _in_order(
-    singles: list[tuple[int, Scalar]], parts: list[tfevents_columns.ScalarColumns]
+    singles: list[tuple[int, Scalar]],
+    parts: list[tfevents_columns.ScalarColumns],
 ) -> list[Scalar]:
     """The scalars of one window, in the order of its records."""
     scalars = list(singles)

@@ -106,7 +106,10 @@ def scan(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> WindowRecords:
 
 
 def _is_plain_event(
-    data: wire.types.Bytes, lo: Int64s, hi: Int64s, event: wire.types.PickedFields
+    data: wire.types.Bytes,
+    lo: Int64s,
+    hi: Int64s,
+    event: wire.types.PickedFields,
 ) -> Bools:
     """Which events hold a wall time, perhaps a step, and then a summary, and nothing else."""
     has_wall, has_step, has_summary = event.present
@@ -127,7 +130,10 @@ def _is_plain_event(
 
 
 def _single_values(
-    data: wire.types.Bytes, rows: Int64s, lo: Int64s, hi: Int64s
+    data: wire.types.Bytes,
+    rows: Int64s,
+    lo: Int64s,
+    hi: Int64s,
 ) -> tuple[Int64s, Int64s, Int64s]:
     """(rows, begins, ends) of the values of those summaries that hold one value."""
     value = wire.pick(data, lo, hi, [wire.tag(1, LEN)])
@@ -294,7 +300,9 @@ def _by_tag(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> list[tuple[str, I
 
 
 def _by_tag_row_by_row(
-    data: wire.types.Bytes, lo: Sequence[int], hi: Sequence[int]
+    data: wire.types.Bytes,
+    lo: Sequence[int],
+    hi: Sequence[int],
 ) -> list[tuple[str, Int64s]]:
     """The same, row by row: faster for a few rows, where preparing columns takes longer."""
     rows_by_bytes: dict[bytes, list[int]] = {}

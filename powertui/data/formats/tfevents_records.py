@@ -88,7 +88,10 @@ def record_aside(record: memoryview, text_plugins: Collection[str]) -> RecordAsi
 
 
 def _tag_and_plugin(
-    record: memoryview, data: wire.types.Bytes, lo: int, hi: int
+    record: memoryview,
+    data: wire.types.Bytes,
+    lo: int,
+    hi: int,
 ) -> tuple[str, str] | None:
     """Of one value of a summary; None for one that is no plain tensor."""
     wanted = {_TAG_FIELD, _TENSOR_FIELD, _METADATA_FIELD}
@@ -115,7 +118,11 @@ def _plugin_name(data: wire.types.Bytes, lo: int, hi: int) -> tuple[int, int]:
 
 
 def _payloads(
-    data: wire.types.Bytes, lo: int, hi: int, numbers: set[int], others: Collection[int] = ()
+    data: wire.types.Bytes,
+    lo: int,
+    hi: int,
+    numbers: set[int],
+    others: Collection[int] = (),
 ) -> list[tuple[int, int, int]] | None:
     """(number, first byte, end) of the payloads with these numbers; None where the message is
     damaged or has one of `others`.

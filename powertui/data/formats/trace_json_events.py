@@ -218,7 +218,11 @@ class _Collector(ThreadCollector):
         return self.origin.ps(ts, raw)
 
     def _span(
-        self, event: dict[str, Any], length: int, raw: str, thread: ThreadEvents | None = None
+        self,
+        event: dict[str, Any],
+        length: int,
+        raw: str,
+        thread: ThreadEvents | None = None,
     ) -> ThreadEvents:
         start = self._ps(event, raw)
         if isinstance(event["ts"], str):

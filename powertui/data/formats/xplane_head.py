@@ -172,7 +172,8 @@ def recorded_session(planes: Iterable[tuple[str, tuple[Stat, ...]]]) -> tuple[in
 
 
 def zero_of_lines(
-    lines_ns: Iterable[int], session: tuple[int, int] | None
+    lines_ns: Iterable[int],
+    session: tuple[int, int] | None,
 ) -> tuple[int, Clock | None]:
     """(the Unix ns to subtract from lines in Unix time, the clock that these alone show).
 

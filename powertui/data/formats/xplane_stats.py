@@ -270,7 +270,9 @@ class _RefTexts:
 
 
 def _first_values(
-    scan: wire.StatScan, first: int, count: int
+    scan: wire.StatScan,
+    first: int,
+    count: int,
 ) -> tuple[wire.types.UInt8s, Int64s, Int64s]:
     """The values of a name that has several numbers: those under the first number that has any."""
     kind = scan.kind[first]

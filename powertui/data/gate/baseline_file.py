@@ -58,7 +58,11 @@ def _limited(run: GatedRun, names: Collection[str]) -> GatedRun:
 
 
 def baseline_text(
-    name: str, runs: Sequence[GatedRun], saved_unix_s: int, *, left_out: int = 0
+    name: str,
+    runs: Sequence[GatedRun],
+    saved_unix_s: int,
+    *,
+    left_out: int = 0,
 ) -> str:
     """The file. Small ops and kernels that have no room are left out and counted, beside those
     that were left out before.

@@ -265,7 +265,9 @@ def _needs_against(base: GateSamples, new: GateSamples, allowed: float) -> str:
 
 
 def _notes(
-    runs: Sequence[GatedRun], rows: Sequence[GateRow], baseline: BaselineRuns | None
+    runs: Sequence[GatedRun],
+    rows: Sequence[GateRow],
+    baseline: BaselineRuns | None,
 ) -> Iterator[str]:
     for row in rows:
         if 0 < row.runs < len(runs):

@@ -304,7 +304,8 @@ def _by_hand(removed: Sequence[str], added: Sequence[str]) -> list[str]:
 
 
 def _files_without_scalars(
-    entry: TrainingEntry, sessions: Sequence[RunEntry]
+    entry: TrainingEntry,
+    sessions: Sequence[RunEntry],
 ) -> Iterable[EventFile]:
     """The ends of captures and markers that belong to a training and to its sessions."""
     files = {file.path: file for file in entry.tfevents if not file.has_scalars}
@@ -323,7 +324,9 @@ def _has_same_times(content: _Content, before: _Content) -> bool:
 
 
 def _changed(
-    read: dict[str, _File], before: dict[str, _File], now: dict[str, _File]
+    read: dict[str, _File],
+    before: dict[str, _File],
+    now: dict[str, _File],
 ) -> dict[str, _File]:
     """The files that a session reads: its own without those that left its training, and those that
     came into it.

@@ -20,7 +20,11 @@ class Changes:
     """
 
     def __init__(
-        self, folders: Sequence[str], since: int, at_once: int = _AT_ONCE, by_turns: int = _BY_TURNS
+        self,
+        folders: Sequence[str],
+        since: int,
+        at_once: int = _AT_ONCE,
+        by_turns: int = _BY_TURNS,
     ) -> None:
         there = set(folders)
         ordered = sorted(folders, key=lambda folder: (_seldom(folder, there), folder.count(os.sep)))

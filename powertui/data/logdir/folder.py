@@ -37,14 +37,18 @@ class Logdir:
     began_ns: int = field(default=0, compare=False)  # when (Unix time)
     several: tuple[str, ...] = ()  # the paths, where there are several
     parts: tuple[Logdir, ...] = field(
-        default=(), compare=False, repr=False
+        default=(),
+        compare=False,
+        repr=False,
     )  # and what was found under each of them
     by_hand: tuple[TrainingEntry, ...] | None = (
         None  # its trainings, where a person put them together otherwise
     )
     moves: tuple[Move, ...] = ()  # what that person moved, the last move last
     as_found: Logdir | None = field(
-        default=None, compare=False, repr=False
+        default=None,
+        compare=False,
+        repr=False,
     )  # and the folder without that
 
     @property

@@ -49,7 +49,10 @@ def joined_folders(
 
 
 def _join_workers(
-    folders: _Folders, base: str, neighbor: str, by_base: Mapping[str, Sequence[TrainedProgram]]
+    folders: _Folders,
+    base: str,
+    neighbor: str,
+    by_base: Mapping[str, Sequence[TrainedProgram]],
 ) -> None:
     """Join two folders of workers, unless their scalars are of different times."""
     names = _names(base, neighbor)

@@ -56,7 +56,9 @@ def programs_of(events: Sequence[EventFile]) -> list[TrainedProgram]:
 
 
 def _program(
-    base: str, process: tuple[str, int | None], files: Sequence[EventFile]
+    base: str,
+    process: tuple[str, int | None],
+    files: Sequence[EventFile],
 ) -> TrainedProgram | None:
     """What these files of one process span; None where none of them has a record."""
     ends = [tfevents_ends.ends(file.path) for file in files]

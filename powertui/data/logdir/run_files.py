@@ -167,7 +167,8 @@ def _groups_alike(profiles: tuple[ProfileFile, ...]) -> list[list[ProfileFile]]:
 
 
 def _split(
-    profiles: list[ProfileFile], trait: Callable[[ProfileFile], int | bytes]
+    profiles: list[ProfileFile],
+    trait: Callable[[ProfileFile], int | bytes],
 ) -> Iterable[list[ProfileFile]]:
     """The profiles by a trait; each group is in the order of the profiles."""
     groups: dict[int | bytes, list[ProfileFile]] = {}

@@ -59,7 +59,9 @@ class RunTree(Tree):
     events: dict[str, tuple[EventFile, ...]] = field(default_factory=dict)  # of each home
 
     def run_of(
-        self, folder: Path, files: list[FoundFile]
+        self,
+        folder: Path,
+        files: list[FoundFile],
     ) -> tuple[RunEntry | None, list[OtherFile]]:
         """The run that this folder is, if it is one; else the traces of other tools that
         lie in it.
@@ -97,7 +99,9 @@ class RunTree(Tree):
         return run, []
 
     def pytorch(
-        self, folder: Path, files: list[FoundFile]
+        self,
+        folder: Path,
+        files: list[FoundFile],
     ) -> tuple[list[RunEntry], list[FoundFile]]:
         """(the runs of PyTorch in this folder, the other files)."""
         if not is_run_folder(folder):
@@ -125,7 +129,9 @@ class RunTree(Tree):
         return runs, [file for file in files if file.path not in trace_paths]
 
     def rocprof(
-        self, folder: Path, files: list[FoundFile]
+        self,
+        folder: Path,
+        files: list[FoundFile],
     ) -> tuple[list[RunEntry], list[FoundFile]]:
         """(the run of rocprofv3 in this folder, the files that are none of its)."""
         captures, capture_paths = rocprof.captures(files)
@@ -149,7 +155,11 @@ class RunTree(Tree):
         return [run], [file for file in files if file.path not in capture_paths]
 
     def chrome(
-        self, folder: Path, files: list[FoundFile], *, alone: bool
+        self,
+        folder: Path,
+        files: list[FoundFile],
+        *,
+        alone: bool,
     ) -> tuple[list[RunEntry], list[FoundFile]]:
         """The Chrome traces of a folder under names of their own, each a run; and the other files.
 

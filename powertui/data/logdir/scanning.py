@@ -250,7 +250,9 @@ class _Scan(RunTree):
         )
 
     def _runs_in(
-        self, folder: Path, files: list[FoundFile]
+        self,
+        folder: Path,
+        files: list[FoundFile],
     ) -> tuple[list[RunEntry], list[OtherFile]]:
         """(the runs that a folder is or holds, the traces in it that no reader takes)"""
         runs, rest = self.pytorch(folder, files)

@@ -67,7 +67,10 @@ class TrainingEntry:
 
 
 def group(
-    path: str, runs: Sequence[RunEntry], tfevents: Sequence[EventFile], power: Sequence[PowerFile]
+    path: str,
+    runs: Sequence[RunEntry],
+    tfevents: Sequence[EventFile],
+    power: Sequence[PowerFile],
 ) -> tuple[TrainingEntry, ...]:
     """Return the trainings among the files that a scan of `path` listed, by name."""
     trainings = _Grouping(path, runs, tfevents, power).trainings()
@@ -117,7 +120,8 @@ class _Grouping:
         return self._with_power(trainings)
 
     def _sessions_by_base(
-        self, programs: Mapping[str, Sequence[TrainedProgram]]
+        self,
+        programs: Mapping[str, Sequence[TrainedProgram]],
     ) -> dict[str, list[RunEntry]]:
         """The sessions by the folder of their training.
 
@@ -141,7 +145,10 @@ class _Grouping:
     # ── time ─────────────────────────────────────────────────────────────────────────────────────
 
     def _in_turn(
-        self, folders: JoinedFolders, runs: Sequence[RunEntry], programs: Sequence[TrainedProgram]
+        self,
+        folders: JoinedFolders,
+        runs: Sequence[RunEntry],
+        programs: Sequence[TrainedProgram],
     ) -> list[TrainingEntry]:
         """The trainings that used these folders, one after the other."""
         turns: list[list[TrainedProgram]] = []
@@ -186,7 +193,9 @@ class _Grouping:
         )
 
     def _event_files(
-        self, runs: Sequence[RunEntry], programs: Sequence[TrainedProgram]
+        self,
+        runs: Sequence[RunEntry],
+        programs: Sequence[TrainedProgram],
     ) -> tuple[EventFile, ...]:
         """The scalars of a training, and beside them the ends of its captures and PowerBoard's
         marker.
@@ -274,7 +283,8 @@ class _Grouping:
 
 
 def _runs_of_turns(
-    runs: Sequence[RunEntry], turns: Sequence[Sequence[TrainedProgram]]
+    runs: Sequence[RunEntry],
+    turns: Sequence[Sequence[TrainedProgram]],
 ) -> list[list[RunEntry]]:
     """The sessions of each of several trainings that used one folder in turn."""
     from powertui.data.logdir import session_turns
@@ -368,5 +378,9 @@ def _below(base: str, log: str) -> bool:
 def as_run(entry: TrainingEntry) -> RunEntry:
     """A training that was never profiled, as a run without profiles: scalars and power."""
     return RunEntry(
-        entry.name, entry.path, tfevents=entry.tfevents, power=entry.power, above=entry.above
+        entry.name,
+        entry.path,
+        tfevents=entry.tfevents,
+        power=entry.power,
+        above=entry.above,
     )

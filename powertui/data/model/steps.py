@@ -313,7 +313,10 @@ class Epochs:
         return None
 
     def bounds(
-        self, index: int, steps: Steps, mine: Int64s | None = None
+        self,
+        index: int,
+        steps: Steps,
+        mine: Int64s | None = None,
     ) -> tuple[int, int] | None:
         """Where an epoch lies: what it says itself, else from its first step to the end of its
         last. None when neither tells.

@@ -39,7 +39,10 @@ RULES = frozenset(_MODES.values())  # notes on how numbers are counted, not on t
 
 
 def matching_advice(
-    question: Question, steps: Breakdown, step_shares: Shares | None, tops: Sequence[Top]
+    question: Question,
+    steps: Breakdown,
+    step_shares: Shares | None,
+    tops: Sequence[Top],
 ) -> list[Advice]:
     """What to do, the most pressing first."""
     profile = question.profile
@@ -59,7 +62,10 @@ def matching_advice(
 
 
 def _signals(
-    question: Question, steps: Breakdown, step_shares: Shares | None, tops: Sequence[Top]
+    question: Question,
+    steps: Breakdown,
+    step_shares: Shares | None,
+    tops: Sequence[Top],
 ) -> Signals:
     """The shares that suggestions are made from."""
     use = utilisation.of_question(question)

@@ -114,7 +114,12 @@ class _Rows(NamedTuple):
 
 
 def sampled_channels(
-    sensor: Sensor, ns: Int64s, watts: Floats, *, clock: Clock, notes: Notes
+    sensor: Sensor,
+    ns: Int64s,
+    watts: Floats,
+    *,
+    clock: Clock,
+    notes: Notes,
 ) -> list[PowerSeries]:
     """The channels of readings that one name stands for: several where unequal readings of one
     moment show that they are several devices'.
@@ -219,7 +224,10 @@ def _one_per_time(rows: _Rows, name: str, notes: Notes) -> tuple[_Rows, bool]:
 
 
 def zeroed(
-    column: column_times.TimeColumn, rows: Bools, *, keep_zero: bool = False
+    column: column_times.TimeColumn,
+    rows: Bools,
+    *,
+    keep_zero: bool = False,
 ) -> tuple[Int64s, Clock]:
     """Times of the good rows from their first on, and the clock of that zero.
 

@@ -78,7 +78,9 @@ class CodedTexts(Sequence[str]):
 
     @classmethod
     def in_order(
-        cls, codes: npt.NDArray[np.signedinteger[Any]], values: Sequence[str]
+        cls,
+        codes: npt.NDArray[np.signedinteger[Any]],
+        values: Sequence[str],
     ) -> CodedTexts:
         """The same where values may be equal, or may not occur, or not in the order of rows."""
         occurring, first_rows = np.unique(codes, return_index=True)

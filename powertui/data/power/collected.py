@@ -144,7 +144,11 @@ class Collected:
         )
 
     def _times(
-        self, dialect: str, options: LogColumns, period_s: float | None, hint: str
+        self,
+        dialect: str,
+        options: LogColumns,
+        period_s: float | None,
+        hint: str,
     ) -> tuple[column_times.TimeColumn, Clock, Figure | None]:
         if any(self._stamps):
             day_first = time_columns.day_first(self._stamps[:1000])
@@ -217,10 +221,19 @@ class Collected:
             joules = np.r_[np.nan, values[1:] * np.diff(ns_of_channel) / NS_PER_S]
         if joules is None:
             return assemble.sampled_channels(
-                sensor, ns_of_channel, values, clock=clock, notes=self.notes
+                sensor,
+                ns_of_channel,
+                values,
+                clock=clock,
+                notes=self.notes,
             )
         made = assemble.power_series(
-            sensor, ns_of_channel, values, clock=clock, notes=self.notes, joules=joules
+            sensor,
+            ns_of_channel,
+            values,
+            clock=clock,
+            notes=self.notes,
+            joules=joules,
         )
         return [made]
 

@@ -29,7 +29,11 @@ _MIN_GROWING_SHARE = 0.95  # of the rows of a counter that is read less often th
 
 
 def intervals(
-    ns: Int64s, joules: Floats, notes: Notes, name: str = "the counter", wrap_j: float | None = None
+    ns: Int64s,
+    joules: Floats,
+    notes: Notes,
+    name: str = "the counter",
+    wrap_j: float | None = None,
 ) -> tuple[Floats, Floats]:
     """(joules since the previous row, mean watts since then) of a counter's readings; the first one
     and every reset are NaN.
@@ -68,7 +72,11 @@ def intervals(
 
 
 def _wrapped(
-    delta: float, before: float, seconds: float, usual: float, wrap_j: float | None
+    delta: float,
+    before: float,
+    seconds: float,
+    usual: float,
+    wrap_j: float | None,
 ) -> float | None:
     for span in (wrap_j,) if wrap_j else _RANGES:
         if not before <= span * (1 + 1e-9):

@@ -119,7 +119,10 @@ class _EnergyLog:
         return times.clock(self.times, self.zero)
 
     def _channel(
-        self, column: int, energy_column: EnergyColumn, match: re.Match[str]
+        self,
+        column: int,
+        energy_column: EnergyColumn,
+        match: re.Match[str],
     ) -> PowerSeries | None:
         """The channel of one column; None when it holds no energy."""
         energy, is_bad = self.rows.floats(column)

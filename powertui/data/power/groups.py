@@ -306,7 +306,9 @@ def scope(channel: ChannelRows, name: str, column: str) -> Scope:
 
 
 def rows_by_turn(
-    column: TimeColumn, values: Floats, notes: Notes
+    column: TimeColumn,
+    values: Floats,
+    notes: Notes,
 ) -> list[tuple[ChannelRows, Bools]]:
     """The rows of each channel of a nameless column: several where times and readings show that
     they take turns.

@@ -35,7 +35,10 @@ def with_hosts(power: Sequence[PowerSeries], hosts: Iterable[str]) -> list[Power
 
 
 def _name_hosts(
-    channels: list[PowerSeries], rows: Sequence[int], stem: str, names: set[str]
+    channels: list[PowerSeries],
+    rows: Sequence[int],
+    stem: str,
+    names: set[str],
 ) -> None:
     """Give the channels of one file their hosts where its words `stem` and a number are hosts."""
     word = re.compile(rf"(?<![A-Za-z0-9]){stem}\d{{1,5}}(?![A-Za-z0-9])", re.IGNORECASE)

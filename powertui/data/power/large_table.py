@@ -42,7 +42,11 @@ class _Lines(NamedTuple):
 
 
 def read(
-    source: LogFile, layout: Shape, names: tuple[str, ...], notes: Notes, end: str
+    source: LogFile,
+    layout: Shape,
+    names: tuple[str, ...],
+    notes: Notes,
+    end: str,
 ) -> FileCells | None:
     """The regular lines. None when quotes make lines and rows different things."""
     texts: set[int] = set()
@@ -162,7 +166,11 @@ def _empty_texts(count: int) -> CodedTexts:
 
 
 def _parsed(
-    body: bytes, delimiter: str, width: int, texts: set[int], coded: set[int]
+    body: bytes,
+    delimiter: str,
+    width: int,
+    texts: set[int],
+    coded: set[int],
 ) -> list[_Cells]:
     """Each column as numbers, or as texts where it holds any or these are asked for.
 
@@ -276,7 +284,11 @@ def _has_bare_returns(piece: bytes) -> bool:
 
 
 def _regular(
-    piece: bytes, layout: Shape, width: int, first_line: int, tails: list[bytes]
+    piece: bytes,
+    layout: Shape,
+    width: int,
+    first_line: int,
+    tails: list[bytes],
 ) -> _Lines:
     """Only the lines with the right number of fields.
 

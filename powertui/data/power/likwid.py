@@ -210,7 +210,11 @@ def _part_of(metric: str) -> str:
 
 
 def _intervals(
-    name: str, core: int, rows: list[_Value], notes: Notes, options: LogColumns
+    name: str,
+    core: int,
+    rows: list[_Value],
+    notes: Notes,
+    options: LogColumns,
 ) -> PowerSeries | None:
     """One metric of one core. The first interval begins with the program."""
     rows = _in_order(rows)

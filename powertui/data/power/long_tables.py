@@ -118,7 +118,8 @@ def _value_column(rows: table.FileCells, powers: Sequence[int]) -> int | None:
 
 
 def _quantity_column(
-    rows: table.FileCells, others: set[int | None]
+    rows: table.FileCells,
+    others: set[int | None],
 ) -> tuple[int | None, dict[str, Unit | None]]:
     """The column that names most kinds of power, and the unit of each; (None, {}) without one."""
     best = None
@@ -150,7 +151,10 @@ def _holds_numbers(rows: table.FileCells, column: int) -> bool:
 
 
 def _by_unit(
-    rows: table.FileCells, value: int, quantity: int | None, unit_column: int
+    rows: table.FileCells,
+    value: int,
+    quantity: int | None,
+    unit_column: int,
 ) -> Long | None:
     """A long table with a column of units: its rows in units of power or energy."""
     if quantity is None:

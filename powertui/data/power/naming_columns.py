@@ -80,7 +80,10 @@ class Key(NamedTuple):
 
 
 def naming_columns(
-    rows: table.FileCells, readings: set[int], quantity: int | None, ns: Int64s | None
+    rows: table.FileCells,
+    readings: set[int],
+    quantity: int | None,
+    ns: Int64s | None,
 ) -> list[Key]:
     """The columns that name channels."""
     # Of a long table only the rows of power count: others may come more often.

@@ -170,7 +170,12 @@ def _xml(text: str, collected: Collected) -> None:
 
 
 def _add_tag(
-    answer: _Answer, tag: str, attributes: str, content: str, around: str, line: int
+    answer: _Answer,
+    tag: str,
+    attributes: str,
+    content: str,
+    around: str,
+    line: int,
 ) -> None:
     """What one tag says; `around` is the tag that it is in."""
     if tag == "timestamp" and not answer.gpus:

@@ -224,7 +224,10 @@ def _time(path: str, rows: table.FileCells, plain: Sequence[str], options: LogCo
 
 
 def _draws(
-    source: LogFile, rows: table.FileCells, plain: Sequence[str], options: LogColumns
+    source: LogFile,
+    rows: table.FileCells,
+    plain: Sequence[str],
+    options: LogColumns,
 ) -> list[tuple[int, str]]:
     """The columns of power, each with its kind: "instant", "average", or "" of `power.draw`."""
     path = source.path
@@ -281,7 +284,11 @@ class _Gpu:
 
 
 def _gpus(
-    rows: table.FileCells, plain: Sequence[str], ns: Int64s, good: Int64s, notes: Notes
+    rows: table.FileCells,
+    plain: Sequence[str],
+    ns: Int64s,
+    good: Int64s,
+    notes: Notes,
 ) -> tuple[list[_Gpu], str]:
     """The GPUs of the log, and by what they were told apart."""
     models = _cells_of_first(rows, plain, _MODELS, good)
@@ -309,7 +316,10 @@ def _gpus(
 
 
 def _cells_of_first(
-    rows: table.FileCells, plain: Sequence[str], names: Sequence[str], good: Int64s
+    rows: table.FileCells,
+    plain: Sequence[str],
+    names: Sequence[str],
+    good: Int64s,
 ) -> list[str]:
     """The cells of the first column that has one of these names; empty ones where none has."""
     column = next((i for i, name in enumerate(plain) if name in names), None)
@@ -352,7 +362,9 @@ def _cells(rows: table.FileCells, column: int, good: Int64s) -> list[str]:
 
 
 def _identities(
-    rows: table.FileCells, plain: Sequence[str], good: Int64s
+    rows: table.FileCells,
+    plain: Sequence[str],
+    good: Int64s,
 ) -> list[tuple[int, list[str]]]:
     """Columns whose cells name devices, the best first: by the column's name, or without a header
     by the cells.
@@ -398,7 +410,9 @@ def _counts(cells: Sequence[str]) -> bool:
 
 
 def _by_identity(
-    identities: Sequence[tuple[int, list[str]]], hosts: Sequence[str], models: Sequence[str]
+    identities: Sequence[tuple[int, list[str]]],
+    hosts: Sequence[str],
+    models: Sequence[str],
 ) -> list[_Gpu]:
     first_cells = identities[0][1]
     numbers: dict[tuple[str, str], int] = {}

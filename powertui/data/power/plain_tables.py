@@ -22,7 +22,9 @@ def load(dialect: PlainTable, source: LogFile, options: LogColumns) -> PowerLog:
         raise UnreadableFile(source.path, f"has {dialect.program}'s header, but no rows")
     rows = table.read(source, layout, notes)
     form = TableForm(
-        label=dialect.name, day_first=dialect.day_first, above=titles.read_titles(layout.above)
+        label=dialect.name,
+        day_first=dialect.day_first,
+        above=titles.read_titles(layout.above),
     )
     log = generic_csv.from_table(source.path, rows, options, notes, form)
     series = tuple(

@@ -62,7 +62,9 @@ def named_power(names: Sequence[str]) -> list[NamedColumn]:
 
 
 def _of_other_parts(
-    energy: Sequence[NamedColumn], power: Sequence[NamedColumn], names: Sequence[str]
+    energy: Sequence[NamedColumn],
+    power: Sequence[NamedColumn],
+    names: Sequence[str],
 ) -> list[NamedColumn]:
     """Of columns of energy those of parts of the machine of which no column tells the power.
 
@@ -144,7 +146,10 @@ def by_cells(rows: table.FileCells) -> list[NamedColumn]:
 
 
 def pick_power(
-    path: str, rows: table.FileCells, options: LogColumns, above: titles.Titles
+    path: str,
+    rows: table.FileCells,
+    options: LogColumns,
+    above: titles.Titles,
 ) -> tuple[list[PickedColumn], int | None]:
     """The columns of readings; and in a long table the column that names what was read."""
     given = _given_unit(options)
@@ -183,7 +188,10 @@ def _named_candidates(rows: table.FileCells) -> list[NamedColumn]:
 
 
 def _ask_about_counters(
-    path: str, rows: table.FileCells, picked: Sequence[PickedColumn], given: Unit | None
+    path: str,
+    rows: table.FileCells,
+    picked: Sequence[PickedColumn],
+    given: Unit | None,
 ) -> None:
     """Raise where nothing says that readings are power, and all of them only grow: as watts a
     counter of joules would be a wrong answer.
@@ -264,7 +272,10 @@ def _is_empty(rows: table.FileCells, column: int) -> bool:
 
 
 def _picked(
-    rows: table.FileCells, candidate: NamedColumn, given: Unit | None, above: titles.Titles
+    rows: table.FileCells,
+    candidate: NamedColumn,
+    given: Unit | None,
+    above: titles.Titles,
 ) -> PickedColumn:
     """A column of readings with its unit: as given, as its name or a line above the table says, or
     else by the size of its readings.
@@ -280,7 +291,12 @@ def _picked(
     is_part = _BARE_PART.fullmatch(name.strip()) is not None
     means_power = units.means_power(name) or (is_part and reading_sizes.exceed_percent(values))
     return PickedColumn(
-        candidate.column, name, unit, sure=sure and means_power, written=False, sized=True
+        candidate.column,
+        name,
+        unit,
+        sure=sure and means_power,
+        written=False,
+        sized=True,
     )
 
 

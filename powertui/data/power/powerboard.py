@@ -206,7 +206,9 @@ def _labels(rows: table.FileCells) -> Sequence[str]:
 
 
 def _both(
-    epoch: column_times.TimeColumn, elapsed: np.ndarray, good: np.ndarray
+    epoch: column_times.TimeColumn,
+    elapsed: np.ndarray,
+    good: np.ndarray,
 ) -> tuple[np.ndarray, Clock]:
     """Rows timed by the wall clock, on a zero that stays start(): the median of the differences is
     when that was.

@@ -142,7 +142,9 @@ def _ends(dates: Int64s, length: Int64s) -> Int64s:
 
 
 def _intervals(
-    starts: np.ndarray, ends: np.ndarray, watts: np.ndarray
+    starts: np.ndarray,
+    ends: np.ndarray,
+    watts: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rows of means, with a gap wherever an interval does not follow the one before."""
     ns: list[int] = []

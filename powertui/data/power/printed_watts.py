@@ -40,7 +40,8 @@ def load(dialect: PrintedWatts, source: LogFile, options: LogColumns) -> PowerLo
 
 
 def _first_that_match(
-    groups: Sequence[tuple[PrintedReading, ...]], lines: Sequence[str]
+    groups: Sequence[tuple[PrintedReading, ...]],
+    lines: Sequence[str],
 ) -> tuple[PrintedReading, ...]:
     """The first readings of which the log has any: those after them are parts of it."""
     for readings in groups:

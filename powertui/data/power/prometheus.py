@@ -104,7 +104,11 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
 
 
 def log_of_metrics(
-    path: str, metrics: list[Metric], notes: Notes, options: LogColumns, guess: str
+    path: str,
+    metrics: list[Metric],
+    notes: Notes,
+    options: LogColumns,
+    guess: str,
 ) -> PowerLog:
     """The channels of metrics, however they came."""
     series: list[PowerSeries] = []
@@ -413,7 +417,10 @@ def _scrapes(lines: list[str], notes: Notes) -> _Scrapes:
 
 
 def _series(
-    metric: Metric, unit: Unit | None, options: LogColumns, notes: Notes
+    metric: Metric,
+    unit: Unit | None,
+    options: LogColumns,
+    notes: Notes,
 ) -> PowerSeries | None:
     """One channel. `unit` None: nothing names it, and it is taken for watts."""
     sensor = labeled_sensor(metric.labels, is_sure=unit is not None, host=options.host)

@@ -244,7 +244,11 @@ class _Zone:
         return Sensor(label, NAME, scope, host)
 
     def series(
-        self, column: column_times.TimeColumn, zero_ns: int, host: str, notes: Notes
+        self,
+        column: column_times.TimeColumn,
+        zero_ns: int,
+        host: str,
+        notes: Notes,
     ) -> PowerSeries | None:
         """Its power; None of fewer than two readings."""
         good = column.ok

@@ -40,7 +40,8 @@ def _moved(rows: RecordingRows, joined: Joined, moment: NamedMoment) -> int:
 
 
 def limits(
-    moments: Sequence[NamedMoment], zero: int
+    moments: Sequence[NamedMoment],
+    zero: int,
 ) -> dict[tuple[str, str], tuple[PowerCap, ...]]:
     """What each channel, (source, name), is held to, and from when on."""
     caps_of_channel: dict[tuple[str, str], list[PowerCap]] = {}

@@ -122,7 +122,8 @@ def _walk(value: Any, place: _Place, collected: Collected) -> None:
     if not isinstance(value, dict) or place.depth > _MAX_DEPTH:
         return
     place = place._replace(
-        when=json_docs.when_in(value, place.when), chassis=_chassis(value, place.chassis)
+        when=json_docs.when_in(value, place.when),
+        chassis=_chassis(value, place.chassis),
     )
     metrics = [value] if "MetricValue" in value else value.get("MetricValues")
     if isinstance(metrics, list):
@@ -180,7 +181,10 @@ def _add_members(value: dict[str, Any], name: str, place: _Place, collected: Col
 
 
 def _add_environment(
-    metrics: dict[str, Any], reading: Any, place: _Place, collected: Collected
+    metrics: dict[str, Any],
+    reading: Any,
+    place: _Place,
+    collected: Collected,
 ) -> None:
     """The power in EnvironmentMetrics: of a processor or another part, else of the chassis."""
     address = str(metrics.get("@odata.id", ""))

@@ -93,7 +93,11 @@ _MODEL_KEYS = ("Card Series", "Card series", "Card model")
 
 
 def _add_card(
-    card: str, members: dict[str, Any], when: str, line: int, collected: Collected
+    card: str,
+    members: dict[str, Any],
+    when: str,
+    line: int,
+    collected: Collected,
 ) -> None:
     """The readings of one card."""
     facts = {name: str(cell) for name, cell in members.items()}

@@ -287,7 +287,12 @@ def _json_text(value: object) -> str:
 
 
 def _of_jobs(
-    path: str, jobs: list[_Job], notes: Notes, options: LogColumns, *, has_times: bool
+    path: str,
+    jobs: list[_Job],
+    notes: Notes,
+    options: LogColumns,
+    *,
+    has_times: bool,
 ) -> PowerLog:
     """The joules of jobs, from their start to their end."""
     if not jobs:

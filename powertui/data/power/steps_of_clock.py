@@ -170,7 +170,10 @@ def join_rows(ns: Int64s, *, paused: bool = False, joules: Floats | None = None)
 
 
 def _steps(
-    ns: Int64s, polls: _Polls, paused: bool, joules: Floats | None
+    ns: Int64s,
+    polls: _Polls,
+    paused: bool,
+    joules: Floats | None,
 ) -> tuple[dict[int, int], list[int]]:
     """(the steps that are certain, by the row before each; those that may have been pauses)"""
     certain: dict[int, int] = {}

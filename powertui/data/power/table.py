@@ -101,7 +101,9 @@ def shape(head: str) -> Shape | None:
 
 
 def _shape_by_first_line(
-    unnamed: Shape, cells: Sequence[str], second: Sequence[str] | None
+    unnamed: Shape,
+    cells: Sequence[str],
+    second: Sequence[str] | None,
 ) -> Shape | None:
     """The layout of a table whose first line is its header or its first row.
 
@@ -313,7 +315,10 @@ def _names_columns(header: _Header, column_names: Sequence[str]) -> bool:
 
 
 def _in_order_of(
-    column_names: Sequence[str], cells: FileCells, headers: Sequence[_Header], notes: Notes
+    column_names: Sequence[str],
+    cells: FileCells,
+    headers: Sequence[_Header],
+    notes: Notes,
 ) -> FileCells:
     """The rows without these headers, each block's cells in the order of the first header."""
     is_row = np.ones(len(cells), np.bool_)
@@ -411,7 +416,9 @@ def _numbered_rows(text: str, layout: Shape) -> Iterator[tuple[int, list[str]]]:
             yield number, line.split()
         return
     reader = csv.reader(
-        io.StringIO("\n".join(body)), delimiter=layout.delimiter, skipinitialspace=True
+        io.StringIO("\n".join(body)),
+        delimiter=layout.delimiter,
+        skipinitialspace=True,
     )
     for cells in _lenient(reader):
         yield reader.line_num + layout.first, [cell.strip() for cell in cells]

@@ -35,7 +35,12 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
 
 
 def _walk(
-    value: Any, when: str, line: int, name: str, collected: Collected, depth: int = 0
+    value: Any,
+    when: str,
+    line: int,
+    name: str,
+    collected: Collected,
+    depth: int = 0,
 ) -> None:
     if not isinstance(value, dict) or depth > 8:
         return

@@ -29,7 +29,11 @@ _EITHER_ORDER = late_pattern(r"(\d{1,2})([/-])(\d{1,2})\2\d{4}")
 
 
 def pick_time(
-    path: str, rows: table.FileCells, options: LogColumns, power: set[int], form: TableForm
+    path: str,
+    rows: table.FileCells,
+    options: LogColumns,
+    power: set[int],
+    form: TableForm,
 ) -> tuple[list[int], TimeColumn]:
     """The column with the time (two, where one holds the date), and the times of all rows.
 
@@ -56,7 +60,10 @@ def pick_time(
 
 
 def _asked_column(
-    path: str, rows: table.FileCells, name: str, form: TableForm
+    path: str,
+    rows: table.FileCells,
+    name: str,
+    form: TableForm,
 ) -> tuple[list[int], TimeColumn]:
     """The column that a person named for the time."""
     column = rows.find(name)
@@ -133,7 +140,9 @@ def _first_scientific(texts: Sequence[str]) -> tuple[int, re.Match[str] | None]:
 
 
 def _date_and_time(
-    rows: table.FileCells, named: Sequence[int], form: TableForm
+    rows: table.FileCells,
+    named: Sequence[int],
+    form: TableForm,
 ) -> tuple[list[int], TimeColumn] | None:
     """A date in one column and the time of day in another; None where there are no two such."""
     date = time = None

@@ -169,7 +169,10 @@ def dated(column: column_times.TimeColumn, path: str, above: Titles) -> column_t
 
 
 def in_zone(
-    column: column_times.TimeColumn, tz: str | None, above: Titles, names: Sequence[str]
+    column: column_times.TimeColumn,
+    tz: str | None,
+    above: Titles,
+    names: Sequence[str],
 ) -> column_times.TimeColumn:
     """Local times in the zone that a person names, else the log: in the column's own name (`Time
     (UTC)`), or above the table.

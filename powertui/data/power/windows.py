@@ -13,7 +13,11 @@ MAX_TOUCHING_NS = 1_000_000  # ns: stretches this close follow one another
 
 
 def interval_rows(
-    starts: Int64s, ends: Int64s, joules: Floats, lines: Int64s, notes: Notes
+    starts: Int64s,
+    ends: Int64s,
+    joules: Floats,
+    lines: Int64s,
+    notes: Notes,
 ) -> tuple[Int64s, Floats, Floats]:
     """(times, mean watts since the row before, joules since the row before).
 

@@ -138,7 +138,11 @@ def zone_offset(name: str) -> int | None:
 
 
 def _ns(
-    year: int, month: int, day: int, clock: tuple[str | None, ...], half: str | None = None
+    year: int,
+    month: int,
+    day: int,
+    clock: tuple[str | None, ...],
+    half: str | None = None,
 ) -> int | None:
     """A date and a time of day as ns since 1970; None where they are impossible."""
     hour, minute, second = (int(text or 0) for text in clock[:3])

@@ -93,7 +93,10 @@ def _devices_of(trace: Trace, marks: Marks) -> list[str]:
 
 
 def _rows_of(
-    marks: Marks, device: Sequence[str], rows: StepRows, work: DeviceWork | None
+    marks: Marks,
+    device: Sequence[str],
+    rows: StepRows,
+    work: DeviceWork | None,
 ) -> Int64s:
     by_group = _looked_up(marks.group, rows.marks.group, rows.row_of)
     if (by_group >= 0).mean() > _MAJORITY:
@@ -191,7 +194,12 @@ def _counted(keys: Int64s, limit: int) -> tuple[Int64s, Int64s]:
 
 
 def with_cut_steps(
-    rows: StepRows, lines: Candidate, drawn: DrawnSteps, other_groups: Int64s, *, roots: bool
+    rows: StepRows,
+    lines: Candidate,
+    drawn: DrawnSteps,
+    other_groups: Int64s,
+    *,
+    roots: bool,
 ) -> tuple[StepRows, DrawnSteps, Int64s]:
     """(the same with steps that only a device's line shows: those that go on with the numbers of
     the marks, and those before the first and after the last marked one; those lines).
@@ -223,7 +231,12 @@ def with_cut_steps(
 
 
 def _cut_lines(
-    rows: StepRows, lines: Candidate, drawn: DrawnSteps, other_groups: Int64s, *, roots: bool
+    rows: StepRows,
+    lines: Candidate,
+    drawn: DrawnSteps,
+    other_groups: Int64s,
+    *,
+    roots: bool,
 ) -> Int64s:
     """Which drawn steps are steps whose marks are missing."""
     marks = lines.marks
@@ -244,7 +257,10 @@ def _cut_lines(
 
 
 def with_cut_work(
-    given: StepOfWork, work: DeviceWork, drawn: DrawnSteps, cut: Int64s
+    given: StepOfWork,
+    work: DeviceWork,
+    drawn: DrawnSteps,
+    cut: Int64s,
 ) -> StepOfWork:
     """Work without a step that ran in the line of one whose mark was cut off belongs to that."""
     if not len(cut):
@@ -306,7 +322,11 @@ def steps_of_work(
 
 
 def _between_marks(
-    work: DeviceWork, rows: StepRows, lines: DrawnSteps, ends: Int64s, row: Int64s
+    work: DeviceWork,
+    rows: StepRows,
+    lines: DrawnSteps,
+    ends: Int64s,
+    row: Int64s,
 ) -> StepOfWork:
     """The step of work most of which was launched while no mark was open: the one that its device
     drew around it, else the one whose mark came before the launch.
@@ -355,7 +375,10 @@ def _by_call(
 
 
 def _by_handovers(
-    handovers: HandOvers, moment: Int64s, line: Int32s, rows: StepRows
+    handovers: HandOvers,
+    moment: Int64s,
+    line: Int32s,
+    rows: StepRows,
 ) -> tuple[Int64s, Int64s]:
     """(the row whose mark was open where each call was asked for; when the first of all who asked
     did).

@@ -61,7 +61,10 @@ def local_time(run_folder: str) -> datetime | None:
 
 
 def own_ends(
-    place: Path | None, name: str, seconds: Sequence[int], tz: str | None
+    place: Path | None,
+    name: str,
+    seconds: Sequence[int],
+    tz: str | None,
 ) -> frozenset[int]:
     """Which of the ends of captures that tfevents report can be those of the capture of this name;
     none that another fits as well.

@@ -111,7 +111,9 @@ def device_intervals(trace: Trace) -> DeviceWork | None:
 
 
 def _unlinked_work(
-    devices: list[str], lines: Sequence[_WorkLine], stats: dict[str, Int64s]
+    devices: list[str],
+    lines: Sequence[_WorkLine],
+    stats: dict[str, Int64s],
 ) -> DeviceWork:
     """All work, while nothing ties it to calls."""
     event_counts = [len(line.track.events) for line in lines]

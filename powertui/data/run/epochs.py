@@ -33,14 +33,19 @@ _HOW = {
 
 
 def mark(
-    trace: Trace, logs: Sequence[EventLog] = (), *, marker: str | None = None
+    trace: Trace,
+    logs: Sequence[EventLog] = (),
+    *,
+    marker: str | None = None,
 ) -> tuple[Steps, Epochs]:
     """Steps and epochs of a trace whose `clock` is already the best one (see clocks.find)."""
     return place(trace, steps.find_steps_and_others(trace, marker=marker), logs)
 
 
 def place(
-    trace: Trace, steps_found: StepsAndOthers, logs: Sequence[EventLog] = ()
+    trace: Trace,
+    steps_found: StepsAndOthers,
+    logs: Sequence[EventLog] = (),
 ) -> tuple[Steps, Epochs]:
     """Give the steps their epochs, and the epochs their bounds."""
     if trace.exported_steps is not None and steps_found.steps is trace.exported_steps[0]:
@@ -67,7 +72,9 @@ def _moment(trace: Trace) -> int | None:
 
 
 def _numbers(
-    steps_found: StepsAndOthers, clock: Clock, logged: Sequence[LoggedEpoch]
+    steps_found: StepsAndOthers,
+    clock: Clock,
+    logged: Sequence[LoggedEpoch],
 ) -> tuple[Int32s, str]:
     """(the epoch number of each step, -1 for none; how they are known)."""
     turns = steps_found.steps.epoch
@@ -126,7 +133,11 @@ def _logged_number(marked: Steps, clock: Clock, logged: Sequence[LoggedEpoch]) -
 
 
 def _table(
-    marked: Steps, numbers: Int32s, clock: Clock, logged: Sequence[LoggedEpoch], how: str
+    marked: Steps,
+    numbers: Int32s,
+    clock: Clock,
+    logged: Sequence[LoggedEpoch],
+    how: str,
 ) -> tuple[Epoch, ...]:
     logged_by_number = {epoch.number: epoch for epoch in logged}
     rows_by_number = _rows_by_number(numbers)

@@ -141,7 +141,10 @@ class _Validation:
         self._evaluated_ns.sort()
 
     def validation_after(
-        self, number: int, start: int | None, end: int
+        self,
+        number: int,
+        start: int | None,
+        end: int,
     ) -> tuple[int | None, tuple[tuple[str, float], ...]]:
         """(when the validation of this epoch was logged first, its scalars as val_…)."""
         points = [

@@ -116,7 +116,10 @@ def choose_marker(trace: Trace, work: DeviceWork | None, marker: str | None) -> 
 
 
 def _with_named_marker(
-    trace: Trace, choice: MarkerChoice, pattern: re.Pattern[str], work: DeviceWork | None
+    trace: Trace,
+    choice: MarkerChoice,
+    pattern: re.Pattern[str],
+    work: DeviceWork | None,
 ) -> MarkerChoice:
     """The same with the marker that a person named before all others."""
     named = _candidate_with(choice.judged, pattern) or _events_named(trace, pattern)
@@ -179,7 +182,10 @@ def _all_on_devices(trace: Trace, matching: Marks) -> bool:
 
 
 def _judged(
-    trace: Trace, all_marks: Marks, device_lines: Candidate | None, work: DeviceWork | None
+    trace: Trace,
+    all_marks: Marks,
+    device_lines: Candidate | None,
+    work: DeviceWork | None,
 ) -> list[JudgedCandidate]:
     """What could mark the steps, the best first."""
     step_marks = all_marks.take(all_marks.phase == TRAINING)
@@ -196,7 +202,9 @@ def _judged(
 
 
 def _with_repeating(
-    trace: Trace, judged: list[JudgedCandidate], work: DeviceWork | None
+    trace: Trace,
+    judged: list[JudgedCandidate],
+    work: DeviceWork | None,
 ) -> list[JudgedCandidate]:
     """The same with what only repeats, and covers more of the work than a helper would."""
     by_pytorch = candidates.profiler_steps(trace)
@@ -229,7 +237,10 @@ def _judge(among: Sequence[Candidate], work: DeviceWork | None) -> list[JudgedCa
 
 
 def _scored(
-    candidate: Candidate, among: Sequence[Candidate], work: DeviceWork | None, span_ps: int
+    candidate: Candidate,
+    among: Sequence[Candidate],
+    work: DeviceWork | None,
+    span_ps: int,
 ) -> JudgedCandidate:
     covers, how = _coverage(candidate, work, span_ps)
     covers = _with_drawn_steps(candidate, among, covers)

@@ -163,7 +163,9 @@ def marked_events(trace: Trace) -> Marks:
 
 
 def _marked_of_plane(
-    trace: Trace, process: Process, lines: list[tuple[int, Track]]
+    trace: Trace,
+    process: Process,
+    lines: list[tuple[int, Track]],
 ) -> Iterator[Marks]:
     tracks = [track for _, track in lines]
     names_with = carried(trace, process, tracks, (*_CARRIES, *_ROOTS))
@@ -180,7 +182,10 @@ def _marked_of_plane(
 
 
 def marks_by_name(
-    trace: Trace, matches: Callable[[str], bool], *, kinds: Iterable[ProcessKind]
+    trace: Trace,
+    matches: Callable[[str], bool],
+    *,
+    kinds: Iterable[ProcessKind],
 ) -> Marks:
     """All events whose full or display name matches, on planes of these kinds."""
     names = trace.names

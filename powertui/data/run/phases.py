@@ -198,7 +198,10 @@ def _phase_kinds(phase: Int32s, *, alone: bool) -> Int32s:
 
 
 def _after_epochs(
-    marked: Steps, table: Sequence[Epoch], clock: Clock, logged: Sequence[LoggedEpoch]
+    marked: Steps,
+    table: Sequence[Epoch],
+    clock: Clock,
+    logged: Sequence[LoggedEpoch],
 ) -> list[Phase]:
     """What is between the last step of an epoch and the first of the next, or the epoch's end."""
     phases = []

@@ -256,7 +256,11 @@ def _middle_value(ascending: Int64s) -> float:
 
 
 def _nearest(
-    first: Int64s, second: Int64s, first_rows: Int64s, second_rows: Int64s, apart_ps: float
+    first: Int64s,
+    second: Int64s,
+    first_rows: Int64s,
+    second_rows: Int64s,
+    apart_ps: float,
 ) -> Int64s:
     """[pairs × 2]: rows whose ends are each other's nearest, and no further apart than that."""
     nearest_second = nearest_places(second, first)

@@ -261,7 +261,10 @@ def message_elements(columns: Mapping[str, StatColumn], row: int, operation: str
 
 
 def argument_count(
-    columns: Mapping[str, StatColumn], name: str, row: int, max_digits: int = _MAX_COUNT_DIGITS
+    columns: Mapping[str, StatColumn],
+    name: str,
+    row: int,
+    max_digits: int = _MAX_COUNT_DIGITS,
 ) -> int | None:
     """A count among a call's arguments; None for anything else."""
     text = columns[name].text(row) or ""

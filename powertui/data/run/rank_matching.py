@@ -128,7 +128,8 @@ def _first_starts(ranks: Sequence[RankCalls], rows: Int64s) -> Int64s:
 
 
 def _matched_rows(
-    ranks: Sequence[RankCalls], clocks: Sequence[ClockDifference]
+    ranks: Sequence[RankCalls],
+    clocks: Sequence[ClockDifference],
 ) -> tuple[Int64s, list[CollectiveKey]]:
     """[calls × ranks] and the key of each call."""
     members: dict[CollectiveKey, list[int]] = {}

@@ -60,7 +60,9 @@ def annotated_series(trace: Trace) -> Iterator[Candidate]:
 
 
 def _marks_by_track(
-    trace: Trace, lines: list[tuple[int, Track]], name: int
+    trace: Trace,
+    lines: list[tuple[int, Track]],
+    name: int,
 ) -> Iterator[tuple[Marks, Track]]:
     """The events of one name, line by line."""
     for number, track in lines:

@@ -57,7 +57,10 @@ _TOOLS_ASK = (
 
 
 def carried(
-    trace: Trace, process: Process, tracks: Sequence[Track], stats: Sequence[str]
+    trace: Trace,
+    process: Process,
+    tracks: Sequence[Track],
+    stats: Sequence[str],
 ) -> dict[str, Bools]:
     """For each of these stats which names carry it, judged by a sample of each line.
 
@@ -91,7 +94,10 @@ _NUMBERED_EVENTS: WeakKeyDictionary[Track, dict[str, UInt8s]] = WeakKeyDictionar
 
 
 def _carried(
-    process: Process, events: Events, name_count: int, stats: Sequence[str]
+    process: Process,
+    events: Events,
+    name_count: int,
+    stats: Sequence[str],
 ) -> dict[str, Int32s]:
     rows = _sample(events, name_count)
     names_of: dict[str, list[UInt32s]] = {}

@@ -88,7 +88,11 @@ class _Joined(NamedTuple):
 
 
 def rows_from_marks(
-    marks: Marks, *, apart: bool = False, by_kind: bool = False, each_a_round: bool = False
+    marks: Marks,
+    *,
+    apart: bool = False,
+    by_kind: bool = False,
+    each_a_round: bool = False,
 ) -> StepRows:
     """The steps of these marks, which come by start.
 
@@ -133,7 +137,10 @@ def rows_from_marks(
 
 
 def _numbered(
-    marks: Marks, sequences: list[Int64s], side_by_side: bool, each_a_round: bool
+    marks: Marks,
+    sequences: list[Int64s],
+    side_by_side: bool,
+    each_a_round: bool,
 ) -> _Numbering:
     number = marks.number.copy()
     by_program = bool((marks.epoch >= 0).any())
@@ -337,7 +344,11 @@ def next_other_work(start: Int64s, other_starts: Int64s) -> Int64s:
 
 
 def with_unmarked_steps(
-    rows: StepRows, number: Int64s, start: Int64s, end: Int64s, labels: list[str]
+    rows: StepRows,
+    number: Int64s,
+    start: Int64s,
+    end: Int64s,
+    labels: list[str],
 ) -> tuple[StepRows, Int64s]:
     """(the same with steps that no mark of the host shows, where each row went, the new ones last):
     the profile's ends cut them.

@@ -125,7 +125,10 @@ def step_times(
 
 
 def _device_steps(
-    drawn: DrawnSteps, work: DeviceWork | None, given: StepOfWork | None, count: int
+    drawn: DrawnSteps,
+    work: DeviceWork | None,
+    given: StepOfWork | None,
+    count: int,
 ) -> _DeviceSteps:
     """Each step of each device from its first work to its last, by the steps that the collector
     drew there, and elsewhere by the work that was given to steps.
@@ -195,7 +198,11 @@ def _distances(start: Int64s, length: Int64s, on_device: Bools) -> Int64s:
 
 
 def _stretch(
-    row: Int64s, start: Int64s, end: Int64s, count: int, longest: Int64s
+    row: Int64s,
+    start: Int64s,
+    end: Int64s,
+    count: int,
+    longest: Int64s,
 ) -> tuple[Int64s, Int64s]:
     """From the first to the last of each step's spans; of spans that are far apart, the longest
     with those that overlap it.
@@ -252,7 +259,9 @@ def _marked_stretch(rows: StepRows) -> tuple[Int64s, Int64s]:
 
 
 def _worked(
-    work: DeviceWork | None, given: StepOfWork | None, on_device: _DeviceSteps
+    work: DeviceWork | None,
+    given: StepOfWork | None,
+    on_device: _DeviceSteps,
 ) -> tuple[Int64s, tuple[StepsOn, ...]]:
     """(each step's device work, every moment once; the steps of each device)."""
     row = on_device.row

@@ -170,7 +170,11 @@ def _other_work_follows_steps(other_marks: Marks, step_marks: Marks) -> bool:
 
 
 def _device_share(
-    trace: Trace, choice: MarkerChoice, rows: StepRows, work: DeviceWork | None, cut_count: int
+    trace: Trace,
+    choice: MarkerChoice,
+    rows: StepRows,
+    work: DeviceWork | None,
+    cut_count: int,
 ) -> _DeviceShare:
     best = choice.best
     lines, drawn = _drawn_lines(trace, choice, rows, work)
@@ -197,7 +201,10 @@ def _device_share(
 
 
 def _drawn_lines(
-    trace: Trace, choice: MarkerChoice, rows: StepRows, work: DeviceWork | None
+    trace: Trace,
+    choice: MarkerChoice,
+    rows: StepRows,
+    work: DeviceWork | None,
 ) -> tuple[Candidate | None, DrawnSteps]:
     """(the lines of devices that show steps, which of the steps each event there is)."""
     best = choice.best
@@ -217,7 +224,12 @@ def _drawn_lines(
 
 
 def _steps_of_work(
-    trace: Trace, rows: StepRows, drawn: DrawnSteps, work: DeviceWork | None, *, on_devices: bool
+    trace: Trace,
+    rows: StepRows,
+    drawn: DrawnSteps,
+    work: DeviceWork | None,
+    *,
+    on_devices: bool,
 ) -> StepOfWork | None:
     if work is None:
         return None
@@ -366,7 +378,9 @@ def _markers(judged: list[JudgedCandidate], step_count: int) -> tuple[Marker, ..
     for rival in judged[1:_MAX_MARKERS]:
         candidate = rival.candidate
         rows = step_rows.rows_from_marks(
-            candidate.marks, apart=candidate.apart, by_kind=candidate.by_kind
+            candidate.marks,
+            apart=candidate.apart,
+            by_kind=candidate.by_kind,
         )
         markers.append(rival.marker(len(rows)))
     return tuple(markers)

@@ -370,7 +370,11 @@ def _time_of(events: Events, chosen: Bools) -> CoveredTime:
 
 
 def _add_replicas(
-    layers: _Layers, lines: list[Typed], classes: UInt8s, *, one_a_process: bool
+    layers: _Layers,
+    lines: list[Typed],
+    classes: UInt8s,
+    *,
+    one_a_process: bool,
 ) -> int:
     """Put collectives into the layers: where all replicas take part, and where some wait for others
     that have not come yet. Return how many take part at the most.

@@ -82,7 +82,11 @@ _NO_STEPS = "Name what marks a step with --step-marker REGEX."
 
 
 def of_shares(
-    steps: Breakdown, shares: Shares | None, *, framework: Framework, asynchronous: bool
+    steps: Breakdown,
+    shares: Shares | None,
+    *,
+    framework: Framework,
+    asynchronous: bool,
 ) -> list[Advice]:
     """By the thresholds of the overview page."""
     if shares is None:

@@ -57,7 +57,9 @@ class AllocatorView:
         """What an event allocated or gave back."""
         allocation = self.source_event(event)
         row = memory_peak.allocation_row(self.log, allocation)._replace(
-            size=int(self.log.size[event]), requested=float(self.log.requested[event]), event=event
+            size=int(self.log.size[event]),
+            requested=float(self.log.requested[event]),
+            event=event,
         )
         around = self._around
         if around is None or not self.log.taken[allocation] or around.event[allocation] < 0:

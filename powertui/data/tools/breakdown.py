@@ -232,7 +232,11 @@ def _with_roots_as_marks(groups: Groups, hosts: list[Typed]) -> list[Typed]:
 
 
 def _as_profilers_do(
-    trace: Trace, compat: Compat, *, has_device: bool, is_cut: bool = True
+    trace: Trace,
+    compat: Compat,
+    *,
+    has_device: bool,
+    is_cut: bool = True,
 ) -> Breakdown:
     groups = grouping.find_groups(trace, lasting=False, by_number=trace.format != "xplane")
     device_lines, host_lines = typed_events.typed_events(trace, compat)
@@ -273,7 +277,11 @@ def _as_profilers_do(
 
 
 def _profiler_steps(
-    trace: Trace, groups: Groups, flat: GroupedPieces, *, has_device: bool
+    trace: Trace,
+    groups: Groups,
+    flat: GroupedPieces,
+    *,
+    has_device: bool,
 ) -> tuple[Int64s, Int64s, list[LinePiece]]:
     """(start and end of each group's step, the events that count for them).
 
@@ -303,7 +311,11 @@ def _profiler_steps(
 
 
 def _of_steps(
-    profile: Profile, groups: Groups, flat: GroupedPieces, *, has_device: bool
+    profile: Profile,
+    groups: Groups,
+    flat: GroupedPieces,
+    *,
+    has_device: bool,
 ) -> Breakdown | None:
     """None where the groups tell nothing of the steps, or of the devices' work: TPUs, and programs
     that mark no group.

@@ -140,7 +140,9 @@ def _flop_per_cycle(vendor: str, generation: str, capability: tuple[int, int] | 
 
 
 def _shared_bytes_per_cycle(
-    vendor: str, generation: str, capability: tuple[int, int] | None
+    vendor: str,
+    generation: str,
+    capability: tuple[int, int] | None,
 ) -> int:
     """Bytes of shared memory that one core moves in a cycle."""
     if vendor == "AMD":
@@ -187,7 +189,8 @@ def _generation(vendor: str, model: str, capability: tuple[int, int] | None) -> 
 
 
 def _at_least(
-    table: tuple[tuple[tuple[int, int], _T], ...], capability: tuple[int, int] | None
+    table: tuple[tuple[tuple[int, int], _T], ...],
+    capability: tuple[int, int] | None,
 ) -> _T | None:
     """The value of the newest capability in the table that this one has."""
     if capability is None:

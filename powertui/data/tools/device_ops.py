@@ -58,7 +58,8 @@ class DeviceOp:
     text: str = ""  # the HLO text, where the event itself is named so
     instruction: Instruction | None = field(default=None, repr=False)
     events: list[tuple[int, int]] = field(
-        default_factory=list, repr=False
+        default_factory=list,
+        repr=False,
     )  # (line, event) of its longest run
 
     @property
@@ -315,7 +316,10 @@ def framework_op(facts: KernelFacts, compat: Compat) -> op_names.OpName | None:
 
 
 def _new(
-    facts: KernelFacts, key: tuple[str, str], programs: dict[str, Module], compat: Compat
+    facts: KernelFacts,
+    key: tuple[str, str],
+    programs: dict[str, Module],
+    compat: Compat,
 ) -> DeviceOp:
     """An op without occurrences yet: what its kernel and its program say of it."""
     module = hlo.find(programs, facts.program, facts.hlo_module)

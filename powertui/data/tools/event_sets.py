@@ -83,7 +83,11 @@ def answer(question: Question) -> Result:
 
 
 def event_sets(
-    trace: Trace, lo: int, hi: int, names: Bools | None = None, check: CancelCheck = unhindered
+    trace: Trace,
+    lo: int,
+    hi: int,
+    names: Bools | None = None,
+    check: CancelCheck = unhindered,
 ) -> EventSets:
     """The sets of [lo, hi), of these names alone where some are given."""
     size = len(trace.names)
@@ -207,7 +211,12 @@ def _groups(count: Int64s) -> Iterator[tuple[int, int]]:
 
 
 def _lengths(
-    trace: Trace, lo: int, hi: int, row_of_name: Int64s, rows: slice, check: CancelCheck
+    trace: Trace,
+    lo: int,
+    hi: int,
+    row_of_name: Int64s,
+    rows: slice,
+    check: CancelCheck,
 ) -> tuple[Int64s, Int64s]:
     """(the lengths of the events of some sets, the row of the set of each)."""
     lengths = [np.empty(0, np.int64)]
@@ -240,7 +249,11 @@ class OneSet:
 
 
 def together(
-    trace: Trace, lo: int, hi: int, names: Bools | None = None, check: CancelCheck = unhindered
+    trace: Trace,
+    lo: int,
+    hi: int,
+    names: Bools | None = None,
+    check: CancelCheck = unhindered,
 ) -> OneSet | None:
     """All events of these names in [lo, hi) as one set; None where there are none."""
     parts = [np.empty(0, np.int64)]

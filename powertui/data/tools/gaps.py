@@ -89,7 +89,11 @@ class _DeviceEvents(NamedTuple):
 
 
 def _device_events(
-    work: Kernels, launches: Launches, numbers: list[int], lo: int, hi: int
+    work: Kernels,
+    launches: Launches,
+    numbers: list[int],
+    lo: int,
+    hi: int,
 ) -> _DeviceEvents:
     streams: list[_DeviceEvents] = []
     for number in numbers:

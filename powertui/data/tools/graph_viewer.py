@@ -168,7 +168,10 @@ def _row(graph: ProgramGraph, near: Neighbor, ran: Mapping[str, DeviceOp]) -> _R
 
 
 def _neighbors(
-    graph: ProgramGraph, name: str, ran: Mapping[str, DeviceOp], question: Question
+    graph: ProgramGraph,
+    name: str,
+    ran: Mapping[str, DeviceOp],
+    question: Question,
 ) -> Table:
     near = [Neighbor("this op", name, 0), *graph.neighbors(name, DEPTH, MAX_NEIGHBORS)]
     rows = [_row(graph, neighbor, ran) for neighbor in near]

@@ -17,7 +17,12 @@ class GroupedPieces:
     """Events that belong to a group, and the marks of the host among them."""
 
     def __init__(
-        self, groups: Groups, devices: list[Typed], hosts: list[Typed], *, only_devices: bool
+        self,
+        groups: Groups,
+        devices: list[Typed],
+        hosts: list[Typed],
+        *,
+        only_devices: bool,
     ) -> None:
         self.devices, _ = pieces.line_pieces(groups, devices)
         self.hosts, self.marks = pieces.line_pieces(groups, [] if only_devices else hosts)
@@ -39,7 +44,9 @@ def longest_of_groups(group: Int64s, lo: Int64s, hi: Int64s, count: int) -> tupl
 
 
 def device_steps(
-    trace: Trace, groups: Groups, work: list[LinePiece]
+    trace: Trace,
+    groups: Groups,
+    work: list[LinePiece],
 ) -> tuple[Int64s, Int64s, dict[str, Bools]]:
     """(start and end of each group's longest step on a device, which groups each device has a step
     of).

@@ -44,7 +44,10 @@ def answer(question: Question) -> Result:
 
 
 def _table(
-    ops: Sequence[DeviceOp], whole: int, facts: tuple[DeviceFacts, ...], question: Question
+    ops: Sequence[DeviceOp],
+    whole: int,
+    facts: tuple[DeviceFacts, ...],
+    question: Question,
 ) -> Table:
     count = np.array([op.occurrences for op in ops], np.int64)
     total = np.array([op.total for op in ops], np.int64)
@@ -59,7 +62,11 @@ def _table(
     each = np.maximum(count, 1)
 
     def words(
-        id: str, label: str, head: str, tell: Callable[[DeviceOp], str], weight: int
+        id: str,
+        label: str,
+        head: str,
+        tell: Callable[[DeviceOp], str],
+        weight: int,
     ) -> Column:
         return Column(id, label, "text", [tell(op) for op in ops], weight=weight, head=head)
 
@@ -218,7 +225,10 @@ def _bound(op: DeviceOp, facts: tuple[DeviceFacts, ...]) -> str:
 
 
 def utilisation(
-    flops: float | None, size: float | None, self_time: int, facts: tuple[DeviceFacts, ...]
+    flops: float | None,
+    size: float | None,
+    self_time: int,
+    facts: tuple[DeviceFacts, ...],
 ) -> tuple[float | None, float | None]:
     """(part of the device's FLOP/s, part of its memory's bandwidth), each at most 1; None where it
     is not known.

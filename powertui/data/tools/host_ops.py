@@ -63,7 +63,11 @@ class _Rows(NamedTuple):
 
 
 def host_ops(
-    trace: Trace, lo: int, hi: int, compat: Compat = "corrected", check: CancelCheck = unhindered
+    trace: Trace,
+    lo: int,
+    hi: int,
+    compat: Compat = "corrected",
+    check: CancelCheck = unhindered,
 ) -> HostOps:
     """The ops of all hosts of a trace in [lo, hi); of an op that the window cuts, the part
     inside.
@@ -187,7 +191,10 @@ def _padded(column: Int64s, size: int) -> Int64s:
 
 
 def _lines(
-    trace: Trace, table: OpTable, compat: Compat, check: CancelCheck
+    trace: Trace,
+    table: OpTable,
+    compat: Compat,
+    check: CancelCheck,
 ) -> Iterator[tuple[Process, Track, _Rows]]:
     for process in trace.processes:
         if process.kind is not ProcessKind.HOST:
@@ -212,7 +219,11 @@ def _lines(
 
 
 def _op_sources(
-    trace: Trace, process: Process, tracks: list[Track], table: OpTable, compat: Compat
+    trace: Trace,
+    process: Process,
+    tracks: list[Track],
+    table: OpTable,
+    compat: Compat,
 ) -> _OpSources:
     is_torch = trace.format == "kineto"
     used = np.zeros(len(trace.names), np.bool_)
@@ -308,7 +319,12 @@ def _where(events: Events, stretch: list[slice], names: Bools) -> Int64s:
 
 
 def _ops_by_stat(
-    process: Process, events: Events, rows: Int64s, stat: str, table: OpTable, compat: Compat
+    process: Process,
+    events: Events,
+    rows: Int64s,
+    stat: str,
+    table: OpTable,
+    compat: Compat,
 ) -> tuple[Int64s, Int32s]:
     """What these events say of the op that they belong to: (the rows that say any, their ops)."""
     op_of_text: dict[str, int] = {}

@@ -195,7 +195,9 @@ def _steps_of(question: Question) -> Breakdown:
 
 
 def _together(
-    opened: Opened, compat: Compat, broken_down: Callable[[Profile, Compat], Breakdown]
+    opened: Opened,
+    compat: Compat,
+    broken_down: Callable[[Profile, Compat], Breakdown],
 ) -> CommonSteps | None:
     profiles: list[Profile] = []
     every: list[Breakdown] = []

@@ -359,5 +359,10 @@ def _counter_columns(kernels: list[_Kernel]) -> Iterator[Column]:
         else:
             label = name
         yield optional(
-            f"counter_{plain(name, 80)}", plain(label, 80), "number", means, unit=unit, weight=4
+            f"counter_{plain(name, 80)}",
+            plain(label, 80),
+            "number",
+            means,
+            unit=unit,
+            weight=4,
         )

@@ -220,7 +220,9 @@ def kernel_rows(profile: Profile, lo: int, hi: int, compat: Compat) -> KernelRow
 
 
 def row_of(
-    facts: KernelFacts, compat: Compat, programs: dict[str, Module] | None = None
+    facts: KernelFacts,
+    compat: Compat,
+    programs: dict[str, Module] | None = None,
 ) -> KernelRow:
     """The row that a kernel belongs to, by what is said of it, and by what XLA's program says of
     its HLO op.

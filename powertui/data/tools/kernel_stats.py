@@ -116,7 +116,12 @@ def _launch_columns(rows: list[KernelRow], shows_tensor_cores: bool) -> Iterator
         weight=2,
     )
     shared = optional(
-        "shmem_bytes", "shared", "integer", [row.launch.shared for row in rows], unit="B", weight=2
+        "shmem_bytes",
+        "shared",
+        "integer",
+        [row.launch.shared for row in rows],
+        unit="B",
+        weight=2,
     )
     occupancies = [np.nan if row.launch.occupancy is None else row.launch.occupancy for row in rows]
     yield Column("rank", "rank", "integer", np.arange(1, len(rows) + 1), weight=1, head="Rank")

@@ -183,7 +183,10 @@ def longest_gaps(question: Question, work: Kernels, calls: Launches) -> Table:
 
 
 def _gap_columns(
-    question: Question, work: Kernels, calls: Launches, rows: list[Gap]
+    question: Question,
+    work: Kernels,
+    calls: Launches,
+    rows: list[Gap],
 ) -> tuple[Column, ...]:
     names = question.profile.trace.names
 

@@ -145,7 +145,11 @@ class _FactsReader:
         self._stats_of_names: dict[int, dict[str, object]] = {}
 
     def indexes(
-        self, process: Process, events: Events, rows: slice, operators: list[int]
+        self,
+        process: Process,
+        events: Events,
+        rows: slice,
+        operators: list[int],
     ) -> list[int]:
         """Return the index in `facts` of each event of `rows`.
 

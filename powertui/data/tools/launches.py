@@ -155,7 +155,11 @@ def _calls_on_line(process: Process, track: Track, number: int, rows: Int64s) ->
 
 
 def across(
-    launches: Launches, work: Kernels, trace: Trace, line: int, row: int
+    launches: Launches,
+    work: Kernels,
+    trace: Trace,
+    line: int,
+    row: int,
 ) -> tuple[int, int] | None:
     """The other end of a launch, as (line, row): of work on a device its call, of a call (or of an
     event that holds one) the first work that it launched.

@@ -41,7 +41,11 @@ class LongerOps:
         self._trace = trace
 
     def __call__(
-        self, lo: int, hi: int, others: Sequence[tuple[int, int]], least_ps: float
+        self,
+        lo: int,
+        hi: int,
+        others: Sequence[tuple[int, int]],
+        least_ps: float,
     ) -> Mapping[str, tuple[int, Sequence[int]]]:
         """Self time (ps) of each op that ran longer than that in [lo, hi), and of the same op in
         each of the others.
@@ -137,7 +141,12 @@ def _add_line(times_ps: Int64s, track: Track, code: Int32s, windows: Int64s) -> 
 
 
 def _self_times(
-    track: Track, depth: int, code: Int32s, chunk: slice, lo: int, hi: int
+    track: Track,
+    depth: int,
+    code: Int32s,
+    chunk: slice,
+    lo: int,
+    hi: int,
 ) -> tuple[Int32s, Int64s]:
     """(op, self time in [lo, hi)) of those events of a chunk of a lane whose name has a code."""
     op_of_event = code[track.events.name[chunk]]

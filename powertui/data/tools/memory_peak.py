@@ -93,7 +93,10 @@ def step_ids(step: Int64s) -> Int64s:
 
 
 def peak_rows(
-    log: AllocatorLog, peak: Peak, compat: Compat = "corrected", moments: Int64s | None = None
+    log: AllocatorLog,
+    peak: Peak,
+    compat: Compat = "corrected",
+    moments: Int64s | None = None,
 ) -> list[PeakRow]:
     """What is allocated at the peak, the largest first.
 

@@ -176,7 +176,11 @@ def _work_table(trace: Trace, lo: int, hi: int) -> Table | None:
 
 
 def _add_hlo(
-    sums: dict[tuple[str, str, str], list[int]], trace: Trace, work: _Work, lo: int, hi: int
+    sums: dict[tuple[str, str, str], list[int]],
+    trace: Trace,
+    work: _Work,
+    lo: int,
+    hi: int,
 ) -> None:
     """Count the HLO ops of a part by the framework op around them; framework ops alone, where the
     part has no line of HLO ops.

@@ -183,7 +183,9 @@ def _with_idle(rows: list[_Row], idle: int) -> list[_Row]:
 
 
 def _columns(
-    rows: Sequence[_Row], ran: XlaOps, devices: tuple[DeviceFacts, ...]
+    rows: Sequence[_Row],
+    ran: XlaOps,
+    devices: tuple[DeviceFacts, ...],
 ) -> tuple[Column, ...]:
     nodes = [row.node for row in rows]
     texts = [_op_texts(node.op) for node in nodes]
@@ -233,7 +235,10 @@ def _places(rows: Sequence[_Row], question: Question) -> Callable[[int], Place |
 
 
 def _cards(
-    rows: Sequence[_Row], ran: XlaOps, devices: tuple[DeviceFacts, ...], question: Question
+    rows: Sequence[_Row],
+    ran: XlaOps,
+    devices: tuple[DeviceFacts, ...],
+    question: Question,
 ) -> Callable[[int], Card]:
     """All that is known of a row's op; of a row that stands for several, what they come to."""
 
@@ -337,7 +342,9 @@ def _facts(ran: XlaOps, devices: tuple[DeviceFacts, ...]) -> tuple[Fact, ...]:
 
 
 def _notes(
-    ran: XlaOps, ops: Sequence[DeviceOp], devices: tuple[DeviceFacts, ...]
+    ran: XlaOps,
+    ops: Sequence[DeviceOp],
+    devices: tuple[DeviceFacts, ...],
 ) -> tuple[str, ...]:
     notes: list[str] = []
     if ran.on_host and ops:

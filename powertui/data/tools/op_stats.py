@@ -265,7 +265,11 @@ class OpStats:
     # ── in an order, and some of them ────────────────────────────────────────────────────────────
 
     def order(
-        self, key: str, *, descending: bool = True, check: CancelCheck = unhindered
+        self,
+        key: str,
+        *,
+        descending: bool = True,
+        check: CancelCheck = unhindered,
     ) -> Int64s:
         """All rows by one of COLUMNS; equal ones by self time, then by name (very many of those as
         the file numbers them).
@@ -286,7 +290,10 @@ class OpStats:
         return order
 
     def _order_ties_by_name(
-        self, order: Int64s, column: Int64s | Floats, check: CancelCheck
+        self,
+        order: Int64s,
+        column: Int64s | Floats,
+        check: CancelCheck,
     ) -> None:
         """Put rows that are equal in the column and in self time in the order of their names."""
         group = np.cumsum(begins_run(column[order], self.self_time[order])) - 1
@@ -376,7 +383,10 @@ def _ranks_of(names: list[str] | tuple[str, ...]) -> Int64s:
 
 
 def op_stats(
-    trace: Trace, lo: int | None = None, hi: int | None = None, check: CancelCheck = unhindered
+    trace: Trace,
+    lo: int | None = None,
+    hi: int | None = None,
+    check: CancelCheck = unhindered,
 ) -> OpStats:
     """The op table of [lo, hi) (the whole trace by default). `check` may raise to break it off."""
     if lo is None:

@@ -121,7 +121,11 @@ class _LaneRows(NamedTuple):
 
 
 def summed(
-    process: Process, number: int, lo: int, hi: int, check: CancelCheck = unhindered
+    process: Process,
+    number: int,
+    lo: int,
+    hi: int,
+    check: CancelCheck = unhindered,
 ) -> OpSums | None:
     """What ran on one process in [lo, hi), by the number of its name; None where nothing did."""
     parts = _parts(process, lo, hi)
@@ -173,7 +177,9 @@ def _parts(process: Process, lo: int, hi: int) -> list[_LaneRows | EventTimes]:
 
 
 def _times(
-    parts: list[_LaneRows | EventTimes], lo: int, hi: int
+    parts: list[_LaneRows | EventTimes],
+    lo: int,
+    hi: int,
 ) -> Iterator[tuple[UInt32s | Int64s, Int64s, Int64s]]:
     """(names, lengths, self times) of the events of these parts, some at a time."""
     for part in parts:

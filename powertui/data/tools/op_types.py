@@ -33,7 +33,9 @@ def kind_of(full: str, display: str) -> tuple[str, Category]:
 
 
 def op_types(
-    names: Names, indices: Int64s, check: CancelCheck = unhindered
+    names: Names,
+    indices: Int64s,
+    check: CancelCheck = unhindered,
 ) -> tuple[Int32s, tuple[str, ...]]:
     """(for each of these names, which type it has; the types).
 

@@ -119,7 +119,12 @@ _FIELDS = (
     Field[_Overlap]("process", "process", "text", lambda row: row.process, weight=4),
     Field[_Overlap]("count", "count", "integer", lambda row: row.events, weight=6, always=True),
     Field[_Overlap](
-        "shared_s", "overlap", "duration", lambda row: row.shared, weight=9, always=True
+        "shared_s",
+        "overlap",
+        "duration",
+        lambda row: row.shared,
+        weight=9,
+        always=True,
     ),
     Field[_Overlap]("share", "share", "share", lambda row: row.share, weight=8, always=True),
 )

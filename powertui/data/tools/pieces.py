@@ -149,7 +149,10 @@ def columns(pieces: Sequence[LinePiece], first: int, last: int) -> PieceColumns:
 
 
 def swept(
-    pieces: Sequence[LinePiece], lo: Int64s, hi: Int64s, python: CoveredTime | None = None
+    pieces: Sequence[LinePiece],
+    lo: Int64s,
+    hi: Int64s,
+    python: CoveredTime | None = None,
 ) -> tuple[Int64s, Bools]:
     """(how much of [lo, hi) of each group every type has, which types are ever the most telling one
     in each group).
@@ -285,7 +288,11 @@ def _ascending(rows: Int64s, group: Int64s) -> tuple[Int64s, Int64s]:
 
 
 def _inside(
-    line: Typed, holders: Int64s, group: Int64s, first: int, last: int
+    line: Typed,
+    holders: Int64s,
+    group: Int64s,
+    first: int,
+    last: int,
 ) -> tuple[Int64s, Int64s]:
     """(events first … last - 1 of one lane that lie inside these of the lane above, the groups of
     those).

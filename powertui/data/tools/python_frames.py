@@ -163,7 +163,9 @@ def _heaviest_path(trace: Trace, thread: _ThreadFrames, free: CoveredTime) -> Py
 
 
 def _majority_callees(
-    trace: Trace, thread: _ThreadFrames, free: CoveredTime
+    trace: Trace,
+    thread: _ThreadFrames,
+    free: CoveredTime,
 ) -> list[PythonFunction]:
     """From the outermost function on, each time the callee that held most of its caller's time."""
     held_ps = free.inside(thread.start, thread.end)

@@ -56,7 +56,11 @@ class _Pieces(NamedTuple):
 
 
 def step_kinds(
-    profile: Profile, start: Int64s, length: Int64s, *, devices: bool
+    profile: Profile,
+    start: Int64s,
+    length: Int64s,
+    *,
+    devices: bool,
 ) -> StepKinds | None:
     """The self time of each kind of work during each step, on all devices or on the host. None
     where that is not known.

@@ -176,7 +176,10 @@ def _replica_count(place: tuple[OpStats, int] | None) -> int:
 
 
 def _causes_of_waits(
-    compared: ComparedSteps, keys: list[OpKey], longer: Int64s, trace: Trace
+    compared: ComparedSteps,
+    keys: list[OpKey],
+    longer: Int64s,
+    trace: Trace,
 ) -> list[str]:
     """What each op waited for, of those that wait and took longer; "" for the others."""
     waited_for = [""] * len(keys)

@@ -76,7 +76,12 @@ class Halves:
 
 
 def sweep_events(
-    group: Int64s, start: Int64s, end: Int64s, kind: UInt8s | Int64s, lo: Int64s, hi: Int64s
+    group: Int64s,
+    start: Int64s,
+    end: Int64s,
+    kind: UInt8s | Int64s,
+    lo: Int64s,
+    hi: Int64s,
 ) -> Sweep | Halves:
     """Sweep events of groups 0 … len(lo) - 1.
 
@@ -134,7 +139,11 @@ def _of_each(values: Int64s, group: Int64s) -> Int64s:
 
 
 def _bounds(
-    group: Int64s, start: Int64s, end: Int64s, lo: Int64s, hi: Int64s
+    group: Int64s,
+    start: Int64s,
+    end: Int64s,
+    lo: Int64s,
+    hi: Int64s,
 ) -> tuple[Int64s, Int64s]:
     """(the first, the last moment of each group): of its events, and of what is asked about."""
     if len(lo) == 1 and len(start):
@@ -147,7 +156,12 @@ def _bounds(
 
 
 def _in_halves(
-    group: Int64s, start: Int64s, end: Int64s, kind: UInt8s | Int64s, lo: Int64s, hi: Int64s
+    group: Int64s,
+    start: Int64s,
+    end: Int64s,
+    kind: UInt8s | Int64s,
+    lo: Int64s,
+    hi: Int64s,
 ) -> Halves:
     """The same, on one axis for the first half of the groups and one for the second."""
     border = len(lo) // 2
@@ -155,7 +169,12 @@ def _in_halves(
     right = ~left
     return Halves(
         sweep_events(
-            group[left], start[left], end[left], kind[left], lo=lo[:border], hi=hi[:border]
+            group[left],
+            start[left],
+            end[left],
+            kind[left],
+            lo=lo[:border],
+            hi=hi[:border],
         ),
         sweep_events(
             group[right] - border,

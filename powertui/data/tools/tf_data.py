@@ -65,7 +65,10 @@ def answer(question: Question) -> Result:
 
 
 def _conclusion(
-    question: Question, trace: Trace, calls: IteratorCalls, pipelines: list[Pipeline]
+    question: Question,
+    trace: Trace,
+    calls: IteratorCalls,
+    pipelines: list[Pipeline],
 ) -> tuple[str, float | None]:
     """(whether the pipelines hold the program up, in a sentence; the part of the steps' time that
     goes into waiting for them).
@@ -116,7 +119,10 @@ def _input_share(question: Question) -> float | None:
 
 
 def _table(
-    question: Question, trace: Trace, calls: IteratorCalls, pipelines: list[Pipeline]
+    question: Question,
+    trace: Trace,
+    calls: IteratorCalls,
+    pipelines: list[Pipeline],
 ) -> Table:
     def us_column(id: str, label: str, values: list[int], weight: int) -> Column:
         return Column(id, label, "duration", np.array(values, np.int64), unit="us", weight=weight)
@@ -191,7 +197,10 @@ def _path(trace: Trace, name: int) -> str:
 
 
 def _iterators(
-    question: Question, trace: Trace, calls: IteratorCalls, pipelines: list[Pipeline]
+    question: Question,
+    trace: Trace,
+    calls: IteratorCalls,
+    pipelines: list[Pipeline],
 ) -> Table:
     nodes = _tree(trace, calls)
     blamed: dict[str, int] = {}
@@ -219,7 +228,9 @@ def _iterators(
 
 
 def _iterator_columns(
-    calls: IteratorCalls, nodes: list[_Node], blamed: dict[str, int]
+    calls: IteratorCalls,
+    nodes: list[_Node],
+    blamed: dict[str, int],
 ) -> Iterator[Column]:
 
     def sums(of_calls: Int64s | Bools) -> Int64s:

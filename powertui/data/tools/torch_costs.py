@@ -164,7 +164,8 @@ def _library_convolution(tensors: Sequence[_Dims], concrete: Sequence[Any]) -> t
 
 
 def _bias_first_convolution(
-    tensors: Sequence[_Dims], concrete: Sequence[Any]
+    tensors: Sequence[_Dims],
+    concrete: Sequence[Any],
 ) -> tuple[float, float]:
     """aten::miopen_convolution, aten::mkldnn_convolution: the bias, then padding, stride,
     dilation.
@@ -206,7 +207,9 @@ def _taps(
 
 
 def _transposed_taps(
-    tensors: Sequence[_Dims], concrete: Sequence[Any], has_bias: bool
+    tensors: Sequence[_Dims],
+    concrete: Sequence[Any],
+    has_bias: bool,
 ) -> tuple[float, float]:
     """Every value of the input is spread over the kernel: what `_taps` counts, the other way."""
     (batch, channels, *inputs), (_, features, *kernel) = tensors[:2]

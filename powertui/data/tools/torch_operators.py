@@ -223,10 +223,19 @@ def _categories(launched: LaunchedWork | None, empty: str) -> Table:
         text_column("op category", "category", sums.texts, weight=9),
         Column("Count", "count", "integer", sums.occurrences, weight=7),
         Column(
-            "total_direct_kernel_time_ms", "kernels", "duration", direct_ps, unit="ms", weight=9
+            "total_direct_kernel_time_ms",
+            "kernels",
+            "duration",
+            direct_ps,
+            unit="ms",
+            weight=9,
         ),
         *_share_columns(sums),
     )
     return Table(
-        "ops_summary_by_category", "Their categories", columns, empty=empty, noun="category"
+        "ops_summary_by_category",
+        "Their categories",
+        columns,
+        empty=empty,
+        noun="category",
     )

@@ -270,7 +270,13 @@ class _OpTimes:
                 )
 
     def _add_reduces(
-        self, core: int, line: DeviceLine, name: str, rows: Int64s, step: Int64s, ps: Int64s
+        self,
+        core: int,
+        line: DeviceLine,
+        name: str,
+        rows: Int64s,
+        step: Int64s,
+        ps: Int64s,
     ) -> None:
         """All-reduces by their ids, or by name where they have none."""
         positions = line.track.events.positions(rows)

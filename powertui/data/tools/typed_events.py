@@ -119,7 +119,12 @@ def typed_events(trace: Trace, compat: Compat) -> tuple[list[Typed], list[Typed]
             tracks = [track for track in process.tracks if _is_host_work(trace, track)]
             if tracks:
                 hosts += _host(
-                    trace, process, tracks, numbers, has_device=with_device, compat=compat
+                    trace,
+                    process,
+                    tracks,
+                    numbers,
+                    has_device=with_device,
+                    compat=compat,
                 )
     return devices, hosts
 
@@ -143,7 +148,11 @@ def has_device(trace: Trace, compat: Compat) -> bool:
 
 
 def _device(
-    trace: Trace, process: Process, tracks: list[Track], numbers: dict[int, int], compat: Compat
+    trace: Trace,
+    process: Process,
+    tracks: list[Track],
+    numbers: dict[int, int],
+    compat: Compat,
 ) -> list[Typed]:
     is_tpu = "TPU" in process.name
     carry = carried(trace, process, tracks, _STATS)

@@ -147,7 +147,10 @@ def _by_costs(profile: Profile, lo: int, hi: int, compat: Compat) -> Use:
 
 
 def _of_roofline(
-    flops: _CostSum, size: _CostSum, peaks: DeviceFacts, busy_s: float
+    flops: _CostSum,
+    size: _CostSum,
+    peaks: DeviceFacts,
+    busy_s: float,
 ) -> float | None:
     """What part of the possible is computed, at so many operations for each byte from memory."""
     if not (flops.is_whole and size.is_whole and flops.cost and size.cost):
@@ -296,7 +299,11 @@ def _memory_used(trace: Trace) -> float | None:
 
 
 def tpu_table(
-    opened: Opened, host: int, profile: Profile, tpu_steps: TpuSteps, rows: Int64s
+    opened: Opened,
+    host: int,
+    profile: Profile,
+    tpu_steps: TpuSteps,
+    rows: Int64s,
 ) -> Table:
     """Each step over all cores of a TPU."""
     names = [profile.steps.names[int(tpu_steps.row[i])] for i in rows]

@@ -222,7 +222,9 @@ def _periods(
 
 
 def _by_part(
-    timeline: ActivityTimeline, periods: Periods, evaluations: CoveredTime
+    timeline: ActivityTimeline,
+    periods: Periods,
+    evaluations: CoveredTime,
 ) -> dict[RunPart, Int64s]:
     """[periods × activities] inside the steps and between them, without evaluations."""
     out = {

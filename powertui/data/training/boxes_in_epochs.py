@@ -37,7 +37,11 @@ class FindingsFromBoxes:
     """Boxes as findings: which epoch and batches they are in, and whether they matter."""
 
     def __init__(
-        self, training: PlacedTraining, axis: TrainingOnAxis, account: Account, power: PowerOnTrace
+        self,
+        training: PlacedTraining,
+        axis: TrainingOnAxis,
+        account: Account,
+        power: PowerOnTrace,
     ) -> None:
         self.training = training
         self.axis = axis
@@ -82,7 +86,10 @@ class FindingsFromBoxes:
         return sum(seconds) if seconds else None
 
     def _same_epochs_everywhere(
-        self, box: Box, parts: Sequence[EpochPart], shifts: Sequence[tuple[float, float]]
+        self,
+        box: Box,
+        parts: Sequence[EpochPart],
+        shifts: Sequence[tuple[float, float]],
     ) -> bool:
         """Whether the box is in one of the same epochs at nearly all places of the log."""
         epochs = {part.epoch for part in parts}

@@ -50,7 +50,9 @@ def saved_checkpoints(training: PlacedTraining) -> tuple[SavedCheckpoint, ...]:
 
 
 def checkpoint_within(
-    saved: tuple[SavedCheckpoint, ...], lo_ns: int, hi_ns: int
+    saved: tuple[SavedCheckpoint, ...],
+    lo_ns: int,
+    hi_ns: int,
 ) -> SavedCheckpoint | None:
     """What was saved in a pause."""
     return next(

@@ -43,7 +43,11 @@ _MAX_HOURS_LOG_S = 12 * HALF_HOUR_S  # a longer log would meet the training in i
 
 
 def place_by_clock(
-    training: TrainingRecords, series: PowerSeries, clock: Clock, *, check: bool
+    training: TrainingRecords,
+    series: PowerSeries,
+    clock: Clock,
+    *,
+    check: bool,
 ) -> Alignment:
     """Where wall time puts a log, and what its readings say of that; s from the clock's middle."""
     half = clock.half_ns / NS_PER_S + _CLOCK_ERROR_S
@@ -139,7 +143,11 @@ def _weights_of_edges(
         return "log and training do not overlap enough at any offset"
     longest_mean_s = _EPOCH_SHARE * (last - first) / max(len(training.epochs), 1)
     weights = edge_matching.offset_weights(
-        data=data, edges=edges, shares=shares, range_s=(lo, hi), longest_mean_s=longest_mean_s
+        data=data,
+        edges=edges,
+        shares=shares,
+        range_s=(lo, hi),
+        longest_mean_s=longest_mean_s,
     )
     if not training.epochs and len(edges) == 2 and not isinstance(weights, str):
         # A loop may have compiled before its first record and evaluated after its last one.
@@ -148,7 +156,10 @@ def _weights_of_edges(
 
 
 def place_by_edges(
-    training: TrainingRecords, series: PowerSeries, base: int, notes: list[str]
+    training: TrainingRecords,
+    series: PowerSeries,
+    base: int,
+    notes: list[str],
 ) -> Alignment | None:
     """Where a log without wall time is; s from `base`."""
     data = samples.power_samples(series)

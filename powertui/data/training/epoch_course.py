@@ -183,13 +183,24 @@ def _expected(others: Floats, cells: Int64s, grid: _Grid, noise_w: float) -> _Ra
     lower = np.where(np.abs(lower) < _MIN_COURSE_ERRORS * error, 0.0, lower)
     upper = np.where(np.abs(upper) < _MIN_COURSE_ERRORS * error, 0.0, upper)
     least, doubt_of_least = _around_cells(
-        values=upper, error=error, cells=cells, grid=grid, pick=np.argmin
+        values=upper,
+        error=error,
+        cells=cells,
+        grid=grid,
+        pick=np.argmin,
     )
     most, doubt_of_most = _around_cells(
-        values=lower, error=error, cells=cells, grid=grid, pick=np.argmax
+        values=lower,
+        error=error,
+        cells=cells,
+        grid=grid,
+        pick=np.argmax,
     )
     return _Range(
-        least=least, doubt_of_least=doubt_of_least, most=most, doubt_of_most=doubt_of_most
+        least=least,
+        doubt_of_least=doubt_of_least,
+        most=most,
+        doubt_of_most=doubt_of_most,
     )
 
 

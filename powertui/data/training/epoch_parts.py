@@ -130,7 +130,11 @@ class EpochParts:
         return cuts
 
     def _batches(
-        self, epoch: TrainedEpoch | None, start: float, end: float, box: Box
+        self,
+        epoch: TrainedEpoch | None,
+        start: float,
+        end: float,
+        box: Box,
     ) -> _BatchRange:
         """The batches that ran meanwhile, counted in the epoch where there is one."""
         rate = self.training.rate

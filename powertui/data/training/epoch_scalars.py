@@ -40,7 +40,10 @@ _USUAL_RECORDS = settings.USUAL_STEPS
 
 
 def trained_epochs(
-    logs: Sequence[EventLog], strips: Sequence[ScalarStrip], rate: Rate, marks: Iterable[Mark]
+    logs: Sequence[EventLog],
+    strips: Sequence[ScalarStrip],
+    rate: Rate,
+    marks: Iterable[Mark],
 ) -> tuple[TrainedEpoch, ...]:
     """All of them, by number. `marks` are on Unix time."""
     program_logs = [log for log in logs if not log.is_marker]
@@ -60,7 +63,12 @@ def _of_logged(logged: LoggedEpoch) -> TrainedEpoch:
 def _bare_epoch(number: int, start: Moment | None, end: Moment, source: str) -> TrainedEpoch:
     """An epoch whose steps and validation are not known yet."""
     return TrainedEpoch(
-        number=number, start=start, end=end, validation=None, steps=None, source=source
+        number=number,
+        start=start,
+        end=end,
+        validation=None,
+        steps=None,
+        source=source,
     )
 
 
@@ -132,7 +140,9 @@ def _between(lo: int, hi: int) -> Moment:
 
 
 def numbered(
-    epochs: Sequence[TrainedEpoch], strips: Sequence[ScalarStrip], rate: Rate
+    epochs: Sequence[TrainedEpoch],
+    strips: Sequence[ScalarStrip],
+    rate: Rate,
 ) -> list[TrainedEpoch]:
     """With the steps of each, and when its validation ran."""
     results = _validation_results(strips)
@@ -211,7 +221,10 @@ def iterations(epochs: Sequence[TrainedEpoch], strips: Sequence[ScalarStrip]) ->
 
 
 def _validation(
-    epoch: TrainedEpoch, results: Int64s, rate: Rate, last: int
+    epoch: TrainedEpoch,
+    results: Int64s,
+    rate: Rate,
+    last: int,
 ) -> tuple[Moment, Moment] | None:
     """From the last logged step of an epoch (and at most as many more as there are between two
     records) to when results were logged.

@@ -180,7 +180,12 @@ def _fit(data: Samples, course: KnownCourse, shares: Floats, good: Bools, judged
     levels = kind_levels(columns[judged], watts, low, data.quantum)
     swing = max(percentile_of_column(watts, 90) - low, 0.02 * low, data.quantum)
     return _Fit(
-        kinds=kinds, levels=levels, expected=columns @ levels, low=low, swing=swing, ends=ends
+        kinds=kinds,
+        levels=levels,
+        expected=columns @ levels,
+        low=low,
+        swing=swing,
+        ends=ends,
     )
 
 

@@ -164,7 +164,9 @@ def _written_time(axis: TrainingOnAxis, match: re.Match[str], tz: str | None) ->
 
 
 def _wall_times(
-    match: re.Match[str], bounds: tuple[int, int], offsets: Iterable[int]
+    match: re.Match[str],
+    bounds: tuple[int, int],
+    offsets: Iterable[int],
 ) -> Iterator[int]:
     """Unix times (ns) near a training's bounds that a written time may mean, likeliest zone first.
 
@@ -301,7 +303,11 @@ def _batches(axis: TrainingOnAxis, number: int | None, written: str) -> AxisWind
     usual_gap_ns = logged_ns // max(len(rate) - 1, 1)
     half_ns = usual_gap_ns // 2 + axis.half_ns
     return AxisWindow(
-        lo=axis.at(begin), hi=axis.at(end), half=half_ns * PS_PER_NS, words=words, epoch=number
+        lo=axis.at(begin),
+        hi=axis.at(end),
+        half=half_ns * PS_PER_NS,
+        words=words,
+        epoch=number,
     )
 
 

@@ -143,7 +143,10 @@ def _by_own_clock(series: PowerSeries, logs: Sequence[PowerSeries]) -> Alignment
 
 
 def _by_clock(
-    training: TrainingRecords, series: PowerSeries, base: int, notes: list[str]
+    training: TrainingRecords,
+    series: PowerSeries,
+    base: int,
+    notes: list[str],
 ) -> tuple[int, Alignment] | None:
     """Where the log's clock places it, or that it is of another time; None without a clock."""
     clock = _clock(training, series, notes)
@@ -230,7 +233,9 @@ def _tells_within(training: TrainingRecords) -> bool:
 
 
 def _by_short_sessions(
-    training: TrainingRecords, series: PowerSeries, base: int
+    training: TrainingRecords,
+    series: PowerSeries,
+    base: int,
 ) -> list[Alignment]:
     """Where sessions that are a small part of the training place the log for sure, in s from
     `base`.

@@ -19,7 +19,10 @@ _SAME_PLACE_S = 1e-6  # places nearer to each other are one
 
 
 def on_profile(
-    training: PlacedTraining, profile: Profile, placed: tuple[Placed, ...], aligning: Aligning
+    training: PlacedTraining,
+    profile: Profile,
+    placed: tuple[Placed, ...],
+    aligning: Aligning,
 ) -> tuple[Placed, ...]:
     """Placed power, each log where the training places it when that is surer than what the profile
     alone tells.
@@ -58,7 +61,10 @@ def on_profile(
 
 
 def by_wall(
-    training: PlacedTraining, clock: Clock, placed: Sequence[Placed], aligning: Aligning
+    training: PlacedTraining,
+    clock: Clock,
+    placed: Sequence[Placed],
+    aligning: Aligning,
 ) -> tuple[Placed, ...] | None:
     """The same channels on the same axis as wall time places them, for windows that are known by
     wall time too: how well the profile's own clock is known makes no difference between the two.

@@ -126,7 +126,12 @@ def _numbered(rows: Sequence[tuple[int, int]], source: str, half_ns: int) -> Rat
         return NO_RATE
     rate = _rate(
         ScalarStrip(
-            group="", tag=source, at_ns=at, step=step, values=np.zeros(len(at)), unit="steps"
+            group="",
+            tag=source,
+            at_ns=at,
+            step=step,
+            values=np.zeros(len(at)),
+            unit="steps",
         )
     )
     return replace(rate, half_ns=half_ns)

@@ -173,7 +173,9 @@ def _by_rate(rate: Rate, epochs: Sequence[TrainedEpoch]) -> list[_Row]:
 
 
 def _before_records(
-    rate: Rate, epochs: Sequence[TrainedEpoch], intervals: _Intervals
+    rate: Rate,
+    epochs: Sequence[TrainedEpoch],
+    intervals: _Intervals,
 ) -> list[_Row]:
     """Before the first record: its steps at the end, compiling before them."""
     first = int(rate.at_ns[0])
@@ -251,7 +253,9 @@ def _intervals(rate: Rate) -> _Intervals:
 
 
 def _between_records(
-    rate: Rate, epochs: Sequence[TrainedEpoch], intervals: _Intervals
+    rate: Rate,
+    epochs: Sequence[TrainedEpoch],
+    intervals: _Intervals,
 ) -> list[_Row]:
     """From the first record to the last."""
     at = rate.at_ns
@@ -333,7 +337,12 @@ def _rest(
 
 
 def _split(
-    lo: int, hi: int, steps_ns: float, bound: int | None, validated: int | None, rest: _Rest | None
+    lo: int,
+    hi: int,
+    steps_ns: float,
+    bound: int | None,
+    validated: int | None,
+    rest: _Rest | None,
 ) -> list[_Row]:
     """An interval with a pause in it. At the end of an epoch: its last steps, validation, the
     pause, and the first steps of the next one; inside an epoch nobody knows which of the steps were

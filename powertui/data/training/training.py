@@ -57,7 +57,9 @@ class Training(PlacedTraining):
             self._last_axis = None
 
     def seen_from(
-        self, profile: Profile | None = None, aligning: Aligning | None = None
+        self,
+        profile: Profile | None = None,
+        aligning: Aligning | None = None,
     ) -> TrainingOnAxis:
         """Everything on the axis of one profile (ps, its zero), else on the training's own.
 
@@ -79,7 +81,10 @@ class Training(PlacedTraining):
             return own
 
     def placed(
-        self, profile: Profile, placed: tuple[Placed, ...], aligning: Aligning
+        self,
+        profile: Profile,
+        placed: tuple[Placed, ...],
+        aligning: Aligning,
     ) -> tuple[Placed, ...]:
         """Power on one of its profiles, placed by the whole training where that is surer."""
         from powertui.data.training import profile_power
@@ -125,7 +130,10 @@ class Trainings:
     """The trainings of a logdir, and the sessions that belong to each."""
 
     def __init__(
-        self, logdir: Logdir, options: ReadOptions | None = None, aligning: Aligning | None = None
+        self,
+        logdir: Logdir,
+        options: ReadOptions | None = None,
+        aligning: Aligning | None = None,
     ) -> None:
         self.found = logdir
         self.all = tuple(Training(entry, options, aligning) for entry in logdir.trainings)

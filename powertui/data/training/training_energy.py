@@ -66,7 +66,12 @@ class TrainingEnergy:
         return self.owned.strangers
 
     def energy(
-        self, lo: int, hi: int, half: int = 0, *, with_log: tuple[bool, bool] = (False, False)
+        self,
+        lo: int,
+        hi: int,
+        half: int = 0,
+        *,
+        with_log: tuple[bool, bool] = (False, False),
     ) -> Energy | None:
         """Any window of the axis (ps).
 
@@ -118,7 +123,10 @@ class TrainingEnergy:
     def parts(self) -> list[EnergyRow]:
         """Rows that add up; the last one is all of it."""
         windows = WindowsOfTraining(
-            total=self.whole(), training=self.training(), epochs=self.epochs(), phases=self.phases()
+            total=self.whole(),
+            training=self.training(),
+            epochs=self.epochs(),
+            phases=self.phases(),
         )
         return rows_that_add_up(windows, self.energy)
 
@@ -174,7 +182,12 @@ class TrainingEnergy:
             end = self.seen.at(min(hour_ns + _HOUR_NS, hi))
             windows.append(
                 self._window(
-                    kind="hour", name=f"hour {number}", epoch=None, lo=start, hi=end, half=0
+                    kind="hour",
+                    name=f"hour {number}",
+                    epoch=None,
+                    lo=start,
+                    hi=end,
+                    half=0,
                 )
             )
         return windows
@@ -314,7 +327,11 @@ def _worked_out(axis: TrainingOnAxis) -> TrainingEnergy:
     if account.power is not None and len(account.power.times) > LONG_LOG_READINGS:
         packed.give_back()
     return TrainingEnergy(
-        seen=axis, account=account, findings=findings, owned=owned, counted=counted
+        seen=axis,
+        account=account,
+        findings=findings,
+        owned=owned,
+        counted=counted,
     )
 
 

@@ -27,7 +27,9 @@ _MAX_COVERED_SHARE = settings.LARGE_SHARE
 
 
 def findings_in_training(
-    training: PlacedTraining, axis: TrainingOnAxis, account: Account
+    training: PlacedTraining,
+    axis: TrainingOnAxis,
+    account: Account,
 ) -> Findings:
     """All findings outside the sessions, on this axis."""
     by_power = _power_findings(training, axis, account)
@@ -119,7 +121,9 @@ def _covered_share(training: PlacedTraining, axis: TrainingOnAxis) -> float:
 
 
 def with_training_findings(
-    of_profile: Findings, of_training: Findings, span: tuple[int, int]
+    of_profile: Findings,
+    of_training: Findings,
+    span: tuple[int, int],
 ) -> Findings:
     """The findings of a profile within its span, and those of the training around it."""
     if of_training.reason:

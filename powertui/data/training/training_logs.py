@@ -21,12 +21,15 @@ GIVE_BACK_ROWS = 1 << 20
 
 
 def read_power(
-    records: TrainingRecords, warnings: list[Warn], events: list[EventLog]
+    records: TrainingRecords,
+    warnings: list[Warn],
+    events: list[EventLog],
 ) -> list[PowerSeries]:
     """The power beside a training. What cannot be read is a warning, unless it was named."""
     power: list[PowerSeries] = []
     options = records.options.columns or LogColumns(
-        tz=records.options.tz, limit=records.options.limit
+        tz=records.options.tz,
+        limit=records.options.limit,
     )
     paths = records.options.power_paths(
         [file.path for file in records.entry.power], is_log_alone=records.entry.is_log_alone
@@ -66,7 +69,10 @@ def read_power(
 
 
 def _power_log(
-    records: TrainingRecords, path: str, columns: LogColumns, events: list[EventLog]
+    records: TrainingRecords,
+    path: str,
+    columns: LogColumns,
+    events: list[EventLog],
 ) -> PowerLog:
     server = records.options.server(path)
     if server is None:

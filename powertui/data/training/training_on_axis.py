@@ -167,7 +167,9 @@ def _same_place(earlier: Placed, later: Placed) -> bool:
 
 
 def place_training(
-    training: PlacedTraining, profile: Profile | None, aligning: Aligning
+    training: PlacedTraining,
+    profile: Profile | None,
+    aligning: Aligning,
 ) -> TrainingOnAxis:
     """The training as seen from a profile, or on its own axis."""
     if profile is None:
@@ -310,7 +312,11 @@ def epochs_of(training: PlacedTraining, zero: int, half: int) -> Epochs:
 
 
 def _power(
-    training: PlacedTraining, profile: Profile | None, aligning: Aligning, zero: int, half: int
+    training: PlacedTraining,
+    profile: Profile | None,
+    aligning: Aligning,
+    zero: int,
+    half: int,
 ) -> tuple[Placed, ...]:
     """Every channel on the axis, the main log first."""
     if profile is not None:

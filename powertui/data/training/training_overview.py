@@ -195,7 +195,12 @@ def _sensors(channels: Sequence[PowerOnTrace]) -> Table:
         ),
     )
     return Table(
-        "sensors", "Sensors", columns, empty="No power was logged.", key=("name",), noun="channel"
+        "sensors",
+        "Sensors",
+        columns,
+        empty="No power was logged.",
+        key=("name",),
+        noun="channel",
     )
 
 

@@ -36,7 +36,10 @@ _Span = tuple[float, float]  # s on the axis
 
 
 def searched_findings(
-    training: PlacedTraining, axis: TrainingOnAxis, account: Account, power: PowerOnTrace
+    training: PlacedTraining,
+    axis: TrainingOnAxis,
+    account: Account,
+    power: PowerOnTrace,
 ) -> Findings:
     """All stretches of unexpected power outside the sessions, on this axis."""
     course = _known_course(training, axis)

@@ -50,7 +50,9 @@ def stretches_from_start(training: TrainingRecords) -> Stretches:
 
 
 def _start_before(
-    training: TrainingRecords, first_end_ns: int | None, usual_ns: int
+    training: TrainingRecords,
+    first_end_ns: int | None,
+    usual_ns: int,
 ) -> Moment | None:
     """When what ended with the first record began."""
     if first_end_ns is None or not usual_ns:

@@ -16,7 +16,9 @@ from powertui.data.training.training_on_axis import TrainingOnAxis
 
 
 def throttled_in_training(
-    training: PlacedTraining, axis: TrainingOnAxis, power: Sequence[PowerOnTrace]
+    training: PlacedTraining,
+    axis: TrainingOnAxis,
+    power: Sequence[PowerOnTrace],
 ) -> tuple[ThrottledStretch, ...]:
     """Stretches in which it ran, by time. Within a session the profile tells, with its steps."""
     stretches = training.stretches
@@ -39,7 +41,9 @@ def throttled_in_training(
 
 
 def throttling_findings(
-    training: PlacedTraining, axis: TrainingOnAxis, back: Sequence[ThrottledStretch]
+    training: PlacedTraining,
+    axis: TrainingOnAxis,
+    back: Sequence[ThrottledStretch],
 ) -> list[tuple[Finding, ThrottledStretch]]:
     """The longest of them, by time, with the epoch that holds most of each."""
     longest = sorted(back, key=lambda stretch: stretch.start_ps - stretch.end_ps)[
@@ -64,6 +68,8 @@ def _told(training: PlacedTraining, axis: TrainingOnAxis, stretch: ThrottledStre
         if b - a > best:
             best = b - a
             made = replace(
-                made, epoch=epoch.number, share=((a - lo) / (hi - lo), (b - lo) / (hi - lo))
+                made,
+                epoch=epoch.number,
+                share=((a - lo) / (hi - lo), (b - lo) / (hi - lo)),
             )
     return made

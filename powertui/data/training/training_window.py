@@ -81,7 +81,9 @@ def rows_that_add_up(windows: WindowsOfTraining, energy_between: EnergyBetween) 
 
 
 def _rows_of_training(
-    training: TrainingWindow, windows: WindowsOfTraining, energy_between: EnergyBetween
+    training: TrainingWindow,
+    windows: WindowsOfTraining,
+    energy_between: EnergyBetween,
 ) -> list[EnergyRow]:
     """The training and its epochs; without any, what it is made of itself."""
     rows = [training.row(training.name, 0)]
@@ -140,7 +142,9 @@ def _rows_inside(
 
 
 def joules_per_step(
-    energy: Energy | None, steps: tuple[int, int] | None, every: int
+    energy: Energy | None,
+    steps: tuple[int, int] | None,
+    every: int,
 ) -> tuple[float, float, float] | None:
     """Joules of one step by how many were logged: the interval contains that of the energy, and a
     record more or less.

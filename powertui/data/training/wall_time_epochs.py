@@ -17,7 +17,10 @@ from powertui.data.training.training_on_axis import epochs_of
 
 
 def account_by_wall_time(
-    training: PlacedTraining, profile: Profile, account: Account, aligning: Aligning
+    training: PlacedTraining,
+    profile: Profile,
+    account: Account,
+    aligning: Aligning,
 ) -> Account | None:
     """The account of a profile as wall time alone knows power and epochs; None where it
     does not.

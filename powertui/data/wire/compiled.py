@@ -87,7 +87,13 @@ def pick(data: Bytes, lo: Int64s, hi: Int64s, tags: Sequence[int]) -> PickedFiel
 
 
 def scan_events(
-    data: Bytes, lo: int, hi: int, base: int, columns: EventColumns, at: int, limit: int = 1 << 62
+    data: Bytes,
+    lo: int,
+    hi: int,
+    base: int,
+    columns: EventColumns,
+    at: int,
+    limit: int = 1 << 62,
 ) -> Scan:
     """Events of one line into columns. See the package's docstring."""
     into = (columns.id.data, columns.start.data, columns.duration.data, columns.position.data)
@@ -133,7 +139,12 @@ def scan_stats(data: Bytes, positions: npt.NDArray[np.uint64], ids: Sequence[int
 
 
 def put_numbers(
-    kind: UInt8s, bits: Int64s, rows: Int64s | None, present: Bools, ints: Int64s, floats: Floats
+    kind: UInt8s,
+    bits: Int64s,
+    rows: Int64s | None,
+    present: Bools,
+    ints: Int64s,
+    floats: Floats,
 ) -> None:
     """The numbers of one stat's values. See the package's docstring."""
     _scan.put_numbers(
@@ -157,7 +168,13 @@ class LaneScan:
     """A line whose events are all as they should be, lane by lane. See the package's docstring."""
 
     def __init__(
-        self, events: int, size: int, base: int, span: tuple[int, int], table: UInt32s, aside: Aside
+        self,
+        events: int,
+        size: int,
+        base: int,
+        span: tuple[int, int],
+        table: UInt32s,
+        aside: Aside,
     ) -> None:
         self._made = _columns(events, size)
         self._rules = (base, *span, table.data)

@@ -237,7 +237,9 @@ def _pool(*, with_results: bool) -> Any:
         "ignore", "Unexpected end-group tag", RuntimeWarning
     )  # `parsed` says it, as an error
     file = descriptor_pb2.FileDescriptorProto(
-        name="powertui.proto", package=_PACKAGE, syntax="proto3"
+        name="powertui.proto",
+        package=_PACKAGE,
+        syntax="proto3",
     )
     for name, fields in messages.items():
         made = file.message_type.add(name=name)

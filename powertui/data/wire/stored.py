@@ -52,7 +52,11 @@ class Stored:
     """Random access to `size` bytes: of an open file, or of memory."""
 
     def __init__(
-        self, path: str, *, memory: bytes | bytearray | None = None, file: int | None = None
+        self,
+        path: str,
+        *,
+        memory: bytes | bytearray | None = None,
+        file: int | None = None,
     ) -> None:
         """Exactly one of the two. The descriptor is duplicated, and closed with this object."""
         self.path = path

@@ -312,7 +312,10 @@ def _ranges(stored: Stored, lo: Int64s, hi: Int64s) -> Iterator[tuple[slice, Byt
 
 
 def _large(
-    stored: Stored, lo: int, hi: int, fields: Sequence[int]
+    stored: Stored,
+    lo: int,
+    hi: int,
+    fields: Sequence[int],
 ) -> tuple[PickedFields, PickedFields, Bytes]:
     """One entry of any size: only its key and the wanted texts are read."""
     # An HLO program in such an entry may have hundreds of megabytes that nobody asked for.

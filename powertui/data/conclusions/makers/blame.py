@@ -108,7 +108,11 @@ NOBODY = Blame(None, None)
 
 
 def blame(
-    profile: Profile, wall: WallTime, stretches: CoveredTime, *, with_function: bool = False
+    profile: Profile,
+    wall: WallTime,
+    stretches: CoveredTime,
+    *,
+    with_function: bool = False,
 ) -> Blame:
     """Who takes these stretches: the deepest function of the program, else the outermost call.
 
@@ -281,7 +285,10 @@ def _lines_of_driver(wall: WallTime, threads: Sequence[Track]) -> list[Track]:
 
 
 def _calls_in(
-    profile: Profile, wall: WallTime, stretches: CoveredTime, threads: Sequence[Track]
+    profile: Profile,
+    wall: WallTime,
+    stretches: CoveredTime,
+    threads: Sequence[Track],
 ) -> _Calls:
     total = stretches.length
     classes = name_classes(profile)

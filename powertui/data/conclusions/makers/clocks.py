@@ -115,7 +115,11 @@ def _in_doubt(channels: Iterable[Placed]) -> Iterator[Placed]:
 
 
 def _by_own_times(
-    host_account: Account, path: str, lo_ps: int, hi_ps: int, alignment: Alignment
+    host_account: Account,
+    path: str,
+    lo_ps: int,
+    hi_ps: int,
+    alignment: Alignment,
 ) -> Energy | None:
     """What the log would show of a profile if its clock were believed."""
     if alignment.status != "clock corrected":

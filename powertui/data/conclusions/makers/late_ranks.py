@@ -36,7 +36,10 @@ def late_to_collectives(inquiry: Inquiry) -> Iterator[Conclusion]:
 
 
 def _late_conclusion(
-    inquiry: Inquiry, late: Late, rank: LateRank, cause: LateCause | None
+    inquiry: Inquiry,
+    late: Late,
+    rank: LateRank,
+    cause: LateCause | None,
 ) -> Conclusion:
     name = plain(late.name(rank.rank), 80)
     by = units.duration(round(rank.late_ps), 3)

@@ -81,7 +81,9 @@ def causes_of_few(profile: Profile, wall: WallTime, usual: Int64s) -> Iterator[T
 
 
 def _few_of_part(
-    profile: Profile, wall: WallTime, part: RunPart
+    profile: Profile,
+    wall: WallTime,
+    part: RunPart,
 ) -> Iterator[tuple[tuple[ActivityKind, ...], TimeCause | None]]:
     """Each group of activities with its cause. Where nobody is known who did several of them,
     silence is one cause and work another: other steps may be slow for it.
@@ -98,7 +100,8 @@ def _few_of_part(
 
 
 def _silence_and_work(
-    extra: Int64s, activities: tuple[ActivityKind, ...]
+    extra: Int64s,
+    activities: tuple[ActivityKind, ...],
 ) -> list[tuple[ActivityKind, ...]]:
     """(silent activities, all others), if both take much."""
     silent = tuple(kind for kind in activities if kind in SILENT)
@@ -136,7 +139,10 @@ def _groups(extra: Int64s) -> list[tuple[ActivityKind, ...]]:
 
 
 def _few(
-    profile: Profile, wall: WallTime, part: RunPart, activities: tuple[ActivityKind, ...]
+    profile: Profile,
+    wall: WallTime,
+    part: RunPart,
+    activities: tuple[ActivityKind, ...],
 ) -> TimeCause | None:
     """One cause of a few steps; None where these are slow by chance, or where the work of steps
     that were dispatched ahead runs on.
@@ -209,7 +215,9 @@ def _is_steps_work(profile: Profile, blamed: Blame) -> bool:
 
 
 def _main_slow(
-    wall: WallTime, part: RunPart, activities: Sequence[ActivityKind]
+    wall: WallTime,
+    part: RunPart,
+    activities: Sequence[ActivityKind],
 ) -> tuple[Int64s, CoveredTime]:
     """(the slow steps that took most of it, where these are)."""
     periods = wall.periods

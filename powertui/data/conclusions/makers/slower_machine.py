@@ -147,7 +147,11 @@ def _beyond_usual(lengths: Int64s, slow: Bools) -> float:
 
 
 def _conclusion(
-    profile: Profile, wall: account.WallTime, slow: Bools, slowdown: float, longer_ps: float
+    profile: Profile,
+    wall: account.WallTime,
+    slow: Bools,
+    slowdown: float,
+    longer_ps: float,
 ) -> Conclusion:
     periods = wall.periods
     share = longer_ps / wall.length

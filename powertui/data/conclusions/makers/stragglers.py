@@ -70,7 +70,11 @@ def straggling_devices(inquiry: Inquiry) -> Iterator[Conclusion]:
 
 
 def _conclusion(
-    inquiry: Inquiry, straggler: Straggler, name: str, count: int, worst: Sequence[str]
+    inquiry: Inquiry,
+    straggler: Straggler,
+    name: str,
+    count: int,
+    worst: Sequence[str],
 ) -> Conclusion:
     excess = units.duration(round(straggler.excess), 3)
     words = (

@@ -97,7 +97,10 @@ def _of_all(profile: Profile, wall: WallTime, usual: Int64s) -> Iterator[TimeCau
     for kind, activities in _KINDS_OF_ALL:
         ps = int(inside[list(activities)].sum())
         cause = TimeCause(
-            kind=kind, ps=ps, part=main_part, activities=largest_first(inside, activities)
+            kind=kind,
+            ps=ps,
+            part=main_part,
+            activities=largest_first(inside, activities),
         )
         before_steps = usual[RunPart.BEFORE, ActivityKind.COMPILING]
         if kind is Kind.RECOMPILATION and 2 * before_steps > ps:
@@ -153,7 +156,10 @@ def _between(wall: WallTime, usual: Int64s) -> tuple[Int64s, CoveredTime]:
 
 
 def _of_between(
-    profile: Profile, wall: WallTime, between: Int64s, stretches: CoveredTime
+    profile: Profile,
+    wall: WallTime,
+    between: Int64s,
+    stretches: CoveredTime,
 ) -> TimeCause:
     ps = int(between.sum())
     blamed = blame(profile, wall, stretches) if ps >= MIN_NAMED_SHARE * wall.length else NOBODY

@@ -50,7 +50,10 @@ def writing_stretches(profile: Profile, wall: WallTime) -> dict[Purpose, Writing
 
 
 def _work_ends(
-    profile: Profile, events: Events, indexes: npt.NDArray[np.uint32], names: list[str]
+    profile: Profile,
+    events: Events,
+    indexes: npt.NDArray[np.uint32],
+    names: list[str],
 ) -> Int64s:
     """When the step's own work ends, sorted."""
     classes = name_classes(profile)[indexes]

@@ -45,7 +45,12 @@ _MAX_SQUARED_ERROR = settings.OUTLIER_SIGMAS**2
 
 
 def box(
-    readings: SensorReadings, first: int, last: int, noise: ResidualNoise, foreign: Floats, p: float
+    readings: SensorReadings,
+    first: int,
+    last: int,
+    noise: ResidualNoise,
+    foreign: Floats,
+    p: float,
 ) -> Box | None:
     """The box behind a stretch of readings: every pair of edges near it, weighed by how well it
     explains them.
@@ -152,7 +157,9 @@ def _interval(flat: Floats, likely: Floats) -> _Interval:
 
 
 def _no_shorter_than(
-    shortest_s: float, start: _Interval, end: _Interval
+    shortest_s: float,
+    start: _Interval,
+    end: _Interval,
 ) -> tuple[_Interval, _Interval]:
     """A stretch as long as what one reading reports on: a mean does not say whether half of that
     time drew twice as much, and the watts of a shorter stretch would be a guess.
@@ -233,7 +240,11 @@ class _Neighbourhood:
     """
 
     def __init__(
-        self, local: SensorReadings, noise: ResidualNoise, level_error: float, shortest_s: float
+        self,
+        local: SensorReadings,
+        noise: ResidualNoise,
+        level_error: float,
+        shortest_s: float,
     ) -> None:
         self.local = local
         self.noise = noise
@@ -328,7 +339,11 @@ class _Neighbourhood:
 
 
 def _shared_error(
-    share: Floats, inverse: Floats, once: Floats, ending: SensorReadings, inner: _Sums
+    share: Floats,
+    inverse: Floats,
+    once: Floats,
+    ending: SensorReadings,
+    inner: _Sums,
 ) -> Floats:
     """What all readings of a box may be off by together, squared."""
     total: Floats | float = 0.0

@@ -186,7 +186,11 @@ def expected_power(
 
 
 def _explained(
-    data: Samples, work: KindSeconds, fit: KindFit, windows: Windows, bounds: tuple[Floats, Floats]
+    data: Samples,
+    work: KindSeconds,
+    fit: KindFit,
+    windows: Windows,
+    bounds: tuple[Floats, Floats],
 ) -> Explained:
     """What the fit explains of each reading; those that came late may belong earlier."""
     lo, hi = bounds

@@ -107,7 +107,9 @@ class Unopened(Sequence[Finding]):
     """
 
     def __init__(
-        self, stretches: Sequence[Finding] = (), explain: Callable[[Finding], Finding] | None = None
+        self,
+        stretches: Sequence[Finding] = (),
+        explain: Callable[[Finding], Finding] | None = None,
     ) -> None:
         self.stretches = tuple(
             stretches

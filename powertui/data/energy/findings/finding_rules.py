@@ -76,7 +76,12 @@ def min_watts(expected: _Figures, share: float = MIN_STRETCH_SHARE) -> _Figures:
 
 
 def _power_matters(
-    more: float, of_stretch: float, of_run: float, *, seconds: float, of_epoch: float | None
+    more: float,
+    of_stretch: float,
+    of_run: float,
+    *,
+    seconds: float,
+    of_epoch: float | None,
 ) -> bool:
     """Whether joules more (or less) than expected matter, by the joules of their stretch, of the
     run, and of their epoch where that is known. `seconds`: how long the stretch is.

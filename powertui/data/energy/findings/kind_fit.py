@@ -144,7 +144,12 @@ def fit_kinds(data: Samples, work: KindSeconds, lo: Floats, hi: Floats, rows: Bo
 
 
 def fitted_windows(
-    data: Samples, work: KindSeconds, lo: Floats, hi: Floats, rows: Bools, unsure: WindowPrior
+    data: Samples,
+    work: KindSeconds,
+    lo: Floats,
+    hi: Floats,
+    rows: Bools,
+    unsure: WindowPrior,
 ) -> Windows:
     """Where the windows are, as the readings show it."""
     first = fit_kinds(data=data, work=work, lo=lo, hi=hi, rows=rows)

@@ -171,7 +171,8 @@ def _pieces(readings: SensorReadings, layers: int) -> _PieceFindings:
 
 
 def _close_pieces(
-    readings: SensorReadings, bounds: list[tuple[int, int]]
+    readings: SensorReadings,
+    bounds: list[tuple[int, int]],
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """The pieces that are looked at closely, and those that should be but are too many."""
     sampled: list[int] = []  # they show the noise

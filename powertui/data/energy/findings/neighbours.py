@@ -132,7 +132,10 @@ def time(steps: Steps) -> list[Slow]:
 
 
 def _stalls(
-    rows: Int64s, longer: Floats, stalled: Bools, steady: Bools
+    rows: Int64s,
+    longer: Floats,
+    stalled: Bools,
+    steady: Bools,
 ) -> list[tuple[float, Slow]]:
     """Steps, or a few that follow one another, that took so much longer (s) than those around them
     as noise never does.

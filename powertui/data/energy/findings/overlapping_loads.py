@@ -61,7 +61,9 @@ def _one_by_one(readings: SensorReadings, looks: int) -> tuple[list[Box], Residu
             continue
         alone = _alone(readings, cluster, clusters)
         found_alone, quiet = stretch_search.find_stretches(
-            alone, looks=looks * len(clusters), quiet=calm
+            alone,
+            looks=looks * len(clusters),
+            quiet=calm,
         )
         boxes += [box for box in found_alone if box.start < end and box.end > start]
         if quiet.single < noise.single or not together:
@@ -86,7 +88,9 @@ def _judged_without(readings: SensorReadings, clusters: Sequence[_Cluster]) -> B
 
 
 def _alone(
-    readings: SensorReadings, cluster: _Cluster, clusters: Sequence[_Cluster]
+    readings: SensorReadings,
+    cluster: _Cluster,
+    clusters: Sequence[_Cluster],
 ) -> SensorReadings:
     """The readings with the other clusters set aside."""
     others = [another for another in clusters if another is not cluster]

@@ -69,7 +69,10 @@ class _LoadsAtPlace(NamedTuple):
 
 
 def loads_at_all_places(
-    power: PowerOnTrace, expect: Expect, span: _Span, axis_err_s: float = 0.0
+    power: PowerOnTrace,
+    expect: Expect,
+    span: _Span,
+    axis_err_s: float = 0.0,
 ) -> FoundLoads:
     """The stretches that noise does not explain.
 
@@ -89,7 +92,9 @@ def loads_at_all_places(
         place_s = float(np.sqrt((half_s / Z95) ** 2 + axis_err_s**2 + apart_s**2))
 
         def expect_there(
-            layer: Samples, on_trace: PowerOnTrace = on_trace, place_s: float = place_s
+            layer: Samples,
+            on_trace: PowerOnTrace = on_trace,
+            place_s: float = place_s,
         ) -> Expectation:
             return expect(_placed_on(layer, on_trace), _window_prior(power, layer, place_s))
 
@@ -179,7 +184,9 @@ def _weights_by_fit(by_place: Sequence[_LoadsAtPlace]) -> list[float]:
 
 
 def in_known_span(
-    boxes: Sequence[Box], everywhere: Sequence[Box], span: _Span
+    boxes: Sequence[Box],
+    everywhere: Sequence[Box],
+    span: _Span,
 ) -> tuple[list[Box], int]:
     """(boxes that overlap what is known, and of the others those in `everywhere`; how many are
     left).

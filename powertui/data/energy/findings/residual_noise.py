@@ -101,7 +101,10 @@ class ResidualNoise:
 
 
 def residual_noise(
-    values: Floats, floor: float, together: float = 1.0, usual_w: float = 0.0
+    values: Floats,
+    floor: float,
+    together: float = 1.0,
+    usual_w: float = 0.0,
 ) -> ResidualNoise:
     """The noise of readings that are taken to contain no stretch.
 
@@ -229,7 +232,10 @@ def calm(values: Floats, floor: float, tail: float = 0.0) -> Floats:
 
 
 def certainty(
-    beyond: Floats, weight: Floats, shared: float, noise: ResidualNoise
+    beyond: Floats,
+    weight: Floats,
+    shared: float,
+    noise: ResidualNoise,
 ) -> tuple[float, float]:
     """(how many errors a stretch is off, how often noise alone would show such a stretch anywhere).
 

@@ -24,7 +24,11 @@ _MAX_SMOOTH_READINGS = 101
 
 
 def unbroken(
-    readings: SensorReadings, rows: Int64s, first: int, last: int, beyond: Floats
+    readings: SensorReadings,
+    rows: Int64s,
+    first: int,
+    last: int,
+    beyond: Floats,
 ) -> tuple[int, int]:
     """The longest part of a stretch that no reading in between speaks against.
 
@@ -43,7 +47,11 @@ def unbroken(
 
 
 def even_part(
-    beyond: Floats, doubt: Floats, first: int, last: int, noise: ResidualNoise
+    beyond: Floats,
+    doubt: Floats,
+    first: int,
+    last: int,
+    noise: ResidualNoise,
 ) -> tuple[int, int]:
     """The strongest part of a stretch that is high throughout.
 

@@ -76,7 +76,11 @@ class _Candidate(NamedTuple):
 
 
 def find_stretches(
-    readings: SensorReadings, *, looks: int = 1, quiet: Bools | None = None, rivals: bool = False
+    readings: SensorReadings,
+    *,
+    looks: int = 1,
+    quiet: Bools | None = None,
+    rivals: bool = False,
 ) -> tuple[list[Box], ResidualNoise]:
     """Stretches that noise does not explain, by their start, and what the noise is.
 
@@ -99,7 +103,12 @@ class _Search:
     """The search in one recording: the largest stretch first, then the largest of the rest."""
 
     def __init__(
-        self, readings: SensorReadings, rows: Int64s, floor: float, looks: int, rivals: bool
+        self,
+        readings: SensorReadings,
+        rows: Int64s,
+        floor: float,
+        looks: int,
+        rivals: bool,
     ) -> None:
         self.readings = readings
         self.rows = rows
@@ -221,7 +230,11 @@ class _Search:
         """The readings among these that noise may be learned from."""
         tail = self.cut_off if math.isfinite(self.cut_off) else 0.0
         return ordinary(
-            beyond=self.beyond, doubt=self.doubt, free=free, floor=self.floor, tail=tail
+            beyond=self.beyond,
+            doubt=self.doubt,
+            free=free,
+            floor=self.floor,
+            tail=tail,
         )
 
     def _largest(self, noise: ResidualNoise) -> tuple[int, int]:
@@ -277,7 +290,11 @@ class _Search:
         beyond = self.beyond
         doubt = self.doubt
         first, last = unbroken(
-            readings=self.readings, rows=self.rows, first=first, last=last, beyond=beyond
+            readings=self.readings,
+            rows=self.rows,
+            first=first,
+            last=last,
+            beyond=beyond,
         )
         # What `even_part` cuts off is not among the rest: another load is no noise.
         rest = self._without(first, last) & self.free

@@ -154,7 +154,9 @@ def _limit_of_readings(series: PowerSeries) -> Floats:
 
 
 def without(
-    findings: Sequence[Finding], throttled: Sequence[ThrottledStretch], span: tuple[int, int]
+    findings: Sequence[Finding],
+    throttled: Sequence[ThrottledStretch],
+    span: tuple[int, int],
 ) -> list[Finding]:
     """The same without power that a limit explains.
 
@@ -168,7 +170,9 @@ def without(
 
 
 def _explained(
-    finding: Finding, throttled: Sequence[ThrottledStretch], span: tuple[int, int]
+    finding: Finding,
+    throttled: Sequence[ThrottledStretch],
+    span: tuple[int, int],
 ) -> bool:
     start = finding.start_ps
     end = finding.end_ps
@@ -192,7 +196,10 @@ def _throttled_ps(throttled: Sequence[ThrottledStretch], lo: int, hi: int) -> in
 
 
 def finding(
-    stretch: ThrottledStretch, throttled: Sequence[ThrottledStretch], steps: Steps, rows: Int64s
+    stretch: ThrottledStretch,
+    throttled: Sequence[ThrottledStretch],
+    steps: Steps,
+    rows: Int64s,
 ) -> Finding:
     """The stretch as a finding; `rows` are its steps."""
     return replace(bare_finding(stretch), delta_seconds=_longer(throttled, steps, rows))
@@ -202,7 +209,11 @@ def bare_finding(stretch: ThrottledStretch) -> Finding:
     """The stretch as a finding where no steps are known."""
     badge = Badge.MEASURED if stretch.sure else Badge.ESTIMATED
     finding = time_finding(
-        start_ps=stretch.start_ps, end_ps=stretch.end_ps, witness=LIMIT, p=0.0, badge=badge
+        start_ps=stretch.start_ps,
+        end_ps=stretch.end_ps,
+        witness=LIMIT,
+        p=0.0,
+        badge=badge,
     )
     return replace(finding, explained=True)
 

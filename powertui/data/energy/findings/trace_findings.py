@@ -233,7 +233,11 @@ class _Joining:
             end = int(ends[slower.last - 1])
             rows = np.arange(slower.first, slower.last)
             finding = time_finding(
-                start_ps=start, end_ps=end, witness=slower.witness, p=slower.p, badge=Badge.MEASURED
+                start_ps=start,
+                end_ps=end,
+                witness=slower.witness,
+                p=slower.p,
+                badge=Badge.MEASURED,
             )
             finding = replace(finding, delta_seconds=self.places.extra_seconds(rows))
             finding = self.places.placed(finding, rows)
@@ -249,7 +253,10 @@ class _Joining:
         return joined
 
     def _row_of_same_stretch(
-        self, finding: Finding, steps: Int64s, listed: Sequence[Finding]
+        self,
+        finding: Finding,
+        steps: Int64s,
+        listed: Sequence[Finding],
     ) -> int | None:
         """The finding that these slower steps are a part of, if there is one."""
         for row, candidate in enumerate(listed):
@@ -284,7 +291,9 @@ class _Joining:
         return slower_steps
 
     def _held_back(
-        self, findings: list[Finding], notes: list[str]
+        self,
+        findings: list[Finding],
+        notes: list[str],
     ) -> tuple[list[Finding], list[Finding]]:
         """(stretches of this trace that a limit held back, the other findings).
 

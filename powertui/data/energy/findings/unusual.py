@@ -117,7 +117,9 @@ def _parts(trace: Trace, steps: Steps) -> Int64s:
 
 
 def _parts_with_stem(
-    lanes: list[tuple[Int64s, Int64s, Int64s]], bounds: Int64s, stems: int
+    lanes: list[tuple[Int64s, Int64s, Int64s]],
+    bounds: Int64s,
+    stems: int,
 ) -> Int64s:
     """How many parts contain each stem; a lane is the stem, start and end of its events."""
     count = len(bounds)

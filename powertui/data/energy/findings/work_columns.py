@@ -125,7 +125,10 @@ def _running_seconds(edges: Int64s, kind: Int64s, kinds: Sequence[int]) -> Float
 
 
 def _separated(
-    activity: Activity, long_ps: int, rare: Intervals, has_device: bool
+    activity: Activity,
+    long_ps: int,
+    rare: Intervals,
+    has_device: bool,
 ) -> tuple[Int64s, Int64s]:
     """The activity, with what is not part of usual steps as a kind of its own."""
     waits = activity.kind == expected_work.HOST

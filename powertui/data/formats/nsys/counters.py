@@ -25,7 +25,10 @@ _UNITS = {"Throughput %": "%", "%": "%", "MHz": "MHz", "W": "W", "mW": "mW", "Wa
 
 
 def add_counters(
-    database: NsysDatabase, builder: TraceBuilder, identities: Identities, progress: Progress
+    database: NsysDatabase,
+    builder: TraceBuilder,
+    identities: Identities,
+    progress: Progress,
 ) -> None:
     """All of them, to the trace."""
     if database.has(_METRICS, "timestamp", "metricId", "value"):
@@ -80,7 +83,10 @@ def _named(title: str) -> tuple[str, str]:
 
 
 def _add_memory(
-    database: NsysDatabase, builder: TraceBuilder, identities: Identities, progress: Progress
+    database: NsysDatabase,
+    builder: TraceBuilder,
+    identities: Identities,
+    progress: Progress,
 ) -> None:
     wanted = ["start", "globalPid", "deviceId", "bytes", "memKind", "memoryOperationType"]
     read = database.integers(_MEMORY, wanted, progress)

@@ -97,7 +97,12 @@ class NsysDatabase:
         return self.tables.get(table, frozenset()).issuperset(columns) and table in self.tables
 
     def integers(
-        self, table: str, columns: Sequence[str], progress: Progress, *, zero: str = ""
+        self,
+        table: str,
+        columns: Sequence[str],
+        progress: Progress,
+        *,
+        zero: str = "",
     ) -> dict[str, Int64s]:
         """Columns as whole numbers, in the table's order; those that are not there as `MISSING`.
 
@@ -113,7 +118,11 @@ class NsysDatabase:
         return {**found, **{name: np.full(count, MISSING, np.int64) for name in missing}}
 
     def _read(
-        self, table: str, columns: Sequence[str], progress: Progress, zero: str
+        self,
+        table: str,
+        columns: Sequence[str],
+        progress: Progress,
+        zero: str,
     ) -> dict[str, Int64s]:
         rows = f'"{table}"' + (f' WHERE "{zero}" = 0' if zero else "")
         try:
@@ -123,7 +132,11 @@ class NsysDatabase:
             return self._chunks(rows, cast, columns, progress)
 
     def _chunks(
-        self, rows: str, asked: Sequence[str], columns: Sequence[str], progress: Progress
+        self,
+        rows: str,
+        asked: Sequence[str],
+        columns: Sequence[str],
+        progress: Progress,
     ) -> dict[str, Int64s]:
         limit = self.size // _MIN_ROW_BYTES
         cursor = self._connection.execute(f"SELECT {', '.join(asked)} FROM {rows} LIMIT {limit}")

@@ -349,7 +349,12 @@ class _Assembly:
         return np.where(is_mark, start, end)
 
     def _mark_steps(
-        self, columns: dict[str, Int64s], name: UInt32s, thread: Int64s, rows: Int64s, base: int
+        self,
+        columns: dict[str, Int64s],
+        name: UInt32s,
+        thread: Int64s,
+        rows: Int64s,
+        base: int,
     ) -> None:
         """Tell the stats which pushed ranges are steps."""
         distinct, of_row = np.unique(name[rows], return_inverse=True)

@@ -118,7 +118,10 @@ class NsysStats:
         return {name: filler.column() for name, filler in fillers.items()}
 
     def _columns_of(
-        self, rows: StoredRows, numbers: Int64s, names: Sequence[str]
+        self,
+        rows: StoredRows,
+        numbers: Int64s,
+        names: Sequence[str],
     ) -> dict[str, StatColumn]:
         """Those of the named stats that one table has, for these of its rows."""
         stored = [name for name in names if name in rows.columns - _NOT_SHOWN]
@@ -130,7 +133,10 @@ class NsysStats:
         return columns
 
     def _stored(
-        self, rows: StoredRows, names: Sequence[str], numbers: Int64s
+        self,
+        rows: StoredRows,
+        names: Sequence[str],
+        numbers: Int64s,
     ) -> dict[str, StatColumn]:
         asked = [name for name in names if name != _DETAILS]
         if _DETAILS in names:
@@ -150,7 +156,10 @@ class NsysStats:
         return columns
 
     def _asked(
-        self, rows: StoredRows, names: Sequence[str], numbers: Int64s
+        self,
+        rows: StoredRows,
+        names: Sequence[str],
+        numbers: Int64s,
     ) -> dict[int, dict[str, Any]]:
         """The values of these columns by the place in `numbers`; what cannot be read is not
         there.

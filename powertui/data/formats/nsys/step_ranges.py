@@ -17,7 +17,11 @@ NOT_A_STEP = -1
 
 
 def step_numbers(
-    texts: Sequence[str], name: Int64s, start: Int64s, length: Int64s, thread: Int64s
+    texts: Sequence[str],
+    name: Int64s,
+    start: Int64s,
+    length: Int64s,
+    thread: Int64s,
 ) -> Int64s:
     """The number of each range that is a step, else `NOT_A_STEP`.
 

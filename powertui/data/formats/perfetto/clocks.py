@@ -94,7 +94,10 @@ class Clocks:
         return self._tied_to_trace(key, ns)
 
     def _summed_since_snapshots(
-        self, key: tuple[int, int], packet: Int64s, passed: Int64s
+        self,
+        key: tuple[int, int],
+        packet: Int64s,
+        passed: Int64s,
     ) -> Int64s:
         """Times of an incremental clock: what passed since the snapshot before, added up."""
         out = np.cumsum(passed)

@@ -110,7 +110,11 @@ class EventReader:
     """Reads the events of one file, and the times of its packets."""
 
     def __init__(
-        self, source: OpenedFile, packets: Packets, described: Descriptions, findings: FileWarnings
+        self,
+        source: OpenedFile,
+        packets: Packets,
+        described: Descriptions,
+        findings: FileWarnings,
     ) -> None:
         self._source = source
         self._packets = packets

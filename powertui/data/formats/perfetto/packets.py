@@ -44,7 +44,11 @@ class Packets:
         return self.fields(self.lo[rows], self.hi[rows], self.unpacked[rows], tags)
 
     def fields(
-        self, lo: Int64s, hi: Int64s, unpacked: Bools, tags: tuple[int, ...]
+        self,
+        lo: Int64s,
+        hi: Int64s,
+        unpacked: Bools,
+        tags: tuple[int, ...],
     ) -> PickedFields:
         """The same of any messages."""
         if not unpacked.any():

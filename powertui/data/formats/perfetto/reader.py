@@ -243,7 +243,11 @@ class PerfettoReader:
         self._draw_flows(drawn, line_of_event, start, tracks)
 
     def _line_events(
-        self, events: TrackEvents, start: Int64s, rows: Int64s, latest_ps: int
+        self,
+        events: TrackEvents,
+        start: Int64s,
+        rows: Int64s,
+        latest_ps: int,
     ) -> LineEvents:
         """The events of one line; its rows are sorted by time."""
         kind = events.kind[rows]
@@ -269,7 +273,11 @@ class PerfettoReader:
         )
 
     def _draw_flows(
-        self, drawn: Bools, line_of_event: Int64s, start: Int64s, tracks: list[Track | None]
+        self,
+        drawn: Bools,
+        line_of_event: Int64s,
+        start: Int64s,
+        tracks: list[Track | None],
     ) -> None:
         """Arrows between the events of each flow."""
         ends = FlowEnds()

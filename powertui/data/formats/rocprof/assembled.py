@@ -99,7 +99,9 @@ def _lines(
 
 
 def _places(
-    kind: str, table: pd.DataFrame, numbers: dict[str, int]
+    kind: str,
+    table: pd.DataFrame,
+    numbers: dict[str, int],
 ) -> Iterator[tuple[_Place, Int64s]]:
     """Which rows lie on which line: (device or host, its number, the line's number, its name).
 
@@ -164,7 +166,8 @@ def _numbers(records: RocprofRecords) -> dict[str, int]:
 
 
 def _devices(
-    records: RocprofRecords, numbers: dict[str, int]
+    records: RocprofRecords,
+    numbers: dict[str, int],
 ) -> dict[int, tuple[str, tuple[Stat, ...]]]:
     """Name and stats of the process that stands for each GPU."""
     called: dict[int, str] = {}

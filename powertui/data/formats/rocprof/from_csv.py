@@ -68,7 +68,9 @@ def records(source: OpenedFile, progress: Progress) -> RocprofRecords:
 
 
 def _read_tables(
-    source: OpenedFile, progress: Progress, out: RocprofRecords
+    source: OpenedFile,
+    progress: Progress,
+    out: RocprofRecords,
 ) -> dict[str, pd.DataFrame]:
     """The tables of the capture that are drawn; its agents go to `out`."""
     files = capture_tables(source.path) or {"": Path(source.path)}
@@ -160,7 +162,9 @@ def _timed(frame: pd.DataFrame, out: RocprofRecords) -> pd.DataFrame:
 
 
 def _with_counters(
-    kernels: pd.DataFrame | None, counters: pd.DataFrame, out: RocprofRecords
+    kernels: pd.DataFrame | None,
+    counters: pd.DataFrame,
+    out: RocprofRecords,
 ) -> pd.DataFrame:
     """The counters of each dispatch beside its kernel; without a kernel trace the dispatches that
     were counted are the kernels.

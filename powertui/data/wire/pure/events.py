@@ -66,7 +66,13 @@ def _records(data: Bytes, lo: int, hi: int, limit: int) -> tuple[Int64s, int, in
 
 
 def scan_events(
-    data: Bytes, lo: int, hi: int, base: int, columns: EventColumns, at: int, limit: int = 1 << 62
+    data: Bytes,
+    lo: int,
+    hi: int,
+    base: int,
+    columns: EventColumns,
+    at: int,
+    limit: int = 1 << 62,
 ) -> Scan:
     """Events of one line into columns. See the package's docstring."""
     lo, hi = inside(data, lo, hi)
@@ -130,7 +136,9 @@ def _joined(parts: list[Int64s]) -> Int64s:
 
 
 def _decode_events(
-    data: Bytes, lo: Int64s, hi: Int64s
+    data: Bytes,
+    lo: Int64s,
+    hi: Int64s,
 ) -> tuple[Int64s, Int64s, Int64s, Bools, Bools]:
     """(id, start, duration, whether it occurs without a time, malformed) of each event."""
     n = len(lo)

@@ -107,7 +107,12 @@ def scan_stats(data: Bytes, positions: npt.NDArray[np.uint64], ids: Sequence[int
 
 
 def _scan_batch(
-    data: Bytes, at: Int64s, ids: Sequence[int], kind: UInt8s, bits: Int64s, end: Int64s
+    data: Bytes,
+    at: Int64s,
+    ids: Sequence[int],
+    kind: UInt8s,
+    bits: Int64s,
+    end: Int64s,
 ) -> None:
     lo, hi = _payloads(data, at)
     for part in rounds(data, lo, hi, np.zeros(len(at), np.bool_)):
@@ -176,7 +181,12 @@ def _decode_stats(data: Bytes, lo: Int64s, hi: Int64s) -> _Stats:
 
 
 def put_numbers(
-    kind: UInt8s, bits: Int64s, rows: Int64s | None, present: Bools, ints: Int64s, floats: Floats
+    kind: UInt8s,
+    bits: Int64s,
+    rows: Int64s | None,
+    present: Bools,
+    ints: Int64s,
+    floats: Floats,
 ) -> None:
     """The numbers of one stat's values. See the package's docstring."""
     given = np.flatnonzero(kind != NO_VALUE)
