@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
 import archives  # noqa: E402
-from environment import NEEDED, WHEELS  # noqa: E402
+from environment import ISOLATED, NEEDED, WHEELS  # noqa: E402
 from sbom import document, of_wheel  # noqa: E402
 
 # Versions of the C library up to RHEL 8's, newest first. Nothing for 2_34: those wheels of
@@ -111,6 +111,7 @@ def build(folder: Path, pure: bool) -> Path:
     subprocess.run(
         [
             sys.executable,
+            *ISOLATED,
             "-m",
             "pip",
             "wheel",
@@ -147,6 +148,7 @@ def fetch(wheels: Path, machine: str, pythons: list[str], own: Path) -> bool:
         command = [
             *(
                 sys.executable,
+                *ISOLATED,
                 "-m",
                 "pip",
                 "download",

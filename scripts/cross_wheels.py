@@ -50,7 +50,7 @@ ELF_HEADS = {"x86_64": (2, 1, 62), "aarch64": (2, 1, 183), "ppc64le": (2, 1, 21)
 
 def compiler_environment(machine: str, target: str, folder: Path) -> dict[str, str]:
     """What makes setuptools compile for another machine. `folder` takes headers."""
-    words = [sys.executable, "-m", "ziglang", "cc", "-target", target]
+    words = [sys.executable, "-I", "-m", "ziglang", "cc", "-target", target]
     words += ["-idirafter", str(multiarch_headers(machine, folder))]
     # zig keeps what it has compiled; its own folder, so that the second build compiles again.
     return {

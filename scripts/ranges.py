@@ -14,6 +14,10 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from environment import ISOLATED  # noqa: E402
+
 # Where other versions are felt. Both sets together take less than three minutes of processor time.
 TESTS = (
     "tests/unit/terminal",  # Textual's private names, the painter
@@ -48,8 +52,8 @@ def passes(kind: str) -> bool:
     environment = ROOT / ".ranges" / kind
     python = environment / "bin" / "python"
     if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", environment], check=True)
-    pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+        subprocess.run([sys.executable, *ISOLATED, "-m", "venv", environment], check=True)
+    pip = [python, *ISOLATED, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     wanted = oldest() if kind == "oldest" else []
     subprocess.run(
         [*pip, "--upgrade", "--prefer-binary", "-e", ".[test,parquet]", *wanted],
@@ -58,13 +62,13 @@ def passes(kind: str) -> bool:
     )
     names = ("textual", "rich", "numpy", "pandas", "protobuf", "h2", "python-ipmi", "pyarrow")
     shown = subprocess.run(
-        [python, "-m", "pip", "list", "--format", "freeze"],
+        [python, *ISOLATED, "-m", "pip", "list", "--format", "freeze"],
         capture_output=True,
         text=True,
         check=True,
     ).stdout.split()
     print(kind, *[line for line in shown if line.partition("==")[0] in names], flush=True)
-    tests = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS]
+    tests = [python, *ISOLATED, "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS]
     return subprocess.run(tests, check=False, cwd=ROOT).returncode == 0
 
 

@@ -28,8 +28,10 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 import archives  # noqa: E402
 import cross_wheels  # noqa: E402
+from environment import ISOLATED  # noqa: E402
 
-TAGGING = [sys.executable, "-m", "wheel", "tags"]
+PYTHON = [sys.executable, *ISOLATED]  # a pip.py or re.py of the working folder is not imported
+TAGGING = [*PYTHON, "-m", "wheel", "tags"]
 # Where the version is written by hand, and how.
 VERSIONS = (
     ("CHANGELOG.md", r"^## (\S+)"),
@@ -61,16 +63,16 @@ def release(out: Path) -> None:
     out.mkdir(parents=True)
     with tempfile.TemporaryDirectory() as folder:
         archives = built_twice(Path(folder), out)
-    run(sys.executable, "-m", "twine", "check", "--strict", *archives)
+    run(*PYTHON, "-m", "twine", "check", "--strict", *archives)
     for archive in archives:
         if archive.suffix == ".whl":
             if is_for_this_machine(archive):
                 step(f"an empty environment with {archive.name}", lambda a=archive: try_out(a))
             if "-manylinux" in archive.name:
-                run(sys.executable, "-m", "auditwheel", "show", archive)
+                run(*PYTHON, "-m", "auditwheel", "show", archive)
             if "-none-any" not in archive.name:
                 cross_wheels.check_binaries(archive)
-            bill = subprocess.check_output([sys.executable, ROOT / "scripts" / "sbom.py", archive])
+            bill = subprocess.check_output([*PYTHON, ROOT / "scripts" / "sbom.py", archive])
             archive.with_suffix(".spdx.json").write_bytes(bill)
     (out / "NOTES.md").write_text(notes(version), encoding="utf-8")
     write_sums(out)
@@ -111,7 +113,7 @@ def export_tree(target: Path, commit: str) -> None:
 
 def build(source: Path, made: Path) -> None:
     """An sdist, the wheels of three machines, and the wheel of every machine."""
-    builder = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(made)]
+    builder = [*PYTHON, "-m", "build", "--no-isolation", "--outdir", str(made)]
     quietly([*builder, "--sdist", str(source)])
     build_wheel(source, made, {"CC": "/bin/false"})
     build_wheel(source, made, {})
@@ -120,7 +122,7 @@ def build(source: Path, made: Path) -> None:
             build_wheel(source, made, cross_environment(machine, target, made))
     for wheel in made.glob("*-linux_*.whl"):
         # An index takes no wheel that does not say which C library it needs.
-        repairing = [sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", str(made)]
+        repairing = [*PYTHON, "-m", "auditwheel", "repair", "--wheel-dir", str(made)]
         quietly([*repairing, str(wheel)])
         wheel.unlink()
     for wheel in made.glob("*-manylinux*.whl"):
@@ -147,7 +149,7 @@ def cross_environment(machine: str, target: str, made: Path) -> dict[str, str]:
 def build_wheel(source: Path, made: Path, environment: dict[str, str]) -> None:
     """One wheel, compiled anew."""
     shutil.rmtree(source / "build", ignore_errors=True)
-    command = [sys.executable, "-m", "build", "--no-isolation", "--wheel"]
+    command = [*PYTHON, "-m", "build", "--no-isolation", "--wheel"]
     quietly([*command, "--outdir", str(made), str(source)], env={**os.environ, **environment})
 
 
@@ -172,8 +174,8 @@ def try_out(wheel: Path) -> None:
     """Install a wheel where nothing else is, and have it read the demo."""
     with tempfile.TemporaryDirectory() as folder:
         python = Path(folder) / "bin" / "python"
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*PYTHON, "-m", "venv", folder], check=True)
+        pip = [python, *ISOLATED, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run([*pip, wheel], check=True, cwd=folder)
         program = Path(folder) / "bin" / "powertui"
         report = subprocess.check_output([program, "demo", "--report"], text=True, cwd=folder)

@@ -46,7 +46,7 @@ def main() -> int:
     config = PAGES.with_name(".site.yml")
     text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     config.write_text(f"{text}nav:\n{navigation()}", encoding="utf-8")
-    build = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--clean"]
+    build = [sys.executable, "-I", "-m", "mkdocs", "build", "--quiet", "--clean"]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}  # about the theme's future: not ours
     made = subprocess.run([*build, "--config-file", config], cwd=ROOT, env=environment, check=False)
     code = made.returncode

@@ -330,6 +330,24 @@ def test_a_compiler_for_another_machine_finds_debians_header_of_that_machine(
         folder = tmp_path / "with blank" / target
         environment = cross_wheels.compiler_environment(machine, target, folder)
         words = shlex.split(environment["CC"])
-        assert words[1:6] == ["-m", "ziglang", "cc", "-target", target]
+        assert words[1:7] == ["-I", "-m", "ziglang", "cc", "-target", target]
         # Debian's dispatching header includes it by the name for glibc, whatever the library is.
         assert (Path(words[-1]) / cross_wheels.TARGETS[machine].rpartition(".2.")[0]).is_dir()
+
+
+OUR_OWN = ("scripts.", "powertui", "pytest")  # what is of this checkout, and needs it on the path
+
+
+@pytest.mark.parametrize("script", sorted((ROOT / "scripts").glob("*.py")), ids=lambda p: p.stem)
+def test_no_script_starts_a_module_that_the_working_folder_could_replace(script: Path) -> None:
+    """`python -m pip` imports pip.py and re.py of the folder that it runs in; `python -I -m` not."""
+    replaceable = []
+    for node in ast.walk(ast.parse(script.read_text(encoding="utf-8"))):
+        words = node.elts if isinstance(node, ast.List | ast.Tuple) else getattr(node, "args", [])
+        texts = [ast.unparse(word) for word in words] if isinstance(words, list) else []
+        for place in [place for place, text in enumerate(texts) if text == "'-m'"]:
+            module = texts[place + 1].strip("'")
+            is_isolated = texts[place - 1] in ("*ISOLATED", "*PYTHON", "'-I'")
+            if not is_isolated and not module.startswith(OUR_OWN):
+                replaceable.append(f"{script.name}:{node.lineno}: {module}")
+    assert not replaceable
