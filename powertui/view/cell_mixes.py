@@ -45,42 +45,60 @@ class CellMixes:
             return painted
         samples = self.model.forest.samples(frame.at_edges, is_mixed, _SAMPLES)
         row, cell = np.nonzero(is_mixed)
-        names = np.zeros(samples.rows.shape, np.int64)
-        usable = np.ones(samples.rows.shape, np.bool_)
-        for number in np.flatnonzero(is_mixed.any(axis=1)).tolist():
-            lane = lanes[number]
-            cells = slice(*row.searchsorted((number, number + 1)).tolist())
-            events = samples.rows[cells]
-            names[cells] = self.model.names_of(lane, events)
-            usable[cells] = ~self._is_long(edges, lane, events)
-        has_usable = usable.any(axis=1, keepdims=True)
-        usable |= ~has_usable
+        names, usable = self._names_and_usable(samples.rows, row, edges, lanes)
         lane_of_cell = np.asarray(lanes, np.int64)[row]
         numbers = _cell_numbers(edges)[cell] + _LANE_OFFSET * lane_of_cell
         sample = chosen_samples(self.model.labels.inks(names), usable, numbers)
         painted[row, cell] = samples.rows[np.arange(len(row)), sample]
         return painted
 
+    def _names_and_usable(
+        self,
+        events: Int64s,
+        row: Int64s,
+        edges: Int64s,
+        lanes: Sequence[int],
+    ) -> tuple[Int64s, Bools]:
+        """[cell, sample]: the names of sampled events, and which of them may be chosen.
+
+        A long event has cells of its own beside this one: it is chosen where there is no other.
+        """
+        names = np.zeros(events.shape, np.int64)
+        usable = np.ones(events.shape, np.bool_)
+        for number in np.unique(row).tolist():
+            lane = lanes[number]
+            first, stop = row.searchsorted((number, number + 1)).tolist()
+            in_lane = events[first:stop]
+            names[first:stop] = self.model.names_of(lane, in_lane)
+            usable[first:stop] = ~self._is_long(edges, lane, in_lane)
+        has_usable = usable.any(axis=1, keepdims=True)
+        return names, usable | ~has_usable
+
     def _mixed(self, frame: Frame, edges: Int64s, lanes: Sequence[int]) -> Bools:
         """Which cells several events share, none of them a bar of its own."""
         has_event = frame.dominant >= 0
-        stay = np.zeros(frame.shape, np.int64)
+        stay = np.zeros(frame.shape, np.int64)  # ps of the longest event inside of its cell
         is_long = np.zeros(frame.shape, np.bool_)
         for row, lane in enumerate(lanes):
             shown = has_event[row]
             events = frame.dominant[row][shown]
-            columns = self._columns(lane)
-            start = columns.start[events]
-            end = start + columns.duration[events]
             left = edges[:-1][shown]
             right = edges[1:][shown]
-            stay[row, shown] = np.minimum(end, right) - np.maximum(start, left)
+            stay[row, shown] = self._time_inside(lane, events, left, right)
             is_long[row, shown] = self._is_long(edges, lane, events)
         part, whole = _ALONE
         is_alone = stay >= frame.busy // whole * part
         is_bar = is_long & (stay > frame.busy // 2)
         mixed: Bools = has_event & (frame.busy > 0) & ~is_alone & ~is_bar
         return mixed
+
+    def _time_inside(self, lane: int, events: Int64s, left: Int64s, right: Int64s) -> Int64s:
+        """How long (ps) each event lasts between two moments."""
+        columns = self._columns(lane)
+        start = columns.start[events]
+        end = start + columns.duration[events]
+        inside: Int64s = np.minimum(end, right) - np.maximum(start, left)
+        return inside
 
     def _columns(self, lane: int) -> Events:
         track = self.model.forest.lanes[lane].track
@@ -96,14 +114,14 @@ class CellMixes:
         has of its own time counts.
         """
         forest = self.model.forest
+        outermost, *inner = lanes
         is_wanted = np.ones((1, len(edges) - 1), np.bool_)
         at_edges = forest.at_edges(edges, lanes[:1])
         samples = forest.samples(at_edges, is_wanted, _FOLDED_SAMPLES)
-        events = samples.rows
         moments = samples.moments
-        names = self.model.names_of(lanes[0], events)
-        is_inside = events >= 0
-        for lane in lanes[1:]:
+        names = self.model.names_of(outermost, samples.rows)
+        is_inside = samples.rows >= 0
+        for lane in inner:
             if not is_inside.any():
                 break
             # A call runs only while the one around it does.
@@ -112,7 +130,7 @@ class CellMixes:
             is_inside = events >= 0
             names[is_inside] = self.model.names_of(lane, events[is_inside])
         inks = self.model.labels.inks(names)
-        numbers = _cell_numbers(edges) + _LANE_OFFSET * lanes[0]
+        numbers = _cell_numbers(edges) + _LANE_OFFSET * outermost
         choice = chosen_samples(inks, np.ones(inks.shape, np.bool_), numbers)
         return names[np.arange(len(names)), choice]
 

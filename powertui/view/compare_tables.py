@@ -127,9 +127,9 @@ def _figures(id: str, title: str, figures: Sequence[ComparedFigure], places: Pla
         texts("needs", "to tell", [judgement.needs for judgement in judgements], weight=2),
     )
     return Table(
-        id,
-        title,
-        columns,
+        id=id,
+        title=title,
+        columns=columns,
         place=lambda row: _figure_place(figures[row], places),
         noun="figure",
     )
@@ -217,9 +217,9 @@ def _account(account: str, causes: Sequence[Cause], places: Places) -> Table:
         return sums
 
     return Table(
-        f"causes_by_{account}",
-        f"Where it comes from, by {account}",
-        columns,
+        id=f"causes_by_{account}",
+        title=f"Where it comes from, by {account}",
+        columns=columns,
         place=place,
         noun="part",
         total=total,
@@ -232,7 +232,9 @@ def _configuration(settings: Sequence[Setting]) -> Table:
         texts("a", "A", [setting.a for setting in settings], weight=8),
         texts("b", "B", [setting.b for setting in settings]),
     )
-    return Table("configuration", "Configuration that differs", columns, noun="setting")
+    return Table(
+        id="configuration", title="Configuration that differs", columns=columns, noun="setting"
+    )
 
 
 def _conclusions(changes: Sequence[ConclusionChange], places: Places) -> Table:
@@ -246,9 +248,9 @@ def _conclusions(changes: Sequence[ConclusionChange], places: Places) -> Table:
         return places.conclusions.get(change.kind) if change.change == "went" else None
 
     return Table(
-        "conclusions",
-        "Conclusions that came or went",
-        columns,
+        id="conclusions",
+        title="Conclusions that came or went",
+        columns=columns,
         place=place,
         noun="conclusion",
     )
@@ -271,4 +273,4 @@ def _unmatched(unmatched: Sequence[Unmatched]) -> Table:
         texts("unit", "unit", [row.unit for row in rows], weight=0),
         texts("of", "of", [row.family.value for row in rows], weight=ALWAYS - 2),
     )
-    return Table("unmatched", "Only on one side", columns, noun="name")
+    return Table(id="unmatched", title="Only on one side", columns=columns, noun="name")

@@ -70,15 +70,21 @@ def panel(content: VisibleContent, width: int, height: int, glyphs: Glyphs) -> l
     if height < _MIN_LIST_ROWS:
         return [_line(part, width) for part in lists[:height]]
     max_columns = max(1, (width + _LIST_GAP_CELLS) // (_MIN_LIST_CELLS + _LIST_GAP_CELLS))
-    count = min(max_columns, len(lists))
-    list_cells = (width - 1 - _LIST_GAP_CELLS * (count - 1)) // count
-    column_width = min(_MAX_LIST_CELLS, list_cells)
+    column_width = _column_width(width, min(max_columns, len(lists)))
     columns = [_column(part, column_width, height, glyphs) for part in lists]
     if len(columns) > max_columns and findings is not None:
         # Findings are few lines: the steps go below them rather than out of sight.
-        above = _column(findings, column_width, max(2, height - _MIN_LIST_ROWS), glyphs)
-        columns[:2] = [above + columns[1][: height - len(above)]]
+        findings_rows = max(2, height - _MIN_LIST_ROWS)
+        above = _column(findings, column_width, findings_rows, glyphs)
+        steps = columns[1][: height - len(above)]
+        columns = [above + steps, *columns[2:]]
     return _side_by_side(columns[:max_columns], column_width, height)
+
+
+def _column_width(width: int, count: int) -> int:
+    """The cells of each of so many lists beside each other, after a blank at the left."""
+    gaps = _LIST_GAP_CELLS * (count - 1)
+    return min(_MAX_LIST_CELLS, (width - 1 - gaps) // count)
 
 
 def stacked(content: VisibleContent, width: int, height: int, glyphs: Glyphs) -> list[Pieces]:
@@ -184,7 +190,15 @@ def _ops(content: VisibleContent) -> _List | None:
         bar_share = op.self_ps / largest_ps
         # A tail that several ops share would not tell them apart.
         tail = op.tail if tails[op.tail] == 1 else ""
-        rows.append(_Row(op.name, figures, bar_share, tail, is_pinned=op.is_pinned))
+        rows.append(
+            _Row(
+                name=op.name,
+                figures=figures,
+                bar_share=bar_share,
+                tail=tail,
+                is_pinned=op.is_pinned,
+            )
+        )
     return _List(f"Top ops{_IN_VIEW}{where}: share, mean", tuple(rows))
 
 
@@ -213,8 +227,9 @@ def _side_by_side(
     column_width: int,
     height: int,
 ) -> list[Pieces]:
+    longest = max(len(column) for column in columns)
     lines: list[Pieces] = []
-    for y in range(min(height, max(len(column) for column in columns))):
+    for y in range(min(height, longest)):
         pieces: list[tuple[str, str]] = [(" ", "text")]
         for x, column in enumerate(columns, 1):
             text, role = column[y] if y < len(column) else ("", "text")
@@ -233,14 +248,18 @@ def _fitting_names(rows: Sequence[_Row], width: int) -> list[str]:
     names: dict[int, str] = {}
     for explains in (False, True):
         numbers = [number for number, row in enumerate(rows) if bool(row.role) == explains]
-        room = width - max((_figure_cells(rows[number]) for number in numbers), default=0) - 1
-        texts = []
-        for number in numbers:
-            row = rows[number]
-            has_room = cells(row.name) <= room
-            texts.append(row.name if has_room or not row.tail else row.tail)
+        figure_cells = [_figure_cells(rows[number]) for number in numbers]
+        room = width - max(figure_cells, default=0) - 1
+        texts = [_name_or_tail(rows[number], room) for number in numbers]
         names.update(zip(numbers, distinct(texts, room), strict=True))
     return [names[number] for number in range(len(rows))]
+
+
+def _name_or_tail(row: _Row, room: int) -> str:
+    """The name of a row; where it has no room, its tail, if it has one."""
+    if cells(row.name) <= room or not row.tail:
+        return row.name
+    return row.tail
 
 
 def _figure_cells(row: _Row) -> int:

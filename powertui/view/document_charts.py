@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -73,17 +73,23 @@ def _power(course: PowerCourse) -> list[str]:
     lines = _area(course, shape)
     lines.append(_line("epochs", _marks(course, course.epochs, "|")))
     lines.append(_line("findings", _marks(course, course.findings, "!")))
+    for words in _words_below(course):
+        lines.append(_line("", words))
+    return [line for line in lines if line]
+
+
+def _words_below(course: PowerCourse) -> Iterator[str]:
+    """The time that is drawn, the limits in force, and each finding with its moment."""
     begin = units.duration(round(course.lo))
     end = units.duration(round(course.hi))
-    lines.append(_line("", f"{begin} to {end}"))
+    yield f"{begin} to {end}"
     for level in course.levels:
         watts = units.quantity(level.watts, "W")
-        lines.append(_line("", f"{level.name} {watts}"))
+        yield f"{level.name} {watts}"
     for finding in course.findings:
         begin_s = finding.lo / PS_PER_S
         words = text.fenced_text(finding.words, _MAX_WORDS)
-        lines.append(_line("", f"! at {begin_s:.1f} s: {words}"))
-    return [line for line in lines if line]
+        yield f"! at {begin_s:.1f} s: {words}"
 
 
 def _area(course: PowerCourse, shape: Envelope) -> list[str]:

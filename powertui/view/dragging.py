@@ -37,19 +37,19 @@ def begin(all_time: Viewport, view: Viewport, column: int) -> Drag:
     lo = view.t0
     hi = view.t1
     if view.rung >= all_time.rung:
-        return Drag(Grip.NOTHING, column, lo, hi)
+        return Drag(grip=Grip.NOTHING, column=column, lo=lo, hi=hi)
     shown = all_time.covered(lo, hi)
     if column not in shown:
         pointer_ps = all_time.time(column) + all_time.cell_ps // 2
         by = pointer_ps - (lo + hi) // 2
-        return Drag(Grip.MIDDLE, column, lo + by, hi + by)
+        return Drag(grip=Grip.MIDDLE, column=column, lo=lo + by, hi=hi + by)
     # A part of two cells has no middle beside its ends: it is moved.
     grip = Grip.MIDDLE
     if len(shown) > 2 and column == shown[0]:
         grip = Grip.LEFT
     elif len(shown) > 2 and column == shown[-1]:
         grip = Grip.RIGHT
-    return Drag(grip, column, lo, hi)
+    return Drag(grip=grip, column=column, lo=lo, hi=hi)
 
 
 def visible(drag: Drag, all_time: Viewport, column: int) -> tuple[int, int] | None:

@@ -82,16 +82,19 @@ def _bars(chart: Chart, hosts: list[str], cells: int, glyphs: Glyphs) -> list[tu
     lines = []
     for number, host in enumerate(hosts):
         total_s = float(totals_s[number])
-        name = truncation.end(plain(host), _NAME_CELLS, glyphs.ellipsis)
-        filler = " " * (_NAME_CELLS - width(name))
-        line: list[RoleText] = [(f" {name}{filler} ", "text")]
         length = max(1, round(room * total_s / longest_s))
-        bar = one_bar(chart, length, place=number, letters=letters)
-        for piece in bar:
+        line: list[RoleText] = [(_padded_name(host, glyphs), "text")]
+        for piece in one_bar(chart, length, place=number, letters=letters):
             line.append((piece.text, _ink(chart, piece.part)))
         line.append((f" {_time(total_s)}", "dim"))
         lines.append(tuple(line))
     return lines
+
+
+def _padded_name(host: str, glyphs: Glyphs) -> str:
+    name = truncation.end(plain(host), _NAME_CELLS, glyphs.ellipsis)
+    filler = " " * (_NAME_CELLS - width(name))
+    return f" {name}{filler} "
 
 
 def _time(seconds: float, digits: int = 4) -> str:
@@ -112,27 +115,37 @@ def _ink(chart: Chart, part: int) -> str:
 def _legend(chart: Chart, cells: int, glyphs: Glyphs) -> tuple[RoleText, ...]:
     """What the colors are, most time first: those that are drawn, as far as there is room."""
     letters = _letters(chart, glyphs)
+    drawn = _drawn_parts(chart)
+    words = [_word(chart.series[number].label) for number in drawn]
+    needed = sum(_legend_cells(word) for word in words)
+    indent = max(1, min(_NAME_CELLS + 2, cells - needed))
+    room = cells - indent
+    pieces: list[RoleText] = [(" " * indent, "text")]
+    for place, (number, word) in enumerate(zip(drawn, words, strict=True)):
+        remaining = len(words) - place
+        more = f"{remaining} more"
+        reserved = len(more) if remaining > 1 else 0
+        if _legend_cells(word) + reserved > room:
+            pieces.append((more, "dim"))
+            break
+        room -= _legend_cells(word)
+        mark = letters[number] if letters else "■"
+        pieces.append((mark, _ink(chart, number)))
+        pieces.append((f" {word}  ", "dim"))
+    return tuple(pieces)
+
+
+def _drawn_parts(chart: Chart) -> list[int]:
+    """The numbers of the parts that a bar shows, most time first."""
     seconds = [float(np.sum(part.y)) for part in chart.series]
     min_s = _MIN_LEGEND_SHARE * sum(seconds)
     drawn = [number for number, part_s in enumerate(seconds) if part_s > min_s]
     drawn.sort(key=lambda number: -seconds[number])
-    words = {number: _word(chart.series[number].label) for number in drawn}
-    needed = sum(len(word) + _LEGEND_GAP_CELLS for word in words.values())
-    indent = max(1, min(_NAME_CELLS + 2, cells - needed))
-    room = cells - indent
-    pieces: list[RoleText] = [(" " * indent, "text")]
-    for place, (number, word) in enumerate(words.items()):
-        left = len(words) - place
-        more = f"{left} more"
-        reserved = len(more) if left > 1 else 0
-        word_cells = len(word) + _LEGEND_GAP_CELLS
-        if word_cells + reserved > room:
-            pieces.append((more, "dim"))
-            break
-        room -= word_cells
-        pieces.append((letters[number] if letters else "■", _ink(chart, number)))
-        pieces.append((f" {word}  ", "dim"))
-    return tuple(pieces)
+    return drawn
+
+
+def _legend_cells(word: str) -> int:
+    return len(word) + _LEGEND_GAP_CELLS
 
 
 def _word(label: str) -> str:
@@ -149,21 +162,14 @@ def _totals(chart: Chart) -> Floats:
 def _tiles(chart: Chart, hosts: list[str], cells: int, rows: int) -> list[tuple[RoleText, ...]]:
     """A tile for each host, as hot as its step is long; where not all have room, the slowest."""
     totals_s = _totals(chart)
-    cells -= 1  # left of the tiles
-    needed_columns = -(-len(hosts) // rows)
-    columns = max(1, min(cells // _MIN_TILE_CELLS, needed_columns))
-    tile_cells = min(_MAX_TILE_CELLS, cells // columns)
-    columns = cells // tile_cells
-    capacity = columns * rows
-    shown = list(range(len(hosts)))
-    if len(hosts) > capacity:
-        slowest = np.argsort(-totals_s, kind="stable")[:capacity]
-        shown = sorted(slowest.tolist())
+    columns, tile_cells = _tile_grid(len(hosts), cells - 1, rows)  # one cell is left of the tiles
+    shown = _slowest_hosts(totals_s, columns * rows)
     lo_s, hi_s = _scale(totals_s)
     tiles: list[RoleText] = []
     for host in shown:
         total_s = float(totals_s[host])
-        tiles.append((_tile(hosts[host], total_s, tile_cells), _shade(total_s, lo_s, hi_s)))
+        tile = _tile(hosts[host], total_s, tile_cells)
+        tiles.append((tile, _shade(total_s, lo_s, hi_s)))
     lines: list[tuple[RoleText, ...]] = []
     for start in range(0, len(tiles), columns):
         lines.append(((" ", "text"), *tiles[start : start + columns]))
@@ -172,6 +178,23 @@ def _tiles(chart: Chart, hosts: list[str], cells: int, rows: int) -> list[tuple[
     if len(shown) < len(hosts):
         legend.append((f"  the {len(shown)} slowest of {len(hosts)} hosts", "dim"))
     return [*lines, tuple(legend)]
+
+
+def _tile_grid(count: int, cells: int, rows: int) -> tuple[int, int]:
+    """How many tiles a line has, and how many cells each of them has."""
+    needed_columns = -(-count // rows)
+    possible_columns = cells // _MIN_TILE_CELLS
+    columns = max(1, min(possible_columns, needed_columns))
+    tile_cells = min(_MAX_TILE_CELLS, cells // columns)
+    return cells // tile_cells, tile_cells
+
+
+def _slowest_hosts(totals_s: Floats, most: int) -> list[int]:
+    """The slowest hosts that have room, in the order in which the chart lists them."""
+    if len(totals_s) <= most:
+        return list(range(len(totals_s)))
+    slowest = np.argsort(-totals_s, kind="stable")[:most]
+    return sorted(slowest.tolist())
 
 
 def _scale(totals_s: Floats) -> tuple[float, float]:

@@ -64,9 +64,11 @@ class MapGrid(NamedTuple):
             cells = min((columns + 1) // min_columns - 1, _MAX_TILE_CELLS)
             min_cells = _MIN_CURVE_CELLS if height > 1 else _MIN_TILE_CELLS
             if cells >= min_cells:
-                return MapGrid((columns + 1) // (cells + 1), grid_rows, cells, height)
+                return MapGrid(
+                    columns=(columns + 1) // (cells + 1), rows=grid_rows, cells=cells, height=height
+                )
         grid_columns = max(1, (columns + 1) // (_MIN_TILE_CELLS + 1))
-        return MapGrid(grid_columns, max(1, rows), _MIN_TILE_CELLS, 1)
+        return MapGrid(columns=grid_columns, rows=max(1, rows), cells=_MIN_TILE_CELLS, height=1)
 
 
 def names_have_room(tiles: Sequence[HostTile], grid: MapGrid) -> bool:
@@ -112,9 +114,9 @@ def host_tiles(board: Board) -> list[HostTile]:
         differences = [outliers[key] for key in channels if key in outliers]
         tiles.append(
             HostTile(
-                host,
-                name,
-                tuple(channels),
+                host=host,
+                name=name,
+                keys=tuple(channels),
                 watts=_sum_of_all([board.histories[key].now for key in channels]),
                 difference=sum(differences) if differences else None,
                 group=groups[host],
@@ -357,18 +359,17 @@ def map_facts(feed: Feed, tiles: Sequence[HostTile], room: int, glyphs: Glyphs) 
     median = watts_text(statistics.median(watts))
     highest = watts_text(watts[-1])
     spread = f"{len(tiles)} hosts: least {lowest}  median {median}  most {highest} W"
-    missing_count = len(tiles) - len(watts)
-    notable = _notable(tiles, missing_count, glyphs)
-    second: RoleLine = [("none differs much from the others", "dim")]
+    notable = _notable(tiles, len(tiles) - len(watts), glyphs)
     if notable:
-        second = [(plain(notable, room), "warn")]
+        outliers = (plain(notable, room), "warn")
+    else:
+        outliers = ("none differs much from the others", "dim")
     legend = _shade_legend(watts_scale(tiles))
     legend_cells = sum(width(text) for text, _ in legend)
     if legend_cells + _MIN_ENERGY_CELLS <= room:
         legend.append(("   ", "text"))
         legend += _energy_of_all(feed, tiles, room - legend_cells - 3)
-    first: RoleLine = [(plain(spread, room), "text")]
-    return [first, second, legend]
+    return [[(plain(spread, room), "text")], [outliers], legend]
 
 
 def _energy_of_all(feed: Feed, tiles: Sequence[HostTile], room: int) -> RoleLine:

@@ -92,7 +92,14 @@ def chart(
     first_ns, last_ns, cell_ns = view.bounds(now_ns, cells)
     edges = first_ns + cell_ns * np.arange(cells + 1, dtype=np.int64)
     part = history.pieces(first_ns - hold_ns, last_ns)
-    shape = curve.envelope(part.since, part.low, edges, hold_ns, high=part.high, until=part.until)
+    shape = curve.envelope(
+        times=part.since,
+        values=part.low,
+        edges=edges,
+        hold=hold_ns,
+        high=part.high,
+        until=part.until,
+    )
     # The future is not known: a value holds until now, no further.
     shape.low[edges[:-1] > now_ns] = np.nan
     limits = _limits(history, edges, now_ns)

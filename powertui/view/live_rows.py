@@ -229,7 +229,14 @@ def recent_envelope(feed: Feed, history: History, edges: Int64s) -> Envelope:
     """What a channel drew between these edges; a reading holds while the next may still come."""
     hold_ns = held_ns(feed, history.key)
     part = history.pieces(int(edges[0]) - hold_ns, int(edges[-1]))
-    return curve.envelope(part.since, part.low, edges, hold_ns, high=part.high, until=part.until)
+    return curve.envelope(
+        times=part.since,
+        values=part.low,
+        edges=edges,
+        hold=hold_ns,
+        high=part.high,
+        until=part.until,
+    )
 
 
 def held_ns(feed: Feed, key: ChannelKey) -> int:
@@ -263,9 +270,11 @@ def waiting(away: Mapping[str, str], room: int, columns: int) -> list[RoleLine]:
     for name in shown:
         label = plain(name, name_cells)
         pad = " " * (name_cells - width(label))
-        state = away[name] or "connecting …"
-        role = "warn" if away[name] else "dim"
-        lines.append([(f"  {label}{pad}", "text"), (f"  {plain(state, state_cells)}", role)])
+        if away[name]:
+            state = (f"  {plain(away[name], state_cells)}", "warn")
+        else:
+            state = ("  connecting …", "dim")
+        lines.append([(f"  {label}{pad}", "text"), state])
     hidden = len(names) - len(shown)
     if hidden:
         lines.append([(f"  … {hidden} more have not answered yet", "dim")])

@@ -48,9 +48,9 @@ class NeighborProfile:
         cell_ps = view.cell_ps
         later_cells = (self.later(model) + cell_ps // 2) // cell_ps
         return Viewport(
-            self.model.span,
-            view.width,
-            view.rung,
+            span=self.model.span,
+            width=view.width,
+            rung=view.rung,
             cell0=view.cell0 - later_cells,
             row0=0,
             height=view.height,
@@ -95,7 +95,7 @@ class NeighborProfile:
         if not infos:
             return None
         lanes = self.model.row_model.summary(infos)
-        return Row(row.kind, infos[0].process_number, row.label, lanes=lanes)
+        return Row(kind=row.kind, process=infos[0].process_number, label=row.label, lanes=lanes)
 
     def _lane_like(self, row: Row, model: TimelineModel) -> Row | None:
         """The row of the same depth in the track of the same name."""
@@ -109,9 +109,9 @@ class NeighborProfile:
         if not 0 <= depth < info.track.lane_count:
             return None
         return Row(
-            row.kind,
-            info.process_number,
-            row.label,
+            kind=row.kind,
+            process=info.process_number,
+            label=row.label,
             track=info.number,
             depth=depth,
             lanes=(self.model.forest.lane_number(info.number, depth),),

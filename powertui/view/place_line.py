@@ -44,15 +44,17 @@ def _candidates(model: TimelineModel, lo: int, hi: int) -> Iterator[str]:
         if model.epoch_bounds(index) == (lo, hi):
             yield f"epoch {epoch.number}"
     steps = model.steps
-    first_rows = np.flatnonzero((steps.start == lo) & (steps.number >= 0))
-    last_rows = np.flatnonzero((steps.ends() == hi) & (steps.number >= 0))
+    is_numbered = steps.number >= 0
+    first_rows = np.flatnonzero(is_numbered & (steps.start == lo))
+    last_rows = np.flatnonzero(is_numbered & (steps.ends() == hi))
     if not len(first_rows) or not len(last_rows):
         return
     first = first_rows[0]
-    last = last_rows[-1]
-    numbers = f"step {int(steps.number[first])}"
-    if steps.number[last] != steps.number[first]:
-        numbers += f"-{int(steps.number[last])}"
+    first_number = int(steps.number[first])
+    last_number = int(steps.number[last_rows[-1]])
+    numbers = f"step {first_number}"
+    if last_number != first_number:
+        numbers += f"-{last_number}"
     epoch_index = int(steps.epoch[first])
     if epoch_index >= 0:
         yield f"epoch {model.epochs[epoch_index].number} {numbers}"

@@ -196,9 +196,8 @@ def _nearest(model: TimelineModel, occurrences: list[Int64s], near_ps: int | Non
 def _choice_note(model: TimelineModel, occurrences: list[Int64s], chosen: int) -> str:
     """Which occurrence was chosen, and which others there are."""
     epochs = [int(model.steps.epoch[rows[0]]) for rows in occurrences]
-    is_in_epochs = min(epochs) >= 0
     is_once_in_each = len(set(epochs)) == len(epochs)
-    if not (is_in_epochs and is_once_in_each):
+    if min(epochs) < 0 or not is_once_in_each:
         return f"{chosen + 1} of {len(occurrences)} times that this step ran"
     numbers = [str(model.epochs[epoch].number) for epoch in epochs]
     chosen_number = numbers.pop(chosen)

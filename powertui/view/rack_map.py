@@ -85,7 +85,14 @@ def fitting_map(tiles: Sequence[HostTile], columns: int, rows: int) -> RackMap:
     candidates = []
     for cells, has_sums in ((2, True), (1, True), (2, False), (1, False)):
         for height in range(1, _MAX_BLOCK_LINES + 1):
-            found = _blocks(racks, columns, rows, cells, height, has_sums=has_sums)
+            found = _blocks(
+                racks=racks,
+                columns=columns,
+                rows=rows,
+                cells=cells,
+                height=height,
+                has_sums=has_sums,
+            )
             if found is not None:
                 candidates.append(found)
     candidates.append(_flowing(racks, columns, rows))
@@ -123,8 +130,8 @@ def _lines_of_hosts(tiles: Sequence[HostTile], columns: int, rows: int) -> RackM
         line, place = divmod(number, per_line)
         places.append((line, label_cells + 1 + place * cells))
         if not place:
-            texts.append(_Text(line, 0, plain(tile.name, label_cells), "dim"))
-    return RackMap(tuple(places), tuple(texts), cells, rows)
+            texts.append(_Text(line=line, x=0, words=plain(tile.name, label_cells), role="dim"))
+    return RackMap(places=tuple(places), texts=tuple(texts), cells=cells, rows=rows)
 
 
 def _round_count(count: int) -> int:
@@ -154,14 +161,16 @@ def _blocks(
         row, column = divmod(number, per_row)
         top = row * height
         left = column * (block_cells + _BLOCK_GAP)
-        texts.append(_Text(top, left, rack.label, "dim"))
+        texts.append(_Text(line=top, x=left, words=rack.label, role="dim"))
         for member in range(len(rack.tiles)):
             line, place = divmod(member, hosts_a_line)
             places.append((top + line, left + label_cells + 1 + place * cells))
         if has_sums and rack.watts is not None:
             words = units.quantity(rack.watts, "W", 3).rjust(_SUM_CELLS)
-            texts.append(_Text(top, left + block_cells - _SUM_CELLS, words, "text"))
-    return RackMap(tuple(places), tuple(texts), cells, rows)
+            texts.append(
+                _Text(line=top, x=left + block_cells - _SUM_CELLS, words=words, role="text")
+            )
+    return RackMap(places=tuple(places), texts=tuple(texts), cells=cells, rows=rows)
 
 
 def _flowing(racks: Sequence[_Rack], columns: int, rows: int) -> RackMap:
@@ -172,7 +181,7 @@ def _flowing(racks: Sequence[_Rack], columns: int, rows: int) -> RackMap:
     for rack in racks:
         if x + width(rack.label) + 2 > columns:  # its name and its first host stay together
             line, x = line + 1, 0
-        texts.append(_Text(line, x, rack.label, "dim"))
+        texts.append(_Text(line=line, x=x, words=rack.label, role="dim"))
         x += width(rack.label) + 1
         for _ in rack.tiles:
             if x >= columns:
@@ -180,7 +189,7 @@ def _flowing(racks: Sequence[_Rack], columns: int, rows: int) -> RackMap:
             places.append((line, x))
             x += 1
         x += 1
-    return RackMap(tuple(places), tuple(texts), 1, rows)
+    return RackMap(places=tuple(places), texts=tuple(texts), cells=1, rows=rows)
 
 
 class ShownCells:
@@ -193,14 +202,18 @@ class ShownCells:
         self._cells: list[tuple[str, str]] = []
         self._next = 0  # the host whose turn it is
 
-    def brought_up(self, wanted: list[tuple[str, str]], marked: set[int]) -> list[tuple[str, str]]:
+    def brought_up(
+        self,
+        wanted: list[tuple[str, str]],
+        marked: set[int],
+    ) -> list[tuple[str, str]]:
         """The cells to draw now: at first all, then those of `marked` hosts and some others."""
-        count = len(wanted)
-        if len(self._cells) != count or len(wanted[0][0]) != len(self._cells[0][0]):
+        if not self._has_shape_of(wanted):
             self._cells = list(wanted)
             self.is_behind = False
             return wanted
-        turns = [*range(self._next, count), *range(self._next)]
+        # Each call goes on after the last host that was drawn, so that all of them get their turn.
+        turns = [*range(self._next, len(wanted)), *range(self._next)]
         changed = [place for place in turns if self._cells[place] != wanted[place]]
         changed.sort(key=lambda place: place not in marked)  # in turn otherwise
         for place in changed[:_MAX_CHANGED_CELLS]:
@@ -208,6 +221,14 @@ class ShownCells:
             self._next = place + 1
         self.is_behind = len(changed) > _MAX_CHANGED_CELLS
         return list(self._cells)
+
+    def _has_shape_of(self, wanted: list[tuple[str, str]]) -> bool:
+        """Whether there are as many cells as before, of the same width."""
+        if len(self._cells) != len(wanted):
+            return False
+        words_before, _ = self._cells[0]
+        words, _ = wanted[0]
+        return len(words_before) == len(words)
 
 
 def rack_lines(

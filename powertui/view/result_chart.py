@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from powertui import units
+from powertui.data.model import Floats
 from powertui.data.table import Chart, Series
 from powertui.named_tuples import NamedTuple
 from powertui.terminal.glyphs import Glyphs
@@ -46,15 +48,15 @@ def _area(chart: Chart, cells: int, rows: int, glyphs: Glyphs) -> list[ChartLine
     shape = spread(series.y, cells - _LABEL_CELLS)
     if not shape.known.any():
         return []
-    top = float(np.nanmax(shape.high))
-    scale = power_area.power_scale(0.0, top or 1.0, rows)
-    highest = units.quantity(scale.axis.hi, chart.y_unit, 3)
-    lowest = units.quantity(scale.axis.lo, chart.y_unit, 3)
+    highest = float(np.nanmax(shape.high))
+    scale = power_area.power_scale(0.0, highest or 1.0, rows)
+    top_label = units.quantity(scale.axis.hi, chart.y_unit, 3)
+    bottom_label = units.quantity(scale.axis.lo, chart.y_unit, 3)
     drawn = power_area.draw_area(shape, scale, rows, glyphs)
     roles = power_area.row_roles(scale, rows)
     lines: list[ChartLine] = [_peak_line(chart, series, cells, glyphs)]
     for row, (words, role) in enumerate(zip(drawn, roles, strict=True)):
-        label = _end_label(row, rows, highest, lowest)
+        label = _end_label(row, rows, top_label, bottom_label)
         lines.append((label, (words, role)))
     return lines
 
@@ -62,8 +64,8 @@ def _area(chart: Chart, cells: int, rows: int, glyphs: Glyphs) -> list[ChartLine
 def _peak_line(chart: Chart, series: Series, cells: int, glyphs: Glyphs) -> ChartLine:
     """The title, with a mark above the highest value."""
     peak = int(np.nanargmax(series.y))
-    width = cells - _LABEL_CELLS
-    column = _LABEL_CELLS + peak * width // max(1, len(series.y))
+    plot_cells = cells - _LABEL_CELLS
+    column = _LABEL_CELLS + peak * plot_cells // max(1, len(series.y))
     title = f" {chart.title}"
     value = units.quantity(float(series.y[peak]), chart.y_unit)
     words = f" {value}"
@@ -106,10 +108,8 @@ def _points(chart: Chart, cells: int, rows: int, glyphs: Glyphs) -> list[ChartLi
     """Series without a name at their points are drawn as lines of dots, the others as marks."""
     if not chart.series:
         return []
-    xs = np.concatenate([series.x for series in chart.series]).astype(np.float64)
-    ys = np.concatenate([series.y for series in chart.series]).astype(np.float64)
-    x_axis = _log_axis(xs.tolist())
-    y_axis = _log_axis(ys.tolist())
+    x_axis = _log_axis_of_all(series.x for series in chart.series)
+    y_axis = _log_axis_of_all(series.y for series in chart.series)
     if x_axis is None or y_axis is None or rows < 2:
         return []
     width = cells - _LABEL_CELLS
@@ -128,12 +128,22 @@ def _points(chart: Chart, cells: int, rows: int, glyphs: Glyphs) -> list[ChartLi
     for row, line in enumerate(grid):
         label = _end_label(row, rows, highest, lowest)
         lines.append((label, ("".join(line), "text")))
-    first = units.number(10.0**x_axis.lo)
-    last = f"{units.number(10.0**x_axis.hi)} {chart.x_label}"
-    gap = max(1, width - len(first) - len(last))
-    below = " " * _LABEL_CELLS + first + " " * gap + last
+    below = _x_labels(x_axis, chart.x_label, width)
     lines.append(((below, "dim"),))
     return lines
+
+
+def _log_axis_of_all(columns: Iterable[Sequence[float] | Floats]) -> _LogAxis | None:
+    values = np.concatenate([np.asarray(column) for column in columns])
+    return _log_axis(values.astype(np.float64).tolist())
+
+
+def _x_labels(axis: _LogAxis, unit: str, width: int) -> str:
+    """The line below the points: where the axis begins, and where it ends with its unit."""
+    first = units.number(10.0**axis.lo)
+    last = f"{units.number(10.0**axis.hi)} {unit}"
+    gap = max(1, width - len(first) - len(last))
+    return " " * _LABEL_CELLS + first + " " * gap + last
 
 
 def _mark_points(

@@ -76,13 +76,13 @@ def draw(
     columns = [np.asarray(series.y, np.float64) for series in chart.series]
     all_parts = np.nan_to_num(np.array(columns))
     if not all_parts.size or width < 1 or height < 1:
-        return StackedBars([], 0.0, 0, ())
+        return StackedBars(rows=[], top=0.0, each=0, cut=())
     chosen, each = longest_bars(all_parts.sum(axis=0), width)
     parts = all_parts[:, chosen]
     totals = parts.sum(axis=0)
     top = full_height(totals)
     if top <= 0:
-        return StackedBars([], 0.0, each, ())
+        return StackedBars(rows=[], top=0.0, each=each, cut=())
     # Where each part begins and ends, in rows from the bottom.
     edges = np.zeros((len(parts) + 1, parts.shape[1]))
     # The parts of a bar that is cut keep their shares of it.

@@ -63,15 +63,9 @@ class StepCurve:
             return Envelope(unknown, unknown.copy())
         at, values = self._visible_columns(int(edges[-1] - edges[0]))
         first = np.minimum(at.searchsorted(edges), rows)
-        first_in_cell = first[:-1]
-        inside = self.extremes.over_stretches(first_in_cell, first[1:])
+        inside = self.extremes.over_stretches(first[:-1], first[1:])
         # The values that start inside of a cell are not all: one more holds where it begins.
-        # That is the row before, unless a row starts exactly at the edge.
-        entering = first_in_cell - 1
-        next_row = np.minimum(first_in_cell, rows - 1)
-        at_edge = np.flatnonzero(at[next_row] == cell_starts)
-        started = at.searchsorted(edges[at_edge], side="right")
-        entering[at_edge] = np.minimum(started, rows) - 1
+        entering = _rows_at(at, cell_starts, first[:-1], rows)
         has_value = (entering >= 0) & (cell_starts < self.end)
         entering_values = values[np.maximum(entering, 0)]
         held = np.where(has_value, entering_values, math.nan)
@@ -83,6 +77,19 @@ class StepCurve:
         visible_share = min(1.0, visible_length / length)
         visible_rows = round(len(self.values) * visible_share)
         return packed.at_once(self.at, visible_rows), packed.at_once(self.values, visible_rows)
+
+
+def _rows_at(at: KeptColumn, moments: Int64s, first: Int64s, count: int) -> Int64s:
+    """The last of `count` rows that began at or before each moment; `first`: the next one.
+
+    That is the row before `first`, unless `first` starts exactly at the moment.
+    """
+    rows: Int64s = first - 1
+    next_row = np.minimum(first, count - 1)
+    at_start = np.flatnonzero(at[next_row] == moments)
+    started = at.searchsorted(moments[at_start], side="right")
+    rows[at_start] = np.minimum(started, count) - 1
+    return rows
 
 
 def _mean_distance(at: Int64s) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from powertui import units
+from powertui.data.model import Floats
 from powertui.data.table import Fact, Result, Table
 from powertui.named_tuples import NamedTuple
 from powertui.plain import plain, width
@@ -60,10 +61,10 @@ def panel_lines(
     height = min(max(rows - _ROWS_WITHOUT_PANELS, _MIN_PANEL_ROWS), _MAX_PANEL_ROWS)
     candidates = (
         _Panel(
-            top_ops.TITLE,
-            top_ops.UNIT,
-            _OPS_CELLS,
-            top_ops.lines(top_ops.table_of_ops(overview), _OPS_CELLS, height, glyphs),
+            title=top_ops.TITLE,
+            unit=top_ops.UNIT,
+            cells=_OPS_CELLS,
+            lines=top_ops.lines(top_ops.table_of_ops(overview), _OPS_CELLS, height, glyphs),
         ),
         _slowest_steps(steps, height, glyphs),
         _energy(overview, steps),
@@ -79,7 +80,10 @@ def panel_lines(
             break
     if not graph and not panels:
         return []
-    panels.insert(0, _Panel("steps", "time of each", graph_cells, graph))
+    panels.insert(
+        0,
+        _Panel(title="steps", unit="time of each", cells=graph_cells, lines=graph),
+    )
     facts = truncation.end(" · ".join(_facts(steps)), columns - 2, glyphs.ellipsis)
     return [*_side_by_side(panels, height, glyphs), ((f" {facts}", "dim"),)]
 
@@ -135,8 +139,9 @@ def _facts(steps: Result) -> list[str]:
 
 
 def _side_by_side(panels: Sequence[_Panel], height: int, glyphs: Glyphs) -> list[LinePieces]:
-    rows: list[LinePieces] = [_titles(panels, glyphs)]
+    gap = (" " * _GAP_CELLS, "text")
     longest = max(len(panel.lines) for panel in panels)
+    rows: list[LinePieces] = [_titles(panels, glyphs)]
     for y in range(min(height, longest)):
         pieces: list[tuple[str, str]] = [(" ", "text")]
         for panel in panels:
@@ -144,7 +149,7 @@ def _side_by_side(panels: Sequence[_Panel], height: int, glyphs: Glyphs) -> list
             if y < len(panel.lines):
                 line = panel.lines[y]
             pieces += _fitting(line, panel.cells)
-            pieces.append((" " * _GAP_CELLS, "text"))
+            pieces.append(gap)
         rows.append(tuple(pieces[:-1]))
     return rows
 
@@ -177,28 +182,37 @@ def _fitting(line: LinePieces, cells: int) -> list[tuple[str, str]]:
 def _slowest_steps(steps: Result, rows: int, glyphs: Glyphs) -> _Panel:
     table = steps.table
     if table is None or len(table) < 2 or "step_s" not in table.ids:
-        return _Panel("", "", 0, [])
+        return _Panel(title="", unit="", cells=0, lines=[])
     times = _times(table)
     slowest_rows = np.argsort(-times, kind="stable")[: rows - 2].tolist()
-    median_ps = float(np.median(times))
-    for fact in steps.facts:  # the one above the table: without steps that trace or compile
-        if fact.id == "usual" and isinstance(fact.value, int):
-            median_ps = fact.value
     room = _STEPS_CELLS - _BAR_CELLS - _LENGTH_CELLS - 1
     # The longest of the others: one step that was traced must not make dots of all bars.
     full_bar_s = float(times[slowest_rows[1]]) or 1.0
     lines = []
     for row in slowest_rows:
-        number = table["number"].value(row)
-        epoch = table["epoch"].value(row)
-        name = f"step {number}"
-        if epoch is not None:
-            name = f"epoch {epoch} step {number}"
+        name = _step_name(table, row)
         length = units.duration(int(times[row]), 3, padded=True).rjust(_LENGTH_CELLS)
         bar = bar_line.Bar(float(times[row]) / full_bar_s, "warn", _BAR_CELLS)
         lines.append(bar_line.barred(name, room, bar, length, glyphs))
+    median_ps = _median_of_steps(steps, times)
     title_unit = f"median {units.duration(round(median_ps), 3)}"
-    return _Panel("slowest steps", title_unit, _STEPS_CELLS, lines)
+    return _Panel(title="slowest steps", unit=title_unit, cells=_STEPS_CELLS, lines=lines)
+
+
+def _step_name(table: Table, row: int) -> str:
+    number = table["number"].value(row)
+    epoch = table["epoch"].value(row)
+    if epoch is None:
+        return f"step {number}"
+    return f"epoch {epoch} step {number}"
+
+
+def _median_of_steps(steps: Result, times: Floats) -> float:
+    """The median that the page names above the table; else that of all steps."""
+    for fact in steps.facts:  # without steps that trace or compile
+        if fact.id == "usual" and isinstance(fact.value, int):
+            return fact.value
+    return float(np.median(times))
 
 
 def _times(table: Table) -> np.ndarray:
@@ -220,15 +234,23 @@ def _energy(overview: Result, steps: Result) -> _Panel:
     for label, fact in _energy_facts(overview, steps):
         if fact.value is None or isinstance(fact.value, str):
             continue
-        figure, error = overview_lines.figure_and_error(fact)
-        name = truncation.middle(plain(label, 40), _ENERGY_NAME_CELLS)
-        pad = " " * (_ENERGY_NAME_CELLS - width(name))
-        figures = ((figure.rjust(_JOULES_CELLS), "title"), (error.ljust(_JOULES_CELLS), "dim"))
-        lines.append(((name + pad, "text"), *figures))
+        lines.append(_energy_line(label, fact))
         if fact.id == "energy" and fact.why:
             # Without it the epochs come to more than the profile that holds them.
             lines.append(((f"  {fact.why}", "dim"),))
-    return _Panel("energy", "95 % interval", _ENERGY_CELLS, lines)
+    return _Panel(title="energy", unit="95 % interval", cells=_ENERGY_CELLS, lines=lines)
+
+
+def _energy_line(label: str, fact: Fact) -> LinePieces:
+    """What the joules are of, the joules, and their error."""
+    figure, error = overview_lines.figure_and_error(fact)
+    name = truncation.middle(plain(label, 40), _ENERGY_NAME_CELLS)
+    pad = " " * (_ENERGY_NAME_CELLS - width(name))
+    return (
+        (name + pad, "text"),
+        (figure.rjust(_JOULES_CELLS), "title"),
+        (error.ljust(_JOULES_CELLS), "dim"),
+    )
 
 
 def _energy_facts(overview: Result, steps: Result) -> list[tuple[str, Fact]]:

@@ -136,7 +136,9 @@ class RowModel:
         infos: list[TrackInfo] = []
         for p, process in enumerate(trace.processes):
             for track in process.tracks:
-                infos.append(TrackInfo(len(infos), p, process, track))
+                infos.append(
+                    TrackInfo(number=len(infos), process_number=p, process=process, track=track)
+                )
         return cls(trace, forest, tuple(infos))
 
     def rows(self, folds: Folds) -> tuple[Row, ...]:
@@ -273,9 +275,9 @@ class RowModel:
         events = sum(len(info.track.events) for info in infos)
         lines = "line" if len(infos) == 1 else "lines"
         heading = Row(
-            RowKind.PROCESS,
-            plan.number,
-            plain(process.name, 200),
+            kind=RowKind.PROCESS,
+            process=plan.number,
+            label=plain(process.name, 200),
             lanes=self.summary(infos) if plan.folded else (),
             folded=plan.folded,
             note=f" {len(infos)} {lines}, {events:,} events",
@@ -288,10 +290,26 @@ class RowModel:
         if plan.quiet:
             note = " hidden lines: Enter shows them"
             text = f"{len(plan.quiet)} more"
-            rows.append(Row(RowKind.MORE, plan.number, text, folded=True, note=note))
+            rows.append(
+                Row(
+                    kind=RowKind.MORE,
+                    process=plan.number,
+                    label=text,
+                    folded=True,
+                    note=note,
+                )
+            )
         elif plan.asked:
             note = " Enter hides these lines again"
-            rows.append(Row(RowKind.MORE, plan.number, "fewer", folded=False, note=note))
+            rows.append(
+                Row(
+                    kind=RowKind.MORE,
+                    process=plan.number,
+                    label="fewer",
+                    folded=False,
+                    note=note,
+                )
+            )
         return rows
 
     def _track_rows(self, plan: _Plan, info: TrackInfo) -> list[Row]:
@@ -313,9 +331,9 @@ class RowModel:
             lane = self.forest.lane_number(info.number, depth)
             rows.append(
                 Row(
-                    RowKind.LANE,
-                    plan.number,
-                    label,
+                    kind=RowKind.LANE,
+                    process=plan.number,
+                    label=label,
                     track=info.number,
                     depth=depth,
                     lanes=(lane,),

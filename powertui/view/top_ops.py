@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from powertui import units
-from powertui.data.category import work_category
+from powertui.data.category import Category, work_category
 from powertui.data.columns import text_column
 from powertui.data.names_in_words import with_fused
 from powertui.data.table import Result, Table
+from powertui.named_tuples import NamedTuple
 from powertui.plain import plain, width
 from powertui.terminal.glyphs import Glyphs
 from powertui.view import bar_line, readable_names, table_rows
@@ -21,29 +22,37 @@ _TIME_CELLS = 7
 _MIN_BAR_CELLS = 10
 
 
+class _Op(NamedTuple):
+    path: str
+    self_ps: int
+    kind: Category
+
+
+def _op(table: Table, row: int) -> _Op:
+    path = str(table["operation"].value(row) or "")
+    op_type = table["category"].text(row)
+    self_ps = table["self_s"].value(row)
+    return _Op(
+        path=with_fused(path, op_type),
+        self_ps=int(self_ps or 0),
+        kind=work_category(f"{path}:{op_type}"),
+    )
+
+
 def lines(table: Table | None, cells: int, max_rows: int, glyphs: Glyphs) -> list[LinePieces]:
     """At most `max_rows` ops, each colored by the kind of its work; none without a table."""
     if table is None or not len(table):
         return []
-    paths = []
-    times = []
-    kinds = []
-    for row in range(min(max_rows, len(table))):
-        path = str(table["operation"].value(row) or "")
-        self_ps = table["self_s"].value(row)
-        op_type = table["category"].text(row)
-        paths.append(with_fused(path, op_type))
-        times.append(int(self_ps or 0))
-        kinds.append(work_category(f"{path}:{op_type}"))
+    ops = [_op(table, row) for row in range(min(max_rows, len(table)))]
     max_room = cells - _MIN_BAR_CELLS - _TIME_CELLS - 1
-    names = _short_names(paths, max_room, glyphs)
+    names = _short_names([op.path for op in ops], max_room, glyphs)
     room = min(max_room, max(width(name) for name in names))
     bar_cells = cells - room - _TIME_CELLS - 1
-    longest_ps = max(1, *times)
+    longest_ps = max(1, *(op.self_ps for op in ops))
     barred_lines = []
-    for name, kind, self_ps in zip(names, kinds, times, strict=True):
-        length = units.duration(self_ps, 3, padded=True).rjust(_TIME_CELLS)
-        bar = bar_line.Bar(self_ps / longest_ps, f"category:{kind.value}", bar_cells)
+    for name, op in zip(names, ops, strict=True):
+        length = units.duration(op.self_ps, 3, padded=True).rjust(_TIME_CELLS)
+        bar = bar_line.Bar(op.self_ps / longest_ps, f"category:{op.kind.value}", bar_cells)
         barred_lines.append(bar_line.barred(name, room, bar, length, glyphs))
     return barred_lines
 

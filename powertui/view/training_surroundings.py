@@ -63,7 +63,14 @@ def training_surroundings(
             hi = max(hi, first_host.hi)
             half = max(half, first_host.half)
         evidence = _evidence(island, half)
-        sessions[key] = ProfiledStretch(entry.name, lo, hi, half, evidence=evidence, key=key)
+        sessions[key] = ProfiledStretch(
+            name=entry.name,
+            lo=lo,
+            hi=hi,
+            half=half,
+            evidence=evidence,
+            key=key,
+        )
         if session.here:
             here = list(sessions).index(key)
     surroundings = Surroundings(
@@ -113,10 +120,10 @@ def first_surroundings(training: Training) -> Surroundings:
     for key, session in by_time:
         profiles.append(
             ProfiledStretch(
-                key[1],
-                (session.lo_ns - zero_ns) * PS_PER_NS,
-                (session.hi_ns - zero_ns) * PS_PER_NS,
-                session.half_ns * PS_PER_NS,
+                name=key[1],
+                lo=(session.lo_ns - zero_ns) * PS_PER_NS,
+                hi=(session.hi_ns - zero_ns) * PS_PER_NS,
+                half=session.half_ns * PS_PER_NS,
                 evidence=session.evidence,
                 key=key,
             )
@@ -162,7 +169,9 @@ def _unread_sessions(
                 hi_ns = max(hi_ns, placed[key].hi_ns)
                 half_ns = placed[key].half_ns
             evidence = _evidence(judged, half_ns * PS_PER_NS)
-            placed[key] = _UnreadSession(lo_ns, hi_ns, half_ns, evidence)
+            placed[key] = _UnreadSession(
+                lo_ns=lo_ns, hi_ns=hi_ns, half_ns=half_ns, evidence=evidence
+            )
     return placed
 
 
@@ -196,7 +205,7 @@ def finding_span(finding: Finding) -> LabelledSpan:
         texts.append(f"{where}: {cost}")
     texts += [cost, watts, "!"]
     shown = tuple(text for text in texts if text)
-    return LabelledSpan(finding.start_ps, finding.end_ps, shown, finding.sizes)
+    return LabelledSpan(lo=finding.start_ps, hi=finding.end_ps, texts=shown, sizes=finding.sizes)
 
 
 def _rising_numbers(rate: training_parts.Rate, zero_ns: int) -> tuple[StepNumbers, ...]:

@@ -71,7 +71,7 @@ def training_strips(on_axis: TrainingOnAxis) -> tuple[Strip, ...]:
     strips = []
     if len(on_axis.rate) > 1:
         make = functools.partial(_rate_curve, on_axis.rate)
-        strips.append(Strip(STEP_RATE, make, on_axis.zero_ns, "/s"))
+        strips.append(Strip(name=STEP_RATE, make=make, zero_ns=on_axis.zero_ns, unit="/s"))
     for scalar in sorted(on_axis.strips, key=_importance):
         if len(scalar.at_ns):
             label = scalar.label.replace("validation/", "val/")

@@ -122,6 +122,7 @@ def visible_summary(
 
 
 def _side(model: TimelineModel, ops: OpStats, *, devices: bool) -> Side | None:
+    """What ran on the devices or on the host, by kind of work, the largest share first."""
     on_side = ops.on_device if devices else ~ops.on_device
     rows = np.flatnonzero(on_side & (ops.share > 0))  # NaN: what only waits for others
     if not len(rows):
@@ -130,16 +131,17 @@ def _side(model: TimelineModel, ops: OpStats, *, devices: bool) -> Side | None:
         largest = np.argpartition(-ops.share[rows], _MAX_NAMES)[:_MAX_NAMES]
         rows = rows[largest]
     kinds = model.labels.kinds(ops.name[rows])
-    sums = np.bincount(kinds, ops.share[rows], len(CATEGORIES))
+    share_of_kind = np.bincount(kinds, ops.share[rows], len(CATEGORIES)).tolist()
     shares: list[tuple[Category | None, float]] = []
-    for kind, share in zip(CATEGORIES, sums.tolist(), strict=True):
+    for kind, share in zip(CATEGORIES, share_of_kind, strict=True):
         if share > 0:
             shares.append((kind, share))
     rest = 1 - sum(share for _, share in shares)
     if rest > 1e-9:
         shares.append((None, rest))
     shares.sort(key=lambda kind_share: -kind_share[1])
-    return Side("devices" if devices else "host", tuple(shares))
+    name = "devices" if devices else "host"
+    return Side(name, tuple(shares))
 
 
 def _top_rows(model: TimelineModel, ops: OpStats) -> list[int]:
