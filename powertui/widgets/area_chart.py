@@ -6,6 +6,7 @@ Rows of styled text, without a screen.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
@@ -83,16 +84,16 @@ class AreaChart:
         line = _middle(spread(expected, self.cells))
         scale = self._scale(values, line, rows)
         chars = [list(text) for text in power_area.draw_area(shape, scale, rows, self.glyphs)]
-        roles = power_area.row_roles(scale, rows)
-        if self.unit != "W":
+        if self.unit == "W":
+            roles = power_area.row_roles(scale, rows)
+        else:
             roles = ["step_bars"] * rows
         styles = [[self.theme.style(role)] * self.cells for role in roles]
         if band is not None:
             self._draw_band(band, chars, styles)
         self._draw_dashes(line, scale, roles, chars, styles)
-        labels = power_area.row_labels(scale, rows, self.glyphs)
-        labels[0] += f" {self.unit}"
         picture = []
+        labels = self._labels(scale, rows, self.unit)
         for label, row, row_styles in zip(labels, chars, styles, strict=True):
             gutter = self._gutter(label, power_area.edge_tick(label, self.glyphs))
             picture.append([gutter, *_joined(zip(row_styles, row, strict=True))])
@@ -100,19 +101,14 @@ class AreaChart:
 
     def filled(self, shape: Envelope, rows: int, unit: str, role: str = "") -> list[SegmentRow]:
         """A shape with a column for each cell as an area; without a role its color is height."""
-        lowest = 0.0
-        highest = 1.0
-        if shape.known.any():
-            lowest = float(np.nanmin(shape.low))
-            highest = float(np.nanmax(shape.high))
-        scale = power_area.power_scale(lowest, highest, rows)
-        labels = power_area.row_labels(scale, rows, self.glyphs)
-        labels[0] += f" {unit}"
-        edges = [power_area.edge_tick(label, self.glyphs) for label in labels]
         if unit == "%":  # of all: the axis ends there, whatever a row stands for then
             scale = PowerScale(Axis(0.0, 100.0, 100.0 / rows), False)
             labels = ["100 %", *[""] * (rows - 2), "0"][:rows]
             edges = self._edges(labels)
+        else:
+            scale = _scale_of_shape(shape, rows)
+            labels = self._labels(scale, rows, unit)
+            edges = [power_area.edge_tick(label, self.glyphs) for label in labels]
         roles = [role] * rows if role else power_area.row_roles(scale, rows)
         lines = power_area.draw_area(shape, scale, rows, self.glyphs)
         picture = []
@@ -121,35 +117,42 @@ class AreaChart:
             picture.append([gutter, Segment(line, self.theme.style(row_role))])
         return picture
 
+    def _labels(self, scale: PowerScale, rows: int, unit: str) -> list[str]:
+        """The labels of an axis, the first of them with the unit."""
+        highest, *others = power_area.row_labels(scale, rows, self.glyphs)
+        return [f"{highest} {unit}", *others]
+
     def difference(self, title: str, values: Floats, expected: Floats) -> list[SegmentRow]:
         """What the values differ by from what was expected, around zero, where that has room."""
         rows = self._difference_rows
         if not rows:
             return []
         shape = spread(values - expected, self.cells)
-        size = _typical_size(shape)
-        top = _round_up(size, _FINE_FACTORS)
+        top = _round_up(_typical_size(shape), _FINE_FACTORS)
         above = self._parts(np.fmax(shape.high, 0.0), top)
         below = self._parts(np.fmax(-shape.low, 0.0), top)
+        labels = self._labels_around_zero(top)
+        edges = self._edges(labels)
+        picture = [self.line((title, "title"))]
+        for row, (label, edge) in enumerate(zip(labels, edges, strict=True)):
+            if row < rows // 2:
+                text = self._upward(above, row)
+                style = self.theme.style("power")
+            else:
+                text = self._downward(below, row)
+                style = self.theme.style("dim")
+            gutter = self._gutter(label, edge)
+            picture.append([gutter, *_joined(zip([style] * len(text), text, strict=True))])
+        return picture
+
+    def _labels_around_zero(self, top: float) -> list[str]:
+        rows = self._difference_rows
         decimals = 0 if top >= 10 else 1
         labels = [""] * rows
         labels[rows // 2 - 1] = "0"
         labels[-1] = f"{-top:+.{decimals}f} {self.unit}"
         labels[0] = f"{top:+.{decimals}f} {self.unit}"
-        edges = self._edges(labels)
-        more = self.theme.style("power")
-        less = self.theme.style("dim")
-        picture = [self.line((title, "title"))]
-        for row, (label, edge) in enumerate(zip(labels, edges, strict=True)):
-            is_above = row < rows // 2
-            if is_above:
-                text = self._upward(above, row)
-            else:
-                text = self._downward(below, row)
-            style = more if is_above else less
-            gutter = self._gutter(label, edge)
-            picture.append([gutter, *_joined(zip([style] * len(text), text, strict=True))])
-        return picture
+        return labels
 
     def bars(self, bands: Sequence[Band | None], selected: int) -> SegmentRow:
         """Stretches as bars; the selected one is marked."""
@@ -161,12 +164,13 @@ class AreaChart:
             is_in_sight = band.stop >= 0 and band.first < self.cells
             if not is_in_sight:
                 continue
-            lo = max(band.first, 0)
+            first = max(band.first, 0)
             # However short a stretch is, it has a cell.
-            hi = max(lo + 1, min(band.stop, self.cells))
+            stop = max(first + 1, min(band.stop, self.cells))
+            length = stop - first
             role = "marked" if number == selected else "warn"
-            chars[lo:hi] = self._bar(hi - lo)
-            styles[lo:hi] = [self.theme.style(role)] * (hi - lo)
+            chars[first:stop] = self._bar(length)
+            styles[first:stop] = [self.theme.style(role)] * length
         return [self._gutter(""), *_joined(zip(styles, chars, strict=True))]
 
     def ruler(self, unit: str, ticks: Iterable[Tick]) -> SegmentRow:
@@ -208,12 +212,15 @@ class AreaChart:
         """A ground of its own where no area is, with the band's words beside it."""
         empty = self.theme.style("power_band")
         ground = Style(bgcolor=empty.bgcolor)
-        cells = range(max(0, band.first), min(self.cells, max(band.stop, band.first + 1)))
+        part_blocks = self.glyphs.bars[:-1]  # they leave a part of their cell empty
+        # However short a band is, it has a cell.
+        stop = max(band.stop, band.first + 1)
+        cells = range(max(0, band.first), min(self.cells, stop))
         for row, row_styles in zip(chars, styles, strict=True):
             for cell in cells:
                 if row[cell] == " ":
                     row_styles[cell] = empty
-                elif row[cell] in self.glyphs.bars[:-1]:
+                elif row[cell] in part_blocks:
                     row_styles[cell] += ground
         flag = finding_flag.beside_band(chars, cells, band.words, self.glyphs)
         if flag is not None:
@@ -262,11 +269,14 @@ class AreaChart:
         """A row above zero: what reaches into it from below."""
         rows_below = self._difference_rows // 2 - 1 - row
         steps = len(self.glyphs.bars) if self.glyphs.braille else 1
+        # Zero itself is a line of the thinnest blocks, where there are any.
+        zero = self.glyphs.bars[0] if rows_below == 0 and steps > 1 else " "
         chars = []
         for part in np.rint((filled - rows_below) * steps).tolist():
-            if part != part or part <= 0:  # NaN: nothing is known
-                is_zero = part == part and rows_below == 0
-                chars.append(self.glyphs.bars[0] if is_zero and steps > 1 else " ")
+            if math.isnan(part):
+                chars.append(" ")
+            elif part <= 0:
+                chars.append(zero)
             elif part >= steps:
                 chars.append(self.glyphs.area)
             else:
@@ -290,6 +300,14 @@ class AreaChart:
             return self.glyphs.vertical
         middle = self.glyphs.horizontal * (length - 2)
         return f"{self.glyphs.range_left}{middle}{self.glyphs.range_right}"
+
+
+def _scale_of_shape(shape: Envelope, rows: int) -> PowerScale:
+    if not shape.known.any():
+        return power_area.power_scale(0.0, 1.0, rows)
+    lowest = float(np.nanmin(shape.low))
+    highest = float(np.nanmax(shape.high))
+    return power_area.power_scale(lowest, highest, rows)
 
 
 def second_ticks(lo_s: float, hi_s: float, cells: int, cells_apart: int) -> Iterator[Tick]:

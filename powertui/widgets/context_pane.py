@@ -80,21 +80,27 @@ class ContextPane(LinesPane):
         rows = self.size.height
         if rows < _MIN_ROWS_FOR_GLANCE or not self.glance_rows:
             lines = self._section_lines(self.context.sections)
-            self.set_lines([*lines, *self._content_lines(rows - len(lines) - 1)])
+            content = self._content_lines(rows - len(lines) - 1)
+            self.set_lines([*lines, *content])
             return
         place = self._section_lines(self.context.for_low_pane())
         glance = self._glance_lines()
-        place_rows = max(_MIN_PLACE_ROWS, round(rows * _PLACE_SHARE))
-        if self.content is None and not self.awaits_content:
-            place_rows = rows - len(glance) - 1
-        elif self.context.is_pointed:
-            # What was selected or marked is what a person looks at now.
-            place_rows = max(place_rows, min(len(place), rows - len(glance) - 1))
+        place_rows = self._place_rows(len(place), rows - len(glance) - 1)
         content_rows = rows - len(glance) - place_rows - 1
         content = self._content_lines(content_rows, min_findings=2)
-        missing = content_rows - len(content)
         # The last line of the pane is never one above a title that it loses.
-        self.set_lines([*glance, *content, *[()] * missing, (), *place[:place_rows]])
+        filler = [()] * (content_rows - len(content))
+        self.set_lines([*glance, *content, *filler, (), *place[:place_rows]])
+
+    def _place_rows(self, needed: int, free: int) -> int:
+        """How many lines the facts of the place get, of those that are free."""
+        if self.content is None and not self.awaits_content:
+            return free
+        rows = max(_MIN_PLACE_ROWS, round(self.size.height * _PLACE_SHARE))
+        if self.context is not None and self.context.is_pointed:
+            # What was selected or marked is what a person looks at now.
+            rows = max(rows, min(needed, free))
+        return rows
 
     def _glance_lines(self) -> list[StyledLine]:
         """Always as many: empty ones until it is known."""
@@ -153,12 +159,10 @@ class ContextPane(LinesPane):
             code = (f" {fact.category.code} ", theme.category(fact.category.value))
             return [((name, label), code, (" " + fact.value, text))]
         room = max(8, self.size.width - len(name))
-        lines: list[StyledLine] = []
-        head = (name, label)
         indent = (" " * len(name), label)
-        for piece in _value_lines(fact.value, room, max_value_lines):
-            lines.append((head, (piece, text)))
-            head = indent
+        first, *others = _value_lines(fact.value, room, max_value_lines)
+        lines: list[StyledLine] = [((name, label), (first, text))]
+        lines += [(indent, (piece, text)) for piece in others]
         if fact.badge is None:
             return lines
         quality = (fact.badge.value, theme.style(fact.badge.value))

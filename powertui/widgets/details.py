@@ -26,8 +26,9 @@ def value_text(stat: Stat, limit: int) -> str:
     """A stat's value as a person reads it."""
     value = stat.value
     if isinstance(value, bytes):
+        shown = value[:_MAX_HEX_BYTES].hex(" ")
         more = " …" if len(value) > _MAX_HEX_BYTES else ""
-        return f"{len(value):,} bytes: {value[:_MAX_HEX_BYTES].hex(' ')}{more}"
+        return f"{len(value):,} bytes: {shown}{more}"
     if isinstance(value, float):
         return f"{value:.10g}"
     if not isinstance(value, int):
@@ -86,16 +87,18 @@ class DetailsPane(LinesPane):
 
     def _event_lines(self, event: EventFacts) -> list[StyledLine]:
         """The event's kind and names, its place, and its times."""
+        process = plain(event.process, 100)
+        track = plain(event.track, 100)
+        place = f"{process} / {track}"
+        if event.depth:
+            place += f", depth {event.depth}"
+        start_s = units.fixed(event.start, PS_PER_S, 9)
+        length = units.duration(event.duration)
         lines: list[StyledLine] = [self._title_line(event)]
         if event.name != event.display:
             lines += self._pair("recorded as", plain(event.name, self._max_chars))
         lines += self._pair("kind", MEANINGS[event.category])
-        place = f"{plain(event.process, 100)} / {plain(event.track, 100)}"
-        if event.depth:
-            place += f", depth {event.depth}"
         lines += self._pair("on", place)
-        start_s = units.fixed(event.start, PS_PER_S, 9)
-        length = units.duration(event.duration)
         lines += self._pair("time", f"{start_s} s + {length} ({event.duration:,} ps)")
         return lines
 
@@ -121,18 +124,17 @@ class DetailsPane(LinesPane):
         """A name and its value, wrapped where values are expanded; `more` is always in sight."""
         name_width = min(_NAME_WIDTH, max(8, self.size.width // 3))
         room = max(8, self.size.width - name_width)
-        label = self.theme_colors.style("dim")
+        dim = self.theme_colors.style("dim")
         text = self.theme_colors.style("text")
-        head = (name[: name_width - 1].ljust(name_width), label)
-        suffix: StyledLine = ((more, label),) if more else ()
+        name_piece = (name[: name_width - 1].ljust(name_width), dim)
+        suffix: StyledLine = ((more, dim),) if more else ()
         if not self.expanded:
             if more:
                 value = value[: max(8, room - len(more))]
-            return [(head, (value, text), *suffix)]
-        pieces = textwrap.wrap(value, room) or [""]
-        lines: list[StyledLine] = []
-        for piece in pieces:
-            lines.append((head, (piece, text)))
-            head = (" " * name_width, label)
+            return [(name_piece, (value, text), *suffix)]
+        indent = (" " * name_width, dim)
+        first, *others = textwrap.wrap(value, room) or [""]
+        lines: list[StyledLine] = [(name_piece, (first, text))]
+        lines += [(indent, (piece, text)) for piece in others]
         lines[-1] = (*lines[-1], *suffix)
         return lines

@@ -74,24 +74,33 @@ class Gutter(Widget):
     def render_line(self, y: int) -> Strip:
         number = self._row0 + y
         width = self.size.width
-        text = " " * width
+        text = ""
         role = "gutter"
         if width >= 2 and 0 <= number < len(self.rows):
-            row = self.rows[number]
-            text = self._row_text(row, width - 1) + self._scroll_hint(y)
-            if number == self._cursor:
-                role = "gutter_focus"
-            elif row.kind is RowKind.PROCESS:
-                role = "gutter_process"
+            text, role = self._text_of_row(number, y)
         elif width >= 2 and 0 <= number - len(self.rows) < len(self._below):
             label, is_profile = self._below[number - len(self.rows)]
-            if is_profile:
-                text = fit_middle(label, width - 2, self.glyphs.ellipsis)
-                role = "gutter_process"
-            else:
-                text = " " + shortened(label, width - 3, self.glyphs.ellipsis)
-            text = text.ljust(width)[:width]
-        return Strip([Segment(text, self.theme_colors.style(role))], width)
+            text, role = self._text_below(label, is_profile=is_profile)
+        return Strip([Segment(text.ljust(width), self.theme_colors.style(role))], width)
+
+    def _text_of_row(self, number: int, y: int) -> tuple[str, str]:
+        """The text of a row of this profile, and its role."""
+        row = self.rows[number]
+        text = self._row_text(row, self.size.width - 1) + self._scroll_hint(y)
+        if number == self._cursor:
+            return text, "gutter_focus"
+        if row.kind is RowKind.PROCESS:
+            return text, "gutter_process"
+        return text, "gutter"
+
+    def _text_below(self, label: str, *, is_profile: bool) -> tuple[str, str]:
+        """The text of a row of another profile of the run, and its role."""
+        width = self.size.width
+        if is_profile:
+            text = fit_middle(label, width - 2, self.glyphs.ellipsis)
+            return text[:width], "gutter_process"
+        text = " " + shortened(label, width - 3, self.glyphs.ellipsis)
+        return text[:width], "gutter"
 
     def _row_text(self, row: Row, width: int) -> str:
         """The fold mark and the label of a row."""

@@ -31,18 +31,23 @@ _GAP_CELLS = 3  # between lines that are side by side
 def side_by_side(lines: Sequence[StyledLine], cells: int) -> list[StyledLine]:
     """Two lines in one, the first half at the left, where that has room in so many cells."""
     half = (len(lines) + 1) // 2
-    widths = [sum(width(words) for words, _ in line) for line in lines]
-    left_cells = max(widths[:half], default=0) + _GAP_CELLS
-    if len(lines) < 2 or left_cells + max(widths[half:]) > cells:
+    left_lines = lines[:half]
+    right_lines = lines[half:]
+    left_cells = max(map(_line_cells, left_lines), default=0) + _GAP_CELLS
+    right_cells = max(map(_line_cells, right_lines), default=0)
+    if not right_lines or left_cells + right_cells > cells:
         return list(lines)
     joined: list[StyledLine] = []
-    for number in range(half):
-        line = lines[number]
-        if half + number < len(lines):
-            gap = (" " * (left_cells - widths[number]), line[-1][1])
-            line = (*line, gap, *lines[half + number])
-        joined.append(line)
-    return joined
+    for left, right in zip(left_lines, right_lines, strict=False):
+        _, last_style = left[-1]
+        gap = (" " * (left_cells - _line_cells(left)), last_style)
+        joined.append((*left, gap, *right))
+    # Of an odd number the last one at the left has none beside it.
+    return [*joined, *left_lines[len(right_lines) :]]
+
+
+def _line_cells(line: StyledLine) -> int:
+    return sum(width(words) for words, _ in line)
 
 
 class LinesPane(Widget, can_focus=True):
@@ -75,11 +80,7 @@ class LinesPane(Widget, can_focus=True):
             self.top = top
             self.refresh()
             return
-        changed = []
-        for y in range(height):
-            line_before = before[top + y : top + y + 1]
-            if line_before != self.lines[top + y : top + y + 1]:
-                changed.append(y)
+        changed = [y for y in range(height) if _has_changed(before, self.lines, top + y)]
         # The last row says how many more lines there are.
         if len(before) != len(self.lines) and height - 1 not in changed:
             changed.append(height - 1)
@@ -119,6 +120,11 @@ class LinesPane(Widget, can_focus=True):
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         event.stop()
         self.scroll_lines(2)
+
+
+def _has_changed(before: Sequence[StyledLine], after: Sequence[StyledLine], number: int) -> bool:
+    """Whether a line of this number is another one, new or gone."""
+    return before[number : number + 1] != after[number : number + 1]
 
 
 def wrapped(line: StyledLine, cells: int, indent: int) -> list[StyledLine]:

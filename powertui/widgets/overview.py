@@ -81,12 +81,7 @@ class Overview(TimeLane):
             chars[column] = course[column]
             roles[column] = "dim"
         for profile in surroundings.profiles:
-            covered = all_time.covered(profile.lo, profile.hi)
-            is_narrow = len(covered) < _MIN_BUSY_CELLS
-            for column in covered:
-                if is_narrow or chars[column] == " ":
-                    chars[column] = self.glyphs.vertical
-                    roles[column] = "focus"
+            self._draw_profile(all_time.covered(profile.lo, profile.hi), chars, roles)
         for finding in surroundings.findings:
             for column in all_time.covered(finding.lo, finding.hi):
                 roles[column] = "error" if outside[column] else "warn"
@@ -94,13 +89,17 @@ class Overview(TimeLane):
                     chars[column] = "!"
         return "".join(chars), roles
 
+    def _draw_profile(self, covered: range, chars: list[str], roles: list[str]) -> None:
+        """Where another profile was recorded: all of a narrow one, else where nothing else is."""
+        is_narrow = len(covered) < _MIN_BUSY_CELLS
+        for column in covered:
+            if is_narrow or chars[column] == " ":
+                chars[column] = self.glyphs.vertical
+                roles[column] = "focus"
+
     def _busy(self, model: TimelineModel, all_time: Viewport) -> str:
         """How busy all lines of the profile are."""
-        folded = Folds(processes=frozenset(process.name for process in model.trace.processes))
-        lanes: list[int] = []
-        for row in model.rows(folded):
-            if row.kind is RowKind.PROCESS:
-                lanes.extend(row.lanes)
+        lanes = _lanes_of_processes(model)
         if not lanes:
             return " " * all_time.width
         frame = model.forest.frame(all_time.edges(), lanes)
@@ -189,6 +188,16 @@ class Overview(TimeLane):
 
     def on_click(self, event: events.Click) -> None:
         """The button's press has done it."""
+
+
+def _lanes_of_processes(model: TimelineModel) -> list[int]:
+    """The lanes of all processes, each of them folded into one row."""
+    folded = Folds(processes=frozenset(process.name for process in model.trace.processes))
+    lanes: list[int] = []
+    for row in model.rows(folded):
+        if row.kind is RowKind.PROCESS:
+            lanes.extend(row.lanes)
+    return lanes
 
 
 def _unprofiled_columns(

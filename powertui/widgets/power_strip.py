@@ -132,14 +132,17 @@ class PowerStrip(TimeLane):
         top = value if height == 1 else f"{ticks[0]} W"
         name, host = self._names(self.label_width - 2 - len(top), height)
         tick = edge_tick(ticks[y], self.glyphs)
+        if y == 0 and height == 1:
+            return self.name_label(name, top, " ")
         if y == 0:
-            return self.name_label(name, top, " " if height == 1 else tick)
+            return self.name_label(name, top, tick)
         if y == height - 1:
             uncertainty = value if height == 2 else self._uncertainty_text()
             return self.name_label(uncertainty, ticks[y], tick)
         if y == 1:
             return self._value_label(host, value)
-        return self.name_label(self._source() if y == 2 else "", ticks[y], tick)
+        source = self._source() if y == 2 else ""
+        return self.name_label(source, ticks[y], tick)
 
     def _value_label(self, host: str, value: str) -> list[Segment]:
         """The value under the cursor, behind the host where that has this line."""
@@ -215,13 +218,12 @@ class PowerStrip(TimeLane):
         return self.curve is None and self.model is not None and self.model.unplaced > 0
 
     def _draw(self, view: Viewport, height: int) -> list[list[Segment]]:
-        theme = self.theme_colors
-        glyphs = self.glyphs
         if self.curve is None or self.curve.range is None:
             return self._without_values(view, height)
+        theme = self.theme_colors
         envelope = self.curve.envelope(view.edges())
         scale = self.scale
-        chars = [list(line) for line in draw_area(envelope, scale, height, glyphs)]
+        chars = [list(line) for line in draw_area(envelope, scale, height, self.glyphs)]
         styles = [[theme.style(role)] * view.width for role in row_roles(scale, height)]
         self._draw_findings(view, chars, styles)
         self._draw_levels(view, envelope, chars, styles)
@@ -229,12 +231,16 @@ class PowerStrip(TimeLane):
         self._draw_limits(view, scale, chars, styles)
         self._draw_uncertainty(view, chars, styles)
         self._draw_findings_beside(view, chars, styles)
+        self._draw_pins(view, chars[0], styles[0])
+        return [styled(row, style) for row, style in zip(chars, styles, strict=True)]
+
+    def _draw_pins(self, view: Viewport, chars: list[str], styles: list[Style]) -> None:
+        """The moments that a person set, in the first row."""
         for ps in self.pins:
             if view.shows(ps):
                 column = view.column(ps)
-                chars[0][column] = glyphs.cursor
-                styles[0][column] = theme.style("estimated")
-        return [styled(row, style) for row, style in zip(chars, styles, strict=True)]
+                chars[column] = self.glyphs.cursor
+                styles[column] = self.theme_colors.style("estimated")
 
     def _without_values(self, view: Viewport, height: int) -> list[list[Segment]]:
         """A sentence in the first row."""
@@ -413,12 +419,11 @@ class PowerStrip(TimeLane):
     ) -> None:
         """A bar as long as the 95 % interval of the offset."""
         assert self.power is not None
-        power = self.power
-        glyphs = self.glyphs
-        interval_ps = power.offset_hi_ps - power.offset_lo_ps
+        interval_ps = self.power.offset_hi_ps - self.power.offset_lo_ps
         length = min(-(-interval_ps // view.cell_ps), view.width)
-        if power.status == "none" or length < 2 or len(chars) < 2:
+        if self.power.status == "none" or length < 2 or len(chars) < 2:
             return
+        glyphs = self.glyphs
         bar = glyphs.range_left + glyphs.horizontal * (length - 2) + glyphs.range_right
         text = f" {glyphs.plus_minus}{units.duration(interval_ps // 2, 2)} "
         if len(text) + 4 <= length:
@@ -426,9 +431,9 @@ class PowerStrip(TimeLane):
             text_stop = text_start + len(text)
             bar = bar[:text_start] + text + bar[text_stop:]
         row, first = self._emptiest_corner(chars, length)
-        style = self.theme_colors.style("estimated")
-        chars[row][first : first + length] = bar
-        styles[row][first : first + length] = [style] * length
+        stop = first + length
+        chars[row][first:stop] = bar
+        styles[row][first:stop] = [self.theme_colors.style("estimated")] * length
 
     @staticmethod
     def _emptiest_corner(chars: list[list[str]], length: int) -> tuple[int, int]:

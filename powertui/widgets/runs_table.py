@@ -64,8 +64,9 @@ class RunsTable(FoldingTable):
 
     def _bar_segments(self, run: KnownRun, text: str, style: Style) -> list[Segment]:
         theme = self.theme_colors
-        bars = text[: len(run.bars)]
-        unit = Segment(text[len(run.bars) :], style)
+        bar_count = len(run.bars)
+        bars = text[:bar_count]
+        unit = Segment(text[bar_count:], style)
         if not run.has_power_bars:
             return [_inked(bars, style, theme.style("step_bars")), unit]
         segments: list[Segment] = []
@@ -74,7 +75,8 @@ class RunsTable(FoldingTable):
             segment = _inked(char, style, ember)
             # Cells of one color are one segment: fewer bytes on the line.
             if segments and segments[-1].style == segment.style:
-                segment = Segment(segments.pop().text + char, segment.style)
+                before = segments.pop()
+                segment = Segment(before.text + char, segment.style)
             segments.append(segment)
         return [*segments, unit]
 

@@ -94,7 +94,7 @@ class StepLane(TimeLane):
         for row, lo, hi in zip(range(first, last), starts.tolist(), ends.tolist(), strict=True):
             role = "step" if row % 2 else "step_alt"
             texts = _step_texts(steps[row])
-            stretches.append(LabelledStretch(lo, hi, texts, role))
+            stretches.append(LabelledStretch(lo=lo, hi=hi, texts=texts, role=role))
         roles = {role: self.theme_colors.style(role) for role in ("step", "step_alt")}
         return drawn_cells(stretches, view, roles, self.glyphs.ellipsis, apart=True)
 

@@ -148,7 +148,7 @@ class ProfileLane(TimeLane):
         surroundings = self.model.surroundings
         stretches = []
         for lo, hi in _between(self.model.span, surroundings):
-            stretches.append(LabelledStretch(lo, hi, (" not profiled", ""), "dim"))
+            stretches.append(LabelledStretch(lo=lo, hi=hi, texts=(" not profiled", ""), role="dim"))
         if surroundings is not None:
             for number in _rows_in_view(surroundings.lows, surroundings.highs, view):
                 stretches.append(_profile(surroundings.profiles[number]))
@@ -160,7 +160,7 @@ def _profile(profile: ProfiledStretch) -> LabelledStretch:
     role = "warn" if profile.problem else "marked"
     # An empty stretch has no cell to be drawn in.
     hi = max(profile.hi, profile.lo + 1)
-    return LabelledStretch(profile.lo, hi, _profile_texts(profile), role)
+    return LabelledStretch(lo=profile.lo, hi=hi, texts=_profile_texts(profile), role=role)
 
 
 def _profile_texts(profile: ProfiledStretch) -> tuple[str, ...]:
@@ -201,7 +201,9 @@ class FindingsLane(TimeLane):
         stretches = []
         for row in _rows_in_view(bounds[:, 0], bounds[:, 1], view):
             span = findings[row]
-            stretches.append(LabelledStretch(span.lo, span.hi, span.texts, "phase"))
+            stretches.append(
+                LabelledStretch(lo=span.lo, hi=span.hi, texts=span.texts, role="phase")
+            )
         style = {"phase": self.theme_colors.style("phase")}
         return draw(stretches, view, style, self.glyphs.ellipsis)
 
@@ -244,12 +246,29 @@ def _epochs(model: TimelineModel, view: Viewport, bar: str) -> list[LabelledStre
         lo = int(starts[index])
         hi = int(ends[index])
         texts = _epoch_texts(model, model.epochs[index], hi - lo)
-        stretches.append(LabelledStretch(lo, hi, texts, "epoch", bar=bar))
+        stretches.append(
+            LabelledStretch(
+                lo=lo,
+                hi=hi,
+                texts=texts,
+                role="epoch",
+                bar=bar,
+            )
+        )
     stretches += _untrained(model, view)
-    for index in _rows_in_view(model.phase_spans[:, 0], model.phase_spans[:, 1], view):
+    phase_starts, phase_ends = model.phase_spans.T
+    for index in _rows_in_view(phase_starts, phase_ends, view):
         phase = model.epochs.phases[index]
         name = plain(phase.name, 60)
-        stretches.append(LabelledStretch(phase.start, phase.end, (name,), "phase", cut=True))
+        stretches.append(
+            LabelledStretch(
+                lo=phase.start,
+                hi=phase.end,
+                texts=(name,),
+                role="phase",
+                cut=True,
+            )
+        )
     return stretches
 
 
@@ -263,24 +282,32 @@ def _untrained(model: TimelineModel, view: Viewport) -> list[LabelledStretch]:
         if span.hi <= view.t0 or span.lo >= view.t1:
             continue
         if not any(lo < span.hi and hi > span.lo for lo, hi in phases):
-            stretches.append(LabelledStretch(span.lo, span.hi, span.texts, "dim", cut=True))
+            stretches.append(
+                LabelledStretch(
+                    lo=span.lo,
+                    hi=span.hi,
+                    texts=span.texts,
+                    role="dim",
+                    cut=True,
+                )
+            )
     return stretches
 
 
 def _epoch_texts(model: TimelineModel, epoch: Epoch, length: int) -> tuple[str, ...]:
     """Number, duration, energy and scalars of an epoch, the longest text first."""
-    number = epoch.number
+    number = str(epoch.number)
     name = f"epoch {number}"
     took = ""
     if epoch.start is not None and epoch.end is not None:
         took = units.duration(length, 3)
-    joules = short_joules = ""
-    if model.surroundings is not None:
-        joules = model.surroundings.joules_of.get(number, "")
-        short_joules = model.surroundings.tight_of.get(number, "")
     texts = [f"{name}  {took}"]
-    if joules:  # no figure without its interval: the short forms have it too
-        texts = [
+    joules = ""
+    if model.surroundings is not None:
+        joules = model.surroundings.joules_of.get(epoch.number, "")
+    if model.surroundings is not None and joules:
+        short_joules = model.surroundings.tight_of.get(epoch.number, "")
+        texts = [  # no figure without its interval: the short forms have it too
             f"{name}  {took}  {joules}",
             f"{name}  {joules}",
             f"{number}  {joules}",
@@ -289,7 +316,7 @@ def _epoch_texts(model: TimelineModel, epoch: Epoch, length: int) -> tuple[str, 
         ]
     scalars = "  ".join(f"{plain(tag, 40)} {value:.4g}" for tag, value in epoch.scalars)
     texts.insert(0, f"{texts[0]}  {scalars}")
-    return (*(text.rstrip() for text in texts), name, str(number))
+    return (*(text.rstrip() for text in texts), name, number)
 
 
 class MarkLane(TimeLane):
@@ -336,11 +363,17 @@ def _end_of(mark: MarkOnTrace) -> int:
 
 
 def _window(mark: MarkOnTrace, role: str) -> LabelledStretch:
-    return LabelledStretch(mark.start_ps, _end_of(mark), (plain(mark.name, 60),), role, cut=True)
+    return LabelledStretch(
+        lo=mark.start_ps,
+        hi=_end_of(mark),
+        texts=(plain(mark.name, 60),),
+        role=role,
+        cut=True,
+    )
 
 
 def _moment(mark: MarkOnTrace, view: Viewport, bar: str) -> LabelledStretch:
     """A bar where it is, and its name behind it."""
     text = bar + plain(mark.name, 20)
     end_ps = mark.start_ps + (len(text) - 1) * view.cell_ps
-    return LabelledStretch(mark.start_ps, end_ps, (text, bar), "label")
+    return LabelledStretch(lo=mark.start_ps, hi=end_ps, texts=(text, bar), role="label")

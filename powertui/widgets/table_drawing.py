@@ -213,17 +213,18 @@ class TableDrawing(Widget):
         assert table.kind_of_work is not None
         room = self.content_size.width
         dim = self.theme_colors.style("dim")
-        segments: list[Segment] = []
         kinds = self._kinds_in_sight(table)
         names = [f" {SHORT_NAMES[kind]} " for kind in kinds]
-        used = sum(1 + width(name) for name in names)
-        gap = " " if used + len(names) <= room else ""
+        needed = sum(1 + width(name) for name in names)
+        gap = " " if needed + len(names) <= room else ""
+        segments: list[Segment] = []
         for kind, name in zip(kinds, names, strict=True):
-            room -= 1 + width(name + gap)
+            words = name + gap
+            room -= 1 + width(words)
             if room < 0:
                 break
-            ink = self.theme_colors.category_ink(kind.value)
-            segments += [Segment(kind.code, ink), Segment(name + gap, dim)]
+            segments.append(Segment(kind.code, self.theme_colors.category_ink(kind.value)))
+            segments.append(Segment(words, dim))
         return Strip(segments).adjust_cell_length(self.content_size.width)
 
     def _kinds_in_sight(self, table: Table) -> list[Category]:
@@ -269,11 +270,12 @@ class TableDrawing(Widget):
         name = table_order.name_of(table)
         texts = []
         for column, cells in zip(fit.columns, fit.cells, strict=True):
-            if column is name:
-                is_short = label == _TOTAL and cells < len(_TOTAL)
-                text = table_rows.fitted("total" if is_short else label, cells, ellipsis)
-            else:
+            if column is not name:
                 text = table_rows.total_cell(column, values.get(column.id), cells, ellipsis)
+            elif label == _TOTAL and cells < len(_TOTAL):
+                text = table_rows.fitted("total", cells, ellipsis)
+            else:
+                text = table_rows.fitted(label, cells, ellipsis)
             texts.append(text)
         line = " " * self._indent(table) + (" " * GAP).join(texts)
         return Strip([Segment(line, style)]).adjust_cell_length(self.content_size.width, style)
@@ -298,8 +300,9 @@ class TableDrawing(Widget):
         sorted_by = self.theme_colors.style("title")
         segments = [Segment(" " * self._indent(table), dim)]
         for column, cells in zip(fit.columns, fit.cells, strict=True):
+            title = table_rows.title(column, cells, self.order)
             style = sorted_by if column.id == self.order.column else dim
-            segments.append(Segment(table_rows.title(column, cells, self.order), style))
+            segments.append(Segment(title, style))
             segments.append(Segment(" " * GAP, dim))
         return Strip(segments).adjust_cell_length(self.content_size.width)
 
