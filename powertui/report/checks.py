@@ -55,9 +55,11 @@ def of_program() -> Iterator[Check]:
             f"profiles are read without the compiled scanner ({wire.WHY_PURE}): the same "
             "answers, several times more slowly"
         )
-        yield Check("program", "note", what, do)
+        yield Check(topic="program", state="note", what=what, do=do)
     for problem in (*plugins.problems(), *plugins.failed()):
-        yield Check("program", "note", problem, "update the package, or uninstall it")
+        yield Check(
+            topic="program", state="note", what=problem, do="update the package, or uninstall it"
+        )
 
 
 # ── the whole path ───────────────────────────────────────────────────────────────────────────────
@@ -77,9 +79,19 @@ def of_logdir(scan: Logdir) -> Iterator[Check]:
             what = (
                 f"{path} is a power log ({log.dialect}), but nothing shows which run it belongs to"
             )
-            yield Check("power", "note", what, f"powertui RUN --power {shlex.quote(path)}")
+            yield Check(
+                topic="power",
+                state="note",
+                what=what,
+                do=f"powertui RUN --power {shlex.quote(path)}",
+            )
     for problem in scan.problems:
-        yield Check("access", "problem", str(problem), _access_hint(problem.cause, problem.file))
+        yield Check(
+            topic="access",
+            state="problem",
+            what=str(problem),
+            do=_access_hint(problem.cause, problem.file),
+        )
 
 
 def _inside_plugins(scan: Logdir) -> Iterator[Check]:
@@ -93,7 +105,9 @@ def _inside_plugins(scan: Logdir) -> Iterator[Check]:
             what = (
                 "this is inside plugins/: powertui reads it, but TensorBoard needs the folder above"
             )
-            yield Check("level", "note", what, f"tensorboard --logdir {logdir_path}")
+            yield Check(
+                topic="level", state="note", what=what, do=f"tensorboard --logdir {logdir_path}"
+            )
 
 
 def _nothing(scan: Logdir) -> Iterator[Check]:
@@ -101,7 +115,7 @@ def _nothing(scan: Logdir) -> Iterator[Check]:
     if scalars:
         logged = text.plural(len(scalars), "tfevents file")
         what = f"the training was logged ({logged}), but no profile was taken or kept"
-        yield Check("profile", "missing", what, _PROFILE_HOW)
+        yield Check(topic="profile", state="missing", what=what, do=_PROFILE_HOW)
         return
     if any(event.kind == "profile-empty" for event in scan.tfevents):
         what = (
@@ -109,10 +123,10 @@ def _nothing(scan: Logdir) -> Iterator[Check]:
             "plugins/profile/ is not here"
         )
         yield Check(
-            "profile",
-            "missing",
-            what,
-            "copy the whole logdir, folders included: rsync -a HOST:LOGDIR .",
+            topic="profile",
+            state="missing",
+            what=what,
+            do="copy the whole logdir, folders included: rsync -a HOST:LOGDIR .",
         )
         return
     what = (
@@ -120,10 +134,10 @@ def _nothing(scan: Logdir) -> Iterator[Check]:
         "*.trace.json.gz, no other trace"
     )
     yield Check(
-        "profile",
-        "missing",
-        what,
-        "name the folder that your program was given as log_dir; or " + _PROFILE_HOW,
+        topic="profile",
+        state="missing",
+        what=what,
+        do="name the folder that your program was given as log_dir; or " + _PROFILE_HOW,
     )
 
 
@@ -140,7 +154,9 @@ def of_entry(entry: RunEntry) -> Iterator[Check]:
     """What the names of files and folders show."""
     if runs.growing(entry):
         what = "a profile of this run was written to just now: what is complete was read"
-        yield Check("files", "note", what, "look again when its program has ended")
+        yield Check(
+            topic="files", state="note", what=what, do="look again when its program has ended"
+        )
     if entry.path != "-" and entry.profiles and ways_on.is_tensorboards(entry.profiles[0].path):
         yield from _level(entry)
     if not entry.profiles and (why := facts.why_no_timeline(entry)):
@@ -152,7 +168,9 @@ def of_entry(entry: RunEntry) -> Iterator[Check]:
                 "it beside these files"
             )
         # Its topic says already what is missing.
-        yield Check("timeline", "missing", why.removeprefix("no timeline: "), do)
+        yield Check(
+            topic="timeline", state="missing", what=why.removeprefix("no timeline: "), do=do
+        )
     for file in entry.unread:
         if entry.profiles:
             yield Check("files", "note", f"{path_as_typed(file.path)}: {facts.why_unread(file)}")
@@ -177,7 +195,7 @@ def _level(entry: RunEntry) -> Iterator[Check]:
         what = "outside plugins/profile/RUN/: powertui reads it here, TensorBoard would not find it"
         target = shlex.quote(path_as_typed(str(folder / "plugins" / "profile" / "run1")))
         do = f"for TensorBoard: mkdir -p {target}, and move the profile there"
-        yield Check("level", "note", what, do)
+        yield Check(topic="level", state="note", what=what, do=do)
         return
     scalars = [event for event in entry.tfevents if event.has_scalars]
     empty = [event for event in entry.tfevents if event.kind == "profile-empty"]
@@ -190,7 +208,7 @@ def _level(entry: RunEntry) -> Iterator[Check]:
             "epochs and losses come from tfevents: keep train/events.out.tfevents.* with the "
             "profile"
         )
-        yield Check("tfevents", "note", what, do)
+        yield Check(topic="tfevents", state="note", what=what, do=do)
     groups = {event.group for event in scalars}
     if groups & _TRAINING_GROUPS and not groups & _VALIDATION_GROUPS:
         what = (
@@ -200,4 +218,4 @@ def _level(entry: RunEntry) -> Iterator[Check]:
         yield Check("tfevents", "note", what)
     if groups & _VALIDATION_GROUPS and not groups & {*_TRAINING_GROUPS, ""}:
         what = "only validation/: the epochs of the training are not here"
-        yield Check("tfevents", "missing", what, "copy train/ too")
+        yield Check(topic="tfevents", state="missing", what=what, do="copy train/ too")

@@ -109,7 +109,13 @@ def _as_result(scan: Logdir, runs: Sequence[_ExaminedRun], path_checks: Sequence
         text_column("what", "what was found", [check.what for check in shown], weight=9),
         text_column("do", "what to do", [check.do for check in shown], weight=8),
     )
-    table = Table("checks", "Checks", columns, empty="Nothing to report.", noun="check")
+    table = Table(
+        id="checks",
+        title="Checks",
+        columns=columns,
+        empty="Nothing to report.",
+        noun="check",
+    )
     listed = run_table.table([run.entry for run in runs], [run.facts for run in runs])
     return Result("doctor", f"Doctor: {scan.path}", (table, listed))
 

@@ -316,7 +316,14 @@ def _logs_page(
     writer = options.writer(style, (energy.hi_ps - energy.lo_ps for energy in energies))
     counted = trace.counted_logs
     last_line = sensor_words(list(counted.series))
-    answer = _answer(trace.total_of_logs, None, last_line, None, writer, stretch=", the whole log")
+    answer = _answer(
+        energy=trace.total_of_logs,
+        per_step=None,
+        last_line=last_line,
+        findings=None,
+        writer=writer,
+        stretch=", the whole log",
+    )
     if counted.is_doubtful:
         answer.append(writer.answer(f"counted: {plain(counted.text)}"))
     lines = _head(style, name, answer, is_first)

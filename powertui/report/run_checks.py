@@ -62,7 +62,7 @@ def of_run(entry: RunEntry, run: Run, around_ns: tuple[int, int] | None = None) 
             yield Check("epochs", "ok", f"{len(epochs)}: {epochs.source}")
         elif len(steps):
             do = "log epoch scalars (the TensorBoard callback does), or restart step_num each epoch"
-            yield Check("epochs", "note", f"none: {epochs.source}", do)
+            yield Check(topic="epochs", state="note", what=f"none: {epochs.source}", do=do)
     yield from _of_power(entry, run, around_ns)
 
 
@@ -71,7 +71,12 @@ def _of_profile(trace: Trace, steps: Steps, entry: RunEntry) -> Iterator[Check]:
     name = facts.short_path(trace.path)
     if trace.event_count == 0:
         what = f"{name} holds no events: nothing ran while it was taken"
-        yield Check("profile", "missing", what, "profile later or longer: profile_batch=(10, 20)")
+        yield Check(
+            topic="profile",
+            state="missing",
+            what=what,
+            do="profile later or longer: profile_batch=(10, 20)",
+        )
     else:
         events = text.plural(trace.event_count, "event")
         state: CheckState = "ok" if trace.complete and not trace.missing else "problem"
@@ -82,7 +87,9 @@ def _of_profile(trace: Trace, steps: Steps, entry: RunEntry) -> Iterator[Check]:
     if trace.secret_names:
         names = ", ".join(trace.secret_names)
         what = f"{name} contains secrets, whose values are not shown: {names}"
-        yield Check("secrets", "problem", what, "remove them before you share the file")
+        yield Check(
+            topic="secrets", state="problem", what=what, do="remove them before you share the file"
+        )
     yield from _devices(trace)
     if trace.event_count:
         yield from _steps(trace, steps, entry)
@@ -98,12 +105,14 @@ def _steps(trace: Trace, steps: Steps, entry: RunEntry) -> Iterator[Check]:
             "a step); or mark steps: "
             f"{ways_on.to_mark_steps(trace)}"
         )
-        yield Check("steps", "missing", what, do)
+        yield Check(topic="steps", state="missing", what=what, do=do)
         return
     if "no step marker" in steps.source:
         substitute = steps.source.split(" (")[0]
         what = f"no step marker in the profile: {len(steps):,} steps were taken from {substitute}"
-        yield Check("steps", "note", what, f"if these are not your steps: {option}")
+        yield Check(
+            topic="steps", state="note", what=what, do=f"if these are not your steps: {option}"
+        )
     else:
         yield Check("steps", "ok", f"{len(steps):,} from {steps.source}")
     for note in steps.notes:
@@ -127,17 +136,22 @@ def _devices(trace: Trace) -> Iterator[Check]:
     busy = [device for device in devices if not device.empty]
     errors = [warning.cause for warning in trace.warnings if _is_gpu_error(warning.cause)]
     for error in errors:
-        yield Check("devices", "problem", f"the GPU could not be traced: {error}", _GPU_FIX)
+        yield Check(
+            topic="devices",
+            state="problem",
+            what=f"the GPU could not be traced: {error}",
+            do=_GPU_FIX,
+        )
     if busy:
         yield from _busy_devices(busy, idle=len(devices) - len(busy))
     elif errors:
         return
     elif _gpu_on_host(trace):
         what = "GPU work was launched, but no kernel was recorded, so the GPU tracer did not run"
-        yield Check("devices", "problem", what, _GPU_FIX)
+        yield Check(topic="devices", state="problem", what=what, do=_GPU_FIX)
     elif devices:
         what = f"{text.plural(len(devices), 'device')} present, none recorded anything"
-        yield Check("devices", "missing", what, _GPU_FIX)
+        yield Check(topic="devices", state="missing", what=what, do=_GPU_FIX)
     elif trace.format == "torch_snapshot":
         what = "a snapshot of a device's memory: it holds allocations, and no steps or kernels"
         yield Check("devices", "note", what)
@@ -183,20 +197,20 @@ def _clock(clock: Clock, *, tensorboard: bool) -> Check:
         do = "align by hand: --offset"
         if tensorboard:
             do = f"keep the run folder's name and the tfevents with the profile, or {do}"
-        return Check("clock", "missing", what, do)
+        return Check(topic="clock", state="missing", what=what, do=do)
     half = units.duration(clock.half_ns * PS_PER_NS, 2)
     source = f"{clock.source}, ± {half} ({clock.detail})"
     if clock.source == "file time":
         do = "copy it with its time: cp -p, rsync -t"
         if tensorboard:
             do = "keep tfevents and the run folder's name with the profile"
-        return Check("clock", "note", f"only the file's own time: {source}", do)
+        return Check(topic="clock", state="note", what=f"only the file's own time: {source}", do=do)
     if clock.source == "run directory" and clock.utc_offset_s is None:
         do = "give the time zone of the profiled machine: --tz=-03:00"
-        return Check("clock", "note", source, do)
+        return Check(topic="clock", state="note", what=source, do=do)
     if clock.half_ns >= _MIN_VAGUE_NS:
         do = "or align the power by signal: --align signal"
-        return Check("clock", "note", f"vague: {source}", do)
+        return Check(topic="clock", state="note", what=f"vague: {source}", do=do)
     return Check("clock", "ok", source)
 
 
@@ -221,14 +235,14 @@ def _no_power(entry: RunEntry) -> Check:
             f"powertui {path} --power FILE, or record it next time: powertui record -o "
             "power.csv -- python train.py"
         )
-        return Check("power", "missing", what, do)
+        return Check(topic="power", state="missing", what=what, do=do)
     log = path_as_typed(entry.above[0].path)
     logs = log
     if len(entry.above) > 1:
         logs += f" and {len(entry.above) - 1} more"
     what = f"no power log in the logdir; {logs} above it may be another's, so it was not taken"
     do = f"if it is this run's: powertui {path} --power {shlex.quote(log)}"
-    return Check("power", "missing", what, do)
+    return Check(topic="power", state="missing", what=what, do=do)
 
 
 def _of_owners(run: Run) -> Iterator[Check]:
@@ -241,7 +255,7 @@ def _of_owners(run: Run) -> Iterator[Check]:
     has_owner = any(owner.machine is not None for owner in owners.owners)
     state: CheckState = "note" if has_owner else "problem"
     for what, remedy in owner_notes.strangers_and_remedies(run.power, owners):
-        yield Check("power", state, what, remedy)
+        yield Check(topic="power", state=state, what=what, do=remedy)
 
 
 def _overlap(
@@ -257,11 +271,13 @@ def _overlap(
             "check that the source answers: powertui sensors; if the watts are in another "
             "column, name it: --watts-col NAME"
         )
-        return Check("power", "problem", f"{name} has {rows} and not one reading", remedy)
+        return Check(
+            topic="power", state="problem", what=f"{name} has {rows} and not one reading", do=remedy
+        )
     what = f"{name}: {text.plural(len(series), 'reading')}"
     if not series.clock.known:
         what += "; its times are relative, so it is aligned by evidence or by signal"
-        return Check("power", "ok", what, "to see how: powertui energy PATH")
+        return Check(topic="power", state="ok", what=what, do="to see how: powertui energy PATH")
     profiled = [_span_ns(trace) for trace in traces if trace.clock.known and trace.event_count]
     spans = list(profiled)
     if around_ns is not None:
@@ -279,10 +295,15 @@ def _overlap(
             "if it is this run's: give its time zone with --tz ZONE, or align it by signal "
             "with --align signal"
         )
-        return Check("power", "problem", f"{what}. {meeting.not_used(series.path, away)}", do)
+        return Check(
+            topic="power",
+            state="problem",
+            what=f"{what}. {meeting.not_used(series.path, away)}",
+            do=do,
+        )
     if clock is None:
         what += "; its times are local, and their zone is not known"
-        return Check("power", "note", what, "give it: --tz ZONE")
+        return Check(topic="power", state="note", what=what, do="give it: --tz ZONE")
     gaps = [log_zone.gap(series, clock, span) for span in profiled]
     # The training around the run may have been logged, and none of its profiles.
     if gaps and None not in gaps:

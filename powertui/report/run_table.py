@@ -82,15 +82,22 @@ def table(
         replace(conclusions, faint=is_unseen),
         figures("found", "found", "integer", "found", weight=4),
         words("power", weight=8),
-        optional("size_bytes", "size", "number", sizes, unit="B", weight=2),
+        optional(
+            id="size_bytes",
+            label="size",
+            kind="number",
+            values=sizes,
+            unit="B",
+            weight=2,
+        ),
         _readable_column(facts),
         text_column("path", "path", paths, weight=0),
     )
     is_nested = any(row >= 0 for row in outer)
     return Table(
-        "runs",
-        "Runs",
-        columns,
+        id="runs",
+        title="Runs",
+        columns=columns,
         place=lambda row: Place(run=paths[row]),
         order=("when", True),
         key=("path",),
@@ -137,7 +144,14 @@ def _figure_columns(facts: Sequence[KnownRun]) -> Callable[..., Column]:
         unit: str = "",
     ) -> Column:
         values = [getattr(run_facts, attribute) for run_facts in facts]
-        return optional(id, label, kind, values, unit=unit, weight=weight)
+        return optional(
+            id=id,
+            label=label,
+            kind=kind,
+            values=values,
+            unit=unit,
+            weight=weight,
+        )
 
     return column
 

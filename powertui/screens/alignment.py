@@ -107,7 +107,7 @@ class AlignmentScreen(BaseScreen):
                 power = [channel.power for channel in placed]
                 order = main_log.order(power, run.traces[index].span)
                 in_order = tuple(placed[row] for row in order)
-                ways.append(_Way(mode, title, options, in_order))
+                ways.append(_Way(mode=mode, title=title, options=options, placed=in_order))
             ran = _what_ran(run, index, window_s)
             self.shell.from_thread(self._computed, request, tuple(ways), ran)
 

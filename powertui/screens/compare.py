@@ -53,7 +53,7 @@ class CompareScreen(ToolScreen, inherit_bindings=False):
         self._choice: CompareChoice | None = None
         self._front: RunEntry | None = None  # the run that was in front at the last question
         self._runs: tuple[ComparedRun, ComparedRun] | None = None
-        self._tool = Tool("compare", _TITLE, _ABOUT, "")
+        self._tool = Tool(name="compare", title=_TITLE, about=_ABOUT, target="")
 
     def body(self) -> ComposeResult:
         look = self.shell.look
@@ -93,7 +93,7 @@ class CompareScreen(ToolScreen, inherit_bindings=False):
             self._front = entry
             self._runs = compared_runs(self.shell, choice)
             # The name makes another question of it: only then is it asked again.
-            self._tool = Tool("compare", _TITLE, _ABOUT, choice.id)
+            self._tool = Tool(name="compare", title=_TITLE, about=_ABOUT, target=choice.id)
         super().session_changed()
 
     def ask(self, tool: Tool, question: Question) -> Result:

@@ -34,7 +34,7 @@ def head(session: Session) -> Head:
     if session.complete:
         power = _power(session)
     took = units.duration(trace.span[1] - trace.span[0])
-    return Head(name, plain(trace.host, 30), took, power)
+    return Head(name=name, host=plain(trace.host, 30), took=took, power=power)
 
 
 def _power(session: Session) -> tuple[str, ...]:

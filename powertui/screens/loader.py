@@ -173,7 +173,7 @@ class Loader:
         if now - self._told >= _PROGRESS_EVERY_S:
             self._told = now
             left_s = self._pace.told_left_s(now)
-            self._on_progress(LoadingProgress(done, total, events, left_s))
+            self._on_progress(LoadingProgress(done=done, total=total, events=events, left_s=left_s))
 
     def _transferred(self, progress: TransferProgress | None) -> None:
         """Something of it comes from another machine, or is waited for."""

@@ -245,4 +245,4 @@ def _side(part: ComparedPart) -> _Side:
     model = opened.cached(("model", index), lambda: TimelineModel.from_run(opened.run, index))
     placed = training_model(opened, index, model, part.aligning)
     model = placed.model or model
-    return _Side(part.name, model, placed.power, lead.bounds)
+    return _Side(name=part.name, model=model, power=placed.power, bounds=lead.bounds)

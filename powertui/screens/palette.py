@@ -56,18 +56,27 @@ def entries(page: str) -> list[PaletteLine]:
     can go before what one can do, and moves last, as their keys are known soonest.
     """
     out = [
-        PaletteLine(f"show:{spec.name}", f"Show: {spec.title}", "", spec.key)
+        PaletteLine(
+            command=f"show:{spec.name}", title=f"Show: {spec.title}", note="", keys=spec.key
+        )
         for spec in SCREENS
         if spec.name not in (page, "help", "tool", "compare", "pair")
     ]
     out += [
-        PaletteLine(f"tool:{tool.name}", f"{_TOOL_TITLE}{tool.title}", tool.about, "")
+        PaletteLine(
+            command=f"tool:{tool.name}",
+            title=f"{_TOOL_TITLE}{tool.title}",
+            note=tool.about,
+            keys="",
+        )
         for tool in registry.TOOLS
     ]
     actions = [action for action in keymap.on_screen(page) if action.id not in _NOT_LISTED]
     actions.sort(key=lambda action: action.group in _MOVES)
     return out + [
-        PaletteLine(f"do:{action.id}", action.title, action.help, action.keys_shown)
+        PaletteLine(
+            command=f"do:{action.id}", title=action.title, note=action.help, keys=action.keys_shown
+        )
         for action in actions
     ]
 
@@ -78,9 +87,14 @@ def _parts_lines(page: BaseScreen) -> list[PaletteLine]:
     """
     names = page.host_names()
     if names:
-        return [PaletteLine(f"live-host:{name}", f"Host: {plain(name)}", "", "") for name in names]
+        return [
+            PaletteLine(command=f"live-host:{name}", title=f"Host: {plain(name)}", note="", keys="")
+            for name in names
+        ]
     return [
-        PaletteLine(part.command, f"{part.kind}: {part.name}", part.about, "")
+        PaletteLine(
+            command=part.command, title=f"{part.kind}: {part.name}", note=part.about, keys=""
+        )
         for part in run_parts(page.session)
     ]
 

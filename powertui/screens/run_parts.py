@@ -70,10 +70,10 @@ def run_parts(session: Session) -> list[HostOrDevice]:
     processes = enumerate(shown_trace.processes if shown_trace is not None else ())
     devices = [
         HostOrDevice(
-            f"device:{index}",
-            "Device",
-            plain(process.name, _MAX_NAME_CELLS),
-            f"{units.count(process.event_count)} events",
+            command=f"device:{index}",
+            kind="Device",
+            name=plain(process.name, _MAX_NAME_CELLS),
+            about=f"{units.count(process.event_count)} events",
         )
         for index, process in processes
         if process.kind is ProcessKind.DEVICE

@@ -85,7 +85,7 @@ def compare(a: AskedSide, b: AskedSide) -> Comparison:
     causes = cause_accounts.causes(together)
     same_run = _stretches(runs_a, runs_b) is not None
     sides = sentence.Counts(
-        len(runs_a), len(runs_b), same_run, is_a_first=_is_a_first(runs_a, runs_b)
+        a=len(runs_a), b=len(runs_b), same_run=same_run, is_a_first=_is_a_first(runs_a, runs_b)
     )
     answer = same or sentence.answer(together, causes, sides)
     return Comparison(

@@ -81,7 +81,7 @@ def _joint_names(
             continue
         if members & a.keys() and members & b.keys():
             name = f"kernels of {', '.join(sorted(names))}"
-            key = ValueKey(Family.OP, name, "s", ON_DEVICE)
+            key = ValueKey(family=Family.OP, name=name, unit="s", within=ON_DEVICE)
             joint.update(dict.fromkeys(members, key))
     return joint
 

@@ -253,7 +253,15 @@ class ProcessBuilder:
         order, lanes = pack(line.start, line.duration)
         if order is not None:
             line.take(order)
-        return self.add_packed(key, name, line.events, lanes, span, aggregates, derived=derived)
+        return self.add_packed(
+            key=key,
+            name=name,
+            events=line.events,
+            lanes=lanes,
+            span=span,
+            aggregates=aggregates,
+            derived=derived,
+        )
 
     def add_packed(
         self,

@@ -204,7 +204,15 @@ class _Assembly:
             blocks = columns_of_blocks(self._records, segments)
             action = self._action[rows]
             size = self._size[rows]
-            yield _Device(number, rows, times, action, size, segments, blocks)
+            yield _Device(
+                number=number,
+                rows=rows,
+                times=times,
+                action=action,
+                size=size,
+                segments=segments,
+                blocks=blocks,
+            )
 
     def _tell_out_of_memory(self, device: _Device) -> None:
         """Each time that the device had no memory left, as a warning."""

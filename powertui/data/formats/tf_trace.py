@@ -206,7 +206,14 @@ def _events(stored: Stored, lo: Int64s, hi: Int64s, names: PairNames) -> _EventC
 def _joined(parts: Sequence[_EventColumns]) -> _EventColumns:
     if not parts:
         empty = np.empty(0, np.int64)
-        return _EventColumns(empty, empty, empty, empty, empty, np.empty(0, np.uint64))
+        return _EventColumns(
+            device=empty,
+            resource=empty,
+            start=empty,
+            duration=empty,
+            name=empty,
+            position=np.empty(0, np.uint64),
+        )
     return _EventColumns(*map(np.concatenate, zip(*parts, strict=True)))
 
 

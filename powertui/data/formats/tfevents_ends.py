@@ -42,14 +42,14 @@ def ends(path: str) -> FileEnds:
     try:
         status = Path(path).stat()
     except OSError:
-        return FileEnds(None, None, None, None)
+        return FileEnds(first_ns=None, last_ns=None, first_step=None, last_step=None)
     if elsewhere.away(path):  # only its name is here
         named = split_events(Path(path).name)
         return FileEnds(
-            named[0] * 1_000_000_000 if named is not None and status.st_size else None,
-            None,
-            None,
-            None,
+            first_ns=named[0] * 1_000_000_000 if named is not None and status.st_size else None,
+            last_ns=None,
+            first_step=None,
+            last_step=None,
         )
     return _ends(path, status.st_size, status.st_mtime_ns)
 
@@ -62,7 +62,7 @@ def _ends(path: str, size: int, _: int) -> FileEnds:
             stream.seek(max(0, size - _TAIL_BYTES), os.SEEK_SET)
             tail = stream.read(_TAIL_BYTES)
     except OSError:
-        return FileEnds(None, None, None, None)
+        return FileEnds(first_ns=None, last_ns=None, first_step=None, last_step=None)
     first = _first(head)
     last = _last(tail, complete=size <= _TAIL_BYTES)
     named = split_events(Path(path).name)
@@ -74,10 +74,10 @@ def _ends(path: str, size: int, _: int) -> FileEnds:
         else None
     )
     return FileEnds(
-        begins,
-        last[0] if last is not None else None,
-        first[1] if first is not None else None,
-        last[1] if last is not None else None,
+        first_ns=begins,
+        last_ns=last[0] if last is not None else None,
+        first_step=first[1] if first is not None else None,
+        last_step=last[1] if last is not None else None,
     )
 
 

@@ -251,7 +251,10 @@ def _power_quantities(part: ComparedPart, figures: Values) -> dict[str, GateValu
         if key in figures:
             figure = figures[key]
             values[name] = GateValue(
-                figure.value, figure.blocks, below * figure.value, above * figure.value
+                value=figure.value,
+                blocks=figure.blocks,
+                below=below * figure.value,
+                above=above * figure.value,
             )
     total = _total_joules(part)
     if total is not None:

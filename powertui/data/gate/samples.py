@@ -115,7 +115,9 @@ def _within_runs(samples: GateSamples) -> GateInterval:
             return GateInterval(samples.mean)
         lows.append(value.value - math.hypot(half, value.below))
         highs.append(value.value + math.hypot(half, value.above))
-    return GateInterval(samples.mean, max(0.0, min(lows)), max(highs), Basis.WITHIN_RUN)
+    return GateInterval(
+        value=samples.mean, lo=max(0.0, min(lows)), hi=max(highs), basis=Basis.WITHIN_RUN
+    )
 
 
 def _drift_reach(value: GateValue) -> float | None:

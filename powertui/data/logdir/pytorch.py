@@ -70,10 +70,10 @@ def traces(files: Iterable[FoundFile]) -> list[TraceFile]:
         rank = _RANK.search(head) or _RANK_IN_NAME.search(stem)
         traces.append(
             TraceFile(
-                file,
-                _TIME.sub("", stem),
-                int(time[1]) if time is not None else 0,
-                int(rank[1]) if rank is not None else None,
+                file=file,
+                worker=_TIME.sub("", stem),
+                time=int(time[1]) if time is not None else 0,
+                rank=int(rank[1]) if rank is not None else None,
             )
         )
     return traces

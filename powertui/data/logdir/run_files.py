@@ -44,7 +44,7 @@ def event_files(files: Iterable[FoundFile], folder: str) -> list[EventFile]:
     for file in files:
         if filenames.is_events(file.name):
             kind = "profile-empty" if file.name.endswith(".profile-empty") else "scalars"
-            events.append(EventFile(file.path, group, kind, file.size))
+            events.append(EventFile(path=file.path, group=group, kind=kind, size=file.size))
     return events
 
 
@@ -54,7 +54,7 @@ def profile_file(file: FoundFile) -> ProfileFile | None:
     if split is None or not filenames.readable(split[1]):
         return None
     host, tool = split
-    return ProfileFile(file.path, host, tool, file.size)
+    return ProfileFile(path=file.path, host=host, tool=tool, size=file.size)
 
 
 class SortedFiles:
@@ -104,7 +104,7 @@ class SortedFiles:
     def _add_profile(self, file: FoundFile, host: str, tool: str) -> None:
         """A file that is called like a profile; other tools call their traces so, too."""
         if filenames.certain(tool) or self._is_run_folder or reader_takes(file):
-            self.profiles.append(ProfileFile(file.path, host, tool, file.size))
+            self.profiles.append(ProfileFile(path=file.path, host=host, tool=tool, size=file.size))
         elif tool not in _OFTEN_OTHERS:
             kind = "trace in an unknown JSON form"
             self.unread.append(

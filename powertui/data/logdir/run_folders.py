@@ -77,7 +77,9 @@ class RunTree(Tree):
         # alone.
         host = profiles[0].host if profiles else folder.name
         for file in by_kind.copies:
-            profiles.append(ProfileFile(file.path, host, "trace.json.gz", file.size))
+            profiles.append(
+                ProfileFile(path=file.path, host=host, tool="trace.json.gz", size=file.size)
+            )
         home = home_of(folder)
         best, alternates = one_per_host(profiles)
         best, problems = without_twins(best)
@@ -119,8 +121,10 @@ class RunTree(Tree):
             profiles = []
             for trace, host in zip(cycle, pytorch.hosts(cycle), strict=True):
                 file = trace.file
-                profiles.append(ProfileFile(file.path, host, trace.suffix, file.size))
-            run = RunEntry(name, str(folder), tuple(profiles), tfevents=events)
+                profiles.append(
+                    ProfileFile(path=file.path, host=host, tool=trace.suffix, size=file.size)
+                )
+            run = RunEntry(name=name, path=str(folder), profiles=tuple(profiles), tfevents=events)
             if len(cycles) > 1:
                 first = cycle[0]
                 run = replace(run, name=f"{name}/{first.stem}", path=first.file.path)
@@ -141,9 +145,13 @@ class RunTree(Tree):
         for capture in captures:
             host = capture.prefix or folder.name
             first, *second = capture.files
-            profiles.append(ProfileFile(first.path, host, rocprof.TOOL, capture.size))
+            profiles.append(
+                ProfileFile(path=first.path, host=host, tool=rocprof.TOOL, size=capture.size)
+            )
             for file in second:
-                alternates.append(ProfileFile(file.path, host, rocprof.TOOL, file.size))
+                alternates.append(
+                    ProfileFile(path=file.path, host=host, tool=rocprof.TOOL, size=file.size)
+                )
         home = home_of(folder)
         run = RunEntry(
             name=self.name_of(folder, home),
@@ -178,8 +186,10 @@ class RunTree(Tree):
         runs = []
         for file in traces:
             stem = chrome.stem(file)
-            profile = ProfileFile(file.path, stem, chrome.suffix(file), file.size)
-            run = RunEntry(name, str(folder), (profile,), tfevents=events)
+            profile = ProfileFile(
+                path=file.path, host=stem, tool=chrome.suffix(file), size=file.size
+            )
+            run = RunEntry(name=name, path=str(folder), profiles=(profile,), tfevents=events)
             if not is_only_run:
                 run = replace(run, name=f"{name}/{stem}", path=file.path)
             runs.append(run)

@@ -61,13 +61,13 @@ class Descriptions:
         self.clocks = Clocks()
         self.tracks = Tracks()
         self.sequence = np.zeros(0, np.int64)  # of each packet
-        self.events = Definitions([], [], [], [])
-        self.annotations = Definitions([], [], [], [])
-        self.texts = Definitions([], [], [], [])
+        self.events = Definitions(packet=[], sequence=[], number=[], text=[])
+        self.annotations = Definitions(packet=[], sequence=[], number=[], text=[])
+        self.texts = Definitions(packet=[], sequence=[], number=[], text=[])
         self.default_clock: list[int] = []
         self.default_uuid: list[int] = []
         self.rails: list[tuple[int, int, int, int]] = []  # (packet, rail, ms, µJ)
-        self._defaults = Definitions([], [], [], [])
+        self._defaults = Definitions(packet=[], sequence=[], number=[], text=[])
         self._handlers: dict[int, tuple[str, _Handler]] = {
             _SNAPSHOT: ("PerfettoClocks", self.clocks.snapshot),
             _TREE: ("PerfettoTree", self.tracks.tree),

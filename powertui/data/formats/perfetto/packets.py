@@ -64,7 +64,7 @@ class Packets:
             value[:, rows] = fields.value
             end[:, rows] = fields.end
             bad = max(bad, fields.bad)
-        return PickedFields(present, value, end, bad)
+        return PickedFields(present=present, value=value, end=end, bad=bad)
 
     def read(self, lo: int, hi: int, unpacked: bool) -> bytes:
         return (self.memory if unpacked else self.stored).read(lo, hi).tobytes()
