@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import PurePath
 from typing import Any
 
 from powertui.data import logdir
@@ -213,8 +214,12 @@ def _nothing_counted(account: Account, host: str) -> str:
 
 def _overlap_remedy(account: Account, host: str) -> str:
     """What to type, so that channels that may overlap are added up."""
-    names = dict.fromkeys(channel.power.series.sensor.name for channel in account.placed)
-    if len(names) < len(account.placed):
+    channels = [channel.power.series for channel in account.placed]
+    names = dict.fromkeys(series.sensor.name for series in channels)
+    if len(names) < len(channels):
+        # Logs of one channel each, which has the same name in all.
+        names = dict.fromkeys(PurePath(series.path).name for series in channels)
+    if len(names) < len(channels):
         return "Name the columns that count: --watts-col A,B"
     machine = host or "HOST"
     options = [f"--power-host {shlex.quote(f'{name}={machine}')}" for name in names]

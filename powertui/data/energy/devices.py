@@ -25,6 +25,7 @@ from powertui.data.model import (
     Scope,
     Trace,
 )
+from powertui.data.power.devices import pci_address
 from powertui.value_types import dataclass
 
 
@@ -43,6 +44,7 @@ class DeviceEvidence(str, enum.Enum):
 
 
 _UUID = re.compile(r"(?:gpu|mig)-[0-9a-f-]{8,}")  # as NVIDIA's tools write one, in small letters
+_BARE_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")  # as CUDA's own API has it
 _BADGES = {
     DeviceEvidence.INDEX: Badge.ASSUMED,
     DeviceEvidence.ALONE: Badge.ASSUMED,
@@ -381,7 +383,11 @@ def _texts(processes: Iterable[Process]) -> frozenset[str]:
     for process in processes:
         for stat in process.stats:
             if isinstance(stat.value, str):
-                texts.add(stat.value.strip().casefold())
+                text = stat.value.strip().casefold()
+                texts.add(text)
+                texts.add(pci_address(text))
+                if _BARE_UUID.fullmatch(text):
+                    texts.add(f"gpu-{text}")
     return frozenset(texts - {""})
 
 

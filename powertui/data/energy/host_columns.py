@@ -38,6 +38,9 @@ _PART = late_pattern(
 )
 _PIECE = late_pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")  # of a word in camel case
 _SUPPLIED = late_pattern(r"supply|psu|phase|line|inlet|feed")  # what a machine has several of
+# Supplies and phases have letters, too: "node17 PSU-A" is of node17.
+_LETTERED = late_pattern(r"psu|ps|phase|supply|feed|inlet")
+_SUPPLY_LETTER = late_pattern(r"[a-d]")
 _NUMBER = late_pattern(r"\d+")
 _TAIL = late_pattern(r"(?:\d+|[a-z])")  # node_12, host-a: what tells hosts with one prefix apart
 # What no machine of a run is: others, what holds many, what it holds itself, what stands beside it.
@@ -184,11 +187,15 @@ def words_in(text: str) -> Iterator[str]:
 
 def _general(texts: list[str], at: int) -> bool:
     """A quantity or a part of a machine; a number counts as a part's where it follows one
-    (gpu_0).
+    (gpu_0), a letter where it follows a supply (PSU-A).
     """
     if _QUANTITY.fullmatch(texts[at]) or _PART.fullmatch(texts[at]):
         return True
-    if at == 0 or not _NUMBER.fullmatch(texts[at]):
+    if at == 0:
+        return False
+    if _SUPPLY_LETTER.fullmatch(texts[at]) and _LETTERED.fullmatch(texts[at - 1]):
+        return True
+    if not _NUMBER.fullmatch(texts[at]):
         return False
     part = _PART.fullmatch(texts[at - 1])
     return part is not None and not part[1]

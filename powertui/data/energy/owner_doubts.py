@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from dataclasses import field
@@ -16,6 +17,7 @@ from powertui.value_types import dataclass
 
 # Scopes of channels that may be a whole machine's.
 _MACHINE_WIDE = (Scope.NODE, Scope.PLUG, Scope.UNKNOWN)
+_SEVERAL_HOSTS = "its columns may be named after several hosts, and none is this run's"
 _BY_NAME = (HostEvidence.EQUAL, HostEvidence.ALIKE, HostEvidence.COLUMN)
 
 
@@ -148,6 +150,22 @@ class _ChannelsOfFile:
             for series, owner in zip(self.power, self.owners, strict=True)
         ]
 
+    def _names_beside_part(self, series: PowerSeries) -> frozenset[str]:
+        """What the columns of one numbered part hold beside it.
+
+        "web PSU 1" and "db PSU 1" are parts of two machines.
+        """
+        part = _numbered_part(series)
+        return self.names_of_parts.get(part, frozenset()) if part else frozenset()
+
+    @functools.cached_property
+    def names_of_parts(self) -> dict[str, frozenset[str]]:
+        names: dict[str, set[str]] = {}
+        for series in self.power:
+            if not series.sensor.host and (part := _numbered_part(series)):
+                names.setdefault(part, set()).add(_name_in(series))
+        return {part: frozenset(texts) for part, texts in names.items()}
+
     def _names_a_host(self, series: PowerSeries, owner: Owner) -> bool:
         if owner.how is HostEvidence.COLUMN or owner.why == OTHER_COLUMN:
             return True
@@ -167,15 +185,28 @@ class _ChannelsOfFile:
             return owner
         if names_hosts:
             return _nobody("the columns beside it are named like hosts")
+        if len(self._names_beside_part(series)) > 1:
+            return _nobody(_SEVERAL_HOSTS)
         if series.sensor.scope not in _MACHINE_WIDE:
             return owner
         if has_outlets and series.sensor.scope is Scope.PLUG:
             return _nobody("its outlets may feed several machines")
         if len(self.names - {""}) > 1:
-            return _nobody("its columns may be named after several hosts, and none is this run's")
+            return _nobody(_SEVERAL_HOSTS)
         if "" in self.names and _name_in(series):
             return _nobody("its column may be named after another host")
         return owner
+
+
+def _numbered_part(series: PowerSeries) -> str:
+    """A column's name without what may be its host's, where a number or a letter remains."""
+    is_numbered = series.sensor.scope is Scope.GPU or supplies.is_supply(series.sensor.name)
+    if not is_numbered:
+        return ""
+    column = series.sensor.name.casefold()
+    name = _name_in(series)
+    part = " ".join(re.findall(r"[a-z0-9]+", column.replace(name, " ", 1) if name else column))
+    return part if re.search(r"\d|\b[a-d]\b", part) else ""
 
 
 def _name_in(series: PowerSeries) -> str:

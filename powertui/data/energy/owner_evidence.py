@@ -11,13 +11,12 @@ from powertui.data.energy import host_columns, hostnames
 from powertui.data.energy.hostnames import MAX_LISTED_NAMES, HostName
 from powertui.data.energy.profiled_machines import HostEvidence, Machines
 from powertui.data.model import Badge, PowerSeries
+from powertui.data.power.devices import device_of_file
 from powertui.patterns import late_pattern
 from powertui.value_types import dataclass
 
 _NO_SUCH_HOST = "no host of this run has that name"
 _OTHER_FILE = "its file is named after another host"
-# Zeus writes a file for each GPU and names it so, also where hosts are called gpu17.
-_ZEUS_FILE = late_pattern(r"(?:.*[+_-])?gpu\d{1,2}\.power\.csv")
 _PART_OF_WORK = "it is the power of a program or pod, not of the machine"
 OTHER_COLUMN = "its column names another host"
 OTHERS_COLUMN = "its column names more than this host, or another"
@@ -140,10 +139,13 @@ def as_assigned(
     series: PowerSeries,
     label: HostName | None,
     assigned: Sequence[tuple[str, int | None]],
+    *,
+    is_only_of_file: bool = False,
 ) -> Owner | None:
     """The machine that a person gave this channel to.
 
-    A machine that this run has not is another run's: its power is not ours.
+    A machine that this run has not is another run's: its power is not ours. The only channel of a
+    log may be called by the log's name (`is_only_of_file`).
     """
     for fits in (is_called, can_be):
         fitting = [(left, machine) for left, machine in assigned if fits(left, series, label)]
@@ -156,7 +158,11 @@ def as_assigned(
         if machine is None:
             return Owner(None, HostEvidence.NOBODY, "it was assigned to another host")
         why = f"{left or 'power without a name'} was assigned to this host"
-        is_single = _without_unit(left.casefold()) == _without_unit(series.sensor.name.casefold())
+        words = left.strip().casefold()
+        is_single = _without_unit(words) == _without_unit(series.sensor.name.casefold())
+        is_single = is_single or (
+            is_only_of_file and f"/{series.path.casefold()}".endswith(f"/{words}")
+        )
         return Owner(machine, HostEvidence.SAID, why, is_single)
     return None
 
@@ -192,13 +198,14 @@ def _without_unit(name: str) -> str:
     return _UNIT_AT_END.sub("", name).strip()
 
 
-def can_be(left: str, _series: PowerSeries, label: HostName | None) -> bool:
+def can_be(left: str, series: PowerSeries, label: HostName | None) -> bool:
+    """Whether a person's words mean the host that a channel names, or that its column does."""
     name = hostnames.parse(left)
-    return (
-        label is not None
-        and name is not None
-        and (name.full == label.full or hostnames.means(name, label))
-    )
+    if name is None:
+        return False
+    if label is None:
+        return host_columns.host_in(series.sensor.name).casefold() == left.strip().casefold()
+    return name.full == label.full or hostnames.means(name, label)
 
 
 def all_gpus(power: Sequence[PowerSeries], machines: Machines) -> frozenset[int]:
@@ -336,7 +343,7 @@ def _by_file(path: str, machines: Machines) -> Owner | None:
         ):
             return Owner(None, HostEvidence.NOBODY, _OTHER_FILE)
         return Owner(fitting[0], HostEvidence.FILE, f"its file is {place.name}")
-    if fitting or _ZEUS_FILE.fullmatch(place.name):
+    if fitting or device_of_file(path) is not None:
         return None
     folder = hostnames.parse(place.parent.name)
     fitting = [

@@ -11,6 +11,7 @@ channel is of the host that its log names.
 from __future__ import annotations
 
 import weakref
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from powertui.data.energy import hostnames, owner_doubts, owner_evidence
@@ -100,9 +101,12 @@ def attribute_power(
     )
     by_name.update(owner_evidence.recorded_here(power, by_name, machines))
     gpus = owner_evidence.all_gpus(power, machines)
+    channels_of_file = Counter(series.path for series in power)
     owners = []
     for row, (series, label) in enumerate(zip(power, labels, strict=True)):
-        owner = owner_evidence.as_assigned(series, label, assigned)
+        owner = owner_evidence.as_assigned(
+            series, label, assigned, is_only_of_file=channels_of_file[series.path] == 1
+        )
         if owner is None:
             owner = (
                 owner_evidence.unlabeled_owner(series, machines, is_gpu=row in gpus)

@@ -110,7 +110,18 @@ class Machines(tuple[Machine, ...]):
     def called(self, label: HostName) -> tuple[HostEvidence, list[int]]:
         """The machines that a name fits best: by their own names, else by those of their profiles'
         files.
+
+        Names of fields and metrics have no hyphens: node_17 is node-17, where nobody is node_17.
         """
+        how, fitting = self._called(label)
+        if not fitting and "_" in label.short:
+            hyphened = hostnames.parse(label.full.replace("_", "-"))
+            if hyphened is not None:
+                how, fitting = self._called(hyphened)
+                how = HostEvidence.ALIKE if how is HostEvidence.EQUAL else how
+        return how, fitting
+
+    def _called(self, label: HostName) -> tuple[HostEvidence, list[int]]:
         rows = sorted(
             {
                 row

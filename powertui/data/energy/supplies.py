@@ -18,6 +18,11 @@ _INPUT = late_pattern(r"(?<![a-z])(?:in|input|pin)(?![a-z])", re.IGNORECASE)
 _OUTLET = late_pattern(r"(?<![a-z])(?:outlet|socket outlet)s?(?![a-z])", re.IGNORECASE)
 
 
+def is_supply(name: str) -> bool:
+    """Whether a channel is called like one of several supplies or phases."""
+    return _SUPPLY.search(name) is not None
+
+
 def outlets(series: Sequence[PowerSeries], rows: Iterable[int]) -> list[int]:
     """The outlets of a PDU or a power strip among some channels: each may feed another machine."""
     return [row for row in rows if _OUTLET.search(series[row].sensor.name)]

@@ -81,7 +81,7 @@ def with_metric_names(
             selected = prometheus_labels.selected_labels(name)
             if selected:
                 labels[column] = selected
-                names[column] = selected["__name__"]
+                names[column] = selected.get("__name__", name)
     return replace(layout, names=tuple(names)), labels
 
 

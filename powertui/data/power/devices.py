@@ -6,6 +6,7 @@ Every reader that has one asks here.
 from __future__ import annotations
 
 import re
+from pathlib import PurePath
 
 from powertui.data.model import Device
 from powertui.patterns import late_pattern
@@ -22,6 +23,8 @@ _NUMBERED = late_pattern(
 _OF_COLUMN = late_pattern(
     r"(?<![a-z])(?:gpu|cuda|card|accel|npu)[ _.:#-]?(0|[1-9]\d{0,2})(?!\d)", re.IGNORECASE
 )
+# Zeus writes a file for each GPU and names it so, also where hosts are called gpu17.
+_ZEUS_FILE = late_pattern(r"(?:.*[+_-])?gpu(\d{1,2})\.power\.csv")
 
 
 def pci_address(text: str) -> str:
@@ -55,6 +58,12 @@ def joined_device(first: Device | None, second: Device | None) -> Device | None:
     return Device(
         index, first.uuid or second.uuid, first.pci or second.pci, first.model or second.model
     )
+
+
+def device_of_file(path: str) -> Device | None:
+    """The GPU that a file is about, as Zeus names the files of its monitor: gpu1.power.csv."""
+    match = _ZEUS_FILE.fullmatch(PurePath(path).name)
+    return Device(int(match[1])) if match else None
 
 
 def device_of_column(name: str) -> Device | None:

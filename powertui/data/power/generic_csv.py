@@ -374,7 +374,9 @@ class _TableLog:
         name = self._channel_name(column, channel, is_long=is_long)
         scope = groups.scope(channel, name, column.name)
         device: Device | None = None
-        if scope is Scope.GPU:
+        if (of_file := devices.device_of_file(self.path)) is not None:
+            name, scope, device = f"GPU {of_file.index}", Scope.GPU, of_file
+        elif scope is Scope.GPU:
             device = channel.device
             if device is None and not is_long:
                 device = devices.device_of_column(column.name)

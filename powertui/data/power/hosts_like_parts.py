@@ -14,7 +14,7 @@ from dataclasses import replace
 from powertui.data.model import PowerSeries, Scope
 from powertui.data.power import devices, units
 
-_LIKE_A_PART = re.compile(r"(gpu|cpu|card|cuda|dev|device|accel|npu|aiu|tpu|socket)(\d{1,5})")
+_LIKE_A_PART = re.compile(r"((?:gpu|cpu|card|cuda|dev|device|accel|npu|aiu|tpu|socket)-?)(\d{1,5})")
 
 
 def with_hosts(power: Sequence[PowerSeries], hosts: Iterable[str]) -> list[PowerSeries]:
@@ -41,21 +41,28 @@ def _name_hosts(
     names: set[str],
 ) -> None:
     """Give the channels of one file their hosts where its words `stem` and a number are hosts."""
-    word = re.compile(rf"(?<![A-Za-z0-9]){stem}\d{{1,5}}(?![A-Za-z0-9])", re.IGNORECASE)
+    # Names of fields have no hyphens: gpu_04 is of gpu-04.
+    written_stem = stem.replace("-", "[-_]")
+    word = re.compile(rf"(?<![A-Za-z0-9]){written_stem}\d{{1,5}}(?![A-Za-z0-9])", re.IGNORECASE)
     matches: dict[int, re.Match[str]] = {}
     for row in rows:
         match = word.search(channels[row].sensor.name)
         if match is not None:
             matches[row] = match
-    written = {match[0].casefold() for match in matches.values()}
+    written = {_hyphened(match[0], stem) for match in matches.values()}
     numbers = {int(text[len(stem) :]) for text in written}
     if written.isdisjoint(names) or _are_numbered_through(numbers):
         return
     for row, match in matches.items():
-        channels[row] = _of_host(channels[row], match)
+        channels[row] = _of_host(channels[row], match, stem)
 
 
-def _of_host(series: PowerSeries, match: re.Match[str]) -> PowerSeries:
+def _hyphened(written: str, stem: str) -> str:
+    """A host's name as its stem is written: gpu-04 of gpu_04."""
+    return stem + written[len(stem) :]
+
+
+def _of_host(series: PowerSeries, match: re.Match[str], stem: str) -> PowerSeries:
     """A channel whose name holds its host: what else the name says is the part of it."""
     name = series.sensor.name
     rest = f"{name[: match.start()]} {name[match.end() :]}".strip(" _-.:/()[]")
@@ -64,7 +71,8 @@ def _of_host(series: PowerSeries, match: re.Match[str]) -> PowerSeries:
         device = devices.device_of_column(rest)
     else:
         device = None
-    sensor = replace(series.sensor, host=match[0], scope=scope, device=device)
+    host = _hyphened(match[0], stem) if "-" in stem else match[0]
+    sensor = replace(series.sensor, host=host, scope=scope, device=device)
     return replace(series, sensor=sensor)
 
 

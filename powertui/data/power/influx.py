@@ -23,6 +23,8 @@ _TAGS = rf"(?:,{_KEY}=(?:\\.|[^,= \\]){{0,500}}){{0,60}}"
 _LINE = rf"((?:\\.|[^, \\]){{1,200}})({_TAGS}) ({_FIELD}(?:,{_FIELD}){{0,200}})(?: (-?\d{{1,20}}))?"
 # Telegraf adds `host` to each point.
 _HOSTS = ("host", "hostname", "node", "server", "instance")
+# Plugins that ask other machines: `host` is where Telegraf runs, this tag is what it asked.
+_ASKED = {"ipmi_sensor": "server", "snmp": "agent_host"}
 _DEVICES = ("uuid", "pci_bus_id", "index", "gpu", "gpu_id", "device", "card")
 # Plugins of Telegraf whose tag `name` is the model of a device.
 _MODELS = ("nvidia_smi", "amd_rocm_smi", "intel_powerstat")
@@ -142,7 +144,8 @@ def _when(text: str | None) -> str:
 
 
 def _sensor(measurement: str, key: str, tags: dict[str, str]) -> Sensor:
-    host = next((tags[name] for name in _HOSTS if tags.get(name)), "")
+    asked = tags.get(_ASKED.get(measurement, ""), "")
+    host = asked or next((tags[name] for name in _HOSTS if tags.get(name)), "")
     source = f"{NAME} {measurement}"
     sensor_name = tags.get("name", "")
     model = ""

@@ -36,8 +36,8 @@ _SKIP_LABELS = {
 
 
 def selected_labels(name: str) -> dict[str, str]:
-    """The labels of a selector (`power_watts{gpu="0"}`), the metric's name among them; none of any
-    other name.
+    """The labels of a selector (`power_watts{gpu="0"}`), the metric's name among them, or at least
+    a host's; none of any other name.
     """
     match = _SELECTOR.fullmatch(name[:_MAX_SELECTOR_CHARS].strip())
     if match is None:
@@ -47,7 +47,7 @@ def selected_labels(name: str) -> dict[str, str]:
     else:
         labels = {}
     labels |= written_labels(match[2])
-    return labels if labels.get("__name__") else {}
+    return labels if any(labels.get(key) for key in ("__name__", *HOST_LABELS)) else {}
 
 
 def written_labels(text: str) -> dict[str, str]:

@@ -22,10 +22,11 @@ from tests.unit.energy.later_owner_cases import LATER
 from tests.unit.energy.named_owner_cases import NAMED
 from tests.unit.energy.owner_cases import FIRST, Case
 from tests.unit.energy.owners_like_parts import LIKE_PARTS
+from tests.unit.energy.tool_owner_cases import TOOLS
 
 pytestmark = pytest.mark.usefixtures("nothing_is_searched")
 
-CASES = (*FIRST, *LATER, *LIKE_PARTS, *NAMED, *FOREIGN)
+CASES = (*FIRST, *LATER, *LIKE_PARTS, *NAMED, *FOREIGN, *TOOLS)
 
 
 def written(folder: Path, case: Case) -> list[str]:
