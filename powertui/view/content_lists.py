@@ -199,7 +199,8 @@ def _ops(content: VisibleContent) -> _List | None:
                 is_pinned=op.is_pinned,
             )
         )
-    return _List(f"Top ops{_IN_VIEW}{where}: share, mean", tuple(rows))
+    noun = "kernels" if content.lists_kernels else "ops"
+    return _List(f"Top {noun}{_IN_VIEW}{where}: share, mean", tuple(rows))
 
 
 def _line(part: _List, width: int) -> Pieces:

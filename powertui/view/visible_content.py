@@ -89,6 +89,7 @@ class VisibleContent:
     steps: tuple[LongStep, ...] = ()  # the longest first
     step_count: int = 0
     findings: tuple[tuple[str, ...], ...] = ()  # each from its longest text to its shortest
+    lists_kernels: bool = False  # the ops go by other names in sentences and in the op table
 
 
 def visible_summary(
@@ -115,6 +116,8 @@ def visible_summary(
         hi,
         sides=tuple(side for side in sides if side is not None),
         ops=_top(model, ops, top_rows, scopes),
+        # PyTorch's devices run kernels, which the operators of the op table launch.
+        lists_kernels=model.trace.format == "kineto" and sides[0] is not None,
         steps=steps,
         step_count=count,
         findings=tuple(findings),

@@ -237,6 +237,17 @@ def test_a_finding_above_the_steps_is_told_in_the_words_that_have_room() -> None
     assert not any(line.rstrip().endswith(",") for line in lines)
 
 
+def test_kernels_that_the_op_table_does_not_name_are_called_kernels() -> None:
+    kernels = VisibleContent(
+        0,
+        1,
+        ops=(TopOp("gemm_bf16", "", Category.MATMUL, 9, 0.9, MS),),
+        lists_kernels=True,
+    )
+    title = "".join(text for text, _ in stacked(kernels, 40, 4, UNICODE)[0])
+    assert title == "Top kernels in view: share, mean"
+
+
 @pytest.mark.parametrize("rows", [3, 4, 5, 12])
 def test_the_largest_matrix_product_is_listed_however_few_lines_there_are(rows: int) -> None:
     ops = [TopOp(f"op {n}", "", Category.CONVOLUTION, 100 - n, 0.1, 5 * MS) for n in range(9)]
