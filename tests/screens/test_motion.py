@@ -78,8 +78,7 @@ def quick(shell: Shell) -> None:
 async def test_the_outline_of_a_finding_comes_and_goes(
     make: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Long enough to be seen by a busy machine, too.
-    monkeypatch.setattr("powertui.widgets.outline.SHOWN_S", 2.0)
+    monkeypatch.setattr(outline, "SHOWN_S", 3600)
     shell = make()
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
@@ -90,6 +89,9 @@ async def test_the_outline_of_a_finding_comes_and_goes(
         assert outlined(shell)
         sides = page.view.strips[0].render_line(0).text
         assert sides.count("┃") == 2
+        # The next jump puts its own in place of it, for a time that ends soon.
+        monkeypatch.setattr(outline, "SHOWN_S", 0.05)
+        await pilot.press("left_parenthesis")
         await until_then(lambda: not outlined(shell), lambda: "the outline stays")
         await settled(pilot)
         assert "┃" not in page.view.strips[0].render_line(0).text
