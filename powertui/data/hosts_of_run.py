@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from powertui.data import free_memory
 from powertui.data.asked import ReadOptions
 from powertui.data.host_parts import HostPart, HostQuestion, HostReader
 from powertui.data.host_trace import FileOfEvents, HeldEvents, host_trace, small_fields
@@ -28,6 +29,7 @@ class HostsOfRun:
 
     def read(self, reader: HostReader, *, partial: bool) -> Iterator[Run]:
         """The first host here, so that it is seen at once, and the others by whoever reads them."""
+        free_memory.keep_for_next_answer()
         loader = self._loader
         loader.has_host_parts = True
         held = HeldEvents()

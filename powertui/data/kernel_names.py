@@ -9,8 +9,13 @@ nothing: nearly every list of them holds "kernel", "reduced" or "const".
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from powertui.patterns import late_pattern
+
+# Names whose kind is kept: hosts of a run have the same ones, and each is asked about again and
+# again. Chosen: more than the kernels of a program, and a few megabytes of the longest names.
+KEPT_NAMES = 1 << 12
 
 # Which names are functions of a device, and no calls on the host.
 _DECLARED = late_pattern(
@@ -91,6 +96,7 @@ _RULES: tuple[tuple[str, str], ...] = (
 )
 
 
+@lru_cache(KEPT_NAMES)
 def is_collective(name: str) -> bool:
     """Whether work of a device with this name exchanges with other devices, all at once."""
     return _COLLECTIVE.search(name) is not None

@@ -19,8 +19,12 @@ def places_among(ascending: npt.NDArray[Any], values: npt.NDArray[Any]) -> tuple
         return np.zeros(values.shape, np.int64), np.zeros(values.shape, np.bool_)
     if len(ascending) == 1:
         return np.zeros(values.shape, np.int64), np.asarray(values == ascending[0])
-    place = np.minimum(ascending.searchsorted(values), len(ascending) - 1)
-    return place, np.asarray(ascending[place] == values)
+    if ascending.dtype == values.dtype == np.int64 and values.ndim == 1:
+        place = wire.ranks(ascending, values)  # a tenth of the time where values ascend, too
+    else:
+        place = ascending.searchsorted(values)
+    np.minimum(place, len(ascending) - 1, out=place)
+    return place, np.asarray(ascending.take(place) == values)
 
 
 def among(ascending: npt.NDArray[Any], values: npt.NDArray[Any]) -> Bools:
@@ -51,7 +55,7 @@ def open_at(starts: Int64s, ends: Int64s, moments: Int64s) -> tuple[Bools, Int64
     any_begun, row = last_begun(starts, moments)
     if not len(starts):
         return any_begun, row
-    return np.asarray(any_begun & (moments < ends[row])), row
+    return np.asarray(any_begun & (moments < ends.take(row))), row
 
 
 def places_in(order: Int64s) -> Int64s:
@@ -82,6 +86,26 @@ def numbered(*columns: npt.NDArray[Any]) -> tuple[Int64s, Int64s]:
     number = np.empty(len(order), np.int64)
     number[order] = np.cumsum(is_first) - 1
     return number, order[is_first]
+
+
+def counted(keys: Int64s, limit: int) -> tuple[Int64s, Int64s]:
+    """(the keys that there are, in order; how often each is there). All are below the limit."""
+    if limit > len(keys):  # a count of each would take longer than to sort them
+        keys, counts = np.unique(keys, return_counts=True)
+        return keys, counts
+    counts = np.bincount(keys, minlength=limit)
+    keys = np.flatnonzero(counts)
+    return keys, counts[keys]
+
+
+def looked_up(keys: Int64s, table_keys: Int64s, values: Int64s) -> Int64s:
+    """The value of each key among the known ones (those from 0 on); -1 where there is none."""
+    is_known = table_keys >= 0
+    if not is_known.any():
+        return np.full(len(keys), -1, np.int64)
+    known_keys, first = np.unique(table_keys[is_known], return_index=True)
+    place, matches = places_among(known_keys, keys)
+    return np.where(matches & (keys >= 0), values[is_known][first][place], -1)
 
 
 def rows_of_each(*columns: npt.NDArray[Any]) -> list[Int64s]:

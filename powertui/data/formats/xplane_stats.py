@@ -24,6 +24,7 @@ _KINDS: dict[int, StatKind] = {
 
 _IS_TEXT = np.zeros(256, np.bool_)  # by kind
 _IS_TEXT[[wire.REF, wire.STR, wire.BYTES]] = True
+_FIRST_TEXT_KIND = min(wire.REF, wire.STR, wire.BYTES)
 
 # Keys of texts up to here have a row in a table; those of known files are below 100,000. Beyond,
 # which no writer does, they are looked for one by one.
@@ -145,7 +146,7 @@ class PlaneStats:
         }
         order, places = self._in_file_order(wire.types.as_positions(positions))
         for batch_rows, data, offsets in windows.records(self._stored, places):
-            scan = wire.scan_stats(data, offsets.astype(np.uint64), keys)
+            scan = wire.scan_stats(data, offsets.view(np.uint64), keys)
             filled_rows = batch_rows if order is None else order[batch_rows]
             first = 0
             for name, filler in fillers.items():
@@ -194,6 +195,8 @@ class PlaneStats:
 
         References are decoded once for each distinct text, not once for each event.
         """
+        if int(kind.max()) < _FIRST_TEXT_KIND:  # quicker than to look for texts
+            return
         textual = np.flatnonzero(_IS_TEXT[kind])
         if not len(textual):
             return

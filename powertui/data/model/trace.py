@@ -108,7 +108,8 @@ class Events:
 
     def positions(self, rows: slice | npt.NDArray[Any]) -> UInt64s:
         """The positions of these rows."""
-        wide: UInt64s = self.place[rows].astype(np.uint64) + np.uint64(self.origin)
+        wide: UInt64s = self.place[rows].astype(np.uint64)
+        wide += np.uint64(self.origin)
         return wide
 
     def position_of(self, row: int) -> int:

@@ -10,17 +10,19 @@ is therefore named.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.model import Bools, Int32s, Int64s, Trace
 from powertui.data.run import repeated_launches, steps_between_marks
 from powertui.data.run.candidates import Candidate
 from powertui.data.run.device_intervals import DeviceWork, extents
 from powertui.data.run.marks import TRAINING, Marks
 from powertui.data.run.step_rows import StepRows, with_unmarked_steps
-from powertui.data.sorted_columns import open_at, places_among
+from powertui.data.sorted_columns import among, counted, looked_up, open_at
 from powertui.value_types import dataclass
 
 if TYPE_CHECKING:
@@ -47,10 +49,21 @@ class DrawnSteps:
     start: Int64s
     duration: Int64s
     row: Int64s
+    # The rows that asked for the work, where they were needed to tell whose these steps are.
+    asked: AskedByMark | None = None
 
     @property
     def end(self) -> Int64s:
         return self.start + self.duration
+
+
+@dataclass(frozen=True, eq=False)
+class AskedByMark:
+    """The row whose mark was open when each piece of work was asked for; -1 for none."""
+
+    row: Int64s
+    holds_for_most: bool
+    by_other_threads: bool  # some work was launched on a line without a mark
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +76,8 @@ class StepOfWork:
     direct: bool = True
 
 
-NO_DRAWN_STEPS = DrawnSteps([], np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
+_NO_ROWS = np.empty(0, np.int64)
+NO_DRAWN_STEPS = DrawnSteps([], _NO_ROWS, _NO_ROWS, _NO_ROWS)
 
 
 def drawn_steps(
@@ -80,10 +94,8 @@ def drawn_steps(
     marks = rows.marks if made_of_lines else lines.marks
     device = _devices_of(trace, marks)
     if made_of_lines:
-        row = rows.row_of
-    else:
-        row = _rows_of(marks, device, rows, work)
-    return DrawnSteps(device, marks.start, marks.duration, row)
+        return DrawnSteps(device, marks.start, marks.duration, rows.row_of)
+    return _with_rows(DrawnSteps(device, marks.start, marks.duration, _NO_ROWS), marks, rows, work)
 
 
 def _devices_of(trace: Trace, marks: Marks) -> list[str]:
@@ -92,27 +104,29 @@ def _devices_of(trace: Trace, marks: Marks) -> list[str]:
     return [names[line] for line in marks.lines.tolist()]
 
 
-def _rows_of(
+def _with_rows(
+    drawn: DrawnSteps,
     marks: Marks,
-    device: Sequence[str],
     rows: StepRows,
     work: DeviceWork | None,
-) -> Int64s:
-    by_group = _looked_up(marks.group, rows.marks.group, rows.row_of)
+) -> DrawnSteps:
+    """The same with the row that each of these marks of devices is."""
+    by_group = looked_up(marks.group, rows.marks.group, rows.row_of)
     if (by_group >= 0).mean() > _MAJORITY:
-        return by_group
+        return replace(drawn, row=by_group)
     by_number = _by_number(marks.number, marks.start, rows)
     # Work that was launched between marks would go to the mark before it.
     if steps_between_marks.numbered_alike(rows, marks, by_number):
-        return by_number
+        return replace(drawn, row=by_number)
+    asked = None
     if work is not None and work.launched.any():
-        by_call, _ = _by_call(work, rows)
-        by_launch = _by_majority(marks, device, work, by_call)
+        asked = _by_call(work, rows)
+        by_launch = _by_majority(marks, drawn.device, work, asked.row)
         if (by_launch >= 0).mean() > _MAJORITY:
-            return by_launch
+            return replace(drawn, row=by_launch, asked=asked)
     if (by_number >= 0).mean() > _MAJORITY:
-        return by_number
-    return _by_order(marks.start, device, rows)
+        return replace(drawn, row=by_number, asked=asked)
+    return replace(drawn, row=_by_order(marks.start, drawn.device, rows), asked=asked)
 
 
 def _by_order(start: Int64s, device: Sequence[str], rows: StepRows) -> Int64s:
@@ -127,16 +141,6 @@ def _by_order(start: Int64s, device: Sequence[str], rows: StepRows) -> Int64s:
         if len(mine) == len(rows) and (start[mine] >= rows.start).all():
             out[mine] = np.arange(len(mine))
     return out
-
-
-def _looked_up(keys: Int64s, table_keys: Int64s, values: Int64s) -> Int64s:
-    """The value of each key among the known ones (those from 0 on); -1 where there is none."""
-    is_known = table_keys >= 0
-    if not is_known.any():
-        return np.full(len(keys), -1, np.int64)
-    known_keys, first = np.unique(table_keys[is_known], return_index=True)
-    place, matches = places_among(known_keys, keys)
-    return np.where(matches & (keys >= 0), values[is_known][first][place], -1)
 
 
 def _by_number(number: Int64s, start: Int64s, rows: StepRows) -> Int64s:
@@ -175,22 +179,12 @@ def _by_majority(marks: Marks, device: Sequence[str], work: DeviceWork, row: Int
     # One number for each pair of a drawn step and a row.
     width = int(row.max(initial=0)) + 1
     pair = line[has_both] * width + row[has_both]
-    pairs, counts = _counted(pair, count * width)
+    pairs, counts = counted(pair, count * width)
     # Of the pairs of one drawn step the most frequent is written last.
     by_count = pairs[np.argsort(counts, kind="stable")]
     out = np.full(count, -1, np.int64)
     out[by_count // width] = by_count % width
     return out
-
-
-def _counted(keys: Int64s, limit: int) -> tuple[Int64s, Int64s]:
-    """(the keys that there are, in order; how often each is there). All are below the limit."""
-    if limit > len(keys):  # a count of each would take longer than to sort them
-        keys, counts = np.unique(keys, return_counts=True)
-        return keys, counts
-    counts = np.bincount(keys, minlength=limit)
-    keys = np.flatnonzero(counts)
-    return keys, counts[keys]
 
 
 def with_cut_steps(
@@ -303,15 +297,21 @@ def steps_of_work(
     `ends` is where each step ends at the latest: where the next one begins.
     """
     if (work.group >= 0).mean() > _MAJORITY:
-        row = _looked_up(work.group, rows.marks.group, rows.row_of)
+        row = looked_up(work.group, rows.marks.group, rows.row_of)
         if (row >= 0).any():
             return StepOfWork(row, _GROUP)
     made_of_lines = lines.row is rows.row_of
     if work.launched.mean() > _MAJORITY and not made_of_lines:
-        row, direct = _by_call(work, rows, thread_handovers)
-        if direct and (row >= 0).any():
-            return StepOfWork(row, work.link)
-        given = _between_marks(work, rows, lines, ends, row)
+        asked = lines.asked
+        if asked is None:
+            asked = _by_call(work, rows)
+        if asked.by_other_threads:
+            handovers = thread_handovers()
+            if handovers is not None:
+                asked = _by_call(work, rows, handovers)
+        if asked.holds_for_most and (asked.row >= 0).any():
+            return StepOfWork(asked.row, work.link)
+        given = _between_marks(work, rows, lines, ends, asked.row)
         if (given.row >= 0).any():
             return given
     if (lines.row >= 0).any():
@@ -349,29 +349,31 @@ def _between_marks(
 def _by_call(
     work: DeviceWork,
     rows: StepRows,
-    thread_handovers: Callable[[], HandOvers | None] = lambda: None,
-) -> tuple[Int64s, bool]:
-    """(the row whose mark was open when each piece of work was asked for, -1 for none; whether that
-    is so for most).
+    handovers: HandOvers | None = None,
+) -> AskedByMark:
+    """Which step asked for each piece of work.
 
-    `thread_handovers` shows who asked for what another thread launched: that thread may be steps
-    behind, so it goes before the time.
+    `handovers` show who asked for what another thread launched: that thread may be steps behind,
+    so it goes before the time.
     """
-    row = np.full(len(work), -1, np.int64)
-    by_time = work.launched.copy()
-    on_other_line = by_time & ~np.isin(work.launch_line, rows.marks.lines)
-    handovers = thread_handovers() if on_other_line.any() else None
+    by_time = work.launched
+    on_other_line = by_time & ~among(wire.distinct(rows.marks.lines), work.launch_line)
+    by_other_threads = bool(on_other_line.any())
+    row = None
     if handovers is not None:
         launch = work.launch[on_other_line]
         line = work.launch_line[on_other_line]
         asked_row, asked_at = _by_handovers(handovers, launch, line, rows)
+        row = np.full(len(work), -1, np.int64)
         row[on_other_line] = asked_row
         # Where nothing shows who asked, the time does.
+        by_time = by_time.copy()
         by_time[on_other_line] = (asked_row < 0) & (asked_at == launch)
-    row = np.where(by_time, _open_at(work.launch, work.launch_line, by_time, rows), row)
-    known_ps = int(work.duration[row >= 0].sum())
-    launched_ps = int(work.duration[work.launched].sum())
-    return row, known_ps > _MAJORITY * launched_ps
+    row_by_time = _open_at(work.launch, work.launch_line, by_time, rows)
+    row = row_by_time if row is None else np.where(by_time, row_by_time, row)
+    known_ps = int(work.duration.sum(where=row >= 0))
+    launched_ps = int(work.duration.sum(where=work.launched))
+    return AskedByMark(row, known_ps > _MAJORITY * launched_ps, by_other_threads)
 
 
 def _by_handovers(
@@ -396,9 +398,15 @@ def _open_at(moment: Int64s, line_of: Int32s, asked: Bools, rows: StepRows) -> I
     """The row whose mark was open at each moment, -1 for none."""
     marks = rows.marks
     mark_end = marks.end
+    by_line = list(marks.by_line())
+    if len(by_line) == 1:
+        _, marks_of_line = by_line[0]
+        is_open, place = open_at(marks.start[marks_of_line], mark_end[marks_of_line], moment)
+        is_open &= asked
+        return np.where(is_open, rows.row_of[marks_of_line].take(place), -1)
     open_row = np.full(len(moment), -1, np.int64)
     best_rank = np.full(len(moment), np.iinfo(np.int64).min)
-    for line, marks_of_line in marks.by_line():
+    for line, marks_of_line in by_line:
         starts = marks.start[marks_of_line]
         is_open, place = open_at(starts, mark_end[marks_of_line], moment)
         is_own_line = line_of == line
@@ -427,8 +435,11 @@ def _in_lines(work: DeviceWork, lines: DrawnSteps) -> Int64s:
         drawn = by_start[device_of_line == device]
         if not len(drawn):
             continue
+        row_of_drawn = lines.row[drawn]
+        if len(work.devices) == 1:
+            is_open, place = open_at(lines.start[drawn], line_end[drawn], work.start)
+            return np.where(is_open, row_of_drawn.take(place), -1)
         events = np.flatnonzero(work.device == number)
         is_open, place = open_at(lines.start[drawn], line_end[drawn], work.start[events])
-        row = lines.row[drawn[place]]
-        step_of_event[events[is_open]] = row[is_open]
+        step_of_event[events[is_open]] = row_of_drawn[place[is_open]]
     return step_of_event

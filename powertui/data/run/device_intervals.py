@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -71,8 +72,9 @@ class DeviceWork:
     def __len__(self) -> int:
         return len(self.start)
 
-    @property
+    @cached_property
     def end(self) -> Int64s:
+        """When each ended."""
         return self.start + self.duration
 
 
@@ -98,12 +100,13 @@ def device_intervals(trace: Trace) -> DeviceWork | None:
             continue
         calls = _calls(trace, stat)
         place, matches = places_among(calls.id, ids)
-        launched = matches & (ids >= 0)
+        launched = matches
+        launched &= ids >= 0
         if launched.any():
             return replace(
                 unlinked,
-                launch=calls.start[place],
-                launch_line=calls.line[place],
+                launch=calls.start.take(place),
+                launch_line=calls.line.take(place),
                 launched=launched,
                 link=link,
             )
@@ -215,23 +218,30 @@ def host_lines(trace: Trace) -> Iterator[tuple[Process, list[tuple[int, Track]]]
 
 def _calls(trace: Trace, stat: str) -> _Calls:
     """The calls that carry this stat: of several with one id one counts."""
-    calls = [_Calls(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32))]
+    calls: list[_Calls] = []
     for process, lines in host_lines(trace):
         carrying = carried(trace, process, [track for _, track in lines], (stat,))[stat]
         for line, track in lines:
-            rows = np.flatnonzero(carrying[track.events.name])
+            rows = np.flatnonzero(carrying.take(track.events.name))
             if not len(rows):
                 continue
             ids = numbers_of_carriers(process, track, rows, stat)
             has_id = ids >= 0
-            ids = ids[has_id]
-            start = track.events.start[rows[has_id]]
+            if not has_id.all():
+                ids = ids[has_id]
+                rows = rows[has_id]
+            start = track.events.start.take(rows)
             calls.append(_Calls(ids, start, np.full(len(ids), line, np.int32)))
-    every_call = _Calls(
-        id=np.concatenate([part.id for part in calls]),
-        start=np.concatenate([part.start for part in calls]),
-        line=np.concatenate([part.line for part in calls]),
-    )
+    if not calls:
+        return _Calls(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32))
+    if len(calls) == 1:
+        every_call = calls[0]
+    else:
+        every_call = _Calls(
+            id=np.concatenate([part.id for part in calls]),
+            start=np.concatenate([part.start for part in calls]),
+            line=np.concatenate([part.line for part in calls]),
+        )
     if (every_call.id[1:] > every_call.id[:-1]).all():  # as on a thread that alone launches
         return every_call
     if stat == "correlation_id":  # a launch's id is used anew: the last call counts
@@ -259,13 +269,16 @@ def covered_ps(key: Int64s, start: Int64s, end: Int64s, count: int) -> Int64s:
         end = end[order]
     is_first = begins_run(key)
     reached = end
-    if (~is_first[1:] & (end[1:] < end[:-1])).any():
+    falls = end[1:] < end[:-1]
+    if falls.any() and (falls & ~is_first[1:]).any():
         reached = furthest(key, end)
     # Up to where the events before have covered the time already.
     before = np.empty_like(reached)
     before[1:] = reached[:-1]
     before[is_first] = start[is_first]
-    added = np.maximum(0, end - np.maximum(start, before))
+    np.maximum(start, before, out=before)
+    added = np.subtract(end, before, out=before)
+    np.maximum(0, added, out=added)
     firsts = np.flatnonzero(is_first)
     out[key[firsts]] = np.add.reduceat(added, firsts)
     return out

@@ -36,11 +36,12 @@ from powertui.data.run.grouping_events import (
     NodeLine,
 )
 from powertui.data.run.hand_overs import HandOver
-from powertui.data.run.stat_carriers import carried, stat_numbers
+from powertui.data.run.stat_carriers import carried, numbers_of_line, stat_numbers
 from powertui.data.sorted_columns import are_among, ends_run, places_among
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
+_NO_IDS = np.empty(0, np.int64)
 _NO_LABEL = np.iinfo(np.int32).max
 _IMPLICIT = frozenset({"FunctionRun", "SessionRun", "RunGraph", EXECUTOR})
 # No chain of hand-overs is longer. Chosen, not measured.
@@ -189,8 +190,12 @@ def _stored(trace: Trace, processes: list[tuple[list[NodeLine], NamesWith]]) -> 
     ids: dict[int, Int64s] = {}
     for lines, names_with in processes:
         for line in lines:
-            ids[line.number] = _ids_of_events(line, names_with["group_id"])
-    distinct_ids = wire.distinct(np.concatenate([column[column >= 0] for column in ids.values()]))
+            line_ids = numbers_of_line(line.process, line.track, names_with["group_id"], "group_id")
+            if line_ids is not None:
+                ids[line.number] = line_ids
+    distinct_ids = wire.distinct(
+        np.concatenate([_NO_IDS, *(column[column >= 0] for column in ids.values())])
+    )
     start = np.full(len(distinct_ids), np.iinfo(np.int64).max)
     end = np.full(len(distinct_ids), np.iinfo(np.int64).min)
     groups_of: dict[int, Int32s] = {}
@@ -198,6 +203,9 @@ def _stored(trace: Trace, processes: list[tuple[list[NodeLine], NamesWith]]) -> 
     for lines, names_with in processes:
         for line in lines:
             events = line.track.events
+            if line.number not in ids:
+                groups_of[line.number] = np.full(len(events), -1, np.int32)
+                continue
             line_ids = ids[line.number]
             has_id = np.flatnonzero(line_ids >= 0)
             group = distinct_ids.searchsorted(line_ids[has_id])
@@ -228,17 +236,6 @@ def _stored(trace: Trace, processes: list[tuple[list[NodeLine], NamesWith]]) -> 
         _trace=trace,
         _stored=groups_of,
     )
-
-
-def _ids_of_events(line: NodeLine, carries_id: Bools) -> Int64s:
-    """The collector's group id of each event of a line; -1 for none. `carries_id`: which names of
-    events carry one.
-    """
-    ids = np.full(len(line.track.events), -1, np.int64)
-    rows = np.flatnonzero(carries_id[line.track.events.name])
-    if len(rows):
-        ids[rows] = stat_numbers(line.process, line.track, rows, "group_id")
-    return ids
 
 
 def _titles(line: NodeLine, names_with: NamesWith, groups: Int32s) -> Iterator[tuple[int, str]]:

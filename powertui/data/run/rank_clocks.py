@@ -179,6 +179,8 @@ def _pairs_by_time(first: RankCalls, second: RankCalls) -> Int64s | None:
 
 def _differences(first: Int64s, second: Int64s) -> Int64s:
     """All differences of ends that may be one call's."""
+    if max(len(first), len(second)) <= _MAX_SHIFT:
+        return np.subtract.outer(second, first).ravel()
     shifts = range(-min(_MAX_SHIFT, len(first) - 1), min(_MAX_SHIFT, len(second) - 1) + 1)
     parts = []
     for shift in shifts:

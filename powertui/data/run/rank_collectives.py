@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
-from powertui.data.kernel_names import is_collective
+from powertui.data.kernel_names import KEPT_NAMES, is_collective
 from powertui.data.model import (
     NS_PER_S,
     PS_PER_NS,
@@ -242,6 +243,7 @@ def _key(columns: Mapping[str, StatColumn], row: int, kernel: str) -> Collective
     )
 
 
+@lru_cache(KEPT_NAMES)
 def call_operation(collective: str, kernel: str) -> str:
     """The operation by the arguments of a call, else by the name of its kernel."""
     name = collective or kernel

@@ -144,7 +144,10 @@ def whole_numbers(column: StatColumn) -> Int64s:
 
     Texts that are numbers (TF 2.2's JSON) count as such.
     """
-    numbers = np.isfinite(column.floats) & column.present
+    numbers = np.isfinite(column.floats)
+    numbers &= column.present
+    if numbers.all():
+        return column.ints
     out = np.where(numbers, column.ints, -1)
     for row in np.flatnonzero(column.present & ~numbers).tolist():
         text = column.text(row)
@@ -158,13 +161,34 @@ def stat_numbers(process: Process, track: Track, rows: Int64s, stat: str) -> Int
     return whole_numbers(process.source.columns(track.events.positions(rows), (stat,))[stat])
 
 
+def numbers_of_line(
+    process: Process,
+    track: Track,
+    carrying: Bools,
+    stat: str,
+) -> Int64s | None:
+    """One stat of all events of a line, -1 for those without it; None where none carries it.
+
+    `carrying`: which names do.
+    """
+    rows = np.flatnonzero(carrying.take(track.events.name))
+    if not len(rows):
+        return None
+    numbers = np.full(len(track.events), -1, np.int64)
+    numbers[rows] = stat_numbers(process, track, rows, stat)
+    return numbers
+
+
 def numbers_of_carriers(process: Process, track: Track, rows: Int64s, stat: str) -> Int64s:
     """`stat_numbers` of all events of a line whose names carry the stat; `have_number` knows of
     these then.
     """
     numbers = stat_numbers(process, track, rows, stat)
-    is_numbered = np.zeros(len(track.events), np.bool_)
-    is_numbered[rows] = numbers >= 0
+    is_numbered = numbers >= 0
+    if len(rows) < len(track.events):
+        of_rows = is_numbered
+        is_numbered = np.zeros(len(track.events), np.bool_)
+        is_numbered[rows] = of_rows
     _NUMBERED_EVENTS.setdefault(track, {})[stat] = np.packbits(is_numbered)
     return numbers
 

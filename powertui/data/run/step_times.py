@@ -15,6 +15,7 @@ from powertui.data.model import UNKNOWN, Bools, Int64s, StepsOn
 from powertui.data.run.assign import TIME, DrawnSteps, StepOfWork
 from powertui.data.run.device_intervals import DeviceWork, any_ps, covered_ps, extents
 from powertui.data.run.step_rows import StepRows
+from powertui.data.sorted_columns import places_among
 from powertui.named_tuples import NamedTuple
 
 # Of a step's stretch that its devices cover: with less they are apart. Chosen, not measured.
@@ -272,11 +273,11 @@ def _worked(
         device = covered_ps(row, start, end, on_device.step_count)
         busy = np.full(len(row), UNKNOWN, np.int64)
     else:
-        has_row = given.row >= 0
-        device = covered_ps(
-            given.row[has_row], work.start[has_row], work.end[has_row], on_device.step_count
-        )
-        busy = _busy_in_pairs(work, given, on_device)
+        device = covered_ps(*_given_work(work, given), on_device.step_count)
+        if on_device.names == list(work.devices) and len(work.devices) == 1:
+            busy = device[on_device.row]
+        else:
+            busy = _busy_in_pairs(work, given, on_device)
     steps_on = []
     for device_index, name in enumerate(on_device.names):
         mine = np.flatnonzero(on_device.device == device_index)
@@ -301,10 +302,17 @@ def _busy_in_pairs(work: DeviceWork, given: StepOfWork, on_device: _DeviceSteps)
     index = np.array([on_device.names.index(name) for name in work.devices], np.int64)
     events = np.flatnonzero(given.row >= 0)
     pair_of_event = index[work.device[events]] * on_device.step_count + given.row[events]
-    place = pair.searchsorted(pair_of_event)
-    is_there = np.append(pair, -1)[place] == pair_of_event  # no pair is negative
+    place, is_there = places_among(pair, pair_of_event)
     events = events[is_there]
     return covered_ps(place[is_there], work.start[events], work.end[events], len(pair))
+
+
+def _given_work(work: DeviceWork, given: StepOfWork) -> tuple[Int64s, Int64s, Int64s]:
+    """(row, start, end) of the work whose step is known."""
+    has_row = given.row >= 0
+    if has_row.all():
+        return given.row, work.start, work.end
+    return given.row[has_row], work.start[has_row], work.end[has_row]
 
 
 def _asynchronous(rows: StepRows, work: DeviceWork | None, given: StepOfWork | None) -> bool | None:
@@ -313,12 +321,10 @@ def _asynchronous(rows: StepRows, work: DeviceWork | None, given: StepOfWork | N
     """
     if work is None or given is None or not (given.row >= 0).any():
         return None
-    has_row = given.row >= 0
-    row = given.row[has_row]
-    start = work.start[has_row]
-    end = work.end[has_row]
-    common_start = np.maximum(start, rows.start[row])
-    common_end = np.minimum(end, rows.end[row])
-    inside_ps = int(np.maximum(0, common_end - common_start).sum())
+    row, start, end = _given_work(work, given)
+    common_start = np.maximum(start, rows.start.take(row))
+    inside = np.minimum(end, rows.end.take(row))
+    inside -= common_start
+    inside_ps = int(np.maximum(0, inside, out=inside).sum())
     total_ps = int((end - start).sum())
     return total_ps - inside_ps > _ASYNCHRONOUS_SHARE * total_ps

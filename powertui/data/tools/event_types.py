@@ -10,6 +10,7 @@ takes them for what they are.
 from __future__ import annotations
 
 import enum
+from functools import lru_cache
 
 import numpy as np
 
@@ -119,6 +120,7 @@ _TPU_IDLE = late_pattern(r"(?i)^%?(?:idle|wait|.*barrier)")
 # ── devices ──────────────────────────────────────────────────────────────────────────────────────
 
 
+@lru_cache(kernel_names.KEPT_NAMES)
 def device_kind(name: str, compat: Compat) -> EventType:
     """The type of an event of a GPU's stream."""
     if compat == "corrected":

@@ -326,6 +326,8 @@ def _outermost(line: Typed) -> Int32s:
     well is left out.
     """
     track = line.track
+    events = track.events
+    types = line.types
     chosen_rows = [_NO_ROWS]
     computing = NO_TIME  # where the host computes, by the lanes so far
     for depth in range(track.lane_count):
@@ -335,17 +337,17 @@ def _outermost(line: Typed) -> Int32s:
         lane_end = int(track.lanes[depth + 1])
         for begin in range(lane_begin, lane_end, _CHUNK_EVENTS):
             stop = min(begin + _CHUNK_EVENTS, lane_end)
-            rows = np.arange(begin, stop, dtype=np.int32)
-            kind = line.types_for(rows)
-            is_work = _is_work(kind)
-            rows = rows[is_work]
-            computes = kind[is_work] == EventType.HOST_COMPUTE
-            start, end = line.times(rows)
-            is_new = ~(computes & _held(computing, start, end))
-            chosen_rows.append(rows[is_new])
-            widens = is_new & computes & (end > start)
-            starts.append(start[widens])
-            ends.append(end[widens])
+            kind = types[begin:stop]
+            computes = kind == EventType.HOST_COMPUTE
+            is_new = _is_work(kind)
+            if computes.any():
+                start = events.start[begin:stop]
+                end = start + events.duration[begin:stop]
+                is_new &= ~(computes & _held(computing, start, end))
+                widens = is_new & computes & (end > start)
+                starts.append(start[widens])
+                ends.append(end[widens])
+            chosen_rows.append(np.flatnonzero(is_new).astype(np.int32) + np.int32(begin))
         if depth + 1 < track.lane_count:
             computing = union(np.concatenate(starts), np.concatenate(ends))
     return np.concatenate(chosen_rows)

@@ -56,6 +56,8 @@ class Typed(NamedTuple):
     @property
     def types(self) -> UInt8s:
         """The types of all events."""
+        if len(self.rows) == len(self.track.events):  # all of them, as rows ascend
+            return self.kinds
         kind = self.by_name.take(self.track.events.name)
         kind[self.rows] = self.kinds
         return kind
@@ -63,7 +65,7 @@ class Typed(NamedTuple):
     def types_for(self, rows: Int64s | Int32s) -> UInt8s:
         """The types of these events."""
         if _MIN_LOOKED_UP * len(rows) > len(self.track.events):
-            return self.types.take(rows)
+            return self.types if self._are_all(rows) else self.types.take(rows)
         kind = self.by_name.take(self.track.events.name.take(rows))
         if not len(self.rows):
             return kind
@@ -74,9 +76,17 @@ class Typed(NamedTuple):
     def times(self, rows: Int64s | Int32s) -> tuple[Int64s, Int64s]:
         """(when these events start, when they end)."""
         events = self.track.events
+        if self._are_all(rows):
+            return events.start, events.end
         # `take` needs half the time of indexing with rows of 32 bit.
         start = events.start.take(rows)
         return start, start + events.duration.take(rows)
+
+    def _are_all(self, rows: Int64s | Int32s) -> bool:
+        """Whether these are the rows of all events, in their order."""
+        if len(rows) < len(self.track.events):
+            return False
+        return bool((rows[1:] > rows[:-1]).all())
 
     def with_marks(self, marks: Int32s) -> Typed:
         """The same line; these rows, ascending, mark steps, whatever their names are."""
@@ -170,8 +180,8 @@ def _device(
         kinds = type_of_name[name_of_event[rows]]
         if len(rows):
             kinds = _by_shape(process, track, rows, kinds)
-        carries_id = carry["correlation_id"][name_of_event]
-        if compat != "corrected" and not is_tpu and not carries_id.all():
+        to_converter = compat != "corrected" and not is_tpu
+        if to_converter and not carry["correlation_id"][name_of_event].all():
             # To the converters an event without a correlation id counts nowhere.
             all_kinds = type_of_name[name_of_event]
             all_kinds[rows] = kinds

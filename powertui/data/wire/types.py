@@ -209,4 +209,7 @@ def as_positions(positions: npt.NDArray[Any]) -> Int64s:
 
     Those beyond any file (2**63 and up) turn negative, which every decoder refuses.
     """
-    return np.ascontiguousarray(positions).astype(np.int64, copy=False)
+    columns = np.ascontiguousarray(positions)
+    if columns.dtype == np.uint64:
+        return columns.view(np.int64)
+    return columns.astype(np.int64, copy=False)
