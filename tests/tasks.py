@@ -134,7 +134,7 @@ TASKS = (
         ),
         (
             "Both stay open, `R` leads from one to the other. `=` compares them: what changed, by "
-            "how much, and here what recording would tell"
+            "how much, and here which recording would decide it"
         ),
     ),
     Task(

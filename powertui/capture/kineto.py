@@ -109,7 +109,7 @@ def take(
             hint="Wait until the program's own profiling is over.",
         )
     raise ProfileLost(
-        f"Process {pid} wrote no whole profile to {folder} within {limit_s:.3g} s.",
+        f"Process {pid} did not write a whole profile to {folder} within {limit_s:.3g} s.",
         hint=_put_away(_written(path))
         or (
             "Kineto writes where the program may write, and only while it runs ops. Its "
@@ -155,7 +155,7 @@ def _put_away(path: Path | None) -> str:
         return ""
     aside = profile_file.set_aside(path)
     if aside is None:
-        cut = f"{path} ends in the middle and is no whole profile."
+        cut = f"{path} ends in the middle and is not a whole profile."
         return f"{cut} You do not have permission to rename it."
     return f"What was written of the profile ends in the middle. It is kept in {aside}."
 

@@ -343,7 +343,7 @@ def _put_away(path: Path) -> str:
     """Take an incomplete file from its final name, and report what became of it."""
     aside = profile_file.set_aside(path)
     if aside is None:
-        cut = f"{path} ends in the middle and is no whole profile."
+        cut = f"{path} ends in the middle and is not a whole profile."
         return f"{cut} You do not have permission to rename it."
     return f"What was written of the profile ends in the middle. It is kept in {aside}."
 

@@ -102,7 +102,7 @@ class BudgetMeter:
             return f"budget gone: {of_budget}"
         forecast = self.forecast
         if forecast is None:
-            return f"{of_budget}; the rate needs a minute"
+            return f"{of_budget}; the rate is known after a minute"
         gone = f"gone in {_length(forecast.left_s)}"
         bounds = f"{_length(forecast.least_s)} or more"
         if math.isfinite(forecast.most_s):

@@ -196,7 +196,7 @@ def finding_lines(findings: Findings, style: Style) -> list[str]:
     """The part of a page that lists the findings."""
     lines = style.head(2, "Findings")
     if not findings.findings:
-        lines.append(style.line("nothing that matters"))
+        lines.append(style.line("none"))
     for finding in findings.findings:
         lines.append(style.line(finding.text))
         lines.append(style.line(_evidence(finding), deeper=True))

@@ -127,7 +127,7 @@ def description(training: Training, axis: TrainingOnAxis) -> Iterator[str]:
         begins = ""
         if axis.wall:
             begins = f", from {_wall_time(axis.unix_ns(axis.start))}"
-        yield f"{length}{begins}; times count from the first thing on this axis"
+        yield f"{length}{begins}; times count from the start of this axis"
     for session in axis.islands:
         yield _session(session)
     if len(training.rate):

@@ -37,7 +37,7 @@ def host_of_place(session: Session, words: PlaceWords) -> int:
             missing = count - len(hosts)
             read = "host that is" if len(hosts) == 1 else "hosts that are"
             raise UsageError(
-                f"{plain(words.host, 80)!r} is none of the {len(hosts)} {read} read so far.",
+                f"{plain(words.host, 80)!r} is not among the {len(hosts)} {read} read so far.",
                 hint=f"{missing} more {'is' if missing == 1 else 'are'} being read.",
             )
         names = [plain(host_word(hosts, number), 60) for number in range(len(hosts))]

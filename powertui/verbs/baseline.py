@@ -25,7 +25,7 @@ _ACTIONS = ("save", "list", "show")
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     parser.add_argument("action", metavar="ACTION", choices=_ACTIONS, help=", ".join(_ACTIONS))
-    parser.add_argument("name", metavar="NAME", nargs="?", help="of the baseline")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="the name of the baseline")
     parser.add_argument("paths", metavar="PATH", nargs="*", help="save: runs, or folders of them")
     common.memory(parser)
     store = common.group(parser, "where baselines are")

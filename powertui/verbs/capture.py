@@ -132,14 +132,14 @@ def _profiling(parser: argparse.ArgumentParser) -> None:
         type=int,
         choices=range(4),
         default=2,
-        help="of what the host does (default: 2)",
+        help="how much of what the host does (default: 2)",
     )
     group.add_argument(
         "--device-level",
         type=int,
         choices=range(3),
         default=1,
-        help="of what devices do (default: 1)",
+        help="how much of what devices do (default: 1)",
     )
     group.add_argument(
         "--python-level",

@@ -11,7 +11,7 @@ USAGE = "[OPTIONS] RUN ... --max QUANTITY=NUMBER | RUN ... --against BASELINE"
 ABOUT = """\
 Is the training still as fast and as frugal as it has to be? Exit code 0: within, 1: above,
 3: cannot say, because the interval holds the limit; then it names the recording that would
-tell. From three runs on the scatter of the runs decides, of fewer the drift within each.
+decide. From three runs on the scatter of the runs decides, of fewer the drift within each.
 
 Quantities: step_s, step_median_s, step_p25_s (lower quartile), steps/s, device_s,
 input_share, J/step, W, J, memory_B, op:NAME, kernel:NAME, category:NAME (s per step).

@@ -12,7 +12,7 @@ USAGE = "[OPTIONS] A B | A... -- B... | RUN --epoch 0 --epoch 1"
 ABOUT = """\
 What changed from A to B, how sure is that, and where does it come from? Each figure has an
 interval and a verdict: differs, within noise, or cannot tell, with the recording that would
-tell. From three runs a side the scatter of the runs decides; a single run a side is held
+decide it. From three runs a side the scatter of the runs decides; a single run a side is held
 against its own drift only. An option given twice is for A, then for B."""
 EXAMPLES = (
     ("powertui compare old/ new/", "two runs, or all runs of two folders"),

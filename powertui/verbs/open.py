@@ -166,6 +166,6 @@ def _size(words: str) -> tuple[int, int]:
         if 20 <= size[0] <= 500 and 5 <= size[1] <= 200:
             return size
     raise UsageError(
-        f"--size {words!r} is no size.",
+        f"--size {words!r} is not a size.",
         hint="Write columns x rows, such as 120x36, between 20x5 and 500x200.",
     )

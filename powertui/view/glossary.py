@@ -104,6 +104,12 @@ TERMS: tuple[Term, ...] = (
         ("alignment", "tool"),
     ),
     Term(
+        "in turns",
+        "of a comparison: runs of A and B recorded one after the other, A B A B, so that a slow "
+        "drift of the machine affects both alike",
+        ("compare",),
+    ),
+    Term(
         "interval", "the range that holds the true value in 95 of 100 cases, written as ±", _POWER
     ),
     Term(
@@ -122,7 +128,11 @@ TERMS: tuple[Term, ...] = (
         "the power log that is shown and added up first when a run has several",
         ("timeline", "alignment"),
     ),
-    Term("mark", "a moment with a name in a recording", ("timeline", "live")),
+    Term(
+        "mark",
+        "a moment with a name in a recording, a power log that powertui wrote",
+        ("timeline", "live", "open"),
+    ),
     Term("measured", badges.MEANING[Badge.MEASURED], _POWER),
     Term("not resolved", badges.NOT_RESOLVED, _POWER),
     Term(
@@ -136,7 +146,6 @@ TERMS: tuple[Term, ...] = (
         ("timeline", "alignment"),
     ),
     Term("reading", "one value of one channel, with its time", _POWER),
-    Term("recording", "a power log that powertui wrote", ("timeline", "live", "open")),
     Term(
         "refresh",
         "how often a sensor has a new value, however often it is asked (polled)",
@@ -167,9 +176,9 @@ TERMS: tuple[Term, ...] = (
     Term("simulated", badges.MEANING[Badge.SIMULATED], _POWER),
     Term(
         "step",
-        "one batch of the training, from its mark to the next; the median step is the one in the "
-        "middle, by length, of those like it",
-        ("overview", "timeline", "symmetry", "tool"),
+        "one batch of the training, from its mark to the next; median step: the middle one, by "
+        "length, of those like it; undisturbed step: one that nothing slowed",
+        ("overview", "timeline", "symmetry", "tool", "compare"),
     ),
     Term(
         "straggler", "the host whose steps take longest when several train together", ("overview",)

@@ -37,7 +37,10 @@ def test_what_is_no_energy_is_refused(text):
 
 def test_nothing_is_said_of_the_rate_before_a_minute():
     assert BudgetMeter(parse("1kWh")).words(80) == "budget of 1 kWh: nothing was read yet"
-    assert followed([300.0] * 5).words(80) == "0.417 % of 1 kWh spent; the rate needs a minute"
+    assert (
+        followed([300.0] * 5).words(80)
+        == "0.417 % of 1 kWh spent; the rate is known after a minute"
+    )
 
 
 def test_a_steady_load_is_forecast_exactly():

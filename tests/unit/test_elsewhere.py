@@ -525,7 +525,7 @@ def test_a_bucket_with_sizes_and_times_that_cannot_be(
         "late.xplane.pb",
     ]
     (problem,) = copy.problems
-    assert problem.cause.startswith("6 names that cannot be were left out")
+    assert problem.cause.startswith("6 impossible names were left out")
 
 
 def test_a_bucket_that_never_answers_is_left(

@@ -48,8 +48,10 @@ def test_there_are_about_forty_words_in_two_lines_each() -> None:
         ("median step", "step"),
         ("not profiled", "training"),
         ("polled", "refresh"),
+        ("recording", "mark"),
         ("sessions", "training"),
         ("smaller difference", "finding"),
+        ("undisturbed step", "step"),
         ("within-run only", "run to run"),
     ],
 )

@@ -163,7 +163,7 @@ def test_a_host_that_is_not_read_yet_is_not_said_to_be_missing(tmp_path: Path) -
     session = Session(opened=Opened(entry))
     assert session.opened is not None
     session.opened.adopt(replace(run, traces=run.traces[:1]), complete=False)
-    with pytest.raises(UsageError, match="'host-b' is none of the 1 host that is read") as raised:
+    with pytest.raises(UsageError, match="'host-b' is not among the 1 host that is read") as raised:
         host_of_place(session, parse_place("host host-b"))
     assert raised.value.hint == "1 more is being read."
     session.opened.adopt(run)

@@ -54,8 +54,8 @@ def is_below(path: str, root: str) -> bool:
 
 def impossible_names(count: int) -> str:
     if count == 1:
-        return "1 name that cannot be was"
-    return f"{count:,} names that cannot be were"
+        return "1 impossible name was"
+    return f"{count:,} impossible names were"
 
 
 def _around(root: str) -> str:

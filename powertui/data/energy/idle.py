@@ -112,8 +112,8 @@ def of_all(channels: Sequence[PowerOnTrace], when: When) -> IdlePower:
     total = _Levels._make(float(sum(column)) for column in zip(*levels, strict=True))
     if np.isfinite(total.work) and idle_w >= total.work - total.alike:
         reason = (
-            f"unknown: the log never stays below the {total.work:.0f} W of work; --idle W "
-            "would tell"
+            f"unknown: the log never stays below the {total.work:.0f} W of work; give it "
+            "with --idle W"
         )
         return IdlePower(None, reason)
     idle_places, busier_places = _idle_and_busier(total, idle_w)

@@ -296,11 +296,11 @@ def _why_none(late: Late) -> str:
     if chance.of_stretches:
         return (
             f"cannot tell: {name} is {latest} late on average, but over stretches of the run that "
-            f"varies by {scatter}; a longer recording may tell"
+            f"varies by {scatter}; a longer recording may show it"
         )
     return (
         f"cannot tell: {name} is {latest} late on average, but the pace of all ranks wanders, "
-        f"and the averages of the others scatter by {scatter}; a longer recording may tell"
+        f"and the averages of the others scatter by {scatter}; a longer recording may show it"
     )
 
 

@@ -68,7 +68,7 @@ def load(source: OpenedFile, progress: Progress, format: str) -> Trace:
     if not segments and not any(map(len, devices)) and not snapshot_records.is_snapshot(top):
         raise UnreadableFile(
             source.path,
-            "is a pickle of plain data that is no memory snapshot of PyTorch",
+            "is a pickle of plain data, but not a memory snapshot of PyTorch",
             hint="Write one with torch.cuda.memory._dump_snapshot.",
         )
     return _Assembly(source, records, segments, devices, format).trace()

@@ -267,7 +267,7 @@ def _settings_by_run(configuration: Any, count: int) -> list[dict[str, str]]:
         return out
     for name, values in configuration.items():
         if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-            raise _Damaged("its configuration is none")
+            raise _Damaged("its configuration is not a JSON object")
         for number, settings in enumerate(out):
             if values:
                 settings[name] = values[min(number, len(values) - 1)]

@@ -80,7 +80,7 @@ def _reason_for_none(training: PlacedTraining, axis: TrainingOnAxis, power: Powe
             "or scalars (tfevents) of that time, would show what is usual"
         )
     if _covered_share(training, axis) >= _MAX_COVERED_SHARE:
-        return "its sessions cover it: see theirs"
+        return "its sessions cover it: see their findings"
     half_s = _place_half_s(power)
     if half_s <= _epoch_s(training):
         return ""

@@ -67,7 +67,7 @@ def _energy(energy: Energy | None) -> list[Fact]:
         facts.append(Fact("max", "highest reading", energy.max_w, "number", "W", energy.badge))
     else:
         # Channels that were added up: no sensor read their sum.
-        reason = "of several channels together no reading was taken"
+        reason = "no sensor reads several channels together"
         facts.append(Fact("max", "highest reading", None, "number", "W", why=reason))
     if energy.coverage < 0.9995:
         facts.append(Fact("coverage", "sampled", energy.coverage, "share"))
@@ -217,9 +217,7 @@ def _notes(axis: TrainingOnAxis) -> tuple[str, ...]:
         for warn in placed.power.series.warnings
     ]
     clock = (
-        ""
-        if axis.wall
-        else "Nothing here has wall time: times count from the first thing on this axis."
+        "" if axis.wall else "Nothing here has wall time: times count from the start of this axis."
     )
     far = (
         f"Where things are in wall time is known to ±{units.duration(axis.half)}."

@@ -157,7 +157,7 @@ def test_what_computes_is_no_callback_and_no_copy() -> None:
     assert op.name == "dot.3"
     # Nor is it the largest op of all: that is the callback.
     sentence = computing.notable_op_sentence(op, ops)
-    assert sentence == ". Of what computes, the largest op is dot.3 (900 ps in all)"
+    assert sentence == ". The largest op that computes is dot.3 (900 ps in all)"
     assert computing.notable_op_sentence(op, [op]).startswith(". The largest op is dot.3 ")
 
 

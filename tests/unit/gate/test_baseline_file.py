@@ -173,7 +173,7 @@ def damaged(**changes: Any) -> bytes:
             damaged(quantities=[{"name": "W", "runs": [1], "blocks": [1]}]),
             "its blocks are not lists",
         ),
-        (damaged(configuration={"a": 7}), "its configuration is none"),
+        (damaged(configuration={"a": 7}), "its configuration is not a JSON object"),
         (damaged(name=7), "a name is missing"),
     ],
 )

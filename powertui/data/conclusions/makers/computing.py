@@ -48,7 +48,7 @@ def notable_op_sentence(op: Top | None, ops: list[Top]) -> str:
     """
     if op is None:
         return ""
-    of_what = "The largest op" if op is ops[0] else "Of what computes, the largest op"
+    of_what = "The largest op" if op is ops[0] else "The largest op that computes"
     return f". {of_what} is {op_words(op)}"
 
 
