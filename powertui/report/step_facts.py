@@ -50,11 +50,11 @@ def step_facts(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
         "rows_left_out": max(0, len(steps) - MAX_HOST_STEPS),
     }
     if steps.asynchronous and len(steps) > 1:
-        from powertui.data.run.steps import work_of
+        from powertui.data.run.dispatch import work_done
 
         # The markers say only when the work was asked for: from the first of them to the end of the
         # last work.
-        work_ps = work_of(trace, steps).end - int(steps.start[0])
+        work_ps = work_done(trace, steps).end - int(steps.start[0])
         facts["work_s"] = seconds(work_ps)
     return facts
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from powertui import demo
 from powertui.data.formats import registry
-from powertui.data.run import marks, stat_carriers, step_rounds, step_rows, steps
+from powertui.data.run import dispatch, marks, stat_carriers, step_rounds, step_rows, steps
 from powertui.errors import UsageError
 from tests.synthetic.read_traces import host, trace_of
 from tests.synthetic.xplane import Event, Line, Plane
@@ -272,7 +272,7 @@ def test_work_that_outlives_its_marker_is_asynchronous(tmp_path: Path) -> None:
     trace = trace_of(tmp_path, dispatched(work_after=True))
     found = steps.find_steps(trace)
     assert found.asynchronous
-    assert steps.work_of(trace, found).end == 150 * MS
+    assert dispatch.work_done(trace, found).end == 150 * MS
 
 
 def test_work_inside_its_marker_is_not(tmp_path: Path) -> None:
@@ -391,7 +391,7 @@ def test_jax_dispatches_and_returns(data: Path) -> None:
     found = steps.find_steps(trace)
     assert len(found) == 20
     assert found.asynchronous
-    work = steps.work_of(trace, found)
+    work = dispatch.work_done(trace, found)
     assert (
         3.5 * MS < (work.end - int(found.start[0])) / 20 < 3.7 * MS
     )  # what 20 synchronous steps would take

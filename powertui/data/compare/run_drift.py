@@ -27,7 +27,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from powertui.data.compare import student
+from powertui.data import student
 from powertui.data.compare.run_scatter import MIN_RUNS, Scatter, p_at_level
 from powertui.data.model import Floats
 from powertui.value_types import dataclass

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from powertui.data.compare import student
+from powertui.data import student
 from powertui.value_types import dataclass
 
 MIN_RUNS = 3  # a side: two runs give intervals of ± 13 standard errors

@@ -23,7 +23,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from powertui.data.compare import run_drift, student
+from powertui.data import student
+from powertui.data.compare import run_drift
 from powertui.data.compare.figure import FigureSamples
 from powertui.data.compare.run_scatter import (
     ERROR_SHARE,

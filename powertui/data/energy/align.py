@@ -75,7 +75,7 @@ def place_all(
     options = options or Aligning()
     if not run.power or index >= len(run.traces):
         return ()
-    channels = [_described(run.power[row]) for row in power_owners.of_run(run).mine(index)]
+    channels = [sensor.described(run.power[row]) for row in power_owners.of_run(run).mine(index)]
     paths = [series.path for series in channels if series.path]
 
     @functools.cache
@@ -96,10 +96,6 @@ def place_all(
             shift_s = _zero_after(lead, channels[row])
             placed[row] = log_alignment.placed(channels[row], alignment.moved(shift_s))
     return tuple(placed[row] for row in range(len(channels)))
-
-
-def _described(series: PowerSeries) -> PowerSeries:
-    return series if series.sensor.poll_s is not None else sensor.describe(series)
 
 
 def _zero_after(lead: PowerSeries, series: PowerSeries) -> float:

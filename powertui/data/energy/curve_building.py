@@ -135,8 +135,8 @@ def _value(figure: Figure | None) -> float:
 
 def _build(power: PowerOnTrace) -> Curve:
     series = power.series
-    if series.sensor.poll_s is None and len(series) > 1:
-        series = sensors.describe(series)
+    if len(series) > 1:
+        series = sensors.described(series)
     sensor, kind = series.sensor, series.kind
     is_sampled = kind is PowerKind.SAMPLED
     sensor_times = _sensor_times(sensor)

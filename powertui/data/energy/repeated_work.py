@@ -82,10 +82,10 @@ def judged(
             continue
         if looks.are_alike:
             return without_answer(energy, _UNTOLD)
-        from powertui.data.tools.rank_paces import t_quantile  # for work that alternates alone
+        from powertui.data import student  # for work that alternates alone
 
         freedom = min(looks.independent, looks.readings) - 1
-        times = t_quantile(freedom, TAILS[0]) / Z95
+        times = student.upper_quantile(freedom, TAILS[0]) / Z95
         variance += (times * seconds * looks.scatter_w) ** 2 / looks.independent
     sampling = math.sqrt(variance)
     if sampling <= energy.sigma_sampling:

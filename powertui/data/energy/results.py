@@ -296,9 +296,7 @@ def _channels(question: Question) -> list[_Channel]:
     if not question.opened.profiles:
         channels = []
         for series in question.opened.run.power:
-            if series.sensor.poll_s is None:
-                series = sensors.describe(series)
-            channels.append(_Channel(series, "no profile", None))
+            channels.append(_Channel(sensors.described(series), "no profile", None))
         return channels
     host_account = account.energy_account(question.profile, question.aligning)
     return [

@@ -60,6 +60,11 @@ _MIN_LONGER_RUN_SHARE = settings.MINOR_SHARE
 _described: weakref.WeakKeyDictionary[PowerSeries, PowerSeries] = weakref.WeakKeyDictionary()
 
 
+def described(series: PowerSeries) -> PowerSeries:
+    """The series itself where its sensor is described already, else as `describe` makes it."""
+    return series if series.sensor.poll_s is not None else describe(series)
+
+
 def describe(series: PowerSeries) -> PowerSeries:
     """The same series, its sensor filled: what the samples tell is measured, the rest assumed or
     left open. It is made once.

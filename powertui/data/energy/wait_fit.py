@@ -15,11 +15,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from powertui.data import student
 from powertui.data.energy import settings
 from powertui.data.energy.robust_stats import TAILS
 from powertui.data.model import PS_PER_S, Floats
 from powertui.data.tools.covered_time import CoveredTime
-from powertui.data.tools.rank_paces import t_quantile
 from powertui.named_tuples import NamedTuple
 
 # Correlation of neighboring readings: at 1 all together would count for nothing.
@@ -74,7 +74,7 @@ def fits(shares: Floats, watts: Floats, outside: Floats | None = None) -> Fits:
     is_line = np.isfinite(value) & np.isfinite(error)
     return Fits(
         watts=np.where(is_line, value, 0.0),
-        half=np.where(is_line, t_quantile(freedom, TAILS[0]) * error, 0.0),
+        half=np.where(is_line, student.upper_quantile(freedom, TAILS[0]) * error, 0.0),
         squares=np.where(is_line, squares, np.inf),
     )
 

@@ -78,12 +78,11 @@ def log_energy(channels: Sequence[PowerOnTrace], lo_ps: int, hi_ps: int) -> Ener
 def _drawn(channels: Sequence[PowerSeries], lo: Int64s, hi: Int64s) -> list[Energy | None]:
     parts = []
     for channel in channels:
-        described = channel if channel.sensor.poll_s is not None else sensors.describe(channel)
         parts.append(
             list(
                 integrate.energies(
                     placing.on_trace(
-                        series=described,
+                        series=sensors.described(channel),
                         offset_ps=0,
                         lo_ps=0,
                         hi_ps=0,

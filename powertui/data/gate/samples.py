@@ -14,7 +14,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from powertui.data.compare import drift, relabeling, run_scatter, student, turns
+from powertui.data import student
+from powertui.data.compare import drift, relabeling, run_scatter, turns
 from powertui.data.compare.figure import Basis, FigureSamples
 from powertui.data.gate import quantities
 from powertui.data.gate.run_values import GatedRun, GateValue

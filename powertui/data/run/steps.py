@@ -386,11 +386,6 @@ def _markers(judged: list[JudgedCandidate], step_count: int) -> tuple[Marker, ..
     return tuple(markers)
 
 
-def work_of(trace: Trace, steps: Steps) -> dispatch.WorkDone:
-    """The work that the steps asked for: how much, and when the last of it ended."""
-    return dispatch.work_done(trace, steps)
-
-
 def dispatched_step_ps(trace: Trace, steps: Steps) -> int | None:
     """The mean length of a step with its work, where a host alone dispatches steps ahead: its
     marks show no more than how long asking takes. None for all other steps.
@@ -398,7 +393,7 @@ def dispatched_step_ps(trace: Trace, steps: Steps) -> int | None:
     if not steps.asynchronous or len(steps) < 2 or (steps.device >= 0).any():
         return None
     start = int(steps.start.min())
-    end = max(work_of(trace, steps).end, int(steps.ends().max()))
+    end = max(dispatch.work_done(trace, steps).end, int(steps.ends().max()))
     return round((end - start) / len(steps))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from powertui.data import wire
+from powertui.data import student, wire
 from powertui.data.model import PS_PER_US, Bools, Floats, Int64s
 from powertui.data.opened import Opened
 from powertui.data.quantiles import median_of_column
@@ -23,7 +23,6 @@ from powertui.data.tools.rank_paces import (
     changes_itself,
     rank_paces,
     ranks_apart,
-    t_quantile,
     wandering_of,
 )
 from powertui.named_tuples import NamedTuple
@@ -220,9 +219,9 @@ def _always_late(lateness: Lateness) -> Iterator[LateRank]:
         else:
             if can_compare_ranks(paces) and (wanders or changes_itself(pace)):
                 continue
-            if pace.mean - clock_half < t_quantile(freedom, limit_of_chance) * error:
+            if pace.mean - clock_half < student.upper_quantile(freedom, limit_of_chance) * error:
                 continue
-        half = math.hypot(t_quantile(freedom, 0.025) * error, clock_half)
+        half = math.hypot(student.upper_quantile(freedom, 0.025) * error, clock_half)
         yield LateRank(pace.rank, pace.mean, half, pace.calls, always=True)
 
 

@@ -4,12 +4,12 @@ from what that wandering brings about by chance.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 
 import numpy as np
 
+from powertui.data import student
 from powertui.data.model import Floats
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
@@ -20,7 +20,6 @@ _MAX_BLOCKS = 16
 MIN_BLOCKS = 8
 # Of a run whose ranks are alike, one is named by chance in so many. Held by bench collectives.
 MAX_CHANCE = 0.005
-_SIMPSON_INTERVALS = 200  # with them the tail of Student's t is exact to 1e-12
 
 
 @dataclass(frozen=True)
@@ -187,38 +186,10 @@ def ranks_apart(paces: Sequence[RankPace], *, in_pairs: bool) -> dict[int, MeanE
         error = math.sqrt(variance * (1 + 1 / len(rest)))
         freedom = len(rest) // 2 if in_pairs else 2 * (len(rest) - 1)
         # One late rank is likelier than two: each more has half of the chance of an error.
-        limit = t_quantile(freedom, MAX_CHANCE / 2**late / math.comb(count, late))
+        limit = student.upper_quantile(freedom, MAX_CHANCE / 2**late / math.comb(count, late))
         least = min(pace.firm_mean for pace in paces[:late])
         gap = paces[late - 1].mean - rest[0].mean
         is_close = wandering.wanders and gap < _RULE.least_gap * error
         if least - sum(means) / len(means) >= limit * error and not is_close:
             return {pace.rank: MeanError(error, freedom) for pace in paces[:late]}
     return {}
-
-
-@functools.lru_cache(maxsize=256)
-def t_quantile(freedom: int, tail: float) -> float:
-    """Where the upper tail of Student's t is so large, by halving."""
-    low, high = 0.0, 1e4
-    for _ in range(60):
-        middle = (low + high) / 2
-        if _t_tail(middle, freedom) > tail:
-            low = middle
-        else:
-            high = middle
-    return high
-
-
-def _t_tail(t: float, freedom: int) -> float:
-    """The upper tail of Student's t, by Simpson's rule over the angle atan(t / √freedom)."""
-    angle = math.atan(t / math.sqrt(freedom))
-    # cos(θ)^(freedom - 1) integrates to the distribution.
-    angles = np.linspace(angle, math.pi / 2, _SIMPSON_INTERVALS + 1)
-    density = np.cos(angles) ** (freedom - 1)
-    weights = np.ones(_SIMPSON_INTERVALS + 1)
-    weights[1:-1:2] = 4
-    weights[2:-1:2] = 2
-    width = math.pi / 2 - angle
-    integral = float((weights * density).sum()) * width / (3 * _SIMPSON_INTERVALS)
-    log_scale = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)
-    return integral * math.exp(log_scale) / math.sqrt(math.pi)

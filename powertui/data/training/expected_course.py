@@ -19,6 +19,7 @@ from powertui.data.energy.findings.readings import (
     UNLIKE_SHARE,
     Expectation,
     SensorReadings,
+    covered_share,
     unjudged_readings,
 )
 from powertui.data.energy.findings.residual_noise import calm
@@ -358,9 +359,7 @@ def _starting_share(data: Samples, residual: Floats, epochs: _Spans) -> Floats:
     start, end = epochs[0]
     latest = max(end - usual_length(epochs), start)
     until = _settled_at(data, residual, epochs, latest)
-    overlap = np.minimum(data.hi, until) - np.maximum(data.lo, start)
-    length = np.maximum(data.hi - data.lo, 1e-12)
-    return np.asarray(np.clip(overlap, 0.0, None) / length)
+    return covered_share(data.lo, data.hi, start, until)
 
 
 def _settled_at(data: Samples, residual: Floats, epochs: _Spans, latest: float) -> float:

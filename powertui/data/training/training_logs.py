@@ -52,10 +52,7 @@ def read_power(
         warnings += read.warnings
     distinct, repeated = repeated_logs.without_repeats(power)
     warnings += repeated
-    power = []
-    for series in distinct:
-        is_described = series.sensor.poll_s is not None
-        power.append(series if is_described else sensors.describe(series))
+    power = [sensors.described(series) for series in distinct]
     if sum(len(series) for series in power) > GIVE_BACK_ROWS:
         packed.give_back()
     if not power:

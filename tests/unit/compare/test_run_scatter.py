@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from powertui.data.compare import student
+from powertui.data import student
 from powertui.data.compare.run_scatter import differing, differing_in_order, runs_to_find, welch
 
 

@@ -13,7 +13,7 @@ from powertui.data.conclusions.makers import computing, device_copies, memory, p
 from powertui.data.conclusions.words import percent, whole_percent
 from powertui.data.model import Track, TrackKind
 from powertui.data.opened import Profile
-from powertui.data.run.steps import work_of
+from powertui.data.run.dispatch import work_done
 from powertui.data.tools import framework_advice, suggestions, xla_ops
 from powertui.data.tools.framework import Framework
 from powertui.data.tools.shares import Shares
@@ -320,7 +320,7 @@ def step_with_work(profile: Profile) -> tuple[float, int]:
     steps = profile.steps
     if len(steps) < 2:
         return 0.0, len(steps)
-    work = profile.cached("work of steps", lambda: work_of(profile.trace, steps))
+    work = profile.cached("work of steps", lambda: work_done(profile.trace, steps))
     end = max(work.end, int(steps.ends().max()))
     return (end - int(steps.start.min())) / len(steps), len(steps)
 

@@ -29,7 +29,7 @@ from powertui.data.energy.findings.finding_rules import (
     min_watts,
 )
 from powertui.data.energy.findings.placed_search import FoundLoads
-from powertui.data.energy.findings.readings import SensorReadings
+from powertui.data.energy.findings.readings import SensorReadings, covered_share
 from powertui.data.energy.findings.residual_noise import ResidualNoise
 from powertui.data.energy.samples import usual_pace_s, usual_window_s
 from powertui.data.model import Bools, Floats, Int64s
@@ -370,13 +370,10 @@ class _Bursts:
         """[bursts, readings]: the share of each reading's window that a burst covers."""
         columns = np.arange(int((last - first).max()))
         rows = self._rows_from(first, len(columns))
-        lo = self.lo[rows]
-        hi = self.hi[rows]
         begin = starts[:, None]
-        overlap = np.minimum(hi, begin + length) - np.maximum(lo, begin)
-        share = np.clip(overlap, 0, None) / np.maximum(hi - lo, 1e-12)
+        share = covered_share(self.lo[rows], self.hi[rows], begin, begin + length)
         share[first[:, None] + columns >= last[:, None]] = 0.0
-        return np.asarray(share)
+        return share
 
     def _strength(self, share: Floats, inside: Bools, first: Int64s) -> Floats:
         """Errors per watt of bursts that show in these readings by these shares: of each burst,

@@ -11,7 +11,7 @@ import numpy as np
 
 from powertui.data.energy import settings
 from powertui.data.energy.findings.power_stretch import Box
-from powertui.data.energy.findings.readings import SensorReadings, readings_subset
+from powertui.data.energy.findings.readings import SensorReadings, covered_share, readings_subset
 from powertui.data.energy.findings.residual_noise import ResidualNoise
 from powertui.data.energy.robust_stats import TAILS
 from powertui.data.energy.samples import usual_pace_s, usual_window_s
@@ -289,8 +289,7 @@ class _Neighbourhood:
         inverse = self.inverse[at_edges]
         begin = starts[:, None, None]
         end = ends[None, :, None]
-        overlap = np.minimum(ending.hi, end) - np.maximum(ending.lo, begin)
-        share = np.clip(overlap, 0.0, None) / np.maximum(ending.hi - ending.lo, 1e-12)
+        share = covered_share(ending.lo, ending.hi, begin, end)
         once = share @ inverse + inner.weight
         twice = (share**2) @ inverse + inner.weight
         total = float(inverse.sum()) + inner.weight + outer.weight + 1.0 / level_error**2

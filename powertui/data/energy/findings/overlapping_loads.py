@@ -168,7 +168,7 @@ def _lower(readings: SensorReadings, boxes: Sequence[Box]) -> SensorReadings | N
         return None
     longest = max(down, key=lambda box: box.end - box.start)
     alike = [box for box in down if alike_heights(box.watts, longest.watts)]
-    shares = [covered_share(readings, box.start, box.end) for box in alike]
+    shares = [covered_share(readings.lo, readings.hi, box.start, box.end) for box in alike]
     low = np.max(shares, axis=0) > 0.5
     inside = readings.judged & (readings.floor == readings.ceiling)
     if (low & inside).sum() < max(1, _MIN_USUAL_SHARE * inside.sum()):

@@ -96,10 +96,10 @@ class Expectation:
     place_s: float = 0.0
 
 
-def covered_share(readings: SensorReadings, start: float, end: float) -> Floats:
-    """The share of each reading's window that is between two moments."""
-    overlap = np.minimum(readings.hi, end) - np.maximum(readings.lo, start)
-    length = np.maximum(readings.hi - readings.lo, 1e-12)
+def covered_share(lo: Floats, hi: Floats, start: float | Floats, end: float | Floats) -> Floats:
+    """The share of each window, from `lo` to `hi`, that is between two moments."""
+    overlap = np.minimum(hi, end) - np.maximum(lo, start)
+    length = np.maximum(hi - lo, 1e-12)
     return np.asarray(np.clip(overlap, 0.0, None) / length)
 
 

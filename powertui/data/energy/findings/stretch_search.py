@@ -158,7 +158,7 @@ class _Search:
             fit = self._fitted(candidate, foreign)
             if fit is None:
                 break
-            part = fit.box.watts * covered_share(self.readings, fit.box.start, fit.box.end)
+            part = _watts_of_box(self.readings, fit.box)
             shows_box = np.abs(part[self.rows]) > _MIN_SHOWN_SHARE * abs(fit.box.watts)
             if not (shows_box & ~self.explained).any():
                 break
@@ -358,8 +358,7 @@ def _fitted_again(readings: SensorReadings, fitted: list[_FittedBox]) -> list[_F
             neighbours = _neighbours(fit.box, rest)
             if not neighbours:
                 continue
-            parts = [box.watts * covered_share(readings, box.start, box.end) for box in neighbours]
-            foreign = np.sum(parts, axis=0)
+            foreign = np.sum([_watts_of_box(readings, box) for box in neighbours], axis=0)
             box = edges.box(
                 readings=readings,
                 first=fit.first,
@@ -370,6 +369,11 @@ def _fitted_again(readings: SensorReadings, fitted: list[_FittedBox]) -> list[_F
             )
             fitted[index] = fit._replace(box=box or fit.box)
     return fitted
+
+
+def _watts_of_box(readings: SensorReadings, box: Box) -> Floats:
+    """What a box adds to each reading."""
+    return box.watts * covered_share(readings.lo, readings.hi, box.start, box.end)
 
 
 def _neighbours(box: Box, others: list[Box]) -> list[Box]:

@@ -44,9 +44,16 @@ def quantile(df: float, level: float) -> float:
     return _quantile(round(min(df, _MAX_DF), 2), level)
 
 
+def upper_quantile(df: float, tail: float) -> float:
+    """Of all t only this share is above it."""
+    return quantile(df, 2 * tail)
+
+
 @functools.lru_cache(maxsize=1024)
 def _quantile(df: float, level: float) -> float:
     low, high = 0.0, 1000.0
+    while two_sided_p(high, df) > level:  # hardly any degrees of freedom, and a small level
+        high *= 10
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2
         if two_sided_p(middle, df) > level:
