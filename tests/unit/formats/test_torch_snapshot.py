@@ -129,7 +129,7 @@ def test_a_pickle_that_would_run_something_is_refused(tmp_path: Path, protocol: 
 def test_other_pickles_are_named_and_cut_ones_said(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFile, match="is a Python pickle, but not a memory snapshot"):
         formats.read(_written(tmp_path, {"weights": [1, 2]}))
-    with pytest.raises(UnreadableFile, match="plain data but not a memory snapshot"):
+    with pytest.raises(UnreadableFile, match="plain data, but not a memory snapshot"):
         formats.read(_written(tmp_path, {"segments": 5}))
     path = _written(tmp_path, snapshot(_allocator()))
     path.write_bytes(path.read_bytes()[:-40])
