@@ -18,7 +18,7 @@ import numpy as np
 
 from powertui.data.energy import settings
 from powertui.data.energy.curve import CurveEntries
-from powertui.data.model import PS_PER_S, Floats
+from powertui.data.model import PS_PER_S, Bools, Floats
 from powertui.named_tuples import NamedTuple
 
 _EDGES = 2  # the beginning and the end of a window
@@ -57,6 +57,11 @@ class SteppedEdges(NamedTuple):
     # J, the same of an edge at which all that is known of the work begins or ends.
     by_border: Floats
     height: Floats  # W² of that step
+    is_clear: Floats  # 1 where one clear step is between the two readings around the edge, else 0
+    # s from the edge to the reading nearest to it, where the one clear step beside the edge is on
+    # that reading's other side; infinite where it is not …
+    away_s: Floats
+    by_nearest: Floats  # … and J, as `by_border`, if that reading was taken across the edge
 
 
 def moved_to_steps(reading: CurveEntries, energy: Floats, watts: Floats) -> SteppedEdges:
@@ -101,7 +106,48 @@ def moved_to_steps(reading: CurveEntries, energy: Floats, watts: Floats) -> Step
         is_surely_step = is_clear & (clear >= settings.NEARLY_ALL_SHARE)
         edges.by_border[edge] = np.where(is_surely_step, clear * inside_j, edges.by_moments[edge])
         edges.height[edge] = np.where(is_clear, height_w**2, 0.0)
+        edges.is_clear[edge] = is_surely_step
+        past = _Beside(
+            away_s=(reading.inside[edge] - reading.start[edge]) / PS_PER_S,
+            uneven_w=watts[rows.after] - watts[edge],
+            inside_j=watts[rows.far_before] * past_s - drawn_j if edge else np.zeros_like(drawn_j),
+        )
+        following_j = between_j - drawn_j - watts[rows.far_after] * left_s
+        following = _Beside(
+            away_s=(reading.end[edge] - reading.inside[edge]) / PS_PER_S,
+            uneven_w=watts[edge] - watts[rows.before],
+            inside_j=np.zeros_like(drawn_j) if edge else following_j,
+        )
+        nearest = _nearest(past, following, height_w, is_known & ~is_surely_step, clearness)
+        edges.away_s[edge], edges.by_nearest[edge] = nearest
     return edges
+
+
+class _Beside(NamedTuple):
+    """A reading beside an edge, if the step is on its other side."""
+
+    away_s: Floats  # from the edge
+    uneven_w: Floats  # how much the power differs on this side, where it should be level
+    inside_j: Floats  # J that the edge gains if the step was at it
+
+
+def _nearest(
+    past: _Beside,
+    following: _Beside,
+    height_w: Floats,
+    is_open: Bools,
+    clearness: Floats,
+) -> tuple[Floats, Floats]:
+    """How far the reading is that has a clear step on its other side, and what the edge gains."""
+    away_s = np.full(height_w.shape, np.inf)
+    gained_j = np.zeros(height_w.shape)
+    for beside in (past, following):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            clear = clearness - (beside.uneven_w / height_w) ** 2
+        is_nearer = is_open & (clear >= settings.NEARLY_ALL_SHARE) & (beside.away_s < away_s)
+        away_s = np.where(is_nearer, beside.away_s, away_s)
+        gained_j = np.where(is_nearer, beside.inside_j, gained_j)
+    return away_s, gained_j
 
 
 def _clearness(watts: Floats, rows: _Rows, height_w: Floats) -> Floats:

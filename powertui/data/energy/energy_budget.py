@@ -119,6 +119,7 @@ class SensorTraits(NamedTuple):
     spread_w: float | Floats
     noise_w: float | Floats
     offset_s: float | Floats  # one sigma of the place on the trace, and of the readings' own
+    centre_open_s: float | Floats  # by which the middle of a reading may be earlier or later
     placed: bool | Bools
     interval: bool | Bools
     steep_s: float | Floats  # s that the curve's slopes are to be taken times
@@ -144,6 +145,7 @@ def sensor_traits(power: PowerOnTrace, curve: Curve) -> SensorTraits:
         spread_w=curve.spread_w,
         noise_w=curve.noise_w,
         offset_s=math.hypot(offset, curve.late_s),
+        centre_open_s=(curve.sensor.window_err_s or 0.0) / 2,
         placed=power.status != "none",
         interval=curve.kind is PowerKind.INTERVAL,
         steep_s=curve.steep_s,
@@ -228,6 +230,22 @@ def _stands_out(figures: CurveFigures, sensor: SensorTraits, least: Floats | flo
     return np.asarray(np.maximum(share, 0.0))
 
 
+def _moved_at_borders(stepped: SteppedEdges, sensor: SensorTraits, is_border: Bools) -> Floats:
+    """[both edges]: what readings of moments gain, where the profile begins or ends with a step.
+
+    A reading whose time is not known so well may have been taken on the other side of the border,
+    where the step that it shows was.
+    """
+    is_across = (stepped.is_clear == 0) & (stepped.away_s <= sensor.centre_open_s)
+    at_border = np.where(is_across, stepped.by_nearest, stepped.by_border)
+    return np.where(is_border, at_border, stepped.by_moments)
+
+
+def _sees_no_step(stepped: SteppedEdges, sensor: SensorTraits) -> Bools:
+    """[both edges]: where a clear step was between two means that leave time between them."""
+    return np.asarray((stepped.is_clear > 0) & (sensor.averaged < settings.NEARLY_ALL_SHARE))
+
+
 def _shares(figures: CurveFigures, seconds: Floats) -> tuple[Floats, Floats]:
     """The shares of each window that were sampled, and that are within the log."""
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -281,9 +299,9 @@ def energy_columns(
     stands_out = _stands_out(figures, sensor, least)
     is_border = np.array([begins == sensor.begin_ps, stops == sensor.end_ps])
     is_border &= stands_out >= settings.NEARLY_ALL_SHARE
-    stepped = figures.stepped
-    by_moments = np.where(is_border, stepped.by_border, stepped.by_moments) * stands_out
-    moved_j = np.where(tells_steps, figures.stepped.by_means, by_moments)
+    by_moments = _moved_at_borders(figures.stepped, sensor, is_border) * stands_out
+    covers_gaps = tells_steps & ~(_sees_no_step(figures.stepped, sensor) & is_border)
+    moved_j = np.where(covers_gaps, figures.stepped.by_means, by_moments)
     straddled = straddled * (1 - _STEP_CERTAINTY * figures.stepped.share * tells_steps)
     slopes = (
         np.where(is_cut, 0.0, straddled * figures.steep).sum(axis=0)
