@@ -13,6 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from powertui.screens import SCREENS  # noqa: E402
 from powertui.terminal import keymap  # noqa: E402
 from powertui.view import glossary  # noqa: E402
 
@@ -87,10 +88,19 @@ def _files() -> str:
     return "\n".join(parts).rstrip()
 
 
+def _keys() -> str:
+    """The keys that do something on a page, and below them those that lead to one."""
+    lines = [keymap.markdown(), "| **Pages** | |"]
+    for screen in sorted(SCREENS, key=lambda screen: screen.key):
+        if screen.key:
+            lines.append(f"| `{screen.key}` | {screen.title} |")
+    return "\n".join(lines)
+
+
 TABLES = (
     GeneratedTable(ROOT / "docs" / "architecture.md", "folders", _folders),
     GeneratedTable(ROOT / "docs" / "files.md", "files", _files),
-    GeneratedTable(ROOT / "docs" / "keys.md", "keys", keymap.markdown),
+    GeneratedTable(ROOT / "docs" / "keys.md", "keys", _keys),
     GeneratedTable(ROOT / "docs" / "glossary.md", "glossary", glossary.markdown),
 )
 

@@ -42,6 +42,23 @@ class GzipStream:
         """How many bytes of the packed file were used."""
         return self.fetched - len(self._feed)
 
+    def loss(self, *, damaged: bool = False) -> str:
+        """What could not be unpacked, as a person is told it; empty where nothing is missing.
+
+        `damaged`: `unpack` raised.
+        """
+        if damaged:
+            return (
+                f"the gzip stream is damaged near byte {self.fetched:,}; what "
+                "came before it was read"
+            )
+        if self.cut:
+            return (
+                f"the gzip stream ends in the middle ({self._size:,} bytes): the file is "
+                "truncated; what is there was read"
+            )
+        return self.problem
+
     def copy(self) -> GzipStream:
         """The same again, to go on from here another time."""
         twin = GzipStream(self._size, self._read)

@@ -16,7 +16,7 @@ from powertui.data.energy.findings.finding import Findings
 from powertui.data.energy.host_energy import RunEnergy
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.energy.trace_account import Account
-from powertui.data.model import Run
+from powertui.data.model import Run, Warn
 from powertui.data.training.training import Training
 from powertui.data.training.training_energy import TrainingEnergy, training_energy
 from powertui.data.training.training_on_axis import TrainingOnAxis
@@ -158,6 +158,7 @@ def _training_page(
     answer = _answer(
         window.energy, _mean_step(window), _how_sure(energy.account), energy.findings, writer
     )
+    answer += _loss_lines(training.warnings, writer)
     lines = _head(style, f"The whole training {training.name}", answer, is_first)
     lines += energy_sections.rows_table(rows, writer)
     if options.is_verbose:
@@ -226,6 +227,7 @@ def _page(
             rows = energy_rows.profile_rows(account, with_epochs=not is_part)
         writer = options.writer(style, (row.length for row in rows))
         answer = _profile_answer(trace, account, rows, findings, writer)
+        answer += _loss_lines(run.warnings, writer)
         lines = _head(style, name, answer, is_first)
         # Power of another time has no joules: the sentence above is all there is.
         if rows:
@@ -254,6 +256,14 @@ def _server_words(run: Run) -> list[str]:
     warnings = [*run.warnings, *(warn for series in run.power for warn in series.warnings)]
     words = [elsewhere.warning_text(warn) for warn in warnings if is_server(warn.file)]
     return list(dict.fromkeys(words))
+
+
+def _loss_lines(warnings: Iterable[Warn], writer: PageWriter) -> list[str]:
+    """Which files are not whole: joules are only of what is left of them."""
+    texts = dict.fromkeys(
+        elsewhere.warning_text(warning) for warning in warnings if warning.is_loss
+    )
+    return [writer.answer(text) for text in texts]
 
 
 def _warnings_section(run: Run, writer: PageWriter) -> list[str]:
@@ -326,6 +336,7 @@ def _logs_page(
     )
     if counted.is_doubtful:
         answer.append(writer.answer(f"counted: {plain(counted.text)}"))
+    answer += _loss_lines(trace.run.warnings, writer)
     lines = _head(style, name, answer, is_first)
     rows = []
     shown = trace.power[:_MAX_SENSORS]

@@ -222,10 +222,7 @@ class _Inflater:
             try:
                 piece = packed.unpack(self._size)
             except zlib.error:
-                self.problem = (
-                    f"the gzip stream is damaged near byte {packed.fetched:,}; what "
-                    "came before it was read"
-                )
+                self.problem = packed.loss(damaged=True)
                 return
             self.done = packed.done
             out += len(piece)
@@ -234,12 +231,7 @@ class _Inflater:
             self.problem = packed.problem or self.limit.unpacks_too_far(self.done, out)
             if self.problem:
                 return
-        if packed.cut:
-            size = f"{self._content.size:,} bytes"
-            self.problem = (
-                f"the gzip stream ends in the middle ({size}): the file is "
-                "truncated; what is there was read"
-            )
+        self.problem = packed.loss()
 
     def _read(self, lo: int, hi: int) -> bytes:
         return self._content.read(lo, hi).tobytes()

@@ -64,6 +64,7 @@ class Warn:
     where: str  # "byte 1234", "row 7", "plane /host:CPU"; "" when it is the whole file
     cause: str
     count: int = 1
+    is_loss: bool = False  # a part of the file is missing from every figure
 
     def __str__(self) -> str:
         place = f" ({self.where})" if self.where else ""

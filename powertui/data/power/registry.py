@@ -172,6 +172,8 @@ def load(path: str, options: LogColumns | None = None) -> PowerLog:
     if not log.series:
         raise UnreadableFile(path, f"looks like {reader.name}, but has no readings", hint=_HINT)
     log = checked(log, has_unit=options.unit is not None or reader.units_written)
+    if source.loss:
+        log = replace(log, warnings=(Warn(path, "", source.loss, is_loss=True), *log.warnings))
     return _simulated(log) if Path(path).absolute() == SIMULATED_LOG else log
 
 

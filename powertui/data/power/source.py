@@ -44,6 +44,7 @@ class LogFile:
     def __init__(self, path: str, limit: MemoryLimit = MACHINE) -> None:
         self.path = path
         self.limit = limit
+        self.loss = ""  # what of a packed file could not be unpacked; set while it is read
 
     @classmethod
     def of_text(cls, whole: LogFile, text: str) -> LogFile:
@@ -144,6 +145,7 @@ class LogFile:
                 yield piece
         except zlib.error:
             damaged = True  # what was unpacked before the damage is still good
+        self.loss = packed.loss(damaged=damaged)
         self.limit.check(self.path, _MADE_OF_BYTE * size, "it unpacks to")
         if not size and not damaged and not packed.cut:
             why = "is empty: it unpacks to 0 bytes"
