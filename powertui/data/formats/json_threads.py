@@ -104,6 +104,11 @@ class ThreadEvents:
         end = ends[end_number[paired.end[closed]]]
         duration[rows] = np.maximum(end - start[rows], 0)
 
+    def span(self) -> tuple[int, int]:
+        """When the first of them begins and the last one ends, ps from the origin."""
+        start = np.array(self.start, np.int64)
+        return int(start.min()), int((start + np.array(self.duration, np.int64)).max())
+
     def line(self, shift_ps: int, last_ps: int, *, final: bool) -> LineEvents:
         """The events as columns, counted from `shift_ps`.
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from powertui.data.formats import filenames, json_flows, kineto_memory
+from powertui.data.formats import filenames, json_flows, kineto_memory, kineto_window
 from powertui.data.formats.builder import ProcessBuilder, TraceBuilder
 from powertui.data.formats.hardware_counters import counter_unit
 from powertui.data.formats.json_args import ArgText
@@ -85,6 +85,7 @@ class _Collector(ThreadCollector):
         self.first_us = math.inf  # the earliest ts: the trace's zero
         self.ranged: dict[Any, str] = {}  # the devices that a range profiler counted on
         self.marks = kineto_memory.AllocatorMarks()
+        self.window = kineto_window.ProfilerWindow()
 
     @property
     def memory(self) -> int:
@@ -110,6 +111,7 @@ class _Collector(ThreadCollector):
         rows = np.flatnonzero(spans & (kind != DROPPED))
         if len(rows):
             self._spans(batch, rows, kind, tokens)
+        self._take_windows(batch, np.flatnonzero(spans & (kind == DROPPED)), tokens)
         if self._ranges:
             ranged = spans & np.isin(batch.member[CAT], self._ranges)
             for event, _ in decoded_events(batch, np.flatnonzero(ranged)):
@@ -152,6 +154,15 @@ class _Collector(ThreadCollector):
             position=batch.args[rows].astype(np.uint64),
         )
         self.count += int((usable & ~beyond).sum())
+
+    def _take_windows(self, batch: EventBatch, rows: Int64s, tokens: Tokens) -> None:
+        """What says how long the profiler recorded."""
+        titles = batch.member[TITLE][rows].tolist()
+        is_window = [title >= 0 and kineto_window.is_window(tokens[title]) for title in titles]
+        rows = rows[np.array(is_window, np.bool_)]
+        if len(rows):
+            rows, start = in_reach(batch, rows, self.origin, self.builder.findings)
+            self.window.take(start, batch.length[rows])
 
     def _name_index(self, pair: tuple[int, ...], tokens: Tokens) -> int:
         """The index of a (category, name), by tokens, which mean the same in every batch."""
@@ -205,11 +216,14 @@ class _Collector(ThreadCollector):
     def _span(self, event: dict[str, Any], raw: str) -> None:
         category = category_of(event.get("cat"))
         kind = kind_of(category)
-        if kind == DROPPED:
+        if kind == DROPPED and not kineto_window.is_window(event.get("name")):
             return
         ts = float(event["ts"])
         start = self.origin.ps(ts, raw)
         length = self.origin.length(float(event.get("dur") or 0.0))
+        if kind == DROPPED:
+            self.window.take(np.array([start]), np.array([length]))
+            return
         if 0 <= ts < self.first_us:
             self.first_us = ts
         args = event.get("args")
@@ -295,12 +309,18 @@ class _Collector(ThreadCollector):
         base_us = float(self.origin.us or 0)
         if math.isfinite(self.first_us):
             base_us = float(math.floor(self.first_us))
+        recorded = self._recorded()
+        if recorded is not None and self.origin.us is not None:
+            base_us = min(base_us, float(self.origin.us + recorded[0] // PS_PER_US))
         builder.clock = clock_of(base_us, self.counts_from)
         builder.machine = self.machine(source.path)
         builder.launch = self.launch_facts.launch
         shift_ps = 0
         if self.origin.us is not None:
             shift_ps = (int(base_us) - self.origin.us) * PS_PER_US
+
+        if recorded is not None:
+            builder.saw(recorded[0] - shift_ps, recorded[1] - shift_ps)
 
         tracks: dict[ThreadEvents, Track | None] = {}
 
@@ -329,6 +349,21 @@ class _Collector(ThreadCollector):
         from powertui.data.formats import aiu_power
 
         return aiu_power.with_power(trace)
+
+    def _recorded(self) -> tuple[int, int] | None:
+        """From when to when the profiler recorded, ps from the origin; None where that is not
+        known.
+        """
+        threads = [*self.host.values(), *self.device.values()]
+        spans = [thread.span() for thread in threads if len(thread.start)]
+        if not self.window or not spans:
+            return None
+        return self.window.span_with(
+            min(first for first, _ in spans),
+            max(last for _, last in spans),
+            (self.names.full(index) for index in range(len(self.names))),
+            with_device=bool(self.device),
+        )
 
     def _build_devices(self, builder: TraceBuilder, put: _PutThread) -> None:
         """Each device as a process, with its streams as lines."""

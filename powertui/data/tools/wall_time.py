@@ -10,6 +10,7 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -47,6 +48,9 @@ _SLOW_TIMES_USUAL = 2.0
 # is still seen. Chosen, not measured.
 _MAX_SLOW_SHARE = 0.34
 _MIN_STEPS = 4  # fewer steps have no usual one
+# Of a usual step: with less of one after the last step there is no step more to count. Chosen, not
+# measured.
+_MIN_UNFINISHED_PART = 0.5
 # A function of which one launch after the other runs is a series from so many on.
 _MIN_LAUNCHES = 3
 # Share of the profile that an evaluation has to take to be told apart. Chosen, not measured.
@@ -218,7 +222,32 @@ def _periods(
     row = row[order]
     next_start = np.append(start[1:], hi)
     own_end = np.minimum(np.maximum(mark_end, start), next_start)
-    return Periods(row=row, start=start, mark_end=own_end, end=next_start)
+    periods = Periods(row=row, start=start, mark_end=own_end, end=next_start)
+    return _with_unfinished_step(periods) if steps.inferred else periods
+
+
+def _with_unfinished_step(periods: Periods) -> Periods:
+    """With what follows the last of steps that lie end to end as a part of a step, too.
+
+    Such steps end where the program calls something, an optimizer: a profile that stops before the
+    next call ends within a step.
+    """
+    if len(periods) < _MIN_STEPS or (periods.mark_end[:-1] != periods.start[1:]).any():
+        return periods
+    last_end = int(periods.mark_end[-1])
+    profile_end = int(periods.end[-1])
+    usual_ps = median_of_column(np.diff(periods.start))
+    rest_ps = profile_end - last_end
+    if rest_ps > _SLOW_TIMES_USUAL * usual_ps:
+        return periods  # no step, but what the program does last
+    if rest_ps < _MIN_UNFINISHED_PART * usual_ps:
+        return replace(periods, mark_end=np.append(periods.mark_end[:-1], profile_end))
+    return Periods(
+        row=np.append(periods.row, -1),
+        start=np.append(periods.start, last_end),
+        mark_end=np.append(periods.mark_end, profile_end),
+        end=np.append(np.append(periods.end[:-1], last_end), profile_end),
+    )
 
 
 def _by_part(
