@@ -37,6 +37,7 @@ class Kind(str, Enum):
     LONG_EPOCH = "long_epoch"
     THROTTLING = "throttling"
     SLOWER_MACHINE = "slower_machine"
+    BUSY_CORES = "busy_cores"  # other processes or threads use the cores
     POWER = "unexplained_power"
     CLOCK = "wrong_clock"
     MEMORY = "memory_pressure"

@@ -17,11 +17,11 @@ from powertui.data import wire
 from powertui.data.model import Bools, Events, Int64s, ProcessKind, Trace, Track, UInt8s
 from powertui.data.opened import Profile
 from powertui.data.run.repeated_annotations import holding_annotations
-from powertui.data.tools import covered_time, op_sums, work_by_time
+from powertui.data.tools import covered_time, name_classes, op_sums, work_by_time
 from powertui.data.tools.covered_time import NO_TIME, CoveredTime, joined, union
 from powertui.data.tools.event_types import MARK, EventType
 from powertui.data.tools.framework import Framework, framework_of
-from powertui.data.tools.name_classes import NameClass, any_class, name_classes
+from powertui.data.tools.name_classes import NameClass, any_class
 from powertui.data.tools.small_ops import (
     MAX_USUAL_PERIOD_PS,
     crowded_time,
@@ -147,13 +147,14 @@ class _Layers:
 def _timeline(profile: Profile) -> ActivityTimeline:
     trace = profile.trace
     layers = _Layers()
-    classes = name_classes(profile).copy()
+    classes = name_classes.name_classes(profile).copy()
     # What the program puts around its own work is no call of the framework.
     classes[holding_annotations(trace) & (classes == NameClass.RUNTIME)] = NameClass.SILENT
     devices, hosts = work_by_time.typed_lines(profile)
     small_ops = 0
+    no_copies = name_classes.without_copies(profile)
     for line in hosts:
-        small_ops += _add_host_line(layers, line, classes)
+        small_ops += _add_host_line(layers, line, classes, no_copies)
     frames, profiler = _frames(trace, classes)
     layers.add(ActivityKind.PYTHON, *frames)
     layers.give_what_is_delayed(ActivityKind.SMALL_OPS, ActivityKind.INPUT_PYTHON)
@@ -185,7 +186,7 @@ def _without_profiler(span: tuple[int, int], profiler: CoveredTime) -> tuple[int
     return lo, max(lo, hi)
 
 
-def _leaves(track: Track) -> Int64s:
+def innermost_rows(track: Track) -> Int64s:
     """The events that do more by themselves than in the events they hold, ascending by lane.
 
     Of an operation these are the innermost ones: what it calls to look at its arguments takes
@@ -258,7 +259,12 @@ def _with_inherited(track: Track, name_class: UInt8s) -> UInt8s:
     return np.asarray(classes, np.uint8)
 
 
-def _add_host_line(layers: _Layers, line: Typed, classes: UInt8s) -> int:
+def _add_host_line(
+    layers: _Layers,
+    line: Typed,
+    classes: UInt8s,
+    no_copies: Bools,
+) -> int:
     """Put one thread into the layers; return how many small operations were called in crowds."""
     events = line.track.events
     kind = line.types
@@ -271,23 +277,25 @@ def _add_host_line(layers: _Layers, line: Typed, classes: UInt8s) -> int:
     is_frame = any_class(name_class, _FRAMES)
     waits_for_input = (kind == EventType.WAIT_INPUT) & ~is_frame
     is_call = ~is_frame & ~is_mark & ~waits_for_input
-    leaf = _leaves(line.track)
+    leaf = innermost_rows(line.track)
     innermost = np.zeros(len(events), np.bool_)
     innermost[leaf] = ~waits_for_input[leaf]
     is_long = long_by_name(events, innermost)
     operation = innermost & (name_class == NameClass.OPERATION)
     copy = innermost & (name_class == NameClass.COPY)
     function = innermost & (name_class == NameClass.FUNCTION)
+    is_copy = copy & ~no_copies[events.name]  # a view that takes long waited for a core
     for activity, chosen in (
         (ActivityKind.INPUT, waits_for_input),
         (ActivityKind.WAITING, name_class == NameClass.WAIT),
         (ActivityKind.RUNTIME, is_call & ~any_class(name_class, _NOT_CALLING)),
+        (ActivityKind.RUNTIME, copy & ~is_copy & is_long),
         (ActivityKind.CALLED_PYTHON, name_class == NameClass.CALLED_PYTHON),
         (ActivityKind.INPUT_AHEAD, name_class == NameClass.INPUT_AHEAD),
         (ActivityKind.PROGRAM, name_class == NameClass.PROGRAM),
         (ActivityKind.COMPILING, (name_class == NameClass.COMPILE) | function),
         (ActivityKind.SHORT_OPS, (operation | copy) & ~is_long),
-        (ActivityKind.COPYING, copy & is_long),
+        (ActivityKind.COPYING, is_copy & is_long),
         (ActivityKind.COMPUTING, operation & is_long),
     ):
         layers.add(activity, *line.times(np.flatnonzero(chosen)))

@@ -281,3 +281,106 @@ def test_what_a_program_annotates_is_no_call_of_jax(tmp_path: Path) -> None:
     assert first.kind is Kind.UNKNOWN_TIME
     assert first.cost.share == pytest.approx(0.8, abs=0.02)
     assert _QUIET in first.sentence
+
+
+def _busy_machine(stops: set[tuple[int, int]], *, on_host: bool = True) -> list[dict[str, object]]:
+    """Twenty steps of ten products of 2 ms, a view before each: `stops` are 20 ms longer, each of
+    them (which step, which call).
+    """
+    events = []
+    at = 0.0
+    for step in range(20):
+        begin = at
+        for call in range(20):
+            is_view = call % 2 == 0
+            length = 5.0 if is_view else 2.0 * _MS
+            length += 20 * _MS if (step, call) in stops else 0
+            name = "aten::transpose" if is_view else "aten::mm"
+            events.append(event(("cpu_op", name, at, length)))
+            if on_host and not is_view:
+                events.append(event(("cpu_op", "aten::resolve_conj", at + 1, 1)))
+                events.append(event(("cpu_op", "aten::resolve_conj", at + 3, 1)))
+            at += length + 1
+        events.append(_mark(step, begin, at - begin))
+    return events
+
+
+_STOPS_OF_PRODUCTS = {(step, 1 + 2 * ((step * 7) % 10)) for step in range(20)}
+_STOPS_OF_VIEWS = {(4, 6), (13, 2)}
+
+
+def test_calls_that_others_stop_anywhere_are_busy_cores(tmp_path: Path) -> None:
+    told = _told(tmp_path, _busy_machine(_STOPS_OF_PRODUCTS | _STOPS_OF_VIEWS))
+    busy = next(conclusion for conclusion in told if conclusion.kind is Kind.BUSY_CORES)
+    assert busy.sentence == (
+        "Busy cores: operations waited for a core in at least 52 % of the time (440 ms of 841 ms), "
+        "52 % of what they took, because other processes or threads used the cores."
+    )
+    assert busy.confidence is Confidence.LIKELY
+    assert "2 calls that take a few microseconds took up to 20 ms" in busy.doubt
+    # Less than two thirds of the computing: it is a part of what computing takes.
+    assert told[0].kind is Kind.COMPUTE
+
+
+def test_computing_that_mostly_waits_for_a_core_comes_after_that(tmp_path: Path) -> None:
+    others = {(step, 1 + 2 * call) for step in range(20) for call in (step % 10, (step + 3) % 10)}
+    first = _told(tmp_path, _busy_machine(others | _STOPS_OF_VIEWS))[0]
+    assert first.kind is Kind.BUSY_CORES
+
+
+@pytest.mark.parametrize(
+    ("stops", "on_host"),
+    [
+        (set(), True),
+        (_STOPS_OF_PRODUCTS, True),  # larger inputs, perhaps
+        ({(7, 4), (7, 8)}, True),  # one step alone
+        # Nothing shows that no device is waited for, whose activity was not recorded.
+        (_STOPS_OF_PRODUCTS | _STOPS_OF_VIEWS, False),
+    ],
+)
+def test_without_a_proof_nobody_says_busy_cores(
+    tmp_path: Path, stops: set[tuple[int, int]], *, on_host: bool
+) -> None:
+    told = _told(tmp_path, _busy_machine(stops, on_host=on_host))
+    assert all(conclusion.kind is not Kind.BUSY_CORES for conclusion in told)
+
+
+def test_a_view_that_waited_for_a_core_copies_nothing(tmp_path: Path) -> None:
+    events = []
+    for step in range(10):
+        at = step * 100.0 * _MS
+        events.append(_mark(step, at, 100 * _MS))
+        for call in range(200):
+            length = 20 * _MS if call == 150 else 2.0
+            events.append(event(("cpu_op", "aten::select", at, length)))
+            at += length + 3
+        events.append(event(("cpu_op", "aten::mm", at, 60 * _MS)))
+    assert all(told.kind is not Kind.COPIES for told in _told(tmp_path, events))
+
+
+def test_numbers_that_are_read_one_by_one_are_said(tmp_path: Path) -> None:
+    events = []
+    for step in range(10):
+        begin = at = step * 10.0 * _MS
+        for _ in range(500):
+            for name in ("aten::select", "aten::item"):
+                events.append(event(("cpu_op", name, at, 3.0)))
+                at += 8.0
+        events.append(_mark(step, begin, 10 * _MS))
+    first = _told(tmp_path, events)[0]
+    assert first.kind is Kind.LAUNCH
+    assert first.sentence.endswith("many to read single numbers (aten::item).")
+    assert first.next.startswith("Read whole tensors at once")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "<eval_with_key>.7(4): forward",  # what torch.compile runs instead of the program's own
+        "<built-in function set_eval_frame>",
+        "torch/_dynamo/eval_frame.py(1155): _fn",
+        "torch/fx/experimental/symbolic_shapes.py(7000): evaluate_expr",
+    ],
+)
+def test_what_compiles_a_program_knows_no_purpose(name: str) -> None:
+    assert purpose_of([name]) is None

@@ -69,6 +69,11 @@ DECISIVE: tuple[tuple[Purpose, re.Pattern[str]], ...] = (
 )
 # PyTorch's own names, an op of TensorFlow alone or called eagerly, and instructions of XLA.
 _TORCH = late_pattern(r"^(?:aten|prims|autograd::engine|torch::autograd)::")
+# Python that compiles a program, and the code that it makes: nothing there knows what it is
+# for, though "eval_frame.py" and "<eval_with_key>" sound so.
+_COMPILER = late_pattern(
+    r"<eval_with_key>|eval_frame|guard_eval|torch[/\\](?:_dynamo|_inductor|_functorch|_subclasses|_logging|fx)[/\\]|torch[/\\]_guards\.py"
+)
 _BARE_OP = late_pattern(
     r"^(?:Eager(?:Local)?Execute: )?[A-Z][A-Za-z0-9]*$"
     r"|^[a-z][a-z_-]*(?:\.\d+)+$|_fusion(?:\.\d+)*$"
@@ -97,7 +102,12 @@ def purpose_of(names: Iterable[str]) -> Purpose | None:
 
 def _computes(name: str) -> bool:
     """Whether it is an operator on numbers, whose name is no word about the program."""
-    if _TORCH.match(name) or torch_ops.operator(name) or is_single_operation(name):
+    if (
+        _TORCH.match(name)
+        or _COMPILER.search(name)
+        or torch_ops.operator(name)
+        or is_single_operation(name)
+    ):
         return True
     is_op = bool(op_type(name)) or _BARE_OP.search(name) is not None
     return is_op and work_category(name.rpartition(": ")[2]) in _NUMERIC

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from powertui.data.conclusions.conclusion import Confidence, Kind
 from powertui.data.conclusions.makers import computing, python_time
 from powertui.data.conclusions.makers.cause_words import (
@@ -32,6 +34,9 @@ _MIN_SMALL_SHARE = 0.25
 # keras_eager). The number was chosen, not measured.
 _MAX_CALL_PERIOD_PS = 250_000_000
 _MIN_CALLS = 100
+# Of these calls: a program that reads so many single numbers does so in a loop, or prints them.
+# Chosen, not measured; a training that reads each step's loss has less than 0.02.
+_MIN_READ_SHARE = 0.1
 
 
 def cause_wording(words: CauseWords) -> Wording:
@@ -153,9 +158,18 @@ def _beside_input(words: CauseWords) -> str:
     return f", waiting for input {percent(waiting_ps / words.wall.length)}"
 
 
+def _numbers_read(words: CauseWords) -> int:
+    """How many single numbers the program reads out of tensors."""
+    names = words.profile.trace.names
+    wanted = [index for index in range(len(names)) if names.full(index) == "aten::item"]
+    threads = words.profile.trace.threads()
+    return sum(int(np.isin(track.events.name, wanted).sum()) for _, _, track in threads)
+
+
 def _launch(words: CauseWords) -> Wording:
     calls = words.wall.timeline.small_ops
     small = words.wall.timeline[ActivityKind.SMALL_OPS].length
+    next_step = framework_advice.LAUNCH_LESS[words.inquiry.framework]
     are_many = calls >= _MIN_CALLS and small <= _MAX_CALL_PERIOD_PS * calls
     if small < _MIN_SMALL_SHARE * words.cause.ps or not are_many:
         who = f", most of all {words.who}" if words.who else ""
@@ -168,6 +182,9 @@ def _launch(words: CauseWords) -> Wording:
         who = ""
         if blame.whom and blame.whom.is_frame:
             who = f", most of them in {words.who}"
+        if _numbers_read(words) >= _MIN_READ_SHARE * calls:
+            who += ", many to read single numbers (aten::item)"
+            next_step = "Read whole tensors at once (tolist(), numpy()), and print fewer numbers."
         sentence = (
             f"Launching many small operations one by one takes {words.amount}: about "
             f"{_rounded(calls)} calls, one every {per_call}{who}."
@@ -176,7 +193,7 @@ def _launch(words: CauseWords) -> Wording:
         sentence=sentence,
         short=f"launching {whole_percent(words.share)}",
         tool="op_stats",
-        next=framework_advice.LAUNCH_LESS[words.inquiry.framework],
+        next=next_step,
     )
 
 
