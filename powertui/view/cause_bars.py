@@ -48,31 +48,31 @@ def _account(table: Table, cells: int, most: int, glyphs: Glyphs) -> list[LinePi
     count = min(len(table), most - 1)
     if count < _MIN_LINES - 1:
         return []
-    columns = {column.id: column for column in table.columns}
-    figures = [columns[_SECONDS].text(row).strip() for row in range(count)]
+    column = table[_SECONDS]
+    figures = [column.text(row).strip() for row in range(count)]
     figure_cells = max(map(width, figures))
     name_cells = min(_NAME_CELLS, cells // 3)
     half = min(_MAX_HALF_CELLS, (cells - name_cells - figure_cells - _GAP_CELLS) // 2)
     if half < _MIN_HALF_CELLS:
         return []
-    names = []
-    for row in range(count):
-        names.append(plain(str(table.columns[0].text(row)).strip(), _LONGEST_NAME_LETTERS))
+    texts = [str(table.columns[0].text(row)).strip() for row in range(count)]
+    names = [plain(text, _LONGEST_NAME_LETTERS) for text in texts]
     names = readable_names.distinct(names, name_cells, glyphs.ellipsis)
-    seconds = [float(columns[_SECONDS].values[row]) for row in range(count)]
+    seconds = [float(column.values[row]) for row in range(count)]
     longest = max(map(abs, seconds)) or 1.0
     lines: list[LinePieces] = [((f" {table.title}", "dim"),)]
-    for row in range(count):
-        name = names[row]
-        share = seconds[row] / longest
-        less, more = (_side(max(0.0, part), half, glyphs) for part in (-share, share))
+    for name, part_s, figure in zip(names, seconds, figures, strict=True):
+        pad = " " * (name_cells - width(name) + 1)
+        share = part_s / longest
+        less = _side(max(0.0, -share), half, glyphs)
+        more = _side(max(0.0, share), half, glyphs)
         lines.append(
             (
-                (f" {name}{' ' * (name_cells - width(name) + 1)}", "text"),
+                (f" {name}{pad}", "text"),
                 (less.rjust(half), _LESS),
                 (glyphs.vertical, "dim"),
                 (more.ljust(half), _MORE),
-                (f" {figures[row].rjust(figure_cells)}", "text"),
+                (f" {figure.rjust(figure_cells)}", "text"),
             )
         )
     return lines

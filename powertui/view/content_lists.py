@@ -19,7 +19,7 @@ from powertui.view.truncation import middle
 
 if TYPE_CHECKING:
     from powertui.terminal.glyphs import Glyphs
-    from powertui.view.visible_content import LongStep, VisibleContent
+    from powertui.view.visible_content import LongStep, TopOp, VisibleContent
 
 # Widths of the lists below the tracks, in cells (chosen by eye, not measured): below 38 an op's
 # name is cut to nothing beside its figures, above 64 the figures are too far from their names to be
@@ -181,26 +181,27 @@ def _ops(content: VisibleContent) -> _List | None:
     largest_ps = max(1, *(op.self_ps for op in content.ops))
     rows = []
     for op in content.ops:
-        # As in the op table: of all self time of that side, and with what the op calls.
-        share = units.percent(op.share, 1)
-        average = units.duration(op.average_ps, 3, padded=True)
-        figures = f"{share:>{_SHARE_CELLS}} {average:>{_LENGTH_CELLS}}"
-        if op.replicas > 1:
-            figures = f"{op.replicas} replicas {figures}"
-        bar_share = op.self_ps / largest_ps
-        # A tail that several ops share would not tell them apart.
-        tail = op.tail if tails[op.tail] == 1 else ""
-        rows.append(
-            _Row(
-                name=op.name,
-                figures=figures,
-                bar_share=bar_share,
-                tail=tail,
-                is_pinned=op.is_pinned,
-            )
+        row = _Row(
+            name=op.name,
+            figures=_op_figures(op),
+            bar_share=op.self_ps / largest_ps,
+            # A tail that several ops share would not tell them apart.
+            tail=op.tail if tails[op.tail] == 1 else "",
+            is_pinned=op.is_pinned,
         )
+        rows.append(row)
     noun = "kernels" if content.lists_kernels else "ops"
     return _List(f"Top {noun}{_IN_VIEW}{where}: share, mean", tuple(rows))
+
+
+def _op_figures(op: TopOp) -> str:
+    """As in the op table: of all self time of that side, and with what the op calls."""
+    share = units.percent(op.share, 1)
+    average = units.duration(op.average_ps, 3, padded=True)
+    figures = f"{share:>{_SHARE_CELLS}} {average:>{_LENGTH_CELLS}}"
+    if op.replicas > 1:
+        return f"{op.replicas} replicas {figures}"
+    return figures
 
 
 def _line(part: _List, width: int) -> Pieces:

@@ -19,28 +19,29 @@ _MIN_CELLS_WITH_BARS = 100
 
 def cost_column(cost: Cost, page_cells: int, glyphs: Glyphs) -> tuple[LinePieces, LinePieces]:
     """Two lines of equal width: figure and bar, and what the figure is a share of."""
-    has_bar = page_cells >= _MIN_CELLS_WITH_BARS
     share, part = _largest(cost)
     ink = "power" if part == "energy" else "overview"
     figure = _figure(cost, share, part)
-    first: LinePieces = ((f"{figure:>{_FIGURE_CELLS}}" + " " * _GAP_CELLS, ink),)
     words = ""
     if figure:
         words = part if share is None else f"of {part}"
-    below = f"{words:>{_FIGURE_CELLS}}" + " " * _GAP_CELLS
-    if has_bar:
-        bar = ""
-        if share is not None:
-            # Half a cell at least: what costs something is seen.
-            bar = glyphs.thin_bar(min(max(share, _MIN_BAR_SHARE), 1.0), _BAR_CELLS)
-        if share is None:
-            rest = ""
-        else:
-            rest = glyphs.horizontal * (_BAR_CELLS - len(bar))
-        end = " " * (_BAR_CELLS + _GAP_CELLS - len(bar) - len(rest))
-        first = (*first, (bar, ink), (rest, "grid"), (end, "dim"))
+    gap = " " * _GAP_CELLS
+    above: LinePieces = ((f"{figure:>{_FIGURE_CELLS}}{gap}", ink),)
+    below = f"{words:>{_FIGURE_CELLS}}{gap}"
+    if page_cells >= _MIN_CELLS_WITH_BARS:
+        above = (*above, *_bar_pieces(share, ink, glyphs))
         below += " " * (_BAR_CELLS + _GAP_CELLS)
-    return first, ((below, "dim"),)
+    return above, ((below, "dim"),)
+
+
+def _bar_pieces(share: float | None, ink: str, glyphs: Glyphs) -> LinePieces:
+    """The bar of a share, the line on to the whole, and a gap; blanks where no share is known."""
+    if share is None:
+        return ((" " * (_BAR_CELLS + _GAP_CELLS), "dim"),)
+    # Half a cell at least: what costs something is seen.
+    bar = glyphs.thin_bar(min(max(share, _MIN_BAR_SHARE), 1.0), _BAR_CELLS)
+    rest = glyphs.horizontal * (_BAR_CELLS - len(bar))
+    return (bar, ink), (rest, "grid"), (" " * _GAP_CELLS, "dim")
 
 
 def column_cells(page_cells: int) -> int:

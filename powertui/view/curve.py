@@ -196,7 +196,8 @@ def sparkline(shape: Envelope, glyphs: Glyphs) -> str:
     lo = float(np.nanmin(shape.low))
     hi = float(np.nanmax(shape.high))
     # From zero, as `axis` begins: a curve that never falls far shows its course instead.
-    base = min(0.0, lo) if lo < _MIN_FLOOR_SHARE * hi else lo
+    is_far_from_zero = lo >= _MIN_FLOOR_SHARE * hi
+    base = lo if is_far_from_zero else min(0.0, lo)
     height = np.zeros(len(known), np.int64)
     if hi > base:
         share = np.nan_to_num((shape.high - base) / (hi - base))

@@ -56,14 +56,15 @@ def visible(drag: Drag, all_time: Viewport, column: int) -> tuple[int, int] | No
     """What is visible with the pointer in this column; None as long as nothing is drawn."""
     cell_ps = all_time.cell_ps
     if drag.grip is Grip.MIDDLE:
-        by = (column - drag.column) * cell_ps
-        return drag.lo + by, drag.hi + by
+        moved_ps = (column - drag.column) * cell_ps
+        return drag.lo + moved_ps, drag.hi + moved_ps
     if drag.grip is Grip.LEFT:
-        return min(all_time.time(column), drag.hi - cell_ps), drag.hi
+        lo = min(all_time.time(column), drag.hi - cell_ps)
+        return lo, drag.hi
     if drag.grip is Grip.RIGHT:
-        return drag.lo, max(all_time.time(column + 1), drag.lo + cell_ps)
-    first = min(drag.column, column)
-    last = max(drag.column, column)
-    if first == last:
+        hi = max(all_time.time(column + 1), drag.lo + cell_ps)
+        return drag.lo, hi
+    if column == drag.column:
         return None
+    first, last = sorted((drag.column, column))
     return all_time.time(first), all_time.time(last + 1)

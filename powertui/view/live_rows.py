@@ -73,10 +73,12 @@ def told_apart(names: Sequence[str], cells: int) -> list[str]:
     tail = _shared_words([name[::-1] for name in names])
     if head + tail >= min(map(len, names)):
         tail = 0
+    before = "…" if head else ""
+    after = "…" if tail else ""
     shown = []
     for name in names:
         differing = name[head : len(name) - tail]
-        shown.append(plain(("…" if head else "") + differing + ("…" if tail else ""), cells))
+        shown.append(plain(f"{before}{differing}{after}", cells))
     return shown
 
 

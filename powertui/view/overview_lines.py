@@ -150,26 +150,31 @@ def _joules(facts: dict[str, Fact], width: int) -> list[LinePieces]:
             epochs.append(fact)
     if len(epochs) > _MAX_EPOCHS:
         epochs = [epochs[0], epochs[-1]]
-    figures = []
-    for fact in epochs:
-        figures.append(f"{fact.label} {_with_interval(fact)}")
+    figures = [f"{fact.label} {_with_interval(fact)}" for fact in epochs]
     if difference is not None:
         figures.append(f"{difference.label} {difference.text()}")
-    energy = facts.get("energy")
-    if energy is not None:
+    if "energy" in facts:
+        energy = facts["energy"]
         name = energy.label.removeprefix("energy ")
-        remarks = []
-        # An assumed unit, as the AIU's, and a simulated sensor: the interval says neither.
-        if energy.badge in (Badge.ASSUMED, Badge.SIMULATED):
-            remarks.append(energy.badge.value)
-        if energy.why and energy.value is not None:
-            remarks.append(energy.why)
-        remark = f" ({'; '.join(remarks)})" if remarks else ""
-        figures.append(f"{name} {_with_interval(energy)}{remark}")
+        figures.append(f"{name} {_with_interval(energy)}{_remark(energy)}")
     for id, name in (("step_joules", "a step"), ("sample_joules", "a sample")):
         if id in facts:
             figures.append(f"{name} {_with_interval(facts[id])}")
     return _joined("energy", figures, width)
+
+
+def _remark(energy: Fact) -> str:
+    """What the interval of the joules does not say: an assumed unit, as the AIU's, a simulated
+    sensor, or what else makes them doubtful.
+    """
+    remarks = []
+    if energy.badge in (Badge.ASSUMED, Badge.SIMULATED):
+        remarks.append(energy.badge.value)
+    if energy.why and energy.value is not None:
+        remarks.append(energy.why)
+    if not remarks:
+        return ""
+    return f" ({'; '.join(remarks)})"
 
 
 def _with_interval(fact: Fact) -> str:

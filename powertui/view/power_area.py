@@ -142,7 +142,6 @@ def role_of_text_on(role: str) -> str:
 
 def draw_area(shape: Envelope, scale: PowerScale, rows: int, glyphs: Glyphs) -> list[str]:
     """The area as `rows` lines of text, top first. `shape` has one column for each cell."""
-    known = shape.known
     linear_rows = scale.linear_rows(rows)
     parts = len(glyphs.bars) if glyphs.braille else 1
     low = _heights(shape.low, scale.axis, linear_rows, parts)
@@ -153,14 +152,16 @@ def draw_area(shape: Envelope, scale: PowerScale, rows: int, glyphs: Glyphs) -> 
     unknown_code = parts + 2
     lines = []
     for row in range(linear_rows - 1, -1, -1):
-        below = row * parts
-        is_range = (low <= below) & (high >= below + parts)
-        code = np.clip(high - below, 0, parts)
+        bottom = row * parts
+        top = bottom + parts
+        is_range = (low <= bottom) & (high >= top)
+        code = np.clip(high - bottom, 0, parts)
         code[is_range] = range_code
-        code[~known] = unknown_code
+        code[~shape.known] = unknown_code
         lines.append("".join(chars[code].tolist()))
     if scale.has_floor:
-        lines.append("".join(np.where(known, glyphs.area, " ").tolist()))
+        floor = np.where(shape.known, glyphs.area, " ")
+        lines.append("".join(floor.tolist()))
     return lines
 
 

@@ -61,8 +61,9 @@ class PowerCurve(StepCurve):
         rows = np.flatnonzero(is_before_hole & has_value & is_long)
         if not len(rows):
             return at, watts
-        at = np.insert(at, rows + 1, start[rows] + length_ps)
-        return at, np.insert(watts, rows + 1, math.nan)
+        after = rows + 1
+        hole_starts = start[rows] + length_ps
+        return np.insert(at, after, hole_starts), np.insert(watts, after, math.nan)
 
     def _held_ps(self, times: Int64s) -> int:
         """How long a reading holds: until the sensor has a new one."""

@@ -105,32 +105,47 @@ def _racks(tiles: Sequence[HostTile]) -> list[_Rack]:
     racks: list[_Rack] = []
     start = 0
     for place, tile in enumerate(tiles):
-        if place + 1 < len(tiles) and tiles[place + 1].group == tile.group:
+        is_last = place + 1 == len(tiles)
+        if not is_last and tiles[place + 1].group == tile.group:
             continue
         members = range(start, place + 1)
-        watts = [tiles[member].watts for member in members]
-        known = [value for value in watts if value is not None]
-        total = sum(known) if len(known) == len(watts) else None
-        racks.append(_Rack(plain(tile.group, _MAX_LABEL_CELLS), members, total))
+        label = plain(tile.group, _MAX_LABEL_CELLS)
+        racks.append(_Rack(label, members, _total_watts(tiles, members)))
         start = place + 1
     return racks if len(racks) > 1 else []
 
 
+def _total_watts(tiles: Sequence[HostTile], members: range) -> float | None:
+    """None where the power of a member is not known: the sum would be too low."""
+    total = 0.0
+    for member in members:
+        watts = tiles[member].watts
+        if watts is None:
+            return None
+        total += watts
+    return total
+
+
 def _lines_of_hosts(tiles: Sequence[HostTile], columns: int, rows: int) -> RackMap:
     """One host after the other, each line with the name of its first."""
-    label_cells = min(_MAX_LABEL_CELLS, max(width(tile.name) for tile in tiles))
+    widest_name = max(width(tile.name) for tile in tiles)
+    label_cells = min(_MAX_LABEL_CELLS, widest_name)
+    first_x = label_cells + 1
+    room = columns - first_x
     cells = _MAX_CELLS
-    per_line = _round_count((columns - label_cells - 1) // cells)
-    if -(-len(tiles) // per_line) > rows:
+    per_line = _round_count(room // cells)
+    needed_rows = -(-len(tiles) // per_line)
+    if needed_rows > rows:
         cells = 1
-        per_line = _round_count(columns - label_cells - 1)
+        per_line = _round_count(room)
     places = []
     texts = []
     for number, tile in enumerate(tiles):
         line, place = divmod(number, per_line)
-        places.append((line, label_cells + 1 + place * cells))
-        if not place:
-            texts.append(_Text(line=line, x=0, words=plain(tile.name, label_cells), role="dim"))
+        places.append((line, first_x + place * cells))
+        if place == 0:
+            label = plain(tile.name, label_cells)
+            texts.append(_Text(line=line, x=0, words=label, role="dim"))
     return RackMap(places=tuple(places), texts=tuple(texts), cells=cells, rows=rows)
 
 
@@ -243,18 +258,22 @@ def rack_lines(
     wanted = [_cell(tile, scale, rack_map.cells, glyphs) for tile in tiles]
     marked = {place for place, tile in enumerate(tiles) if tile.difference is not None}
     cells = shown_cells.brought_up(wanted, marked)
-    words, role = wanted[selected]
-    chosen_role = role.removesuffix("_curve") + "_chosen"
+    cells[selected] = _chosen_cell(wanted[selected], rack_map.cells, glyphs)
     pieces: dict[int, list[tuple[int, str, str]]] = {}
     for text in rack_map.texts:
         pieces.setdefault(text.line, []).append((text.x, text.words, text.role))
-    for place, (cell, (line, x)) in enumerate(zip(cells, rack_map.places, strict=True)):
-        if place == selected:
-            cell = (glyphs.right + words)[: rack_map.cells], chosen_role
-        pieces.setdefault(line, []).append((x, *cell))
+    for (words, role), (line, x) in zip(cells, rack_map.places, strict=True):
+        pieces.setdefault(line, []).append((x, words, role))
     first = rack_map.first_line(selected)
-    shown = range(first, min(first + rack_map.rows, rack_map.line_count))
-    return [_joined(sorted(pieces.get(line, []))) for line in shown]
+    stop = min(first + rack_map.rows, rack_map.line_count)
+    return [_joined(sorted(pieces.get(line, []))) for line in range(first, stop)]
+
+
+def _chosen_cell(cell: tuple[str, str], cells: int, glyphs: Glyphs) -> tuple[str, str]:
+    """The cell of the selected host: with a mark in front, in a color of its own."""
+    words, role = cell
+    marked = (glyphs.right + words)[:cells]
+    return marked, role.removesuffix("_curve") + "_chosen"
 
 
 def _joined(pieces: Sequence[tuple[int, str, str]]) -> RoleLine:

@@ -210,8 +210,9 @@ def _full_cell(edges: Floats, level: int) -> BarPiece:
     as its ground.
     """
     inside = np.diff(np.clip(edges, level, level + 1))
-    largest = np.argsort(-inside, kind="stable")[:2]
-    lower, upper = sorted(largest.tolist()) if len(largest) > 1 else (int(largest[0]),) * 2
+    largest = np.argsort(-inside, kind="stable")[:2].tolist()
+    lower = min(largest)
+    upper = max(largest)
     both = float(inside[lower] + inside[upper])
     eighths = round(8 * float(inside[lower]) / both)
     if lower == upper or eighths == 8:

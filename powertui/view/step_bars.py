@@ -278,7 +278,9 @@ def _few_steps(chart: Chart, width: int, height: int, letters: str) -> list[Line
     if longest_s <= 0:
         return []
     times = [units.duration(round(total_s * PS_PER_S), 4) for total_s in totals_s]
-    room = width - max(len(time) for time in times) - 1
+    time_cells = max(len(time) for time in times)
+    room = width - time_cells - 1
+    # A blank line between two bars, where all have room so.
     has_gaps = 2 * len(totals_s) - 1 <= height
     lines: list[LinePieces] = []
     for place, (total_s, time) in enumerate(zip(totals_s, times, strict=True)):
@@ -286,7 +288,8 @@ def _few_steps(chart: Chart, width: int, height: int, letters: str) -> list[Line
             lines.append(())
         cells = max(1, round(room * total_s / longest_s))
         lines.append(_step_bar(chart, place, cells, letters, time))
-    lines.append((_GRAPH_INDENT, *_legend(chart, letters, width)[0]))
+    legend, *_ = _legend(chart, letters, width)
+    lines.append((_GRAPH_INDENT, *legend))
     return lines
 
 

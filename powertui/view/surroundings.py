@@ -78,11 +78,14 @@ class StepNumbers:
         """The step at a moment; before the first record its number, after the last the last's."""
         ns = ps // PS_PER_NS + self.zero_ns
         row = int(self.at_ns.searchsorted(ns, side="right")) - 1
-        if row < 0 or row + 1 >= len(self.at_ns):
-            return int(self.numbers[max(row, 0)])
+        if row < 0:
+            return int(self.numbers[0])
+        if row + 1 >= len(self.at_ns):
+            return int(self.numbers[row])
         start_ns, first = self._record(row)
         end_ns, last = self._record(row + 1)
-        return first + (last - first) * (ns - start_ns) // max(1, end_ns - start_ns)
+        length_ns = max(1, end_ns - start_ns)
+        return first + (last - first) * (ns - start_ns) // length_ns
 
     def moment_of(self, number: int) -> tuple[int, bool]:
         """When (ps) a step was, and whether a record has exactly this number."""
@@ -91,8 +94,10 @@ class StepNumbers:
         if last == number or not row:
             return (end_ns - self.zero_ns) * PS_PER_NS, last == number
         start_ns, first = self._record(row - 1)
-        ns = start_ns + (end_ns - start_ns) * (number - first) // max(1, last - first)
-        return (ns - self.zero_ns) * PS_PER_NS, False
+        # Steps between two records are taken to be of equal length.
+        steps = max(1, last - first)
+        since_start_ns = (end_ns - start_ns) * (number - first) // steps
+        return (start_ns + since_start_ns - self.zero_ns) * PS_PER_NS, False
 
     def _record(self, row: int) -> tuple[int, int]:
         return int(self.at_ns[row]), int(self.numbers[row])

@@ -132,11 +132,31 @@ def listed(
 
 
 def _grouped(table: Table, rows: Int64s, order: Order, check: CancelCheck) -> tuple[RowGroup, ...]:
+    if not len(rows):
+        return ()
+    group_of_row, labels = _group_of_each_row(table, rows, order, check)
+    by_group = np.argsort(group_of_row, kind="stable")
+    ends = np.cumsum(np.bincount(group_of_row, minlength=len(labels)))
+    groups = []
+    for label, members in zip(labels, np.split(by_group, ends[:-1]), strict=True):
+        group_rows = rows[members]
+        total: Mapping[str, Value] = {}
+        if table.total is not None:
+            total = table.total(group_rows)
+        groups.append(RowGroup(label, group_rows, total))
+    return tuple(_in_order(groups, order))
+
+
+def _group_of_each_row(
+    table: Table,
+    rows: Int64s,
+    order: Order,
+    check: CancelCheck,
+) -> tuple[Int64s, list[str]]:
+    """The number of each row's group, and the labels of the groups, in the order of the rows."""
     by_layer = order.group == LAYER
     column = name_of(table) if by_layer else table[order.group]
     assert column is not None
-    if not len(rows):
-        return ()
     numbers: dict[str, int] = {}
     group_of_row = np.empty(len(rows), np.int64)
     for at, row in enumerate(rows.tolist()):
@@ -146,16 +166,7 @@ def _grouped(table: Table, rows: Int64s, order: Order, check: CancelCheck) -> tu
         if by_layer:
             label = label.rpartition("/")[0]
         group_of_row[at] = numbers.setdefault(label or NAMELESS, len(numbers))
-    by_group = np.argsort(group_of_row, kind="stable")
-    ends = np.cumsum(np.bincount(group_of_row, minlength=len(numbers)))
-    groups = []
-    for label, members in zip(numbers, np.split(by_group, ends[:-1]), strict=True):
-        group_rows = rows[members]
-        total: Mapping[str, Value] = {}
-        if table.total is not None:
-            total = table.total(group_rows)
-        groups.append(RowGroup(label, group_rows, total))
-    return tuple(_in_order(groups, order))
+    return group_of_row, list(numbers)
 
 
 def _in_order(groups: list[RowGroup], order: Order) -> list[RowGroup]:

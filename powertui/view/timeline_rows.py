@@ -246,6 +246,7 @@ class RowModel:
         return depths
 
     def _telling_depths(self, info: TrackInfo) -> list[int]:
+        """The depths down to the last that shows something: deeper ones are empty at this size."""
         depths = _depths(info.track)
         if not depths:
             return depths
@@ -253,9 +254,11 @@ class RowModel:
         edges = np.array([lo, hi + 1], np.int64)
         lanes = [self.forest.lane_number(info.number, depth) for depth in depths]
         busy = self.forest.frame(edges, lanes).busy[:, 0]
-        busy_lanes = np.flatnonzero(busy >= _MIN_LANE_SHARE * (hi + 1 - lo))
-        last = int(busy_lanes[-1]) if len(busy_lanes) else 0
-        return depths[: last + 1]
+        min_busy = _MIN_LANE_SHARE * (hi + 1 - lo)
+        busy_lanes = np.flatnonzero(busy >= min_busy)
+        if not len(busy_lanes):
+            return depths[:1]
+        return depths[: int(busy_lanes[-1]) + 1]
 
     @staticmethod
     def _height(plan: _Plan) -> int:

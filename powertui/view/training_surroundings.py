@@ -190,11 +190,13 @@ def _untrained_span(window: TrainingWindow) -> LabelledSpan:
 
 def finding_span(finding: Finding) -> LabelledSpan:
     """A finding: where and how much, as far as there is room."""
-    watts = joules = where = ""
+    watts = ""
     if finding.delta_watts is not None:
         watts = units.difference(finding.delta_watts, "W")
+    joules = ""
     if finding.delta_joules is not None:
         joules = units.energy_difference(finding.delta_joules)
+    where = ""
     if finding.crossing:
         where = finding.crossing
     elif finding.step_lo is not None:
@@ -204,8 +206,12 @@ def finding_span(finding: Finding) -> LabelledSpan:
     if where and cost:
         texts.append(f"{where}: {cost}")
     texts += [cost, watts, "!"]
-    shown = tuple(text for text in texts if text)
-    return LabelledSpan(lo=finding.start_ps, hi=finding.end_ps, texts=shown, sizes=finding.sizes)
+    return LabelledSpan(
+        lo=finding.start_ps,
+        hi=finding.end_ps,
+        texts=tuple(text for text in texts if text),
+        sizes=finding.sizes,
+    )
 
 
 def _rising_numbers(rate: training_parts.Rate, zero_ns: int) -> tuple[StepNumbers, ...]:

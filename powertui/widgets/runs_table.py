@@ -49,9 +49,11 @@ class RunsTable(FoldingTable):
             return super()._cell_segments(table, column, row, text, style)
         theme = self.theme_colors
         if column.id == "health" and run.health:
-            return [_inked(text, style, theme.style(_HEALTH_ROLES[run.health]))]
+            role = _HEALTH_ROLES[run.health]
+            return [_inked(text, style, theme.style(role))]
         if column.id == "bound" and run.bound and self.glyphs.name == "unicode":
-            square = _inked("▪", style, theme.category_ink(run_columns.bound_hue(run)))
+            hue = run_columns.bound_hue(run)
+            square = _inked("▪", style, theme.category_ink(hue))
             return [square, Segment(text[1:], style)]
         if column.id == "bars" and run.bars:
             return self._bar_segments(run, text, style)

@@ -62,9 +62,10 @@ class StepLane(TimeLane):
             drawn.update(columns)
             if not columns:
                 continue
-            has_numbers = not logged or len(columns) >= _NUMBER_GAP_CELLS
             neighbor_chars, neighbor_styles = self._profile_steps(
-                profile.model.steps, profile.view(model, view), has_numbers=has_numbers
+                steps=profile.model.steps,
+                view=profile.view(model, view),
+                has_numbers=not logged or len(columns) >= _NUMBER_GAP_CELLS,
             )
             for x in columns:
                 chars[x] = neighbor_chars[x]
@@ -123,7 +124,6 @@ class StepLane(TimeLane):
         view: Viewport,
     ) -> tuple[list[str], list[Style]]:
         """A line where there are steps, with round numbers on it."""
-        theme = self.theme_colors
         # Steps do not overlap: a cell has some when its last moment's step has not ended before its
         # first.
         edges = view.edges()
@@ -133,13 +133,8 @@ class StepLane(TimeLane):
         chars, styles = self._bars(starts, ends, has_steps, view)
         if numbers is None or len(numbers) < 2:
             return chars, styles
-        first_column = view.column(int(starts[0]))
-        last_column = view.column(int(starts[-1]))
-        cells = max(1, last_column - first_column)
-        # Their range, not the last less the first: numbers may begin anew within the view.
-        number_range = int(numbers.max()) - int(numbers.min())
-        round_to = tick_step(max(1, number_range // cells), 10)
-        label = theme.style("label")
+        label = self.theme_colors.style("label")
+        round_to = _rounding(starts, numbers, view)
         for column, number in _even_numbers(starts, numbers, view, round_to):
             text = f"{self.glyphs.vertical}{number} "
             stop = column + len(text)
@@ -169,6 +164,16 @@ class StepLane(TimeLane):
         slow_style = theme.style("warn")
         styles = [slow_style if slow else usual_style for slow in is_slow.tolist()]
         return line.tolist(), styles
+
+
+def _rounding(starts: Int64s, numbers: Int64s, view: Viewport) -> int:
+    """Of which number those that are written are multiples: one for each ten cells or so."""
+    first_column = view.column(int(starts[0]))
+    last_column = view.column(int(starts[-1]))
+    cells = max(1, last_column - first_column)
+    # Their range, not the last less the first: numbers may begin anew within the view.
+    number_range = int(numbers.max()) - int(numbers.min())
+    return tick_step(max(1, number_range // cells), 10)
 
 
 def _longest_in_cells(starts: Int64s, lengths: Int64s, edges: Int64s) -> Int64s:

@@ -344,17 +344,18 @@ class MarkLane(TimeLane):
         if not self.marks:
             return [Segment(" " * self.columns)]
         view = self.state.viewport
-        theme = self.theme_colors
         windows = []
         moments = []
-        for row in _rows_in_view(self._bounds[:, 0], self._bounds[:, 1], view):
+        starts, ends = self._bounds.T
+        for row in _rows_in_view(starts, ends, view):
             mark = self.marks[row]
             if mark.end_ps is None:
                 moments.append(_moment(mark, view, self.glyphs.vertical))
             elif mark.end_ps > mark.start_ps:
                 windows.append(_window(mark, self._role))
-        windows.sort(key=lambda window: window.lo - window.hi)  # the longest first
-        roles = {role: theme.style(role) for role in (self._role, "label")}
+        # The longest first, so that shorter ones are drawn over it.
+        windows.sort(key=lambda window: window.lo - window.hi)
+        roles = {role: self.theme_colors.style(role) for role in (self._role, "label")}
         return draw([*windows, *moments], view, roles, self.glyphs.ellipsis)
 
 

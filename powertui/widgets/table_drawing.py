@@ -157,16 +157,21 @@ class TableDrawing(Widget):
             return self._words(lines[y] if y < len(lines) else "")
         if y == 0:
             return self._titles(table)
-        if y == size.height - 1:
+        from_bottom = size.height - 1 - y
+        if from_bottom == 0:
             return self._words(self.summary(size.width))
-        if self._has_legend and y == size.height - 2:
+        if self._has_legend and from_bottom == 1:
             return self._legend(table)
-        if self._has_total and y == size.height - 2 - self._has_legend:
+        if self._has_total and from_bottom == 1 + self._has_legend:
             return self._total(table)
-        at = self.top + y - 1
+        return self._listed_line(table, self.top + y - 1)
+
+    def _listed_line(self, table: Table, at: int) -> Strip:
+        """A row, the heading of a group, or nothing below the last of them."""
+        if not len(self.lines) and at == self.top:
+            return self._words(self._why_empty(table))
         if at >= len(self.lines):
-            has_lines = len(self.lines) > 0
-            return self._words("" if has_lines or y > 1 else self._why_empty(table))
+            return self._words("")
         line = int(self.lines[at])
         is_current = at == self.cursor
         if line < 0:
@@ -191,10 +196,12 @@ class TableDrawing(Widget):
         words = [total]
         if self.order.text:
             words = [f"{len(self.rows):,} of {total} contain {self.order.text!r}"]
-        if stands.groups:
-            words.append(f"in {len(stands.groups):,} {plural('group', len(stands.groups))}")
-        if len(stands.hidden):
-            words.append(f"{len(stands.hidden):,} wrappers hidden{_share_of(table, stands.hidden)}")
+        group_count = len(stands.groups)
+        if group_count:
+            words.append(f"in {group_count:,} {plural('group', group_count)}")
+        hidden_count = len(stands.hidden)
+        if hidden_count:
+            words.append(f"{hidden_count:,} wrappers hidden{_share_of(table, stands.hidden)}")
         if table.summary:
             words += table.summary.split("  ")
         while len(words) > 1 and width("  ".join(words)) > cells:
@@ -313,18 +320,19 @@ class TableDrawing(Widget):
         if current:
             role = "gutter_focus" if self.has_focus else "title"
         style = theme.style(role)
-        segments = self._segments(table, row, self._texts(table, row, fit), style, current)
-        ink = theme.style("overview")
+        texts = self._texts(table, row, fit)
+        segments = self._segments(table, row, texts, style, current)
+        bar_ink = theme.style("overview")
         if table.kind_of_work is not None:
             work = table.kind_of_work(row)
-            ink = theme.category_ink(work)
-            segments.insert(0, Segment(Category(work).code + " ", ink))
+            bar_ink = theme.category_ink(work)
+            segments.insert(0, Segment(Category(work).code + " ", bar_ink))
         if fit.is_excess:
-            ink = theme.style("warn")
+            bar_ink = theme.style("warn")
         if fit.share is not None:
             bar = table_rows.bar_of_share(fit, row, self.glyphs)
             segments.append(Segment(" " * GAP, style))
-            segments.append(Segment(bar, style + ink))
+            segments.append(Segment(bar, style + bar_ink))
         return Strip(segments).adjust_cell_length(self.content_size.width, style)
 
     def _texts(self, table: Table, row: int, fit: FittedColumns) -> list[str]:
