@@ -130,14 +130,19 @@ def _waterfall(causes: Sequence[Cause], account: str) -> Markup | None:
     *bars, bar_of_sum = difference_bars.waterfall_bars(rows, scale)
     cells: list[list[str]] = []
     for name, cause, bar in zip(row_names(rows), rows, bars, strict=True):
-        share = "" if cause.share is None else units.percent(cause.share)
         time = compare_page.part_time(cause)
-        cells.append([name, bar, time, share, signed(cause.joules, "J")])
-    seconds = sum(cause.seconds for cause in rows)
-    joules = compare_page.joules_together(rows)
-    cells.append(["together", bar_of_sum, signed(seconds, "s"), "", signed(joules, "J")])
-    headers = ("part", "", "time", "share", "energy")
-    return rows_section(compare_page.causes_title(account), headers, cells, numbers=(2, 3, 4))
+        share = "" if cause.share is None else units.percent(cause.share)
+        joules = signed(cause.joules, "J")
+        cells.append([name, bar, time, share, joules])
+    seconds_of_all = signed(sum(cause.seconds for cause in rows), "s")
+    joules_of_all = signed(compare_page.joules_together(rows), "J")
+    cells.append(["together", bar_of_sum, seconds_of_all, "", joules_of_all])
+    return rows_section(
+        compare_page.causes_title(account),
+        ("part", "", "time", "share", "energy"),
+        cells,
+        numbers=(2, 3, 4),
+    )
 
 
 def _family(family: FamilyRows) -> Markup:

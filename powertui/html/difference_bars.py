@@ -56,15 +56,16 @@ def interval_bar(figure: ComparedFigure, scale: Scale) -> Markup | None:
     """The difference as a dot, its interval as a line. None where A is nothing or unknown."""
     if not figure.a or figure.difference is None:
         return None
-    a = abs(figure.a)
-    share = figure.difference / a
+    size_of_a = abs(figure.a)
     middle = svg_shapes.HEIGHT // 2
     shapes = [_zero(scale)]
     lo = figure.judgement.lo
     hi = figure.judgement.hi
     if lo is not None and hi is not None:
-        whisker = f"M{scale.x(lo / a)} {middle}H{scale.x(hi / a)}"
-        shapes.append(svg_shapes.line(whisker, "whisker"))
+        left = scale.x(lo / size_of_a)
+        right = scale.x(hi / size_of_a)
+        shapes.append(svg_shapes.line(f"M{left} {middle}H{right}", "whisker"))
+    share = figure.difference / size_of_a
     # A line of no length has round ends: a dot that stays round when the picture is stretched.
     shapes.append(svg_shapes.line(f"M{scale.x(share)} {middle}h0", "point"))
     kind = figure.verdict.value.replace(" ", "-")

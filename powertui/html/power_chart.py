@@ -103,14 +103,15 @@ def _finding_labels(course: PowerCourse) -> list[Markup]:
     labels = []
     for finding in by_time:
         middle = _share(course, (finding.lo + finding.hi) // 2)
-        half = len(finding.words) * _LABEL_SHARE / 2
-        start = min(max(0.0, middle - half), max(0.0, 1 - 2 * half))
+        length = len(finding.words) * _LABEL_SHARE
+        last_start = max(0.0, 1 - length)
+        start = min(max(0.0, middle - length / 2), last_start)
         row = next((row for row, end in enumerate(row_ends) if end < start), None)
         if row is None:
             continue
-        row_ends[row] = start + 2 * half
+        row_ends[row] = start + length
         side = f"left:{percent(start)}"
-        if start + 2 * half >= 0.99:
+        if start + length >= 0.99:
             side = "right:0"
         style = f"{side};top:{row * 1.5:g}em"
         labels.append(element("span", finding.words, class_="finding-label", style=style))

@@ -55,12 +55,14 @@ def _joined_dots(places: Floats, heights: Floats, width: int, height: int) -> Bo
     columns = _nearest(places * (width - 1))
     rows = _nearest((1 - heights) * (height - 1))
     dots[rows, columns] = True
-    points = list(zip(columns.tolist(), rows.tolist(), strict=True))
+    points = zip(columns.tolist(), rows.tolist(), strict=True)
     for (column, row), (next_column, next_row) in pairwise(points):
         # As many dots as the longer of both ways has: a steep line must not fall apart.
-        distance = max(abs(next_column - column), abs(next_row - row))
-        between_columns = _nearest(np.linspace(column, next_column, distance + 1))
-        between_rows = _nearest(np.linspace(row, next_row, distance + 1))
+        way_right = abs(next_column - column)
+        way_down = abs(next_row - row)
+        count = max(way_right, way_down) + 1
+        between_columns = _nearest(np.linspace(column, next_column, count))
+        between_rows = _nearest(np.linspace(row, next_row, count))
         dots[between_rows, between_columns] = True
     return dots
 

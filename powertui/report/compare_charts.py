@@ -19,17 +19,21 @@ _MAX_SHARE = 1.0  # of A: an interval that reaches farther is cut
 def waterfall_lines(causes: Sequence[Cause]) -> list[str]:
     """A bar for each cause, which begins where the one before it ends; `|` is no difference."""
     sums = list(itertools.accumulate((cause.seconds for cause in causes), initial=0.0))
+    total = sums[-1]
     cells = _Cells(min(sums), max(sums))
     lines = []
-    for number, name in enumerate(row_names(causes)):
-        cause = causes[number]
-        sign = "+" if cause.seconds >= 0 else "-"
-        bar = cells.drawn(sums[number], sums[number + 1], sign)
+    for name, cause, (before, after) in zip(
+        row_names(causes), causes, itertools.pairwise(sums), strict=True
+    ):
+        bar = cells.drawn(before, after, _sign(cause.seconds))
         lines.append(_line(name, bar, signed(cause.seconds, "s")))
-    total = sums[-1]
-    sign = "+" if total >= 0 else "-"
-    lines.append(_line("together", cells.drawn(0.0, total, sign), signed(total, "s")))
+    bar_of_all = cells.drawn(0.0, total, _sign(total))
+    lines.append(_line("together", bar_of_all, signed(total, "s")))
     return lines
+
+
+def _sign(seconds: float) -> str:
+    return "+" if seconds >= 0 else "-"
 
 
 def interval_lines(figures: Sequence[ComparedFigure]) -> list[str]:

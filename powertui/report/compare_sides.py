@@ -165,23 +165,27 @@ def _two_runs(runs: _OpenedRuns, path: str, words: SideWords) -> tuple[AskedSide
 
 
 def _side(runs: _OpenedRuns, paths: Sequence[str], words: SideWords) -> AskedSide:
-    entries, logs = [], 0
+    entries = []
+    log_count = 0
     for path in paths:
         for entry in runs.trainings(path).found.chosen(words.run):
             if entry.profiles:
                 entries.append((path, entry))
-            logs += len(entry.power)
+            log_count += len(entry.power)
     if not entries:
-        raise _no_profile(paths[0], is_power=logs > 0)
-    # A pattern also matches what is no run.
-    with_runs = list(dict.fromkeys(path for path, _ in entries))
-    name = with_runs[0]
-    if len(with_runs) > 1:
-        name += f" and {len(with_runs) - 1} more"
+        raise _no_profile(paths[0], is_power=log_count > 0)
     recordings = runs.recordings.without_copies([entry for _, entry in entries])
     kept = [(path, entry) for path, entry in entries if any(entry is run for run in recordings)]
-    side = runs.side(_listed([name, words.words]), kept, words)
+    side = runs.side(_listed([_side_name(entries), words.words]), kept, words)
     return replace(side, notes=_copies_note(len(entries), len(kept)))
+
+
+def _side_name(entries: Sequence[tuple[str, RunEntry]]) -> str:
+    """The first path that holds runs, and how many more do: a pattern also matches what is none."""
+    first, *others = dict.fromkeys(path for path, _ in entries)
+    if others:
+        return f"{first} and {len(others)} more"
+    return first
 
 
 def _copies_note(named: int, recordings: int) -> tuple[str, ...]:

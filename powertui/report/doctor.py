@@ -198,17 +198,21 @@ def _files(entry: RunEntry) -> list[dict[str, Any]]:
 def _text(scan: Logdir, runs: Sequence[_ExaminedRun], path_checks: Sequence[Check]) -> list[str]:
     lines = [_heading(scan), *_check_lines(path_checks)]
     for run in runs[:_MAX_RUNS]:
-        files = _files(run.entry)
-        rows = [("found", _file(file)) for file in files[:_MAX_FILES]]
-        if len(files) > _MAX_FILES:
-            omitted = len(files) - _MAX_FILES
-            rows.append(("found", f"… and {omitted} more files (--json lists them)"))
         lines += ["", plain(run.entry.name)]
-        lines += text.labelled(rows)
+        lines += _found_lines(_files(run.entry))
         lines += _check_lines(run.checks)
-    if len(runs) > _MAX_RUNS:
-        lines += ["", f"… and {len(runs) - _MAX_RUNS:,} more runs (--json lists them)"]
+    omitted = len(runs) - _MAX_RUNS
+    if omitted > 0:
+        lines += ["", f"… and {omitted:,} more runs (--json lists them)"]
     return lines
+
+
+def _found_lines(files: Sequence[dict[str, Any]]) -> list[str]:
+    rows = [("found", _file(file)) for file in files[:_MAX_FILES]]
+    omitted = len(files) - _MAX_FILES
+    if omitted > 0:
+        rows.append(("found", f"… and {omitted} more files (--json lists them)"))
+    return text.labelled(rows)
 
 
 def _heading(scan: Logdir) -> str:

@@ -216,18 +216,18 @@ def _lines(windows: Sequence[AskedWindow], form: str, unit: str | None) -> list[
     words = EnergyWords(unit_for(unit, longest_ps))
     style = style_of(form)
     rows = []
-    reasons = []
     for window in windows:
         length = units.duration(window.hi - window.lo)
         rows.append([window.owner, window.name, length, *words.cells(window.energy)])
         for name, part in window.channels:
             rows.append([f"  {name}", "", "", *words.cells(part)])
-        reason = _why_unknown(window)
-        if reason:
-            reasons.append(f"{window.name}: {reason}")
     headers = ("of", "window", "time", *HEADINGS)
     lines = style.table(headers, rows, range(2, 8))
-    return [*lines, *map(style.line, reasons)]
+    for window in windows:
+        reason = _why_unknown(window)
+        if reason:
+            lines.append(style.line(f"{window.name}: {reason}"))
+    return lines
 
 
 def _why_unknown(window: AskedWindow) -> str:

@@ -217,10 +217,7 @@ def _step_lengths(steps: Facts) -> list[float]:
 
 def _epochs(epochs: Facts) -> list[str]:
     shown = _shown_epochs(epochs["rows"])
-    tags: dict[str, None] = {}
-    for row in shown:
-        tags |= dict.fromkeys(row["scalars"])
-    scalars = [tag for tag in tags if "loss" in tag or "acc" in tag][:_MAX_SCALARS]
+    scalars = _shown_scalars(shown)
     rows = []
     for row in shown:
         values = [_scalar(row["scalars"].get(tag)) for tag in scalars]
@@ -239,6 +236,14 @@ def _epochs(epochs: Facts) -> list[str]:
             "began"
         )
     return lines
+
+
+def _shown_scalars(rows: Sequence[Facts]) -> list[str]:
+    """Losses and accuracies, in the order in which the epochs name them."""
+    tags: dict[str, None] = {}
+    for row in rows:
+        tags |= dict.fromkeys(row["scalars"])
+    return [tag for tag in tags if "loss" in tag or "acc" in tag][:_MAX_SCALARS]
 
 
 def recorded_steps(epoch: Facts) -> str:

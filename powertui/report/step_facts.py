@@ -206,9 +206,10 @@ def _count_and_length(steps: Facts) -> str:
     usual = steps["usual"]
     if usual is None:
         return f"{count}: {_range(lengths)}, the first {first}"
-    traced = usual["left_out"]
     median = duration(usual["median_s"])
-    without = f"without {traced:,} that {'trace' if traced > 1 else 'traces'}"
+    traced = usual["left_out"]
+    verb = "trace" if traced > 1 else "traces"
+    without = f"without {traced:,} that {verb}"
     return f"{count}: median {median} ({without}), {_extremes(lengths)}, the first {first}"
 
 

@@ -181,10 +181,13 @@ def judged(a: Sequence[Measured], b: Sequence[Measured]) -> Matched:
     for family in Family:
         rows = [row for row in together.figures if row.family is family]
         one_sided = [row for row in together.unmatched if row.family is family]
-        judged_rows = judge_family([*rows, *map(_beside_zero, one_sided)])
+        # What one side lacks is judged with its family: chance makes such differences, too.
+        beside_zero = [_beside_zero(row) for row in one_sided]
+        judged_rows = judge_family([*rows, *beside_zero])
         figures += judged_rows[: len(rows)]
         for row, figure in zip(one_sided, judged_rows[len(rows) :], strict=True):
-            unmatched.append(replace(row, judgement=row.judgement and figure.judgement))
+            judgement = row.judgement and figure.judgement
+            unmatched.append(replace(row, judgement=judgement))
     return Matched(tuple(figures), tuple(unmatched))
 
 
@@ -295,11 +298,15 @@ def _left_out_steps(runs: Sequence[Measured]) -> Iterator[str]:
         for name, count in run.left_out:
             by_count.setdefault(count, []).append(name)
     for count, names in by_count.items():
-        names = list(dict.fromkeys(names))
-        steps = "1 step is" if count == 1 else f"{count:,} steps are"
-        each = f" and {len(names) - 1} more, each" if len(names) > 1 else ""
-        why = "it traces, or its work is" if count == 1 else "they trace, or their work is"
-        yield f"{names[0]}{each}: {steps} left out: {why} not in the file."
+        first, *others = dict.fromkeys(names)
+        each = f" and {len(others)} more, each" if others else ""
+        if count == 1:
+            steps = "1 step is"
+            why = "it traces, or its work is"
+        else:
+            steps = f"{count:,} steps are"
+            why = "they trace, or their work is"
+        yield f"{first}{each}: {steps} left out: {why} not in the file."
 
 
 def _is_a_first(a: Sequence[Measured], b: Sequence[Measured]) -> bool | None:

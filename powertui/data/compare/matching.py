@@ -183,5 +183,8 @@ def _samples(runs: Sequence[Measured], key: ValueKey, places: Sequence[float]) -
     for at in having:
         value = runs[at].values.get(key)
         numbers.append(0.0 if value is None else value.value)
-    blocks = runs[0].values[key].blocks if len(runs) == 1 else ()
-    return FigureSamples(tuple(numbers), blocks, tuple(places[at] for at in having if places))
+    blocks: tuple[float, ...] = ()
+    if len(runs) == 1:
+        blocks = runs[0].values[key].blocks
+    places_of_runs = [places[at] for at in having] if places else []
+    return FigureSamples(tuple(numbers), blocks, tuple(places_of_runs))

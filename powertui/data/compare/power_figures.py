@@ -104,11 +104,14 @@ def _away_from_pauses(window: HostWindow, reading_s: float) -> Bools:
     """Of the steps that can be compared, those whose readings hold nothing but steps."""
     starts, ends = step_bounds(window.profile)
     reading_ps = int(reading_s * PS_PER_S)
-    is_after_pause = np.r_[True, starts[1:] - ends[:-1] > reading_ps // _PAUSE_PARTS]
-    first = np.flatnonzero(is_after_pause)
+    pauses = starts[1:] - ends[:-1]
+    is_after_pause = np.r_[True, pauses > reading_ps // _PAUSE_PARTS]
+    # Of each step, the stretch of steps without a pause that it is in, and where that lies.
     stretch = np.cumsum(is_after_pause) - 1
+    first = np.flatnonzero(is_after_pause)
+    last = np.r_[first[1:] - 1, len(starts) - 1]
     begin = starts[first][stretch]
-    end = ends[np.r_[first[1:] - 1, len(starts) - 1]][stretch]
+    end = ends[last][stretch]
     is_clear = (starts >= begin + reading_ps) & (ends <= end - reading_ps)
     return np.asarray(is_clear[comparable_steps(window.profile)])
 

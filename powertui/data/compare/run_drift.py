@@ -136,11 +136,15 @@ def _covariances(share: Floats) -> Iterator[tuple[float, Floats]]:
     middle = share - 0.5
     line = 12 * np.outer(middle, middle)  # 12: the variance of a whole line is 1
     walk = np.minimum.outer(share, share)
-    apart = share[:, np.newaxis] - share
-    waves = [np.exp(-((apart / length) ** 2) / 2) for length in _WAVE_LENGTHS]
+    distance = share[:, np.newaxis] - share
+    waves = []
+    for length in _WAVE_LENGTHS:
+        lengths_apart = distance / length
+        waves.append(np.exp(-(lengths_apart**2) / 2))
+    weight = 1 / len(_DRIFT_SIZES)
     for size in _DRIFT_SIZES:
-        weight = 1 / len(_DRIFT_SIZES)
-        yield weight, size**2 * line
-        yield weight, size**2 * walk
+        variance = size**2
+        yield weight, variance * line
+        yield weight, variance * walk
         for wave in waves:
-            yield weight / len(waves), size**2 * wave
+            yield weight / len(waves), variance * wave

@@ -267,9 +267,10 @@ def _of_joules(joules: ComparedFigure) -> str:
     if joules.verdict is FigureVerdict.WITHIN_NOISE:
         return f"Its energy is the same, as far as the noise shows ({sizes})."
     words = f"Cannot tell whether it draws more energy ({sizes})"
-    lo, hi = joules.judgement.lo, joules.judgement.hi
-    is_beyond = lo is not None and hi is not None and (lo > 0 or hi < 0)
-    if is_beyond and joules.judgement.basis is Basis.RUN_TO_RUN:
+    lo = joules.judgement.lo
+    hi = joules.judgement.hi
+    leaves_out_zero = lo is not None and hi is not None and (lo > 0 or hi < 0)
+    if leaves_out_zero and joules.judgement.basis is Basis.RUN_TO_RUN:
         # Its interval alone would say that it does.
         return f"{words}: chance, or a drift of the machine, may make as much."
     return f"{words}."

@@ -34,20 +34,15 @@ class CounterReadings:
     def add(self, event: dict[str, Any]) -> None:
         """One event with ph C. Raises as `float` does for a ts or a value that is no number."""
         ts = float(event["ts"])
+        name = as_text(event.get("name", ""))
+        if "id" in event:
+            name += f" {as_text(event['id'])}"
         args = event.get("args")
-        name = as_text(event.get("name", "")) + (
-            f" {as_text(event['id'])}" if "id" in event else ""
-        )
-        if isinstance(args, dict):
-            numbers = {key: value for key, value in args.items() if value is not None}
-        else:
-            numbers = {}
+        if not isinstance(args, dict):
+            return
+        numbers = {key: value for key, value in args.items() if value is not None}
         for key, value in numbers.items():
-            label, unit = split_unit(name)
-            if len(numbers) > 1 or (
-                key not in ("", "value", "name", name, unit) and key.lower() != label.lower()
-            ):
-                label, unit = split_unit(f"{label} {key}") if not unit else (f"{label} {key}", unit)
+            label, unit = _series_label(name, key, is_alone=len(numbers) == 1)
             self.put(event.get("pid"), label, unit, ts, float(value))
 
     def put(self, pid: Any, name: str, unit: str, ts: float, value: float) -> None:
@@ -89,6 +84,17 @@ class CounterReadings:
                 picoseconds(np.where(good, us, base_us), base_us, digits),
                 value,
             )
+
+
+def _series_label(name: str, key: str, *, is_alone: bool) -> tuple[str, str]:
+    """Label and unit of one series of a counter. Its key is left out where it says nothing more."""
+    label, unit = split_unit(name)
+    says_nothing = key in ("", "value", "name", name, unit) or key.lower() == label.lower()
+    if is_alone and says_nothing:
+        return label, unit
+    if unit:
+        return f"{label} {key}", unit
+    return split_unit(f"{label} {key}")
 
 
 def split_unit(name: str) -> tuple[str, str]:

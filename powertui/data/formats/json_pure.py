@@ -95,17 +95,14 @@ class PureScanner:
             return None, at, MORE
         if data[at] != ord("{"):
             return None, at, END if data[at] == ord("]") else ODD
-        size = PIECE
-        borders = [border.span() for border in _EVENT_BORDER.finditer(data, at, at + size)]
-        while not borders:
-            if at + size >= len(data):
-                return None, at, MORE
-            size *= 4
-            borders = [border.span() for border in _EVENT_BORDER.finditer(data, at, at + size)]
-        lo = [at, *[after - 1 for _, after in borders[:-1]]]
-        hi = [before + 1 for before, _ in borders]
+        borders = _event_borders(data, at)
+        if not borders:
+            return None, at, MORE
+        *ended, (last_end, next_begin) = borders
+        lo = [at, *[begin - 1 for _, begin in ended]]
+        hi = [end + 1 for end, _ in ended] + [last_end + 1]
         with _no_garbage_collection():
-            return self._piece(data, lo, hi, borders[-1][1] - 1, base)
+            return self._piece(data, lo, hi, next_begin - 1, base)
 
     def _piece(
         self,
@@ -249,6 +246,19 @@ class PureScanner:
         us = np.where(is_far, exact_us, us)
         ps = np.where(is_far, exact_ps, ps).astype(np.int32)
         return is_timed, us, ps
+
+
+def _event_borders(data: bytes, at: int) -> list[tuple[int, int]]:
+    """Where events end and the next ones begin, in a piece that holds at least one such place.
+
+    None where all of the data does not.
+    """
+    size = PIECE
+    while True:
+        borders = [border.span() for border in _EVENT_BORDER.finditer(data, at, at + size)]
+        if borders or at + size >= len(data):
+            return borders
+        size *= 4
 
 
 _NAME_TYPES: set[type] = {str, type(None)}

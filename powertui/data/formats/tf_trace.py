@@ -30,6 +30,7 @@ from powertui.data.model import PS_PER_S, Int64s, Stat, StatColumn, Trace, UInt6
 from powertui.data.sorted_columns import rows_of_each
 from powertui.data.wire import LEN, VARINT, schemas, windows
 from powertui.data.wire.stored import Stored
+from powertui.data.wire.types import Hop
 from powertui.errors import UnreadableFile
 from powertui.named_tuples import NamedTuple
 
@@ -143,22 +144,16 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
     """The whole trace."""
     builder = TraceBuilder(source.path, NAME, size=source.size)
     stored = source.stored()
-    limit, path = source.limit, source.path  # not of the opened file, which holds the bytes
+    limit = source.limit
+    path = source.path  # not the opened file, which holds the bytes
     stored.admit = lambda need: limit.check(path, need)
     outline = windows.hop(stored, 0, stored.size).hop
-    lo, hi = outline.ranges(_EVENTS)
-    if outline.bad >= 0:
-        builder.findings.lose(
-            "the trace ends in the middle or is damaged",
-            f"byte {outline.bad:,}",
-        )
-        if len(hi) and outline.bad < int(hi[-1]):
-            lo, hi = lo[:-1], hi[:-1]  # the last event was cut
+    lo, hi = _event_ranges(outline, builder)
     devices = _devices(stored, *outline.ranges(_DEVICES), builder.findings)
     if not len(lo) and not devices:
-        problem, hint = describe(source.head, source.path)
-        raise UnreadableFile(source.path, problem, hint=hint)
-    source.limit.check(source.path, _EVENT_BYTES * len(lo))
+        problem, hint = describe(source.head, path)
+        raise UnreadableFile(path, problem, hint=hint)
+    limit.check(path, _EVENT_BYTES * len(lo))
     names = PairNames()
     args = _Args(stored)
     parts = []
@@ -168,6 +163,21 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
         progress(int(hi[rows][-1]), source.size, first + len(lo[rows]))
     _lines(builder, devices, args, _joined(parts))
     yield builder.build(names, complete=True, warnings=source.warnings)
+
+
+def _event_ranges(outline: Hop, builder: TraceBuilder) -> tuple[Int64s, Int64s]:
+    """Where each event begins and ends, without one that the file cuts."""
+    lo, hi = outline.ranges(_EVENTS)
+    if outline.bad < 0:
+        return lo, hi
+    builder.findings.lose(
+        "the trace ends in the middle or is damaged",
+        f"byte {outline.bad:,}",
+    )
+    is_last_cut = len(hi) and outline.bad < int(hi[-1])
+    if is_last_cut:
+        return lo[:-1], hi[:-1]
+    return lo, hi
 
 
 class _EventColumns(NamedTuple):

@@ -40,19 +40,20 @@ class Part:
 
 def parts(entry: TrainingEntry) -> tuple[Part, ...]:
     """The parts that a training was put together from."""
-    all_parts = []
-    for run in entry.sessions:
-        all_parts.append(Part("session", run.name, (key_of(run),)))
+    sessions = [Part("session", run.name, (key_of(run),)) for run in entry.sessions]
+    logs = [Part("power log", Path(log.path).name, (_real(log.path),)) for log in entry.power]
+    return (*sessions, *_scalar_parts(entry), *logs)
+
+
+def _scalar_parts(entry: TrainingEntry) -> Iterator[Part]:
+    """The scalars of a training, one part for each program that wrote some into a folder."""
     files_by_program: dict[tuple[str, str], list[EventFile]] = {}
     for file in _scalars(entry):
         files_by_program.setdefault(_program_of(file), []).append(file)
     for (folder, program), files in files_by_program.items():
-        paths = tuple(_real(file.path) for file in files)
         name = _name_of_scalars(folder, program, files)
-        all_parts.append(Part("scalars", name, paths))
-    for log in entry.power:
-        all_parts.append(Part("power log", Path(log.path).name, (_real(log.path),)))
-    return tuple(all_parts)
+        paths = tuple(_real(file.path) for file in files)
+        yield Part("scalars", name, paths)
 
 
 def _program_of(file: EventFile) -> tuple[str, str]:

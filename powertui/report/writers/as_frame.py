@@ -100,7 +100,8 @@ def _column(column: Column) -> Any:
         return np.where(missing, np.nan, times)
     if column.kind in ("number", "share"):
         numbers = values.astype(np.float64)
-        if column.kind == "share" and column.unit:  # of percent
+        is_percent = column.kind == "share" and column.unit
+        if is_percent:
             numbers = numbers / 0.01
         return np.where(missing, np.nan, numbers)
     dtype = np.bool_ if column.kind == "flag" else np.int64

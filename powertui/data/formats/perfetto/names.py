@@ -33,22 +33,25 @@ def last_definitions(defined: tuple[Int64s, ...], uses: tuple[Int64s, ...]) -> I
     It is the last one with the same key, at or before the packet of the use. Definitions are in the
     order of the file.
     """
-    rows = len(defined[0])
-    count = len(uses[0])
+    defined_count = len(defined[0])
+    use_count = len(uses[0])
+    places = np.arange(defined_count + use_count)
     columns = [np.concatenate(pair) for pair in zip(defined, uses, strict=True)]
-    is_use = np.arange(rows + count) >= rows
+    is_use = places >= defined_count
     # By key and packet, a definition before the uses in its packet.
-    order = np.lexsort((np.arange(rows + count), is_use, *reversed(columns)))
-    same_key = np.ones(rows + count, np.bool_)
+    order = np.lexsort((places, is_use, *reversed(columns)))
+    same_key = np.ones(len(places), np.bool_)
     for column in columns[:-1]:
-        same_key[1:] &= column[order][1:] == column[order][:-1]
+        in_order = column[order]
+        same_key[1:] &= in_order[1:] == in_order[:-1]
     same_key[:1] = False
     group = np.cumsum(~same_key)
     # The last definition before each row, of any key: it holds where it is of the same group.
     is_use = is_use[order]
-    last = np.maximum.accumulate(np.where(is_use, -1, np.arange(rows + count)))
-    holds = (last >= 0) & (group[np.maximum(last, 0)] == group)
-    definition = np.where(holds, order[np.maximum(last, 0)], -1)
-    out = np.full(count, -1, np.int64)
-    out[order[is_use] - rows] = definition[is_use]
-    return out
+    last = np.maximum.accumulate(np.where(is_use, -1, places))
+    last_or_first = np.maximum(last, 0)
+    holds = (last >= 0) & (group[last_or_first] == group)
+    definition = np.where(holds, order[last_or_first], -1)
+    held = np.full(use_count, -1, np.int64)
+    held[order[is_use] - defined_count] = definition[is_use]
+    return held

@@ -221,15 +221,21 @@ _FACTS = {
 
 def _device_of(frame: pd.DataFrame, agents: dict[str, Agent]) -> pd.Series:
     """A copy belongs to the GPU that it goes to, else to the one that it comes from."""
-    empty = pd.Series([""] * len(frame), index=frame.index, dtype=object)
-    to, of = (frame.get(name, empty) for name in ("destination_agent_id", "source_agent_id"))
-    if "name" in frame:
-        down = frame["name"].astype(str).str.contains("DEVICE_TO_HOST")
-    else:
-        down = empty.astype(bool)
+    nothing = pd.Series([""] * len(frame), index=frame.index, dtype=object)
+    destination = frame.get("destination_agent_id", nothing)
+    origin = frame.get("source_agent_id", nothing)
     gpus = {name for name, agent in agents.items() if agent.gpu is not None}
-    is_gpu = to.map(lambda name: str(name) in gpus).astype(bool)
-    # Without a table of agents the direction of the copy says which side is the GPU.
-    goes_to_gpu = is_gpu if agents else is_gpu | ~down
-    device: pd.Series = to.where(goes_to_gpu, of).astype(object)
+    goes_to_gpu = destination.map(lambda name: str(name) in gpus).astype(bool)
+    if not agents:
+        # Without a table of agents the direction of the copy says which side is the GPU.
+        goes_to_gpu |= ~_to_host(frame, nothing)
+    device: pd.Series = destination.where(goes_to_gpu, origin).astype(object)
     return device
+
+
+def _to_host(frame: pd.DataFrame, nothing: pd.Series) -> pd.Series:
+    """Whether each copy goes from a device to the host, by its name."""
+    if "name" not in frame:
+        return nothing.astype(bool)
+    to_host: pd.Series = frame["name"].astype(str).str.contains("DEVICE_TO_HOST")
+    return to_host
