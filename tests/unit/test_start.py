@@ -187,12 +187,13 @@ COMMANDS = {
     # it is made; the fit of short pauses; what parts of a program are for, which two findings ask;
     # the ends of stretches apart from the search for them; and other stretches of a long log.
     # where lines end, when a training began, and what readings miss of work that repeats
-    "report RUN --json": (353, 139),
+    # cores that other processes keep busy; and Student's t, of which there were two
+    "report RUN --json": (355, 139),
     # the names of operations of JAX; causes of time of slow steps; what programs annotate
     # those, what logs alone come to, and patterns that are compiled late
     "energy DEMO": (327, 193),
     # one more, which tells what ops of XLA cost, and the arguments about screens
-    "demo --report": (393, 181),
+    "demo --report": (394, 181),
 }
 
 
