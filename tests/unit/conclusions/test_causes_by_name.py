@@ -380,7 +380,25 @@ def test_numbers_that_are_read_one_by_one_are_said(tmp_path: Path) -> None:
         "<built-in function set_eval_frame>",
         "torch/_dynamo/eval_frame.py(1155): _fn",
         "torch/fx/experimental/symbolic_shapes.py(7000): evaluate_expr",
+        "$partial_eval.py:2300 trace_to_jaxpr_dynamic",  # of JAX
+        "$core.py:600 eval_jaxpr",
     ],
 )
 def test_what_compiles_a_program_knows_no_purpose(name: str) -> None:
     assert purpose_of([name]) is None
+
+
+@pytest.mark.parametrize(("saves", "is_checkpoint"), [(1, False), (10, True)])
+def test_one_save_says_nothing_of_the_time_after_all_steps(
+    tmp_path: Path, saves: int, *, is_checkpoint: bool
+) -> None:
+    events = []
+    for step in range(10):
+        at = step * 100.0 * _MS
+        events.append(_mark(step, at, 20 * _MS))
+        events.append(event(("cpu_op", "aten::mm", at, 19 * _MS)))
+        if step >= 10 - saves:
+            events.append(event(("cpu_op", "torch::save", at + 98 * _MS, 1 * _MS)))
+    first = _told(tmp_path, events)[0]
+    assert first.cost.share == pytest.approx(0.8, abs=0.03)
+    assert (first.kind is Kind.CHECKPOINT) is is_checkpoint

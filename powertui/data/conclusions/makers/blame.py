@@ -22,7 +22,7 @@ from powertui.data.tools.covered_time import CoveredTime, joined
 from powertui.data.tools.name_classes import NameClass, name_classes
 from powertui.data.tools.python_frames import without_lightning
 from powertui.data.tools.thread_time import FRAME_LINE_SUFFIX
-from powertui.data.tools.wall_time import WallTime
+from powertui.data.tools.wall_time import Periods, WallTime
 from powertui.named_tuples import NamedTuple
 from powertui.patterns import late_pattern
 from powertui.plain import plain
@@ -428,12 +428,22 @@ def _decisive(profile: Profile, wall: WallTime, stretches: CoveredTime) -> Purpo
     names = [profile.trace.names.full(index)[:200] for index in indexes.tolist()]
     for purpose, pattern in DECISIVE:
         is_decisive = np.array([pattern.search(name) is not None for name in names], np.bool_)
-        if is_decisive.any() and _meets(driver, indexes[is_decisive], stretches):
+        if is_decisive.any() and _meets(driver, indexes[is_decisive], stretches, wall.periods):
             return purpose
     return None
 
 
-def _meets(track: Track, names: npt.NDArray[np.uint32], stretches: CoveredTime) -> bool:
+def _meets(
+    track: Track, names: npt.NDArray[np.uint32], stretches: CoveredTime, periods: Periods
+) -> bool:
+    """Whether calls of these names lie in the steps that most of the stretches are in."""
+    # A summary that is written once says nothing of what a program does after each step.
     rows = np.isin(track.events.name, names)
-    inside = stretches.inside(track.events.start[rows], track.events.end[rows])
-    return bool((inside > 0).any())
+    start = track.events.start[rows]
+    inside = stretches.inside(start, track.events.end[rows])
+    step = periods.start.searchsorted(start[inside > 0], side="right")
+    met = wire.distinct(step)
+    first = np.append(stretches.start[:1], periods.start)
+    last = np.append(periods.start, stretches.end[-1:])
+    begin = np.minimum(first[met], last[met])
+    return bool(2 * stretches.inside(begin, last[met]).sum() > stretches.length)

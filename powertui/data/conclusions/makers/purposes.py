@@ -70,9 +70,10 @@ DECISIVE: tuple[tuple[Purpose, re.Pattern[str]], ...] = (
 # PyTorch's own names, an op of TensorFlow alone or called eagerly, and instructions of XLA.
 _TORCH = late_pattern(r"^(?:aten|prims|autograd::engine|torch::autograd)::")
 # Python that compiles a program, and the code that it makes: nothing there knows what it is
-# for, though "eval_frame.py" and "<eval_with_key>" sound so.
+# for, though "eval_frame.py" and "eval_jaxpr" sound so.
 _COMPILER = late_pattern(
-    r"<eval_with_key>|eval_frame|guard_eval|torch[/\\](?:_dynamo|_inductor|_functorch|_subclasses|_logging|fx)[/\\]|torch[/\\]_guards\.py"
+    r"<eval_with_key>|eval_frame|guard_eval|(?:partial|abstract)_eval|eval_(?:jaxpr|shape)"
+    r"|torch[/\\](?:_dynamo|_inductor|_functorch|_subclasses|_logging|fx)[/\\]|torch[/\\]_guards\.py"
 )
 _BARE_OP = late_pattern(
     r"^(?:Eager(?:Local)?Execute: )?[A-Z][A-Za-z0-9]*$"
