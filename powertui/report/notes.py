@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 from powertui import __version__
 from powertui.data import logdir
 from powertui.data.asked import ReadOptions
 from powertui.data.logdir import RunEntry
-from powertui.data.model import PS_PER_S
+from powertui.data.model import PS_PER_NS, PS_PER_S, PowerSeries
 from powertui.data.notes import Note, add_note, checked_text, delete_note, note_named, run_notes
 from powertui.errors import UnreadableFile, UsageError
-from powertui.place_words import host_named, host_word, parse_place
+from powertui.place_words import PlaceWords, host_named, host_word, parse_place
 from powertui.plain import plain
 from powertui.report import text
 from powertui.value_types import dataclass
@@ -96,6 +97,29 @@ def _say_problem(problem: str) -> None:
         text.write(sys.stderr, f"powertui: {problem}")
 
 
+def _stretch_of_logs(
+    entry: RunEntry,
+    place: PlaceWords,
+    power: Sequence[PowerSeries],
+) -> tuple[int, int]:
+    """The stretch of a place in power logs alone: times since they begin."""
+    if not power:
+        raise UnreadableFile(entry.path, "has no profile, so a note has no place in it")
+    times = place.stretch.times if place.stretch is not None else None
+    if times is None:
+        raise UsageError(
+            "A power log alone has no epochs or steps.",
+            hint="Give times since it begins: --at 27.3s-28.8s",
+        )
+    begins = min(int(series.times[0]) for series in power)
+    end_ps = max(int(series.times[-1]) - begins for series in power) * PS_PER_NS
+    if times[1] < 0 or times[0] > end_ps:
+        raise UsageError(
+            "The log has nothing at that time.", hint=f"It is {end_ps / PS_PER_S:.3f} s long."
+        )
+    return times
+
+
 def _stretch(
     entry: RunEntry,
     where: NotePlace,
@@ -110,7 +134,7 @@ def _stretch(
     opened = Trainings(logdir.scan(entry.path), reading).opened(entry)
     hosts = [trace.host for trace in opened.run.traces]
     if not hosts:
-        raise UnreadableFile(entry.path, "has no profile, so a note has no place in it")
+        return _stretch_of_logs(entry, place, opened.run.power), ""
     index = 0
     name = where.host or place.host
     if name is not None:

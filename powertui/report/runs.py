@@ -92,6 +92,9 @@ class KnownRun:
     sentences: tuple[str, ...] = ()  # of the first conclusions
 
 
+LOCAL_TIME = " local"  # behind a time of logs that name no zone
+
+
 def growing(entry: RunEntry) -> bool:
     """Whether a profile of it was written to just now: it may not be complete yet."""
     now = time.time()
@@ -141,7 +144,7 @@ def of_training(run: RunEntry, training: TrainingEntry) -> KnownRun:
         return replace(facts, when=_by(facts) if is_dated else _NO_DATE)
     when = _when(Clock(first_ns, first_ns, "scalars"))
     if training.is_local:
-        when = when.replace(" UTC", " local")
+        when = when.replace(" UTC", LOCAL_TIME)
     return replace(
         facts,
         when=when,

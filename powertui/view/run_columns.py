@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timezone
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.table import Table, plural
 from powertui.plain import plain, width
 from powertui.report.run_curve import BARS
-from powertui.report.runs import HEALTH, KnownRun
+from powertui.report.runs import HEALTH, LOCAL_TIME, KnownRun
 from powertui.terminal.glyphs import Glyphs
 from powertui.view import truncation
 
@@ -280,7 +280,7 @@ def _moments(column: Column, rows: Sequence[KnownRun]) -> Column:
         has_no_time = not run.when and run.by_file
         if moment is None or has_no_time or "date" in run.when:
             return run.when
-        local = _local(moment)
+        local = _as_written(moment) if _has_no_zone(run) else _local(moment)
         is_newest_year = local.year == newest_year
         if run.began is None and run.by_file:
             if is_newest_year:
@@ -298,10 +298,29 @@ def _local(unix_s: float) -> datetime:
         return datetime(1970, 1, 1)
 
 
-def zone_words(now_s: float) -> str:
-    """The zone of all times in the list: "times in UTC"."""
+def _as_written(unix_s: float) -> datetime:
+    """The time on a clock whose zone nobody knows: it is kept as if it were UTC."""
+    try:
+        return datetime.fromtimestamp(unix_s, timezone.utc).replace(tzinfo=None)
+    except (OverflowError, OSError, ValueError):
+        return datetime(1970, 1, 1)
+
+
+def _has_no_zone(run: KnownRun) -> bool:
+    """Whether its logs show local times of a zone that they do not name."""
+    return run.when.endswith(LOCAL_TIME)
+
+
+def zone_words(now_s: float, runs: Iterable[KnownRun] = ()) -> str:
+    """The zone of all times in the list: "times in UTC"; logs without one have their own."""
+    without_zone = [_has_no_zone(run) for run in runs]
+    if without_zone and all(without_zone):
+        return "times as in the logs, which name no zone"
     name = datetime.fromtimestamp(now_s).astimezone().tzname() or "local time"
-    return f"times in {plain(name, 40)}"
+    words = f"times in {plain(name, 40)}"
+    if any(without_zone):
+        words += ", or as in logs without a zone"
+    return words
 
 
 def count_words(

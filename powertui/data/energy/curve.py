@@ -145,6 +145,7 @@ class Curve:
     late_s: float  # one sigma of where all readings together are in time
     poll_s: float  # of a sensor that is asked more often than it changes; else 0
     quantum_w: float
+    step_j: float  # by how much a counter's readings may be off; 0 where that is not known
     # How long it read each of its steps; None of a sensor that is fine, or has too many.
     steps: Steady | None
     gain: float | None

@@ -213,6 +213,7 @@ def _build(power: PowerOnTrace) -> Curve:
         turn=float(turns[-1] / squares[-1]) if squares[-1] > 0 else 0.0,
         averaged=_averaged_share(sensor, kind),
         quantum_w=sensor_times.quantum_w,
+        step_j=_value(sensor.step_j),
         steps=steps,
         gain=sensor.gain.value if sensor.gain else None,
         spread_w=reading_noise.spread(line.level),

@@ -1,6 +1,6 @@
 """What the energy of a window is worth: one sigma of each thing that it leaves open.
 
-quantisation   q / sqrt(12) * D / sqrt(n_q)
+quantisation   q / sqrt(12) * D / sqrt(n_q); of a counter q / sqrt(6)
                n_q: runs of one value; more where the same step is read all the time, or again
                and again: that does not average out (`rounding`)
 sampling       T * sqrt(c * sum dP^2)
@@ -116,6 +116,7 @@ class SensorTraits(NamedTuple):
     beat: float | Floats
     beats: float | Floats
     quantum_w: float | Floats
+    step_j: float | Floats
     spread_w: float | Floats
     noise_w: float | Floats
     offset_s: float | Floats  # one sigma of the place on the trace, and of the readings' own
@@ -142,6 +143,7 @@ def sensor_traits(power: PowerOnTrace, curve: Curve) -> SensorTraits:
         beat=beat,
         beats=beats,
         quantum_w=curve.quantum_w,
+        step_j=curve.step_j,
         spread_w=curve.spread_w,
         noise_w=curve.noise_w,
         offset_s=math.hypot(offset, curve.late_s),
@@ -288,7 +290,9 @@ def energy_columns(
     with np.errstate(divide="ignore", invalid="ignore"):
         scale = np.where(within > 0, 1 / within, 1.0)
     rounded_s2 = np.maximum(seconds**2 / figures.runs, figures.alike)
-    quantum = sensor.quantum_w / 12**0.5 * np.sqrt(rounded_s2)
+    # Of a counter the readings at both ends are cut to a step, wherever the step is.
+    counted = np.asarray(sensor.step_j) / 6**0.5
+    quantum = np.hypot(sensor.quantum_w / 12**0.5 * np.sqrt(rounded_s2), counted)
     # A counter's long interval that an end cuts: what is known of it as a whole may have come
     # before the end or after it.
     is_cut = figures.cut > 0

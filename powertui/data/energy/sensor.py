@@ -56,6 +56,9 @@ _MIN_ASKED_SHARE = settings.VISIBLE_SHARE  # of the runs: of fewer, those across
 _MIN_LONGER_RUN_SHARE = settings.MINOR_SHARE
 
 
+_COUNTED_ROWS = 1 << 16  # of a counter, in which its step is looked for: a bound of time
+_TICK_STEPS = 1.5  # a rise of less is of one step
+
 # A run, its training and its pages all ask for the same channels.
 _described: weakref.WeakKeyDictionary[PowerSeries, PowerSeries] = weakref.WeakKeyDictionary()
 
@@ -103,6 +106,7 @@ def _describe(series: PowerSeries) -> PowerSeries:
         quantum_w=_step(watts, sensor, usual.quantum_w) if is_sampled else None,
         window_s=window,
         window_err_s=error,
+        step_j=None if is_sampled else _counter_step(series),
         delay_s=sensor.delay_s or _assumed(usual.delay_s),
         gain=sensor.gain or _assumed(usual.gain),
     )
@@ -117,6 +121,33 @@ def _step(watts: Floats, sensor: Sensor, usual_w: float | None) -> Figure | None
     if sensor.quantum_w:
         return sensor.quantum_w
     return _assumed(usual_w if usual_w is not None else rounding_step.written_step(watts))
+
+
+def _counter_step(series: PowerSeries) -> Figure | None:
+    """By how many joules a counter's reading may be off: the step that it counts in, and what it
+    counts between two looks at a value that it holds. None of joules that were not counted.
+    """
+    held = series.sensor.step_j
+    joules = series.joules
+    if joules is None:
+        return held
+    counted = joules[np.isfinite(joules)][:_COUNTED_ROWS]
+    rises = counted[counted > 0]
+    step_j = rounding_step.quantum(np.cumsum(counted)) if len(rises) else None
+    if step_j is None:
+        return held
+    smallest_j = float(rises.min())
+    if held is not None and median_of_column(rises) < _TICK_STEPS * step_j:
+        return held  # it shows each step when it is full
+    if (
+        smallest_j < _TICK_STEPS * step_j
+        and held is None
+        and float(rises.max()) < _TICK_STEPS * smallest_j
+    ):
+        return None  # all alike: they may be any number of steps
+    if held is None:
+        return Figure(step_j, Badge.MEASURED)
+    return Figure(math.hypot(step_j, held.value), Badge.ESTIMATED)
 
 
 def _assumed(value: float | None) -> Figure | None:

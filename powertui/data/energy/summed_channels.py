@@ -85,7 +85,7 @@ def _sum(channels: tuple[PowerSeries, ...]) -> PowerSeries:
     for channel in channels:
         watts += channel.watts
     name = f"{len(channels)} channels of {PurePath(channels[0].path).name}"
-    sensor = replace(channels[0].sensor, name=name, device=None, quantum_w=None)
+    sensor = replace(channels[0].sensor, name=name, device=None, quantum_w=None, step_j=None)
     made = sensors.describe(replace(channels[0], sensor=sensor, watts=watts, warnings=(), marks=()))
     _sums[channels[0]] = tuple(weakref.ref(channel) for channel in channels), made
     return made
@@ -124,6 +124,7 @@ def summed(channels: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
         refresh_s=refresh,
         window_s=_worst(channel_sensors, "window_s"),
         delay_s=None,
+        step_j=None,
         quantum_w=_worst(channel_sensors, "quantum_w"),
         gain=_worst(channel_sensors, "gain"),
     )

@@ -63,6 +63,9 @@ class Sensor:
     window_err_s: float | None = (
         None  # one sigma of `window_s`, where nobody but the readings tells it
     )
+    # Of a counter: by how much its readings may be off, as the step that it counts in, and what is
+    # counted between two looks at a value that it holds.
+    step_j: Figure | None = None
     device: Device | None = None  # the accelerator, where the log names it
     # the address of the BMC that a recording of ours asked: `host` may be a name of the config file
     asked_at: str = ""

@@ -23,7 +23,8 @@ from powertui.data.model import (
     PowerSeries,
     Sensor,
 )
-from powertui.data.power import assemble, column_times, counters, table, time_columns, times, units
+from powertui.data.power import assemble, column_times, table, time_columns, times, units
+from powertui.data.power.counter_series import counter_series
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.errors import UnreadableFile
@@ -213,8 +214,9 @@ class Collected:
             values = values[order]
             if len(ns_of_channel) < 2:
                 return []
-            joules, values = counters.intervals(ns_of_channel, values, self.notes, sensor.name)
-        elif channel.kind is PowerKind.INTERVAL:
+            counted = counter_series(sensor, ns_of_channel, values, clock=clock, notes=self.notes)
+            return [counted]
+        if channel.kind is PowerKind.INTERVAL:
             order = np.argsort(ns_of_channel, kind="stable")
             ns_of_channel = ns_of_channel[order]
             values = values[order]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from powertui.data.model import NS_PER_S, Floats, Int64s
+from powertui.data.model import NS_PER_S, Bools, Floats, Int64s
 from powertui.data.power.notes import Notes
 from powertui.data.quantiles import median_of_column, percentile_of_column
+from powertui.named_tuples import NamedTuple
 
 # ranges at which known counters start again, in joules: RAPL's 32 bits in units of 61.035 µJ and
 # 15.259 µJ (sysfs says max_energy_range_uj: 262143328850, 65532610987, 262143999938 …) and of 1 µJ
@@ -26,6 +27,53 @@ _MAX_USUAL_RATIO = 4.0
 _MIN_USUAL_W = 1.0  # the usual power of a counter that hardly moved is no measure
 _NEAR_END_SHARE = 0.9  # of a known range. Chosen, not measured.
 _MIN_GROWING_SHARE = 0.95  # of the rows of a counter that is read less often than it counts
+
+
+# Share of the rows that repeat a value, from which on a counter is read more often than it counts.
+# Fewer are single readings that came twice. Chosen, not measured.
+_MIN_HELD_SHARE = 0.1
+# A value that is held for so many times as long as is usual is that of a machine that is off.
+_MAX_HELD_RUNS = 20
+
+
+class Published(NamedTuple):
+    """The rows of a counter at which it had counted on."""
+
+    rows: Int64s
+    held_j: float  # J that are usually counted from one look to the next, where it holds values
+
+
+def published_rows(ns: Int64s, joules: Floats) -> Published:
+    """The rows at which a counter shows something new, and the first.
+
+    Nothing that runs draws exactly nothing: a row that repeats the one before is a look at a value
+    that is not counted on yet, and what comes next is of the whole time since it was. Where that
+    happens often, the first row is such a look, too.
+    """
+    every = np.arange(len(joules))
+    changes = np.flatnonzero(np.diff(joules) != 0) + 1
+    if len(changes) < 3 or len(changes) == len(joules) - 1:
+        return Published(every, 0.0)
+    run_ns = np.diff(ns[changes])
+    longest_ns = _MAX_HELD_RUNS * median_of_column(run_ns)
+    is_new = np.zeros(len(joules), np.bool_)
+    is_new[changes] = True
+    for before, after in _long_runs(changes, run_ns > longest_ns):
+        is_new[before:after] = True
+    if len(joules) - np.count_nonzero(is_new) <= _MIN_HELD_SHARE * len(joules):
+        is_new[0] = True
+        return Published(np.flatnonzero(is_new), 0.0)
+    rises = np.diff(joules[changes])
+    counted = float(rises[rises > 0].sum())
+    seconds = float(run_ns[rises > 0].sum()) / NS_PER_S
+    poll_s = median_of_column(np.diff(ns)) / NS_PER_S
+    return Published(np.flatnonzero(is_new), counted / seconds * poll_s if seconds > 0 else 0.0)
+
+
+def _long_runs(changes: Int64s, is_long: Bools) -> list[tuple[int, int]]:
+    """The rows at which values that were held for long began and ended."""
+    starts, ends = changes[:-1][is_long].tolist(), changes[1:][is_long].tolist()
+    return list(zip(starts, ends, strict=True))
 
 
 def intervals(

@@ -41,6 +41,7 @@ from powertui.data.power import (
 )
 from powertui.data.power.cells import number
 from powertui.data.power.column_names import json_members, table_layout, with_metric_names
+from powertui.data.power.counter_series import counter_series
 from powertui.data.power.groups import ChannelRows
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
@@ -431,17 +432,19 @@ class _TableLog:
         order = order[np.isfinite(readings[order])]
         ns, readings = ns[order], readings[order]
         if self.form.counter or counters.looks_like_counter(readings):
-            joules, watts = counters.intervals(
-                ns, readings, self.notes, sensor.name, self.form.wrap_j
+            counted = counter_series(
+                sensor,
+                ns,
+                readings,
+                clock=self.clock,
+                notes=self.notes,
+                wrap_j=self.form.wrap_j,
             )
-            kind = " (a counter)"
-        else:
-            joules = readings.copy()
-            seconds = np.r_[np.nan, np.diff(ns) / NS_PER_S]
-            with np.errstate(divide="ignore", invalid="ignore"):
-                watts = np.where(seconds > 0, joules / seconds, np.nan)
-            kind = " per interval"
-        made = assemble.power_series(
-            sensor, ns, watts, clock=self.clock, notes=self.notes, joules=joules
-        )
-        return made, kind
+            return counted, " (a counter)"
+        joules = readings.copy()
+        seconds = np.r_[np.nan, np.diff(ns) / NS_PER_S]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            watts = np.where(seconds > 0, joules / seconds, np.nan)
+        clock, notes = self.clock, self.notes
+        made = assemble.power_series(sensor, ns, watts, clock=clock, notes=notes, joules=joules)
+        return made, " per interval"

@@ -25,13 +25,13 @@ from powertui.data.model import (
 from powertui.data.power import (
     assemble,
     column_times,
-    counters,
     stamps,
     table,
     times,
     units,
     written_times,
 )
+from powertui.data.power.counter_series import counter_series
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.prometheus_labels import labeled_sensor, written_labels
@@ -434,5 +434,4 @@ def _series(
     scaled = scaled[is_number]
     if len(ns) < 2:
         return None
-    joules, watts = counters.intervals(ns, scaled, notes, sensor.name)
-    return assemble.power_series(sensor, ns, watts, clock=metric.clock, notes=notes, joules=joules)
+    return counter_series(sensor, ns, scaled, clock=metric.clock, notes=notes)

@@ -16,7 +16,6 @@ from powertui.data.asked import LogColumns
 from powertui.data.model import Badge, Int64s, PowerSeries, Scope, Sensor
 from powertui.data.power import (
     column_times,
-    counters,
     generic_csv,
     stamps,
     table,
@@ -26,6 +25,7 @@ from powertui.data.power import (
 )
 from powertui.data.power.assemble import power_series, zeroed
 from powertui.data.power.collected import Collected
+from powertui.data.power.counter_series import counter_series
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
@@ -257,12 +257,14 @@ class _Zone:
         ns: Int64s = column.ns[good] - zero_ns
         order = np.argsort(ns, kind="stable")
         joules = np.array([reading.joules for reading in self.readings])[good]
-        energy, watts = counters.intervals(
-            ns[order], joules[order], notes, self.name or self.path, self.range_j
+        return counter_series(
+            self.sensor(host),
+            ns[order],
+            joules[order],
+            clock=times.clock(column, zero_ns),
+            notes=notes,
+            wrap_j=self.range_j,
         )
-        clock = times.clock(column, zero_ns)
-        sensor = self.sensor(host)
-        return power_series(sensor, ns[order], watts, clock=clock, notes=notes, joules=energy)
 
 
 def _paths(source: LogFile, options: LogColumns) -> PowerLog:

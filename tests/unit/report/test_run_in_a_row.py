@@ -175,7 +175,29 @@ def test_all_times_are_in_one_zone() -> None:
         "Nov 14  2023",
         "",
     ]
-    assert run_columns.zone_words(1_795_000_000.0) == "times in UTC"
+    assert run_columns.zone_words(1_795_000_000.0, RUNS) == "times in UTC"
+
+
+@pytest.fixture
+def tokyo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with monkeypatch.context() as zone:
+        zone.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("tokyo")
+def test_times_of_logs_without_a_zone_stay_as_they_are_written() -> None:
+    log = KnownRun(when="2025-11-21 12:00:00 local", placed=1_763_726_400.0)
+    with_zone = KnownRun(when="2025-11-21 12:00:00 UTC", placed=1_763_726_400.0)
+    column = run_columns._moments(table()["when"], [log, with_zone])
+    assert [column.text(row) for row in range(2)] == ["Nov 21 12:00", "Nov 21 21:00"]
+    words = [run_columns.zone_words(1_795_000_000.0, runs) for runs in ([log], [log, with_zone])]
+    assert words == [
+        "times as in the logs, which name no zone",
+        "times in JST, or as in logs without a zone",
+    ]
 
 
 def test_marks_differ_by_shape_and_are_counted() -> None:
