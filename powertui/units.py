@@ -370,8 +370,11 @@ def _free_decimals(value: float, figures: int) -> int:
 
 
 def _whole_digits(value: float) -> int:
-    if abs(value) < 1:
+    """Digits before the point; below 0 for zeros behind it, which count for none: -2 of 0.0023."""
+    if value == 0:
         return 0
+    if abs(value) < 1:
+        return math.floor(math.log10(abs(value))) + 1
     return len(str(int(abs(value))))
 
 

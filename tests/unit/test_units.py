@@ -147,6 +147,21 @@ def test_a_difference_has_a_sign_and_no_more_than_four_digits(
     assert units.difference(delta, unit) == text
 
 
+@pytest.mark.parametrize(
+    ("joules", "half", "unit", "words"),
+    [
+        (5366.0, 21.0, "MJ", "0.005366 MJ ± 0.000021"),
+        (5366.0, 21.0, "kWh", "0.001491 kWh ± 0.0058 Wh"),
+        (23.08, 0.09, "MJ", "0.00002308 MJ ± 0.00000009"),
+        (23.08, 0.09, "Wh", "0.006411 Wh ± 0.000025"),
+    ],
+)
+def test_a_unit_that_a_person_asked_for_keeps_four_digits(
+    joules: float, half: float, unit: str, words: str
+) -> None:
+    assert units.energy_interval(joules, joules - half, joules + half, unit) == words
+
+
 def test_what_rounds_to_nothing_has_no_sign() -> None:
     assert units.percent(-0.0004) == "0 %"
     assert units.percent(-0.004, 1) == "-0.4 %"

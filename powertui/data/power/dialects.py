@@ -392,7 +392,7 @@ DIALECTS: tuple[Dialect | PlainTable | EnergyTable | PrintedWatts, ...] = (
         (
             *(f"{digit}W" for digit in range(10)),
             *(" W", " mW", " kW", " watt", " Watt"),
-            *("0mW", "0kW", " milliwatt", " kilowatt"),
+            *("0mW", "0kW", " milliwatt", " kilowatt", "watts=", "_w="),
         ),
     ),
     Dialect("generic_json", ("{",)),

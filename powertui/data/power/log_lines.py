@@ -1,9 +1,11 @@
 """Lines of any program that tell a time and watts: a script's own log, syslog, Python's logging.
 
+    ts=2026-11-20T13:05:07Z level=info node_watts=213.4
     2026-11-20 13:05:07,250 INFO gpu power: 213.4 W
     Nov 20 13:05:07 mon1 pdu[312]: outlet 7 power=198W current=0.9A
 
-A reading is a number with its unit; what stands before it names the channel. Limits, means and
+A reading is a number with its unit, behind it or in the key before it; what stands before it names
+the channel. Limits, means and
 extremes are no readings. The time begins the line, stands in it, or was the whole of a line above.
 """
 
@@ -32,6 +34,12 @@ _HINT = (
 
 _WATTS = re.compile(
     r"(?<![\w.,-])(-?\d{1,7}(?:\.\d{1,9})?)\s?(mW|kW|W|[Ww]atts?|milliwatts|kilowatts)(?![\w/·*^-])"
+)
+# logfmt: a key that says what is read and in which unit (`node_watts=213.4`)
+_KEYED = re.compile(
+    r"(?<![\w.-])(\w{0,40}(?:watts|milliwatts|(?:power|pwr|draw|consumption)_(?:m|k)?w))="
+    r"\"?(-?\d{1,9}(?:\.\d{1,9})?)\"?(?![\w.])",
+    re.IGNORECASE,
 )
 # a time that does not begin its line: behind a level, a host, or syslog's month and day
 _INSIDE = re.compile(
@@ -77,7 +85,7 @@ def sniff(head: str, _path: str) -> int:
 
     More where most of the lines are readings, and say of what.
     """
-    if not _WATTS.search(head) or _MARKUP.match(head) or _is_table(head):
+    if not (_WATTS.search(head) or _KEYED.search(head)) or _MARKUP.match(head) or _is_table(head):
         return 0
     readings = [reading for reading in _readings(head) if reading.when]
     counts = Counter(_masked(reading.label) for reading in readings)
@@ -100,7 +108,7 @@ def _is_table(head: str) -> bool:
     if layout is None or not layout.named or not units.any_power(layout.names):
         return False
     first = next((line for _, line in stamps.numbered_lines(head.split("\n"))), "")
-    return not _WATTS.search(first)
+    return not (_WATTS.search(first) or _KEYED.search(first))
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
@@ -146,6 +154,18 @@ def _readings(text: str) -> Iterator[_Found]:
                     value=match[1],
                     unit=match[2],
                     before=before,
+                    answer=0 if when else answer,
+                )
+        for match in _KEYED.finditer(rest):
+            unit = units.unit_of_name(match[1])
+            label = _label(match[1])
+            if unit is not None and label is not None:
+                yield _Found(
+                    line=number,
+                    when=when or above,
+                    label=units.without_unit(label),
+                    value=match[2],
+                    unit=unit.name,
                     answer=0 if when else answer,
                 )
 

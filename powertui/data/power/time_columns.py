@@ -24,6 +24,8 @@ _MAX_ROUNDING_NS = 1 * times.S  # of a written time, as of a log with whole seco
 _DATE = late_pattern(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{8}")
 _TIME_OF_DAY = late_pattern(r"\d{1,2}:\d\d")
 _DAY_AND_MONTH = late_pattern(r"(\d{1,2})[/.-](\d{1,2})[/.-]\d{4}")
+_BEGIN = late_pattern(r"(?<![a-z])(?:start|begin|from)(?![a-z])", re.IGNORECASE)
+_END = late_pattern(r"(?<![a-z])(?:end|stop|to|until)(?![a-z])", re.IGNORECASE)
 # A date with points is written day first: only these two signs leave it open.
 _EITHER_ORDER = late_pattern(r"(\d{1,2})([/-])(\d{1,2})\2\d{4}")
 
@@ -56,7 +58,21 @@ def pick_time(
     if not ranked:
         raise UnreadableFile(path, "has no column that can be read as time", hint=column_hint(rows))
     _, column, read = max(ranked, key=lambda item: item[0])
+    if _BEGIN.search(rows.names[column]):
+        for _, other, ends in ranked:
+            if _END.search(rows.names[other]) and _follow_one_another(read, ends):
+                return [other], ends
     return [column], read
+
+
+def _follow_one_another(begins: TimeColumn, ends: TimeColumn) -> bool:
+    """Whether each row is of a stretch that ends where the next begins: then what it holds was
+    drawn until its end.
+    """
+    if begins.kind != ends.kind or len(begins.ns) < 2:
+        return False
+    is_next = ends.ns[:-1] == begins.ns[1:]
+    return bool(is_next.mean() > _MIN_READABLE_SHARE and (ends.ns > begins.ns).all())
 
 
 def _asked_column(
@@ -139,6 +155,20 @@ def _first_scientific(texts: Sequence[str]) -> tuple[int, re.Match[str] | None]:
     return 0, None
 
 
+def _filled_down(days: Sequence[str], clocks: Sequence[str]) -> Sequence[str]:
+    """The dates, with that of the cell above where a spreadsheet merged the cells of a day; as they
+    are where a midnight without a date may be among these.
+    """
+    if all(days):
+        return days
+    filled: list[str] = []
+    for row, day in enumerate(days):
+        if not day and row and clocks[row].rjust(8, "0") < clocks[row - 1].rjust(8, "0"):
+            return days
+        filled.append(day or (filled[-1] if filled else ""))
+    return filled
+
+
 def _date_and_time(
     rows: table.FileCells,
     named: Sequence[int],
@@ -156,7 +186,8 @@ def _date_and_time(
             time = column
     if date is None or time is None:
         return None
-    cells = zip(rows.texts(date), rows.texts(time), strict=True)
+    days = _filled_down(rows.texts(date), rows.texts(time))
+    cells = zip(days, rows.texts(time), strict=True)
     texts = [f"{day} {clock}" for day, clock in cells]
     read = column_times.from_texts(texts, day_first=day_first(texts, form.day_first))
     if read.ok.mean() > _MIN_READABLE_SHARE:

@@ -15,7 +15,7 @@ _ISO = late_pattern(
     r"\s*([AaPp][Mm])?\s*(Z|[A-Z]{3,5}|[a-z]{3,5}|[+-]\d\d(?::?\d\d)?)?"
 )
 _DMY = late_pattern(
-    r"(\d{1,2})([/.-])(\d{1,2})\2(\d{4}),?[T ]+(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?"
+    r"(\d{1,2})([/.-])(\d{1,2})\2(\d{4}|\d\d),?[T ]+(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?"
     r"\s*([AaPp][Mm])?\s*([A-Z]{3,5}|[+-]\d\d:?\d\d)?"
 )
 _CTIME = late_pattern(
@@ -173,7 +173,7 @@ def parse(text: str, *, day_first: bool = False) -> WrittenTime | None:
     if len(text) > _MAX_TIME_CHARS:
         return None
     if match := _DMY.fullmatch(text):
-        return _slashed(match, day_first)
+        return _slashed(match, day_first) if _tells_year(match) else None
     for pattern, read in _FORMS:
         if (match := pattern.fullmatch(text)) and (time := read(match)) is not None:
             return time
@@ -203,6 +203,13 @@ def _time_of_day(match: re.Match[str]) -> WrittenTime | None:
     return WrittenTime(ns, None, False)
 
 
+def _tells_year(match: re.Match[str]) -> bool:
+    """Whether the last number of a date is its year: of two digits it is behind a day and a month
+    with points, and behind what can only be a month and a day. 25/11/21 may be of 2021 or of 2025.
+    """
+    return len(match[4]) == 4 or match[2] == "." or (match[2] == "/" and int(match[3]) > 12)
+
+
 def _slashed(match: re.Match[str], day_first: bool) -> WrittenTime | None:
     """MM/DD/YYYY, or DD/MM/YYYY where the column shows so; with points it is always the latter."""
     month = int(match[1])
@@ -210,8 +217,9 @@ def _slashed(match: re.Match[str], day_first: bool) -> WrittenTime | None:
     is_day_first = day_first or match[2] == "."
     if month > 12 or (day <= 12 and is_day_first):
         month, day = day, month
+    year = int(match[4]) + (2000 if len(match[4]) == 2 else 0)
     clock = match.groups()[4:8]
-    ns = _ns(int(match[4]), month, day, clock, match[9])
+    ns = _ns(year, month, day, clock, match[9])
     return _dated(ns, match[10])
 
 
