@@ -57,7 +57,8 @@ _MIN_LONGER_RUN_SHARE = settings.MINOR_SHARE
 
 
 _COUNTED_ROWS = 1 << 16  # of a counter, in which its step is looked for: a bound of time
-_TICK_STEPS = 1.5  # a rise of less is of one step
+# A rise of less than so many steps is of one step.
+_TICK_STEPS = settings.REPEATING_POLLS
 
 # A run, its training and its pages all ask for the same channels.
 _described: weakref.WeakKeyDictionary[PowerSeries, PowerSeries] = weakref.WeakKeyDictionary()
