@@ -26,6 +26,10 @@ _MIN_NODE_SHARE = 0.85
 # a plug and a BMC of one machine would be two things.
 _MAX_SUPPLY_RATIO = 1.3
 _GPU_WORD = late_pattern(r"(?<![a-z])gpu", re.IGNORECASE)
+# What feeds a GPU's board, as HWiNFO and GPU-Z name it beside "GPU Power".
+_GPU_RAIL = late_pattern(
+    r"nvvdd|fbvdd|msvdd|mvddc?|vddc|vddci|12vhpwr|\d-?pin|pcie|slot|(?<![a-z])rail", re.IGNORECASE
+)
 _READ_IN_A_WAY = late_pattern(r" \([^()]*\)$")  # behind a name: "GPU 0 (average)"
 _NUMBERED = late_pattern(r"\d+")
 _TOTAL = late_pattern(
@@ -278,17 +282,23 @@ class _Machine:
             channel = self.series[row]
             if channel.sensor.scope not in _PART_SCOPES or row in self.other_gpus:
                 continue
-            if self._is_total_of_parts(channel) or self._is_memory_of_gpu(channel):
+            if self._is_total_of_parts(channel) or self._is_within_gpu(channel):
                 continue
             if not any(_overlap(channel, self.series[part]) for part in parts):
                 parts.append(row)
         return parts
 
-    def _is_memory_of_gpu(self, channel: PowerSeries) -> bool:
-        """Whether a channel is the memory on a GPU's board, which the GPU's own power holds."""
+    def _is_within_gpu(self, channel: PowerSeries) -> bool:
+        """Whether a channel is the memory or a rail on a GPU's board, which the GPU's own power
+        holds.
+        """
         sensor = channel.sensor
-        names_gpu = sensor.scope is Scope.DRAM and _GPU_WORD.search(sensor.name)
-        return bool(names_gpu and self._of_scope(Scope.GPU))
+        gpus = [self.series[row].sensor for row in self._of_scope(Scope.GPU)]
+        if sensor.scope is Scope.DRAM and _GPU_WORD.search(sensor.name):
+            return bool(gpus)
+        if sensor.device is not None or not _GPU_RAIL.search(sensor.name):
+            return False
+        return any(gpu.device is None and not _GPU_RAIL.search(gpu.name) for gpu in gpus)
 
     def _is_total_of_parts(self, channel: PowerSeries) -> bool:
         """Whether a channel is what several parts beside it draw together: `Total_GPU_Power` beside

@@ -10,7 +10,7 @@ from powertui.patterns import late_pattern
 
 _SUPPLY = late_pattern(
     r"(?:(?<![a-z])(?:psu|ps|phase|line|leg|l|feed|inlet)|power ?supply|ac input power)"
-    r"[ _#-]?(\d|[ab](?![a-z]))(?!\d)",
+    r"[ _#-]?(\d|[a-d](?![a-z]))(?!\d)",
     re.IGNORECASE,
 )
 _NO_SUPPLY = late_pattern(r"(?<![a-z])(?:out|output|pout|cache)(?![a-z])", re.IGNORECASE)

@@ -127,6 +127,32 @@ TOOLS = (
         None,
     ),
     Case(
+        "phases with letters",
+        VM,
+        {
+            "pdu.csv": wide(
+                {"Phase A Power (W)": 100, "Phase B Power (W)": 110, "Phase C Power (W)": 120}
+            )
+        },
+        {"vm": 330},
+        330,
+    ),
+    Case(
+        "a GPU and the rails of its board",
+        (Rank("vm", gpus=(gpu(0),)),),
+        {
+            "hwinfo.csv": wide(
+                {
+                    "GPU Power [W]": 200,
+                    "GPU NVVDD1 Input Power [W]": 120,
+                    "GPU FBVDD Input Power [W]": 30,
+                }
+            )
+        },
+        {"vm": 200},
+        200,
+    ),
+    Case(
         "GPU 0 of two runs",
         (Rank("vm", gpus=(gpu(0),)),),
         {"wandb.csv": panel({"happy-sun-1": 150, "sad-moon-2": 210})},
