@@ -162,8 +162,7 @@ class OpenScreen(BaseScreen):
         folder = self.session.logdir
         path = plain(folder.path) if folder else ""
         counts = run_columns.count_words(self.listed_runs, self.trainings.row_of_session, folder)
-        facts = (self.reader.facts(run) for run in self.listed_runs)
-        zone = run_columns.zone_words(time.time(), facts)
+        zone = run_columns.zone_words(time.time(), map(self.reader.facts, self.listed_runs))
         title = Text(f" {path}: {counts}; {zone}", no_wrap=True)
         self.query_one("#title", Static).update(title)
         self.show_rows()

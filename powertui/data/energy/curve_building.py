@@ -178,7 +178,6 @@ def _build(power: PowerOnTrace) -> Curve:
         noise_w = reading_noise.sensor_noise_w(moved, sensor_times.quantum_w)
     else:
         cut = bridge.within(line.knots, line.left, line.known, sensor_times.refresh_s)
-    squares, turns = slopes.squares, slopes.turns
     window_error_s = (sensor.window_err_s or 0.0) if sensor_times.is_guess else 0.0
     return Curve(
         knots=line.knots,
@@ -190,8 +189,8 @@ def _build(power: PowerOnTrace) -> Curve:
         covered=covered,
         bridges=bridges,
         cut=cut,
-        squares=squares,
-        turns=turns,
+        squares=slopes.squares,
+        turns=slopes.turns,
         steep=steep,
         steep_s=steep_s,
         changes=changes,
@@ -210,7 +209,7 @@ def _build(power: PowerOnTrace) -> Curve:
         late_s=math.hypot(sensors.lag_err_s(sensor, kind), series.parted_s / 2),
         poll_s=_value(sensor.poll_s) if sensors.slow(sensor) and is_sampled else 0.0,
         beat=beat,
-        turn=float(turns[-1] / squares[-1]) if squares[-1] > 0 else 0.0,
+        turn=float(slopes.turns[-1] / slopes.squares[-1]) if slopes.squares[-1] > 0 else 0.0,
         averaged=_averaged_share(sensor, kind),
         quantum_w=sensor_times.quantum_w,
         step_j=_value(sensor.step_j),
