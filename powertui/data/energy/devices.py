@@ -25,7 +25,6 @@ from powertui.data.model import (
     Scope,
     Trace,
 )
-from powertui.data.power.devices import pci_address
 from powertui.value_types import dataclass
 
 
@@ -385,10 +384,20 @@ def _texts(processes: Iterable[Process]) -> frozenset[str]:
             if isinstance(stat.value, str):
                 text = stat.value.strip().casefold()
                 texts.add(text)
-                texts.add(pci_address(text))
+                texts.add(_pci_address(text))
                 if _BARE_UUID.fullmatch(text):
                     texts.add(f"gpu-{text}")
     return frozenset(texts - {""})
+
+
+def _pci_address(text: str) -> str:
+    """An address in the form of logs' channels; "" where it is none."""
+    if not (":" in text and "." in text):
+        return ""
+    # Imported here: few profiles hold addresses.
+    from powertui.data.power.devices import pci_address
+
+    return pci_address(text)
 
 
 def _is_amd(trace: Trace, power: Sequence[PowerOnTrace]) -> bool:

@@ -11,7 +11,6 @@ from powertui.data.energy import host_columns, hostnames
 from powertui.data.energy.hostnames import MAX_LISTED_NAMES, HostName
 from powertui.data.energy.profiled_machines import HostEvidence, Machines
 from powertui.data.model import Badge, PowerSeries
-from powertui.data.power.devices import device_of_file
 from powertui.patterns import late_pattern
 from powertui.value_types import dataclass
 
@@ -343,7 +342,7 @@ def _by_file(path: str, machines: Machines) -> Owner | None:
         ):
             return Owner(None, HostEvidence.NOBODY, _OTHER_FILE)
         return Owner(fitting[0], HostEvidence.FILE, f"its file is {place.name}")
-    if fitting or device_of_file(path) is not None:
+    if fitting or _is_of_gpu(place.name):
         return None
     folder = hostnames.parse(place.parent.name)
     fitting = [
@@ -359,6 +358,15 @@ def _by_file(path: str, machines: Machines) -> Owner | None:
     if any(machines.are_named_like(word) or host_columns.looks_like_a_host(word) for word in words):
         return Owner(None, HostEvidence.NOBODY, _OTHER_FILE)
     return None
+
+
+def _is_of_gpu(name: str) -> bool:
+    """Whether a file is called after a GPU, also where hosts are called gpu17."""
+    if not name.endswith(".power.csv"):
+        return False
+    from powertui.data.power.devices import device_of_file
+
+    return device_of_file(name) is not None
 
 
 def _holds(longer: HostName | None, shorter: HostName | None) -> bool:

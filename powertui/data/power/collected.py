@@ -24,7 +24,6 @@ from powertui.data.model import (
     Sensor,
 )
 from powertui.data.power import assemble, column_times, table, time_columns, times, units
-from powertui.data.power.counter_series import counter_series
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.errors import UnreadableFile
@@ -214,6 +213,9 @@ class Collected:
             values = values[order]
             if len(ns_of_channel) < 2:
                 return []
+            # Imported here: most tools write no counters.
+            from powertui.data.power.counter_series import counter_series
+
             counted = counter_series(sensor, ns_of_channel, values, clock=clock, notes=self.notes)
             return [counted]
         if channel.kind is PowerKind.INTERVAL:

@@ -23,7 +23,7 @@ _NUMBERED = late_pattern(
 _OF_COLUMN = late_pattern(
     r"(?<![a-z])(?:gpu|cuda|card|accel|npu)[ _.:#-]?(0|[1-9]\d{0,2})(?!\d)", re.IGNORECASE
 )
-# Zeus writes a file for each GPU and names it so, also where hosts are called gpu17.
+# Zeus writes a file for each GPU.
 _ZEUS_FILE = late_pattern(r"(?:.*[+_-])?gpu(\d{1,2})\.power\.csv")
 
 

@@ -41,7 +41,6 @@ from powertui.data.power import (
 )
 from powertui.data.power.cells import number
 from powertui.data.power.column_names import json_members, table_layout, with_metric_names
-from powertui.data.power.counter_series import counter_series
 from powertui.data.power.groups import ChannelRows
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
@@ -432,14 +431,10 @@ class _TableLog:
         order = order[np.isfinite(readings[order])]
         ns, readings = ns[order], readings[order]
         if self.form.counter or counters.looks_like_counter(readings):
-            counted = counter_series(
-                sensor,
-                ns,
-                readings,
-                clock=self.clock,
-                notes=self.notes,
-                wrap_j=self.form.wrap_j,
-            )
+            from powertui.data.power.counter_series import counter_series
+
+            clock, notes, wrap_j = self.clock, self.notes, self.form.wrap_j
+            counted = counter_series(sensor, ns, readings, clock=clock, notes=notes, wrap_j=wrap_j)
             return counted, " (a counter)"
         joules = readings.copy()
         seconds = np.r_[np.nan, np.diff(ns) / NS_PER_S]
