@@ -9,6 +9,7 @@ import pytest
 
 from powertui import demo
 from powertui.data import loading, logdir
+from powertui.data.asked import ReadOptions
 from powertui.data.formats import registry, tfevents
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.logdir import RunEntry
@@ -329,6 +330,23 @@ def test_steps_that_know_their_epoch_lie_inside_it(tmp_path: Path) -> None:
     assert holds(clock, ZERO)
     assert clock.lo_ns == pytest.approx((ZERO - 0.3) * S, abs=1000)
     assert clock.hi_ns == pytest.approx((ZERO + 0.5) * S, abs=1000)
+
+
+def test_epochs_narrow_what_a_folder_in_a_known_zone_says(tmp_path: Path) -> None:
+    events = [
+        Event("TraceContext", i * 10**12, 9 * 10**11, {"step_num": 30 + i, "epoch_num": 1})
+        for i in range(SPAN_S)
+    ]
+    folder = tmp_path / "train/plugins/profile/2021_03_20_19_52_54"
+    folder.mkdir(parents=True)
+    (folder / "vm.xplane.pb").write_bytes(encode([Plane("/host:CPU", [Line("python", events)])]))
+    rows = [(ZERO - 0.3, 0, "epoch_loss", 0.5), (ZERO + SPAN_S + 60, 1, "epoch_loss", 0.4)]
+    write_scalars(tmp_path / "train/events.out.tfevents.1616280000.vm.7.0.v2", rows, ZERO - 100)
+    (run,) = logdir.scan(tmp_path).runs
+    clock = loading.load_run(run, options=ReadOptions(tz="-03:00")).traces[0].clock
+    assert (clock.source, "narrowed by epochs" in clock.detail) == ("run directory", True)
+    assert holds(clock, ZERO)
+    assert clock.lo_ns == pytest.approx((ZERO - 0.3) * S, abs=1000)
 
 
 # ── zones and folder names ───────────────────────────────────────────────────────────────────────

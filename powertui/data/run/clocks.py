@@ -70,10 +70,10 @@ class _Evidence(NamedTuple):
 _BATCH_RANK = 1
 _EXPORT_RANK = 2
 _FOLDER_IN_ZONE_RANK = 3
-_EPOCHS_RANK = 3
-_TRAINING_RANK = 4
-_FOLDER_RANK = 5
-_FILE_RANK = 6
+_EPOCHS_RANK = 4
+_TRAINING_RANK = 5
+_FOLDER_RANK = 6
+_FILE_RANK = 7
 
 
 def best_clock(
