@@ -26,6 +26,7 @@ from benchmarks.power_world import (
     write_log,
     write_whole,
 )
+from benchmarks.power_world.reachable import REJECTED_AT, contradictions
 from benchmarks.power_world.shift_bound import errors_of_shift, own_error_s
 from powertui.data import logdir
 from powertui.data.asked import ReadOptions
@@ -74,6 +75,12 @@ class Case(NamedTuple):
     is_sure_and_wrong: bool
     errors_by_truth: float  # by how many of the readings' errors they would fit worse
     own_error_s: float  # of the place, by log and records alone
+    worse_by: float  # how much worse its own readings fit where this clock puts them
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the readings themselves show that the clock is wrong."""
+        return self.off != 0.0 and self.worse_by >= REJECTED_AT
 
     @property
     def is_noticed(self) -> bool:
@@ -111,6 +118,8 @@ def run(first: int, count: int) -> list[Case]:
             sensor = names[seed % len(names)]
             taken = record(course.world, SENSORS[sensor], seed)
             by_truth, error_s = _errors(course, taken)
+            shown = contradictions(course_levels(course), taken, OFF_S)
+            worse_by = dict(zip(OFF_S, shown, strict=True))
             with tempfile.TemporaryDirectory() as folder:
                 logs = write_whole(course, Path(folder))
                 for off in (*OFF_S, DRIFT, RELATIVE):
@@ -127,6 +136,7 @@ def run(first: int, count: int) -> list[Case]:
                         is_sure_and_wrong=found.is_sure and not holds,
                         errors_by_truth=by_truth.get(off, 0.0),
                         own_error_s=error_s,
+                        worse_by=worse_by.get(off, 0.0) if isinstance(off, float) else 0.0,
                     )
                     cases.append(case)
     return cases
@@ -166,10 +176,14 @@ def answers(cases: list[Case]) -> Table:
 def noticed(cases: list[Case]) -> Table:
     """Wrong clocks that a matched filter tells, and how many of them are noticed.
 
-    `by the truth` knows each edge and the watts of all work; `asked` has the log and the records
-    alone: the clock is off by three errors of the place that these show.
+    `by the truth` knows each edge and the watts of all work; `shown` are those that the readings
+    themselves contradict (`reachable`); `asked` has the log and the records alone: the clock is off
+    by three errors of the place that these show.
     """
-    columns = ("clock off by", "by the truth", "noticed", "asked", "noticed", "missed")
+    columns = (
+        *("clock off by", "by the truth", "noticed"),
+        *("shown", "noticed", "asked", "noticed", "missed"),
+    )
     table = Table(f"off by more than {shift_bound.ASKED_ERRORS:g} of the signal's errors", columns)
     wrong = [case for case in cases if isinstance(case.off, float) and case.off != 0.0]
     for off_s in sorted({abs(case.off) for case in wrong if isinstance(case.off, float)}):
@@ -198,12 +212,15 @@ def _is_off(case: Case, off_s: float) -> bool:
 
 def _row_of_noticed(table: Table, name: str, cases: list[Case]) -> None:
     by_truth = [case for case in cases if case.errors_by_truth >= shift_bound.ASKED_ERRORS]
+    shown = [case for case in cases if case.is_shown]
     by_records = [case for case in cases if case.is_asked]
     missed = Counter(case.sensor for case in by_records if not case.is_noticed)
     table.row(
         name,
         len(by_truth),
         sum(case.is_noticed for case in by_truth),
+        len(shown),
+        sum(case.is_noticed for case in shown),
         len(by_records),
         sum(case.is_noticed for case in by_records),
         ", ".join(f"{count} of {sensor}" for sensor, count in missed.most_common()),
