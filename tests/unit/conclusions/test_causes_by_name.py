@@ -283,9 +283,14 @@ def test_what_a_program_annotates_is_no_call_of_jax(tmp_path: Path) -> None:
     assert _QUIET in first.sentence
 
 
-def _busy_machine(stops: set[tuple[int, int]], *, on_host: bool = True) -> list[dict[str, object]]:
+def _busy_machine(
+    stops: set[tuple[int, int]],
+    *,
+    on_host: bool = True,
+    growth_ms: float = 0.0,
+) -> list[dict[str, object]]:
     """Twenty steps of ten products of 2 ms, a view before each: `stops` are 20 ms longer, each of
-    them (which step, which call).
+    them (which step, which call). `growth_ms`: how much longer a product is in each next step.
     """
     events = []
     at = 0.0
@@ -293,7 +298,7 @@ def _busy_machine(stops: set[tuple[int, int]], *, on_host: bool = True) -> list[
         begin = at
         for call in range(20):
             is_view = call % 2 == 0
-            length = 5.0 if is_view else 2.0 * _MS
+            length = 5.0 if is_view else (2.0 + growth_ms * step) * _MS
             length += 20 * _MS if (step, call) in stops else 0
             name = "aten::transpose" if is_view else "aten::mm"
             events.append(event(("cpu_op", name, at, length)))
@@ -326,6 +331,12 @@ def test_computing_that_mostly_waits_for_a_core_comes_after_that(tmp_path: Path)
     others = {(step, 1 + 2 * call) for step in range(20) for call in (step % 10, (step + 3) % 10)}
     first = _told(tmp_path, _busy_machine(others | _STOPS_OF_VIEWS))[0]
     assert first.kind is Kind.BUSY_CORES
+
+
+def test_products_that_grow_from_step_to_step_wait_for_no_core(tmp_path: Path) -> None:
+    told = _told(tmp_path, _busy_machine(_STOPS_OF_VIEWS, growth_ms=1.0))
+    assert told[0].kind is Kind.COMPUTE
+    assert all(conclusion.kind is not Kind.BUSY_CORES for conclusion in told)
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,9 @@ _MIN_STEPS = 8  # fewer do not say what a call usually takes. Chosen, not measur
 # Of a call's lengths in all steps: what it takes while its thread has a core. With a lower one a
 # single quick step would make all others slow. Chosen, not measured.
 _UNDISTURBED_QUANTILE = 0.25
+# Steps in a row that have an undisturbed length of their own, where it is longer: work that grows
+# from step to step waits for nobody. Odd, so that a step lies in the middle. Chosen, not measured.
+_NEAR_STEPS = 9
 # A thread that loses its core waits for a turn of others: 3 to 44 ms on two cores that ten to
 # eighteen threads wanted. Of 40,000 views of tensors in recordings of others' machines the longest
 # took 1.3 ms.
@@ -89,7 +92,7 @@ def _stops(profile: Profile, periods: Periods) -> _Stops | None:
     small_steps: set[int] = set()
     for track in tracks:
         for lengths in _calls_by_step(track, is_operation, periods):
-            usual = np.sort(lengths, axis=0)[int(_UNDISTURBED_QUANTILE * len(lengths))]
+            usual = _undisturbed_lengths(lengths)
             is_stopped = lengths - usual >= _MIN_STOP_PS
             is_stopped &= lengths >= _MIN_TIMES_USUAL * usual
             running_ps += int(lengths.sum())
@@ -105,6 +108,26 @@ def _stops(profile: Profile, periods: Periods) -> _Stops | None:
         steps=len(small_steps),
         longest_small_ps=int(small.max(initial=0)),
     )
+
+
+def _undisturbed_lengths(lengths: Int64s) -> Int64s:
+    """[steps × calls]: what each call takes while its thread has a core, by the other steps and by
+    those near it.
+    """
+    of_all = _low_quantile(lengths, axis=0)
+    if len(lengths) < _NEAR_STEPS:
+        return np.broadcast_to(of_all, lengths.shape)
+    windows = np.lib.stride_tricks.sliding_window_view(lengths, _NEAR_STEPS, axis=0)
+    near = _low_quantile(windows, axis=-1)
+    reach = _NEAR_STEPS // 2
+    near = np.concatenate([near[:1].repeat(reach, 0), near, near[-1:].repeat(reach, 0)])
+    return np.maximum(of_all, near)
+
+
+def _low_quantile(lengths: Int64s, axis: int) -> Int64s:
+    """The length that this share of them does not exceed."""
+    place = int(_UNDISTURBED_QUANTILE * lengths.shape[axis])
+    return np.asarray(np.partition(lengths, place, axis=axis).take(place, axis=axis))
 
 
 def _has_stopped_calls(track: Track, chosen: Bools) -> bool:
