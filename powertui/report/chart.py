@@ -14,6 +14,7 @@ import numpy as np
 
 from powertui import units, wrapping
 from powertui.data.model import PS_PER_S, Floats, Int64s
+from powertui.data.quantiles import percentile_of_column
 from powertui.report import braille_plot
 from powertui.terminal import capabilities
 
@@ -82,7 +83,7 @@ def _top(values: Floats) -> tuple[float, int]:
     One step that traces for seconds must not flatten the rest: values are cut off at twice the 90th
     percentile where the highest is above three times it. The factors are chosen, not measured.
     """
-    p90 = float(np.percentile(values, 90))
+    p90 = percentile_of_column(values, 90)
     highest = float(values.max())
     if p90 <= 0 or highest <= 3 * p90:
         return highest or 1.0, 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from powertui.data.model import Floats, Int64s, PowerOnTrace, Steps
+from powertui.data.quantiles import median_of_column
 
 BARS = 10  # a burst of a tenth of the run is a bar of its own
 _MEDIAN_HEIGHT = 3  # room below for pauses, above for bursts
@@ -31,7 +32,7 @@ def power_bars(power: PowerOnTrace, lo_ps: int, hi_ps: int) -> tuple[int, ...]:
     # Between two readings of a slow sensor the earlier one holds.
     centers = (edges[:-1] + edges[1:]) / 2
     reading_before = np.searchsorted(times, centers, side="right") - 1
-    usual_interval = float(np.median(np.diff(times)))
+    usual_interval = median_of_column(np.diff(times))
     age = centers - times[np.maximum(reading_before, 0)]
     is_young = (reading_before >= 0) & (age <= _MAX_HELD_INTERVALS * usual_interval)
     is_held = np.isnan(means) & is_young
@@ -68,7 +69,7 @@ def _heights(values: Floats) -> tuple[int, ...]:
     is_known = np.isfinite(values)
     if not is_known.any():
         return ()
-    median = float(np.median(values[is_known]))
+    median = median_of_column(values[is_known])
     if median <= 0:
         return ()
     ratios = np.where(is_known, values, median) / median - 1

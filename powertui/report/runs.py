@@ -20,6 +20,7 @@ from powertui.data.asked import Aligning
 from powertui.data.logdir import RunEntry, TrainingEntry
 from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, Clock, PowerOnTrace, Run, Steps
 from powertui.data.opened import Opened
+from powertui.data.quantiles import median_of_column
 from powertui.data.run import clocks
 from powertui.data.run.steps import dispatched_step_ps
 from powertui.named_tuples import NamedTuple
@@ -199,7 +200,7 @@ def _step_ps(run: Run) -> int | None:
         if len(steps) and steps_of_host is steps:
             is_counted = (steps.lengths() >= 0) & steps.begin_outside(epochs.tracing)
             lengths = steps.lengths()[is_counted]
-            median_ps = int(np.median(lengths)) if len(lengths) else None
+            median_ps = int(median_of_column(lengths)) if len(lengths) else None
             return dispatched_step_ps(trace, steps) or median_ps
     return None
 

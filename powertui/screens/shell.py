@@ -59,6 +59,7 @@ class Shell(TypeAhead[int]):
     ) -> None:
         super().__init__(display.capabilities, display.look)
         self.animation_level = "none"
+        self._take_look()
         # Reading and indexing run in threads. Each time a frame lets go of the interpreter (numpy
         # does, often), it would wait for Python's 5 ms before it gets it back: ten waits are a
         # stall that a person feels.
@@ -87,14 +88,25 @@ class Shell(TypeAhead[int]):
                     show=False,
                 )
 
+    def _take_look(self) -> None:
+        """Our colors, before Textual reads its style sheets: a theme that is set later has it read
+        all of them once more.
+        """
+        look = textual_theme(self.look)
+        self.register_theme(look)
+        self.set_reactive(Shell.theme, look.name)
+        self.stylesheet.set_variables(self.get_css_variables())
+        self.set_class(look.dark, "-dark-mode", update=False)
+        self.set_class(not look.dark, "-light-mode", update=False)
+        self.add_class(f"-theme-{look.name}", update=False)
+        self._refresh_truecolor_filter(self.ansi_theme)
+
     # ── start and end ────────────────────────────────────────────────────────────────────────────
 
     def on_mount(self) -> None:
         """The terminal is ours now: colours, first screen."""
         if self._ends_process:
             asyncio.get_running_loop().set_default_executor(AnswerThreads())
-        self.register_theme(textual_theme(self.look))
-        self.theme = "powertui"
         self.set_timer(_EASE_S, launch.at_ease)
         self.set_interval(_LOOK_EVERY_S, self.runs.look_for_changes)
         folder = self.session.logdir

@@ -8,14 +8,13 @@ from __future__ import annotations
 import datetime
 import functools
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from powertui import units
 from powertui.data import window as windows
 from powertui.data.category import MEANINGS, Category
-from powertui.data.energy import main_log, mixture
-from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import PS_PER_NS, PS_PER_S, PS_PER_US, Badge, Int64s, PowerOnTrace
 from powertui.plain import plain
 from powertui.value_types import dataclass
@@ -25,6 +24,9 @@ from powertui.view.power_facts import LinePower
 from powertui.view.surroundings import Surroundings
 from powertui.view.time_navigation import State
 from powertui.view.timeline_model import Selected, TimelineModel
+
+if TYPE_CHECKING:
+    from powertui.data.energy.measured_energy import Energy
 
 # Rows of the pane that each kind of fact may take (chosen by eye: more would push the others out of
 # a small window).
@@ -200,6 +202,8 @@ def _sensor(channel: PowerOnTrace) -> Section:
     gaps = f"{curve.unknown:,}" if curve.unknown else "none"
     facts.append(ContextLine("gaps", gaps))
     if len(channel.times) > 1:
+        from powertui.data.energy import mixture  # the first picture is there without energies
+
         first_ps = int(channel.times[0])
         last_ps = int(channel.times[-1])
         facts += _energy_facts(mixture.energy(channel, first_ps, last_ps))
@@ -259,6 +263,10 @@ def _epoch(model: TimelineModel, ps: int) -> list[ContextLine]:
 @functools.lru_cache(maxsize=2)
 def _main_log(power: tuple[PowerOnTrace, ...], span: tuple[int, int]) -> str:
     """Which of several logs is the main one, and why. Asked at every move of the cursor."""
+    if len(power) < 2:
+        return ""
+    from powertui.data.energy import main_log  # the first picture is there without energies
+
     return main_log.why(power, span)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from powertui.data.quantiles import median_of_column
 from powertui.named_tuples import NamedTuple
 from powertui.view.curve import Envelope
 from powertui.view.power_area import PowerScale
@@ -38,7 +39,7 @@ def epoch_levels(curve: StepCurve, spans: Sequence[tuple[int, int]]) -> tuple[Ep
         watts = curve.values[first:last]
         known = watts[np.isfinite(watts)]
         if len(known) >= _MIN_READINGS:
-            levels.append(EpochLevel(lo, hi, float(np.median(known))))
+            levels.append(EpochLevel(lo, hi, median_of_column(known)))
     return tuple(levels)
 
 

@@ -22,6 +22,7 @@ from powertui.data.model import (
     PowerOnTrace,
     PowerSeries,
 )
+from powertui.data.quantiles import median_of_column
 from powertui.view.step_curve import StepCurve
 
 
@@ -70,7 +71,7 @@ class PowerCurve(StepCurve):
         refresh = self.sensor.refresh_s or self.sensor.poll_s
         if refresh:
             return round(refresh.value * PS_PER_S)
-        return int(np.median(np.diff(times)))
+        return int(median_of_column(np.diff(times)))
 
 
 _curves: weakref.WeakKeyDictionary[PowerOnTrace, PowerCurve] = weakref.WeakKeyDictionary()

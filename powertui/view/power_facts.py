@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from powertui.data.energy import mixture, scopes, summed_channels
-from powertui.data.energy.counted_energy import combined
-from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import Badge, PowerOnTrace, Sensor
 from powertui.named_tuples import NamedTuple
 from powertui.plain import plain, width
 from powertui.view.power_curve import channel_curve
 from powertui.view.time_navigation import State
 from powertui.view.timeline_model import TimelineModel
+
+if TYPE_CHECKING:
+    from powertui.data.energy.measured_energy import Energy
 
 _MAX_LISTED_CHANNELS = 3  # channels that are told one by one
 _NAME_CELLS = 16  # cells that a name has beside its value
@@ -53,6 +54,10 @@ class LinePower(NamedTuple):
 
     def energy(self, lo: int, hi: int) -> Energy | None:
         """Over a stretch."""
+        # Imported here: the first picture is there without energies.
+        from powertui.data.energy import mixture
+        from powertui.data.energy.counted_energy import combined
+
         return combined([mixture.energy(channel, lo, hi) for channel in self.channels])
 
 
@@ -86,6 +91,8 @@ def _one_by_one(power: tuple[PowerOnTrace, ...]) -> tuple[LinePower, ...]:
 
 
 def _short(sensor: Sensor) -> str:
+    from powertui.data.energy import scopes
+
     device = scopes.device(sensor)
     if device is None or device.index is None:
         return sensor.channel
@@ -96,6 +103,8 @@ def _short(sensor: Sensor) -> str:
 @functools.lru_cache(maxsize=8)
 def _added_up(power: tuple[PowerOnTrace, ...]) -> tuple[LinePower, ...]:
     """The channels of the surest log that do not overlap, as one line."""
+    from powertui.data.energy import scopes, summed_channels
+
     equally_sure = [channel for channel in power if channel.status == power[0].status]
     counted = scopes.of_one([channel.series for channel in equally_sure])
     chosen = tuple(equally_sure[index] for index in counted.indices)

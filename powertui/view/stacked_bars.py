@@ -13,6 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from powertui.data.model import Bools, Floats, Int64s
+from powertui.data.quantiles import percentile_of_column
 from powertui.data.table import Chart
 from powertui.named_tuples import NamedTuple
 
@@ -164,7 +165,7 @@ def _bounds(count: int, width: int) -> Int64s:
 def full_height(totals: Floats) -> float:
     """What the full height stands for."""
     longest = float(totals.max())
-    limit = _MAX_HEIGHT_RATIO * float(np.percentile(totals, 95))
+    limit = _MAX_HEIGHT_RATIO * percentile_of_column(totals, 95)
     if len(totals) > _MAX_FEW_BARS and longest > limit > 0:
         return float(totals[totals <= limit].max())
     return longest

@@ -10,6 +10,7 @@ import numpy as np
 
 from powertui import units
 from powertui.data.model import Floats
+from powertui.data.quantiles import median_of_column
 from powertui.data.table import Fact, Result, Table
 from powertui.named_tuples import NamedTuple
 from powertui.plain import plain, width
@@ -212,7 +213,7 @@ def _median_of_steps(steps: Result, times: Floats) -> float:
     for fact in steps.facts:  # without steps that trace or compile
         if fact.id == "usual" and isinstance(fact.value, int):
             return fact.value
-    return float(np.median(times))
+    return median_of_column(times)
 
 
 def _times(table: Table) -> np.ndarray:

@@ -14,6 +14,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from powertui.data.model import Floats
+from powertui.data.quantiles import percentile_of_column
 from powertui.named_tuples import NamedTuple
 from powertui.terminal.glyphs import Glyphs
 from powertui.terminal.theme import Theme
@@ -205,7 +206,7 @@ class AreaChart:
             return power_area.power_scale(0.0, 1.0, rows)
         highest = float(shown.max())
         if len(shown) > _MIN_CUT_VALUES and self.unit != "W":
-            highest = float(np.percentile(shown, _SHOWN_PERCENTILE))
+            highest = percentile_of_column(shown, _SHOWN_PERCENTILE)
         return power_area.power_scale(float(shown.min()), highest, rows)
 
     def _draw_band(self, band: Band, chars: list[list[str]], styles: list[list[Style]]) -> None:
@@ -350,7 +351,7 @@ def _typical_size(shape: Envelope) -> float:
     """The size that 99 of 100 columns keep to."""
     sizes = np.fmax(np.abs(shape.low), np.abs(shape.high))
     sizes = sizes[np.isfinite(sizes)]
-    return float(np.percentile(sizes, _SHOWN_PERCENTILE)) if len(sizes) else 1.0
+    return percentile_of_column(sizes, _SHOWN_PERCENTILE) if len(sizes) else 1.0
 
 
 def _joined(cells: Iterable[tuple[Style, str]]) -> Iterator[Segment]:

@@ -13,6 +13,7 @@ import numpy as np
 from powertui.data.energy.findings.finding import Against, Finding
 from powertui.data.energy.fold import Folded
 from powertui.data.model import PS_PER_S, Floats
+from powertui.data.quantiles import known_medians
 from powertui.named_tuples import NamedTuple
 from powertui.terminal.glyphs import Glyphs
 from powertui.terminal.theme import Theme
@@ -96,7 +97,7 @@ def _median_of(epochs: Floats) -> Floats:
     """The median of several epochs, step by step; NaN where none has a value."""
     has_value = np.isfinite(epochs).any(axis=0)
     median = np.full(epochs.shape[1], np.nan)
-    median[has_value] = np.nanmedian(epochs[:, has_value], axis=0)
+    median[has_value] = known_medians(epochs[:, has_value])
     return median
 
 

@@ -10,6 +10,7 @@ from rich.style import Style
 
 from powertui import units
 from powertui.data.model import Bools, Int64s, Step, Steps
+from powertui.data.quantiles import median_of_column
 from powertui.plain import plain
 from powertui.view.neighbor_profiles import NeighborProfile
 from powertui.view.slow_steps import slow_steps
@@ -156,7 +157,7 @@ class StepLane(TimeLane):
         lengths = ends - starts
         rows = _longest_in_cells(starts, lengths, view.edges())
         bars = self.glyphs.bars
-        share = lengths[rows] / max(1.0, _BAR_MEDIANS * float(np.median(lengths)))
+        share = lengths[rows] / max(1.0, _BAR_MEDIANS * median_of_column(lengths))
         level = np.clip(np.rint(share * len(bars)).astype(np.int64), 1, len(bars) - 1) - 1
         line = np.where(has_steps, np.array(list(bars))[level], " ")
         is_slow = slow_steps(lengths)[rows] & has_steps
@@ -264,7 +265,7 @@ def _have_room(starts: Int64s, numbers: Int64s, view: Viewport) -> bool:
     if len(starts) < 2:
         return True
     number_cells = len(str(int(numbers.max()))) + 1
-    return float(np.median(np.diff(starts))) >= number_cells * view.cell_ps
+    return median_of_column(np.diff(starts)) >= number_cells * view.cell_ps
 
 
 def _step_texts(step: Step) -> tuple[str, ...]:

@@ -108,7 +108,9 @@ class UsualSteps:
 
     def compared(self, rows: Int64s, check: CancelCheck = unhindered) -> ComparedSteps | None:
         """These steps against the others; None where there are no others. `check` may raise."""
-        others = np.setdiff1d(np.arange(len(self._steps)), rows)
+        is_other = np.ones(len(self._steps), np.bool_)
+        is_other[rows] = False
+        others = np.flatnonzero(is_other)
         if not len(rows) or not len(others):
             return None
         # Steps of about the usual length do what a step usually does; outliers do not.
