@@ -37,6 +37,7 @@ else:
 # behind it.
 _OWN = "__value_fields__"
 _NONE = dataclasses.MISSING
+_FIELD = dataclasses._FIELD  # type: ignore[attr-defined]  # how `dataclasses` marks a field
 
 
 def _value_type(kind: type, *, frozen: bool, eq: bool, with_repr: bool) -> type:
@@ -125,8 +126,19 @@ def _stand_in(kind: type) -> Any:
     return dataclasses.dataclass(init=False, repr=False, eq=False)(type(kind.__name__, (), body))
 
 
-def _described(kind: type) -> Any:
-    return _stand_in(kind).__dataclass_fields__
+def _described(kind: type) -> dict[str, dataclasses.Field[Any]]:
+    """What `dataclasses.fields` and `replace` ask for, without making a class for it."""
+    described: dict[str, dataclasses.Field[Any]] = {}
+    for name, (annotation, value) in _all_fields(kind).items():
+        own: Any = value
+        if not isinstance(value, dataclasses.Field):
+            own = dataclasses.field(default=value)
+        own.name = name
+        own.type = annotation
+        own.kw_only = False
+        own._field_type = _FIELD
+        described[name] = own
+    return described
 
 
 def _parameters(kind: type) -> Any:

@@ -14,8 +14,6 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from powertui.data.asked import Aligning
 from powertui.data.logdir import RunEntry, TrainingEntry
 from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, Clock, PowerOnTrace, Run, Steps

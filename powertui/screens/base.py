@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.events import Resize
+from textual.events import Resize, ScreenResume
 from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Static
@@ -111,6 +111,7 @@ class BaseScreen(_Paced):
         ""  # its name in the table of screens: NAME, but for pages that several entries share
     )
     _drawn_with: Theme | None = None
+    _is_styled = False  # its widgets have their styles since it was shown first
 
     @property
     def shell(self) -> Shell:
@@ -150,8 +151,13 @@ class BaseScreen(_Paced):
         small = event.size.width < SMALLEST[0] or event.size.height < SMALLEST[1]
         self.set_class(small, "-too-small")
 
-    def on_screen_resume(self) -> None:
+    def on_screen_resume(self, event: ScreenResume) -> None:
         """Shown (again): catch up with what changed meanwhile."""
+        if not self._is_styled:
+            # Every widget found its styles when it was mounted, just before. Textual would work all
+            # of them out once more: 15 ms of the first picture.
+            event.refresh_styles = False
+            self._is_styled = True
         self.adapt()
         self.catch_up()
         self.shell.arrived(self)

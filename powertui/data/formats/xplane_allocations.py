@@ -132,12 +132,13 @@ def _parts(trace: Trace) -> list[_Part]:
     is_given_back = texts.beginning(trace.names, _GIVEN_BACK, whole=True)
     if not is_taken.any() and not is_given_back.any():
         return []
+    is_asked = is_taken | is_given_back
     parts = []
     for number, (process, track) in enumerate(trace.tracks()):
         if process.kind is not ProcessKind.HOST:
             continue
         events = track.events
-        rows = np.flatnonzero((is_taken | is_given_back)[events.name])
+        rows = np.flatnonzero(is_asked.take(events.name))
         if not len(rows):
             continue
         positions = events.positions(rows)
@@ -145,8 +146,8 @@ def _parts(trace: Trace) -> list[_Part]:
             _Part(
                 track=number,
                 rows=rows,
-                times=events.start[rows],
-                taken=is_taken[events.name[rows]],
+                times=events.start.take(rows),
+                taken=is_taken.take(events.name.take(rows)),
                 order=positions.astype(np.int64),
                 columns=process.source.columns(positions, _STATS),
             )

@@ -130,8 +130,16 @@ def bounds(pieces: Iterable[LinePiece], count: int) -> tuple[Int64s, Int64s]:
     return lo, hi
 
 
-def columns(pieces: Sequence[LinePiece], first: int, last: int) -> PieceColumns:
-    """The events of groups first … last - 1, counted from the first."""
+def columns(
+    pieces: Sequence[LinePiece],
+    first: int,
+    last: int,
+    *,
+    moments: bool = True,
+) -> PieceColumns:
+    """The events of groups first … last - 1, counted from the first; with `moments` False, only
+    those that have a length.
+    """
     parts: list[PieceColumns] = []
     for piece in pieces:
         lo, hi = piece.group.searchsorted((first, last))
@@ -140,6 +148,12 @@ def columns(pieces: Sequence[LinePiece], first: int, last: int) -> PieceColumns:
         rows = piece.row[lo:hi]
         group = piece.group[lo:hi].astype(np.int64) - first
         start, end = piece.line.times(rows)
+        if not moments:
+            lasts = end > start
+            if not lasts.all():
+                # Left out line by line: of 10 M events each column would be copied once more.
+                rows, group = rows[lasts], group[lasts]
+                start, end = start[lasts], end[lasts]
         parts.append(PieceColumns(group, start, end, piece.line.types_for(rows)))
     if not parts:
         return PieceColumns(_NONE, _NONE, _NONE, _NO_KINDS)

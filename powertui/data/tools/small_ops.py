@@ -76,8 +76,8 @@ def long_by_name(events: Events, rows: Bools) -> Bools:
     chosen = np.flatnonzero(rows)
     if not len(chosen):
         return is_long
-    name = events.name[chosen]
-    duration = events.duration[chosen]
+    name = events.name.take(chosen)
+    duration = events.duration.take(chosen)
     count = np.bincount(name)
     short_count = np.bincount(name[duration < _SHORT_OP_PS], minlength=len(count))
     # The median is long where no more than half of all are short: nothing has to be sorted.
@@ -89,7 +89,7 @@ def long_by_name(events: Events, rows: Bools) -> Bools:
         large_ps = max(_SHORT_OP_PS, _LARGE_TIMES_USUAL * median_of_column(lengths))
         if np.mean(lengths >= large_ps) >= _MIN_LARGE_SHARE:
             limit[index] = large_ps
-    is_long[chosen] = duration >= limit[name]
+    is_long[chosen] = duration >= limit.take(name)
     return is_long
 
 

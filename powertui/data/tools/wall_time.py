@@ -356,12 +356,14 @@ def _launches(trace: Trace) -> dict[str, CoveredTime]:
     start: list[Int64s] = []
     end: list[Int64s] = []
     function: list[Int64s] = []
+    is_function = function_of_name >= 0
     for track in _host_tracks(trace):
         events = track.events
-        rows = np.flatnonzero(function_of_name[events.name] >= 0)
-        start.append(events.start[rows])
-        end.append(events.end[rows])
-        function.append(function_of_name[events.name[rows]])
+        rows = np.flatnonzero(is_function.take(events.name))
+        begins = events.start.take(rows)
+        start.append(begins)
+        end.append(begins + events.duration.take(rows))
+        function.append(function_of_name.take(events.name.take(rows)))
     starts = np.concatenate(start)
     ends = np.concatenate(end)
     numbers = np.concatenate(function)
@@ -387,8 +389,11 @@ def _gradient_moments(trace: Trace) -> Int64s:
         name = trace.names.full(index)[:_GRADIENT_NAME_CHARACTERS]
         is_gradient[index] = _GRADIENT_OP.search(name) is not None
     starts = [np.empty(0, np.int64)]
+    if not is_gradient.any():
+        return starts[0]
     for track in _host_tracks(trace):
-        starts.append(track.events.start[is_gradient[track.events.name]])
+        rows = np.flatnonzero(is_gradient.take(track.events.name))
+        starts.append(track.events.start.take(rows))
     return np.sort(np.concatenate(starts))
 
 

@@ -15,7 +15,6 @@ from powertui.data.opened import Profile
 from powertui.data.tools import event_types, pieces, python_frames, sweep, typed_events
 from powertui.data.tools.covered_time import CoveredTime
 from powertui.data.tools.event_types import MARK, NOTHING, EventType
-from powertui.data.tools.pieces import PieceColumns
 from powertui.data.tools.sweep import Sweep
 from powertui.data.tools.typed_events import Typed
 
@@ -55,17 +54,8 @@ def _of_profile(profile: Profile) -> Sweep:
     trace = profile.trace
     devices, hosts = typed_lines(profile)
     every_line = [*devices, *_typed_by_time(trace, hosts)]
-    events = pieces.columns(pieces.whenever(every_line), 0, 1)
     # A moment says nothing of the time after it: "end: dot" of XLA has no length.
-    lasts = events.end > events.start
-    if not lasts.all():
-        rows = np.flatnonzero(lasts)
-        events = PieceColumns(
-            group=events.group.take(rows),
-            start=events.start.take(rows),
-            end=events.end.take(rows),
-            kind=events.kind.take(rows),
-        )
+    events = pieces.columns(pieces.whenever(every_line), 0, 1, moments=False)
     # Python is the lowest type: it counts where nothing else runs.
     python = python_frames.working_stretches(profile)
     begin, end = (np.array([moment], np.int64) for moment in trace.span)
