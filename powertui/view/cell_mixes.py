@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.lod import Frame
 from powertui.data.model import Bools, Events, Int64s
 from powertui.view.cell_choice import chosen_samples
@@ -65,7 +66,7 @@ class CellMixes:
         """
         names = np.zeros(events.shape, np.int64)
         usable = np.ones(events.shape, np.bool_)
-        for number in np.unique(row).tolist():
+        for number in wire.distinct(row).tolist():
             lane = lanes[number]
             first, stop = row.searchsorted((number, number + 1)).tolist()
             in_lane = events[first:stop]
