@@ -6,7 +6,6 @@ Facts only, no drawing.
 from __future__ import annotations
 
 import datetime
-import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -238,7 +237,7 @@ def _place(
             facts.append(ContextLine(line.name, units.quantity(watts, "W"), line.badge))
     # Scalars after the watts: a low pane loses its last lines.
     facts += epoch_facts[1:]
-    main_log_text = _main_log(tuple(power), model.trace.span)
+    main_log_text = power_facts.main_log_reason(tuple(power), model.trace.span)
     if main_log_text:
         facts.append(ContextLine("logs", plain(main_log_text, 300)))
     return Section("cursor", tuple(facts))
@@ -258,16 +257,6 @@ def _epoch(model: TimelineModel, ps: int) -> list[ContextLine]:
         name = plain(tag.replace("epoch_", ""), 40)
         facts.append(ContextLine(name, f"{value:.4g}"))
     return facts
-
-
-@functools.lru_cache(maxsize=2)
-def _main_log(power: tuple[PowerOnTrace, ...], span: tuple[int, int]) -> str:
-    """Which of several logs is the main one, and why. Asked at every move of the cursor."""
-    if len(power) < 2:
-        return ""
-    from powertui.data.energy import main_log  # the first picture is there without energies
-
-    return main_log.why(power, span)
 
 
 def _step(model: TimelineModel, state: State, lines: Sequence[LinePower]) -> list[Section]:

@@ -125,3 +125,13 @@ def _device(model: TimelineModel, state: State) -> str:
     if not 0 <= state.cursor_row < len(rows):
         return ""
     return model.trace.processes[rows[state.cursor_row].process].name
+
+
+@functools.lru_cache(maxsize=2)
+def main_log_reason(power: tuple[PowerOnTrace, ...], span: tuple[int, int]) -> str:
+    """Which of several logs is the main one, and why. Asked at every move of the cursor."""
+    if len(power) < 2:
+        return ""
+    from powertui.data.energy import main_log  # the first picture is there without energies
+
+    return main_log.why(power, span)
