@@ -16,6 +16,7 @@ from powertui.data.asked import Aligning
 from powertui.data.energy import account, sensor, settings, wait_fit
 from powertui.data.energy.samples import Samples, power_samples, usual_pace_s, usual_window_s
 from powertui.data.energy.trace_account import Account
+from powertui.data.energy.wait_blocks import TOO_FAR_APART, over_several_waits
 from powertui.data.energy.wait_fit import Fits, Following, Response
 from powertui.data.model import PS_PER_S, Z95, Badge, Bools, Floats, Int64s, PowerOnTrace, Sensor
 from powertui.data.opened import Opened
@@ -42,7 +43,8 @@ _ALL_ALIKE = (
 # that is how steps fall into the windows of readings, which nobody knows well enough: with 0.01 and
 # steps of 0.33 s the watts came out 40 % too high (test_wait_energy).
 _MIN_VARIATION = 0.03
-_SLOW_READINGS = settings.MIN_SPREAD_VALUES
+_READINGS_IN_A_ROW = settings.MIN_SPREAD_VALUES
+_GATHERED_IN_A_ROW = settings.MIN_REPEATS  # they pass over several waits already
 
 
 class WaitWatts(NamedTuple):
@@ -159,16 +161,31 @@ def _wait_watts(
     inside = _always_inside(readings, offsets, span)
     if int(inside.sum()) < _MIN_READINGS:
         return None, _too_few(readings, power, span)
-    chosen = readings[inside]
+    chosen = over_several_waits(readings[inside], waits)
+    if chosen is None:
+        return None, TOO_FAR_APART
+    if len(chosen) < _MIN_READINGS:
+        return None, _too_few(readings, power, span)
     most = float(chosen.watts.max())
     # Waiting, a machine draws something, and no more than it ever does.
     between = WaitWatts(most / 2, most / 2, Badge.ASSUMED)
     described = power.series.sensor
     likeliest = np.array([power.offset_ps], np.int64)
-    if _slow_variation(_shares(chosen, likeliest, waits)[0]) < _MIN_VARIATION:
+    is_gathered = len(chosen) < int(inside.sum())
+    in_a_row = _GATHERED_IN_A_ROW if is_gathered else _READINGS_IN_A_ROW
+    if _slow_variation(_shares(chosen, likeliest, waits)[0], in_a_row) < _MIN_VARIATION:
         return between, _ALL_ALIKE
-    lengths = _lengths(described, readings.refresh)
-    fitted, reason = _over_offsets(chosen, offsets, waits, lengths, span)
+    lengths = [1.0]
+    if not is_gathered:
+        lengths = _lengths(described, readings.refresh)
+    fitted, reason = _over_offsets(
+        chosen,
+        offsets,
+        waits,
+        lengths,
+        span,
+        may_be_moments=not is_gathered,
+    )
     if fitted is None:
         return between, reason
     if fitted.half > between.half:
@@ -182,9 +199,9 @@ def _wait_watts(
     return WaitWatts(fitted.watts, half, badge), ""
 
 
-def _slow_variation(shares: Floats) -> float:
-    """How much the share of waits differs between stretches of some readings."""
-    means = np.convolve(shares, np.ones(_SLOW_READINGS) / _SLOW_READINGS, "valid")
+def _slow_variation(shares: Floats, in_a_row: int) -> float:
+    """How much the share of waits differs between stretches of so many readings."""
+    means = np.convolve(shares, np.ones(in_a_row) / in_a_row, "valid")
     return float(means.std())
 
 
@@ -248,8 +265,13 @@ class _Tries:
         readings: Samples,
         waits: Sequence[CoveredTime],
         span: tuple[int, int],
+        *,
+        may_be_moments: bool,
     ) -> None:
         self._readings = readings
+        # Many a slow reading is of a moment.
+        self._slow_lengths = (1.0, settings.MINOR_SHARE) if may_be_moments else (1.0,)
+        self._in_a_row = _READINGS_IN_A_ROW if may_be_moments else _GATHERED_IN_A_ROW
         self._waits = waits
         self._spacing_s = _MAX_SPACING * usual_window_s(readings)
         self.response = Response(waits, span, usual_window_s(readings))
@@ -290,9 +312,9 @@ class _Tries:
             latest_s = around_s + following.time_s
             shifts_s = np.arange(-around_s, latest_s, self._step_s(following))
             places_s = offset.ps / PS_PER_S + shifts_s
-            # Many a slow reading is of a moment.
-            for length in (1.0, settings.MINOR_SHARE):
-                self._follow(places_s, following, length, offset.weight / 2)
+            for length in self._slow_lengths:
+                prior = offset.weight / len(self._slow_lengths)
+                self._follow(places_s, following, length, prior)
 
     def _step_s(self, following: Following) -> float:
         return max(self._spacing_s * 2 / _FINE_OFFSETS, following.time_s / _OFFSETS_PER_PLACE)
@@ -333,7 +355,7 @@ class _Tries:
         best = min(tries, key=lambda one: float(one.fits.squares.min()))
         place_s = best.places_s[int(best.fits.squares.argmin())]
         lo_s, hi_s = self._readings.lo + place_s, self._readings.hi + place_s
-        return _slow_variation(self.response.shares(lo_s, hi_s, following)[0])
+        return _slow_variation(self.response.shares(lo_s, hi_s, following)[0], self._in_a_row)
 
     def watts(self) -> tuple[WaitWatts | None, str]:
         """Their mean by how well the waits explain the readings, with an interval that holds what
@@ -372,6 +394,8 @@ def _over_offsets(
     waits: Sequence[CoveredTime],
     lengths: Sequence[float],
     span: tuple[int, int],
+    *,
+    may_be_moments: bool,
 ) -> tuple[WaitWatts | None, str]:
     """The watts over all places of the log, over all times that a reading may be the mean of, and
     over all times within which readings may follow. Else why not.
@@ -380,7 +404,7 @@ def _over_offsets(
     rough = wait_fit.fits(_shares(readings, places, waits), readings.watts).squares
     if not np.isfinite(rough).any():
         return None, _ALL_ALIKE
-    tries = _Tries(readings, waits, span)
+    tries = _Tries(readings, waits, span, may_be_moments=may_be_moments)
     for number in np.argsort(rough, kind="stable")[:_MAX_REFINED].tolist():
         tries.prompt(offsets[number], lengths)
     for number in tries.rough_slow(places)[:_MAX_REFINED]:
