@@ -16,11 +16,18 @@ from powertui.data.asked import Aligning
 from powertui.data.energy import account, sensor, settings, wait_fit
 from powertui.data.energy.samples import Samples, power_samples, usual_pace_s, usual_window_s
 from powertui.data.energy.trace_account import Account
-from powertui.data.energy.wait_blocks import TOO_FAR_APART, over_several_waits
 from powertui.data.energy.wait_fit import Fits, Following, Response
-from powertui.data.model import PS_PER_S, Z95, Badge, Bools, Floats, Int64s, PowerOnTrace, Sensor
+from powertui.data.energy.wait_readings import (
+    TOO_FAR_APART,
+    over_several_waits,
+    slow_variation,
+    usual_period_s,
+    wait_stretches,
+    window_lengths,
+)
+from powertui.data.model import PS_PER_S, Z95, Badge, Bools, Floats, Int64s, PowerOnTrace
 from powertui.data.opened import Opened
-from powertui.data.tools.covered_time import CoveredTime, union
+from powertui.data.tools.covered_time import CoveredTime
 from powertui.data.tools.rank_lateness import Lateness
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
@@ -124,7 +131,7 @@ def _of_machine(
     lateness: Lateness,
     account_of_machine: Account | None,
 ) -> WaitEnergy:
-    waits = [_wait_stretches(lateness, rank) for rank in ranks]
+    waits = [wait_stretches(lateness, rank) for rank in ranks]
     wait_s = sum(stretches.length for stretches in waits) / len(waits) / PS_PER_S
     watts: WaitWatts | None = None
     reason = "no power of it is known"
@@ -137,15 +144,6 @@ def _of_machine(
         watts=watts,
         reason=reason,
     )
-
-
-def _wait_stretches(lateness: Lateness, rank: int) -> CoveredTime:
-    """When a rank waited for the last one, on its own host's clock."""
-    matched = lateness.matched
-    takes_part = matched.is_in[:, rank]
-    start: Int64s = matched.ranks[rank].start[matched.rows[takes_part, rank]]
-    wait = np.rint(lateness.waits[takes_part, rank]).astype(np.int64)
-    return union(start, start + wait)
 
 
 def _wait_watts(
@@ -173,11 +171,11 @@ def _wait_watts(
     likeliest = np.array([power.offset_ps], np.int64)
     is_gathered = len(chosen) < int(inside.sum())
     in_a_row = _GATHERED_IN_A_ROW if is_gathered else _READINGS_IN_A_ROW
-    if _slow_variation(_shares(chosen, likeliest, waits)[0], in_a_row) < _MIN_VARIATION:
+    if slow_variation(_shares(chosen, likeliest, waits)[0], in_a_row) < _MIN_VARIATION:
         return between, _ALL_ALIKE
     lengths = [1.0]
     if not is_gathered:
-        lengths = _lengths(described, readings.refresh)
+        lengths = window_lengths(described, readings.refresh)
     fitted, reason = _over_offsets(
         chosen,
         offsets,
@@ -197,12 +195,6 @@ def _wait_watts(
         half = fitted.half
     badge = Badge.ESTIMATED if power.badge is Badge.MEASURED else power.badge
     return WaitWatts(fitted.watts, half, badge), ""
-
-
-def _slow_variation(shares: Floats, in_a_row: int) -> float:
-    """How much the share of waits differs between stretches of so many readings."""
-    means = np.convolve(shares, np.ones(in_a_row) / in_a_row, "valid")
-    return float(means.std())
 
 
 def _too_few(readings: Samples, power: PowerOnTrace, span: tuple[int, int]) -> str:
@@ -269,7 +261,7 @@ class _Tries:
         may_be_moments: bool,
     ) -> None:
         self._readings = readings
-        # Many a slow reading is of a moment.
+        self._is_gathered = not may_be_moments
         self._slow_lengths = (1.0, settings.MINOR_SHARE) if may_be_moments else (1.0,)
         self._in_a_row = _READINGS_IN_A_ROW if may_be_moments else _GATHERED_IN_A_ROW
         self._waits = waits
@@ -355,7 +347,23 @@ class _Tries:
         best = min(tries, key=lambda one: float(one.fits.squares.min()))
         place_s = best.places_s[int(best.fits.squares.argmin())]
         lo_s, hi_s = self._readings.lo + place_s, self._readings.hi + place_s
-        return _slow_variation(self.response.shares(lo_s, hi_s, following)[0], self._in_a_row)
+        return slow_variation(self.response.shares(lo_s, hi_s, following)[0], self._in_a_row)
+
+    def _shows_moments(self, best: _Try, squares: float) -> bool:
+        """Whether readings are of shorter times than from one wait to the next, or differ from what
+        explains them best by much of what waits change.
+        """
+        if self._is_gathered:
+            return False
+        averaged_s = best.length * usual_window_s(self._readings)
+        if best.following is not None:
+            averaged_s += best.following.time_s
+        if averaged_s < usual_period_s(self._waits):
+            return True
+        row = int(best.fits.squares.argmin())
+        contrast_w = float(self._readings.watts.max()) - float(best.fits.watts[row])
+        sigma_w = math.sqrt(squares / len(self._readings))
+        return sigma_w > settings.VISIBLE_SHARE * contrast_w
 
     def watts(self) -> tuple[WaitWatts | None, str]:
         """Their mean by how well the waits explain the readings, with an interval that holds what
@@ -369,7 +377,10 @@ class _Tries:
         counts = [len(one.places_s) for one in self._all]
         priors = np.repeat([one.prior / len(one.places_s) for one in self._all], counts)
         slow = [one.following for one in self._all]
-        best = slow[int(np.repeat(np.arange(len(slow)), counts)[squares.argmin()])]
+        number = int(np.repeat(np.arange(len(slow)), counts)[squares.argmin()])
+        best = slow[number]
+        if self._shows_moments(self._all[number], float(squares.min())):
+            return None, TOO_FAR_APART
         share = priors * np.exp(-self._count(best) / 2 * np.log(squares / squares.min()))
         share /= share.sum()
         is_longest = [f is not None and self.response.is_longest(f) for f in slow]
@@ -418,16 +429,6 @@ def _follows_too_slowly(longest_s: float) -> str:
         f"its readings follow what happens only over {sensor.seconds(longest_s)} or more; "
         "a sensor that follows sooner, or lateness that comes and goes more slowly, would show it"
     )
-
-
-def _lengths(described: Sensor, refresh_s: float) -> list[float]:
-    """The times that a reading may be the mean of, as shares of the one that is assumed."""
-    window, error = described.window_s, described.window_err_s
-    if window is None or not window.value or window.badge is Badge.MEASURED:
-        return [1.0]
-    error = error or window.value / 4
-    lengths = [window.value + sigmas * error for sigmas in (-2, -1, 0, 1, 2)]
-    return [length / window.value for length in (*lengths, refresh_s) if length > 0]
 
 
 def _shares(

@@ -15,6 +15,7 @@ from benchmarks.rank_world import BASE_NS, Ranks, RankWorld, happened, write_tra
 from powertui.data import logdir
 from powertui.data.energy.late_ranks_page import Late, answer, known_late
 from powertui.data.energy.wait_energy import wait_sum
+from powertui.data.energy.wait_readings import TOO_FAR_APART
 from powertui.data.model import Floats
 from powertui.data.opened import Opened
 from powertui.data.tools.registry import Question
@@ -58,6 +59,11 @@ def moving_mean(length_s: float) -> Sensor:
     return follow
 
 
+def moments(watts: Floats) -> Floats:
+    """Power as it is."""
+    return watts
+
+
 def write_log(
     folder: Path,
     ranks: Ranks,
@@ -65,6 +71,8 @@ def write_log(
     sensor: Sensor,
     every_s: float,
     chance: np.random.Generator,
+    *,
+    is_moment: bool = False,
 ) -> float:
     """A log of a host that draws 320 W at work and 170 W while it waits; the joules of its waits."""
     end = ranks.leaves[-1][rank]
@@ -77,7 +85,8 @@ def write_log(
         waited += max(arrivals) - arrivals[rank]
     count = round(every_s / _STEP_S)
     followed = sensor(watts)
-    readings = followed[: len(followed) // count * count].reshape(-1, count).mean(axis=1)
+    in_rows = followed[: len(followed) // count * count].reshape(-1, count)
+    readings = in_rows[:, -1] if is_moment else in_rows.mean(axis=1)
     readings = readings + chance.normal(0, 1.5, len(readings))
     ends = times[0] + every_s * np.arange(1, len(readings) + 1) + ranks.skews[rank]
     lines = ["unix_time,power_w"]
@@ -88,14 +97,22 @@ def write_log(
 
 
 def found(
-    folder: Path, seed: int, sensor: Sensor, every_s: float = 1.0, world: RankWorld = WORLD
+    folder: Path,
+    seed: int,
+    sensor: Sensor,
+    every_s: float = 1.0,
+    world: RankWorld = WORLD,
+    *,
+    is_moment: bool = False,
 ) -> tuple[Late, float]:
     """What is found, and the joules of all waits."""
     world = replace(world, seed=seed)
     ranks = happened(world)
     write_traces(world, ranks, folder)
     chance = np.random.default_rng(seed)
-    joules = sum(write_log(folder, ranks, rank, sensor, every_s, chance) for rank in range(2))
+    joules = 0.0
+    for rank in range(2):
+        joules += write_log(folder, ranks, rank, sensor, every_s, chance, is_moment=is_moment)
     (run,) = (run for run in logdir.scan(str(folder)).runs if len(run.profiles) == 2)
     late = known_late(Question(Opened(run)))
     assert late is not None
@@ -126,6 +143,27 @@ def test_the_interval_holds_where_readings_follow_slowly(
     # Of three 95 % intervals one may miss by a little.
     assert sorted(misses)[1] <= 1.0
     assert max(misses) <= 1.5
+
+
+def test_readings_of_moments_that_come_often_show_what_waits_draw(tmp_path: Path) -> None:
+    misses = []
+    for seed in (71_011, 71_012, 71_013):
+        late, joules = found(tmp_path / str(seed), seed, moments, 0.2, is_moment=True)
+        total = wait_sum(late.energies)
+        assert total is not None
+        misses.append(abs(total.joules - joules) / total.half)
+    assert sorted(misses)[1] <= 1.0
+    assert max(misses) <= 1.5
+
+
+@pytest.mark.parametrize("every_s", [0.5, 1.0, 2.0])
+def test_readings_of_moments_that_come_seldom_show_it_by_chance_alone(
+    every_s: float, tmp_path: Path
+) -> None:
+    late, _ = found(tmp_path, 71_014, moments, every_s, is_moment=True)
+    assert wait_sum(late.energies) is None
+    assert late.energies is not None
+    assert TOO_FAR_APART in {energy.reason for energy in late.energies}
 
 
 def test_where_readings_follow_more_slowly_than_a_run_shows_it_is_said_what_would(

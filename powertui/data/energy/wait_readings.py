@@ -1,5 +1,5 @@
-"""Readings of a host that waits in collectives, as many in a row together as pass over several
-waits.
+"""Readings of a host that waits in collectives: over how much time each of them is, and as many in
+a row together as pass over several waits.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ import numpy as np
 
 from powertui.data.energy import settings
 from powertui.data.energy.samples import Samples, usual_pace_s
-from powertui.data.model import PS_PER_S
-from powertui.data.tools.covered_time import CoveredTime
+from powertui.data.model import PS_PER_S, Badge, Floats, Int64s, Sensor
+from powertui.data.tools.covered_time import CoveredTime, union
+from powertui.data.tools.rank_lateness import Lateness
 
 TOO_FAR_APART = (
-    "work and waits alternate within the time between two or three of its readings, so that it "
-    "depends on chance which of them a reading shows; readings that are means over longer, or "
-    "nearer together, would show it"
+    "work and waits alternate faster than its readings come, so that it depends on chance which of "
+    "them a reading shows; readings that are means over longer, or that come more often, would "
+    "show it"
 )
 # Waits that a reading passes over, so that it does not matter how it follows from work to wait.
 # Sensors of 0.02 s read every 0.2 s beside steps of 0.25 s: with single readings the interval held
@@ -27,6 +28,15 @@ _MIN_WAITS_A_READING = settings.MIN_SPREAD_VALUES
 _MIN_READINGS_A_BLOCK = settings.MIN_SPREAD_VALUES
 
 
+def wait_stretches(lateness: Lateness, rank: int) -> CoveredTime:
+    """When a rank waited for the last one, on its own host's clock."""
+    matched = lateness.matched
+    takes_part = matched.is_in[:, rank]
+    start: Int64s = matched.ranks[rank].start[matched.rows[takes_part, rank]]
+    wait = np.rint(lateness.waits[takes_part, rank]).astype(np.int64)
+    return union(start, start + wait)
+
+
 def over_several_waits(readings: Samples, waits: Sequence[CoveredTime]) -> Samples | None:
     """Means of as many readings in a row as pass over several waits each; None where these would be
     too few to stand for what is between them.
@@ -34,7 +44,7 @@ def over_several_waits(readings: Samples, waits: Sequence[CoveredTime]) -> Sampl
     A reading that is shorter shows a wait or the work beside it, and how it follows from one to the
     other decides which: nobody knows that well enough. Over several of them it does not matter.
     """
-    period_s = _usual_period_s(waits)
+    period_s = usual_period_s(waits)
     pace_s = usual_pace_s(readings, period_s)
     if pace_s <= 0:
         return readings
@@ -58,7 +68,23 @@ def over_several_waits(readings: Samples, waits: Sequence[CoveredTime]) -> Sampl
     )
 
 
-def _usual_period_s(waits: Sequence[CoveredTime]) -> float:
+def usual_period_s(waits: Sequence[CoveredTime]) -> float:
     """From one wait to the next, of the rank that waits most often."""
     starts = max((stretches.start for stretches in waits), key=len)
     return float(np.median(np.diff(starts))) / PS_PER_S if len(starts) > 1 else 0.0
+
+
+def slow_variation(shares: Floats, in_a_row: int) -> float:
+    """How much the share of waits differs between stretches of so many readings."""
+    means = np.convolve(shares, np.ones(in_a_row) / in_a_row, "valid")
+    return float(means.std())
+
+
+def window_lengths(described: Sensor, refresh_s: float) -> list[float]:
+    """The times that a reading may be the mean of, as shares of the one that is assumed."""
+    window, error = described.window_s, described.window_err_s
+    if window is None or not window.value or window.badge is Badge.MEASURED:
+        return [1.0]
+    error = error or window.value / 4
+    lengths = [window.value + sigmas * error for sigmas in (-2, -1, 0, 1, 2)]
+    return [length / window.value for length in (*lengths, refresh_s) if length > 0]
