@@ -182,7 +182,7 @@ def _wait_watts(
         waits,
         lengths,
         span,
-        may_be_moments=not is_gathered,
+        is_gathered=is_gathered,
     )
     if fitted is None:
         return between, reason
@@ -258,12 +258,12 @@ class _Tries:
         waits: Sequence[CoveredTime],
         span: tuple[int, int],
         *,
-        may_be_moments: bool,
+        is_gathered: bool,
     ) -> None:
         self._readings = readings
-        self._is_gathered = not may_be_moments
-        self._slow_lengths = (1.0, settings.MINOR_SHARE) if may_be_moments else (1.0,)
-        self._in_a_row = _READINGS_IN_A_ROW if may_be_moments else _GATHERED_IN_A_ROW
+        self._is_gathered = is_gathered
+        self._slow_lengths = (1.0,) if is_gathered else (1.0, settings.MINOR_SHARE)
+        self._in_a_row = _GATHERED_IN_A_ROW if is_gathered else _READINGS_IN_A_ROW
         self._waits = waits
         self._spacing_s = _MAX_SPACING * usual_window_s(readings)
         self.response = Response(waits, span, usual_window_s(readings))
@@ -406,7 +406,7 @@ def _over_offsets(
     lengths: Sequence[float],
     span: tuple[int, int],
     *,
-    may_be_moments: bool,
+    is_gathered: bool,
 ) -> tuple[WaitWatts | None, str]:
     """The watts over all places of the log, over all times that a reading may be the mean of, and
     over all times within which readings may follow. Else why not.
@@ -415,7 +415,7 @@ def _over_offsets(
     rough = wait_fit.fits(_shares(readings, places, waits), readings.watts).squares
     if not np.isfinite(rough).any():
         return None, _ALL_ALIKE
-    tries = _Tries(readings, waits, span, may_be_moments=may_be_moments)
+    tries = _Tries(readings, waits, span, is_gathered=is_gathered)
     for number in np.argsort(rough, kind="stable")[:_MAX_REFINED].tolist():
         tries.prompt(offsets[number], lengths)
     for number in tries.rough_slow(places)[:_MAX_REFINED]:
