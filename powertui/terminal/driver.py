@@ -25,6 +25,7 @@ import sys
 import termios
 import time
 from threading import Event, Thread, get_ident
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from textual import events
@@ -87,6 +88,7 @@ class TerminalDriver(LinuxDriver):
         self.holds_terminal = True
         self._unanswered = 0
         super().start_application_mode()  # type: ignore[no-untyped-call]
+        self._watch_window()
         self._paced.terminal_taken()
         self._settled = self._key_thread is not None
 
@@ -94,6 +96,22 @@ class TerminalDriver(LinuxDriver):
         """Give the terminal back, for a while or for good."""
         self._settled = False
         super().stop_application_mode()
+
+    def _watch_window(self) -> None:
+        """Hear of each change of the window's size beside Textual, which looks at the last alone.
+
+        Textual takes its own handler away, and with it this one, when it leaves.
+        """
+        told = signal.getsignal(signal.SIGWINCH)
+        if not callable(told):
+            return  # the terminal could not be taken
+
+        def changed(number: int, frame: FrameType | None) -> None:
+            told(number, frame)
+            size = self._get_terminal_size()
+            self._call(lambda: self._paced.window_changed(size))
+
+        signal.signal(signal.SIGWINCH, changed)
 
     # ── suspending: signals come between any two steps, also while the terminal is being taken or
     # given back ──────────

@@ -110,6 +110,17 @@ class PacedApp(App[ReturnType], Generic[ReturnType]):
                 self._driver.report_motion(self.gate.allows_motion)
             self._send_frame()
 
+    def window_changed(self, size: tuple[int, int]) -> None:
+        """The terminal has had other sizes, and this is the last of them: what it shows may have
+        been cut in between.
+
+        Textual draws anew for a new size alone, and a busy program may have missed all but the old
+        one.
+        """
+        self.painter.invalidate()
+        if size == self.painter.size:
+            self._send_frame()
+
     def hang_up(self) -> None:
         """The terminal is gone."""
         self.end_with(HANGUP)

@@ -39,6 +39,7 @@ METHODS: dict[str, dict[str, tuple[str, ...]]] = {
     "textual.drivers.linux_driver:LinuxDriver": {
         "_disable_mouse_support": (),
         "_enable_mouse_support": (),
+        "_get_terminal_size": (),
         "_sigcont_application": ("_",),
         "_sigtstp_application": ("_",),
     },

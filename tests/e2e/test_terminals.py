@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from pathlib import Path
 
 import pytest
@@ -153,6 +154,22 @@ def test_a_window_that_is_too_small_gets_a_message_and_can_grow(
     terminal.wait_for(READY)
     terminal.press("q")
     assert terminal.wait_exit() == 0
+
+
+def test_a_size_that_comes_back_before_the_program_looks(start: Opener, profile: Path) -> None:
+    """A busy program learns of the last of several sizes alone, and the terminal may have cut what
+    it showed in between.
+    """
+    terminal = start(profile, size=(100, 30))
+    terminal.wait_for(READY)
+    terminal.settle()
+    before = terminal.text()
+    terminal.signal(signal.SIGSTOP)
+    terminal.resize(40, 10)
+    terminal.resize(100, 30)
+    assert terminal.text() != before
+    terminal.signal(signal.SIGCONT)
+    terminal.wait_for(lambda text: text == before)
 
 
 def test_a_storm_of_resizes(start: Opener, profile: Path) -> None:
