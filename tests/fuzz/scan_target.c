@@ -361,6 +361,26 @@ static void try_ends(const uint32_t *names, size_t rows)
     free(name), free(first), free(last);
 }
 
+/* The union of every event but each third, with and without a column of their ends: the same. */
+static void try_chosen(const int64_t *start, const int64_t *duration, const int64_t *from, const int64_t *to, size_t rows)
+{
+    uint8_t *chosen = block(NULL, rows);
+    int64_t *first = block(NULL, rows * 8), *last = block(NULL, rows * 8);
+    size_t count = 0;
+    for (size_t i = 0; i < rows; i++)
+        if ((chosen[i] = (uint8_t)(i % 3))) {
+            first[count] = from[i];
+            last[count++] = to[i];
+        }
+    int64_t *ascending = block(first, count * 8), *ends = block(last, count * 8);
+    int64_t *begins = block(start, rows * 8), *lengths = block(duration, rows * 8);
+    PyObject *united = call("united", "(NNi)", view(ascending, count * 8), view(ends, count * 8), 0);
+    PyObject *same = call("united_events", "(NNNi)", view(begins, rows * 8), view(lengths, rows * 8), view(chosen, rows), 0);
+    MUST(PyObject_RichCompareBool(united, same, Py_EQ) == 1);
+    Py_DECREF(united), Py_DECREF(same);
+    free(chosen), free(first), free(last), free(ascending), free(ends), free(begins), free(lengths);
+}
+
 /* Unions come out apart and ascending, and hold what went in; places in them are those that a look at each gives. */
 static void try_stretches(const int64_t *start, const int64_t *duration, size_t rows)
 {
@@ -392,6 +412,7 @@ static void try_stretches(const int64_t *start, const int64_t *duration, size_t 
         free(first), free(last), free(before), free(moments), free(covered);
     }
     Py_DECREF(united);
+    try_chosen(start, duration, from, to, rows);
     free(from), free(to), free(place);
 }
 
@@ -448,7 +469,7 @@ static const struct {
     {"hop", "dLLL"}, {"pick", "d88qcCC"}, {"scan_events", "dLLL4888LL"}, {"stats", "dLLL"}, {"event_stats", "dL"},
     {"scan_stats", "d8qcCC"}, {"nest", "881"}, {"scan_lanes", "dLLLLLL4s188448844"}, {"move_lanes", "18844l8844"},
     {"blocks", "8uv"}, {"sums", "8U88"}, {"longest", "8vx888"}, {"ends", "488"}, {"put_numbers", "188188"},
-    {"ranks", "88L8"}, {"covered", "88t88"}, {"united", "88L"},
+    {"ranks", "88L8"}, {"covered", "88t88"}, {"united", "88L"}, {"united_events", "881L"},
 };
 
 enum { SHORT, CROOKED, LONG, NOTHING, WAYS };

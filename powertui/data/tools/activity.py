@@ -18,7 +18,7 @@ from powertui.data.model import Bools, Events, Int64s, ProcessKind, Trace, Track
 from powertui.data.opened import Profile
 from powertui.data.run.repeated_annotations import holding_annotations
 from powertui.data.tools import covered_time, name_classes, op_sums, work_by_time
-from powertui.data.tools.covered_time import NO_TIME, CoveredTime, joined, union
+from powertui.data.tools.covered_time import NO_TIME, CoveredTime, joined, time_of
 from powertui.data.tools.event_types import MARK, EventType
 from powertui.data.tools.framework import Framework, framework_of
 from powertui.data.tools.name_classes import NameClass, any_class
@@ -115,7 +115,13 @@ class _Layers:
 
     def add(self, activity: ActivityKind, start: Int64s, end: Int64s) -> None:
         """Some more of one activity."""
-        added = joined([CoveredTime(start, end)])
+        self._add(activity, joined([CoveredTime(start, end)]))
+
+    def add_events(self, activity: ActivityKind, events: Events, chosen: Bools) -> None:
+        """The chosen events of a line are of one activity."""
+        self._add(activity, time_of(events, chosen))
+
+    def _add(self, activity: ActivityKind, added: CoveredTime) -> None:
         if len(added.start):
             self._parts[activity].append(added)
 
@@ -298,7 +304,7 @@ def _add_host_line(
         (ActivityKind.COPYING, is_copy & is_long),
         (ActivityKind.COMPUTING, operation & is_long),
     ):
-        layers.add(activity, *line.times(np.flatnonzero(chosen)))
+        layers.add_events(activity, events, chosen)
     if is_pool(line.track.name):
         return 0  # the program called these operations elsewhere
     crowds = crowded_time(events, leaf[is_call[leaf]])
@@ -310,12 +316,10 @@ def _add_host_line(
 def _add_input_line(layers: _Layers, events: Events, kind: UInt8s, classes: UInt8s) -> None:
     """A thread of the input pipeline: someone waits for a batch, or batches are prepared."""
     waited = kind == EventType.WAIT_INPUT
-    end = events.end
-    layers.add(ActivityKind.INPUT, events.start[waited], end[waited])
+    layers.add_events(ActivityKind.INPUT, events, waited)
     python = classes[events.name] == NameClass.CALLED_PYTHON
-    layers.add(ActivityKind.INPUT_PYTHON, events.start[python], end[python])
-    busy = (kind != MARK) & ~waited
-    layers.add(ActivityKind.INPUT_AHEAD, events.start[busy], end[busy])
+    layers.add_events(ActivityKind.INPUT_PYTHON, events, python)
+    layers.add_events(ActivityKind.INPUT_AHEAD, events, (kind != MARK) & ~waited)
 
 
 _DEVICE_COMPUTING = (EventType.COMPUTE_16, EventType.COMPUTE_32)
@@ -338,7 +342,7 @@ def _add_device_line(layers: _Layers, line: Typed) -> None:
         (ActivityKind.COLLECTIVE, _DEVICE_MEETING),
         (ActivityKind.INPUT, _DEVICE_INPUT),
     ):
-        layers.add(activity, *line.times(np.flatnonzero(np.isin(kind, kinds))))
+        layers.add_events(activity, line.track.events, np.isin(kind, kinds))
 
 
 # ── Python's frames ──────────────────────────────────────────────────────────────────────────────
@@ -371,7 +375,7 @@ def _frames(trace: Trace, classes: UInt8s) -> tuple[CoveredTime, CoveredTime]:
 
 def _time_of(events: Events, chosen: Bools) -> CoveredTime:
     """When any of the chosen events runs."""
-    return union(events.start[chosen], events.end[chosen])
+    return time_of(events, chosen, empty_too=True)
 
 
 # ── replicas that wait for each other ────────────────────────────────────────────────────────────

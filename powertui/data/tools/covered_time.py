@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from powertui.data import wire
-from powertui.data.model import Bools, Int64s
+from powertui.data.model import Bools, Events, Int64s
 from powertui.data.sorted_columns import open_at, rows_of_ranges
 from powertui.named_tuples import NamedTuple
 
@@ -136,3 +136,10 @@ def joined(parts: Iterable[CoveredTime]) -> CoveredTime:
 def union(start: Int64s, end: Int64s) -> CoveredTime:
     """The same moments as any stretches of some length cover, apart and ascending."""
     return CoveredTime(*wire.united(start, end, empty_too=True))
+
+
+def time_of(events: Events, chosen: Bools, *, empty_too: bool = False) -> CoveredTime:
+    """When any of the chosen events of a line runs. `empty_too`: those of no length, too."""
+    return CoveredTime(
+        *wire.united_events(events.start, events.duration, chosen, empty_too=empty_too)
+    )

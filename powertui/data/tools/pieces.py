@@ -16,9 +16,9 @@ import numpy as np
 from powertui.data.model import Bools, Int32s, Int64s, UInt8s
 from powertui.data.run.device_intervals import extents
 from powertui.data.run.grouping import Groups, Nodes
-from powertui.data.sorted_columns import among, begins_run, last_begun, rows_of_ranges
+from powertui.data.sorted_columns import among, begins_run, rows_of_ranges
 from powertui.data.tools import sweep
-from powertui.data.tools.covered_time import NO_TIME, CoveredTime, union
+from powertui.data.tools.covered_time import CoveredTime
 from powertui.data.tools.event_types import KINDS, MARK, NOTHING, EventType
 from powertui.data.tools.typed_events import Typed
 from powertui.named_tuples import NamedTuple
@@ -26,7 +26,6 @@ from powertui.named_tuples import NamedTuple
 # Events that are swept in one go, where that many groups have so many. Chosen, not measured.
 _CHUNK_EVENTS = 1 << 17
 _NONE = np.empty(0, np.int64)
-_NO_ROWS = np.empty(0, np.int32)
 _NO_KINDS = np.empty(0, np.uint8)
 
 
@@ -43,7 +42,7 @@ class LinePiece(NamedTuple):
         return self.row[lo:hi]
 
 
-class PieceColumns(NamedTuple):
+class _PieceColumns(NamedTuple):
     """Events as columns."""
 
     group: Int64s
@@ -130,17 +129,9 @@ def bounds(pieces: Iterable[LinePiece], count: int) -> tuple[Int64s, Int64s]:
     return lo, hi
 
 
-def columns(
-    pieces: Sequence[LinePiece],
-    first: int,
-    last: int,
-    *,
-    moments: bool = True,
-) -> PieceColumns:
-    """The events of groups first … last - 1, counted from the first; with `moments` False, only
-    those that have a length.
-    """
-    parts: list[PieceColumns] = []
+def _columns(pieces: Sequence[LinePiece], first: int, last: int) -> _PieceColumns:
+    """The events of groups first … last - 1, counted from the first."""
+    parts: list[_PieceColumns] = []
     for piece in pieces:
         lo, hi = piece.group.searchsorted((first, last))
         if hi <= lo:
@@ -148,18 +139,12 @@ def columns(
         rows = piece.row[lo:hi]
         group = piece.group[lo:hi].astype(np.int64) - first
         start, end = piece.line.times(rows)
-        if not moments:
-            lasts = end > start
-            if not lasts.all():
-                # Left out line by line: of 10 M events each column would be copied once more.
-                rows, group = rows[lasts], group[lasts]
-                start, end = start[lasts], end[lasts]
-        parts.append(PieceColumns(group, start, end, piece.line.types_for(rows)))
+        parts.append(_PieceColumns(group, start, end, piece.line.types_for(rows)))
     if not parts:
-        return PieceColumns(_NONE, _NONE, _NONE, _NO_KINDS)
+        return _PieceColumns(_NONE, _NONE, _NONE, _NO_KINDS)
     if len(parts) == 1:
         return parts[0]
-    return PieceColumns(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return _PieceColumns(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def swept(
@@ -179,9 +164,9 @@ def swept(
     for first, last in _portions(pieces, count):
         portion_lo = lo[first:last]
         portion_hi = hi[first:last]
-        events = columns(pieces, first, last)
+        events = _columns(pieces, first, last)
         if python is not None:
-            events = with_python(events, python, portion_lo, portion_hi)
+            events = _with_python(events, python, portion_lo, portion_hi)
         group, start, end, kind = events
         sweep_axis = sweep.sweep_events(
             group=group,
@@ -203,7 +188,9 @@ def swept(
     return parts, present
 
 
-def with_python(events: PieceColumns, python: CoveredTime, lo: Int64s, hi: Int64s) -> PieceColumns:
+def _with_python(
+    events: _PieceColumns, python: CoveredTime, lo: Int64s, hi: Int64s
+) -> _PieceColumns:
     """The same events and the moments in [lo, hi) of each group at which a thread ran Python."""
     if not len(python.start):
         return events
@@ -213,7 +200,7 @@ def with_python(events: PieceColumns, python: CoveredTime, lo: Int64s, hi: Int64
     start = np.maximum(python.start[row], lo[group])
     end = np.minimum(python.end[row], hi[group])
     kind = np.full(len(row), EventType.PYTHON, np.uint8)
-    return PieceColumns(
+    return _PieceColumns(
         group=np.concatenate([events.group, group]),
         start=np.concatenate([events.start, start]),
         end=np.concatenate([events.end, end]),
@@ -321,56 +308,3 @@ def _inside(
     if len(rows):  # on the border of two: the later one's
         lies_inside[:-1] &= rows[:-1] != rows[1:]
     return rows[lies_inside], group[holder[lies_inside]]
-
-
-def whenever(lines: Iterable[Typed]) -> list[LinePiece]:
-    """All that counts, as one group: events of the host's computing only where none around them
-    says the same.
-    """
-    out = []
-    for line in lines:
-        rows = _outermost(line)
-        if len(rows):
-            out.append(LinePiece(line, rows, np.zeros(len(rows), np.int32)))
-    return out
-
-
-def _outermost(line: Typed) -> Int32s:
-    """Lane by lane, a part at a time: what lies inside an event of the lanes above that computes as
-    well is left out.
-    """
-    track = line.track
-    events = track.events
-    types = line.types
-    chosen_rows = [_NO_ROWS]
-    computing = NO_TIME  # where the host computes, by the lanes so far
-    for depth in range(track.lane_count):
-        starts = [computing.start]
-        ends = [computing.end]
-        lane_begin = int(track.lanes[depth])
-        lane_end = int(track.lanes[depth + 1])
-        for begin in range(lane_begin, lane_end, _CHUNK_EVENTS):
-            stop = min(begin + _CHUNK_EVENTS, lane_end)
-            kind = types[begin:stop]
-            computes = kind == EventType.HOST_COMPUTE
-            is_new = _is_work(kind)
-            if computes.any():
-                start = events.start[begin:stop]
-                end = start + events.duration[begin:stop]
-                is_new &= ~(computes & _held(computing, start, end))
-                widens = is_new & computes & (end > start)
-                starts.append(start[widens])
-                ends.append(end[widens])
-            chosen_rows.append(np.flatnonzero(is_new).astype(np.int32) + np.int32(begin))
-        if depth + 1 < track.lane_count:
-            computing = union(np.concatenate(starts), np.concatenate(ends))
-    return np.concatenate(chosen_rows)
-
-
-def _held(cover: CoveredTime, start: Int64s, end: Int64s) -> Bools:
-    """Which of these lie inside one of the stretches of a cover."""
-    if not len(cover.start):
-        return np.zeros(len(start), np.bool_)
-    any_begun, row = last_begun(cover.start, start)
-    until = cover.end[row]
-    return np.asarray(any_begun & (start < until) & (end <= until))

@@ -11,11 +11,13 @@ one union does for all groups, each is given a stretch of its own on one long ax
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from powertui.data.model import Int64s, UInt8s
 from powertui.data.sorted_columns import among
-from powertui.data.tools.covered_time import CoveredTime, union
+from powertui.data.tools.covered_time import NO_TIME, CoveredTime, joined, union
 from powertui.data.tools.event_types import KINDS
 from powertui.value_types import dataclass
 
@@ -129,6 +131,18 @@ def sweep_events(
             higher_starts.append(starts)
         covers[number] = cover
     return Sweep(shift, tuple(covers))
+
+
+def sweep_times(by_type: Sequence[Sequence[CoveredTime]]) -> Sweep:
+    """Sweep what runs at each moment, whatever asked for it: by type, when events of some length
+    run. One group.
+    """
+    cover = NO_TIME
+    covers: list[tuple[Int64s, Int64s]] = [cover] * KINDS
+    for number in range(KINDS - 1, 0, -1):
+        cover = joined([cover, *by_type[number]])
+        covers[number] = cover
+    return Sweep(np.zeros(1, np.int64), tuple(covers))
 
 
 def _of_each(values: Int64s, group: Int64s) -> Int64s:

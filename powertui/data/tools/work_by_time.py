@@ -12,9 +12,9 @@ import numpy as np
 from powertui.data import wire
 from powertui.data.model import Int64s, Trace
 from powertui.data.opened import Profile
-from powertui.data.tools import event_types, pieces, python_frames, sweep, typed_events
-from powertui.data.tools.covered_time import CoveredTime
-from powertui.data.tools.event_types import MARK, NOTHING, EventType
+from powertui.data.tools import covered_time, event_types, python_frames, sweep, typed_events
+from powertui.data.tools.covered_time import CoveredTime, time_of
+from powertui.data.tools.event_types import KINDS, MARK, NOTHING, EventType
 from powertui.data.tools.sweep import Sweep
 from powertui.data.tools.typed_events import Typed
 
@@ -53,16 +53,17 @@ def forget_lines(profile: Profile) -> None:
 def _of_profile(profile: Profile) -> Sweep:
     trace = profile.trace
     devices, hosts = typed_lines(profile)
-    every_line = [*devices, *_typed_by_time(trace, hosts)]
-    # A moment says nothing of the time after it: "end: dot" of XLA has no length.
-    events = pieces.columns(pieces.whenever(every_line), 0, 1, moments=False)
+    by_type: list[list[CoveredTime]] = [[] for _ in range(KINDS)]
+    for line in [*devices, *_typed_by_time(trace, hosts)]:
+        types = line.types
+        present = np.flatnonzero(np.bincount(types, minlength=KINDS)[:KINDS])
+        for event_type in present.tolist():
+            # A moment says nothing of the time after it: "end: dot" of XLA has no length.
+            by_type[event_type].append(time_of(line.track.events, types == event_type))
     # Python is the lowest type: it counts where nothing else runs.
     python = python_frames.working_stretches(profile)
-    begin, end = (np.array([moment], np.int64) for moment in trace.span)
-    events = pieces.with_python(events, python, begin, end)
-    axis = sweep.sweep_events(*events, begin, end)
-    assert isinstance(axis, Sweep)  # one group is never split
-    return axis
+    by_type[EventType.PYTHON].append(python.common(covered_time.window(*trace.span)))
+    return sweep.sweep_times(by_type)
 
 
 def _typed_by_time(trace: Trace, hosts: list[Typed]) -> list[Typed]:

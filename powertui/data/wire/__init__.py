@@ -57,6 +57,8 @@ second. What they share is in `types`.
     united(start, end, empty_too=False) -> (start, end)
         The same moments as any stretches cover, apart from each other and ascending; none ends
         before it starts. `empty_too`: those of no length count as well.
+    united_events(start, duration, chosen, empty_too=False) -> (start, end)
+        The same of those events that are chosen.
     records(data, lo, most) -> RecordFrames
         At most so many whole TFRecords from `lo` on, up to one that is not whole or whose length is
         damaged.
@@ -152,6 +154,7 @@ __all__ = [
     "tag",
     "text",
     "united",
+    "united_events",
 ]
 
 
@@ -180,6 +183,7 @@ else:
 
 blocks, ends, longest, sums = decoder.blocks, decoder.ends, decoder.longest, decoder.sums
 ranks, covered, united = decoder.ranks, decoder.covered, decoder.united
+united_events = decoder.united_events
 event_stats, scan_stats, stats = decoder.event_stats, decoder.scan_stats, decoder.stats
 put_numbers = decoder.put_numbers
 hop, pick, scan_events, nest, records = (

@@ -16,6 +16,7 @@ from powertui.data.kernel_names import is_collective
 from powertui.data.opened import Opened, Profile
 from powertui.data.tools import breakdown, device_facts, event_types, pieces, sweep
 from powertui.data.tools.breakdown import CATEGORIES
+from powertui.data.tools.covered_time import union
 from powertui.data.tools.event_types import KINDS, EventType, device_kind
 from tests import stored
 from tests.synthetic.traces import PlainNames
@@ -142,6 +143,26 @@ def test_the_sweep_agrees_with_one_event_by_event() -> None:
             )
 
 
+def test_events_of_each_type_united_before_they_are_swept_give_the_same() -> None:
+    rng = random.Random(20261130)
+    for _ in range(400):
+        events = [
+            (start := rng.randint(0, 20), start + rng.randint(1, 8), rng.randrange(1, KINDS))
+            for _ in range(rng.randint(0, 14))
+        ]
+        start, end, kind = (np.array([row[i] for row in events], np.int64) for i in range(3))
+        by_type = [[union(start[kind == number], end[kind == number])] for number in range(KINDS)]
+        lo = np.array([rng.randint(0, 10)], np.int64)
+        hi = lo + rng.randint(0, 15)
+        group = np.zeros(len(events), np.int64)
+        expected = sweep.sweep_events(group, start, end, kind, lo, hi)
+        one_group = np.zeros(1, np.int64)
+        made = sweep.sweep_times(by_type)
+        assert made.inside(one_group, lo, hi).tolist() == (
+            expected.inside(one_group, lo, hi).tolist()
+        )
+
+
 def test_groups_that_last_for_months_fill_no_axis() -> None:
     """Each of 40 groups lasts 50 days: one after the other they are longer than a whole number of
     ps can be.
@@ -163,16 +184,15 @@ def test_groups_that_last_for_months_fill_no_axis() -> None:
 
 
 @pytest.mark.parametrize("run", ["custom_loop", "jax_cpu", "keras"])
-def test_portions_of_groups_and_events_left_out_change_nothing(
+def test_portions_of_groups_change_nothing(
     shared_data: Path, run: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Swept a few events at a time, and by time without leaving any event out: the same."""
+    """Swept a few events at a time: the same."""
     path = shared_data / "own" / run if run != "keras" else shared_data / "public" / "e4040_hd2551"
     whole = [
         breakdown.step_breakdown(_profile(path), compat) for compat in ("corrected", "tf2", "xprof")
     ]
     monkeypatch.setattr(pieces, "_CHUNK_EVENTS", 7)
-    monkeypatch.setattr(pieces, "_held", lambda cover, start, end: np.zeros(len(start), np.bool_))
     for before, compat in zip(whole, ("corrected", "tf2", "xprof"), strict=True):
         after = breakdown.step_breakdown(_profile(path), compat)
         assert (after.parts == before.parts).all()

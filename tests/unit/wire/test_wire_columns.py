@@ -128,10 +128,37 @@ def test_unions_hold_the_moments_of_their_stretches_in_any_order(
             ]
 
 
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 9), st.booleans())), st.booleans())
+def test_a_union_of_chosen_events_is_that_of_their_stretches(
+    events: list[tuple[int, int, bool]], empty_too: bool
+) -> None:
+    start = np.array([begin for begin, _, _ in events], np.int64)
+    duration = np.array([length for _, length, _ in events], np.int64)
+    chosen = np.array([is_chosen for _, _, is_chosen in events], np.bool_)
+    for decoder in DECODERS:
+        made = decoder.united_events(start, duration, chosen, empty_too=empty_too)
+        expected = decoder.united(start[chosen], (start + duration)[chosen], empty_too=empty_too)
+        assert [column.tolist() for column in made] == [column.tolist() for column in expected]
+
+
+def test_few_chosen_events_of_many_are_all_in_their_union() -> None:
+    start = np.arange(10_000, dtype=np.int64) * 5
+    for rows in ([0, 7, 8, 9_999], [3], [1_000, 9_990, 9_991, 9_998], []):
+        chosen = np.zeros(len(start), np.bool_)
+        chosen[rows] = True
+        for decoder in DECODERS:
+            first, last = decoder.united_events(start, np.full_like(start, 2), chosen)
+            assert first.tolist() == [5 * row for row in rows]
+            assert (last - first == 2).all()
+
+
 def test_a_union_of_more_ascending_runs_than_are_merged_is_the_same() -> None:
     start = np.arange(5_000, dtype=np.int64)[::-1].copy() * 3
     for length in (2, 3):
         answers = [decoder.united(start, start + length) for decoder in DECODERS]
+        lengths, chosen = np.full_like(start, length), np.ones(len(start), np.bool_)
+        answers += [decoder.united_events(start, lengths, chosen) for decoder in DECODERS]
         assert len(answers[0][0]) == (5_000 if length == 2 else 1)
         for columns in zip(*answers, strict=True):
             assert all(column.tolist() == columns[0].tolist() for column in columns)

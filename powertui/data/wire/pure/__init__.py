@@ -14,7 +14,7 @@ from powertui.data.wire.pure.fields import hop, pick
 from powertui.data.wire.pure.lanes import nest
 from powertui.data.wire.pure.records import records
 from powertui.data.wire.pure.stats import event_stats, put_numbers, scan_stats, stats
-from powertui.data.wire.pure.stretches import covered, ranks, united
+from powertui.data.wire.pure.stretches import covered, ranks, united, united_events
 
 __all__ = [
     "blocks",
@@ -33,4 +33,5 @@ __all__ = [
     "stats",
     "sums",
     "united",
+    "united_events",
 ]

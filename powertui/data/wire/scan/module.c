@@ -28,12 +28,14 @@ static PyMethodDef methods[] = {
     {"ranks", call_ranks, METH_VARARGS, "ranks(ascending, moments, equal_too, place)"},
     {"covered", call_covered, METH_VARARGS, "covered(start, end, before, moments, covered)"},
     {"united", call_united, METH_VARARGS, "united(start, end, empty_too) -> (start, end), None for too many runs"},
+    {"united_events", call_united_events, METH_VARARGS,
+     "united_events(start, duration, chosen, empty_too) -> (start, end), None for too many runs"},
     {"records", call_records, METH_VARARGS, "records(data, lo, begin, end, good) -> (rows, next, whether the length there is damaged)"},
     {NULL, NULL, 0, NULL},
 };
 
 /* compiled.py says the same number: another one means that this was built from another version of powertui. */
-enum { INTERFACE = 4 };
+enum { INTERFACE = 5 };
 
 static int fill_module(PyObject *made)
 {

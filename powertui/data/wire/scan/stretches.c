@@ -1,6 +1,8 @@
 /* What is asked of long ascending columns of time: places of moments, unions, how much is covered before a moment. */
 #include "calls.h"
 
+#include <string.h>
+
 static inline int comes_before(int64_t value, int64_t moment, int equal_too)
 {
     return value < moment || (equal_too && value == moment);
@@ -67,24 +69,57 @@ static inline int64_t add(Stretches to, int64_t first, int64_t count, int64_t st
     return count + 1;
 }
 
-/* Unites what ascends by itself, run by run; `until` says where each ends. How many runs there are, -1 for too many. */
+/* Stretches that are united while they ascend, run by run; `until` says where each run before the last one ends. */
+typedef struct {
+    Stretches to;
+    int64_t *until;
+    int64_t count, first, last_start;
+    int runs;
+} Runs;
+
+/* 0 for too many runs. */
+static inline int add_to_runs(Runs *made, int64_t start, int64_t end)
+{
+    if (made->count > made->first && start < made->last_start) {
+        if (made->runs == MAX_RUNS - 1)
+            return 0;
+        made->until[made->runs++] = made->first = made->count;
+    }
+    made->last_start = start;
+    made->count = add(made->to, made->first, made->count, start, end);
+    return 1;
+}
+
+/* How many runs there are, -1 for too many. */
 static int unite_runs(const int64_t *start, const int64_t *end, int64_t n, int empty_too, Stretches to, int64_t *until)
 {
-    int runs = 0;
-    int64_t count = 0, first = 0, last_start = 0;
+    Runs made = {to, until, 0, 0, 0, 0};
+    for (int64_t i = 0; i < n; i++)
+        if ((empty_too || end[i] > start[i]) && !add_to_runs(&made, start[i], end[i]))
+            return -1;
+    until[made.runs] = made.count;
+    return made.runs + 1;
+}
+
+/* The same of chosen events. Few are chosen, or nearly all. */
+static int unite_chosen(const int64_t *start, const int64_t *duration, const uint8_t *chosen, int64_t n, int empty_too, Stretches to,
+                        int64_t *until)
+{
+    Runs made = {to, until, 0, 0, 0, 0};
     for (int64_t i = 0; i < n; i++) {
-        if (!empty_too && end[i] <= start[i])
-            continue;
-        if (count > first && start[i] < last_start) {
-            if (runs == MAX_RUNS - 1)
-                return -1;
-            until[runs++] = first = count;
+        if (!chosen[i]) {
+            uint64_t eight = 0;
+            while (i + 8 < n && (memcpy(&eight, chosen + i, 8), !eight))
+                i += 8;
+            if (!chosen[i])
+                continue;
         }
-        last_start = start[i];
-        count = add(to, first, count, start[i], end[i]);
+        int64_t end = (int64_t)((uint64_t)start[i] + (uint64_t)duration[i]);
+        if ((empty_too || end > start[i]) && !add_to_runs(&made, start[i], end))
+            return -1;
     }
-    until[runs] = count;
-    return runs + 1;
+    until[made.runs] = made.count;
+    return made.runs + 1;
 }
 
 /* Two united runs as one, behind what is there already. */
@@ -173,26 +208,14 @@ static Stretches table_of(int64_t rows)
     return table;
 }
 
-PyObject *call_united(PyObject *self, PyObject *args)
+/* The runs of the first table as one, two columns of Python: None where there are too many, and an error where memory ends. */
+static PyObject *as_one_run(Stretches first, int64_t *until, int runs)
 {
-    Py_buffer views[2] = {{0}}; /* start, end */
+    Stretches tables[2] = {first, {NULL, NULL}}, united = first;
+    int64_t count = 0;
+    int enough = 1;
     PyObject *result = NULL;
-    Stretches tables[2] = {{NULL, NULL}, {NULL, NULL}}, united = {NULL, NULL};
-    int64_t until[MAX_RUNS], count = 0;
-    int empty_too, runs, enough = 1;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "y*y*p", &views[0], &views[1], &empty_too))
-        goto done;
-    Py_ssize_t n = views[0].len / 8;
-    if (!fits(&views[0], n, 8) || !fits(&views[1], n, 8))
-        goto done;
-    tables[0] = table_of(n + 1);
-    if (!tables[0].start) {
-        PyErr_NoMemory();
-        goto done;
-    }
     Py_BEGIN_ALLOW_THREADS
-    runs = unite_runs(views[0].buf, views[1].buf, n, empty_too, tables[0], until);
     if (runs > 1) {
         tables[1] = table_of(until[runs - 1] + 1);
         enough = tables[1].start != NULL;
@@ -212,9 +235,69 @@ PyObject *call_united(PyObject *self, PyObject *args)
     else
         result = Py_BuildValue("y#y#", (const char *)united.start, (Py_ssize_t)count * 8, (const char *)united.end,
                                (Py_ssize_t)count * 8);
-done:
     free(tables[0].start);
     free(tables[1].start);
+    return result;
+}
+
+PyObject *call_united(PyObject *self, PyObject *args)
+{
+    Py_buffer views[2] = {{0}}; /* start, end */
+    PyObject *result = NULL;
+    Stretches table;
+    int64_t until[MAX_RUNS];
+    int empty_too, runs;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*y*p", &views[0], &views[1], &empty_too))
+        goto done;
+    Py_ssize_t n = views[0].len / 8;
+    if (!fits(&views[0], n, 8) || !fits(&views[1], n, 8))
+        goto done;
+    table = table_of(n + 1);
+    if (!table.start) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    runs = unite_runs(views[0].buf, views[1].buf, n, empty_too, table, until);
+    Py_END_ALLOW_THREADS
+    result = as_one_run(table, until, runs);
+done:
     release(views, 2);
+    return result;
+}
+
+static int64_t count_chosen(const uint8_t *chosen, int64_t n)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i++)
+        count += chosen[i] != 0;
+    return count;
+}
+
+PyObject *call_united_events(PyObject *self, PyObject *args)
+{
+    Py_buffer views[3] = {{0}}; /* start, duration, chosen */
+    PyObject *result = NULL;
+    Stretches table;
+    int64_t until[MAX_RUNS];
+    int empty_too, runs = -1;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*y*y*p", &views[0], &views[1], &views[2], &empty_too))
+        goto done;
+    Py_ssize_t n = views[0].len / 8;
+    if (!fits(&views[0], n, 8) || !fits(&views[1], n, 8) || !fits(&views[2], n, 1))
+        goto done;
+    Py_BEGIN_ALLOW_THREADS
+    table = table_of(count_chosen(views[2].buf, n) + 1);
+    if (table.start)
+        runs = unite_chosen(views[0].buf, views[1].buf, views[2].buf, n, empty_too, table, until);
+    Py_END_ALLOW_THREADS
+    if (table.start)
+        result = as_one_run(table, until, runs);
+    else
+        PyErr_NoMemory();
+done:
+    release(views, 3);
     return result;
 }
