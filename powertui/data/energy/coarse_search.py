@@ -234,10 +234,8 @@ def _correlate(windows: Floats, weights: Floats) -> Floats:
 def separated(offsets: Floats, score: Floats, distance: float, most: int) -> Floats:
     """The offsets of the lowest scores, best first, none nearer to another than `distance`."""
     chosen: list[float] = []
-    for index in np.argsort(score, kind="stable"):
-        offset = offsets[index]
-        if all(abs(offset - near) > distance for near in chosen):
-            chosen.append(float(offset))
-            if len(chosen) == most:
-                break
+    left = offsets[np.argsort(score, kind="stable")]
+    while len(left) and len(chosen) < most:
+        chosen.append(float(left[0]))
+        left = left[np.abs(left - left[0]) > distance]
     return np.array(chosen)

@@ -79,23 +79,26 @@ def many(gram: Floats, moment: Floats, *, exact: bool = True) -> Floats:
     With `exact` False the others are solved together too, with their negative coefficients held at
     zero: enough to rank tens of thousands of candidates.
     """
-    count = gram.shape[-1]
     diagonal = np.einsum("...kk->...k", gram)
     largest = np.maximum(diagonal.max(axis=-1, keepdims=True), 1e-12)
     # A column that is empty at some offset makes its system singular: a whisper of ridge gives it
     # zero watts.
-    ridge = np.repeat(_RIDGE_SHARE * largest, count, axis=-1)
+    ridge = _RIDGE_SHARE * largest
     x = _with_ridge(gram, moment, ridge)
     is_negative = _negative(x)
-    held = ridge
+    if not is_negative.any():
+        return np.maximum(x, 0.0)
+    held = np.repeat(ridge, gram.shape[-1], axis=-1)
     for _ in range(2):
-        if not is_negative.any():
+        # The others are settled: solving them again would give the same.
+        is_open = is_negative.any(axis=-1)
+        if not is_open.any():
             break
         held = np.where(is_negative, _HOLD_SHARE * largest, held)
-        x = _with_ridge(gram, moment, held)
+        x[is_open] = _with_ridge(gram[is_open], moment[is_open], held[is_open])
         is_negative = _negative(x)
     x = np.maximum(x, 0.0)
-    if not exact or held is ridge:
+    if not exact:
         return x
     # Where nothing that is held at zero would rise if it were free, that is the answer.
     is_held = held > ridge
@@ -105,7 +108,7 @@ def many(gram: Floats, moment: Floats, *, exact: bool = True) -> Floats:
     is_open = (rises & is_held).any(axis=-1) | is_negative.any(axis=-1)
     for index in np.argwhere(is_open):
         at = tuple(index)
-        x[at] = solve(gram[at] + np.diag(ridge[at]), moment[at])
+        x[at] = solve(gram[at] + np.diag(np.broadcast_to(ridge[at], moment[at].shape)), moment[at])
     return np.maximum(x, 0.0)
 
 

@@ -178,31 +178,32 @@ class OffsetCosts:
         makes every place alike.
         """
         scales = []
-        for offset in offsets:
-            single = np.array([offset])
-            self.set_scale(single, data)
-            cost, watts = self.costs(single, data)
-            _, inside = self.residuals(float(offset), watts[0], data)
+        for offset in offsets.tolist():
+            inside = self.set_scale(offset, data)
+            cost, _ = self.costs(np.array([offset]), data)
             price_of_width = float(np.log(self.like.scale / self.floor))
             total_cost = float(cost[0]) + float(inside.sum()) * price_of_width
             scales.append((total_cost, self.like.scale, self.like.alike))
         lowest_cost, self.like.scale, self.like.alike = min(scales)
         return lowest_cost
 
-    def set_scale(self, offsets: Floats, data: Samples) -> None:
-        """The width of ordinary residuals, from the best of these offsets."""
+    def set_scale(self, offset: float, data: Samples) -> Bools:
+        """The width of ordinary residuals, from the fit at an offset; which readings lie wholly
+        inside the profile there.
+        """
+        averaged = self.averaged_as(self.main, data)
+        widths = self.like.widths(data)
         for _ in range(2):
-            cost, watts = self.costs(offsets, data)
-            best = int(np.argmin(cost))
-            residual, inside = self.residuals(float(offsets[best]), watts[best], data)
-            width = self.like.widths(data)
+            residual, inside = self.like.left_over(offset - self.shift(self.main), averaged)
+            width = widths
             if inside.sum() >= MIN_READINGS_IN_PROFILE:
                 residual = residual[inside]
-                width = width[inside]
+                width = widths[inside]
             deviation = median_of_column(np.abs(residual) / width)
             self.like.scale = max(self.floor, MEDIAN_TO_SIGMA * deviation)
             lag = self.lag(residual)
             self.like.alike = max((1 + lag) / (1 - lag), self.together)
+        return inside
 
     def lag(self, residual: Floats) -> float:
         """How alike neighbouring residuals are, bursts that no trace explains left aside."""

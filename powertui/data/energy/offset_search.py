@@ -166,7 +166,7 @@ class OffsetSearch(OffsetCosts):
         centres = coarse_search.separated(offsets, cost, near, MAX_BASINS)
         if self._has_aliases(near):
             centres = self._with_steps_beside(centres, near)
-        self.set_scale(centres[:1], self.data)
+        self.set_scale(float(centres[0]), self.data)
         aliases = self._aliases(float(centres[0]), near, bounds)
         centres = np.concatenate([centres, aliases])
         cost, _ = self.costs(centres, self.data)
@@ -298,7 +298,7 @@ class OffsetSearch(OffsetCosts):
             return choices, step
         # The last pass keeps the scale that it was looked at with.
         best = int(np.argmin(choices.cost))
-        self.set_scale(choices.offsets[best : best + 1], data)
+        self.set_scale(float(choices.offsets[best]), data)
         above_best = choices.cost - choices.cost[best]
         ranked = np.argsort(choices.cost, kind="stable")[:_MAX_REFINED_OFFSETS]
         is_close = above_best[ranked] < 2 * NEGLIGIBLE_COST * self.like.alike

@@ -311,9 +311,8 @@ class Likeness:
         return total
 
     def ended(self, offsets: Floats, watts: Floats, data: Samples) -> Floats:
-        """What of each offset's cost is for something like training that goes on after its recorded
-        end. Nothing where much of what is known to be training is outside the log: else that might
-        be anywhere.
+        """What of each offset's cost is for something like training after its recorded end. Nothing
+        where much of the known training is outside the log: else that might be anywhere.
         """
         readings = self._readings(data)
         above, sigma = readings.above, readings.sigma
@@ -381,6 +380,15 @@ class Likeness:
         lo, hi = data.lo * stretch + offset, data.hi * stretch + offset
         predicted_w = self.shares.work(lo, hi, data.forget_s) @ watts
         return data.watts - predicted_w, (lo >= first) & (hi <= last)
+
+    def left_over(self, offset: float, data: Samples) -> tuple[Floats, Bools]:
+        """`residuals` of the best fit at one offset, without the work of pricing it."""
+        laid = self._laid_at(np.array([offset]), data, 1.0)
+        fitted, _ = self._fit(laid, self._readings(data), self._prior(len(data)), exact=True)
+        fitted[:, 0] += self.base_w
+        first, last = self.shares.span
+        is_inside = (data.lo + offset >= first) & (data.hi + offset <= last)
+        return data.watts - laid.columns[0] @ fitted[0], is_inside
 
     def flat(self, data: Samples, level: float) -> float:
         """The cost of saying that nothing ever changed."""

@@ -113,24 +113,24 @@ def test_pauses_place_a_log_whatever_covers_them(phase: float) -> None:
 def test_readings_are_laid_on_an_offset_once_while_the_width_of_residuals_is_looked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    counts = {"work": 0, "costs": 0}
-    work, costs = window_shares.WindowShares.work, placement_score.Likeness.costs
+    counts = {"work": 0, "fits": 0}
+    work, fit = window_shares.WindowShares.work, placement_score.Likeness._fit
 
     def counted_work(*args, **options):
         counts["work"] += 1
         return work(*args, **options)
 
-    def counted_costs(*args, **options):
-        counts["costs"] += 1
-        return costs(*args, **options)
+    def counted_fit(*args, **options):
+        counts["fits"] += 1
+        return fit(*args, **options)
 
     monkeypatch.setattr(window_shares.WindowShares, "work", counted_work)
-    monkeypatch.setattr(placement_score.Likeness, "costs", counted_costs)
+    monkeypatch.setattr(placement_score.Likeness, "_fit", counted_fit)
     trace, ran = host(*PARTS)
     series, _ = logged(*watts(ran))
     assert placed(trace, series).alignment.status == "aligned"
-    assert counts["costs"] > 50
-    assert counts["work"] < 2 * counts["costs"]
+    assert counts["fits"] > 50
+    assert counts["work"] < counts["fits"]
 
 
 def test_foreign_load_does_not_pull_the_place() -> None:
