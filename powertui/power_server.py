@@ -25,6 +25,19 @@ HOST_LABELS = (
     "target",
 )
 
+# Labels that name whose work a machine does, as exporters write them, the surest first. `job`
+# itself is Prometheus' own label for what it scrapes.
+JOB_LABELS = (
+    "hpc_job",  # NVIDIA's DCGM exporter
+    "slurm_job_id",
+    "slurm_jobid",
+    "slurmjobid",
+    "jobid",  # Omnistat
+    "job_id",
+)
+POD_LABELS = ("pod", "exported_pod", "pod_name")
+USER_LABELS = ("user", "username", "user_name", "hpc_user")
+
 
 def is_server(path: str) -> bool:
     """Whether what `--power` names is a server, and no file."""

@@ -12,26 +12,23 @@ from powertui.data.model import NS_PER_S
 from powertui.data.power import fetched
 from powertui.errors import PowertuiError, UsageError
 from powertui.plain import plain
-from powertui.power_server import JobPower, JobQuestion, JobServer
+from powertui.power_server import (
+    JOB_LABELS,
+    POD_LABELS,
+    USER_LABELS,
+    JobPower,
+    JobQuestion,
+    JobServer,
+)
 from powertui.report import text
 from powertui.report.page_style import style_of
 from powertui.sampler import slurm_accounting
 from powertui.sampler.slurm_accounting import SlurmEnergy
 
-# Labels that name a job, as exporters write them, the surest first. `job` itself is Prometheus'
-# own label for what it scrapes.
-_SLURM_LABELS = (
-    "hpc_job",  # NVIDIA's DCGM exporter
-    "slurm_job_id",
-    "slurm_jobid",
-    "slurmjobid",
-    "jobid",  # Omnistat
-    "job_id",
-)
 _LABELS = {
-    "job": _SLURM_LABELS,
-    "pod": ("pod", "exported_pod", "pod_name"),
-    "user": ("user", "username", "user_name", "hpc_user"),
+    "job": JOB_LABELS,
+    "pod": POD_LABELS,
+    "user": USER_LABELS,
 }
 _MAX_SUM_SENTENCES = 3  # what is added up differs between kinds of machines
 _MAX_TABLE_ROWS = 40  # machines of a page; all are in JSON and CSV
@@ -76,7 +73,7 @@ def _slurm(question: JobQuestion, sacct: str | None) -> tuple[SlurmEnergy | None
     job = question.value
     if sacct is not None:
         return slurm_accounting.read_sacct(sacct, job), ""
-    if question.labels != _SLURM_LABELS or not job.replace("_", "").isdigit():
+    if question.labels != JOB_LABELS or not job.replace("_", "").isdigit():
         return None, ""
     try:
         return slurm_accounting.ask_sacct(job), ""

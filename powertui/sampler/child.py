@@ -13,6 +13,7 @@ happens when its parent is killed. It answers on standard output.
     ← {"limit": [source, channel, mono, watts]}, beside the readings
     ← {"readings": [[…], …], "reconnects": n, "missed": n}
     ← {"info": [name, {…}]} of a source that was opened
+    ← {"channels": [name, [{…}]]} that a source has got since, before their first readings
     → {"mark": [kind, t, mono, text]};  {"stop": reason, "window": [lo, hi]}
     → {"end_at": mono, "stop": reason, "window": [lo, hi]}
     ← {"summary": {…}}
@@ -27,7 +28,7 @@ import queue
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -281,8 +282,12 @@ def _open(order: dict[str, Any], outbox: _Outbox) -> Recorder:
     def on_open(state: SourceState) -> None:
         outbox.put({"info": [state.name, _info(state.info)]})
 
+    def on_new_channels(state: SourceState, channels: Sequence[Channel]) -> None:
+        outbox.put({"channels": [state.name, [asdict(channel) for channel in channels]]})
+
     recorder.on_event(on_event)
     recorder.on_open(on_open)
+    recorder.on_new_channels(on_new_channels)
     if order.get("stream"):
         recorder.subscribe(on_readings)
         recorder.on_limit(on_limit)

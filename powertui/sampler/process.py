@@ -19,6 +19,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from powertui import import_path
@@ -249,7 +250,7 @@ class RecorderProcess:
         if "opened" in message:
             for name, fields in message["opened"].items():
                 if fields is not None:
-                    self.infos[name] = info_from(fields)
+                    self.infos.setdefault(name, info_from(fields))
                 elif name not in self.infos:
                     self.away[name] = ""
             self._opened.set()
@@ -257,12 +258,21 @@ class RecorderProcess:
             name, fields = message["info"]
             self.infos[name] = info_from(fields)
             self.away.pop(name, None)
+        elif "channels" in message:
+            self._take_new_channels(*message["channels"])
         elif "refused" in message:
             name, fields = message["refused"]
             self.refused[name] = error_from(fields)
         elif "error" in message:
             self._error = message["error"]
             self._opened.set()
+
+    def _take_new_channels(self, name: str, described: list[dict[str, Any]]) -> None:
+        """A source has got channels since it was opened."""
+        info = self.infos.get(name)
+        if info is not None:
+            channels = (*info.channels, *(Channel(**fields) for fields in described))
+            self.infos[name] = replace(info, channels=channels)
 
     def _take_readings(self, message: dict[str, Any]) -> None:
         readings = [Reading(*values) for values in message["readings"]]

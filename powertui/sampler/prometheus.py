@@ -27,6 +27,7 @@ from powertui.sampler.http import TooLarge, number
 from powertui.sampler.prometheus_api import SeriesSamples, means, merged, results, samples_of
 from powertui.sampler.prometheus_hosts import machine_label
 from powertui.sampler.prometheus_metrics import METRICS, counts_joules, scope_of, watts_of_one
+from powertui.sampler.prometheus_relabeled import Relabeled
 from powertui.sampler.prometheus_server import PrometheusConnection, selector
 from powertui.sampler.source import AnswerTime, Channel, Info, Options, Reading, Stamp
 from powertui.sampler.urls import Address
@@ -72,6 +73,7 @@ class PrometheusSource:
         self._group_labels = (named_group,) if named_group else _RACK_LABELS
         self._last: dict[str, float] = {}  # channel → time of the last sample that was yielded
         self._down = False
+        self._relabeled = Relabeled()
 
     # asking
 
@@ -83,8 +85,8 @@ class PrometheusSource:
         # A second more on both sides: the server's clock is not ours.
         since = end - seconds - 1
         until = end + 1
-        all_series = merged(
-            samples_of(entry, since - before, until, self._unit) for entry in results(data)
+        all_series = self._relabeled.sensors(
+            merged(samples_of(entry, since - before, until, self._unit) for entry in results(data))
         )
         if not self._counts:
             return all_series

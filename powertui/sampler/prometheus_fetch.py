@@ -35,6 +35,7 @@ from powertui.sampler.prometheus_api import (
 from powertui.sampler.prometheus_clocks import with_clocks
 from powertui.sampler.prometheus_hosts import chosen_machines, machine_label
 from powertui.sampler.prometheus_metrics import COUNTER_OF, METRICS, counts_joules, watts_of_one
+from powertui.sampler.prometheus_relabeled import joined_series
 from powertui.sampler.prometheus_server import PrometheusConnection, selector
 from powertui.sampler.source import Options
 from powertui.sampler.urls import Address, parse_url
@@ -146,7 +147,7 @@ class PowerFetch:
         gaps = [b - a for series in found for a, b in pairwise(series.times_s)]
         if step_s is None and gaps:
             spacing_s = statistics.median(gaps)
-        found = [series for series in found if len(series.times_s)]
+        found = joined_series([series for series in found if len(series.times_s)])
         compared = with_clocks(self._server, found, self.start_s, self.end_s)
         return FetchedPower(
             series=tuple(compared),

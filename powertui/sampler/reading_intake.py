@@ -23,6 +23,7 @@ __all__ = ["ReadingIntake"]
 
 # These were chosen, not measured.
 _CLOCK_STEP_S = 0.1  # a jump of the host's clock that is worth a note
+_MAX_NAMED_CHANNELS = 8  # in the line that tells of a source
 _MAX_OUTAGE_REASONS = 5  # reported of one outage: a line that comes and goes must not fill the log
 
 
@@ -35,6 +36,8 @@ class ReadingIntake:
         self.subscribers: list[Callable[[list[Reading]], None]] = []
         self.limit_listeners: list[Callable[[str, Stamp, PowerLimit], None]] = []
         self.openings: list[Callable[[SourceState], None]] = []
+        # Called with channels that a source has got since it was opened.
+        self.new_channels: list[Callable[[SourceState, Sequence[Channel]], None]] = []
         self.resumed_at = 0.0  # when the last suspension ended, by the steady clock
         self._clock: float | None = None  # wall minus steady clock, at the last reading
         self._reported: Suspension | None = None
@@ -69,7 +72,7 @@ class ReadingIntake:
             state.channels.setdefault(channel.name, Health(state.name, channel, self._interval))
         if self._file is not None:
             self._file.add_source(state.name, info)
-        text = f"{info.source}: " + ", ".join(channel.name for channel in info.channels)
+        text = f"{info.source}: {_channel_names(info.channels)}"
         if info.facts:
             facts = ", ".join(f"{name} {fact}" for name, fact in info.facts.items())
             text += f" ({facts})"
@@ -109,8 +112,12 @@ class ReadingIntake:
                 new[reading.channel] = state.channel(reading.channel)
         for name, channel in new.items():
             state.channels[name] = Health(state.name, channel, self._interval)
-        if new and self._file is not None and state.info is not None:
+        if not new or state.info is None:
+            return
+        if self._file is not None:
             self._file.add_channels(state.name, new.values())
+        for listener in self.new_channels:
+            listener(state, tuple(new.values()))
 
     def _note_outage(self, state: SourceState, readings: list[Reading]) -> None:
         """Report that a source's values stay out, or come again."""
@@ -252,6 +259,13 @@ class ReadingIntake:
                 text += ", or this machine slept: this system does not show which"
             self._events.report("warning", "", text, note=True)
         self._clock = offset
+
+
+def _channel_names(channels: Sequence[Channel]) -> str:
+    """The names of channels; of a fleet the first of them, and how many more there are."""
+    names = ", ".join(channel.name for channel in channels[:_MAX_NAMED_CHANNELS])
+    more = len(channels) - _MAX_NAMED_CHANNELS
+    return f"{names} and {more:,} more" if more > 0 else names
 
 
 def _first_of_each(readings: Sequence[Reading]) -> list[Reading]:

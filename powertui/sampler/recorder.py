@@ -33,7 +33,7 @@ from powertui.sampler.limits import PowerLimit
 from powertui.sampler.reading_intake import ReadingIntake
 from powertui.sampler.recorder_events import Event, RecorderEvents
 from powertui.sampler.recording_file import RecordingFile
-from powertui.sampler.source import Info, Reading, Source, Stamp
+from powertui.sampler.source import Channel, Info, Reading, Source, Stamp
 from powertui.sampler.source_state import SourceState
 
 __all__ = ["Recorder"]
@@ -151,6 +151,13 @@ class Recorder:
     def on_open(self, listener: Callable[[SourceState], None]) -> None:
         """Called when a source has been opened, also one that was away at the start."""
         self._intake.openings.append(listener)
+
+    def on_new_channels(
+        self,
+        listener: Callable[[SourceState, Sequence[Channel]], None],
+    ) -> None:
+        """Called when a source has got channels since it was opened, before their readings."""
+        self._intake.new_channels.append(listener)
 
     def health(self) -> list[tuple[SourceState, Health]]:
         """Every channel with its source, in order."""

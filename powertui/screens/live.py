@@ -297,7 +297,9 @@ class LiveScreen(BaseScreen):
     # ── what happens ─────────────────────────────────────────────────────────────────────────────
 
     def log_event(self, event: Event) -> None:
-        """Add a line to the log."""
+        """Add a line to the log, and to the messages, which show it in full."""
+        text = f"{event.source}: {event.text}" if event.source else event.text
+        self.shell.messages.add(plain(text), warn=event.level != "info", at=event.stamp.t)
         self.log_lines.append(event)
         del self.log_lines[:-_MAX_LOG_LINES]
 

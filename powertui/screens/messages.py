@@ -1,4 +1,4 @@
-"""What was said on the bottom line so far: kept, and shown in full."""
+"""What was said on the bottom line, and in the log of a live page: kept, and shown in full."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class Messages:
     def __len__(self) -> int:
         return len(self._kept)
 
-    def add(self, text: str, *, warn: bool) -> None:
-        """Another one; nothing is kept of an empty one."""
+    def add(self, text: str, *, warn: bool, at: float | None = None) -> None:
+        """Another one, said at a moment (Unix s) or now; nothing is kept of an empty one."""
         if text and not (self._kept and self._kept[-1].text == text):
-            self._kept.append(Message(time.time(), text, warn))
+            self._kept.append(Message(time.time() if at is None else at, text, warn))
 
 
 class MessagesDialog(Dialog):

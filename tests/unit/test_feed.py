@@ -154,3 +154,21 @@ def test_recorder_feed_shows_what_the_file_holds(tmp_path: Path) -> None:
     played = ReplayFeed(registry.load(str(path)).series, "again")
     (again,) = played.board.histories.values()
     assert [one.watts for one in again.limits] == [300.0]
+
+
+def test_a_channel_that_comes_later_has_its_own_scope(tmp_path: Path) -> None:
+    """A GPU that a log names only after its first rows were read."""
+    log = tmp_path / "gpus.csv"
+    log.write_text("timestamp, index, power.draw [W]\n2026/11/30 10:00:00.000, 0, 90.00 W\n")
+    feed = RecorderFeed(RecorderProcess([(f"csv:{log}", Options())], interval=0.05), "a log")
+    feed.start()
+    try:
+        until(lambda: bool(feed.recorder.infos))
+        for row in range(3):
+            with log.open("a") as file:
+                file.write(f"2026/11/30 10:00:0{row + 1}.000, 0, 91.00 W\n")
+                file.write(f"2026/11/30 10:00:0{row + 1}.000, 1, 300.00 W\n")
+        until(lambda: (feed.drain(), len(feed.board) == 2)[1])
+    finally:
+        feed.stop("test ended")
+    assert {history.scope for history in feed.board} == {Scope.GPU}

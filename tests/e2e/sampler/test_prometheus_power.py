@@ -35,6 +35,15 @@ def joules(start_s: float, end_s: float) -> float:
     )
 
 
+def joules_of_demo() -> float:
+    """What `wave` draws while the demo's profile lasts."""
+    (entry,) = logdir.scan(str(folder())).runs
+    trace = Opened(entry).profiles[0].trace
+    start_ps, end_ps = trace.span
+    zero_s = trace.clock.mid_ns / NS_PER_S
+    return joules(zero_s + start_ps / PS_PER_S, zero_s + end_ps / PS_PER_S)
+
+
 def energy_json(powertui, *words: str) -> dict:
     process = powertui("energy", str(folder()), "--json", *words)
     out, err = process.communicate(timeout=120)
@@ -61,11 +70,7 @@ def test_joules_of_a_run_are_those_of_its_own_host_within_one_percent(metric_ser
     (run,) = energy_json(powertui, "--power", metric_server.url)["runs"]
     assert [sensor["host"] for sensor in run["sensors"]] == ["vm"]
     energy = run["profile"]
-    (entry,) = logdir.scan(str(folder())).runs
-    trace = Opened(entry).profiles[0].trace
-    start_ps, end_ps = trace.span
-    zero_s = trace.clock.mid_ns / NS_PER_S
-    truth = joules(zero_s + start_ps / PS_PER_S, zero_s + end_ps / PS_PER_S)
+    truth = joules_of_demo()
     assert energy["joules"] == pytest.approx(truth, rel=0.01)
     assert energy["lo"] <= truth <= energy["hi"]
 
@@ -241,3 +246,26 @@ def test_only_the_machines_of_the_run_are_asked_for(metric_server):
     assert [series.labels["instance"] for series in answer.series] == ["bmc-node07.mgmt:9290"]
     assert set(answer.series[0].values) == {107.0}
     assert answer.machine_count == 20
+
+
+def test_a_job_that_begins_in_the_run_does_not_end_the_power_of_its_machine(
+    metric_server, powertui
+):
+    """A job's label makes another series of the same sensor, in the middle of the profile."""
+    begin = math.floor(DEMO_START_S) - 200
+    moments = [begin + n + 0.25 for n in range(420)]
+    metric_server.fill(
+        DCMI,
+        [
+            (f'instance="vm:9290"{work}', moment, wave(moment))
+            for work, part in (("", moments[:210]), (',hpc_job="7"', moments[210:]))
+            for moment in part
+        ],
+    )
+    metric_server.start()
+    (run,) = energy_json(powertui, "--power", metric_server.url)["runs"]
+    (sensor,) = run["sensors"]
+    assert sensor["host"] == "vm"
+    energy = run["profile"]
+    assert energy["coverage"] == pytest.approx(1)
+    assert energy["lo"] <= joules_of_demo() <= energy["hi"]

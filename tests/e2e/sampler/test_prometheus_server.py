@@ -81,6 +81,24 @@ def test_counters_of_joules_are_means_between_two_samples(prometheus):
     source.close()
 
 
+def test_a_machine_keeps_its_channel_when_a_job_begins_on_it(prometheus):
+    now = round(time.time()) - 1.0
+    prometheus.fill(
+        METRIC,
+        [
+            (f'instance="a"{work}', now - 60 + n, 100.0 + n)
+            for work, part in (("", range(30)), (',hpc_job="7"', range(30, 60)))
+            for n in part
+        ],
+    )
+    prometheus.start()
+    source, info = opened(prometheus)
+    assert [channel.name for channel in info.channels] == ["a"]
+    (reading,) = source.read()
+    assert (reading.channel, reading.watts) == ("a", 159.0)
+    source.close()
+
+
 def test_no_power_metric_and_a_wrong_query(prometheus):
     prometheus.start()
     with pytest.raises(NotSupported, match="no power metric"):
