@@ -15,7 +15,8 @@ import argparse
 import math
 import tempfile
 from collections import defaultdict
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from statistics import NormalDist
 
@@ -333,9 +334,10 @@ def _burst(
                 )
 
 
-def run(
-    seeds: range, sensors: tuple[str, ...], batches: tuple[bool, ...]
-) -> dict[tuple[str, str], Cell]:
+Cells = dict[tuple[str, str], Cell]  # by sensor and what is logged
+
+
+def run(seeds: range, sensors: tuple[str, ...], batches: tuple[bool, ...]) -> Cells:
     """All of them."""
     cells: dict[tuple[str, str], Cell] = defaultdict(Cell)
     for seed in seeds:
@@ -347,20 +349,21 @@ def run(
     return dict(cells)
 
 
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.burst_answers", description=__doc__)
-    parser.add_argument("--count", type=int, default=12)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--sensor", action="append", default=[])
-    parser.add_argument("--scalars", choices=("epochs", "batches", "both"), default="epochs")
-    parser.add_argument("-v", action="store_true")
-    args = parser.parse_args()
-    batches = {"epochs": (False,), "batches": (True,), "both": (False, True)}[args.scalars]
-    seeds = range(args.first, args.first + args.count)
-    cells = run(seeds, tuple(args.sensor) or tuple(ASKED), batches)
-    table = Table(
-        f"Bursts in {args.count} trainings",
+def merged(parts: Iterable[Cells]) -> Cells:
+    """The cells of several runs, added up."""
+    total: dict[tuple[str, str], Cell] = defaultdict(Cell)
+    for part in parts:
+        for key, cell in part.items():
+            for counted in fields(Cell):
+                both = getattr(total[key], counted.name) + getattr(cell, counted.name)
+                setattr(total[key], counted.name, both)
+    return dict(total)
+
+
+def table(cells: Cells, count: int) -> Table:
+    """What was found, beside the bound."""
+    shown = Table(
+        f"Bursts in {count} trainings",
         (
             "sensor",
             "scalars",
@@ -376,7 +379,7 @@ def main() -> None:
         ),
     )
     for (sensor, scalars), cell in sorted(cells.items()):
-        table.row(
+        shown.row(
             sensor,
             scalars,
             f"{cell.due_found}/{cell.due}",
@@ -389,7 +392,22 @@ def main() -> None:
             f"{cell.quiet_false}/{cell.quiet}",
             f"{cell.false}/{cell.cases}",
         )
-    table.print()
+    return shown
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.burst_answers", description=__doc__)
+    parser.add_argument("--count", type=int, default=12)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--sensor", action="append", default=[])
+    parser.add_argument("--scalars", choices=("epochs", "batches", "both"), default="epochs")
+    parser.add_argument("-v", action="store_true")
+    args = parser.parse_args()
+    batches = {"epochs": (False,), "batches": (True,), "both": (False, True)}[args.scalars]
+    seeds = range(args.first, args.first + args.count)
+    cells = run(seeds, tuple(args.sensor) or tuple(ASKED), batches)
+    table(cells, args.count).print()
     if args.v:
         for _, cell in sorted(cells.items()):
             for line in cell.lines:

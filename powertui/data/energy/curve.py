@@ -22,6 +22,9 @@ from powertui.value_types import dataclass
 BLOCK_ROWS = 256  # knots per block of the maxima
 # Ranges from which their maxima are looked up in one pass. A bound of time only.
 _MIN_GROUPED_RANGES = 32
+# Readings of a counter around an edge whose changes are compared one by one. A bound of time only:
+# 16 refreshes have as many, more where rows come unevenly.
+_MAX_COMPARED_READINGS = 64
 _PS_PER_S_FLOAT = float(PS_PER_S)  # so that numpy need not convert it
 
 
@@ -222,6 +225,23 @@ class Curve:
         if self.cut is None:
             return _zeros(count)
         return self.cut[at.row[:count]]
+
+    def isolated(self, first: Int64s, last: Int64s) -> Floats:
+        """What the two largest changes between each two knots are, of all that `steep` sums up
+        there; 0 of readings that are no counter's.
+        """
+        count = int((last - first).max(initial=0))
+        if self.kind is not PowerKind.INTERVAL or not 2 < count <= _MAX_COMPARED_READINGS:
+            return _zeros(len(first))
+        largest = np.zeros(len(first))
+        second = np.zeros(len(first))
+        for step in range(count):
+            # Past its last knot a range goes on with a change of nothing.
+            before = np.minimum(first + step, last)
+            change = self.steep[np.minimum(before + 1, last)] - self.steep[before]
+            second = np.maximum(second, np.minimum(largest, change))
+            largest = np.maximum(largest, change)
+        return largest + second
 
     def peaks_of(self, ranges: Sequence[tuple[int, int]]) -> list[float]:
         """The maximum of each range: where they are short, all of them in one pass."""

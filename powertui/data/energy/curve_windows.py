@@ -11,7 +11,12 @@ from powertui.data.energy import curve as curves
 from powertui.data.energy import rounding
 from powertui.data.energy.curve import Curve
 from powertui.data.energy.edge_steps import moved_to_steps
-from powertui.data.energy.energy_budget import FAR_REFRESHES, NEAR_REFRESHES, CurveFigures
+from powertui.data.energy.energy_budget import (
+    FAR_REFRESHES,
+    NEAR_REFRESHES,
+    STEADY_CHANGE_FACTOR,
+    CurveFigures,
+)
 from powertui.data.energy.rounding import Steady
 from powertui.data.model import PS_PER_S, Bools, Floats, Int32s, Int64s
 from powertui.named_tuples import NamedTuple
@@ -27,6 +32,7 @@ class WindowEntries(NamedTuple):
     bridged: tuple[Floats, Floats, Floats]  # two: J in holes, its variance, s² of them
     cut: Floats  # two
     steep: Floats  # eight: from and to near a, near b, far around a, far around b
+    isolated: Floats  # two: of the slope far around each edge, what its two largest changes are
     moved: Floats  # two
     turned: Floats  # two
     runs: Int32s  # two
@@ -110,6 +116,7 @@ def entries_at(curve: Curve, a: Int64s, b: Int64s, memo: WindowCache) -> WindowE
         bridged=curve.bridged(at.edges, len(at.inside)),
         cut=curve.cuts(at.edges, len(at.inside)),
         steep=curve.steep[at.around],
+        isolated=curve.isolated(*_far_around(at.around)),
         moved=curve.squares[at.moved],
         turned=curve.turns[at.moved],
         runs=curve.changes[at.runs],
@@ -122,6 +129,12 @@ def entries_at(curve: Curve, a: Int64s, b: Int64s, memo: WindowCache) -> WindowE
     )
 
 
+def _far_around(around: Int64s) -> tuple[Int64s, Int64s]:
+    """The knots from and to which the slope far around both edges of each window counts."""
+    rows = around.reshape(8, -1)
+    return rows[4::2].ravel(), rows[5::2].ravel()
+
+
 class _Table(NamedTuple):
     """The same of many windows of one channel, or of one window of many: rows are the entries of a
     window.
@@ -131,6 +144,7 @@ class _Table(NamedTuple):
     bridged: Sequence[Floats]
     cut: Floats
     steep: Floats
+    isolated: Floats
     moved: Floats
     turned: Floats
     runs: Int32s
@@ -152,6 +166,7 @@ def _of_windows(look: WindowEntries) -> _Table:
         bridged=[column.reshape(2, -1) for column in look.bridged],
         cut=look.cut.reshape(2, -1),
         steep=look.steep.reshape(8, -1),
+        isolated=look.isolated.reshape(2, -1),
         moved=look.moved.reshape(2, -1),
         turned=look.turned.reshape(2, -1),
         runs=look.runs.reshape(2, -1),
@@ -175,6 +190,7 @@ def _of_channels(looks: Sequence[WindowEntries]) -> _Table:
         bridged=[_side_by_side(column) for column in bridged],
         cut=_side_by_side([look.cut for look in looks]),
         steep=_side_by_side([look.steep for look in looks]),
+        isolated=_side_by_side([look.isolated for look in looks]),
         moved=_side_by_side([look.moved for look in looks]),
         turned=_side_by_side([look.turned for look in looks]),
         runs=_side_by_side([look.runs for look in looks]),
@@ -208,6 +224,10 @@ def curve_figures(looks: Sequence[WindowEntries]) -> CurveFigures:
     slopes = table.steep[1::2] - table.steep[::2]
     near = slopes[:2] / (2 * NEAR_REFRESHES)
     far = slopes[2:] / (2 * FAR_REFRESHES)
+    # A counter's change of level shows in its two intervals: where it is beside the edge it leaves
+    # nothing open at the edge. The other changes show how the power moves within an interval.
+    unisolated = (slopes[2:] - table.isolated) / (2 * FAR_REFRESHES)
+    around = np.minimum(far, STEADY_CHANGE_FACTOR * unisolated)
     since_last = (reading.inside[:2] - reading.start[:2]) / PS_PER_S
     to_next = (reading.end[:2] - reading.inside[:2]) / PS_PER_S
     filled, opened, lost = table.bridged
@@ -219,7 +239,7 @@ def curve_figures(looks: Sequence[WindowEntries]) -> CurveFigures:
         filled=filled[1] - filled[0],
         opened=opened[1] - opened[0],
         lost=lost[1] - lost[0],
-        steep=np.maximum(near, far),
+        steep=np.maximum(near, around),
         far=far,
         inner=np.where(inside, since_last * to_next, 0.0),
         cut=table.cut,

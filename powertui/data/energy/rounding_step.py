@@ -15,7 +15,7 @@ from powertui.data.model import Floats, Int64s
 STEP_SHARE = settings.WHOLE_SHARE  # of the differences, that must be multiples of the step
 _MIN_CHANGES = settings.MIN_REPEATS  # that a measured step needs
 _MAX_DIGITS = 4  # after the point: no dialect writes more of a rounded value
-_MAX_COUNTED_W = 1 << 16  # differences up to here are counted without sorting them
+_COUNTED_BINS = 1 << 16  # W: differences up to here are counted without sorting them
 _MAX_W = 1e9  # beyond it a float's own rounding is in the way
 _ROUNDING = 1e-3  # of a step, by which floats miss a multiple of it
 # The largest step that unchanging readings may show: boards with a byte for 2 kW read in steps of
@@ -67,7 +67,7 @@ def written_step(watts: Floats) -> float | None:
 
 def _counted(moved: Floats) -> tuple[Floats, Int64s]:
     """How often each difference but zero occurs: whole watts, as most are, without sorting them."""
-    if moved.max() < _MAX_COUNTED_W:
+    if moved.max() < _COUNTED_BINS:
         whole_watts = moved.astype(np.int64)
         if (whole_watts == moved).all():
             occurrences = np.bincount(whole_watts)

@@ -302,7 +302,7 @@ def _forgets(described: Sensor, refresh: float) -> tuple[tuple[float, float], ..
         is_prompt = length + 2 * error < _PROMPT_S
         if window.badge is Badge.MEASURED or is_harmless or is_prompt:
             return ()
-        if length > 1.5 * refresh:
+        if length > settings.REPEATING_POLLS * refresh:
             times_s = [share * length for share in _MEMORY_TIMES_OF_WINDOW]
     return tuple((time_s, _MEMORY_PRICE) for time_s in times_s)
 

@@ -57,10 +57,9 @@ SHARED_SHARE = 0.3
 EXCEPTION_SHARE = 0.3
 # A reading or a part may be off by this share of a height and still be of it. Chosen.
 MAX_DOUBT_SHARE = 1 / 3
-# Kinds of work that filled less of a profile have no watts of their own. Chosen: of half a minute
-# it is 0.6 s, less than the refresh of most BMCs.
-MIN_KIND_SHARE = 0.02
-# Less of a stretch, a step or a load is what these differ by anyway. Chosen.
+# Less of a stretch, a step or a load is what these differ by anyway, and kinds of work that filled
+# less of a profile have no watts of their own. Chosen: of half a minute it is 0.6 s, less than the
+# refresh of most BMCs.
 SLIGHT_SHARE = 0.02
 # What is left of variation, power or an error budget below this is nothing. Chosen.
 NEGLIGIBLE_SHARE = 0.01

@@ -36,7 +36,7 @@ _MIN_READINGS = settings.MIN_SAMPLE_VALUES  # fewer show no spread; chosen, not 
 # That are tried over the interval of each place of a log, and over the time that readings take to
 # follow.
 _OFFSETS_PER_PLACE = 9
-_MAX_REFINED = 3  # offsets around which finer ones are tried …
+_MAX_REFINED_OFFSETS = 3  # offsets around which finer ones are tried …
 _MAX_SPACING = 0.15  # … up to so many windows of a reading away …
 _FINE_OFFSETS = 21  # … so many of them
 # Of the likelihood, that readings follow as slowly as was tried: they may follow more slowly still.
@@ -416,9 +416,9 @@ def _over_offsets(
     if not np.isfinite(rough).any():
         return None, _ALL_ALIKE
     tries = _Tries(readings, waits, span, is_gathered=is_gathered)
-    for number in np.argsort(rough, kind="stable")[:_MAX_REFINED].tolist():
+    for number in np.argsort(rough, kind="stable")[:_MAX_REFINED_OFFSETS].tolist():
         tries.prompt(offsets[number], lengths)
-    for number in tries.rough_slow(places)[:_MAX_REFINED]:
+    for number in tries.rough_slow(places)[:_MAX_REFINED_OFFSETS]:
         tries.slow(offsets[number])
     tries.refine()
     return tries.watts()

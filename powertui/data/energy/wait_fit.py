@@ -31,7 +31,7 @@ _FOLLOW_S = (0.05, 0.08, 0.128, 0.205, 0.328, 0.524, 0.839, 1.34, 2.15, 3.44, 5.
 _PROMPT_SHARE = settings.NOTABLE_SHARE
 # … and of the run: of what follows more slowly it shows too little.
 _MAX_RUN_SHARE = settings.MINOR_SHARE
-_MAX_CELLS = 1 << 16  # of a run: half a MB for each curve, and 5 ms for each time
+_GRID_CELLS = 1 << 16  # of a run: half a MB for each curve, and 5 ms for each time
 _MEMORY_TIMES = -math.log(settings.NEGLIGIBLE_SHARE)  # after so many times that much is left
 # Of a reading's memory: less of it from before the run, in all readings, is none.
 _MIN_OUTSIDE = settings.NEGLIGIBLE_SHARE
@@ -132,7 +132,7 @@ class Response:
         self._waits = waits
         self._span_s = span[0] / PS_PER_S, span[1] / PS_PER_S
         run_s = self._span_s[1] - self._span_s[0]
-        self._cell_s = max(_PROMPT_SHARE * window_s, run_s / _MAX_CELLS)
+        self._cell_s = max(_PROMPT_SHARE * window_s, run_s / _GRID_CELLS)
         self._shortest_s = _PROMPT_SHARE * window_s
         self._longest_s = min(run_s * _MAX_RUN_SHARE, _FOLLOW_S[-1])
 

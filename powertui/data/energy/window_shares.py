@@ -31,7 +31,7 @@ OUTSIDE = "outside the profile"
 _NAMES = (*NAMES, SHORT_PAUSES_NAME)
 # A kind that filled less of the profile gets no watts of its own. Chosen: of half a minute it is
 # 0.6 s, less than the refresh of most BMCs.
-_MIN_KIND_SHARE = settings.MIN_KIND_SHARE
+_MIN_KIND_SHARE = settings.SLIGHT_SHARE
 _MEANS_PER_MEMORY = 64  # times at which an exponential mean is kept while it forgets
 # In one go: what a filter has forgotten for twenty times of its memory is below rounding.
 _MEMORIES_AT_ONCE = 20.0

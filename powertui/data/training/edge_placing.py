@@ -195,7 +195,7 @@ def _shares_of(training: TrainingRecords, base: int) -> WindowShares | None:
     names = [
         kind
         for kind in KINDS
-        if stretches.seconds(kind) >= max(settings.MIN_KIND_SHARE * length, 1.0)
+        if stretches.seconds(kind) >= max(settings.SLIGHT_SHARE * length, 1.0)
     ]
     if TRAINING not in names:
         return None
