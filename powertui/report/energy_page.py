@@ -326,17 +326,18 @@ def _logs_page(
     writer = options.writer(style, (energy.hi_ps - energy.lo_ps for energy in energies))
     counted = trace.counted_logs
     last_line = sensor_words(list(counted.series))
+    losses = _loss_lines(trace.run.warnings, writer)
     answer = _answer(
         energy=trace.total_of_logs,
         per_step=None,
         last_line=last_line,
         findings=None,
         writer=writer,
-        stretch=", the whole log",
+        stretch=", all that could be read of the log" if losses else ", the whole log",
     )
     if counted.is_doubtful:
         answer.append(writer.answer(f"counted: {plain(counted.text)}"))
-    answer += _loss_lines(trace.run.warnings, writer)
+    answer += losses
     lines = _head(style, name, answer, is_first)
     rows = []
     shown = trace.power[:_MAX_SENSORS]

@@ -231,7 +231,7 @@ def zeroed(
 ) -> tuple[Int64s, Clock]:
     """Times of the good rows from their first on, and the clock of that zero.
 
-    Elapsed times keep the log's own zero.
+    Elapsed times keep the log's own zero. Rows of stretches count from where the first one began.
     """
     if rows.all():
         ns = column.ns
@@ -240,6 +240,8 @@ def zeroed(
     if not len(ns):
         return ns, Clock()
     zero = int(ns.min())
+    if column.length_ns is not None:
+        zero = int((ns - column.length_ns[rows]).min())
     is_elapsed = column.kind == "elapsed" and abs(zero) < _MAX_ELAPSED_NS
     if keep_zero or (is_elapsed and _starts_near_zero(ns)):
         return ns, times.clock(column, 0)

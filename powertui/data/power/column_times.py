@@ -52,6 +52,7 @@ class TimeColumn:
     later_ns: int = 0
     problem: str = ""  # why the zone that was named cannot be right
     assumed: str = ""  # what of these times the file does not say itself
+    length_ns: Int64s | None = None  # of the stretch that each row is of, where these are its ends
 
     def __post_init__(self) -> None:
         if self.ok.any():

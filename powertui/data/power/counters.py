@@ -160,6 +160,16 @@ def _starts_again(values: Floats, rises: Floats) -> bool:
     )
 
 
+def is_total_of_stretches(joules: Floats) -> bool:
+    """Whether rows with a start and an end hold what was drawn since the first one began: a total
+    that only grows, from no more than one of them draws.
+    """
+    valid = joules[np.isfinite(joules)]
+    if len(valid) < 2 or not looks_like_counter(valid):
+        return False
+    return bool(valid[0] <= 2 * np.diff(valid).max())
+
+
 def looks_like_counter(values: Floats) -> bool:
     """Joules that only grow (save for wraps and new starts) are a counter; joules that go up and
     down are per interval.

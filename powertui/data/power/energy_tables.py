@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Bools, Clock, Floats, Int64s, PowerSeries, Sensor
 from powertui.data.power import column_times, devices, table, times, windows
-from powertui.data.power.assemble import power_series
 from powertui.data.power.dialects import EnergyColumn, EnergyTable
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
@@ -133,15 +131,6 @@ class _EnergyLog:
         if self.dialect.drops_zero_columns and not (energy[rows] > 0).any():
             return None
         starts, joules = self._since_last_total(rows, energy * self.dialect.joules_per_unit)
-        ns, watts, joules = windows.interval_rows(
-            starts - self.zero,
-            self.ends[rows] - self.zero,
-            joules,
-            self.rows.lines[rows],
-            self.notes,
-        )
-        if not len(ns):
-            return None
         label = energy_column.label.format(*match.groups()).strip()
         sensor = Sensor(
             label,
@@ -151,15 +140,10 @@ class _EnergyLog:
             device=devices.device_of_column(label),
             scale=energy_column.scale,
         )
-        made = power_series(
-            sensor,
-            ns,
-            watts,
-            clock=self._clock(),
-            notes=self.notes,
-            joules=joules,
-        )
-        return replace(made, in_stretches=True)
+        ends = self.ends[rows]
+        stretches = windows.Stretches(ends - starts, self.rows.lines[rows])
+        at = windows.RowEnds(ends - self.zero, stretches)
+        return windows.stretch_series(sensor, at, joules, self._clock(), self.notes)
 
     def _since_last_total(self, rows: Int64s, totals: Floats) -> tuple[Int64s, Floats]:
         """Start and joules of these rows.

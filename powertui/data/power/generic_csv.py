@@ -38,6 +38,7 @@ from powertui.data.power import (
     table,
     titles,
     units,
+    windows,
 )
 from powertui.data.power.cells import number
 from powertui.data.power.column_names import json_members, table_layout, with_metric_names
@@ -283,7 +284,8 @@ class _TableLog:
                 continue
             ns = self.row_times.times_for(is_used)
             readings = values if is_used.all() else values[is_used]
-            made, kind = self._series(column, channel, ns, readings)
+            stretches = windows.stretches_of(self.times.length_ns, self.rows.lines, is_used)
+            made, kind = self._series(column, channel, windows.RowEnds(ns, stretches), readings)
             self.kinds[column.name, column.unit.name] = kind
             yield from made
 
@@ -398,7 +400,7 @@ class _TableLog:
         return f"{channel.name} {column.name}"
 
     def _series(
-        self, column: PickedColumn, channel: ChannelRows, ns: Int64s, values: Floats
+        self, column: PickedColumn, channel: ChannelRows, at: windows.RowEnds, values: Floats
     ) -> tuple[list[PowerSeries], str]:
         """One channel, or one for each device that it stands for, and how its joules were read: ""
         of a channel of watts.
@@ -407,8 +409,11 @@ class _TableLog:
         factor = column.unit.factor
         scaled = values if factor == 1 else values * factor  # the same column is packed once
         if column.unit.quantity == "power":
-            return self._series_of_watts(sensor, ns, scaled), ""
-        made, kind = self._series_of_joules(sensor, ns, scaled)
+            return self._series_of_watts(sensor, at.ns, scaled), ""
+        if at.stretches is not None and not counters.is_total_of_stretches(scaled):
+            drawn = windows.stretch_series(sensor, at, scaled, self.clock, self.notes)
+            return [drawn] if drawn is not None else [], " of each stretch"
+        made, kind = self._series_of_joules(sensor, at.ns, scaled)
         return [made], kind
 
     def _series_of_watts(self, sensor: Sensor, ns: Int64s, watts: Floats) -> list[PowerSeries]:

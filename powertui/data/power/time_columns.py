@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from powertui.data.asked import LogColumns
 from powertui.data.power import column_times, table, times
@@ -61,7 +62,7 @@ def pick_time(
     if _BEGIN.search(rows.names[column]):
         for _, other, ends in ranked:
             if _END.search(rows.names[other]) and _follow_one_another(read, ends):
-                return [other], ends
+                return [other], replace(ends, length_ns=ends.ns - read.ns)
     return [column], read
 
 

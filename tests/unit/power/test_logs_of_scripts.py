@@ -7,8 +7,12 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from powertui.data.energy import integrate, sensor
+from powertui.data.energy.measured_energy import Energy
+from powertui.data.model import PS_PER_S
 from powertui.data.power import registry
 from powertui.data.power.written_times import parse
 from powertui.errors import UnreadableFile
@@ -92,5 +96,40 @@ def test_the_energy_of_a_stretch_was_drawn_until_its_end(tmp_path: Path) -> None
     text = "start,end,energy_wh\n" + "".join(rows)
     (series,) = registry.load(written(tmp_path, "meter.csv", text)).series
     begun = series.times[:-1][series.watts[1:] > 250]
-    first = NOON + timedelta(minutes=1)  # the log's zero: the end of its first stretch
-    assert first + timedelta(microseconds=int(begun[0]) // 1000) == NOON + timedelta(minutes=20)
+    # The log's zero is where its first stretch began.
+    assert NOON + timedelta(microseconds=int(begun[0]) // 1000) == NOON + timedelta(minutes=20)
+
+
+def _stretches(rows: list[tuple[int, int, float]]) -> str:
+    """A table of (begin, end, joules), in Unix seconds."""
+    begin_s = int(NOON.timestamp())
+    lines = (f"{begin_s + start},{begin_s + end},{joules}\n" for start, end, joules in rows)
+    return "start,end,energy_j\n" + "".join(lines)
+
+
+def _energy(text: str, folder: Path) -> Energy:
+    (series,) = registry.load(written(folder, "meter.csv", text)).series
+    return integrate.of_series(sensor.describe(series))
+
+
+def test_the_first_stretch_counts_and_a_pause_between_two_does_not(tmp_path: Path) -> None:
+    rows = [(0, 5, 1000.0), (5, 10, 900.0), (10, 15, 1100.0), (75, 80, 950.0), (80, 85, 1050.0)]
+    (series,) = registry.load(written(tmp_path, "meter.csv", _stretches(rows))).series
+    assert np.nansum(series.joules) == pytest.approx(5000)
+    assert series.times[0] == 0
+    assert np.nanmax(series.watts) == pytest.approx(220)
+    assert np.isnan(series.watts[series.times == 75 * 10**9]).all()
+
+
+def test_energies_of_stretches_that_grow_by_chance_are_no_counter(tmp_path: Path) -> None:
+    """A machine that warms up: ten stretches of 5 s, each a joule more than the one before."""
+    rows = [(5 * row, 5 * row + 5, 1000.0 + row) for row in range(10)]
+    energy = _energy(_stretches(rows), tmp_path)
+    assert energy.joules == pytest.approx(10_045)
+    assert energy.hi_ps - energy.lo_ps == 50 * PS_PER_S
+
+
+def test_a_total_that_grows_from_its_first_stretch_is_a_counter(tmp_path: Path) -> None:
+    rows = [(5 * row, 5 * row + 5, 1000.0 * (row + 1)) for row in range(10)]
+    energy = _energy(_stretches(rows), tmp_path)
+    assert energy.mean_w == pytest.approx(200)

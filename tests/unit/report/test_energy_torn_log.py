@@ -44,6 +44,9 @@ def test_the_answer_of_a_torn_log_says_so(
     assert cli.main(["energy", str(path)]) == 0
     answer, _, _ = capsys.readouterr().out.partition("\n\n")
     assert words in answer
+    assert "the whole log" not in answer
+    if fault == "cut":  # what was damaged in the middle has no joules at all
+        assert ", all that could be read of the log" in answer
 
 
 def test_a_whole_log_has_lost_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -51,7 +54,9 @@ def test_a_whole_log_has_lost_nothing(tmp_path: Path, capsys: pytest.CaptureFixt
     path.write_bytes(_packed_log(3000))
     assert not any(warning.is_loss for warning in registry.load(str(path)).warnings)
     assert cli.main(["energy", str(path)]) == 0
-    assert "gzip" not in capsys.readouterr().out
+    page = capsys.readouterr().out
+    assert "gzip" not in page
+    assert ", the whole log" in page
 
 
 def test_beside_a_profile_it_is_said_too(
