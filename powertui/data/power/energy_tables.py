@@ -141,7 +141,7 @@ class _EnergyLog:
             scale=energy_column.scale,
         )
         ends = self.ends[rows]
-        stretches = windows.Stretches(ends - starts, self.rows.lines[rows])
+        stretches = windows.RowStretches(ends - starts, self.rows.lines[rows])
         at = windows.RowEnds(ends - self.zero, stretches)
         return windows.stretch_series(sensor, at, joules, self._clock(), self.notes)
 

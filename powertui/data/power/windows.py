@@ -17,7 +17,7 @@ from powertui.named_tuples import NamedTuple
 MAX_TOUCHING_NS = 1_000_000  # ns: stretches this close follow one another
 
 
-class Stretches(NamedTuple):
+class RowStretches(NamedTuple):
     """The stretches that rows of a table are of."""
 
     length_ns: Int64s
@@ -28,16 +28,16 @@ class RowEnds(NamedTuple):
     """The times of rows: where they are of stretches, the ends of these."""
 
     ns: Int64s
-    stretches: Stretches | None
+    stretches: RowStretches | None
 
 
 def stretches_of(
     length_ns: Int64s | None, lines: Int64s | Packed, is_used: Bools
-) -> Stretches | None:
+) -> RowStretches | None:
     """The stretches of the used rows of a table; None where its rows are of moments."""
     if length_ns is None:
         return None
-    return Stretches(length_ns[is_used], lines[is_used])
+    return RowStretches(length_ns[is_used], lines[is_used])
 
 
 def stretch_series(
