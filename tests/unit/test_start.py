@@ -209,7 +209,7 @@ COMMANDS = {
     # those, what logs alone come to, and patterns that are compiled late
     "energy DEMO": (327, 193),
     # one more, which tells what ops of XLA cost, and the arguments about screens
-    "demo --report": (394, 181),
+    "demo --report": (395, 181),
 }
 
 

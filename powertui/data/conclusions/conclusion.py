@@ -63,11 +63,18 @@ class Cost:
     # Of a step, where that is what the sentence says. What lies between the steps is no part of
     # one, so that it is a little more than the share of the run.
     step_share: float | None = None
+    # Of the run: the part of `share` in which operations waited for a core that others used.
+    waiting_share: float = 0.0
 
     @property
     def largest_share(self) -> float:
         """Of the run's time or energy: what conclusions are compared by."""
         return max(abs(self.share or 0.0), abs(self.joules_share or 0.0))
+
+    @property
+    def own_share(self) -> float:
+        """The same of what is left where nobody else uses the cores."""
+        return self.largest_share - self.waiting_share
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 
 from powertui.data.conclusions.conclusion import Conclusion, Confidence, Kind, Stretch
@@ -34,10 +35,6 @@ _LOSSES = frozenset(
 )
 # Of a stretch that drew more, the part that its cause must cover. Chosen, not measured.
 _MIN_EXPLAINED_PART = 0.5
-# Of the computing: with less, waiting for a core is a part of what computing takes. Chosen, not
-# measured; programs on two cores that ten to twenty threads wanted had 0.2 to 0.95, the more the
-# shorter their operations are.
-_MIN_WAITING_PART = 0.66
 # Several hosts may hold the others up, and several clocks be wrong: each has its own sentence.
 _SEVERAL = frozenset((Kind.STRAGGLER, Kind.CLOCK))
 # What the host does while devices are idle: their own sentence says it already.
@@ -69,20 +66,28 @@ def ranked(conclusions: Iterable[Conclusion]) -> tuple[Conclusion, ...]:
         if not any(_says_the_same(conclusion, earlier) for earlier in distinct):
             distinct.append(conclusion)
     by_rank = sorted(distinct, key=_rank)
-    return _with_clocks(_with_unknown(_with_calls(_with_busy_cores(by_rank))))
+    return _with_clocks(_with_busy_cores(_with_unknown(_with_calls(by_rank))))
 
 
 def _with_busy_cores(conclusions: list[Conclusion]) -> list[Conclusion]:
-    """With busy cores before the computing that mostly waits for them."""
+    """With busy cores before the first cause that takes less without waiting for them.
+
+    What the program itself does is told first where that is more, all sentences of a kind together,
+    and nothing is counted for both.
+    """
     busy = next((item for item in conclusions if item.kind is Kind.BUSY_CORES), None)
-    computing = next((item for item in conclusions if item.kind is Kind.COMPUTE), None)
-    if busy is None or computing is None:
-        return conclusions
-    if busy.cost.largest_share < _MIN_WAITING_PART * computing.cost.largest_share:
+    if busy is None:
         return conclusions
     others = [conclusion for conclusion in conclusions if conclusion is not busy]
-    row = min(others.index(computing), conclusions.index(busy))
-    return [*others[:row], busy, *others[row:]]
+    own_share: dict[Kind, float] = defaultdict(float)
+    for conclusion in others:
+        if conclusion.finding is None:
+            own_share[conclusion.kind] += conclusion.cost.own_share
+    for row, conclusion in enumerate(others):
+        is_smaller = own_share[conclusion.kind] < busy.cost.largest_share
+        if is_smaller and conclusion.kind not in _OF_POWER:
+            return [*others[:row], busy, *others[row:]]
+    return [*others, busy]
 
 
 def _with_calls(conclusions: list[Conclusion]) -> list[Conclusion]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from powertui.data import torch_ops
 from powertui.data.category import Category, work_category
-from powertui.data.model import Bools, UInt8s
+from powertui.data.model import Bools, ProcessKind, Trace, UInt8s
 from powertui.data.opened import Profile
 from powertui.patterns import late_pattern
 
@@ -50,6 +50,10 @@ _READ = late_pattern(r"^aten::(?:item|_local_scalar_dense)$")
 # had 0.02 to 0.07 a product in four traces.
 _ARGUMENT_OF_HOST = "aten::resolve_conj"
 _PRODUCTS = ("aten::mm", "aten::addmm")
+# XLA's threads for the CPU, and TensorFlow's operators of oneDNN, which are for the CPU alone.
+POOL_OF_XLA = late_pattern(r"^tf_XLA\w*Cpu")
+_OP_OF_HOST = late_pattern(r":_Mkl\w+$")
+_READ_CHARACTERS = 200
 _FUSION = late_pattern(r"_fusion(?:\.\d+)*$")
 _PROFILER = late_pattern(r"profiler\w*\.py(?::\d+|\(\d+\):) (?:stop|start|_stop|_start|trace\b)")
 _OPERATIONS = frozenset(
@@ -117,22 +121,33 @@ def name_classes(profile: Profile) -> UInt8s:
 
 
 def computes_on_host(profile: Profile) -> bool:
-    """Whether PyTorch's products certainly run on the host. A trace without devices may be that of
-    a program whose device was not recorded: any of its operators may wait for it.
+    """Whether what the program computes certainly runs on the host. A trace without devices may be
+    that of a program whose device was not recorded: any of its operators may wait for it.
     """
     return profile.cached("computes on host", lambda: _computes_on_host(profile))
 
 
 def _computes_on_host(profile: Profile) -> bool:
-    names = profile.trace.names
-    texts = [names.full(index)[:40] for index in range(len(names))]
+    trace = profile.trace
+    if any(
+        process.kind is ProcessKind.DEVICE and process.event_count for process in trace.processes
+    ):
+        return False
+    if any(POOL_OF_XLA.search(track.name) for _, _, track in trace.threads()):
+        return True
+    texts = [trace.names.full(index)[:_READ_CHARACTERS] for index in range(len(trace.names))]
+    return any(_OP_OF_HOST.search(text) for text in texts) or _multiplies_on_host(trace, texts)
+
+
+def _multiplies_on_host(trace: Trace, texts: list[str]) -> bool:
+    """Whether PyTorch looks at the arguments of its products as it does on a host."""
     arguments = [index for index, text in enumerate(texts) if text == _ARGUMENT_OF_HOST]
     products = [index for index, text in enumerate(texts) if text in _PRODUCTS]
     if not arguments or not products:
         return False
     argument_count = 0
     product_count = 0
-    for _, _, track in profile.trace.threads():
+    for _, _, track in trace.threads():
         argument_count += int(np.isin(track.events.name, arguments).sum())
         product_count += int(np.isin(track.events.name, products).sum())
     return argument_count > product_count > 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from powertui.data.conclusions.makers.step_operations import step_operations
+from powertui.data.conclusions.makers.further_calls import calls_more
 from powertui.data.model import Int64s
 from powertui.data.opened import Profile
 from powertui.data.tools import activity
@@ -20,10 +20,6 @@ _MIN_USUAL_SHARE = 0.2
 # Share of what the slow steps compute more, up to which there is no backward pass in it. Chosen,
 # not measured; steps that are slow because the machine is have as much of it as usual ones.
 _MAX_EXTRA_SHARE = 0.1
-# Share of that which operations take that run more often than in usual steps: one call that waited
-# for a core is no evaluation. Chosen, not measured.
-_MIN_MORE_CALLS_SHARE = 0.5
-_MIN_MORE_CALLS = 0.5  # of an operation, on average
 
 
 def lacks_backward(profile: Profile, wall: WallTime, slow: Int64s, *, computing_ps: int) -> bool:
@@ -38,18 +34,7 @@ def lacks_backward(profile: Profile, wall: WallTime, slow: Int64s, *, computing_
     if usual_ps < _MIN_USUAL_SHARE * length_ps:
         return False
     extra_ps = float(inside[slow].sum()) - len(slow) * usual_ps
-    return extra_ps < _MAX_EXTRA_SHARE * computing_ps and _calls_more(profile, wall, slow)
-
-
-def _calls_more(profile: Profile, wall: WallTime, slow: Int64s) -> bool:
-    """Whether most of what operations take longer is of those that run more often."""
-    is_slow = np.zeros(len(wall.periods), np.bool_)
-    is_slow[slow] = True
-    usual = step_operations(profile, wall.periods, ~wall.slow)
-    slower = step_operations(profile, wall.periods, is_slow)
-    longer_ps = np.maximum(slower.ps - usual.ps, 0)
-    runs_more = slower.count >= usual.count + _MIN_MORE_CALLS
-    return bool(longer_ps[runs_more].sum() >= _MIN_MORE_CALLS_SHARE * longer_ps.sum() > 0)
+    return extra_ps < _MAX_EXTRA_SHARE * computing_ps and calls_more(profile, wall, slow)
 
 
 def _backward_time(profile: Profile) -> CoveredTime:

@@ -182,6 +182,8 @@ def words_of_few(words: CauseWords) -> Wording:
         return _first_step(words)
     if cause.kind is Kind.PAUSE:
         return _pause(words, where)
+    if cause.has_same_calls and not cause.lacks_backward:
+        return _same_calls(words)
     subject, who = _subject_of_few(words)
     return Wording(
         sentence=f"{_capital(subject)} {where} {words.steps} takes {words.amount}{who}.",
@@ -189,6 +191,19 @@ def words_of_few(words: CauseWords) -> Wording:
         tool="timeline",
         next=WHAT_TO_DO.get(cause.kind, "See in the timeline what these steps do."),
         confidence=Confidence.SURE if words.who and not cause.lacks_backward else Confidence.LIKELY,
+    )
+
+
+def _same_calls(words: CauseWords) -> Wording:
+    """Steps that call nothing more than the others do."""
+    who = f", most of all {words.who}" if words.who else ""
+    return Wording(
+        sentence=f"In {words.steps} the same calls as in the others take longer, {words.amount}"
+        f"{who}: larger inputs, or cores that other processes or threads use.",
+        short=f"{kind_in_words(words.cause.kind)} {whole_percent(words.share)}",
+        tool="timeline",
+        next="See what else ran on this machine then, and how large the inputs of these steps are.",
+        confidence=Confidence.LIKELY,
     )
 
 

@@ -22,15 +22,19 @@ from powertui.data.conclusions.conclusion import (
     Kind,
 )
 from powertui.data.conclusions.inquiry import Inquiry
+from powertui.data.conclusions.makers import late_starts
 from powertui.data.conclusions.makers.cause_words import short_time
+from powertui.data.conclusions.makers.late_starts import LateStarts
 from powertui.data.conclusions.words import percent, whole_percent
-from powertui.data.model import PS_PER_S, Bools, Int64s, Track
+from powertui.data.model import PS_PER_S, Bools, Int64s, Track, UInt32s
 from powertui.data.opened import Profile
 from powertui.data.quantiles import median_of_column
 from powertui.data.tools import activity
 from powertui.data.tools import wall_time as account
+from powertui.data.tools.covered_time import NO_TIME, CoveredTime, joined
 from powertui.data.tools.name_classes import NameClass, any_class, computes_on_host, name_classes
 from powertui.data.tools.wall_time import Periods
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 _MIN_STEPS = 8  # fewer do not say what a call usually takes. Chosen, not measured
@@ -49,65 +53,134 @@ _MAX_SMALL_CALL_PS = 50_000_000
 # Stopped small calls, in as many steps: a single one may be a page that was read from disk. Of 30
 # recordings of quiet machines one has one, and no other any.
 _MIN_STOPPED = 2
+# The same for many steps: of 700 steps on a machine with nothing else to do 5 have one.
+_MIN_STOPPED_SHARE = 0.01
 # A large call is stopped from so many times its usual length on. Chosen, not measured.
 _MIN_TIMES_USUAL = 1.5
 _MIN_SHARE = 0.05  # of the profile. TensorBoard's threshold for input
 _OPERATIONS = (NameClass.OPERATION, NameClass.COPY)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Stops:
     """Calls that were stopped in the middle."""
 
-    lost_ps: int
+    lost: CoveredTime
+    lost_ps: int  # of all calls, added up
     running_ps: int  # how long all these calls took, with what they lost
     small: int  # how many of them do next to nothing
-    steps: int  # how many steps have one of those
     longest_small_ps: int
+
+
+_NO_STOPS = _Stops(
+    lost=NO_TIME,
+    lost_ps=0,
+    running_ps=0,
+    small=0,
+    longest_small_ps=0,
+)
+
+
+class _Waits(NamedTuple):
+    """Where operations waited for a core: in the middle, and before they began."""
+
+    stops: _Stops
+    late: LateStarts
+    lost: CoveredTime
 
 
 def shared_cores(inquiry: Inquiry) -> Iterator[Conclusion]:
     """For each host that computes how much of its operations' time was waiting for a core."""
     for profile in inquiry.profiles:
-        if not computes_on_host(profile):
-            continue
-        wall = account.wall_time(profile)
-        stops = _stops(profile, wall.periods)
-        if stops is None or min(stops.small, stops.steps) < _MIN_STOPPED:
-            continue
-        if stops.lost_ps >= _MIN_SHARE * wall.length:
-            yield _conclusion(stops, wall.length)
+        waits = _waits(profile)
+        length_ps = account.wall_time(profile).length
+        if waits is not None and waits.lost.length >= _MIN_SHARE * length_ps:
+            yield _conclusion(waits, length_ps)
 
 
-def _stops(profile: Profile, periods: Periods) -> _Stops | None:
-    if len(periods) < _MIN_STEPS:
+def time_without_core(profile: Profile) -> CoveredTime:
+    """Where operations of a host certainly waited for a core."""
+    waits = _waits(profile)
+    return NO_TIME if waits is None else waits.lost
+
+
+def _waits(profile: Profile) -> _Waits | None:
+    """None where nothing proves that others used the cores. Worked out once."""
+    return profile.cached("waits for cores", lambda: _proven_waits(profile))
+
+
+def _proven_waits(profile: Profile) -> _Waits | None:
+    periods = account.wall_time(profile).periods
+    if len(periods) < _MIN_STEPS or not computes_on_host(profile):
         return None
+    late = late_starts.late_starts(profile)
+    long_late_steps = late.at_least(_MIN_STOP_PS).steps(periods)
+    stops = _stops(profile, periods, or_proven=long_late_steps >= _needed_steps(periods))
+    is_late = late.steps(periods) >= _needed_steps(periods)
+    if stops is _NO_STOPS and not is_late:
+        return None
+    return _Waits(stops, late, joined([late.stretches, stops.lost]))
+
+
+def _needed_steps(periods: Periods) -> float:
+    return max(_MIN_STOPPED, _MIN_STOPPED_SHARE * len(periods))
+
+
+def _stops(profile: Profile, periods: Periods, *, or_proven: bool) -> _Stops:
+    """None of them where no small call shows that threads lost their cores, nor anything else."""
     is_operation = any_class(name_classes(profile), _OPERATIONS)
-    tracks = list(activity.frame_tracks(profile.trace))
-    if not any(_has_stopped_calls(track, is_operation) for track in tracks):
-        return None
+    tracks = [track for _, _, track in profile.trace.threads()]
+    if not or_proven and not any(_has_stopped_calls(track, is_operation) for track in tracks):
+        return _NO_STOPS
+    lost_parts: list[CoveredTime] = []
     lost_ps = 0
     running_ps = 0
     small_lengths: list[Int64s] = []
     small_steps: set[int] = set()
-    for track in tracks:
-        for lengths in _calls_by_step(track, is_operation, periods):
-            usual = _undisturbed_lengths(lengths)
-            is_stopped = lengths - usual >= _MIN_STOP_PS
-            is_stopped &= lengths >= _MIN_TIMES_USUAL * usual
-            running_ps += int(lengths.sum())
-            lost_ps += int((lengths - usual)[is_stopped].sum())
+    for line in _lines(tracks):
+        for calls in _calls_by_step(line, is_operation, periods):
+            usual = _undisturbed_lengths(calls.length)
+            is_stopped = calls.length - usual >= _MIN_STOP_PS
+            is_stopped &= calls.length >= _MIN_TIMES_USUAL * usual
+            running_ps += int(calls.length.sum())
+            lost_ps += int((calls.length - usual)[is_stopped].sum())
+            end = (calls.start + calls.length)[is_stopped]
+            lost_parts.append(CoveredTime((calls.start + usual)[is_stopped], end))
             is_small = is_stopped & (usual <= _MAX_SMALL_CALL_PS)
-            small_lengths.append(lengths[is_small])
+            small_lengths.append(calls.length[is_small])
             small_steps.update(np.flatnonzero(is_small.any(axis=1)).tolist())
     small = np.concatenate([np.empty(0, np.int64), *small_lengths])
+    if not or_proven and min(len(small), len(small_steps)) < _needed_steps(periods):
+        return _NO_STOPS
     return _Stops(
+        lost=joined(lost_parts),
         lost_ps=lost_ps,
         running_ps=running_ps,
         small=len(small),
-        steps=len(small_steps),
         longest_small_ps=int(small.max(initial=0)),
     )
+
+
+class _Line(NamedTuple):
+    """Calls that do more by themselves than in the calls they hold."""
+
+    name: UInt32s
+    start: Int64s
+    duration: Int64s
+
+
+def _lines(tracks: list[Track]) -> list[_Line]:
+    """Those of each thread; those of a pool together, whose threads take what comes next."""
+    lines: list[_Line] = []
+    pool: list[_Line] = []
+    for track in tracks:
+        rows = activity.innermost_rows(track)
+        events = track.events
+        line = _Line(events.name[rows], events.start[rows], events.duration[rows])
+        (pool if activity.is_pool(track.name) else lines).append(line)
+    if pool:
+        lines.append(_Line(*(np.concatenate(column) for column in zip(*pool, strict=True))))
+    return lines
 
 
 def _undisturbed_lengths(lengths: Int64s) -> Int64s:
@@ -141,20 +214,23 @@ def _has_stopped_calls(track: Track, chosen: Bools) -> bool:
     )
 
 
-def _calls_by_step(track: Track, chosen: Bools, periods: Periods) -> Iterator[Int64s]:
-    """[steps × calls]: how long the calls of each name take, in the steps that have the usual
-    number of them.
-    """
-    events = track.events
-    rows = activity.innermost_rows(track)
-    rows = rows[chosen[events.name[rows]]]
-    step = periods.start.searchsorted(events.start[rows], side="right") - 1
+class _Calls(NamedTuple):
+    """[steps × calls] of one name."""
+
+    start: Int64s
+    length: Int64s
+
+
+def _calls_by_step(line: _Line, chosen: Bools, periods: Periods) -> Iterator[_Calls]:
+    """The calls of each name, in the steps that have the usual number of them."""
+    rows = np.flatnonzero(chosen[line.name])
+    step = periods.start.searchsorted(line.start[rows], side="right") - 1
     rows = rows[step >= 0]
     step = step[step >= 0]
-    order = np.lexsort((events.start[rows], step, events.name[rows]))
+    order = np.lexsort((line.start[rows], step, line.name[rows]))
     rows = rows[order]
     step = step[order]
-    names, first = np.unique(events.name[rows], return_index=True)
+    names, first = np.unique(line.name[rows], return_index=True)
     borders = np.append(first, len(rows))
     for index in range(len(names)):
         named = slice(int(borders[index]), int(borders[index + 1]))
@@ -163,24 +239,40 @@ def _calls_by_step(track: Track, chosen: Bools, periods: Periods) -> Iterator[In
         is_usual = count == usual_count
         if not usual_count or is_usual.sum() < _MIN_STEPS:
             continue
-        lengths = events.duration[rows[named]]
-        yield lengths[is_usual[step[named]]].reshape(-1, usual_count)
+        of_usual = rows[named][is_usual[step[named]]].reshape(-1, usual_count)
+        yield _Calls(line.start[of_usual], line.duration[of_usual])
 
 
-def _conclusion(stops: _Stops, length_ps: int) -> Conclusion:
-    share = stops.lost_ps / length_ps
-    part = stops.lost_ps / max(1, stops.running_ps)
+def _conclusion(waits: _Waits, length_ps: int) -> Conclusion:
+    lost_ps = waits.lost.length
+    share = lost_ps / length_ps
+    late_ps = waits.late.stretches.length
+    part = (waits.stops.lost_ps + late_ps) / max(1, waits.stops.running_ps + late_ps)
     return Conclusion(
         kind=Kind.BUSY_CORES,
         sentence=f"Busy cores: operations waited for a core in at least {percent(share)} of the "
-        f"time ({short_time(stops.lost_ps)} of {short_time(length_ps)}), {percent(part)} of what "
+        f"time ({short_time(lost_ps)} of {short_time(length_ps)}), {percent(part)} of what "
         "they took, because other processes or threads used the cores.",
         short=f"busy cores {whole_percent(share)}",
         confidence=Confidence.LIKELY,
         evidence=Evidence("op_stats"),
-        cost=Cost(seconds=stops.lost_ps / PS_PER_S, share=share),
+        cost=Cost(seconds=lost_ps / PS_PER_S, share=share),
         next="See what else ran on this machine, the program's own workers among it.",
-        doubt=f"{stops.small:,} calls that take a few microseconds took up to "
-        f"{short_time(stops.longest_small_ps)}; a limit of a container on its use of cores looks "
-        "alike.",
+        doubt=f"{_proof(waits)}; a limit of a container on its use of cores looks alike.",
     )
+
+
+def _proof(waits: _Waits) -> str:
+    stops, late, _ = waits
+    proofs = []
+    if stops.small:
+        calls = "1 call that takes" if stops.small == 1 else f"{stops.small:,} calls that take"
+        longest = short_time(stops.longest_small_ps)
+        proofs.append(f"{calls} a few microseconds took up to {longest}")
+    count = len(late.stretches.start)
+    if count:
+        often = "once" if count == 1 else f"{count:,} times"
+        proofs.append(
+            f"compiled programs began late {often}, by up to {short_time(late.longest_ps)}"
+        )
+    return " and ".join(proofs)

@@ -59,6 +59,13 @@ _CAUSES_OF_THEIR_OWN = (
     INPUT,
     (ActivityKind.WAITING_FOR_REPLICA, ActivityKind.COLLECTIVE),
 )
+# What these are says more than that the same calls took longer.
+_TOLD_BY_KIND = (
+    ActivityKind.PYTHON,
+    ActivityKind.CALLED_PYTHON,
+    ActivityKind.COPYING,
+    ActivityKind.DEVICE_COPYING,
+)
 # Operations, the small ones among them.
 _COMPUTING = (*WORK, ActivityKind.SMALL_OPS)
 
@@ -172,12 +179,18 @@ def _few(
     kind = _kind_of_few(extra, activities, blamed, slow, is_around=_is_around(wall, part, slow))
     computing_ps = int(extra[list(_COMPUTING)].sum())
     lacks_backward = False
-    if kind is Kind.SLOW_STEPS and computing_ps >= MIN_NAMED_SHARE * wall.length:
-        from powertui.data.conclusions.makers import backward_pass  # few runs have such steps
+    has_same_calls = False
+    if kind is Kind.SLOW_STEPS and ps >= MIN_NAMED_SHARE * wall.length:
+        from powertui.data.conclusions.makers import (  # few runs have such steps
+            backward_pass,
+            further_calls,
+        )
 
         lacks_backward = backward_pass.lacks_backward(
             profile, wall, slow, computing_ps=computing_ps
         )
+        if blamed.purpose is None and _first(extra, activities) not in _TOLD_BY_KIND:
+            has_same_calls = further_calls.same_calls(profile, wall, slow, ps)
     return TimeCause(
         kind=Kind.VALIDATION if lacks_backward else kind,
         ps=ps,
@@ -187,7 +200,13 @@ def _few(
         slow=slow,
         stretches=stretches,
         lacks_backward=lacks_backward,
+        has_same_calls=has_same_calls,
     )
+
+
+def _first(extra: Int64s, activities: tuple[ActivityKind, ...]) -> ActivityKind | None:
+    """Which of the activities took most of what was extra."""
+    return next(iter(largest_first(extra, activities)), None)
 
 
 def _compiles_often(wall: WallTime) -> bool:

@@ -43,6 +43,7 @@ class TimeCause:
     slow: Int64s = field(default_factory=lambda: np.empty(0, np.int64))  # periods, if few took it
     stretches: CoveredTime = NO_TIME
     lacks_backward: bool = False  # what few steps compute, where a backward pass trains in all
+    has_same_calls: bool = False  # the few steps call what all do, and it takes longer
 
     @property
     def is_of_few(self) -> bool:

@@ -18,6 +18,7 @@ from powertui.data.conclusions.conclusion import (
 from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.conclusions.makers import step_parts
 from powertui.data.conclusions.makers.cause_words import CauseWords, short_time
+from powertui.data.conclusions.makers.shared_cores import time_without_core
 from powertui.data.conclusions.makers.time_cause import TimeCause
 from powertui.data.conclusions.makers.time_causes import time_causes
 from powertui.data.conclusions.makers.usual_words import cause_wording
@@ -129,12 +130,28 @@ def _conclusion(words: CauseWords) -> Conclusion:
         short=wording.short,
         confidence=wording.confidence,
         evidence=Evidence(wording.tool),
-        cost=Cost(seconds=cause.ps / PS_PER_S, share=words.share),
+        cost=Cost(
+            seconds=cause.ps / PS_PER_S,
+            share=words.share,
+            waiting_share=_waiting_ps(words) / words.wall.length,
+        ),
         stretch=stretches[0] if has_place else None,
         repeats=stretches,
         next=wording.next,
         doubt=wording.doubt,
     )
+
+
+def _waiting_ps(words: CauseWords) -> int:
+    """How much of a cause is waiting for a core that others used."""
+    waiting = time_without_core(words.profile)
+    if not len(waiting.start):
+        return 0
+    cause = words.cause
+    stretches = cause.stretches
+    if not len(stretches.start):
+        stretches = words.wall.stretches(cause.part, *cause.activities)
+    return min(cause.ps, waiting.common(stretches).length)
 
 
 def _stretches(words: CauseWords) -> tuple[Stretch, ...]:
