@@ -24,7 +24,18 @@ def median_of_column(values: _Column) -> float:
     if not count:
         return math.nan
     middle = count // 2
-    ordered = np.partition(values, (middle - 1 + count % 2, middle, -1))
+    return _middle(np.partition(values, (middle - 1 + count % 2, middle, -1)))
+
+
+def median_of_sorted(values: npt.NDArray[Any]) -> float:
+    """The same of ascending values, those that are not a number last."""
+    return _middle(values) if len(values) else math.nan
+
+
+def _middle(ordered: npt.NDArray[Any]) -> float:
+    """The median of values whose middle ones and the last one are where sorting puts them."""
+    count = len(ordered)
+    middle = count // 2
     if math.isnan(ordered[-1]):
         return math.nan
     if count % 2:

@@ -469,7 +469,7 @@ static const struct {
     {"hop", "dLLL"}, {"pick", "d88qcCC"}, {"scan_events", "dLLL4888LL"}, {"stats", "dLLL"}, {"event_stats", "dL"},
     {"scan_stats", "d8qcCC"}, {"nest", "881"}, {"scan_lanes", "dLLLLLL4s188448844"}, {"move_lanes", "18844l8844"},
     {"blocks", "8uv"}, {"sums", "8U88"}, {"longest", "8vx888"}, {"ends", "488"}, {"put_numbers", "188188"},
-    {"ranks", "88L8"}, {"covered", "88t88"}, {"united", "88L"}, {"united_events", "881L"},
+    {"ranks", "88L8"}, {"covered", "88t88"}, {"united", "88L"}, {"united_events", "881L"}, {"add_events", "48888LLL888"},
 };
 
 enum { SHORT, CROOKED, LONG, NOTHING, WAYS };

@@ -5,12 +5,13 @@ A value is named here once, where several places need the same one.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from powertui.data.model import Floats
-from powertui.data.quantiles import median_of_column, quantile_of_column
+from powertui.data.quantiles import median_of_column, median_of_sorted, quantile_of_column
 
 if TYPE_CHECKING:
 
@@ -67,7 +68,8 @@ def scatter(values: Floats) -> float:
         return 0.0
     off = np.sort(np.abs(values - median_of_column(values)))
     inner = off[: max(1, len(values) * 9 // 10)]
-    return max(median_deviation(off), _INNER_TO_SIGMA * float(np.sqrt((inner**2).mean())))
+    root_mean_square = math.sqrt(np.add.reduce(inner * inner) / len(inner))
+    return max(MEDIAN_TO_SIGMA * median_of_sorted(off), _INNER_TO_SIGMA * root_mean_square)
 
 
 def normal_scale(residual: Floats, share: float) -> float:

@@ -59,6 +59,10 @@ second. What they share is in `types`.
         before it starts. `empty_too`: those of no length count as well.
     united_events(start, duration, chosen, empty_too=False) -> (start, end)
         The same of those events that are chosen.
+    add_events(name, times, below, window, lowest, sums)
+        Events of a lane added up by name, by their part inside a window (lo, hi): to `sums`, of the
+        names from `lowest` on, their count, their length, and what of it no event of the lane below
+        covers. `times`, `below`: (starts, durations) of both lanes. Compiled alone (see COMPILED).
     records(data, lo, most) -> RecordFrames
         At most so many whole TFRecords from `lo` on, up to one that is not whole or whose length is
         damaged.
@@ -133,6 +137,7 @@ __all__ = [
     "RecordFrames",
     "Scan",
     "StatScan",
+    "add_events",
     "blocks",
     "covered",
     "distinct",
@@ -175,7 +180,7 @@ WHY_PURE = _why_pure()
 COMPILED: bool = not WHY_PURE
 
 if TYPE_CHECKING or COMPILED:
-    from powertui.data.wire.compiled import Aside, LaneScan
+    from powertui.data.wire.compiled import Aside, LaneScan, add_events
 if TYPE_CHECKING or WHY_PURE:
     from powertui.data.wire import pure as decoder
 else:

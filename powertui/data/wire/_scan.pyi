@@ -55,4 +55,18 @@ def united(start: _In, end: _In, empty_too: bool, /) -> tuple[bytes, bytes] | No
 def united_events(
     start: _In, duration: _In, chosen: _In, empty_too: bool, /
 ) -> tuple[bytes, bytes] | None: ...
+def add_events(
+    name: _In,
+    start: _In,
+    duration: _In,
+    start_below: _In,
+    duration_below: _In,
+    lo: int,
+    hi: int,
+    lowest: int,
+    count: _Out,
+    total: _Out,
+    self_time: _Out,
+    /,
+) -> None: ...
 def records(data: _In, lo: int, begin: _Out, end: _Out, good: _Out, /) -> tuple[int, int, int]: ...

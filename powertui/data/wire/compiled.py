@@ -38,7 +38,7 @@ from powertui.data.wire.types import (
 )
 from powertui.named_tuples import NamedTuple
 
-INTERFACE = 5  # of scan/module.c; counted up with every change of what its functions take or give
+INTERFACE = 6  # of scan/module.c; counted up with every change of what its functions take or give
 if (
     getattr(_scan, "INTERFACE", 1) != INTERFACE
 ):  # an editable installation whose sources were updated
@@ -380,6 +380,32 @@ def united_events(
         first = start.take(rows)
         return united(first, first + duration.take(rows), empty_too=empty_too)
     return _column(made[0]), _column(made[1])
+
+
+def add_events(
+    name: UInt32s,
+    times: tuple[Int64s, Int64s],
+    below: tuple[Int64s, Int64s],
+    window: tuple[int, int],
+    lowest: int,
+    sums: tuple[Int64s, Int64s, Int64s],
+) -> None:
+    """Events added up by name. See the package's docstring."""
+    start, duration = times
+    start_below, duration_below = below
+    count, total, self_time = sums
+    _scan.add_events(
+        np.ascontiguousarray(name, np.uint32).data,
+        _whole(start).data,
+        _whole(duration).data,
+        _whole(start_below).data,
+        _whole(duration_below).data,
+        *window,
+        lowest,
+        count.data,
+        total.data,
+        self_time.data,
+    )
 
 
 def records(data: Bytes, lo: int, most: int) -> RecordFrames:

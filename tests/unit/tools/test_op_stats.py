@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from powertui.data import wire
 from powertui.data.model import Trace
 from powertui.data.tools import op_stats, op_table
 from powertui.errors import Cancelled
@@ -55,11 +56,14 @@ def test_against_a_walk_over_every_event(
     trace = traces.trace(
         {("/host:CPU" if i else "/device:GPU:0", f"t{i}"): line for i, line in enumerate(lines)}
     )
-    stats = op_stats.op_stats(trace, lo, lo + length)
     expected = slowly(trace, lo, lo + length)
-    assert {
-        (op.device, op.full): [op.count, op.total, op.self_time] for op in stats.ops
-    } == expected
+    for is_compiled in (False, wire.COMPILED):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(wire, "COMPILED", is_compiled)
+            stats = op_stats.op_stats(trace, lo, lo + length)
+        assert {
+            (op.device, op.full): [op.count, op.total, op.self_time] for op in stats.ops
+        } == expected
     assert stats.events == sum(row[0] for row in expected.values())
     tracks = [track for _, track in trace.tracks()]
     for number in range(len(stats)):
@@ -224,6 +228,10 @@ def test_thousands_of_lines_with_names_of_their_own_are_added_up_together(
         return count(values, *rest, **more)
 
     monkeypatch.setattr(np, "bincount", counted)
+    assert len(op_stats.op_stats(trace)) == lines
+    assert len(sizes) < 10
+    monkeypatch.setattr(wire, "COMPILED", False)
+    sizes.clear()
     assert len(op_stats.op_stats(trace)) == lines
     assert 0 < len(sizes) < 10
 

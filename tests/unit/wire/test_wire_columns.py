@@ -142,6 +142,73 @@ def test_a_union_of_chosen_events_is_that_of_their_stretches(
         assert [column.tolist() for column in made] == [column.tolist() for column in expected]
 
 
+LANE = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4), st.integers(0, 3)), max_size=20)
+
+
+def _lane(pieces: list[tuple[int, int, int]]) -> tuple[list[int], list[int], list[int]]:
+    """(starts, durations, names) of events one after the other, from pauses and durations."""
+    starts, at = [], 0
+    for pause, duration, _ in pieces:
+        starts.append(at + pause)
+        at += pause + duration
+    return starts, [duration for _, duration, _ in pieces], [name for _, _, name in pieces]
+
+
+@settings(max_examples=200, deadline=None)
+@given(LANE, LANE, st.integers(0, 30), st.integers(0, 60))
+def test_events_are_added_up_by_name_less_what_the_lane_below_covers(
+    lane: list[tuple[int, int, int]], below: list[tuple[int, int, int]], lo: int, length: int
+) -> None:
+    compiled = DECODERS[-1]
+    if not compiled.__name__.endswith("compiled"):
+        pytest.skip("without a compiler events are added up in columns")
+    starts, durations, names = _lane(lane)
+    starts_below, durations_below, _ = _lane(below)
+    hi = lo + length
+    inner = {
+        moment
+        for start, duration in zip(starts_below, durations_below, strict=True)
+        for moment in range(start, start + duration)
+    }
+    expected = [[0, 0, 0] for _ in range(4)]
+    for start, duration, name in zip(starts, durations, names, strict=True):
+        if start + duration < lo or start > hi:
+            continue  # whoever asks leaves such events out
+        moments = range(max(start, lo), min(start + duration, hi))
+        own = sum(moment not in inner for moment in moments)
+        for place, value in enumerate((1, len(moments), own)):
+            expected[name][place] += value
+    touching = [
+        row
+        for row, (start, duration) in enumerate(zip(starts, durations, strict=True))
+        if start + duration >= lo and start <= hi
+    ]
+    sums = tuple(np.zeros(4, np.int64) for _ in range(3))
+    compiled.add_events(
+        np.array(names, np.uint32)[touching] + np.uint32(7),
+        (np.array(starts, np.int64)[touching], np.array(durations, np.int64)[touching]),
+        (np.array(starts_below, np.int64), np.array(durations_below, np.int64)),
+        (lo, hi),
+        7,
+        sums,
+    )
+    assert np.stack(sums, axis=1).tolist() == expected
+
+
+def test_a_name_without_a_place_in_the_sums_is_an_error() -> None:
+    compiled = DECODERS[-1]
+    if not compiled.__name__.endswith("compiled"):
+        pytest.skip("without a compiler events are added up in columns")
+    one = np.ones(1, np.int64)
+    none = np.empty(0, np.int64)
+    for name in (4, 8):
+        sums = tuple(np.zeros(3, np.int64) for _ in range(3))
+        with pytest.raises(IndexError):
+            compiled.add_events(
+                np.array([name], np.uint32), (one, one), (none, none), (0, 9), 5, sums
+            )
+
+
 def test_few_chosen_events_of_many_are_all_in_their_union() -> None:
     start = np.arange(10_000, dtype=np.int64) * 5
     for rows in ([0, 7, 8, 9_999], [3], [1_000, 9_990, 9_991, 9_998], []):

@@ -37,6 +37,7 @@ PyObject *call_ranks(PyObject *self, PyObject *args);
 PyObject *call_covered(PyObject *self, PyObject *args);
 PyObject *call_united(PyObject *self, PyObject *args);
 PyObject *call_united_events(PyObject *self, PyObject *args);
+PyObject *call_add_events(PyObject *self, PyObject *args);
 
 /* records.c */
 PyObject *call_records(PyObject *self, PyObject *args);

@@ -30,12 +30,14 @@ static PyMethodDef methods[] = {
     {"united", call_united, METH_VARARGS, "united(start, end, empty_too) -> (start, end), None for too many runs"},
     {"united_events", call_united_events, METH_VARARGS,
      "united_events(start, duration, chosen, empty_too) -> (start, end), None for too many runs"},
+    {"add_events", call_add_events, METH_VARARGS,
+     "add_events(name, start, duration, start below, duration below, lo, hi, lowest, count, total, self_time)"},
     {"records", call_records, METH_VARARGS, "records(data, lo, begin, end, good) -> (rows, next, whether the length there is damaged)"},
     {NULL, NULL, 0, NULL},
 };
 
 /* compiled.py says the same number: another one means that this was built from another version of powertui. */
-enum { INTERFACE = 5 };
+enum { INTERFACE = 6 };
 
 static int fill_module(PyObject *made)
 {

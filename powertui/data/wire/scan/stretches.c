@@ -301,3 +301,97 @@ done:
     release(views, 3);
     return result;
 }
+
+/* ── events by name ────────────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct {
+    const int64_t *start, *duration;
+    int64_t rows;
+} Times;
+
+typedef struct {
+    int64_t *count, *total, *self_time; /* by name, from the lowest number on */
+    int64_t names, lowest;
+} Sums;
+
+static inline int64_t more(int64_t value, int64_t other)
+{
+    return (int64_t)((uint64_t)value + (uint64_t)other);
+}
+
+/* How long events of a lane are together, before each one and in all. */
+static int64_t *lengths_before(Times lane)
+{
+    int64_t *before = malloc(((size_t)lane.rows + 1) * sizeof *before);
+    if (!before)
+        return NULL;
+    before[0] = 0;
+    for (int64_t i = 0; i < lane.rows; i++)
+        before[i + 1] = more(before[i], lane.duration[i]);
+    return before;
+}
+
+/* How long they are before a moment; `near` is the answer to the question before. */
+static inline int64_t covered_until(Times lane, const int64_t *before, int64_t moment, int64_t *near)
+{
+    int64_t begun = *near = place_of(lane.start, lane.rows, moment, 0, *near);
+    if (!begun)
+        return 0;
+    int64_t beyond = less(more(lane.start[begun - 1], lane.duration[begun - 1]), moment);
+    return less(before[begun], beyond > 0 ? beyond : 0);
+}
+
+/* 0 for a name that has no place in the sums. */
+static int add_up(const uint32_t *name, Times events, Times inner, const int64_t *before, int64_t lo, int64_t hi, const Sums *sums)
+{
+    int64_t near = 0;
+    for (int64_t i = 0; i < events.rows; i++) {
+        int64_t row = (int64_t)name[i] - sums->lowest;
+        if (row < 0 || row >= sums->names)
+            return 0;
+        int64_t start = events.start[i], end = more(start, events.duration[i]);
+        start = start < lo ? lo : start;
+        end = end > hi ? hi : end;
+        int64_t length = less(end, start), inside = 0;
+        if (inner.rows) {
+            inside = covered_until(inner, before, start, &near);
+            inside = less(covered_until(inner, before, end, &near), inside);
+        }
+        sums->count[row]++;
+        sums->total[row] = more(sums->total[row], length);
+        sums->self_time[row] = more(sums->self_time[row], less(length, inside));
+    }
+    return 1;
+}
+
+PyObject *call_add_events(PyObject *self, PyObject *args)
+{
+    Py_buffer views[8] = {{0}}; /* name, start, duration, start and duration of the lane below → count, total, self time */
+    PyObject *result = NULL;
+    long long lo, hi, lowest;
+    int64_t *before;
+    int fine = 0;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*y*y*y*y*LLLw*w*w*", &views[0], &views[1], &views[2], &views[3], &views[4], &lo, &hi, &lowest,
+                          &views[5], &views[6], &views[7]))
+        goto done;
+    Py_ssize_t n = views[1].len / 8, below = views[3].len / 8, names = views[5].len / 8;
+    if (!fits(&views[0], n, 4) || !fits(&views[1], n, 8) || !fits(&views[2], n, 8) || !fits(&views[3], below, 8) ||
+        !fits(&views[4], below, 8) || !fits(&views[5], names, 8) || !fits(&views[6], names, 8) || !fits(&views[7], names, 8))
+        goto done;
+    Times events = {views[1].buf, views[2].buf, n}, inner = {views[3].buf, views[4].buf, below};
+    Sums sums = {views[5].buf, views[6].buf, views[7].buf, names, lowest};
+    Py_BEGIN_ALLOW_THREADS
+    before = lengths_before(inner);
+    if (before)
+        fine = add_up(views[0].buf, events, inner, before, lo, hi, &sums);
+    Py_END_ALLOW_THREADS
+    if (before)
+        result = none_or(PyExc_IndexError, "a name has no place in the sums", fine);
+    else
+        PyErr_NoMemory();
+    free(before);
+done:
+    release(views, 8);
+    return result;
+}
