@@ -2,13 +2,14 @@
 
 A job that begins on a machine adds its label to the machine's series, and takes it away when it
 ends. To the server these are two series, to a person one sensor. They are one here where they
-differ in labels of work alone and follow each other. Two that have samples at the same time stay
+differ in labels of work alone and have samples in turns. Two that have them at the same time stay
 two: what two pods draw of one GPU.
 """
 
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TypeVar
@@ -35,6 +36,9 @@ _WORK_LABELS = frozenset(
         "partition",
     )
 )
+# A series pauses where so many usual spacings are between two of its samples: one scrape may fail.
+_PAUSE_SPACINGS = 2.5
+
 _Key = tuple[tuple[str, str], ...]
 _Samples = Sequence[tuple[float, float]]
 _Series = TypeVar("_Series", SeriesSamples, ServerSeries)
@@ -53,7 +57,7 @@ class Relabeled:
             return list(all_series)
         found: list[SeriesSamples] = []
         for key, group in _by_sensor(all_series).items():
-            if key not in self._shared and _follow_each_other(series.samples for series in group):
+            if key not in self._shared and _take_turns(series.samples for series in group):
                 samples = sorted(sample for series in group for sample in series.samples)
                 found.append(SeriesSamples(dict(key), samples))
             else:
@@ -66,7 +70,7 @@ def joined_series(all_series: Sequence[ServerSeries]) -> list[ServerSeries]:
     """The series of a run, those of one sensor as one with the labels that all of them have."""
     found: list[ServerSeries] = []
     for group in _by_sensor(all_series).values():
-        if len(group) > 1 and _follow_each_other(map(_samples_of_fetched, group)):
+        if len(group) > 1 and _take_turns(map(_samples_of_fetched, group)):
             found.append(_joined(group))
         else:
             found += group
@@ -99,10 +103,29 @@ def _by_sensor(all_series: Iterable[_Series]) -> dict[_Key, list[_Series]]:
     return groups
 
 
-def _follow_each_other(sampled: Iterable[_Samples]) -> bool:
-    """Whether each series begins after the last sample of the one before it."""
-    spans = sorted((samples[0][0], samples[-1][0]) for samples in sampled if samples)
-    return all(before[1] < after[0] for before, after in pairwise(spans))
+def _take_turns(sampled: Iterable[_Samples]) -> bool:
+    """Whether no series has a sample while another one has them.
+
+    A series may come back: its sensor was nobody's before a job, and is so after it.
+    """
+    series = [samples for samples in sampled if samples]
+    pauses = [_PAUSE_SPACINGS * _usual_spacing(samples) for samples in series]
+    merged = sorted((moment, n) for n, samples in enumerate(series) for moment, _ in samples)
+    last: dict[int, float] = {}
+    for before, (moment, n) in zip([None, *merged], merged, strict=False):
+        if before is not None and before[1] != n:
+            is_same_moment = before[0] == moment
+            has_not_paused = n in last and moment - last[n] < pauses[n]
+            if is_same_moment or has_not_paused:
+                return False
+        last[n] = moment
+    return True
+
+
+def _usual_spacing(samples: _Samples) -> float:
+    """Between two samples (s); 0 of a single one."""
+    gaps = [after[0] - before[0] for before, after in pairwise(samples)]
+    return statistics.median(gaps) if gaps else 0.0
 
 
 def _samples_of_fetched(series: ServerSeries) -> _Samples:

@@ -58,21 +58,24 @@ def of_gpu(first_s, *watts, metric=GPU, gpu="0", **work):
 
 def test_a_gpu_is_one_sensor_through_the_jobs_that_come_and_go():
     relabeled = Relabeled()
-    before, job, after = of_gpu(0, 90, 91), of_gpu(2, 300, hpc_job="7"), of_gpu(3, 92)
-    other = of_gpu(2, 60, gpu="1", hpc_job="7")
-    assert relabeled.sensors([before]) == [before]
-    gpu_0, gpu_1 = relabeled.sensors([job, other, before, after])
-    assert gpu_0.labels == before.labels
-    assert gpu_0.samples == [(0, 90), (1, 91), (2, 300), (3, 92)]
+    job, other = of_gpu(2, 300, 301, 302, hpc_job="7"), of_gpu(2, 60, gpu="1", hpc_job="7")
+    idle = of_gpu(0, 90, 91)
+    assert relabeled.sensors([idle]) == [idle]
+    idle.samples.extend([(5, 92), (6, 93)])  # the same series, after the job
+    gpu_0, gpu_1 = relabeled.sensors([job, other, idle])
+    assert gpu_0.labels == idle.labels
+    assert [watts for _, watts in gpu_0.samples] == [90, 91, 300, 301, 302, 92, 93]
     assert gpu_1.samples == [(2, 60)]
-    (alone,) = relabeled.sensors([of_gpu(4, 310, hpc_job="8")])
-    assert alone.labels == before.labels  # another job, the same name
+    (alone,) = relabeled.sensors([of_gpu(7, 310, hpc_job="8")])
+    assert alone.labels == idle.labels  # another job, the same name
 
 
 def test_what_two_pods_draw_of_one_gpu_at_a_time_stays_apart():
     relabeled = Relabeled()
-    pods = [of_gpu(0, 100, 100, pod="a"), of_gpu(1, 50, 50, pod="b")]
+    pods = [of_gpu(0, 100, 100, 100, pod="a"), of_gpu(0.5, 50, 50, pod="b")]
     assert relabeled.sensors(pods) == pods
+    at_once = [of_gpu(0, 100, gpu="1", pod="a"), of_gpu(0, 50, gpu="1", pod="b")]
+    assert relabeled.sensors(at_once) == at_once
     alone = [of_gpu(9, 50, pod="b")]
     assert relabeled.sensors(alone) == alone  # it stays the pod's, though it is alone now
 
