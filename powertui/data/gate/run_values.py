@@ -6,7 +6,7 @@ They are the figures of `data/compare` under the names of `quantities`, and a fe
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
 
@@ -101,16 +101,33 @@ def _session(part: ComparedPart, *, with_ops: bool) -> _Session:
             values |= _kernel_quantities(kernel_figures.kernel_values(part), steps)
     power = power_figures.power_values(part)
     values |= _power_quantities(part, power.values)
+    total = _total_joules(part)
+    if isinstance(total, GateValue):
+        values[quantities.JOULES] = total
     values |= _memory_quantities(memory_figures.memory_values(part))
     run = GatedRun(
         name=part.name,
         steps=steps,
         values=_finite_values(values),
         settings=_settings(part),
-        no_power="" if quantities.STEP_JOULES in values else power.why,
+        no_power=_why_no_power(values, power.why, total, steps),
         start_ns=_start_ns(part),
     )
     return _Session(part.program or part.name, run)
+
+
+def _why_no_power(
+    values: Mapping[str, GateValue],
+    of_step: str,
+    total: GateValue | str,
+    steps: int,
+) -> str:
+    """Why there are no joules of a step; without steps, of the whole."""
+    if quantities.STEP_JOULES in values:
+        return ""
+    if not steps and isinstance(total, str):
+        return total
+    return of_step
 
 
 def _finite_values(values: dict[str, GateValue]) -> dict[str, GateValue]:
@@ -256,9 +273,6 @@ def _power_quantities(part: ComparedPart, figures: Values) -> dict[str, GateValu
                 below=below * figure.value,
                 above=above * figure.value,
             )
-    total = _total_joules(part)
-    if total is not None:
-        values[quantities.JOULES] = total
     return values
 
 
@@ -275,8 +289,8 @@ def _margins_of_step(part: ComparedPart) -> tuple[float, float]:
     return max(0.0, below), max(0.0, above)
 
 
-def _total_joules(part: ComparedPart) -> GateValue | None:
-    """The energy of the profile or window; None where a host's is not resolved.
+def _total_joules(part: ComparedPart) -> GateValue | str:
+    """The energy of the profile or window, or why that of a host is not resolved.
 
     The gains of the hosts' sensors may err in the same direction, so the intervals add up.
     """
@@ -287,13 +301,15 @@ def _total_joules(part: ComparedPart) -> GateValue | None:
         lo = begin if window.lo is None else window.lo
         hi = end if window.hi is None else window.hi
         energy = energies.energy(lo, hi)
-        if energy is None or energy.joules is None or not energy.resolved:
-            return None
+        if energy is None:
+            return "there is no power log"
+        if energy.joules is None or not energy.resolved:
+            return energy.reason.removeprefix("not resolved: ")
         joules += energy.joules
         below += 0.0 if energy.lo is None else energy.joules - energy.lo
         above += 0.0 if energy.hi is None else energy.hi - energy.joules
     if not part.windows:
-        return None
+        return "there is no profile"
     return GateValue(joules, below=max(0.0, below), above=max(0.0, above), is_fact=True)
 
 

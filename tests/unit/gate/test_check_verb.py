@@ -136,6 +136,23 @@ def test_a_run_without_power_cannot_be_said(
     )
 
 
+def test_joules_of_the_whole_without_steps_say_what_the_log_lacks(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = place / "unmarked"
+    trace = write_run(run, 0.05 * np.ones(200), OPS, watts=200.0)
+    trace.write_text(trace.read_text().replace("ProfilerStep#", "part "))
+    log = run / "power.csv"
+    head, *rows = log.read_text().splitlines()
+    words = ("check", str(run), "--max", "J=2500", OFFSET)
+    assert said(capsys, *words).startswith("Within: J is 2,000 J")
+    log.write_text("\n".join([head, *rows[:130]]) + "\n")  # it ends 3 s after the trace began
+    assert re.fullmatch(
+        r"Cannot say: J may be at most 2,500 J; only \d+ % of this window was sampled\.",
+        said(capsys, *words, code=3).splitlines()[0],
+    )
+
+
 def test_a_run_without_steps_cannot_be_said(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
