@@ -21,9 +21,12 @@ from powertui.value_types import dataclass
 # A smaller difference than this share of A is what people ask for: gates stand at 5 % (nsys-ai) and
 # below. An interval that could hide as much says "cannot tell" instead of "within noise".
 _RELEVANT_SHARE = 0.05
-# The figures of a step's time, those first that vary least from run to run, and what each may take
-# of the 5 %. The mean keeps a part: only it shows a change of slow steps alone. Judged by one rule
-# for all of them, 3 % more was found in 81 of 100 pairs with regular slow steps, and so in 91.
+# The figures of a step's time in the order in which they are judged, and the part of the 5 % that
+# each may use. Those that vary least from run to run come first. Once a figure differs, the next
+# one may use its part, too (`run_scatter.differing_in_order`): so 0.0 is a figure that only differs
+# beside the one before it. The mean keeps a part of its own, because no other figure shows a change
+# of slow steps alone. Of 100 pairs with regular slow steps, 3 % apart, this rule found 91, and one
+# rule for all four figures 81.
 _LEVELS = {
     step_figures.UNDISTURBED_STEP.name: 0.04,
     step_figures.FAST_STEP.name: 0.0,
@@ -40,13 +43,13 @@ _ACROSS_RUNS = "more than either recording drifts, but two runs of one program m
 
 @dataclass(frozen=True)
 class WithinRun:
-    """How two stretches of one run lie: only where both sides are of the same run."""
+    """How two stretches relate whose run is the same."""
 
-    gap: float = 0.0  # what lies between them, in lengths of one
-    alike_share: float | None = None  # of the run's pairs of windows that differ as much
-    figures: int = 1  # of its family, which are judged together
-    needs_share: bool = False  # whether the run has to show how often such windows differ
-    is_other_total: bool = False  # whether it is a total of stretches with other numbers of steps
+    gap: float = 0.0  # from the end of one to the start of the other, in lengths of a stretch
+    alike_share: float | None = None  # share of the run's pairs of such windows that differ as much
+    figures: int = 1  # how many figures of the family are judged together
+    needs_share: bool = False  # nothing differs before `alike_share` is known
+    is_other_total: bool = False  # the figure is a total, and the stretches differ in their steps
 
 
 def judge(
@@ -58,16 +61,22 @@ def judge(
 ) -> Judgement:
     """The interval of B less A, and what may be said of it."""
     if min(len(a.runs), len(b.runs)) >= run_scatter.MIN_RUNS:
-        return _by_runs(a, b, _level_needed(name))
+        return _by_runs(a, b, _level_needed(name, figure_count=1))
     is_comparable = within_run is None or not within_run.is_other_total
     if len(a.blocks) and len(b.blocks) and is_comparable:
         return _by_drift(a, b, within_run)
     return _without_scatter(a, b, within_run)
 
 
-def _level_needed(name: str) -> float:
-    """At which level so many runs must show a figure; some may take what the first one had."""
-    return _LEVELS.get(name, _ERROR_SHARE) or _LEVELS[step_figures.UNDISTURBED_STEP.name]
+def _level_needed(name: str, *, figure_count: int) -> float:
+    """The p at which one of so many figures differs."""
+    if name not in _LEVELS:
+        return _ERROR_SHARE / figure_count
+    level = _LEVELS[name]
+    if level > 0:
+        return level
+    # It differs at the level that the first figure passes on to it.
+    return _LEVELS[step_figures.UNDISTURBED_STEP.name]
 
 
 def _without_scatter(a: FigureSamples, b: FigureSamples, within_run: WithinRun | None) -> Judgement:
@@ -100,7 +109,7 @@ def judge_family(figures: Sequence[ComparedFigure]) -> list[ComparedFigure]:
 
 def _differing(figures: Sequence[ComparedFigure]) -> Iterator[ComparedFigure]:
     """Those that differ, of figures that are judged together."""
-    ordered = sorted(figures, key=_rank)
+    ordered = sorted(figures, key=_judging_order)
     levels = [_LEVELS.get(figure.name, 0.0) for figure in ordered]
     if any(levels):
         p_values = [_p_in_order(figure) for figure in ordered]
@@ -115,10 +124,12 @@ def _differing(figures: Sequence[ComparedFigure]) -> Iterator[ComparedFigure]:
 
 
 def _p_in_order(figure: ComparedFigure) -> float:
-    """Of a figure with a level of its own: that is the interval's.
+    """The p of a figure that has a level of its own: its interval's, or 1 where splits are against
+    it.
 
-    Of the splits 5 % may differ as much, as for any figure. Five runs a side in turns have 84 of
-    them, so one that may only be the clearest at 4 % hid 3 % more in 20 of 100 pairs.
+    Only the interval's p is held against that level. The other splits of its runs are held against
+    5 %, as for any figure: five runs a side in turns have 84 splits, and asked for 4 % of those, a
+    difference of 3 % was missed in 20 of 100 pairs.
     """
     is_rare = relabeling.is_rare(*_sides(figure))
     return _p_of_interval(figure) if is_rare else 1.0
@@ -141,28 +152,30 @@ def _sides(figure: ComparedFigure) -> tuple[FigureSamples, FigureSamples]:
 
 def _split_p_values(figures: Sequence[ComparedFigure]) -> list[float]:
     """How often other splits of the same runs show as much in one of these figures."""
-    by_runs: dict[object, list[int]] = {}
-    for at, figure in enumerate(figures):
+    # Only figures of the same runs can be split together.
+    rows_by_runs: dict[object, list[int]] = {}
+    for row, figure in enumerate(figures):
         a, b = _sides(figure)
-        key = (a.places, b.places, len(a.runs), len(b.runs))
-        by_runs.setdefault(key, []).append(at)
+        runs = (a.places, b.places, len(a.runs), len(b.runs))
+        rows_by_runs.setdefault(runs, []).append(row)
     p_values = [1.0] * len(figures)
-    for rows in by_runs.values():
-        found = relabeling.family_p_values([_sides(figures[at]) for at in rows])
-        for at, p in zip(rows, found, strict=True):
-            # Figures that other runs have are one more chance to be wrong.
-            p_values[at] = min(1.0, p * len(by_runs))
+    for rows in rows_by_runs.values():
+        sides = [_sides(figures[row]) for row in rows]
+        p_of_rows = relabeling.family_p_values(sides)
+        for row, p in zip(rows, p_of_rows, strict=True):
+            # Each further group of runs is one more chance to be wrong.
+            p_values[row] = min(1.0, p * len(rows_by_runs))
     return p_values
 
 
 def _by_chance(figure: ComparedFigure, count: int) -> ComparedFigure:
-    """A figure that would differ if it were the only one."""
+    """A figure whose interval leaves out zero, but which does not differ among so many figures."""
     judgement = figure.judgement
     runs = run_scatter.runs_to_find(
         figure.difference or 0.0,
         judgement.run_sigma or 0.0,
         more_than=judgement.most_runs,
-        level=_LEVELS.get(figure.name, _ERROR_SHARE / count),
+        level=_level_needed(figure.name, figure_count=count),
     )
     judgement = replace(
         judgement,
@@ -180,7 +193,7 @@ def _chance_words(count: int) -> str:
     return f"one of {count} figures: as much is expected of one of them by chance"
 
 
-def _rank(figure: ComparedFigure) -> int:
+def _judging_order(figure: ComparedFigure) -> int:
     """Its place among those that are judged in order."""
     names = list(_LEVELS)
     if figure.name in _LEVELS:
@@ -190,7 +203,7 @@ def _rank(figure: ComparedFigure) -> int:
 
 def _by_runs(a: FigureSamples, b: FigureSamples, level: float) -> Judgement:
     scatter, why = _scatter(a, b)
-    # Where nobody knows the order, none is better.
+    # Where the order is not known, recording in turns is not asked for.
     is_in_turns = not a.places or turns.are_in_turns(a.places, b.places)
     lo = scatter.difference - scatter.half
     hi = scatter.difference + scatter.half
@@ -214,6 +227,8 @@ def _by_runs(a: FigureSamples, b: FigureSamples, level: float) -> Judgement:
         needs = _needs_words(runs, is_in_turns=is_in_turns)
         found = run_scatter.difference_found(scatter.run_sigma, most_runs, level)
         if not is_in_turns and runs == most_runs and found > 0:
+            # A's mean is not 0 here: of a mean of 0 `relevant` is 0, and no number of runs that
+            # scatter finds that.
             needs = _in_turns_words(most_runs, found / abs(a.mean))
     return Judgement(
         verdict=verdict,
@@ -231,11 +246,13 @@ def _by_runs(a: FigureSamples, b: FigureSamples, level: float) -> Judgement:
     )
 
 
-def _in_turns_words(runs: int, found: float) -> str:
-    """What as many runs show where the order keeps a drift of the machine apart."""
+def _in_turns_words(runs: int, smallest_share: float) -> str:
+    """What as many runs would show if they were recorded in turns: the order then separates a
+    difference from a drift of the machine.
+    """
     return (
         f"A and B recorded in turns, where {runs} and {runs} runs would show a difference of about "
-        f"{units.percent(found, 1)}"
+        f"{units.percent(smallest_share, 1)}"
     )
 
 

@@ -237,6 +237,26 @@ def test_runs_that_were_not_recorded_in_turns_are_said(
     assert any("Record them in turns." in note for note in compared.json["notes"]) == is_said
 
 
+def test_a_figure_that_only_differs_beside_another_has_a_number_of_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was "more runs a side": at a level of its own, which is 0, no number of runs is enough."""
+    rng = np.random.default_rng(39)
+    for number in range(5):
+        for side, slower in (("a", 1.0), ("b", 1.02)):
+            run_s = 0.05 * slower * rng.normal(1, 0.01)
+            steps = run_s * step_series("periodic", 40, rng)
+            write_run(tmp_path / side / f"run{number}", steps, OPS)
+    document = json.loads(output(capsys, str(tmp_path / "a"), str(tmp_path / "b"), "--json"))
+    rows = {row["name"]: row for row in document["figures"] if row["family"] == "time"}
+    fast = rows["lower quartile step"]
+    assert fast["p"] < 0.05
+    assert rows["undisturbed step"]["verdict"] == fast["verdict"] == "cannot tell"
+    number_of_runs = re.fullmatch(r"about (\d+) runs a side", fast["needs"])
+    assert number_of_runs is not None
+    assert int(number_of_runs[1]) > 5
+
+
 def test_what_is_nothing_on_both_sides_does_not_differ(tmp_path: Path) -> None:
     """Steps that follow each other without a gap: their rounding was called a difference."""
     rng = np.random.default_rng(5)
