@@ -4,6 +4,7 @@ time.
 
 from __future__ import annotations
 
+import math
 import statistics
 from dataclasses import replace
 
@@ -16,33 +17,26 @@ from powertui.plain import plain, width
 from powertui.terminal.glyphs import Glyphs
 from powertui.view import truncation
 from powertui.view.stacked_bars import one_bar
-from powertui.view.step_bars import STEP_INKS
+from powertui.view.step_bars import STEP_INKS, category_letter
 
 MAX_BARS = 16  # hosts: more are tiles
+# Cells of a line of bars, chosen by eye: a longer name is cut, a narrower bar shows no parts.
 _NAME_CELLS = 20
-_TIME_CELLS = 10
+_TIME_CELLS = 10  # "1,234 ms" with a blank before it
 _MIN_BAR_CELLS = 20
+# Cells of a tile, chosen by eye: the time and the last letters of the name, and all of most names.
 _MIN_TILE_CELLS = 8
 _MAX_TILE_CELLS = 20
-_SHADES = 10  # of the theme
+_MIN_TILE_NAME_CELLS = 2  # with less the tile has its name alone: a time of no host says nothing
+_SHADES = 10  # colors of the theme from the coldest tile to the hottest
 # The scale is at least so far from the median: steps of equal length are not hot and cold.
 _MIN_SCALE_SHARE = 0.1
 _WAITS = "Device collective communication"
-_LETTERS = {
-    "Device compute": "#",
-    "Device to device": "d",
-    _WAITS: "c",
-    "Host compute": "h",
-    "Kernel launch": "k",
-    "Input": "i",
-    "Output": "o",
-    "Compilation": "x",
-    "All others": ".",
-}
-
 _SHORT_WORDS = {_WAITS: "device collectives"}
-_MIN_LEGEND_SHARE = 0.002  # of all time: less than half a cell of a bar of 200 cells
+# Of all time. A part that takes less is below half a cell of a bar of 200 cells, and is not drawn.
+_MIN_LEGEND_SHARE = 0.002
 _LEGEND_GAP_CELLS = 4  # the mark, a blank, and two blanks after the word
+_TITLE_AND_LEGEND_ROWS = 2
 
 RoleText = tuple[str, str]  # (text, role)
 
@@ -50,10 +44,11 @@ RoleText = tuple[str, str]  # (text, role)
 def member_lines(chart: Chart, cells: int, rows: int, glyphs: Glyphs) -> list[tuple[RoleText, ...]]:
     """The chart with its title above and its legend below; nothing where it has no room."""
     min_cells = _NAME_CELLS + _TIME_CELLS + _MIN_BAR_CELLS
-    if not chart.series or cells < min_cells or rows < 3:
+    host_rows = rows - _TITLE_AND_LEGEND_ROWS
+    if not chart.series or cells < min_cells or host_rows < 1:
         return []
     hosts = [str(name) for name in chart.series[0].x]
-    if len(hosts) > min(MAX_BARS, rows - 2):
+    if len(hosts) > min(MAX_BARS, host_rows):
         # A tile shows one figure. In a step with collectives all hosts take equally long: who was
         # late is seen without them.
         own = [part for part in chart.series if part.label != _WAITS]
@@ -61,7 +56,7 @@ def member_lines(chart: Chart, cells: int, rows: int, glyphs: Glyphs) -> list[tu
         if own and len(own) < len(chart.series):
             chart = replace(chart, series=tuple(own))
             title += ", without collectives"
-        return [_title_line(title), *_tiles(chart, hosts, cells, rows - 2)]
+        return [_title_line(title), *_tiles(chart, hosts, cells, host_rows)]
     return [
         _title_line(chart.title),
         *_bars(chart, hosts, cells, glyphs),
@@ -105,7 +100,7 @@ def _letters(chart: Chart, glyphs: Glyphs) -> str:
     """Letters in place of colors, where blocks cannot be drawn."""
     if glyphs.name != "ascii":
         return ""
-    return "".join(_LETTERS.get(part.label, "?") for part in chart.series)
+    return "".join(category_letter(part.label) for part in chart.series)
 
 
 def _ink(chart: Chart, part: int) -> str:
@@ -117,13 +112,16 @@ def _legend(chart: Chart, cells: int, glyphs: Glyphs) -> tuple[RoleText, ...]:
     letters = _letters(chart, glyphs)
     drawn = _drawn_parts(chart)
     words = [_word(chart.series[number].label) for number in drawn]
-    needed = sum(_legend_cells(word) for word in words)
-    indent = max(1, min(_NAME_CELLS + 2, cells - needed))
+    needed_cells = sum(_legend_cells(word) for word in words)
+    # Below the bars, or further left where it has no room there.
+    bars_start = _NAME_CELLS + 2
+    indent = max(1, min(bars_start, cells - needed_cells))
     room = cells - indent
     pieces: list[RoleText] = [(" " * indent, "text")]
     for place, (number, word) in enumerate(zip(drawn, words, strict=True)):
         remaining = len(words) - place
         more = f"{remaining} more"
+        # Unless this is the last word, how many follow must still have room behind it.
         reserved = len(more) if remaining > 1 else 0
         if _legend_cells(word) + reserved > room:
             pieces.append((more, "dim"))
@@ -164,16 +162,16 @@ def _tiles(chart: Chart, hosts: list[str], cells: int, rows: int) -> list[tuple[
     totals_s = _totals(chart)
     columns, tile_cells = _tile_grid(len(hosts), cells - 1, rows)  # one cell is left of the tiles
     shown = _slowest_hosts(totals_s, columns * rows)
-    lo_s, hi_s = _scale(totals_s)
+    coldest_s, hottest_s = _scale(totals_s)
     tiles: list[RoleText] = []
     for host in shown:
         total_s = float(totals_s[host])
         tile = _tile(hosts[host], total_s, tile_cells)
-        tiles.append((tile, _shade(total_s, lo_s, hi_s)))
+        tiles.append((tile, _shade(total_s, coldest_s, hottest_s)))
     lines: list[tuple[RoleText, ...]] = []
     for start in range(0, len(tiles), columns):
         lines.append(((" ", "text"), *tiles[start : start + columns]))
-    legend: list[RoleText] = [(f" {_time(lo_s)} to {_time(hi_s)}  ", "dim")]
+    legend: list[RoleText] = [(f" {_time(coldest_s)} to {_time(hottest_s)}  ", "dim")]
     legend += [("  ", f"tile_{shade}") for shade in range(_SHADES)]
     if len(shown) < len(hosts):
         legend.append((f"  the {len(shown)} slowest of {len(hosts)} hosts", "dim"))
@@ -181,8 +179,12 @@ def _tiles(chart: Chart, hosts: list[str], cells: int, rows: int) -> list[tuple[
 
 
 def _tile_grid(count: int, cells: int, rows: int) -> tuple[int, int]:
-    """How many tiles a line has, and how many cells each of them has."""
-    needed_columns = -(-count // rows)
+    """How many tiles a line has, and how many cells each of them has.
+
+    As wide as all hosts on these rows allow, up to the widest tile; what is left of the line then
+    has more tiles.
+    """
+    needed_columns = math.ceil(count / rows)
     possible_columns = cells // _MIN_TILE_CELLS
     columns = max(1, min(possible_columns, needed_columns))
     tile_cells = min(_MAX_TILE_CELLS, cells // columns)
@@ -199,26 +201,25 @@ def _slowest_hosts(totals_s: Floats, most: int) -> list[int]:
 
 def _scale(totals_s: Floats) -> tuple[float, float]:
     """Which times are the coldest and the hottest."""
-    median = statistics.median(totals_s.tolist())
-    lo = min(float(totals_s.min()), median * (1 - _MIN_SCALE_SHARE))
-    hi = max(float(totals_s.max()), median * (1 + _MIN_SCALE_SHARE))
-    return lo, hi
+    median_s = statistics.median(totals_s.tolist())
+    coldest_s = min(float(totals_s.min()), median_s * (1 - _MIN_SCALE_SHARE))
+    hottest_s = max(float(totals_s.max()), median_s * (1 + _MIN_SCALE_SHARE))
+    return coldest_s, hottest_s
 
 
 def _tile(host: str, seconds: float, cells: int) -> str:
-    """The end of the name, which tells hosts apart, and the time."""
+    """The end of the name, which tells hosts apart, and the time: exactly so many cells."""
     time = _time(seconds, 3)
-    name = plain(host)
-    room = cells - 2 - width(time)
-    if room < 2:
-        name_end = name[-(cells - 2) :]
-        return f" {name_end:<{cells - 1}}"
-    if width(name) > room:
-        name = name[-room:]
+    if cells - 2 - width(time) < _MIN_TILE_NAME_CELLS:
+        time = ""
+    room = cells - 2 - width(time)  # without a blank on either side
+    name = truncation.tail(plain(host), room)
     filler = " " * (room - width(name))
     return f" {name}{filler}{time} "
 
 
-def _shade(seconds: float, lo: float, hi: float) -> str:
-    share = (seconds - lo) / ((hi - lo) or 1.0)
-    return f"tile_{min(_SHADES - 1, max(0, int(share * _SHADES)))}"
+def _shade(seconds: float, coldest_s: float, hottest_s: float) -> str:
+    """The color of a time on the scale. All times are one where no host took any."""
+    spread_s = (hottest_s - coldest_s) or 1.0
+    shade = int((seconds - coldest_s) / spread_s * _SHADES)
+    return f"tile_{min(_SHADES - 1, max(0, shade))}"

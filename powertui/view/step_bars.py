@@ -21,7 +21,7 @@ from powertui.view.truncation import middle
 # (text, role of the theme); the role "category:NAME" is the ink of a category.
 LinePieces = tuple[tuple[str, str], ...]
 
-# The colour of each category of a step, by the chart's labels.
+# The color of each category of a step, by the chart's labels.
 STEP_INKS = {
     "Device compute": "matmul",
     "Device to device": "memory",
@@ -33,6 +33,8 @@ STEP_INKS = {
     "Compilation": "compile",
     "All others": "idle",
 }
+# What stands for that color in ASCII, wherever categories are drawn: `CODES` has the same letters
+# for the same work (X: collectives, J: compiling, H: the host, I: input).
 _LETTERS = {
     "Device compute": "C",
     "Device to device": "D",
@@ -54,6 +56,11 @@ _LEGEND_LINES, _ROWS_OF_THEM = 3, 11
 _MIN_CELLS_FOR_MARKS = 72  # of bars, that the legend has room for marks, too (chosen by eye)
 _MIN_NAMED_PARTS = 3  # where fewer have room, the shades of a kind are one part (chosen by eye)
 _MIN_HEIGHT_WITH_MARKS = 5  # of a lower graph no row is spent on them
+
+
+def category_letter(label: str) -> str:
+    """What stands for a category of a step where blocks cannot be drawn."""
+    return _LETTERS.get(label, "?")
 
 
 def step_chart(result: Result) -> Chart | None:
@@ -129,7 +136,7 @@ def step_graph(chart: Chart, width: int, height: int, glyphs: str) -> list[LineP
 
 def _letter(series: Series) -> str:
     if not series.kind:
-        return _LETTERS.get(series.label, "?")
+        return category_letter(series.label)
     code = CODES[Category(series.kind)]
     if series.kind == Category.OTHER.value:
         return code.lower()  # "O" is the output

@@ -39,8 +39,8 @@ def middle(text: str, cells: int, ellipsis: str = _ELLIPSIS) -> str:
     if cells < 5:
         return end(text, cells, ellipsis)
     room = cells - width(ellipsis)
-    tail = _tail(text, room // 2)
-    return _head(text, room - width(tail)) + ellipsis + tail
+    end_part = tail(text, room // 2)
+    return _head(text, room - width(end_part)) + ellipsis + end_part
 
 
 def around(text: str, match: str, cells: int, ellipsis: str = _ELLIPSIS) -> str:
@@ -61,7 +61,7 @@ def around(text: str, match: str, cells: int, ellipsis: str = _ELLIPSIS) -> str:
         before += sign_cells  # the end is in sight: it needs no sign
     if width(head) <= before + sign_cells:
         return end(text, cells, ellipsis)
-    return end(ellipsis + _tail(head, before) + text[place.start() :], cells, ellipsis)
+    return end(ellipsis + tail(head, before) + text[place.start() :], cells, ellipsis)
 
 
 def _head(text: str, cells: int) -> str:
@@ -74,5 +74,6 @@ def _head(text: str, cells: int) -> str:
     return text
 
 
-def _tail(text: str, cells: int) -> str:
+def tail(text: str, cells: int) -> str:
+    """As much of the end as has room, without a sign."""
     return _head(text[::-1], cells)[::-1]

@@ -14,6 +14,7 @@ from powertui.data.opened import Opened
 from powertui.data.table import Chart, Result, Series
 from powertui.data.tools import registry
 from powertui.data.tools.registry import Question
+from powertui.plain import width
 from powertui.terminal.glyphs import ASCII, UNICODE
 from powertui.view.host_bars import MAX_BARS, member_lines
 from tests.answers import rows
@@ -167,9 +168,9 @@ def drawn(count: int, columns: int, lines: int, *, ascii: bool = False) -> list[
 
 BARS = [
     " Step 1 of each host by category",
-    " node0                ##########iiiiiiiii 200 ms",
-    " node1                ###################iiiiiiiii 300 ms",
-    "                      # device compute  i input  ",
+    " node0                CCCCCCCCCCIIIIIIIII 200 ms",
+    " node1                CCCCCCCCCCCCCCCCCCCIIIIIIIII 300 ms",
+    "                      C device compute  I input  ",
 ]
 
 
@@ -186,6 +187,19 @@ def test_few_hosts_are_bars_and_many_are_tiles() -> None:
     assert many[-1].endswith("slowest of 1000 hosts")
     assert max(map(len, many)) <= 80
     assert drawn(64, 30, 18) == []
+
+
+@pytest.mark.parametrize("cells", [62, 80, 120])
+def test_tiles_of_hosts_whose_names_are_wide_stay_in_their_cells(cells: int) -> None:
+    """Their last characters were counted, not cells: the line went beyond the window."""
+    hosts = [f"計算機室東京第{number}" for number in range(64)]
+    series = (Series("Device compute", hosts, np.linspace(0.1, 0.2, 64)),)
+    made = Chart("hosts", "Step 1 of each host by category", series, "members")
+    _title, *tiles, _legend = member_lines(made, cells, 18, UNICODE)
+    assert len(tiles) > 2
+    cells_of_tiles = {width(text) for line in tiles for text, role in line if role != "text"}
+    assert len(cells_of_tiles) == 1
+    assert max(width("".join(text for text, _ in line)) for line in tiles) <= cells
 
 
 def test_the_legend_names_what_is_drawn_most_time_first_as_far_as_there_is_room() -> None:
