@@ -247,7 +247,7 @@ class RunView:
 
     @property
     def conclusions(self) -> pd.DataFrame:
-        """What to conclude from the run, the costliest first: a row for each.
+        """What to conclude from the run, the most important first: a row for each.
 
         Columns: kind, sentence, share (of the run's time), seconds and joules (what it costs),
         start_s and end_s (where in the profile of `host`), confidence ("sure", "likely",

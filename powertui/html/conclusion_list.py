@@ -27,7 +27,7 @@ def headline(conclusions: Conclusions, level: str) -> Markup:
 
 
 def further_conclusions(conclusions: Conclusions) -> Markup | None:
-    """The conclusions after the first, the costliest first. None where there is none."""
+    """The conclusions after the first, the most important first. None where there is none."""
     items = conclusions.items[1:]
     if not items:
         return None

@@ -130,7 +130,7 @@ def _run(opened: Opened, aligning: Aligning) -> Facts:
 
 
 def _conclusions(opened: Opened, aligning: Aligning) -> Facts:
-    """The first conclusions, the costliest first."""
+    """The first conclusions, the most important first."""
     conclusions = run_conclusions(opened, aligning)
     shown = conclusions.items[:_MAX_CONCLUSIONS]
     facts: Facts = {"conclusions": [_conclusion(conclusion) for conclusion in shown]}

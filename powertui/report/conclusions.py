@@ -12,7 +12,7 @@ from powertui.plain import plain
 
 
 def json_conclusions(opened: Opened, conclusions: Iterable[Conclusion]) -> list[dict[str, Any]]:
-    """One dict for each, the costliest first. What is not known is None."""
+    """One dict for each, the most important first. What is not known is None."""
     hosts = [profile.host for profile in opened.profiles]
     return [_json(conclusion, hosts) for conclusion in conclusions]
 

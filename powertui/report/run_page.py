@@ -54,7 +54,7 @@ _Row: TypeAlias = tuple[str, str]  # a label and its line
 
 
 def _conclusions(run: Facts) -> list[_Row]:
-    """What to conclude from the run, the costliest first; what to do about the first one."""
+    """What to conclude from the run, the most important first; what to do about the first one."""
     conclusions = run.get("conclusions")
     if conclusions is None:
         return []

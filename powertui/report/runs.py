@@ -87,7 +87,7 @@ class KnownRun:
     health: str = ""  # one of HEALTH; "": nobody looked
     bound: str = ""  # what takes its time, in three words
     bound_kind: str = ""  # the value of its `Kind`
-    unusual: str = ""  # the costliest unusual thing, in three words
+    unusual: str = ""  # the most important unusual thing, in three words
     sentences: tuple[str, ...] = ()  # of the first conclusions
 
 

@@ -212,7 +212,7 @@ def _findings(opened: Opened, aligning: Aligning) -> list[Facts] | None:
 
 
 def _conclusions(opened: Opened, aligning: Aligning) -> Facts:
-    """What to conclude from the run, the costliest first, and what was looked at."""
+    """What to conclude from the run, the most important first, and what was looked at."""
     from powertui.data.conclusions.run_conclusions import run_conclusions
 
     conclusions = run_conclusions(opened, aligning)

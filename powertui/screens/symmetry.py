@@ -1,5 +1,5 @@
-"""Findings: everything to conclude from the run, the costliest first, with the power of the chosen
-one. Enter goes to its place in the timeline, or to the table that shows it.
+"""Findings: everything to conclude from the run, the most important first, with the power of the
+chosen one. Enter goes to its place in the timeline, or to the table that shows it.
 """
 
 from __future__ import annotations

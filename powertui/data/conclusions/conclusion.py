@@ -121,7 +121,7 @@ class Conclusion:
 class Conclusions:
     """What to conclude from one run."""
 
-    items: tuple[Conclusion, ...]  # the costliest first
+    items: tuple[Conclusion, ...]  # the most important first: `ranking` has the order
     looked_at: str  # a sentence: what was looked at, and found usual where there is no item
 
     def __len__(self) -> int:
@@ -132,7 +132,7 @@ class Conclusions:
 
     @property
     def first(self) -> Conclusion | None:
-        """The costliest one."""
+        """The most important one."""
         return self.items[0] if self.items else None
 
     @property

@@ -9,7 +9,7 @@ from powertui.data.table import Place, Table
 
 
 def conclusion_table(opened: Opened, conclusions: Conclusions) -> Table:
-    """A row for each, the costliest first; Enter leads to its stretch."""
+    """A row for each, the most important first; Enter leads to its stretch."""
     hosts = [profile.host for profile in opened.profiles]
     rows = conclusions.items
 

@@ -1,4 +1,17 @@
-"""The order of conclusions, and the rule against saying a thing twice."""
+"""The order of conclusions, and the rule against saying a thing twice.
+
+The order is by importance, in three groups (`_tier`): power that nothing explains, for sure, and
+losses with a known cause of a fifth of the run or more; then whatever else takes 5 % or more, and
+computing; then what takes less, and compiling, which happens once. Within a group the largest share
+of time or energy comes first (`_rank`). Four kinds are then moved by what they stand beside:
+
+    busy cores          before the computing that mostly waits for them (`_with_busy_cores`)
+    launches            before a loss that takes less than they do (`_with_calls`)
+    unknown time        to the very front where nothing takes as much (`_with_unknown`)
+    doubtful clocks     right before the power that rests on them (`_with_clocks`)
+
+Everything that shows conclusions keeps this order. docs/report.md has it for users.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +73,7 @@ _CONFIDENCES = (Confidence.SURE, Confidence.LIKELY, Confidence.UNSURE)
 
 
 def ranked(conclusions: Iterable[Conclusion]) -> tuple[Conclusion, ...]:
-    """Every conclusion once, the costliest first."""
+    """Every conclusion once, in the order that the head of this file describes."""
     distinct: list[Conclusion] = []
     for conclusion in sorted(conclusions, key=_precedence):
         if not any(_says_the_same(conclusion, earlier) for earlier in distinct):

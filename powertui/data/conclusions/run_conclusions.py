@@ -47,7 +47,7 @@ _MAKERS: tuple[_Maker, ...] = (
 
 
 def run_conclusions(opened: Opened, aligning: Aligning | None = None) -> Conclusions:
-    """What to conclude from a run, the costliest first."""
+    """What to conclude from a run, the most important first."""
     how = aligning or Aligning()
     return opened.cached((KEPT_AS, how), lambda: _make(opened, how))
 

@@ -2,13 +2,15 @@
 
 The clock says beforehand how likely each offset is: close to where it puts the log, rarely seconds
 or minutes beside it. The readings say how well each offset explains them. From the product follows
-one of five answers:
+one of four answers:
 
     aligned           the readings agree with the clock, or place a log that has none
     clock corrected   the readings place the log beside its clock
     ambiguous         several places come into question, and the clock's may be one of them
     cannot tell       the readings do not say: the clock is believed as far as its kind is
-    none              neither clock nor readings place the log
+
+A fifth `Status`, "none", is never the answer here: `judge` is only asked where there is a clock or
+a reading. `log_alignment` gives it to a log that neither of them places.
 """
 
 from __future__ import annotations

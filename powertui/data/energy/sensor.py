@@ -1,9 +1,11 @@
-"""What a sensor can resolve, told from its own samples.
+"""What a sensor can resolve, by its own samples.
 
 A BMC polled four times a second that changes every three seconds gives one sample every three
 seconds, not twelve: all statistics here and everywhere else stand on the rows that `samples` calls
-new. Refresh, step and poll are measured; what no log can tell (the averaging window, the delay, the
-gain) comes from `sensor_defaults` and says so.
+new. Poll, refresh and step are measured. The averaging window is estimated where the readings show
+it (`sensor_window`), and is otherwise what is usual for the source. Readings show neither the delay
+nor the gain: those are what the log's format says, or what `sensor_defaults` has for the source.
+Each figure's badge says which.
 """
 
 from __future__ import annotations

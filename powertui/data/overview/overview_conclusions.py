@@ -28,7 +28,6 @@ def conclusion_facts(conclusions: Conclusions) -> list[Fact]:
     for conclusion in conclusions.items[:_MAX_LISTED]:
         id = _id(conclusion, ids)
         ids.add(id)
-        # The first conclusion is what limits the run; the others are said beside it.
         label = "what limits it" if id == "limit" else _LABELS.get(conclusion.kind, "also")
         badge = conclusion.finding.badge if conclusion.finding is not None else None
         facts.append(Fact(id, label, conclusion.sentence, badge=badge, why=conclusion.next))
@@ -65,7 +64,11 @@ def _asked(question: Question) -> Conclusions:
 
 
 def _id(conclusion: Conclusion, earlier_ids: set[str]) -> str:
-    """What the fact is called in the JSON."""
+    """What the fact is called in the JSON.
+
+    "limit" is the first conclusion that is neither a straggler nor a finding: those have ids of
+    their own, and may come before it.
+    """
     if conclusion.kind is Kind.STRAGGLER:
         beginning = "straggler"
     elif conclusion.finding is not None:
