@@ -56,7 +56,7 @@ def step_bars(steps: Steps) -> tuple[int, ...]:
     """The longest step of each part of a run: a slow one is never averaged away."""
     if len(steps) < _MIN_STEPS:
         return ()
-    lengths = np.asarray(steps.ends() - steps.start, np.float64)
+    lengths = np.asarray(steps.stretch_lengths(), np.float64)
     first_steps = np.arange(BARS) * len(lengths) // BARS  # of each bar
     if len(lengths) <= BARS:
         # A step fills several bars: a maximum of none of them has no value.

@@ -37,7 +37,7 @@ def step_facts(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
         "notes": list(steps.notes),
         "duration": _spread(steps.duration),
         "start_to_start": _spread_of_known(gaps),
-        "length": _spread((steps.ends() - steps.start)[steps.lengths() >= 0]),
+        "length": _spread(steps.stretch_lengths()[steps.lengths() >= 0]),
         "host_s": _spread_of_known(steps.host),
         "device_s": _spread_of_known(steps.device),
         "step_s": _spread_of_known(steps.step),

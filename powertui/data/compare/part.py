@@ -106,7 +106,13 @@ class AskedSide:
 
 
 def comparable_steps(profile: Profile) -> Bools:
-    """Which steps say how long a step takes: not those that trace, nor those without their work."""
+    """Which steps say how long a step takes: not those that trace, nor those without their work.
+
+    Unlike `breakdown.Breakdown.usual` it keeps steps that compile: if B compiles again and again,
+    that is the difference to be shown. And it keeps none where all of them trace: there the length
+    of the window is compared instead (`step_figures.WINDOW`), while a page of one run has to show
+    the steps that it has.
+    """
     steps = profile.steps
     usable: Bools = steps.lengths() >= 0
     for phase in profile.epochs.phases:

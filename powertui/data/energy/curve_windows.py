@@ -203,7 +203,10 @@ def _of_channels(looks: Sequence[WindowEntries]) -> _Table:
 
 
 def _side_by_side(columns: Sequence[Any]) -> Any:
-    """What each channel says, side by side; as one column where they share it."""
+    """What each channel says, side by side; one column of length 1 where all share the same object.
+
+    That saves a table of zeros for logs without holes; `CurveFigures` says what it asks of readers.
+    """
     first = columns[0]
     if all(column is first for column in columns):
         return first[:, None]

@@ -298,8 +298,13 @@ def gpu_count(trace: Trace) -> int:
 
 
 def one_each(power: Sequence[PowerOnTrace]) -> dict[int, Device]:
-    """One channel for each GPU of the machine: of two ways to read one (average, instant) the
-    first.
+    """One channel for each GPU of the machine.
+
+    Of two ways to read one GPU (average, instant) the first in the log counts, as it does in sums
+    (`scopes.of_one`): joules and the pairing with the profile's devices then rest on one channel.
+    Neither way is better in every log. An average misses nothing between two readings, but is late
+    by its window; an instant value is prompt, but shows one moment. The order is that in which
+    whoever recorded the log asked for them. Chosen, not measured.
     """
     devices: dict[int, Device] = {}
     # What a device counted itself comes before what another sensor read of it.

@@ -78,7 +78,13 @@ _MIN_LOOK_VARIANCE = 0.06  # in T² d², where power goes up and down in turns
 
 
 class CurveFigures(NamedTuple):
-    """What the curves say of each window: everything that the budget needs of them."""
+    """What the curves say of each window: everything that the budget needs of them.
+
+    Each field has a value for each window, or for each channel of one window. But where all
+    channels share an answer it has one value for all of them: `filled`, `opened`, `lost` and `cut`
+    where no channel has a hole or a cut interval, `pairs` where all were read at the same moments.
+    So fields are only combined by arithmetic that broadcasts, never by index or by length.
+    """
 
     joules: Floats
     stepped: SteppedEdges

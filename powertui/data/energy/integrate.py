@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from powertui.data.energy.curve import Curve
 from powertui.data.energy.curve_windows import WindowCache, curve_figures, entries_at
 from powertui.data.energy.energy_budget import SensorTraits, energy_columns, sensor_traits
 from powertui.data.energy.measured_energy import (
+    JOULE_FIELDS,
     VALUE_COLUMNS,
     Energies,
     Energy,
@@ -204,24 +205,12 @@ def _root_of_squares(column: Floats) -> float:
 
 def _share(total: Energy, count: int) -> Energy:
     """A total divided by a number. Powers and times stay those of the whole."""
-    scaled = {
-        "joules",
-        "lo",
-        "hi",
-        "gain_j",
-        "covered_joules",
-        "other_joules",
-        "sigma_quantum",
-        "sigma_sampling",
-        "sigma_edges",
-        "sigma_timing",
-    }
-    changes = {}
-    for field in fields(total):
-        value = getattr(total, field.name)
-        if field.name in scaled and value is not None:
-            changes[field.name] = value / count
-    return replace(total, **changes)
+    shares = {}
+    for name in JOULE_FIELDS:
+        value = getattr(total, name)
+        if value is not None:
+            shares[name] = value / count
+    return replace(total, **shares)
 
 
 _energies_of_logs: weakref.WeakKeyDictionary[PowerSeries, Energy] = weakref.WeakKeyDictionary()

@@ -123,7 +123,11 @@ def _log(path: str, rows: Sequence[int], channels: Sequence[PowerOnTrace], span:
 
 
 def order(power: Sequence[PowerOnTrace], span: Span) -> list[int]:
-    """The channels, those of the main log first; those of one log stay in its order."""
+    """The channels, those of the main log first; those of one log stay in its order.
+
+    The order decides: of channels that overlap, sums take the first (`scopes`), and so does the
+    pairing with devices (`devices.one_each`, which has the reason).
+    """
     if len(_rows_by_file(power)) < 2:  # a week's readings are gone through to weigh a log
         return list(range(len(power)))
     return [row for log in logs(power, span) for row in log.rows]

@@ -197,20 +197,35 @@ class Energies:
         )
 
 
-VALUE_COLUMNS = (
+# What is worked out for each window; the other columns say which window, and of which channel.
+VALUE_COLUMNS = tuple(
+    field.name
+    for field in fields(Energies)
+    if field.name not in ("lo_ps", "hi_ps", "power", "curve")
+)
+# Of a channel without a curve: nothing is covered, and nothing can be off. All else is NaN there.
+_ZERO_WITHOUT_CURVE = (
+    "covered_joules",
+    "coverage",
+    "sigma_quantum",
+    "sigma_sampling",
+    "sigma_edges",
+    "sigma_timing",
+)
+# The fields of `Energy` that are joules: a share of a window has its share of each.
+JOULE_FIELDS = (
     "joules",
     "lo",
     "hi",
-    "mean_w",
-    "max_w",
+    "gain_j",
     "covered_joules",
-    "coverage",
-    "resolved",
     "other_joules",
     "sigma_quantum",
     "sigma_sampling",
     "sigma_edges",
     "sigma_timing",
+    "idle_joules",
+    "active_joules",
 )
 
 
@@ -303,6 +318,8 @@ def without_answer(energy: Energy, reason: str) -> Energy:
         gain_j=None,
         mean_w=None,
         other_joules=None,
+        idle_joules=None,
+        active_joules=None,
     )
 
 
@@ -365,16 +382,8 @@ def if_finite(value: float, is_known: bool = True) -> float | None:
 def unresolved_rows(power: PowerOnTrace, curve: Curve, a: Int64s, b: Int64s) -> Energies:
     """Windows of a channel that has no curve, or no windows at all."""
     zeros = np.zeros(len(a))
-    zero_columns = (
-        "covered_joules",
-        "coverage",
-        "sigma_quantum",
-        "sigma_sampling",
-        "sigma_edges",
-        "sigma_timing",
-    )
     columns: dict[str, Any] = {field.name: np.full(len(a), np.nan) for field in fields(Energies)}
-    columns |= dict.fromkeys(zero_columns, zeros)
+    columns |= dict.fromkeys(_ZERO_WITHOUT_CURVE, zeros)
     columns |= {"lo_ps": a, "hi_ps": b, "resolved": np.zeros(len(a), np.bool_)}
     columns |= {"power": power, "curve": curve}
     return Energies(**columns)

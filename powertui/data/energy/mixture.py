@@ -234,6 +234,8 @@ def withheld(measured: Energy) -> Energy:
         mean_w=None,
         gain_j=None,
         other_joules=None,
+        idle_joules=None,
+        active_joules=None,
     )
 
 

@@ -199,8 +199,15 @@ class Steps:
         UNKNOWN where its work is not in the file.
         """
         if self.asynchronous or self.inferred:
-            return np.where(self.lost, UNKNOWN, self.ends() - self.start)
-        return np.where(self.step != UNKNOWN, self.step, self.ends() - self.start)
+            return np.where(self.lost, UNKNOWN, self.stretch_lengths())
+        return np.where(self.step != UNKNOWN, self.step, self.stretch_lengths())
+
+    def stretch_lengths(self) -> Int64s:
+        """From the start of each step to where it ends (`ends`): all that ran in this time, and
+        every joule, is that step's. Longer than `lengths` where a pause follows the mark, and known
+        of every step.
+        """
+        return self.ends() - self.start
 
     def begin_outside(self, stretch: tuple[int, int] | None) -> Bools:
         """Which steps do not begin in a stretch, as that of tracing; all where none is left."""

@@ -119,6 +119,8 @@ class Breakdown:
     def usual(self) -> Breakdown:
         """Without the steps that trace or compile, which say nothing of the others; all of them
         where most do, and where another profiler's figures are asked for.
+
+        Comparisons have a rule of their own: `compare.part.comparable_steps` says why.
         """
         if self.compat != "corrected" or not len(self):
             return self

@@ -11,7 +11,7 @@ import numpy as np
 from powertui import units
 from powertui.data import category
 from powertui.data.columns import Column, int_column, optional, text_column
-from powertui.data.model import UNKNOWN, Int64s, ProcessKind, Steps, Trace
+from powertui.data.model import UNKNOWN, Int64s, ProcessKind, Steps, Trace, Track
 from powertui.data.run.device_intervals import work_tracks
 from powertui.data.table import Fact, Place, Result, Table, plural
 from powertui.data.tools import steps as step_tool
@@ -27,8 +27,7 @@ _MIN_EXPLAINED_SHARE = 0.1
 def answer(question: Question) -> Result:
     """The steps of the window; without a window, the slowest step."""
     steps = question.profile.steps
-    length = steps.ends() - steps.start
-    rows = _asked(question, steps, length)
+    rows = _asked_steps(question, steps)
     if not len(rows):
         return _nothing(question, step_tool.empty(steps))
     if len(steps) < 2:
@@ -36,21 +35,36 @@ def answer(question: Question) -> Result:
     compared = UsualSteps(question.profile.trace, steps).compared(rows)
     if compared is None:
         return _nothing(question, "The window holds every step: there is none to compare it with.")
+    notes = [_how_compared(compared)]
+    unexplained = _not_in_ops(compared)
+    if unexplained:
+        notes.insert(0, unexplained)
+    return Result(
+        "step_ops",
+        "What took longer",
+        (_table(compared, question),),
+        _facts(compared, _steps_in_words(steps, rows)),
+        notes=tuple(notes),
+    )
+
+
+def _facts(compared: ComparedSteps, steps_in_words: str) -> tuple[Fact, ...]:
+    """Which steps, how long they took, and how long they usually take."""
     why_usual = f"median of {compared.usual_count:,} steps"
-    facts = (
-        Fact("steps", "looked at", _named(steps, rows), why="against the median step"),
+    return (
+        Fact("steps", "looked at", steps_in_words, why="against the median step"),
         Fact("length_s", "here", compared.length_ps, "duration"),
         Fact("usual_s", "median", compared.usual_ps, "duration", why=why_usual),
         Fact("difference_s", "difference", compared.difference_ps, "duration"),
     )
+
+
+def _how_compared(compared: ComparedSteps) -> str:
     count = compared.reference_count
-    note = (
+    return (
         f"Median: over {count} {plural('step', count)} of about the median length. Ops of "
         "several threads run side by side."
     )
-    table = _table(compared, question)
-    notes = tuple(filter(None, (_not_in_ops(compared), note)))
-    return Result("step_ops", "What took longer", (table,), facts, notes=notes)
 
 
 def _not_in_ops(compared: ComparedSteps) -> str:
@@ -85,21 +99,26 @@ def _nothing(question: Question, note: str) -> Result:
     return Result("step_ops", "What took longer", (table,), notes=(note,))
 
 
-def _asked(question: Question, steps: Steps, length: Int64s) -> Int64s:
+def _asked_steps(question: Question, steps: Steps) -> Int64s:
+    """The slowest step, or those of the window. A step is as long as the stretch that its ops are
+    taken from, with the pause behind its mark.
+    """
     if not len(steps):
         return np.empty(0, np.int64)
+    length = steps.stretch_lengths()
     if question.is_of_all_time:
         return np.array([int(np.argmax(length))], np.int64)
     rows = step_tool.inside(question, steps)
     lo, hi = question.window
     inside_lo = np.maximum(steps.start[rows], lo)
     inside_hi = np.minimum(steps.ends()[rows], hi)
-    # A neighbor that the window only touches is not meant.
-    mostly_inside = 2 * (inside_hi - inside_lo) >= length[rows]
-    return rows[mostly_inside]
+    # A neighbor of which less than half is inside is not meant: the window's edge only met it.
+    is_mostly_inside = 2 * (inside_hi - inside_lo) >= length[rows]
+    return rows[is_mostly_inside]
 
 
-def _named(steps: Steps, rows: Int64s) -> str:
+def _steps_in_words(steps: Steps, rows: Int64s) -> str:
+    """The number of the step that is looked at, or how many there are."""
     if len(rows) > 1:
         return f"{len(rows):,} steps"
     row = int(rows[0])
@@ -122,48 +141,54 @@ def _waited_for(trace: Trace, place: tuple[OpStats, int] | None) -> str:
     hi = lo + int(waiting.duration[event])
     longest_ps = 0
     longest_name = -1
-    for process in trace.processes:
-        if process.kind is not ProcessKind.DEVICE:
-            continue
-        for track in work_tracks(process):
-            if not len(track.events):
-                continue
-            overlap = np.minimum(track.events.end, hi) - np.maximum(track.events.start, lo)
-            most = int(np.argmax(overlap))
-            if int(overlap[most]) > longest_ps:
-                longest_ps = int(overlap[most])
-                longest_name = int(track.events.name[most])
+    for track in _device_work(trace):
+        overlap_ps = np.minimum(track.events.end, hi) - np.maximum(track.events.start, lo)
+        # Below 0 where an event was not open meanwhile.
+        most = int(np.argmax(overlap_ps))
+        if int(overlap_ps[most]) > longest_ps:
+            longest_ps = int(overlap_ps[most])
+            longest_name = int(track.events.name[most])
     if longest_name >= 0:
         return trace.names.display(longest_name)
     return ""
 
 
-def _table(compared: ComparedSteps, question: Question) -> Table:
-    keys = compared.keys()[:_MAX_LISTED_OPS]
+def _device_work(trace: Trace) -> Iterator[Track]:
+    """The tracks of all devices that hold work."""
+    for process in trace.processes:
+        if process.kind is not ProcessKind.DEVICE:
+            continue
+        for track in work_tracks(process):
+            if len(track.events):
+                yield track
 
-    def place(row: int) -> Place | None:
-        longest = compared.places.get(keys[row])
-        if longest is None:
-            return None
-        stats, op = longest
+
+def _table(compared: ComparedSteps, question: Question) -> Table:
+    op_keys = compared.keys()[:_MAX_LISTED_OPS]
+
+    def place_of_longest(row: int) -> Place | None:
+        place = compared.places.get(op_keys[row])
+        if place is None:
+            return None  # the op only ran in other steps
+        stats, op = place
         return question.event_place(*stats.longest(op))
 
     summary = "self time"
     if compared.difference_ps:
         longer = units.duration(compared.difference_ps)
         summary += f"; the step took {longer} more than the median"
-    waits = np.array([name in category.HAND_OVER for name, _ in keys], np.bool_)
+    is_wait = np.array([name in category.HAND_OVER for name, _device in op_keys], np.bool_)
     return Table(
         "step_ops",
         "Ops against the median",
-        tuple(_columns(compared, keys, question)),
-        place=place,
+        tuple(_columns(compared, op_keys, question.profile.trace)),
+        place=place_of_longest,
         order=("difference_s", True),
         empty="No step to compare with others.",
         key=("name", "device"),
         noun="op",
         summary=summary,
-        wrappers=lambda _check: waits,
+        wrappers=lambda _check: is_wait,
     )
 
 
@@ -177,35 +202,43 @@ def _replica_count(place: tuple[OpStats, int] | None) -> int:
 
 def _causes_of_waits(
     compared: ComparedSteps,
-    keys: list[OpKey],
-    longer: Int64s,
+    op_keys: list[OpKey],
+    longer_ps: Int64s,
     trace: Trace,
 ) -> list[str]:
     """What each op waited for, of those that wait and took longer; "" for the others."""
-    waited_for = [""] * len(keys)
-    for row in np.flatnonzero(longer > 0).tolist():
-        name, _ = keys[row]
+    waited_for = [""] * len(op_keys)
+    for row in np.flatnonzero(longer_ps > 0).tolist():
+        name, _device = op_keys[row]
         if BLOCKING.search(name):
-            waited_for[row] = _waited_for(trace, compared.places.get(keys[row]))
+            waited_for[row] = _waited_for(trace, compared.places.get(op_keys[row]))
     return waited_for
 
 
-def _columns(compared: ComparedSteps, keys: list[OpKey], question: Question) -> Iterator[Column]:
-    here = np.array([compared.here.get(key, 0) for key in keys], np.int64)
-    usual = np.array([compared.usual.get(key, 0) for key in keys], np.int64)
-    longer = here - usual
-    shares: list[float | None] = [None] * len(keys)
-    if compared.difference_ps > 0:
-        shares = [float(longer_ps) / compared.difference_ps for longer_ps in longer.tolist()]
-    waited_for = _causes_of_waits(compared, keys, longer, question.profile.trace)
-    replicas = [_replica_count(compared.places.get(key)) for key in keys]
-    yield text_column("name", "name", [name for name, _ in keys], weight=9)
+def _shares_of_difference(longer_ps: Int64s, difference_ps: int) -> list[float | None]:
+    """Which part of the difference each op has; of steps that took no longer there is none."""
+    if difference_ps <= 0:
+        return [None] * len(longer_ps)
+    return [float(op_longer_ps) / difference_ps for op_longer_ps in longer_ps.tolist()]
+
+
+def _columns(compared: ComparedSteps, op_keys: list[OpKey], trace: Trace) -> Iterator[Column]:
+    names = [name for name, _device in op_keys]
+    devices = [device for _name, device in op_keys]
+    here_ps = np.array([compared.here.get(key, 0) for key in op_keys], np.int64)
+    usual_ps = np.array([compared.usual.get(key, 0) for key in op_keys], np.int64)
+    longer_ps = here_ps - usual_ps
+    shares = _shares_of_difference(longer_ps, compared.difference_ps)
+    waited_for = _causes_of_waits(compared, op_keys, longer_ps, trace)
+    replicas = [_replica_count(compared.places.get(key)) for key in op_keys]
+    # The weights say which columns a narrow window keeps.
+    yield text_column("name", "name", names, weight=9)
     if any(waited_for):
         yield text_column("waited_for", "waited for", waited_for, weight=6)
-    yield text_column("device", "device", [device for _, device in keys], weight=2)
+    yield text_column("device", "device", devices, weight=2)
     if any(number > 1 for number in replicas):
         yield int_column("replicas", "replicas", "integer", replicas, weight=3)
-    yield Column("usual_s", "median", "duration", usual, weight=8)
-    yield Column("here_s", "here", "duration", here, weight=9)
-    yield Column("difference_s", "difference", "duration", longer, weight=9, signed=True)
+    yield Column("usual_s", "median", "duration", usual_ps, weight=8)
+    yield Column("here_s", "here", "duration", here_ps, weight=9)
+    yield Column("difference_s", "difference", "duration", longer_ps, weight=9, signed=True)
     yield optional("share", "share", "share", shares, weight=7)

@@ -103,7 +103,8 @@ class UsualSteps:
         self._trace = trace
         self._steps = steps
         self._ends = steps.ends()
-        self._lengths = self._ends - steps.start
+        # Ops are counted from a step's start to its end, so its length is that, too.
+        self._lengths = steps.stretch_lengths()
         self._counted: dict[int, _Times] = {}
 
     def compared(self, rows: Int64s, check: CancelCheck = unhindered) -> ComparedSteps | None:

@@ -43,7 +43,7 @@ class Slow(NamedTuple):
 
 def seconds(steps: Steps) -> Floats:
     """The length of every step: to the next one's start."""
-    return np.asarray((steps.ends() - steps.start) / PS_PER_S, np.float64)
+    return np.asarray(steps.stretch_lengths() / PS_PER_S, np.float64)
 
 
 def groups(steps: Steps) -> list[Int64s]:
