@@ -5,10 +5,10 @@ where a worker in another folder answers.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 from collections.abc import Iterator
 from contextvars import ContextVar
-from pathlib import Path
 
 from powertui.data import elsewhere
 
@@ -21,7 +21,7 @@ def asking_folder() -> str:
     if folder is not None:
         return folder
     try:
-        return str(Path.cwd())
+        return os.getcwd()  # noqa: PTH109 # asked for with every path of thousands of runs
     except OSError:
         return ""
 
@@ -38,9 +38,13 @@ def asked_from(folder: str) -> Iterator[None]:
 
 def path_as_typed(path: str) -> str:
     """A path as a person types it: relative where that is shorter, an address as it was given."""
-    path = elsewhere.shown(path)
-    folder = asking_folder()
-    if path == "-" or not Path(path).is_absolute() or not folder:
+    return _typed_in(elsewhere.shown(path), asking_folder())
+
+
+@functools.lru_cache(maxsize=64)
+def _typed_in(path: str, folder: str) -> str:
+    """Kept: several lines of an answer name the same path."""
+    if path == "-" or not folder or not os.path.isabs(path):  # noqa: PTH117
         return path
     try:
         relative = os.path.relpath(path, folder)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from powertui import units
-from powertui.data import elsewhere
+from powertui.data import elsewhere, texts
 from powertui.data.asking_folder import path_as_typed
 from powertui.data.logdir import RunEntry
 from powertui.data.model import (
@@ -33,12 +33,12 @@ _MIN_VAGUE_NS = NS_PER_S
 _MAX_SEARCHED_NAMES = 200_000  # of events, for names of GPU launches; chosen, not measured
 _CUPTI = ("cupti", "insufficient_privileges", "gpu tracer", "libcupti", "roctracer", "rocprofiler")
 _GPU_HOST_NAMES = (
-    "cudaLaunchKernel",
-    "cuLaunchKernel",
-    "hipLaunchKernel",
-    "hipModuleLaunchKernel",
-    "GpuLaunch",
-    "MemcpyH2D",
+    b"cudaLaunchKernel",
+    b"cuLaunchKernel",
+    b"hipLaunchKernel",
+    b"hipModuleLaunchKernel",
+    b"GpuLaunch",
+    b"MemcpyH2D",
 )
 _GPU_HOST_LINES = ("tf_gpu_", "tf_GPU_Event_Manager", "gpu_")
 _GPU_FIX = (
@@ -187,8 +187,12 @@ def _gpu_on_host(trace: Trace) -> bool:
         for track in process.tracks:
             if track.event_count and track.name.startswith(_GPU_HOST_LINES):
                 return True
-    names = map(trace.names.full, range(min(len(trace.names), _MAX_SEARCHED_NAMES)))
-    return any(name.startswith(_GPU_HOST_NAMES) for name in names)
+    count = min(len(trace.names), _MAX_SEARCHED_NAMES)
+    for first in range(0, count, texts.BATCH):
+        names = trace.names.texts(np.arange(first, min(first + texts.BATCH, count)))
+        if any(names.begin(prefix).any() for prefix in _GPU_HOST_NAMES):
+            return True
+    return False
 
 
 def _clock(clock: Clock, *, tensorboard: bool) -> Check:

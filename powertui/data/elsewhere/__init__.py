@@ -166,6 +166,8 @@ def warning_text(warning: Warn) -> str:
 
 
 def _mirror(path: str) -> Mirror | None:
+    if keeping.FOLDERS not in path:  # nearly every path: nobody has to be asked where caches are
+        return None
     top = str(cache()) + os.sep
     if not path.startswith(top):
         return None

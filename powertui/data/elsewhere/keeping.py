@@ -22,6 +22,7 @@ from powertui.named_tuples import NamedTuple
 # have their first event behind 10 KB, packed (four public ones); at half of this they were no runs.
 HEAD_BYTES = 16_384
 MAX_CACHE_BYTES = 20 << 30  # bytes, and never more than half of what the disk could still hold
+FOLDERS = os.path.join("powertui", "elsewhere")  # noqa: PTH118 # of the cache, wherever caches are
 SIZE_VARIABLE = "POWERTUI_CACHE_SIZE"
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
@@ -38,7 +39,7 @@ def _cache(base: str, _: str) -> Path:
         top = Path(base)
     else:
         top = Path.home() / ".cache"
-    return top / "powertui" / "elsewhere"
+    return top / FOLDERS
 
 
 class _KeptFile(NamedTuple):

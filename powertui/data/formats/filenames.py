@@ -9,6 +9,7 @@ opened here.
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Mapping
 from pathlib import PurePath
@@ -233,7 +234,7 @@ def run_of(path: str) -> tuple[str, int | None]:
 
     Several runs can share one folder.
     """
-    split = split_events(PurePath(path).name)
+    split = split_events(os.path.basename(path))  # noqa: PTH119
     if split:
         return (split[1], split[2])
     return ("", None)

@@ -35,7 +35,10 @@ class TrainedProgram(NamedTuple):
 
 def base_of(folder: str) -> str:
     """The folder of a training: `train/` and `validation/` are parts of it."""
-    place = Path(folder)
+    return _base_of_place(Path(folder))
+
+
+def _base_of_place(place: Path) -> str:
     if place.name in filenames.PARTS:
         return str(place.parent)
     return str(place)
@@ -45,7 +48,7 @@ def programs_of(events: Sequence[EventFile]) -> list[TrainedProgram]:
     """The programs that wrote these files with scalars."""
     files_of: dict[tuple[str, tuple[str, int | None]], list[EventFile]] = {}
     for file in events:
-        base = base_of(str(Path(file.path).parent))
+        base = _base_of_place(Path(file.path).parent)
         files_of.setdefault((base, run_of(file.path)), []).append(file)
     programs = []
     for (base, process), files in files_of.items():

@@ -55,6 +55,8 @@ class _Ahead:
 
 
 _ahead: dict[str, _Ahead] = {}
+# By path, what `sniff` found: whoever looks for logs in a folder reads them next.
+_sniffed: dict[str, tuple[FileState, LogReader]] = {}
 
 
 @dataclass(frozen=True)
@@ -131,13 +133,22 @@ def _surest_reader(source: LogFile, *, without: str = "") -> LogReader | None:
 
 def sniff(path: str) -> tuple[str, int]:
     """The dialect's name and how sure it is; ("", 0) when this is no readable power log."""
+    state = FileState.at(path)
     try:
         reader = _surest_reader(LogFile(path))
     except PowertuiError:
         return "", 0
-    if reader is not None:
-        return (reader.name, reader.score)
-    return ("", 0)
+    if reader is None:
+        return ("", 0)
+    if state is not None:
+        _sniffed[path] = state, reader
+    return (reader.name, reader.score)
+
+
+def _sniffed_reader(path: str) -> LogReader | None:
+    """What `sniff` found, unless the file changed since."""
+    state, reader = _sniffed.pop(path, (None, None))
+    return reader if state is not None and state == FileState.at(path) else None
 
 
 def load_ahead(path: str) -> PowerLog:
@@ -163,7 +174,7 @@ def load(path: str, options: LogColumns | None = None) -> PowerLog:
         return read_ahead.log
     source = LogFile(path, options.limit)
     _refuse_empty(source)
-    reader = _surest_reader(source)
+    reader = _sniffed_reader(path) or _surest_reader(source)
     if options.time_col or options.watts_col:
         reader = _reader_of_columns(source, reader)
     if reader is None:

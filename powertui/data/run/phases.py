@@ -45,7 +45,8 @@ def phases_of(
         tracing = None
     if tracing is not None and not any(phase.name == tracing.name for phase in phases):
         phases.append(tracing)
-    has_marked_evaluation = bool(np.isin(steps_found.other.phase, EVALUATIONS).any())
+    other = steps_found.other.phase
+    has_marked_evaluation = any((other == phase).any() for phase in EVALUATIONS)
     if len(marked) and not has_marked_evaluation:
         phases += _after_epochs(marked, table, clock, logged)
     return tuple(sorted(phases, key=lambda phase: phase.start))

@@ -237,3 +237,25 @@ def test_each_channel_knows_its_device(
     tools: Path, name: str, devices: list[Device | None]
 ) -> None:
     assert [series.sensor.device for series in registry.load(str(tools / name)).series] == devices
+
+
+def test_a_log_is_recognized_once_while_it_does_not_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recognized = []
+    surest = registry._surest_reader
+
+    def counted(source: LogFile, **options: str) -> object:
+        recognized.append(source.path)
+        return surest(source, **options)
+
+    monkeypatch.setattr(registry, "_surest_reader", counted)
+    log = tmp_path / "power.csv"
+    log.write_text("timestamp,power_w\n1700000000,200\n1700000001,210\n")
+    name, _ = registry.sniff(str(log))
+    assert registry.load(str(log)).series[0].watts.tolist() == [200.0, 210.0]
+    assert len(recognized) == 1
+    assert registry.sniff(str(log))[0] == name
+    log.write_text("time_unix_s,gpu0_watts\n1700000000,300\n1700000001,310\n1700000002,320\n")
+    assert registry.load(str(log)).series[0].watts.tolist() == [300.0, 310.0, 320.0]
+    assert len(recognized) == 3
