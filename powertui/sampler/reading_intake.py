@@ -123,11 +123,13 @@ class ReadingIntake:
         """Report that a source's values stay out, or come again."""
         first_value = next((reading for reading in readings if reading.watts is not None), None)
         if first_value is None:
-            self.values_stay_out(
-                state,
-                reason=reason_of(readings[0].quality),
-                mono=readings[0].mono,
-            )
+            # One host of a fleet that is silent between two scrapes of the others is no outage.
+            if state.channels.keys() <= {reading.channel for reading in readings}:
+                self.values_stay_out(
+                    state,
+                    reason=reason_of(readings[0].quality),
+                    mono=readings[0].mono,
+                )
         elif state.down_since is not None:
             text = f"values again after {first_value.mono - state.down_since:.1f} s"
             state.down_since = None

@@ -106,6 +106,34 @@ def test_a_slow_source_does_not_hold_another_up():
     recorder.stop()
 
 
+class Fleet(Scripted):
+    """Two hosts; every second question comes before the next scrape, and only b's silence is old
+    enough to be told.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.channels = (Channel("a"), Channel("b"))
+
+    def read(self):
+        stamp = Stamp.now()
+        self.reads.append(stamp.mono)
+        answered = stamp.middle()
+        silent = answered.gap(self.name, "b", f"no new sample for {len(self.reads)} s")
+        if len(self.reads) % 2:
+            return [answered.reading(self.name, "a", 100.0), silent]
+        return [silent]
+
+
+def test_one_silent_host_of_a_fleet_is_no_outage_of_the_server():
+    recorder = record([Fleet()], 6)
+    told = [event.text for event in recorder.events if "value" in event.text]
+    assert told == []
+    gaps = {health.channel.name: health.gaps for _, health in recorder.health()}
+    assert gaps["a"] == 0
+    assert gaps["b"] >= 6
+
+
 def test_a_gap_is_an_empty_value_with_its_reason(tmp_path):
     values = iter([100.0, "the host is off", 120.0])
     path = tmp_path / "p.csv"
