@@ -18,7 +18,7 @@ import numpy as np
 from powertui.data import student
 from powertui.data.energy import settings
 from powertui.data.energy.robust_stats import TAILS
-from powertui.data.model import PS_PER_S, Floats
+from powertui.data.model import PS_PER_S, Bools, Floats
 from powertui.data.tools.covered_time import CoveredTime
 from powertui.named_tuples import NamedTuple
 
@@ -79,21 +79,35 @@ def fits(shares: Floats, watts: Floats, outside: Floats | None = None) -> Fits:
     )
 
 
-def _inverse(design: Floats) -> Floats:
-    """Of each one's products; NaN where its columns do not differ."""
-    gram = np.swapaxes(design, -1, -2) @ design
-    # Judged by columns of one length: shares of a few percent are no reason.
-    length = np.sqrt(np.diagonal(gram, axis1=-2, axis2=-1))
-    scale = np.where(length > 0, length, np.nan)
-    alike = gram / scale[..., :, None] / scale[..., None, :]
-    eye = np.eye(gram.shape[-1])
-    is_known = np.asarray(np.isfinite(alike).all(axis=(-2, -1)))
-    alike = np.where(is_known[:, None, None], alike, eye)
-    # Below it they are the same column but for rounding.
-    is_open = is_known & (np.linalg.det(alike) > np.finfo(np.float64).eps ** 0.5)
-    inverse = np.linalg.inv(np.where(is_open[:, None, None], alike, eye))
-    inverse = inverse / scale[..., :, None] / scale[..., None, :]
-    return np.asarray(np.where(is_open[:, None, None], inverse, np.nan), np.float64)
+def _inverse(designs: Floats) -> Floats:
+    """(XᵀX)⁻¹ of each design X, one below the other; NaN where columns of X do not differ.
+
+    With D, the lengths of the columns, XᵀX = D C D: C holds the cosines between columns. C is
+    judged and inverted instead of XᵀX, because columns of small shares are short, and that is no
+    reason to give up.
+    """
+    products = np.asarray(np.swapaxes(designs, -1, -2) @ designs, np.float64)
+    lengths = np.sqrt(np.diagonal(products, axis1=-2, axis2=-1))
+    lengths = np.asarray(np.where(lengths > 0, lengths, np.nan), np.float64)
+    cosines = _divided_by_lengths(products, lengths)
+    has_cosines = np.asarray(np.isfinite(cosines).all(axis=(-2, -1)))
+    cosines = _or_identity(cosines, has_cosines)
+    # A smaller determinant is that of columns which are the same but for rounding.
+    can_invert = has_cosines & (np.linalg.det(cosines) > np.finfo(np.float64).eps ** 0.5)
+    inverse_of_cosines = np.linalg.inv(_or_identity(cosines, can_invert))
+    inverse = _divided_by_lengths(np.asarray(inverse_of_cosines, np.float64), lengths)
+    return np.asarray(np.where(can_invert[:, None, None], inverse, np.nan), np.float64)
+
+
+def _divided_by_lengths(matrices: Floats, lengths: Floats) -> Floats:
+    """D⁻¹ M D⁻¹ of each matrix M."""
+    return np.asarray(matrices / lengths[..., :, None] / lengths[..., None, :], np.float64)
+
+
+def _or_identity(matrices: Floats, is_usable: Bools) -> Floats:
+    """Each matrix that can be used, and the identity, which can be inverted, for the others."""
+    identity = np.eye(matrices.shape[-1])
+    return np.asarray(np.where(is_usable[:, None, None], matrices, identity))
 
 
 def _lines(design: Floats, values: Floats) -> Floats:

@@ -269,87 +269,144 @@ class _Neighbourhood:
 
     def _weighed(self, starts: Floats, ends: Floats) -> _WeighedBoxes:
         """For every pair of edges: its weight, the height that fits best, and its error."""
-        local = self.local
-        level_error = self.level_error
+        covered = self._covered(starts, ends)
+        sums = _weighted_sums(covered, self.level_error)
+        fit = _fitted(covered, sums)
         length = ends[None, :] - starts[:, None]
-        # Readings that every pair covers whole, or none covers, say the same to all of them.
-        covered_by_all = (local.lo >= starts[-1]) & (local.hi <= ends[0])
-        beside = (local.hi <= starts[0]) | (local.lo >= ends[-1])
-        noise_w = self.noise.single
-        inner = _Sums(local=local, inverse=self.inverse, rows=covered_by_all, noise_w=noise_w)
-        outer = _Sums(
-            local=local,
-            inverse=self.inverse,
-            rows=beside,
-            noise_w=noise_w,
-            max_offset_w=2 * level_error,
-        )
-        at_edges = ~covered_by_all & ~beside
-        ending = readings_subset(local, at_edges)
-        inverse = self.inverse[at_edges]
-        begin = starts[:, None, None]
-        end = ends[None, :, None]
-        share = covered_share(ending.lo, ending.hi, begin, end)
-        once = share @ inverse + inner.weight
-        twice = (share**2) @ inverse + inner.weight
-        total = float(inverse.sum()) + inner.weight + outer.weight + 1.0 / level_error**2
-        # What is left to show the height when the offset of the level is fitted, too.
-        free = np.maximum(twice - once**2 / total, 1e-12)
-        beyond: Floats = np.broadcast_to(ending.beyond(), share.shape)
-        height = np.zeros_like(length)
-        offset = np.zeros_like(length)
-        # What is explained is a range for some readings: how much of it they use depends on the
-        # height.
-        for turn in range(_HEIGHT_ROUNDS):
-            if turn:
-                rest = ending.watts - height[..., None] * share
-                beyond = ending.watts - np.clip(rest, ending.floor, ending.ceiling)
-            by_share = np.einsum("abi,abi,i->ab", share, beyond, inverse) + inner.beyond
-            by_all = beyond @ inverse
-            by_all = by_all + inner.beyond + outer.beyond
-            height = (by_share - once * by_all / total) / free
-            offset = (by_all - height * once) / total
-        misfit = (beyond - height[..., None] * share - offset[..., None]) ** 2 * inverse
-        cost = (
-            np.minimum(misfit, _MAX_SQUARED_ERROR).sum(axis=-1)
-            + inner.cost(height + offset)
-            + outer.cost(offset)
-            + (offset / level_error) ** 2
-        )
         # Nothing draws less than nothing.
-        highest = float(local.ceiling[np.isfinite(local.ceiling)].max(initial=0.0))
-        possible = (length >= self.shortest_s) & (twice > 1e-9 * total) & (height > -highest)
-        cost = np.where(possible, cost, np.inf)
-        best = float(cost.min())
-        if math.isfinite(best):
-            weights = np.exp(-(cost - best) / 2)
-        else:
-            weights = np.zeros_like(cost)
-        weights = weights / max(float(weights.sum()), 1e-300)
-        shared = _shared_error(share=share, inverse=inverse, once=once, ending=ending, inner=inner)
+        ceilings = self.local.ceiling
+        highest_w = float(ceilings[np.isfinite(ceilings)].max(initial=0.0))
+        is_shown = sums.squares > 1e-9 * sums.total
+        possible = (length >= self.shortest_s) & is_shown & (fit.height > -highest_w)
+        cost = np.where(possible, _costs(covered, fit, self.level_error), np.inf)
         return _WeighedBoxes(
             starts=starts,
             ends=ends,
-            weights=weights,
-            watts=height,
-            errors=np.sqrt(1.0 / free + shared),
+            weights=_weights(cost),
+            watts=fit.height,
+            errors=np.sqrt(1.0 / sums.free + _shared_error(covered, sums.shares)),
             length=length,
         )
 
+    def _covered(self, starts: Floats, ends: Floats) -> _Covered:
+        """How much of each reading every pair of edges covers."""
+        local = self.local
+        covered_by_all = (local.lo >= starts[-1]) & (local.hi <= ends[0])
+        beside = (local.hi <= starts[0]) | (local.lo >= ends[-1])
+        at_edges = ~covered_by_all & ~beside
+        noise_w = self.noise.single
+        ending = readings_subset(local, at_edges)
+        begin = starts[:, None, None]
+        end = ends[None, :, None]
+        return _Covered(
+            inner=_Sums(local=local, inverse=self.inverse, rows=covered_by_all, noise_w=noise_w),
+            outer=_Sums(
+                local=local,
+                inverse=self.inverse,
+                rows=beside,
+                noise_w=noise_w,
+                max_offset_w=2 * self.level_error,
+            ),
+            ending=ending,
+            inverse=self.inverse[at_edges],
+            share=covered_share(ending.lo, ending.hi, begin, end),
+        )
 
-def _shared_error(
-    share: Floats,
-    inverse: Floats,
-    once: Floats,
-    ending: SensorReadings,
-    inner: _Sums,
-) -> Floats:
+
+class _Covered(NamedTuple):
+    """The readings around a stretch, for pairs of edges: [starts, ends, readings at edges].
+
+    Readings that every pair covers whole, or none covers, say the same to all of them: of these
+    there are sums.
+    """
+
+    inner: _Sums  # covered by every pair
+    outer: _Sums  # covered by none
+    ending: SensorReadings  # at the edges: covered by some, or in part
+    inverse: Floats  # weight of each of those
+    share: Floats  # covered of each of those
+
+
+class _WeightedSums(NamedTuple):
+    """Sums of the least squares, for every pair: a reading is `height · share + offset`."""
+
+    shares: Floats  # Σ w s
+    squares: Floats  # Σ w s²
+    total: float  # Σ w, with what is known of the offset beforehand
+    # What is left to show the height when the offset of the level is fitted, too.
+    free: Floats
+
+
+def _weighted_sums(covered: _Covered, level_error: float) -> _WeightedSums:
+    inner, outer = covered.inner, covered.outer
+    shares = covered.share @ covered.inverse + inner.weight
+    squares = (covered.share**2) @ covered.inverse + inner.weight
+    total = float(covered.inverse.sum()) + inner.weight + outer.weight + 1.0 / level_error**2
+    return _WeightedSums(
+        shares=shares,
+        squares=squares,
+        total=total,
+        free=np.maximum(squares - shares**2 / total, 1e-12),
+    )
+
+
+class _FittedBoxes(NamedTuple):
+    """The box that fits best, for every pair of edges."""
+
+    height: Floats  # W
+    offset: Floats  # W, of the level around it
+    beyond: Floats  # W, of each reading at the edges, that the expectation leaves unexplained
+
+
+def _fitted(covered: _Covered, sums: _WeightedSums) -> _FittedBoxes:
+    """The weighted least squares of height and offset.
+
+    What is explained is a range for some readings: how much of it they use depends on the height,
+    so that both are found in turns.
+    """
+    ending, share = covered.ending, covered.share
+    beyond: Floats = np.broadcast_to(ending.beyond(), share.shape)
+    height = np.zeros(share.shape[:2])
+    offset = np.zeros(share.shape[:2])
+    for turn in range(_HEIGHT_ROUNDS):
+        if turn:
+            rest = ending.watts - height[..., None] * share
+            beyond = ending.watts - np.clip(rest, ending.floor, ending.ceiling)
+        by_share = np.einsum("abi,abi,i->ab", share, beyond, covered.inverse)
+        by_share = by_share + covered.inner.beyond
+        by_all = beyond @ covered.inverse
+        by_all = by_all + covered.inner.beyond + covered.outer.beyond
+        height = (by_share - sums.shares * by_all / sums.total) / sums.free
+        offset = (by_all - height * sums.shares) / sums.total
+    return _FittedBoxes(height=height, offset=offset, beyond=beyond)
+
+
+def _costs(covered: _Covered, fit: _FittedBoxes, level_error: float) -> Floats:
+    """What the best box of every pair leaves: squared errors, of each reading up to a limit."""
+    height, offset = fit.height, fit.offset
+    left = fit.beyond - height[..., None] * covered.share - offset[..., None]
+    at_edges = np.minimum(left**2 * covered.inverse, _MAX_SQUARED_ERROR).sum(axis=-1)
+    cost = at_edges + covered.inner.cost(height + offset) + covered.outer.cost(offset)
+    return np.asarray(cost + (offset / level_error) ** 2)
+
+
+def _weights(cost: Floats) -> Floats:
+    """How likely each pair is, by its cost: together 1, or nothing where none is possible."""
+    best = float(cost.min())
+    weights = np.zeros_like(cost)
+    if math.isfinite(best):
+        weights = np.exp(-(cost - best) / 2)
+    return weights / max(float(weights.sum()), 1e-300)
+
+
+def _shared_error(covered: _Covered, shares: Floats) -> Floats:
     """What all readings of a box may be off by together, squared."""
     total: Floats | float = 0.0
-    at_edges = [ending.blunt, *ending.ways]
-    within = [inner.blunt, *inner.ways]
+    at_edges = [covered.ending.blunt, *covered.ending.ways]
+    within = [covered.inner.blunt, *covered.inner.ways]
     for way, way_within in zip(at_edges, within, strict=True):
-        off = (share @ (inverse * way) + way_within) / np.maximum(once, 1e-12)
+        off_by = covered.share @ (covered.inverse * way) + way_within
+        off = off_by / np.maximum(shares, 1e-12)
         total = total + off**2
     return np.asarray(total)
 

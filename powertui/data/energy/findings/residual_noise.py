@@ -80,10 +80,10 @@ class ResidualNoise:
         `chance` the other way round.
         """
         freedom = self.freedom(self.single, 1.0)
-        stretches = 4 * self.blocks * max(1.0, math.log(self.blocks))
-        normal = -normal_quantile(min(chance / stretches, 0.4))
-        normal *= (8 * freedom + 3) / (8 * freedom + 1)
-        return math.sqrt(freedom * math.expm1(min(normal * normal / freedom, 50.0)))
+        # Half of it on either side, and shared by all stretches that count as different.
+        chance_of_one = chance / (2 * _different_stretches(self.blocks))
+        sigmas = -normal_quantile(min(chance_of_one, 0.4))
+        return _student_errors(sigmas, freedom)
 
     def mean_error(self, length: float) -> float:
         """The error of a mean over so many readings."""
@@ -167,18 +167,36 @@ def centre(residual: Floats, doubt: Floats) -> float:
 
 
 def chance(score: float, freedom: float, blocks: float) -> float:
-    """The chance of such a score among all stretches of so many independent readings.
+    """The chance of such a score among all stretches of so many independent readings."""
+    sigmas = _normal_sigmas(score, freedom)
+    return min(1.0, _different_stretches(blocks) * math.erfc(sigmas / math.sqrt(2)))
 
-    Student's t by Wallace's approximation. Of n readings about 2 n log n stretches count as
-    different.
+
+def _different_stretches(blocks: float) -> float:
+    """Of n readings about 2 n log n stretches count as different."""
+    return 2 * blocks * max(1.0, math.log(blocks))
+
+
+def _normal_sigmas(errors: float, freedom: float) -> float:
+    """How many standard deviations are as rare as so many errors, where the error is known with so
+    many degrees of freedom.
+
+    Student's t by Wallace's approximation (Annals of Mathematical Statistics 30, 1959):
+    z = (8f + 1)/(8f + 3) · √(f · ln(1 + t²/f)).
     """
-    normal = (
+    return (
         (8 * freedom + 1)
         / (8 * freedom + 3)
-        * math.sqrt(freedom * math.log1p(score * score / freedom))
+        * math.sqrt(freedom * math.log1p(errors * errors / freedom))
     )
-    stretches = 2 * blocks * max(1.0, math.log(blocks))
-    return min(1.0, stretches * math.erfc(normal / math.sqrt(2)))
+
+
+def _student_errors(sigmas: float, freedom: float) -> float:
+    """The other way round: Wallace's approximation, solved for t."""
+    scaled = sigmas * ((8 * freedom + 3) / (8 * freedom + 1))
+    # Beyond e⁵⁰ nothing is found, however it is counted.
+    exponent = min(scaled * scaled / freedom, 50.0)
+    return math.sqrt(freedom * math.expm1(exponent))
 
 
 def ordinary(beyond: Floats, doubt: Floats, free: Bools, floor: float, tail: float) -> Floats:
