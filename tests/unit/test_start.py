@@ -204,12 +204,12 @@ COMMANDS = {
     # the ends of stretches apart from the search for them; and other stretches of a long log.
     # where lines end, when a training began, and what readings miss of work that repeats
     # cores that other processes keep busy; and Student's t, of which there were two
-    "report RUN --json": (355, 140),
+    "report RUN --json": (356, 140),
     # the names of operations of JAX; causes of time of slow steps; what programs annotate
     # those, what logs alone come to, and patterns that are compiled late
-    "energy DEMO": (327, 193),
+    "energy DEMO": (328, 193),
     # one more, which tells what ops of XLA cost, and the arguments about screens
-    "demo --report": (395, 181),
+    "demo --report": (397, 181),
 }
 
 

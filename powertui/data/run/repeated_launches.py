@@ -92,6 +92,8 @@ def _with_their_work(trace: Trace, calls: list[Candidate]) -> list[Candidate]:
         share = shares.get(key, 0.0) if shares else None
         out.append(replace(call, share=share, trains=key in training))
     out = [call for call in out if not _is_part(call)]
+    # Where a function trains, one that only looks at the results evaluates, however often it runs.
+    out = [call for call in out if call.trains] or out
     return [*_two_that_train(out), *out]
 
 

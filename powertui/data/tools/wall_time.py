@@ -88,6 +88,7 @@ class WallTime:
     slow: Bools  # of the periods
     usual: Int64s  # [parts × activities]: what is the same in all steps, and all outside them
     extra: Int64s  # [parts × activities]: what slow steps took beyond the usual ones
+    extra_by_step: Int64s  # [parts × slow steps × activities]: the same of each
     evaluations: CoveredTime
     driven: CoveredTime  # where the thread of the steps itself calls something between them
     driver: Track | None
@@ -96,6 +97,14 @@ class WallTime:
     def length(self) -> int:
         """Of the profile, without the profiler's own start and stop."""
         return self.timeline.span[1] - self.timeline.span[0]
+
+    def of_slow_steps(self, chosen: Bools) -> WallTime:
+        """The same account, where some of the slow steps, by their order, are the slow ones."""
+        slow = np.zeros(len(self.periods), np.bool_)
+        slow[np.flatnonzero(self.slow)[chosen]] = True
+        extra_by_step = self.extra_by_step[:, chosen]
+        extra = extra_by_step.sum(axis=1)
+        return replace(self, slow=slow, extra=extra, extra_by_step=extra_by_step)
 
     def windows(self, part: RunPart, *, slow: bool = False) -> CoveredTime:
         """Where a part is: in all periods, or in the slow ones alone."""
@@ -147,7 +156,7 @@ def _wall_time(profile: Profile) -> WallTime:
     periods = _periods(steps, timeline, evaluations, series)
     by_part = _by_part(timeline, periods, evaluations)
     slow = _slow(periods, evaluations)
-    usual, extra = _usual_and_extra(by_part, slow)
+    usual, extra_by_step = _usual_and_extra(by_part, slow)
     usual[RunPart.EVALUATION] += _sums(timeline, evaluations)
     lo, hi = timeline.span
     if len(periods):
@@ -160,7 +169,8 @@ def _wall_time(profile: Profile) -> WallTime:
         periods=periods,
         slow=slow,
         usual=usual,
-        extra=extra,
+        extra=extra_by_step.sum(axis=1),
+        extra_by_step=extra_by_step,
         evaluations=evaluations,
         driven=_driven(driver, profile, periods),
         driver=driver,
@@ -284,9 +294,9 @@ def _slow(periods: Periods, evaluations: CoveredTime) -> Bools:
 
 
 def _usual_and_extra(by_part: dict[RunPart, Int64s], slow: Bools) -> tuple[Int64s, Int64s]:
-    """Split the time of slow steps into what every step takes and what is beyond that."""
+    """Split the time of slow steps into what every step takes and what is beyond that in each."""
     usual = np.zeros((_PARTS, ACTIVITIES), np.int64)
-    extra = np.zeros((_PARTS, ACTIVITIES), np.int64)
+    extra = np.zeros((_PARTS, int(slow.sum()), ACTIVITIES), np.int64)
     for part, times in by_part.items():
         usual_times = times[~slow]
         slow_times = times[slow]
@@ -296,7 +306,7 @@ def _usual_and_extra(by_part: dict[RunPart, Int64s], slow: Bools) -> tuple[Int64
         mean_usual = usual_times.mean(axis=0).astype(np.int64)
         within_usual = np.minimum(slow_times, mean_usual)
         usual[part] += within_usual.sum(axis=0)
-        extra[part] += (slow_times - within_usual).sum(axis=0)
+        extra[part] += slow_times - within_usual
     return usual, extra
 
 

@@ -85,6 +85,20 @@ def test_programs_that_begin_at_once_or_wait_for_others_are_no_busy_cores(
     assert Kind.BUSY_CORES not in _kinds(_told(tmp_path, threads))
 
 
+def test_a_function_named_like_an_optimizer_is_no_program_that_begins_late(tmp_path: Path) -> None:
+    """A call that waits itself, and 30 ms of Python after it: nothing was handed over there."""
+    python: list[Event] = []
+    pool: list[Event] = []
+    for step in range(_STEPS):
+        at = step * 35 * _MS
+        python.append(Event("PjitFunction(sgd)", at, 5 * _MS))
+        execute = "CommonPjRtLoadedExecutable::ExecuteHelperOnSingleDevice"
+        python.append(Event(execute, at + 100 * _US, 4900 * _US))
+        pool.append(Event("dot.2", at + 200 * _US, 80 * _US))
+    threads = {"python": python, "tf_XLAPjRtCpuClient/7": pool}
+    assert Kind.BUSY_CORES not in _kinds(_told(tmp_path, threads))
+
+
 def test_where_a_device_computes_nobody_waits_for_a_core(tmp_path: Path) -> None:
     kernels = [Event("fusion.1", step * 10 * _MS, 5 * _MS) for step in range(_STEPS)]
     device = xplane.Plane("/device:GPU:0", [xplane.Line("Stream #1", kernels, key=1)])

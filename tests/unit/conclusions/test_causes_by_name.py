@@ -425,3 +425,85 @@ def test_one_save_says_nothing_of_the_time_after_all_steps(
     first = _told(tmp_path, events)[0]
     assert first.cost.share == pytest.approx(0.8, abs=0.03)
     assert (first.kind is Kind.CHECKPOINT) is is_checkpoint
+
+
+_OPTIMIZES = {
+    "jit_update(1)": b"jit(update)/transpose(jvp(dot))",
+    "jit__lambda_(2)": b"jit(lambda)",
+}
+
+
+def _jax_epochs(
+    other: str, *, marks: bool, programs: dict[str, bytes], calls: int = 20
+) -> list[xplane.Plane]:
+    """40 updates, after every tenth of them 20 calls of another function."""
+    ms = 10**9
+    python: list[xplane.Event] = []
+    pool: list[xplane.Event] = []
+    at = 0
+    for step in range(40):
+        begin = at
+        called = ["update", *([other] * calls if step % 10 == 9 else [])]
+        for name in called:
+            python.append(xplane.Event(f"PjitFunction({name})", at, ms // 50))
+            python.append(xplane.Event("np.asarray(jax.Array)", at + ms // 40, ms))
+            module = f"jit_{name}" if name == "update" else "jit__lambda_"
+            pool.append(xplane.Event("dot.2", at + ms // 40, ms, {"hlo_module": module}))
+            at += ms + ms // 10
+        if marks:
+            python.append(xplane.Event("train", begin, at - begin, {"step_num": step}))
+    lines = [
+        xplane.Line("python", python, key=1),
+        xplane.Line("tf_XLAPjRtCpuClient/7", pool, key=2),
+    ]
+    metadata = xplane.Plane("/host:metadata", programs=programs)
+    return [xplane.Plane("/host:CPU", lines), metadata]
+
+
+def _of_planes(folder: Path, planes: list[xplane.Plane]) -> list[Conclusion]:
+    (folder / "host.xplane.pb").write_bytes(xplane.encode(planes))
+    return list(run_conclusions(api.open(str(folder))[0].opened))
+
+
+@pytest.mark.parametrize("marks", [True, False])
+def test_calls_of_functions_without_gradients_between_epochs_are_probably_an_evaluation(
+    tmp_path: Path, *, marks: bool
+) -> None:
+    planes = _jax_epochs("<lambda>", marks=marks, programs=_OPTIMIZES)
+    first = _of_planes(tmp_path, planes)[0]
+    where = "in" if marks else "after"
+    assert first.kind is Kind.VALIDATION
+    assert first.confidence is Confidence.LIKELY
+    assert first.sentence.startswith(
+        f"Computing without a backward pass, probably an evaluation, {where} 4 of 40 steps "
+        "(every 10th) takes 67 % of the time"
+    )
+
+
+def test_further_calls_of_a_function_that_trains_are_no_evaluation(tmp_path: Path) -> None:
+    planes = _jax_epochs("update", marks=True, programs=_OPTIMIZES)
+    told = _of_planes(tmp_path, planes)
+    assert all(conclusion.kind is not Kind.VALIDATION for conclusion in told)
+
+
+def test_steps_that_call_more_are_told_apart_from_those_whose_calls_take_longer(
+    tmp_path: Path,
+) -> None:
+    """An evaluation after every tenth step, and five steps that others made slow."""
+    events: list[dict[str, object]] = []
+    at = 0.0
+    for step in range(40):
+        begin = at
+        delayed = 30.0 if step in (3, 12, 17, 25, 34) else 0.0
+        pass_events, at = _training(at, [("aten::addmm", 4.0)], backward_ms=6.0 + delayed)
+        events += pass_events
+        for _ in range(20 if step % 10 == 9 else 0):
+            events.append(event(("cpu_op", "aten::addmm", at, 4 * _MS)))
+            at += 4 * _MS
+        events.append(_mark(step, begin, at - begin))
+    sentences = " ".join(conclusion.sentence for conclusion in _told(tmp_path, events))
+    assert (
+        "Computing without a backward pass, probably an evaluation, in 4 of 40 steps (every 10th) "
+        "takes 37 % of the time"
+    ) in sentences
+    assert "In 5 of 40 steps the same calls as in the others take longer, 17 %" in sentences

@@ -6,6 +6,7 @@ import numpy as np
 
 from powertui.data.model import Bools, Events, Floats, Int64s
 from powertui.data.opened import Profile
+from powertui.data.quantiles import median_of_column
 from powertui.data.tools.name_classes import CALLS, NameClass, any_class, name_classes
 from powertui.data.tools.wall_time import Periods, WallTime
 from powertui.named_tuples import NamedTuple
@@ -16,6 +17,9 @@ _MIN_MORE_CALLS_SHARE = 0.5
 _MIN_MORE_CALLS = 0.5  # of a call, on average
 # Share of what these steps take longer that calls have to explain. Chosen, not measured.
 _MIN_CALLS_SHARE = 0.5
+# A step that calls so many times as much as usual ones does more than they. Chosen, not measured;
+# steps of a machine that others use wait a little more often for results.
+_MIN_TIMES_CALLS = 1.25
 _ANY_CALL = (*CALLS, NameClass.WAIT)
 
 
@@ -30,6 +34,18 @@ def same_calls(profile: Profile, wall: WallTime, slow: Int64s, ps: int) -> bool:
     longer = _longer_calls(profile, wall, slow)
     is_of_calls = longer.all_ps * len(slow) >= _MIN_CALLS_SHARE * ps
     return is_of_calls and longer.of_more_ps < _MIN_MORE_CALLS_SHARE * longer.all_ps
+
+
+def steps_with_more_calls(profile: Profile, wall: WallTime) -> Bools:
+    """Which of the slow steps hold more calls than usual ones do."""
+    is_call = any_class(name_classes(profile), _ANY_CALL)
+    calls = np.zeros(len(wall.periods), np.int64)
+    for _, _, track in profile.trace.threads():
+        starts = track.events.start[is_call[track.events.name]]
+        step = wall.periods.start.searchsorted(starts, side="right") - 1
+        calls += np.bincount(step[step >= 0], minlength=len(calls))
+    usual = median_of_column(calls[~wall.slow])
+    return np.asarray(calls[wall.slow] > _MIN_TIMES_CALLS * usual)
 
 
 class _Longer(NamedTuple):

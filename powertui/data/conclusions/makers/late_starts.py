@@ -73,7 +73,7 @@ def late_starts(profile: Profile) -> LateStarts:
     """Those of JAX, whose programs run on threads of a pool, and of TensorFlow's functions."""
     trace = profile.trace
     working = _working(profile)
-    handed_over = joined([*_before_first_operations(trace, working), *_while_run(profile)])
+    handed_over = joined([*_before_pools_begin(trace), *_while_run(profile)])
     return LateStarts(handed_over.without(working)).at_least(_MIN_LATE_PS)
 
 
@@ -91,21 +91,33 @@ def _working(profile: Profile) -> CoveredTime:
     return joined(parts)
 
 
-def _before_first_operations(trace: Trace, working: CoveredTime) -> Iterator[CoveredTime]:
-    """From the end of each call that hands a program over to the first work after it began, if
-    that comes before the next such call.
+def _before_pools_begin(trace: Trace) -> Iterator[CoveredTime]:
+    """From the end of each call of JAX that hands a program over to the first work of a pool after
+    the call began, if that comes before the next such call.
     """
-    is_such = [_HANDS_OVER.search(name) is not None for name in _beginnings(trace)]
-    hands_over = np.array(is_such, np.bool_)
-    if not hands_over.any() or not len(working.start):
+    hands_over = np.array(
+        [_HANDS_OVER.search(name) is not None for name in _beginnings(trace)], np.bool_
+    )
+    of_pools = _work_of_pools(trace)
+    if not hands_over.any() or not len(of_pools.start):
         return
     for _, _, track in trace.threads():
         calls = _time_of(track.events, hands_over)
-        place = working.start.searchsorted(calls.start)
-        begins = np.append(working.start, working.end[-1])[place]
+        place = of_pools.start.searchsorted(calls.start)
+        begins = np.append(of_pools.start, of_pools.end[-1])[place]
         next_call = np.append(calls.start[1:], np.iinfo(np.int64).max)
-        is_own = (begins > calls.end) & (begins < next_call) & (place < len(working.start))
+        is_own = (begins > calls.end) & (begins < next_call) & (place < len(of_pools.start))
         yield CoveredTime(calls.end[is_own], begins[is_own])
+
+
+def _work_of_pools(trace: Trace) -> CoveredTime:
+    """When XLA's threads for the CPU run anything."""
+    parts = [
+        union(track.events.start, track.events.end)
+        for _, _, track in trace.threads()
+        if POOL_OF_XLA.search(track.name) is not None
+    ]
+    return joined(parts)
 
 
 def _while_run(profile: Profile) -> Iterator[CoveredTime]:

@@ -59,6 +59,9 @@ _CAUSES_OF_THEIR_OWN = (
     INPUT,
     (ActivityKind.WAITING_FOR_REPLICA, ActivityKind.COLLECTIVE),
 )
+# Of what slow steps take longer: with less, those that call more and those whose calls take longer
+# are not told apart. Chosen, not measured; the former took 70 to 90 % on a busy machine.
+_MIN_GROUP_SHARE = 0.1
 # What these are says more than that the same calls took longer.
 _TOLD_BY_KIND = (
     ActivityKind.PYTHON,
@@ -75,16 +78,31 @@ def causes_of_few(profile: Profile, wall: WallTime, usual: Int64s) -> Iterator[T
     of its own is added to the usual.
     """
     merged: dict[tuple[Kind, str], TimeCause] = {}
-    for part in (RunPart.STEP, RunPart.BETWEEN):
-        extra = wall.extra[part]
-        for activities, few in _few_of_part(profile, wall, part):
-            if few is None:
-                chosen = list(activities)
-                usual[part][chosen] += extra[chosen]
-                continue
-            key = few.kind, few.blame.label
-            merged[key] = few if key not in merged else _both(merged[key], few)
+    for group in _by_calls(profile, wall):
+        for part in (RunPart.STEP, RunPart.BETWEEN):
+            extra = group.extra[part]
+            for activities, few in _few_of_part(profile, group, part):
+                if few is None:
+                    chosen = list(activities)
+                    usual[part][chosen] += extra[chosen]
+                    continue
+                key = few.kind, few.blame.label
+                merged[key] = few if key not in merged else _both(merged[key], few)
     yield from merged.values()
+
+
+def _by_calls(profile: Profile, wall: WallTime) -> Iterator[WallTime]:
+    """Slow steps that call more than usual ones apart from those whose calls take longer: what the
+    program does at times, and what a busy machine does to it.
+    """
+    if not wall.slow.any():
+        return
+    from powertui.data.conclusions.makers import further_calls  # few runs have such steps
+
+    does_more = further_calls.steps_with_more_calls(profile, wall)
+    groups = [wall.of_slow_steps(chosen) for chosen in (does_more, ~does_more)]
+    least_ps = _MIN_GROUP_SHARE * wall.extra.sum()
+    yield from groups if all(group.extra.sum() >= least_ps for group in groups) else [wall]
 
 
 def _few_of_part(
@@ -99,6 +117,8 @@ def _few_of_part(
     for activities in _groups(extra):
         few = _few(profile, wall, part, activities)
         halves = _silence_and_work(extra, activities)
+        if few is not None and few.lacks_backward:
+            halves = []  # what an evaluation does between its calls is part of it
         if few is None or few.blame.whom is not None or few.blame.purpose or not halves:
             yield activities, few
             continue
@@ -164,7 +184,8 @@ def _few(
     usual_each = usual_ps / max(1, len(wall.periods))
     if ps / max(1, len(slow)) < _MIN_TIMES_USUAL * usual_each:
         return None
-    stretches = windows.common(joined([wall.timeline[kind] for kind in activities]))
+    going_on = joined([wall.timeline[kind] for kind in activities])
+    stretches = windows.common(going_on).without(wall.evaluations)
     blamed = NOBODY
     if ps >= MIN_NAMED_SHARE * wall.length:
         blamed = blame(profile, wall, stretches)
@@ -188,8 +209,10 @@ def _few(
 
         lacks_backward = backward_pass.lacks_backward(
             profile, wall, slow, computing_ps=computing_ps
-        )
-        if blamed.purpose is None and _first(extra, activities) not in _TOLD_BY_KIND:
+        ) or (blamed.purpose is None and backward_pass.calls_without_gradients(profile, wall, slow))
+        runs_out = is_last and part is RunPart.BETWEEN
+        is_told = runs_out or _first(extra, activities) in _TOLD_BY_KIND
+        if blamed.purpose is None and not is_told:
             has_same_calls = further_calls.same_calls(profile, wall, slow, ps)
     return TimeCause(
         kind=Kind.VALIDATION if lacks_backward else kind,
