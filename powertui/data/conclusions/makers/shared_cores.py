@@ -139,10 +139,12 @@ def _stops(profile: Profile, periods: Periods, *, or_proven: bool) -> _Stops:
     small_steps: set[int] = set()
     for line in _lines(tracks):
         for calls in _calls_by_step(line, is_operation, periods):
+            running_ps += int(calls.length.sum())
+            if calls.length.max() < _MIN_STOP_PS:
+                continue  # none can be stopped: what is usual for them need not be known
             usual = _undisturbed_lengths(calls.length)
             is_stopped = calls.length - usual >= _MIN_STOP_PS
             is_stopped &= calls.length >= _MIN_TIMES_USUAL * usual
-            running_ps += int(calls.length.sum())
             lost_ps += int((calls.length - usual)[is_stopped].sum())
             end = (calls.start + calls.length)[is_stopped]
             lost_parts.append(CoveredTime((calls.start + usual)[is_stopped], end))
