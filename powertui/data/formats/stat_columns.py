@@ -5,14 +5,15 @@ Numbers written as text come out as numbers too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from powertui.data import wire
-from powertui.data.model import Floats, Int64s, StatColumn, UInt8s
+from powertui.data.model import Floats, Int32s, Int64s, StatColumn, UInt8s
 
 Objects: TypeAlias = npt.NDArray[np.object_]
 
@@ -59,6 +60,52 @@ def absent(rows: int) -> StatColumn:
     return StatColumn(np.zeros(rows, np.bool_), ints, floats, None)
 
 
+class RepeatedTexts:
+    """Texts that come again and again, each once."""
+
+    def __init__(self) -> None:
+        self.texts: Objects = np.empty(0, object)
+
+    def add(self, texts: Sequence[str]) -> None:
+        """Some more of them."""
+        self.texts = np.append(self.texts, np.array(texts, object))
+
+
+class PooledTexts(Sequence[str | None]):
+    """A column of texts as places in a pool; -1 for None.
+
+    Millions of rows hold a handful of texts: who can do with the places makes no list of them.
+    """
+
+    def __init__(self, pool: RepeatedTexts, slots: Int32s) -> None:
+        self.pool = pool
+        self.slots = slots
+
+    @cached_property
+    def _list(self) -> list[str | None]:
+        by_slot: list[str | None] = [*self.pool.texts.tolist(), None]
+        return [by_slot[slot] for slot in self.slots.tolist()]
+
+    def __len__(self) -> int:
+        return len(self.slots)
+
+    def __iter__(self) -> Iterator[str | None]:
+        return iter(self._list)
+
+    @overload
+    def __getitem__(self, row: int) -> str | None: ...
+    @overload
+    def __getitem__(self, row: slice) -> list[str | None]: ...
+    def __getitem__(self, row: int | slice) -> str | list[str | None] | None:
+        return self._list[row]
+
+    def count(self, value: str | None) -> int:
+        """How many rows hold this text."""
+        if value is None:
+            return int(np.count_nonzero(self.slots < 0))
+        return self._list.count(value)
+
+
 class Filler:
     """A column that is filled part by part."""
 
@@ -66,6 +113,7 @@ class Filler:
         self._present = np.zeros(rows, np.bool_)
         self._ints, self._floats = empty(rows)
         self._texts: Objects | None = None
+        self._pooled: PooledTexts | None = None  # as long as all texts come from one pool
 
     def put(self, rows: slice | Int64s, part: StatColumn) -> None:
         """These rows are known now."""
@@ -90,17 +138,38 @@ class Filler:
         self._ints[rows] = ints
         self._floats[rows] = floats
 
+    def put_pooled(
+        self,
+        rows: Int64s,
+        pool: RepeatedTexts,
+        slots: Int64s,
+        ints: Int64s,
+        floats: Floats,
+    ) -> None:
+        """The same of texts that are in a pool."""
+        if self._texts is not None:
+            self._texts[rows] = pool.texts[slots]
+        else:
+            if self._pooled is None:
+                no_text = np.full(len(self._present), -1, np.int32)
+                self._pooled = PooledTexts(pool, no_text)
+            self._pooled.slots[rows] = slots
+        self._ints[rows] = ints
+        self._floats[rows] = floats
+
     def _put_texts(self, rows: slice | Int64s, texts: Objects | Sequence[str | None]) -> None:
         if self._texts is None:
             self._texts = np.full(len(self._present), None, object)
+            if self._pooled is not None:
+                self._texts[:] = list(self._pooled)
+                self._pooled = None
         self._texts[rows] = texts
 
     def column(self) -> StatColumn:
         """The whole column."""
+        texts: Sequence[str | None] | None = self._pooled
         if self._texts is not None:
             texts = self._texts.tolist()
-        else:
-            texts = None
         return StatColumn(self._present, self._ints, self._floats, texts)
 
 

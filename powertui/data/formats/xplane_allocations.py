@@ -7,11 +7,13 @@ counters of the bytes in use.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
-from powertui.data import texts
+from powertui.data import texts, wire
+from powertui.data.formats.stat_columns import PooledTexts
 from powertui.data.model import Bools, Counter, Floats, Int64s, ProcessKind, StatColumn, Trace
 from powertui.data.model.allocations import AllocationTexts, AllocatorLog, TextPool
 from powertui.named_tuples import NamedTuple
@@ -211,18 +213,52 @@ def _logs(parts: list[_Part]) -> tuple[AllocatorLog, ...]:
     return tuple(sorted(logs, key=lambda log: log.allocator))
 
 
+class _CodedWords(NamedTuple):
+    """What each event says in words, as rows of a list of all words."""
+
+    words: list[str]  # the first one is "", for events that say nothing
+    codes: Int64s
+
+    def renumbered(self, numbers: Callable[[str], int]) -> Int64s:
+        """The number of each event's word, asked for in the order in which the words first come."""
+        first, _ = wire.ends(self.codes.astype(np.uint32), len(self.words))
+        used = np.flatnonzero(first >= 0)
+        number_of_code = np.full(len(self.words), -1, np.int64)
+        for code in used[np.argsort(first[used])].tolist():
+            number_of_code[code] = numbers(self.words[code])
+        return number_of_code.take(self.codes)
+
+
+def _coded(column: StatColumn) -> _CodedWords:
+    """A column as words. Millions of events hold a handful of them."""
+    texts = column.texts
+    if not column.present.any():
+        return _CodedWords([""], np.zeros(len(column), np.int64))
+    if isinstance(texts, PooledTexts) and texts.count(None) == np.count_nonzero(~column.present):
+        return _CodedWords(["", *texts.pool.texts.tolist()], texts.slots.astype(np.int64) + 1)
+    words = _words(column)
+    distinct = list(dict.fromkeys(["", *words]))
+    code_of = {word: code for code, word in enumerate(distinct)}
+    codes = np.fromiter(map(code_of.__getitem__, words), np.int64, len(words))
+    return _CodedWords(distinct, codes)
+
+
 def _allocator_numbers(part: _Part, names: TextPool) -> Int64s:
     """The number of each event's allocator: by its name, else by its device."""
-    by_stat = [_words(part.columns[stat]) for stat in _NAMES]
-    # Millions of events name a handful of allocators.
-    number_of: dict[tuple[str, ...], int] = {}
-    for words in dict.fromkeys(zip(*by_stat, strict=True)):
-        name = next((word for word in words if word), _UNNAMED)
-        if name not in names and len(names) >= _MAX_ALLOCATORS:
-            name = _UNNAMED
-        number_of[words] = names.number(name)
-    each = map(number_of.__getitem__, zip(*by_stat, strict=True))
-    return np.fromiter(each, np.int64, len(part.times))
+    name = _coded(part.columns[_NAMES[0]])
+    for stat in _NAMES[1:]:
+        rest = _coded(part.columns[stat])
+        is_unnamed = np.array([not word for word in name.words])[name.codes]
+        codes = np.where(is_unnamed, len(name.words) + rest.codes, name.codes)
+        name = _CodedWords([*name.words, *rest.words], codes)
+
+    def number(word: str) -> int:
+        called = word or _UNNAMED
+        if called not in names and len(names) >= _MAX_ALLOCATORS:
+            called = _UNNAMED
+        return names.number(called)
+
+    return name.renumbered(number)
 
 
 def _text_numbers(part: _Part, stat: str, pool: TextPool) -> Int64s:
@@ -231,10 +267,10 @@ def _text_numbers(part: _Part, stat: str, pool: TextPool) -> Int64s:
     if stat == "shape" and not column.present.any():
         column = part.columns["tensor_shapes"]
     if stat == "data_type" and column.texts is None:
-        types, type_of = np.unique(column.ints, return_inverse=True)
+        types = wire.distinct(column.ints)
         numbers = np.array([pool.number(_type_name(number)) for number in types.tolist()], np.int64)
-        return np.where(column.present, numbers[type_of.ravel()], -1)
-    return pool.numbers(_words(column))
+        return np.where(column.present, numbers[types.searchsorted(column.ints)], -1)
+    return _coded(column).renumbered(pool.number)
 
 
 def _words(column: StatColumn) -> list[str]:

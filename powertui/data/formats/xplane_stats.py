@@ -210,11 +210,12 @@ class PlaneStats:
         refs = np.flatnonzero(kind == wire.REF)
         if len(refs):
             slot = self._refs.slots(bits[refs])
-            filler.put_texts(
-                textual_rows[refs],
-                self._refs.texts[slot],
-                self._refs.ints[slot],
-                self._refs.floats[slot],
+            filler.put_pooled(
+                rows=textual_rows[refs],
+                pool=self._refs.pool,
+                slots=slot,
+                ints=self._refs.ints[slot],
+                floats=self._refs.floats[slot],
             )
         if len(refs) == len(textual):
             return
@@ -240,7 +241,7 @@ class _RefTexts:
     def __init__(self, names: TextTable) -> None:
         self._names = names
         self._slot_by_key = np.full(0, -1, np.int64)
-        self.texts: stat_columns.Objects = np.empty(0, object)
+        self.pool = stat_columns.RepeatedTexts()
         self.ints, self.floats = stat_columns.empty(0)
 
     def slots(self, keys: Int64s) -> Int64s:
@@ -265,8 +266,8 @@ class _RefTexts:
         """The slots of further keys."""
         texts = [self._names.text(key) or "" for key in keys.tolist()]
         column = stat_columns.from_texts(texts)
-        first = len(self.texts)
-        self.texts = np.append(self.texts, np.array(texts, object))
+        first = len(self.ints)
+        self.pool.add(texts)
         self.ints = np.append(self.ints, column.ints)
         self.floats = np.append(self.floats, column.floats)
         return np.arange(first, first + len(keys))

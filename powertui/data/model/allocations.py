@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -115,13 +114,6 @@ class TextPool:
         if not text:
             return -1
         return self._numbers.setdefault(text, len(self._numbers))
-
-    def numbers(self, texts: Sequence[str]) -> Int64s:
-        """The numbers of many texts, of which most come again; -1 for ""."""
-        for text in dict.fromkeys(texts):
-            self.number(text)
-        by_text = {**self._numbers, "": -1}
-        return np.fromiter(map(by_text.__getitem__, texts), np.int64, len(texts))
 
     @property
     def texts(self) -> tuple[str, ...]:

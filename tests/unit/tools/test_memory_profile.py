@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,9 @@ import pytest
 
 import powertui
 from powertui.data.formats import registry as formats
+from powertui.data.formats import stat_columns, xplane_allocations
+from powertui.data.formats.stat_columns import PooledTexts
+from powertui.data.model import StatColumn
 from powertui.data.model.allocations import AllocatorLog, TextPool
 from powertui.data.run.grouping import find_groups
 from powertui.data.tools import memory_peak, memory_profile, registry
@@ -404,10 +408,41 @@ def _log_of(folder: Path, args: list[dict[str, int]]) -> AllocatorLog:
     return log
 
 
+def _words_column(texts: Sequence[str | None]) -> StatColumn:
+    present = np.array([text is not None for text in texts], np.bool_)
+    ints, floats = stat_columns.empty(len(texts))
+    return StatColumn(present, ints, floats, texts)
+
+
+def _pooled(words: list[str | None]) -> PooledTexts:
+    """The words as places in a pool whose order is another one."""
+    pool = stat_columns.RepeatedTexts()
+    pool.add(["nobody says this", *sorted({word for word in words if word is not None})])
+    slots = [-1 if word is None else pool.texts.tolist().index(word) for word in words]
+    return PooledTexts(pool, np.array(slots, np.int32))
+
+
 def test_texts_have_the_same_numbers_together_as_one_by_one() -> None:
-    words = ["b", "", "a", "b", "c", "", "a"]
-    one_by_one, together = TextPool(), TextPool()
-    each = [one_by_one.number(word) for word in words]
-    assert together.numbers(words).tolist() == each == [0, -1, 1, 0, 2, -1, 1]
-    assert together.texts == one_by_one.texts == ("b", "a", "c")
-    assert together.numbers(["d", "a"]).tolist() == [3, 1]
+    words: list[str | None] = ["b", None, "a", "", "b", "c", "", "a"]
+    for texts in (words, _pooled(words)):
+        one_by_one, together = TextPool(), TextPool()
+        each = [one_by_one.number(word) for word in words]
+        coded = xplane_allocations._coded(_words_column(texts))
+        assert coded.renumbered(together.number).tolist() == each == [0, -1, 1, -1, 0, 2, -1, 1]
+        assert together.texts == one_by_one.texts == ("b", "a", "c")
+
+
+def test_texts_in_a_pool_are_the_same_column() -> None:
+    words = ["b", None, "a", "", "b"]
+    pooled = _pooled(words)
+    assert list(pooled) == words
+    assert [pooled[row] for row in range(-1, 5)] == ["b", *words]
+    assert pooled[1:3] == words[1:3]
+    assert [pooled.count(word) for word in (None, "b", "")] == [1, 2, 1]
+    filler = stat_columns.Filler(5)
+    zeros, unknown = stat_columns.empty(2)
+    filler.put_pooled(np.array([0, 2]), pooled.pool, pooled.slots[[0, 2]], zeros, unknown)
+    assert list(filler.column().texts or ()) == ["b", None, "a", None, None]
+    filler.put_texts(np.array([1]), np.array(["other"], object), zeros[:1], unknown[:1])
+    filler.put_pooled(np.array([3]), pooled.pool, pooled.slots[[0]], zeros[:1], unknown[:1])
+    assert filler.column().texts == ["b", "other", "a", "b", None]
