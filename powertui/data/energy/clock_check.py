@@ -52,14 +52,14 @@ class _ClockRules:
     min_clear_weight: float = settings.LIKELY_WEIGHT  # of 12 corrected with less one was wrong
     # Within the clock's interval, where no place is sure.
     min_believed_weight: float = settings.MAJORITY_SHARE
-    # Where no place is sure, odds that the clock is right, by those before any reading. Of 155
-    # right clocks (seeds 700 to 715) none fell below 0.91, of 41 believed ones that were 2 to 30 s
-    # off 22 did.
+    # Odds of the clock, by those before any reading. Of 155 right ones (seeds 700 to 715) none fell
+    # below 0.91, of 41 believed ones that were 2 to 30 s off 22 did.
     min_odds_left: float = 0.75
-    # Log of the odds that the clock itself is right, by those before any reading. Of 32 right
-    # clocks (seeds 700 to 715) none fell below 0.1. Of 653 wrong ones at twice this 6 fewer are
-    # noticed, at half 2 more; at a fifth one of 130 right ones is doubted.
-    min_log_odds_at_clock: float = -0.5
+    # Their log at the clock itself. Of 32 right clocks (seeds 700 to 715) none fell below 0.1, of
+    # 17 that were 2 s off 8 fell below -1.
+    min_log_odds_at_clock: float = -1.0
+    # The same of a better place elsewhere. Chosen: noise alone prefers one by 0.1, one edge by 5.
+    min_better_elsewhere: float = 1.0
     min_vague_s: float = settings.FOREIGN_CLOCK_S  # known to less, it needs no confirmation
     min_doubt_s: float = 0.2  # sensors are late by as much as that anyway
     min_error_s: float = 0.05  # records are written late, and pauses not known better
@@ -233,7 +233,7 @@ def judge(clock: ClockOffset | None, readings: OffsetWeights | None, data: Sampl
     before, after = _shares_within(around_clock, clock, readings, posterior, data)
     if _is_doubted(before, after, readings) or _is_beside(clock, readings, posterior, data):
         return _ambiguous(_unless_overruled(posterior, clock, readings), sure_s)
-    is_worse_here = _best_at_clock(clock, readings) < 0.0
+    is_worse_here = _best_at_clock(clock, readings) < -_RULES.min_better_elsewhere
     return _believed(clock, posterior, is_less_likely=is_worse_here and after < before)
 
 

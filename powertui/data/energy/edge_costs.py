@@ -7,7 +7,6 @@ no record shows), which may happen at any time: so a burst costs the same at all
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from math import comb
 
 import numpy as np
@@ -33,10 +32,6 @@ class _MatchingRules:
     known_share: float = 0.6  # of a log's jumps, those that a record of the training explains
     sign_share: float = 0.85  # of edges with a known direction, those that keep it
     exact_share: float = 0.75  # of jumps at a border, those that are as exact as both are known
-    # A jump is anywhere within so many times the ± of its edge. Where a program saves every so
-    # many steps, all edges are off the same way by up to that: by a normal distribution two of
-    # 40 such logs were sure and 0.2 s off. Of 693 edges 7 % were beyond 1.1 of it, 1 % beyond this.
-    edge_reach: float = 1.25
     inexact_sigmas: float = settings.FAR_SIGMAS  # the others are so many times less exact ...
     inexact_s: float = 0.2  # ... and so much more
     refresh_share: float = (
@@ -90,13 +85,6 @@ class ExpectedEdges:
     def span(self) -> tuple[float, float]:
         return float(self.at[0]), float(self.at[-1])
 
-    @cached_property
-    def open_s(self) -> Floats:
-        """The ± within which a border between records is anywhere; 0 of one at a record."""
-        is_at_record = self.half_s <= settings.LONG_TIMES_USUAL * self.half_s.min()
-        is_open = (self.kind == BORDER) & ~is_at_record
-        return np.asarray(np.where(is_open, RULES.edge_reach * self.half_s, 0.0))
-
     def rows(self, rows: Int64s) -> ExpectedEdges:
         """Some of them, in any shape."""
         return ExpectedEdges(
@@ -149,17 +137,6 @@ class EdgeCosts:
         """How many jumps happen at an edge."""
         return int((self.likelihood(offset) > 1.0).sum())
 
-    def common_error_s(self, offset: float) -> float:
-        """By how much all edges may be off the same way: the ± of the best known ones that jumps
-        happen at. How far the others may be off is in their densities.
-        """
-        is_matched = self.likelihood(offset) > 1.0
-        if not is_matched.any():
-            return median_of_column(self.edges.half_s)
-        late_s = self.edges.at - (self.jumps.at[is_matched, None] + offset)
-        nearest = np.abs(late_s).argmin(axis=1)
-        return float(self.edges.half_s[nearest].min())
-
     def edges_inside(self, data: Samples, offset: float) -> int:
         """How many edges have readings before and after them."""
         return int(np.count_nonzero(self.is_inside(data, offset)))
@@ -209,9 +186,10 @@ class EdgeCosts:
         last_edge = len(self.edges) - 1
         exists = (edge >= 0) & (edge <= last_edge)
         edges = self.edges.rows(np.clip(edge, 0, last_edge))
-        jump_sigma_s = np.hypot(self.sigma[:, None], coarse_step)
-        open_s = self.edges.open_s[np.clip(edge, 0, last_edge)]
-        by_time = _kernel(at - edges.at, jump_sigma_s, edges, open_s)
+        jump_sigma_s = self.sigma[:, None]
+        edge_sigma_s = edges.half_s / 2
+        sigma = np.sqrt(jump_sigma_s**2 + edge_sigma_s**2 + coarse_step**2)
+        by_time = _kernel(at - edges.at, sigma, edges.kind)
         by_sign = _sign_factor(edges.sign, np.sign(self.jumps.watts)[:, None])
         return np.asarray(exists * by_time * by_sign)
 
@@ -315,15 +293,9 @@ def _sign_factor(edge_sign: Floats, jump_sign: Floats) -> Floats:
     return np.where(agrees == 0, 1.0, 2 * sign_share)
 
 
-def _kernel(
-    late: Floats,
-    jump_sigma_s: Floats,
-    edges: ExpectedEdges,
-    open_s: Floats,
-) -> Floats:
-    """The density (1/s) of a jump that is so late after one of these edges."""
-    sigma = np.hypot(jump_sigma_s, edges.half_s / 2)
-    exact = _level_density(late, np.where(open_s > 0, jump_sigma_s, sigma), open_s)
+def _kernel(late: Floats, sigma: Floats, kind: Int64s) -> Floats:
+    """The density (1/s) of a jump that is so late after an edge of its kind."""
+    exact = normal_density(late, sigma)
     inexact = normal_density(late, RULES.inexact_sigmas * sigma + RULES.inexact_s)
     border = _mixed(exact, inexact, RULES.exact_share)
 
@@ -337,17 +309,11 @@ def _kernel(
     decay = np.exp(-np.maximum(late, 0.0) / spread) / spread
     after_end = np.where(late > -sigma, decay, 0.0)
     end = _mixed(exact, after_end, RULES.exact_end_share)
-    return np.asarray(np.select([edges.kind == BORDER, edges.kind == START], [border, start], end))
+    return np.asarray(np.select([kind == BORDER, kind == START], [border, start], end))
 
 
 def _mixed(exact: Floats, inexact: Floats, exact_share: float) -> Floats:
     return exact_share * exact + (1 - exact_share) * inexact
-
-
-def _level_density(late: Floats, sigma: Floats, half_s: Floats) -> Floats:
-    """A density that is level within ± so much and falls off beside that as a normal one does."""
-    outside_s = np.maximum(np.abs(late) - half_s, 0.0)
-    return np.asarray(np.exp(-0.5 * (outside_s / sigma) ** 2) / (2 * half_s + ROOT_2PI * sigma))
 
 
 def normal_density(late: Floats, sigma: Floats) -> Floats:

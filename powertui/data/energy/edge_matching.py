@@ -87,12 +87,9 @@ def offset_weights(
     if alignment_verdict.is_flat(swing_w, data):
         return "the power hardly changes, so there is no edge to align by"
     jumps = power_jumps.find_jumps(data, longest_mean_s)
-    # A border between records may be anywhere in between: with levels that change in the middle of
-    # it, logs on trainings that save every so many steps were put there, 0.2 to 0.6 s off. One at a
-    # record is there: with those open, too, the start of each validation was taken for its end.
-    open_s = np.where(edges.kind == edge_costs.BORDER, edges.open_s, edges.half_s)
-    is_open = open_s > 0
-    open_to = level_fit.open_times(edges.at[is_open], open_s[is_open])
+    # Not its borders: with those open, too, a log that was 0.5 s late was no longer corrected.
+    at_ends = edges.kind != edge_costs.BORDER
+    open_to = level_fit.open_times(edges.at[at_ends], edges.half_s[at_ends])
     levels = level_fit.level_costs(data, shares, open_to, range_s)
     costs = EdgeCosts(data, jumps, edges, levels)
     places = EdgePlaces(costs, data, range_s)
@@ -115,7 +112,7 @@ def offset_weights(
         width_s=_widths(offsets),
         jumps=len(jumps),
         matched=matched,
-        common_s=costs.common_error_s(best_s),
+        common_s=median_of_column(edges.half_s),
         may_overrule=matched >= min(RULES.min_matched, large_part),
         is_confirmed=_is_confirmed(costs, data, best_s, range_s),
         is_of_training=is_of_training,

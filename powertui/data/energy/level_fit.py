@@ -78,10 +78,8 @@ def open_times(middle_s: Floats, half_s: Floats) -> OpenTimes:
     order = np.argsort(middle_s - half_s, kind="stable")
     start = (middle_s - half_s)[order]
     reaches_to = np.maximum.accumulate((middle_s + half_s)[order])
-    is_first = np.ones(len(start), np.bool_)
-    is_first[1:] = start[1:] > reaches_to[:-1]
-    is_last = np.ones(len(start), np.bool_)
-    is_last[:-1] = is_first[1:]
+    is_first = np.concatenate([[True], start[1:] > reaches_to[:-1]])
+    is_last = np.append(is_first[1:], True)
     return OpenTimes(start[is_first], reaches_to[is_last])
 
 
