@@ -22,19 +22,24 @@ from powertui.data.model import PS_PER_S, Bools, Floats
 from powertui.data.tools.covered_time import CoveredTime
 from powertui.named_tuples import NamedTuple
 
-# Correlation of neighboring readings: at 1 all together would count for nothing.
-_MAX_LAG = settings.MAX_NEIGHBOR_CORRELATION
-# Within which readings may follow, s: a board's capacitors and converters to averages in firmware.
-# Each is 1.6 times the one before: finer ones are tried around those that explain the readings.
+# The largest correlation of neighboring readings that is believed. At 1 each reading would repeat
+# the one before, and all of them together would say nothing.
+_MAX_CORRELATION = settings.MAX_NEIGHBOR_CORRELATION
+# The times within which readings may follow, s: from a board's capacitors and converters (0.05) to
+# averages in firmware (8.8). Each is 1.6 times the one before. `Response.near` tries finer ones
+# around those that explain the readings.
 _FOLLOW_S = (0.05, 0.08, 0.128, 0.205, 0.328, 0.524, 0.839, 1.34, 2.15, 3.44, 5.5, 8.8)
-# Of a reading's window: what follows sooner is prompt.
+_FOLLOW_RATIO = _FOLLOW_S[1] / _FOLLOW_S[0]
+# A time that is a smaller share of a reading's window than this cannot be told from none.
 _PROMPT_SHARE = settings.NOTABLE_SHARE
-# … and of the run: of what follows more slowly it shows too little.
+# A time that is a larger share of the run than this is not tried: the run shows too few waits.
 _MAX_RUN_SHARE = settings.MINOR_SHARE
-_GRID_CELLS = 1 << 16  # of a run: half a MB for each curve, and 5 ms for each time
-_MEMORY_TIMES = -math.log(settings.NEGLIGIBLE_SHARE)  # after so many times that much is left
-# Of a reading's memory: less of it from before the run, in all readings, is none.
-_MIN_OUTSIDE = settings.NEGLIGIBLE_SHARE
+_MAX_CELLS = 1 << 16  # of a run: half a MB for each curve, and 5 ms for each time
+# A reading has forgotten what was so many times ago: `NEGLIGIBLE_SHARE` of it is left.
+_MEMORY_TIMES = -math.log(settings.NEGLIGIBLE_SHARE)
+# The smallest share of any reading's memory, from outside of the run, that is fitted for.
+_MIN_OUTSIDE_SHARE = settings.NEGLIGIBLE_SHARE
+_MIN_SQUARES_W2 = 1e-9  # left unexplained: what is less is rounding, and would give an error of 0
 
 
 class Fits(NamedTuple):
@@ -52,31 +57,51 @@ def fits(shares: Floats, watts: Floats, outside: Floats | None = None) -> Fits:
     its own.
     """
     columns = [np.ones_like(shares), shares]
-    if outside is not None and float(outside.max(initial=0.0)) > _MIN_OUTSIDE:
+    if outside is not None and float(outside.max(initial=0.0)) > _MIN_OUTSIDE_SHARE:
         columns.append(outside)
-    design = np.stack(columns, axis=-1)
-    line = _lines(design, np.broadcast_to(watts, shares.shape))
-    residuals = watts - (design @ line[..., None])[..., 0]
-    lag = _lags(residuals)[:, None]
-    # What one reading shares with the one before is taken out (Cochrane and Orcutt), so that those
-    # that remain are independent.
-    x = design[:, 1:] - lag[..., None] * design[:, :-1]
-    y = watts[1:] - lag * watts[:-1]
-    line = _lines(x, y)
-    left = y - (x @ line[..., None])[..., 0]
-    squares = np.maximum((left**2).sum(axis=1), 1e-9)
-    freedom = x.shape[1] - x.shape[2]
-    at_one = np.zeros(x.shape[2])
-    at_one[:2] = 1.0
-    spread = at_one @ _inverse(x) @ at_one
-    error = np.sqrt(squares / freedom * np.maximum(spread, 0.0))
-    value = line @ at_one
-    is_line = np.isfinite(value) & np.isfinite(error)
+    design = np.stack(columns, axis=-1)  # [lines × readings × columns]
+    design, values = _without_correlation(design, watts)
+    reading_count, column_count = design.shape[1:]
+    line = _lines(design, values)
+    residuals = values - _along(line, design)
+    squares = np.maximum((residuals**2).sum(axis=1), _MIN_SQUARES_W2)
+    freedom = reading_count - column_count
+    # The watts at a share of 1: the first coefficient, of no share, and the second, of all of it.
+    at_full_share = np.zeros(column_count)
+    at_full_share[:2] = 1.0
+    watts_at_full = line @ at_full_share
+    variance_factor = at_full_share @ _inverse(design) @ at_full_share
+    error = np.sqrt(squares / freedom * np.maximum(variance_factor, 0.0))
+    is_line = np.isfinite(watts_at_full) & np.isfinite(error)
     return Fits(
-        watts=np.where(is_line, value, 0.0),
+        watts=np.where(is_line, watts_at_full, 0.0),
         half=np.where(is_line, student.upper_quantile(freedom, TAILS[0]) * error, 0.0),
         squares=np.where(is_line, squares, np.inf),
     )
+
+
+def _without_correlation(design: Floats, watts: Floats) -> tuple[Floats, Floats]:
+    """The design and the readings of each line without what a reading shares with the one before
+    (Cochrane and Orcutt): errors of those that remain are independent.
+    """
+    line = _lines(design, np.broadcast_to(watts, design.shape[:2]))
+    residuals = watts - _along(line, design)
+    correlation = _neighbor_correlations(residuals)[:, None]
+    # The first column of ones stays one but for a factor, which a line takes up.
+    design = design[:, 1:] - correlation[..., None] * design[:, :-1]
+    values = watts[1:] - correlation * watts[:-1]
+    return design, values
+
+
+def _along(line: Floats, design: Floats) -> Floats:
+    """What each line says of each of its readings."""
+    return np.asarray((design @ line[..., None])[..., 0], np.float64)
+
+
+def _lines(design: Floats, values: Floats) -> Floats:
+    """The coefficients of each line, by least squares; NaN where its columns do not differ."""
+    products = np.swapaxes(design, -1, -2) @ values[..., None]
+    return np.asarray((_inverse(design) @ products)[..., 0], np.float64)
 
 
 def _inverse(designs: Floats) -> Floats:
@@ -110,28 +135,24 @@ def _or_identity(matrices: Floats, is_usable: Bools) -> Floats:
     return np.asarray(np.where(is_usable[:, None, None], matrices, identity))
 
 
-def _lines(design: Floats, values: Floats) -> Floats:
-    products = np.swapaxes(design, -1, -2) @ values[..., None]
-    return np.asarray((_inverse(design) @ products)[..., 0], np.float64)
+def _neighbor_correlations(residuals: Floats) -> Floats:
+    """How much of a reading's error is that of the one before, 0 to `_MAX_CORRELATION`.
 
-
-def _lags(residuals: Floats) -> Floats:
-    """How alike neighbors are, 0 to `_MAX_LAG`; the estimate of few is too low by (1 + 3ρ)/n."""
+    By few readings it comes out too low by (1 + 3ρ)/n (Kendall), which is added.
+    """
     squares = (residuals**2).sum(axis=1)
     products = (residuals[:, 1:] * residuals[:, :-1]).sum(axis=1)
-    lag = products / np.where(squares > 0, squares, 1.0)
-    lag = lag + (1 + 3 * lag) / residuals.shape[1]
-    lag = np.where(squares > 0, lag, 0.0)
-    return np.asarray(np.clip(np.nan_to_num(lag), 0.0, _MAX_LAG), np.float64)
+    correlation = products / np.where(squares > 0, squares, 1.0)
+    correlation = correlation + (1 + 3 * correlation) / residuals.shape[1]
+    correlation = np.where(squares > 0, correlation, 0.0)
+    return np.asarray(np.clip(np.nan_to_num(correlation), 0.0, _MAX_CORRELATION), np.float64)
 
 
 class Following(NamedTuple):
-    """How readings follow: within some time (s), as one charging capacitor does, or as two in a row
-    of half that time each.
-    """
+    """How readings follow: as one charging capacitor does, or as two in a row."""
 
-    time_s: float
-    stages: int
+    time_s: float  # of all stages together
+    stages: int  # 1 or 2: two take half of the time each
 
 
 class Response:
@@ -146,7 +167,7 @@ class Response:
         self._waits = waits
         self._span_s = span[0] / PS_PER_S, span[1] / PS_PER_S
         run_s = self._span_s[1] - self._span_s[0]
-        self._cell_s = max(_PROMPT_SHARE * window_s, run_s / _GRID_CELLS)
+        self._cell_s = max(_PROMPT_SHARE * window_s, run_s / _MAX_CELLS)
         self._shortest_s = _PROMPT_SHARE * window_s
         self._longest_s = min(run_s * _MAX_RUN_SHARE, _FOLLOW_S[-1])
 
@@ -157,20 +178,20 @@ class Response:
         return [Following(time_s, stages) for stages in (1, 2) for time_s in times_s]
 
     def near(self, following: Following, finer: float, count: int) -> list[Following]:
-        """So many between this one and the next ones of the same kind; `finer`: so much
-        nearer.
+        """This one, and `count` on either side of it. The farthest are the part `finer` of the way
+        to the next time of `_FOLLOW_S`.
         """
-        ratio = (_FOLLOW_S[1] / _FOLLOW_S[0]) ** finer
-        steps = range(-count, count + 1)
-        times_s = [following.time_s * ratio ** (step / count) for step in steps]
-        return [
-            Following(time_s, following.stages) for time_s in times_s if self._is_possible(time_s)
-        ]
+        farthest_ratio = _FOLLOW_RATIO**finer
+        followings = []
+        for step in range(-count, count + 1):
+            time_s = following.time_s * farthest_ratio ** (step / count)
+            if self._is_possible(time_s):
+                followings.append(Following(time_s, following.stages))
+        return followings
 
     def is_longest(self, following: Following) -> bool:
         """Whether readings that follow more slowly still are not tried."""
-        ratio = _FOLLOW_S[1] / _FOLLOW_S[0]
-        return following.time_s * ratio > self._longest_s
+        return following.time_s * _FOLLOW_RATIO > self._longest_s
 
     def _is_possible(self, time_s: float) -> bool:
         return self._shortest_s < time_s <= self._longest_s
@@ -191,36 +212,57 @@ class Response:
         """The edges of cells (s), and up to each of them how long was waited, and how long was
         outside of the run, as what follows shows it.
         """
+        edges_s = self._cell_edges(following)
+        weights = self._weights(following)
+        in_run_s = np.diff(np.clip(edges_s, *self._span_s))
+        outside_s = self._cell_s - in_run_s
+        # Before the first cell nothing was waited for, and all of the time was outside.
+        waited = _running_sum(_as_followed(self._waited(edges_s), 0.0, weights))
+        outside = _running_sum(_as_followed(outside_s, self._cell_s, weights))
+        return edges_s, waited, outside
+
+    def _cell_edges(self, following: Following) -> Floats:
+        """Cells over the run, and on either side of it as far as readings remember."""
         begin_s, end_s = self._span_s
-        before_s = _MEMORY_TIMES * following.time_s + self._cell_s
-        count = int((end_s - begin_s + 2 * before_s) / self._cell_s) + 2
-        edges_s: Floats = begin_s - before_s + self._cell_s * np.arange(count + 1, dtype=np.float64)
+        beside_s = _MEMORY_TIMES * following.time_s + self._cell_s
+        count = int((end_s - begin_s + 2 * beside_s) / self._cell_s) + 2
+        edges_s: Floats = begin_s - beside_s + self._cell_s * np.arange(count + 1, dtype=np.float64)
+        return edges_s
+
+    def _waited(self, edges_s: Floats) -> Floats:
+        """How long was waited in each cell (s), as a mean of all that wait."""
         edges_ps = np.rint(edges_s * PS_PER_S).astype(np.int64)
-        waited = np.zeros(count)
+        waited = np.zeros(len(edges_s) - 1)
         for stretches in self._waits:
             waited += stretches.inside(edges_ps[:-1], edges_ps[1:]) / PS_PER_S
         waited /= len(self._waits)
-        in_run = np.clip(edges_s, begin_s, end_s)
-        outside = self._cell_s - np.diff(in_run)
-        weights = self._weights(following)
-        curves: list[Floats] = []
-        for amounts, at_first in ((waited, 0.0), (outside, self._cell_s)):
-            padded = np.concatenate([np.full(len(weights), at_first), amounts])
-            followed = _convolved(padded, weights)[len(weights) : len(weights) + count]
-            curves.append(np.append(0.0, np.cumsum(followed)))
-        return edges_s, curves[0], curves[1]
+        return waited
 
     def _weights(self, following: Following) -> Floats:
-        """How much of what was so many cells ago a reading holds."""
+        """How much of what was so many cells ago a reading holds: all of it together is 1."""
+        # From the middle of each cell.
         ago_s = np.arange(0.5 * self._cell_s, _MEMORY_TIMES * following.time_s, self._cell_s)
         stage_s = following.time_s / following.stages
         weights = np.exp(-ago_s / stage_s)
         if following.stages > 1:
-            weights *= ago_s
+            weights *= ago_s  # the second stage only begins to follow when the first has changed
         return np.asarray(weights / weights.sum(), np.float64)
 
 
+def _as_followed(amounts: Floats, before: float, weights: Floats) -> Floats:
+    """What is shown of the amounts of cells; `before`: the amount of each cell before the first."""
+    memory_cells = len(weights)
+    padded = np.concatenate([np.full(memory_cells, before), amounts])
+    return _convolved(padded, weights)[memory_cells : memory_cells + len(amounts)]
+
+
+def _running_sum(amounts: Floats) -> Floats:
+    """Up to each edge, from 0 at the first."""
+    return np.append(0.0, np.cumsum(amounts))
+
+
 def _convolved(values: Floats, weights: Floats) -> Floats:
-    size = 1 << (len(values) + len(weights)).bit_length()
+    """By the spectra of both: a run has tens of thousands of cells, and a memory thousands."""
+    size = 1 << (len(values) + len(weights)).bit_length()  # no end meets the other's beginning
     spectrum = np.fft.rfft(values, size) * np.fft.rfft(weights, size)
     return np.asarray(np.fft.irfft(spectrum, size), np.float64)
