@@ -26,7 +26,7 @@ CSV_COLUMNS = ("joules", "lo_joules", "hi_joules", "mean_watts", "badge", "reaso
 
 
 def json_energy(energy: Energy | None, why: str = NO_POWER) -> dict[str, Any]:
-    """Joules with all that belongs to them; null where there are none, and why."""
+    """Joules with all that belongs to them; where there are none, null for each key, and why."""
     if energy is None:
         return {
             "joules": None,
@@ -34,6 +34,12 @@ def json_energy(energy: Energy | None, why: str = NO_POWER) -> dict[str, Any]:
             "max_watts": None,
             "lo": None,
             "hi": None,
+            "held_joules": None,
+            "gain_joules": None,
+            "idle_joules": None,
+            "active_joules": None,
+            "coverage": None,
+            "extrapolated": None,
             "badge": None,
             "reason": why,
         }

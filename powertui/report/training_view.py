@@ -254,7 +254,7 @@ def _windows(windows: Sequence[TrainingWindow]) -> pd.DataFrame:
 
 
 def _window(window: TrainingWindow) -> dict[str, Any]:
-    row = {"coverage": None} | json_energy(window.energy, NO_POWER_HERE)
+    row = json_energy(window.energy, NO_POWER_HERE)
     first_step, last_step = window.steps if window.steps is not None else (None, None)
     joules, lo, hi = window.joules_per_step or (None, None, None)
     return row | {

@@ -18,6 +18,7 @@ from powertui.data.model import Z95, Scope
 from powertui.data.power import dialects
 from powertui.data.power import registry as power_registry
 from powertui.data.tools import registry as tools
+from powertui.report.energy_figures import json_energy
 from powertui.sampler import schemes
 from powertui.sampler.source import Options, open_source
 
@@ -118,6 +119,10 @@ def test_the_key_of_the_example_is_a_line_of_an_energy() -> None:
     line = example("Add a key to a JSON")
     for energy, half in ((unresolved(0, 10**12, "no power"), None), (_ENERGY, 2.0 * Z95)):
         assert eval("{" + line + "}", {"energy": energy})["half_joules"] == pytest.approx(half)
+
+
+def test_an_energy_has_the_same_keys_in_the_same_order_where_there_is_none() -> None:
+    assert list(json_energy(None)) == list(json_energy(_ENERGY))
 
 
 def test_the_places_of_the_json_are_there() -> None:
