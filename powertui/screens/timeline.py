@@ -61,7 +61,7 @@ class TimelineScreen(Moving):
         self._context_wanted = True
         self._context_stale = False
         self._shown_path = ""
-        self._footed = True  # the footer is of a profile, and not of the training around it
+        self._footer_is_of_profile = True  # and not of the training around it
         self.below = PaneBelow(self)
         self.seeking = Seeking(self)
         self.sight = SightCounting(self)
@@ -168,17 +168,13 @@ class TimelineScreen(Moving):
             super().show_progress("reading …")  # a part must never look like the whole
         self.fold_panes()
         if self.timeline.model is not model or session.complete:
-            shown = session.entry.path if session.entry else ""
-            keep = (
-                self.timeline.model is model
-                or self._shown_path == shown
-                or self._same_training(model)
-            )
-            self.view.show(model, session.power, keep=keep)
-            self.view.set_pins(
-                tuple(round(pin.trace_s * PS_PER_S) for pin in session.aligning.pins.pins)
-            )
-            self._shown_path = shown
+            path = session.entry.path if session.entry else ""
+            is_same_run = self.timeline.model is model or self._shown_path == path
+            keeps_place = is_same_run or self._same_training(model)
+            self.view.show(model, session.power, keep=keeps_place)
+            pins = session.aligning.pins.pins
+            self.view.set_pins(tuple(round(pin.trace_s * PS_PER_S) for pin in pins))
+            self._shown_path = path
             if session.window is not None and session.view is None:
                 session.window = self.timeline.window  # by this profile's own axis
             self.noting.show()
@@ -188,7 +184,8 @@ class TimelineScreen(Moving):
             self.sight.soon()
             self.below.show_details()
         if session.view is not None:
-            (lo, hi), session.view = session.view, None
+            lo, hi = session.view
+            session.view = None  # asked for once
             self.arrive(lo, hi)
         self.context_changed()
         self.below.show_ops_soon()
@@ -215,10 +212,9 @@ class TimelineScreen(Moving):
         """To the next profile of the training, around the end."""
         model = self.timeline.model
         if model is None or model.surroundings is None or not model.surroundings.profiles:
+            has_profile = model is not None and len(model.tracks) > 0
             self.say(
-                "There is no profile to go to."
-                if model is None or not len(model.tracks)
-                else "This is the only profile."
+                "This is the only profile." if has_profile else "There is no profile to go to."
             )
         self.timeline.move(Navigator.next_profile, 1)
         self.surrounding.reach_soon()
@@ -261,8 +257,8 @@ class TimelineScreen(Moving):
 
     def on_timeline_viewport_changed(self, event: Timeline.ViewportChanged) -> None:
         """The op table is of what is visible, and so is the profile that is read."""
-        if self._footed is not self.view.inside:
-            self._footed = self.view.inside
+        if self._footer_is_of_profile is not self.view.inside:
+            self._footer_is_of_profile = self.view.inside
             self.footer()
         self.below.show_ops_soon()
         self.surrounding.reach_soon()

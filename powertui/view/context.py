@@ -27,10 +27,10 @@ from powertui.view.timeline_model import Selected, TimelineModel
 if TYPE_CHECKING:
     from powertui.data.energy.measured_energy import Energy
 
-# Rows of the pane that each kind of fact may take (chosen by eye: more would push the others out of
-# a small window).
 _MAX_NAMED_DEVICES = 2  # of more the numbers say as much (chosen by eye)
 _MAX_NOTE_CHARS = 300  # of a note in the pane; the list of notes has all of it
+# Rows of the pane that each kind of fact may take (chosen by eye: more would push the others out of
+# a small window).
 _MAX_SENSORS = 2  # channels whose sensors are shown
 _MAX_NOTES = 2
 _MAX_SCALARS = 4
@@ -222,7 +222,7 @@ def _place(
         unix_ps = surroundings.zero_ns * PS_PER_NS + cursor_ps
         facts.append(ContextLine("clock", _wall_time(unix_ps, grid_ps)))
     epoch_facts = _epoch(model, cursor_ps)
-    facts += epoch_facts[:1]
+    facts += epoch_facts[:1]  # its number; its scalars come last
     phase = model.phase_at(cursor_ps)
     if phase is not None:
         facts.append(ContextLine("phase", plain(phase.name, 80)))
@@ -322,9 +322,7 @@ def _children(model: TimelineModel, selected: Selected) -> int:
 
 
 def _under_cursor(model: TimelineModel, state: State) -> list[Section]:
-    """The cell under the cursor: how many events, how busy, and the one that it is painted
-    after.
-    """
+    """The cell under the cursor: how many events, how busy, and the one that its color is of."""
     rows = model.rows(state.folds)
     if not 0 <= state.cursor_row < len(rows):
         return []

@@ -14,6 +14,7 @@ from powertui.data.search import Hits
 from powertui.view.time_navigation import TimeNavigator
 from powertui.view.timeline_model import Selected, TimelineModel
 from powertui.view.timeline_rows import Row, RowKind
+from powertui.view.viewport import Viewport
 
 
 class Navigator(TimeNavigator):
@@ -25,40 +26,50 @@ class Navigator(TimeNavigator):
         """A trace that has grown, or another one: keep the place, drop what may not exist
         any more.
         """
+        # First what depends on the model before.
         is_same_trace = model.trace is self.model.trace
         selected = self.state.selection if is_same_trace else self._same_event(model)
         row = self.row
-        at_home = self._at_home
-        untouched = at_home and self._placed and self.state.cursor_ps == self._middle
+        is_at_home = self._at_home
+        is_cursor_untouched = is_at_home and self._placed and self.state.cursor_ps == self._middle
         follows_end = is_same_trace and self._shows_end()
         self.model = model
         self._rows = None
         cursor_ps = self._clamp(self.state.cursor_ps)
         view = self.viewport.on(model.span)
         if follows_end:
-            cells_behind = -(-(model.span[1] - view.t1) // view.cell_ps)
-            view = view.pan(view.width + cells_behind)
-        if at_home:
+            view = _at_end(view, model.span[1])
+        if is_at_home:
             view = view.fit(*model.home)
         self._set(view, selection=selected, cursor_ps=cursor_ps)
-        if untouched:  # what comes when, while a run is read, makes no difference
+        if is_cursor_untouched:
+            # While a run is read its span grows. The cursor ends in the middle of all of it, in
+            # whatever order the parts came.
             self._set(cursor_ps=self._middle)
         if not is_same_trace:
             self._set(hits=None, hit=None)
-        # Numbers of processes and tracks may differ: rows are recognized by what is written there.
         same_row = None
         if row is not None:
-            place = (row.kind, row.label, row.depth)
-            same_row = self._find_row(lambda r: (r.kind, r.label, r.depth) == place)
+            same_row = self._row_with_text_of(row)
         self._go_row(same_row or 0)
 
+    def _row_with_text_of(self, row: Row) -> int | None:
+        """The row that a row of another model is now. Numbers of processes and tracks may differ,
+        so it is recognized by what is written there.
+        """
+        text = (row.kind, row.label, row.depth)
+        return self._find_row(lambda other: (other.kind, other.label, other.depth) == text)
+
     def _shows_end(self) -> bool:
-        """Whether the view is the end of a run: a training that goes on is followed from there."""
+        """Whether the view is the end of a run, and not all of it: a training that goes on is then
+        followed.
+        """
         view = self.viewport
-        return view.t1 >= self.model.span[1] > view.t0 > self.model.span[0]
+        begin_ps, end_ps = self.model.span
+        return view.t1 >= end_ps > view.t0 > begin_ps
 
     def _find_row(self, is_match: Callable[[Row], bool]) -> int | None:
-        """The first row of a kind."""
+        """The number of the first row that matches."""
         for number, row in enumerate(self.rows):
             if is_match(row):
                 return number
@@ -87,7 +98,7 @@ class Navigator(TimeNavigator):
     # ── the cursor ────────────────────────────────────────────────────────────────────────────────
 
     def under(self, row: int, column: int) -> Selected | None:
-        """The event that stands in a cell: the one that it is painted after."""
+        """The event of a cell: the one that the cell has its color from, of all that are in it."""
         view = self.viewport
         if not 0 <= row < len(self.rows) or not 0 <= column < view.width:
             return None
@@ -148,7 +159,7 @@ class Navigator(TimeNavigator):
 
     def move_event(self, direction: int) -> None:
         """The next or previous event of the lane under the cursor; on a row without events, one
-        cell.
+        cell. `next_event` goes through all lanes of the track.
         """
         row = self.row
         if row is None or row.kind is not RowKind.LANE:
@@ -172,7 +183,9 @@ class Navigator(TimeNavigator):
             self._take(Selected(row.track, event))
 
     def next_event(self, direction: int) -> None:
-        """The next or previous event of the track by start, whatever its lane."""
+        """The next or previous event of the track by start, whatever its lane. `move_event` stays
+        on one lane.
+        """
         row = self.row
         if row is None or row.track < 0:
             self.move_event(direction)
@@ -181,14 +194,15 @@ class Navigator(TimeNavigator):
         if selected is not None and selected.track == row.track:
             event = self._event_after(selected, direction)
         else:
-            # What starts in the cursor's own cell is still ahead, in both directions.
+            # Searched from the edge of the cursor's cell that is behind: what starts in the cell
+            # itself is still ahead, in both directions.
             cell_ps = self.viewport.cell_ps
             cell = self.state.cursor_ps // cell_ps
             if direction > 0:
-                ps = cell * cell_ps - 1
+                from_ps = cell * cell_ps - 1
             else:
-                ps = (cell + 1) * cell_ps
-            event = self._event_from(row.track, ps, direction)
+                from_ps = (cell + 1) * cell_ps
+            event = self._event_from(row.track, from_ps, direction)
         if event is not None:
             self.select(row.track, event)
 
@@ -214,12 +228,13 @@ class Navigator(TimeNavigator):
             if depth == selected_depth:
                 event = _event_beside(track, selected.row, direction)
             else:
-                # Of those that start together the outermost comes first: a deeper lane's is still
-                # ahead.
-                ps = start_ps
-                if (depth - selected_depth) * direction > 0:
-                    ps -= direction
-                event = forest.step(forest.lane_number(selected.track, depth), ps, direction)
+                # Of events that start together the outermost comes first. So one that starts with
+                # the selected event is ahead where its lane is deeper (backward: less deep), and
+                # the search begins right before that moment, to include it.
+                is_tie_ahead = (depth - selected_depth) * direction > 0
+                from_ps = start_ps - direction if is_tie_ahead else start_ps
+                lane = forest.lane_number(selected.track, depth)
+                event = forest.step(lane, from_ps, direction)
             if event is not None:
                 candidates.append((depth, event))
         return _nearest_event(track, candidates, direction)
@@ -418,6 +433,12 @@ class Navigator(TimeNavigator):
         self.select(hit.track, hit.row)
         self._set(hit=hit.number)
         return True
+
+
+def _at_end(view: Viewport, end_ps: int) -> Viewport:
+    """The view at the end of the run. `pan` stops there: to ask for a width too much is enough."""
+    cells_after = (end_ps - view.t1) // view.cell_ps + 1
+    return view.pan(view.width + cells_after)
 
 
 def _event_beside(track: Track, event: int, direction: int) -> int | None:

@@ -7,7 +7,7 @@ as the one that is open, or has none of its tracks, stands below it under its ow
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field
 
 from powertui.data.model import PS_PER_NS
@@ -212,3 +212,14 @@ def draw(
             if row.lanes:
                 painted.chars[y, columns] = source.chars[y, columns]
                 painted.key[y, columns] = source.key[y, columns]
+
+
+def gaps_between(stretches: Sequence[range], width: int) -> Iterator[range]:
+    """The columns of a view that no stretch covers, from left to right; stretches may overlap."""
+    in_sight = [columns for columns in stretches if len(columns)]
+    in_sight.sort(key=lambda columns: columns.start)
+    covered_to = 0
+    for columns in in_sight:
+        yield range(covered_to, columns.start)
+        covered_to = max(covered_to, columns.stop)
+    yield range(covered_to, width)

@@ -51,9 +51,9 @@ _GRAPH_INDENT = (" " * (LABEL_CELLS - 1), "text")
 # So many steps lie below each other; of more the standing bars are wide enough (chosen by eye).
 _MAX_LYING_STEPS = 6
 _MIN_SHOWN_SHARE = 0.0005  # of a step: less would read "0.0 %"
-# So many lines of the legend for so many rows of bars: two for 8, three for 11 (chosen by eye).
-_LEGEND_LINES, _ROWS_OF_THEM = 3, 11
-_MIN_CELLS_FOR_MARKS = 72  # of bars, that the legend has room for marks, too (chosen by eye)
+# Lines of the legend, and for how many rows of bars: 3 for 11, so 2 for 8 (chosen by eye).
+_LEGEND_LINES, _LEGEND_ROWS = 3, 11
+_MIN_CELLS_FOR_MARKS = 72  # of bars: in narrower ones parts come before marks (chosen by eye)
 _MIN_NAMED_PARTS = 3  # where fewer have room, the shades of a kind are one part (chosen by eye)
 _MIN_HEIGHT_WITH_MARKS = 5  # of a lower graph no row is spent on them
 
@@ -104,19 +104,20 @@ def step_graph(chart: Chart, width: int, height: int, glyphs: str) -> list[LineP
         for column in bars.cut:
             cells[0][column] = _Cell(cut_mark, "warn")
     glyph_set = glyph_sets.get(glyphs)
-    note = _cut_note(bars, cut_mark)
+    cut_note = _cut_note(bars, cut_mark)
     has_slow = _mark_slow_steps(slow, bars, cells, glyph_set.open)
     _mark_findings(chart, bars, cells, glyph_set)
-    is_told = len(bars.cut) == 1 and _write_beside_mark(cells, note)
+    if len(bars.cut) == 1 and _write_beside_mark(cells, cut_note):
+        cut_note = ""
     lines: list[LinePieces] = []
     for label, row in zip(labels, cells, strict=True):
         lines.append(((f"{label:>9} {rule}", "axis"), *_pieces(row)))
     # What the marks above bars stand for has its room before the smallest parts; in a narrow window
     # the parts have it.
-    marks = "" if is_told else note
+    marks = cut_note
     if has_slow:
         marks = f"{marks}  {glyph_set.open} slow".lstrip()
-    max_lines = max(1, height * _LEGEND_LINES // _ROWS_OF_THEM)
+    max_lines = max(1, height * _LEGEND_LINES // _LEGEND_ROWS)
     last_cells = bar_cells
     if bar_cells >= _MIN_CELLS_FOR_MARKS:
         last_cells -= len(marks)
@@ -234,11 +235,11 @@ def _write_beside_mark(rows: list[list[_Cell]], note: str) -> bool:
         for column, cell in enumerate(row):
             if cell.char != mark or cell.role != "warn":
                 continue
-            beside = row[column + 1 : column + 2 + len(length) + 1]
-            has_room = len(beside) == len(length) + 2
-            if not has_room or any(other.char != " " for other in beside):
+            cells_needed = 1 + len(length) + 1  # with a blank on either side
+            beside = row[column + 1 : column + 1 + cells_needed]
+            if len(beside) < cells_needed or any(other.char != " " for other in beside):
                 return False
-            for other, char in zip(beside[1:], length, strict=False):
+            for other, char in zip(beside[1:-1], length, strict=True):
                 other.char = char
                 other.role = "text"
             return True

@@ -64,7 +64,8 @@ class PowerNote(TimeLane):
     """One row that says why no power is drawn, where there is some."""
 
     def label(self, y: int) -> list[Segment]:
-        return self.name_label("power", "not aligned" if self.label_width > 18 else "")
+        has_room = self.label_width > len("power") + len("not aligned") + 2  # and blanks
+        return self.name_label("power", "not aligned" if has_room else "")
 
     def cells(self, y: int) -> list[Segment]:
         note = self.model.power_note if self.model is not None else ""
@@ -348,15 +349,15 @@ class PowerStrip(TimeLane):
                     ground = Style(bgcolor=styles[row][column].bgcolor)
                     styles[row][column] = theme.style("dim") + ground
                 chars[row][column] = char
+            # Its watts in words, on the area: in the lowest row, which most of the power fills.
             row = scale.linear_rows(height) - 1
             words = f" median {units.quantity(level.watts, 'W')} "
-            first = columns.start + 1
-            cells = chars[row][first : first + len(words)]
+            place = slice(columns.start + 1, columns.start + 1 + len(words))
             has_room = len(words) + 2 <= len(columns)
-            if has_room and all(char == self.glyphs.area for char in cells):
-                chars[row][first : first + len(words)] = words
+            if has_room and all(char == self.glyphs.area for char in chars[row][place]):
+                chars[row][place] = words
                 style = theme.style(role_of_text_on(roles[row]))
-                styles[row][first : first + len(words)] = [style] * len(words)
+                styles[row][place] = [style] * len(words)
 
     def _draw_findings_beside(
         self,
@@ -420,7 +421,7 @@ class PowerStrip(TimeLane):
         """A bar as long as the 95 % interval of the offset."""
         assert self.power is not None
         interval_ps = self.power.offset_hi_ps - self.power.offset_lo_ps
-        length = min(-(-interval_ps // view.cell_ps), view.width)
+        length = min(-(-interval_ps // view.cell_ps), view.width)  # rounded up to a cell
         if self.power.status == "none" or length < 2 or len(chars) < 2:
             return
         glyphs = self.glyphs

@@ -36,8 +36,9 @@ if TYPE_CHECKING:
     from powertui.widgets.outline import JumpOutline
 
 _MAX_KEPT_STRIPS = 1024
-_OUTSIDE = "not profiled"
+_NOT_PROFILED = "not profiled"
 _SCROLL_ROWS = 3
+_PANS_PER_WIDTH = 12  # turns of the wheel that move the view by its width (chosen by hand)
 
 _Args = ParamSpec("_Args")
 _Result = TypeVar("_Result")
@@ -176,11 +177,12 @@ class Timeline(Widget, can_focus=True):
         view = self.viewport
         if not self.neighbors or model is None or view is None or model.surroundings is None:
             return []
-        free = view.height - len(self.rows) + view.row0
-        return neighbor_profiles.rows_below(self.neighbors, model, view, free)
+        rows_in_sight = len(self.rows) - view.row0
+        free_rows = view.height - rows_in_sight
+        return neighbor_profiles.rows_below(self.neighbors, model, view, free_rows)
 
     def restyle(self, theme: Theme, glyphs: str) -> None:
-        """Other colours or characters from now on."""
+        """Other colors or characters from now on."""
         self.look = palette(theme, glyph_sets.get(glyphs))
         self._kept.clear()
         if self.model is not None:
@@ -319,14 +321,17 @@ class Timeline(Widget, can_focus=True):
         if self.neighbors and model.surroundings is not None:
             neighbor_profiles.draw(painted, self.neighbors, model, view, rows, look, budget)
         self._strips = [self._strip(painted, y, row) for y, row in enumerate(rows)]
-        for line in self.below:
-            neighbor = line.neighbor
-            row = line.row
-            if row is None:
-                meets = neighbor_profiles.ran_at_same_time(neighbor, model, view)
-                row = Row(RowKind.MORE, 0, "", note=" ran at the same time" if meets else "")
-            painted_row = neighbor.painted(model, view, (row,), look, budget)
-            self._strips.append(self._strip(painted_row, 0, row))
+        self._strips += [self._strip_below(line, model, view) for line in self.below]
+
+    def _strip_below(self, line: RowBelow, model: TimelineModel, view: Viewport) -> Strip:
+        """A row of another profile; of one that has no such row, whether it ran meanwhile."""
+        neighbor = line.neighbor
+        row = line.row
+        if row is None:
+            meets = neighbor_profiles.ran_at_same_time(neighbor, model, view)
+            row = Row(RowKind.MORE, 0, "", note=" ran at the same time" if meets else "")
+        painted = neighbor.painted(model, view, (row,), self.look, self.run_budget)
+        return self._strip(painted, 0, row)
 
     def _say_not_profiled(self, painted: Painted, rows: Sequence[Row]) -> None:
         """A blank cell inside of the profile says that nothing ran; outside it is not known, and
@@ -334,22 +339,18 @@ class Timeline(Widget, can_focus=True):
         """
         model = self.model
         view = self.viewport
-        first = next((y for y, row in enumerate(rows) if row.lanes), None)
-        if model is None or view is None or first is None or model.surroundings is None:
+        first_lane = next((y for y, row in enumerate(rows) if row.lanes), None)
+        if model is None or view is None or first_lane is None or model.surroundings is None:
             return
         stretches = [model.profiled]
         for profile in model.surroundings.profiles:
             stretches.append((profile.lo, profile.hi + 1))
-        profiled = [view.covered(lo, hi) for lo, hi in stretches]
-        in_sight = [columns for columns in profiled if len(columns)]
-        in_sight.sort(key=lambda columns: columns.start)
-        in_sight.append(range(view.width, view.width))
-        end = 0
-        for columns in in_sight:
-            room = columns.start - end
-            if room >= len(_OUTSIDE) + 2:
-                painted.note(first, end + (room - len(_OUTSIDE)) // 2, _OUTSIDE)
-            end = max(end, columns.stop)
+        for gap in neighbor_profiles.gaps_between(
+            [view.covered(lo, hi) for lo, hi in stretches], view.width
+        ):
+            spare = len(gap) - len(_NOT_PROFILED)
+            if spare >= 2:  # a blank on either side
+                painted.note(first_lane, gap.start + spare // 2, _NOT_PROFILED)
 
     def _strip(self, painted: Painted, y: int, row: Row) -> Strip:
         if row.note and not row.lanes:
@@ -433,7 +434,8 @@ class Timeline(Widget, can_focus=True):
 
     def _wheel_pan(self, event: events.MouseEvent, direction: int) -> None:
         event.stop()
-        self.move(Navigator.pan, direction * max(1, self.size.width // 12))
+        cells = max(1, self.size.width // _PANS_PER_WIDTH)
+        self.move(Navigator.pan, direction * cells)
 
 
 def _moves_rows(before: State, after: State) -> bool:

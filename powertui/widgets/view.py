@@ -90,7 +90,8 @@ class TimelineView(Vertical):
         self.timeline.listeners.append(self._follow)
         self._power: tuple[PowerOnTrace, ...] = ()
         self._chosen: tuple[Strip, ...] = ()
-        self._picked = False  # whether a person chose them
+        self._picked = False  # a person chose the strips that are drawn
+        # `inside` and `_partly_inside` when heights were last given.
         self._was_inside = (True, True)
         self._row_count = 0
         # Whether free rows are used: not before the first picture, which would be drawn twice.
@@ -235,6 +236,7 @@ class TimelineView(Vertical):
 
     @property
     def _partly_inside(self) -> bool:
+        """Whether profiles take enough of the view that their tracks get rows."""
         view = self.timeline.viewport
         if self.timeline.model is None or view is None:
             return False
