@@ -171,11 +171,21 @@ def _tiles(chart: Chart, hosts: list[str], cells: int, rows: int) -> list[tuple[
     lines: list[tuple[RoleText, ...]] = []
     for start in range(0, len(tiles), columns):
         lines.append(((" ", "text"), *tiles[start : start + columns]))
-    legend: list[RoleText] = [(f" {_time(coldest_s)} to {_time(hottest_s)}  ", "dim")]
-    legend += [("  ", f"tile_{shade}") for shade in range(_SHADES)]
+    hidden = ""
     if len(shown) < len(hosts):
-        legend.append((f"  the {len(shown)} slowest of {len(hosts)} hosts", "dim"))
-    return [*lines, tuple(legend)]
+        hidden = f"  the {len(shown)} slowest of {len(hosts)} hosts"
+    lines.append(_scale_legend(coldest_s, hottest_s, hidden))
+    return lines
+
+
+def _scale_legend(coldest_s: float, hottest_s: float, hidden: str) -> tuple[RoleText, ...]:
+    """Which times the colors are of, and how many hosts have no tile."""
+    legend: list[RoleText] = [(f" {_time(coldest_s)} to {_time(hottest_s)}  ", "dim")]
+    for shade in range(_SHADES):
+        legend.append(("  ", f"tile_{shade}"))
+    if hidden:
+        legend.append((hidden, "dim"))
+    return tuple(legend)
 
 
 def _tile_grid(count: int, cells: int, rows: int) -> tuple[int, int]:

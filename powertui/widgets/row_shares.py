@@ -8,7 +8,8 @@ MAX_POWER_ROWS = 20  # of a power strip
 _VALUE_ROWS = 4
 _MIN_STRIP_ROWS = 2  # in one row a curve would be a line of dots
 _NEXT_STRIP_ROWS = 3  # of the power strips below the first
-_RULER_ROWS = 2  # the ruler and the whole run
+RULER_ROWS = 2  # the ruler and the whole run
+STEP_ROWS = 1  # beside the tracks of a profile: the lane of its steps
 MIN_TRACK_ROWS = 3  # where nothing in sight was profiled
 MIN_TIMELINE_ROWS = 8  # that stay for what ran, beside power
 _MIN_FIRST_ROWS = 4  # of the first power strip, where it has more than two
@@ -35,7 +36,7 @@ def strip_heights(height: int, series: int, lanes: int) -> list[int]:
     The first is the picture of the page. It has two rows as long as four stay: a pane below takes
     rows from both, and never all of the power's.
     """
-    room = height - 3 - lanes
+    room = height - RULER_ROWS - STEP_ROWS - lanes
     if not series or room < _MIN_STRIP_ROWS + 4:
         return []
     spare = room - MIN_TIMELINE_ROWS
@@ -76,12 +77,19 @@ def near_heights(
     return heights
 
 
+def near_value_heights(height: int, values: int, lanes: int) -> list[int]:
+    """How many rows each other strip gets there, of those that the power strips leave."""
+    spare = height - RULER_ROWS - STEP_ROWS - lanes - MIN_TIMELINE_ROWS
+    count = min(values, MAX_VALUE_STRIPS, max(0, spare // _MIN_STRIP_ROWS))
+    return [_MIN_STRIP_ROWS] * count
+
+
 def far_heights(height: int, power: int, values: int, lanes: int) -> tuple[list[int], list[int]]:
     """Rows of the power strips and of the other strips where nothing in sight was profiled.
 
     They share what tracks would take. The first power strip is the tallest.
     """
-    spare = height - _RULER_ROWS - lanes - MIN_TRACK_ROWS
+    spare = height - RULER_ROWS - lanes - MIN_TRACK_ROWS
     power = min(power, MAX_POWER_STRIPS)
     values = min(values, MAX_VALUE_STRIPS)
     if not power:

@@ -30,9 +30,12 @@ from powertui.widgets.row_shares import (
     MAX_VALUE_STRIPS,
     MIN_TIMELINE_ROWS,
     MIN_TRACK_ROWS,
+    RULER_ROWS,
+    STEP_ROWS,
     far_heights,
     label_width,
     near_heights,
+    near_value_heights,
 )
 from powertui.widgets.ruler import Ruler
 from powertui.widgets.sight_pane import SightPane
@@ -280,9 +283,9 @@ class TimelineView(Vertical):
             heights, values = self._near_heights(lane_rows)
         else:
             heights, values = self._far_heights(lane_rows)
-        room = self.size.height - sum(heights) - sum(values) - 2 - lane_rows
+        room = self.size.height - sum(heights) - sum(values) - RULER_ROWS - lane_rows
         if inside and self.steps.display:
-            room -= 1
+            room -= STEP_ROWS
         spare = self._share_rows(room)
         if heights:
             heights[0] = max(heights[0], min(heights[0] + spare, MAX_POWER_ROWS))
@@ -352,9 +355,7 @@ class TimelineView(Vertical):
         )
         if not self._picked:
             return heights, []
-        spare = height - 3 - lane_rows - MIN_TIMELINE_ROWS - sum(heights)
-        count = min(len(self._chosen), MAX_VALUE_STRIPS, max(0, spare // 2))
-        return heights, [2] * count
+        return heights, near_value_heights(height - sum(heights), len(self._chosen), lane_rows)
 
     def _far_heights(self, lane_rows: int) -> tuple[list[int], list[int]]:
         """The same around a profile."""
@@ -365,7 +366,7 @@ class TimelineView(Vertical):
             room += MIN_TRACK_ROWS - 1
         heights, values = far_heights(room, self._power_count, self._strips_shown, lane_rows)
         if heights and self._has_tracks:
-            free = height - sum(heights) - sum(values) - 2 - lane_rows - MIN_TIMELINE_ROWS
+            free = height - sum(heights) - sum(values) - RULER_ROWS - lane_rows - MIN_TIMELINE_ROWS
             preferred = round(height * FIRST_STRIP_SHARE)
             heights[0] = max(heights[0], min(preferred, heights[0] + free))
         return heights, values
