@@ -14,7 +14,6 @@ from powertui.data.search import Hits
 from powertui.view.time_navigation import TimeNavigator
 from powertui.view.timeline_model import Selected, TimelineModel
 from powertui.view.timeline_rows import Row, RowKind
-from powertui.view.viewport import Viewport
 
 
 class Navigator(TimeNavigator):
@@ -38,32 +37,24 @@ class Navigator(TimeNavigator):
         cursor_ps = self._clamp(self.state.cursor_ps)
         view = self.viewport.on(model.span)
         if follows_end:
-            view = _at_end(view, model.span[1])
+            view = view.at_end()
         if is_at_home:
             view = view.fit(*model.home)
         self._set(view, selection=selected, cursor_ps=cursor_ps)
         if is_cursor_untouched:
-            # While a run is read its span grows. The cursor ends in the middle of all of it, in
-            # whatever order the parts came.
+            # In the middle of a run that grew while it was read, whatever part came last.
             self._set(cursor_ps=self._middle)
         if not is_same_trace:
             self._set(hits=None, hit=None)
+        # Numbers of processes and tracks may differ: rows are recognized by what is written there.
         same_row = None
         if row is not None:
-            same_row = self._row_with_text_of(row)
+            text = (row.kind, row.label, row.depth)
+            same_row = self._find_row(lambda r: (r.kind, r.label, r.depth) == text)
         self._go_row(same_row or 0)
 
-    def _row_with_text_of(self, row: Row) -> int | None:
-        """The row that a row of another model is now. Numbers of processes and tracks may differ,
-        so it is recognized by what is written there.
-        """
-        text = (row.kind, row.label, row.depth)
-        return self._find_row(lambda other: (other.kind, other.label, other.depth) == text)
-
     def _shows_end(self) -> bool:
-        """Whether the view is the end of a run, and not all of it: a training that goes on is then
-        followed.
-        """
+        """Whether the view is the end of a run, and not all of it: what comes is then followed."""
         view = self.viewport
         begin_ps, end_ps = self.model.span
         return view.t1 >= end_ps > view.t0 > begin_ps
@@ -183,9 +174,7 @@ class Navigator(TimeNavigator):
             self._take(Selected(row.track, event))
 
     def next_event(self, direction: int) -> None:
-        """The next or previous event of the track by start, whatever its lane. `move_event` stays
-        on one lane.
-        """
+        """The next or previous event of the track by start, in all its lanes."""
         row = self.row
         if row is None or row.track < 0:
             self.move_event(direction)
@@ -228,9 +217,8 @@ class Navigator(TimeNavigator):
             if depth == selected_depth:
                 event = _event_beside(track, selected.row, direction)
             else:
-                # Of events that start together the outermost comes first. So one that starts with
-                # the selected event is ahead where its lane is deeper (backward: less deep), and
-                # the search begins right before that moment, to include it.
+                # Of events that start together the outermost comes first: one in a deeper lane
+                # (backward: less deep) is still ahead, and the search is to include its moment.
                 is_tie_ahead = (depth - selected_depth) * direction > 0
                 from_ps = start_ps - direction if is_tie_ahead else start_ps
                 lane = forest.lane_number(selected.track, depth)
@@ -433,12 +421,6 @@ class Navigator(TimeNavigator):
         self.select(hit.track, hit.row)
         self._set(hit=hit.number)
         return True
-
-
-def _at_end(view: Viewport, end_ps: int) -> Viewport:
-    """The view at the end of the run. `pan` stops there: to ask for a width too much is enough."""
-    cells_after = (end_ps - view.t1) // view.cell_ps + 1
-    return view.pan(view.width + cells_after)
 
 
 def _event_beside(track: Track, event: int, direction: int) -> int | None:

@@ -140,6 +140,11 @@ class Viewport:
     def pan(self, cells: int) -> Viewport:
         return replace(self, cell0=self.cell0 + cells)._inside()
 
+    def at_end(self) -> Viewport:
+        """The last cells of the run. `pan` stops there: to ask for a width too much is enough."""
+        cells_after = (self.span[1] - self.t1) // self.cell_ps + 1
+        return self.pan(self.width + cells_after)
+
     def zoom(self, rungs: int, anchor: int, column: int | None = None) -> Viewport:
         """`rungs` finer (coarser when negative).
 

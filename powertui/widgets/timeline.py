@@ -325,12 +325,11 @@ class Timeline(Widget, can_focus=True):
 
     def _strip_below(self, line: RowBelow, model: TimelineModel, view: Viewport) -> Strip:
         """A row of another profile; of one that has no such row, whether it ran meanwhile."""
-        neighbor = line.neighbor
         row = line.row
         if row is None:
-            meets = neighbor_profiles.ran_at_same_time(neighbor, model, view)
+            meets = neighbor_profiles.ran_at_same_time(line.neighbor, model, view)
             row = Row(RowKind.MORE, 0, "", note=" ran at the same time" if meets else "")
-        painted = neighbor.painted(model, view, (row,), self.look, self.run_budget)
+        painted = line.neighbor.painted(model, view, (row,), self.look, self.run_budget)
         return self._strip(painted, 0, row)
 
     def _say_not_profiled(self, painted: Painted, rows: Sequence[Row]) -> None:
