@@ -207,9 +207,9 @@ COMMANDS = {
     "report RUN --json": (356, 140),
     # the names of operations of JAX; causes of time of slow steps; what programs annotate
     # those, what logs alone come to, and patterns that are compiled late
-    "energy DEMO": (328, 193),
+    "energy DEMO": (328, 194),
     # one more, which tells what ops of XLA cost, and the arguments about screens
-    "demo --report": (397, 181),
+    "demo --report": (397, 182),
 }
 
 
