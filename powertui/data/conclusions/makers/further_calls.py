@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from powertui.data.model import Bools, Events, Floats, Int64s
@@ -58,8 +60,7 @@ class _Longer(NamedTuple):
 def _longer_calls(profile: Profile, wall: WallTime, slow: Int64s) -> _Longer:
     is_slow = np.zeros(len(wall.periods), np.bool_)
     is_slow[slow] = True
-    usual = _calls(profile, wall.periods, ~wall.slow)
-    slower = _calls(profile, wall.periods, is_slow)
+    usual, slower = _calls(profile, wall.periods, (~wall.slow, is_slow))
     longer_ps = np.maximum(slower.ps - usual.ps, 0)
     runs_more = slower.times >= usual.times + _MIN_MORE_CALLS
     return _Longer(float(longer_ps.sum()), float(longer_ps[runs_more].sum()))
@@ -72,24 +73,34 @@ class _Calls(NamedTuple):
     ps: Floats
 
 
-def _calls(profile: Profile, periods: Periods, chosen: Bools) -> _Calls:
-    """What the host calls in these steps, without what is a whole step."""
+def _calls(profile: Profile, periods: Periods, groups: Sequence[Bools]) -> list[_Calls]:
+    """What the host calls in the steps of each group, without what is a whole step."""
     size = len(profile.trace.names)
-    times = np.zeros(size)
-    ps = np.zeros(size)
+    times = np.zeros((len(groups), size))
+    ps = np.zeros((len(groups), size))
     classes = name_classes(profile)
     is_call = any_class(classes, _ANY_CALL)
     may_be_mark = classes == NameClass.RUNTIME
     for _, _, track in profile.trace.threads():
         events = track.events
         step = periods.start.searchsorted(events.start, side="right") - 1
-        inside = is_call[events.name] & (step >= 0) & chosen[step]
+        inside = is_call[events.name] & (step >= 0)
         inside &= ~(may_be_mark[events.name] & _are_whole_steps(events, periods, step))
         names = events.name[inside]
-        times += np.bincount(names, minlength=size)
-        ps += np.bincount(names, events.duration[inside].astype(np.float64), minlength=size)
-    steps = max(1, int(chosen.sum()))
-    return _Calls(times / steps, ps / steps)
+        lengths = events.duration[inside].astype(np.float64)
+        step = step[inside]
+        for group, chosen in enumerate(groups):
+            of_group = chosen[step]
+            times[group] += np.bincount(names[of_group], minlength=size)
+            ps[group] += np.bincount(names[of_group], lengths[of_group], minlength=size)
+    steps = [max(1, int(chosen.sum())) for chosen in groups]
+    return [_Calls(*of_group) for of_group in zip(_per(times, steps), _per(ps, steps), strict=True)]
+
+
+def _per(amounts: Floats, steps: Sequence[int]) -> Floats:
+    """The amounts of each group in one of its steps."""
+    in_one: Floats = amounts / np.array(steps)[:, None]
+    return in_one
 
 
 def _are_whole_steps(events: Events, periods: Periods, step: Int64s) -> Bools:

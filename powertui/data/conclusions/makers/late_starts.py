@@ -16,7 +16,7 @@ from powertui.data import wire
 from powertui.data.category import op_type
 from powertui.data.model import PS_PER_S, Bools, Events, Trace
 from powertui.data.opened import Profile
-from powertui.data.tools.covered_time import CoveredTime, joined, union
+from powertui.data.tools.covered_time import CoveredTime, joined, time_of, union
 from powertui.data.tools.name_classes import (
     POOL_OF_XLA,
     NameClass,
@@ -140,5 +140,4 @@ def _beginnings(trace: Trace) -> list[str]:
 
 def _time_of(events: Events, is_chosen: Bools) -> CoveredTime:
     """When any event with one of the chosen names runs."""
-    rows = is_chosen[events.name]
-    return union(events.start[rows], events.end[rows])
+    return time_of(events, is_chosen[events.name], empty_too=True)

@@ -10,6 +10,7 @@ large ones are the amount.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -146,8 +147,9 @@ def _stops(profile: Profile, periods: Periods, *, or_proven: bool) -> _Stops:
             is_stopped = calls.length - usual >= _MIN_STOP_PS
             is_stopped &= calls.length >= _MIN_TIMES_USUAL * usual
             lost_ps += int((calls.length - usual)[is_stopped].sum())
-            end = (calls.start + calls.length)[is_stopped]
-            lost_parts.append(CoveredTime((calls.start + usual)[is_stopped], end))
+            start = line.start[calls.rows[is_stopped]]
+            end = start + calls.length[is_stopped]
+            lost_parts.append(CoveredTime(start + usual[is_stopped], end))
             is_small = is_stopped & (usual <= _MAX_SMALL_CALL_PS)
             small_lengths.append(calls.length[is_small])
             small_steps.update(np.flatnonzero(is_small.any(axis=1)).tolist())
@@ -219,7 +221,7 @@ def _has_stopped_calls(track: Track, chosen: Bools) -> bool:
 class _Calls(NamedTuple):
     """[steps × calls] of one name."""
 
-    start: Int64s
+    rows: Int64s  # of the line
     length: Int64s
 
 
@@ -229,20 +231,30 @@ def _calls_by_step(line: _Line, chosen: Bools, periods: Periods) -> Iterator[_Ca
     step = periods.start.searchsorted(line.start[rows], side="right") - 1
     rows = rows[step >= 0]
     step = step[step >= 0]
-    order = np.lexsort((line.start[rows], step, line.name[rows]))
+    order = _order(line.name[rows], line.start[rows])
     rows = rows[order]
     step = step[order]
-    names, first = np.unique(line.name[rows], return_index=True)
-    borders = np.append(first, len(rows))
-    for index in range(len(names)):
-        named = slice(int(borders[index]), int(borders[index + 1]))
+    names = line.name[rows]
+    first = np.flatnonzero(names[1:] != names[:-1]) + 1
+    borders = [0, *first.tolist(), len(rows)]
+    for begin, end in pairwise(borders):
+        named = slice(begin, end)
         count = np.bincount(step[named], minlength=len(periods))
         usual_count = int(np.bincount(count).argmax())
         is_usual = count == usual_count
         if not usual_count or is_usual.sum() < _MIN_STEPS:
             continue
         of_usual = rows[named][is_usual[step[named]]].reshape(-1, usual_count)
-        yield _Calls(line.start[of_usual], line.duration[of_usual])
+        yield _Calls(of_usual, line.duration[of_usual])
+
+
+def _order(names: UInt32s, starts: Int64s) -> Int64s:
+    """By name, and those of one name by their start, of rows that lie lane by lane."""
+    by_start = np.argsort(starts, kind="stable")
+    names = names[by_start]
+    if names.max(initial=0) <= np.iinfo(np.uint16).max:
+        names = names.astype(np.uint16)  # numpy sorts these without comparing
+    return by_start[np.argsort(names, kind="stable")]
 
 
 def _conclusion(waits: _Waits, length_ps: int) -> Conclusion:
