@@ -34,7 +34,7 @@ _FOLLOW_RATIO = _FOLLOW_S[1] / _FOLLOW_S[0]
 _PROMPT_SHARE = settings.NOTABLE_SHARE
 # A time that is a larger share of the run than this is not tried: the run shows too few waits.
 _MAX_RUN_SHARE = settings.MINOR_SHARE
-_MAX_CELLS = 1 << 16  # of a run: half a MB for each curve, and 5 ms for each time
+_GRID_CELLS = 1 << 16  # of a run: half a MB for each curve, and 5 ms for each time
 # A reading has forgotten what was so many times ago: `NEGLIGIBLE_SHARE` of it is left.
 _MEMORY_TIMES = -math.log(settings.NEGLIGIBLE_SHARE)
 # The smallest share of any reading's memory, from outside of the run, that is fitted for.
@@ -167,7 +167,7 @@ class Response:
         self._waits = waits
         self._span_s = span[0] / PS_PER_S, span[1] / PS_PER_S
         run_s = self._span_s[1] - self._span_s[0]
-        self._cell_s = max(_PROMPT_SHARE * window_s, run_s / _MAX_CELLS)
+        self._cell_s = max(_PROMPT_SHARE * window_s, run_s / _GRID_CELLS)
         self._shortest_s = _PROMPT_SHARE * window_s
         self._longest_s = min(run_s * _MAX_RUN_SHARE, _FOLLOW_S[-1])
 
