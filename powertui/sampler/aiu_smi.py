@@ -80,7 +80,10 @@ class _Table:
         if not re.fullmatch(r"\d{1,4}", cells[0]):
             return None
         power = cells[self.columns.index("pwr")]
-        watts = float(power) if self.in_watts and _NUMBER.fullmatch(power) else None
+        if self.in_watts and _NUMBER.fullmatch(power):
+            watts = float(power)
+        else:
+            watts = None
         return AiuLine(int(cells[0]), watts)
 
 
@@ -122,7 +125,13 @@ class AiuSmiSource:
             self.close()
             raise self._nothing_chosen(measured)
         self.channels = tuple(self._channel(card) for card in chosen)
-        return Info("aiu-smi", "aiu-smi:", "", self.channels, {"program": program.path})
+        return Info(
+            source="aiu-smi",
+            url="aiu-smi:",
+            host="",
+            channels=self.channels,
+            facts={"program": program.path},
+        )
 
     def _first_cards(self) -> list[int]:
         """The cards that report power, once each had the time for a line."""
@@ -146,9 +155,9 @@ class AiuSmiSource:
 
     def _channel(self, card: int) -> Channel:
         return Channel(
-            f"AIU {card}",
-            "",
-            "gpu",
+            name=f"AIU {card}",
+            host="",
+            scope="gpu",
             note="IBM Spyre",
             period_s=1.0,
             index=card,
@@ -206,7 +215,10 @@ class AiuSmiSource:
         for channel in self.channels:
             line, stamp = latest.get(channel.index or 0, (None, None))
             if line is not None and stamp is not None:
-                quality = OK if line.watts is not None else none("it has no value right now")
+                if line.watts is not None:
+                    quality = OK
+                else:
+                    quality = none("it has no value right now")
                 printed = AnswerTime(stamp.t, stamp.mono, 0.0)
                 readings.append(printed.reading(self.name, channel.name, line.watts, quality))
         now = Stamp.now()

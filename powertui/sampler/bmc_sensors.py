@@ -40,7 +40,9 @@ def pick_sensors(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
             if machine_power.search(name):
                 return [name]
     # The only one that there is. Among several none is guessed: each may be one power supply.
-    return list(names) if len(names) == 1 else []
+    if len(names) == 1:
+        return list(names)
+    return []
 
 
 def _matching(names: Sequence[str], patterns: Sequence[str]) -> list[str]:

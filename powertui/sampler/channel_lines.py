@@ -35,7 +35,9 @@ def _has_energy(channel: dict[str, Any]) -> bool:
 def _file_energy(channel: dict[str, Any]) -> dict[str, Any] | None:
     """The energy that the file gives, with its interval; None where that is not resolved."""
     energy: dict[str, Any] | None = channel.get("energy")
-    return energy if energy and energy["joules"] is not None else None
+    if energy and energy["joules"] is not None:
+        return energy
+    return None
 
 
 def _joules(channel: dict[str, Any]) -> float:
@@ -65,7 +67,10 @@ def _channel_line(channel: dict[str, Any]) -> str:
         notes.append(f"{_counted(channel['missed'], 'tick')} missed")
     if channel["reconnects"]:
         notes.append(_counted(channel["reconnects"], "reconnect"))
-    remarks = f" ({', '.join(notes)})" if notes else ""
+    if notes:
+        remarks = f" ({', '.join(notes)})"
+    else:
+        remarks = ""
     return name + _energy_text(channel) + remarks
 
 
@@ -113,7 +118,10 @@ def _sum_line(channels: list[dict[str, Any]]) -> str:
     measured = [node for node in nodes if _has_energy(node)]
     joules = quantity(sum(map(_joules, measured)), "J")
     watts = sum(node["watts"] for node in measured)
-    names = f" ({', '.join(machines)})" if len(machines) <= _MAX_NAMED_MACHINES else ""
+    if len(machines) <= _MAX_NAMED_MACHINES:
+        names = f" ({', '.join(machines)})"
+    else:
+        names = ""
     text = f"{len(measured)} machines together{names}: {joules}, mean {watts:,.0f} W"
     missing_count = len(nodes) - len(measured)
     if missing_count:

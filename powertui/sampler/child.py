@@ -116,7 +116,10 @@ class _Outbox:
 def _summary_of(recorder: Recorder, window: list[float] | None) -> dict[str, Any]:
     """What a recording came to, per channel."""
     started, ended = recorder.started, recorder.ended
-    duration_s = ended.mono - started.mono if started and ended else 0.0
+    if started and ended:
+        duration_s = ended.mono - started.mono
+    else:
+        duration_s = 0.0
     failed = {
         name: state.failed or "it never answered"
         for name, state in recorder.states.items()
@@ -239,7 +242,10 @@ def _await_end(orders: queue.SimpleQueue[_End]) -> _End:
     """Wait for the order to end, or for the time at which an earlier order lets it end."""
     end: _End | None = None
     while True:
-        remaining = _LOOK_PERIOD_S if end is None else end.at - clocks.steady_s()
+        if end is None:
+            remaining = _LOOK_PERIOD_S
+        else:
+            remaining = end.at - clocks.steady_s()
         if end is not None and remaining <= 0:
             return end
         with contextlib.suppress(queue.Empty):

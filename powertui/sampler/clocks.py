@@ -48,7 +48,9 @@ def steady_s() -> float:
     """Seconds on the clock that nobody sets, the time that the machine sleeps included where the
     system counts it.
     """
-    return time.monotonic() if _STEADY is None else time.clock_gettime(_STEADY)
+    if _STEADY is None:
+        return time.monotonic()
+    return time.clock_gettime(_STEADY)
 
 
 def asleep_s() -> float | None:

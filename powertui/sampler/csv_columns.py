@@ -68,7 +68,10 @@ def absolute_time(text: str) -> float | None:
     if len(text) > _MAX_NUMBER_CHARS:
         return None
     try:
-        value = int(text) if text.isdigit() else float(text)
+        if text.isdigit():
+            value: float = int(text)
+        else:
+            value = float(text)
     except ValueError:
         return _iso_time(text)
     for scale in (1, 10**3, 10**6, 10**9):
@@ -111,7 +114,10 @@ def power_columns(header: Sequence[str], asked: Iterable[str] = ()) -> list[int]
     names = [name.casefold() for name in asked]
     columns = []
     for index, title in enumerate(header):
-        chosen = title.casefold() in names if names else _POWER_TITLE.search(title)
+        if names:
+            chosen = title.casefold() in names
+        else:
+            chosen = _POWER_TITLE.search(title) is not None
         if chosen and not _TIME_TITLE.match(title):
             columns.append(index)
     return columns
@@ -144,7 +150,10 @@ def values(
             gpu = _nvidia_gpu(row)
         if nvidia_title is not None and gpu is not None:
             way = nvidia_title[1]  # "average" or "instant", in newer drivers
-            channel = f"{gpu.name} ({way})" if way else gpu.name
+            if way:
+                channel = f"{gpu.name} ({way})"
+            else:
+                channel = gpu.name
         power.append(PowerCell(channel, _watts(text), text, gpu))
     return moment, power
 
@@ -157,4 +166,6 @@ def _nvidia_gpu(row: Mapping[str, str]) -> NvidiaGpu | None:
         uuid=(row.get("uuid") or row.get("gpu_uuid", ""))[:_MAX_ID_CHARS],
         pci=(row.get("pci.bus_id") or row.get("gpu_bus_id", ""))[:_MAX_ID_CHARS],
     )
-    return gpu if gpu != NvidiaGpu(None, "", "") else None
+    if gpu != NvidiaGpu(None, "", ""):
+        return gpu
+    return None

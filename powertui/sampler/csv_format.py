@@ -168,7 +168,9 @@ def _channel(fields: dict[str, Any], interval: float | None) -> Channel:
 
 def _above_zero(value: Any) -> float | None:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return float(value) if is_number and 0 < value < _MAX_NUMBER else None
+    if is_number and 0 < value < _MAX_NUMBER:
+        return float(value)
+    return None
 
 
 def ended_line(rows: int, reason: str) -> str:
@@ -183,7 +185,9 @@ def _row(t: float, mono: float, cells: dict[str, str]) -> str:
 
 
 def _watts_text(watts: float | None) -> str:
-    return "" if watts is None else f"{watts:.10g}"
+    if watts is None:
+        return ""
+    return f"{watts:.10g}"
 
 
 def reading_row(reading: Reading) -> str:

@@ -105,7 +105,13 @@ class CsvTail:
         source = f"csv ({how})"
         if len(kinds) == 1 and "" not in kinds:
             source = f"{kinds.pop()}, followed in {how}"
-        return Info(source, f"csv:{self._path}", "", self.channels, {"file": str(self._path)})
+        return Info(
+            source=source,
+            url=f"csv:{self._path}",
+            host="",
+            channels=self.channels,
+            facts={"file": str(self._path)},
+        )
 
     def _learn_columns(self) -> None:
         """Find the columns of watts in the first line that is no comment."""
@@ -117,7 +123,10 @@ class CsvTail:
                 head  # one line that has no end yet: of a file begun anew it may be half written
             )
         header = next((line for line in lines.split(b"\n") if _has_content(line)), None)
-        self._header = [] if header is None else csv_columns.cells(header)
+        if header is None:
+            self._header = []
+        else:
+            self._header = csv_columns.cells(header)
         self._columns = csv_columns.power_columns(self._header, self._options.sensors)
 
     def _learn_recording(self) -> set[str]:
@@ -147,7 +156,9 @@ class CsvTail:
         gaps: list[float] = []
         for times in moments.values():
             gaps += [after - before for before, after in pairwise(sorted(times))]
-        return round(statistics.median(gaps), 3) if gaps else None
+        if gaps:
+            return round(statistics.median(gaps), 3)
+        return None
 
     def read(self) -> list[Reading]:
         stamp = Stamp.now()
@@ -225,8 +236,14 @@ class CsvTail:
         try:
             t = csv_columns.absolute_time(row["time_unix_s"])
             rtt = float(row["rtt_s"])
-            watts = float(row["watts"]) if row["watts"] else None
-            joules = float(row["joules"]) if row["joules"] else None
+            if row["watts"]:
+                watts = float(row["watts"])
+            else:
+                watts = None
+            if row["joules"]:
+                joules = float(row["joules"])
+            else:
+                joules = None
         except ValueError:
             return []
         name = f"{row['source']} {row['channel']}"[:_MAX_NAME_CHARS]
@@ -258,7 +275,13 @@ def _channel(cell: PowerCell) -> Channel:
     name = cell.channel[:_MAX_NAME_CHARS]
     if cell.gpu is None:
         return Channel(name)
-    return Channel(name, scope="gpu", index=cell.gpu.number, uuid=cell.gpu.uuid, pci=cell.gpu.pci)
+    return Channel(
+        name=name,
+        scope="gpu",
+        index=cell.gpu.number,
+        uuid=cell.gpu.uuid,
+        pci=cell.gpu.pci,
+    )
 
 
 def _has_content(line: bytes) -> bool:

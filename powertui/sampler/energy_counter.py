@@ -85,7 +85,9 @@ class CountedEnergy:
             return self._begin_anew(count, mono, "the counter's first reading")
         step = count - before
         if step == 0:
-            return None if since_moved < STANDSTILL_S else Counted(None, None, STANDSTILL)
+            if since_moved < STANDSTILL_S:
+                return None
+            return Counted(None, None, STANDSTILL)
         if self._limit is not None:
             step %= self._limit + 1
             # So long without a look, the greatest possible power would have gone all the way round.

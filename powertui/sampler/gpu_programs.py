@@ -69,7 +69,10 @@ def _gpus_from_nvidia_smi(text: str) -> list[Gpu]:
 def gpus_from_amd_smi(text: str) -> list[Gpu]:
     """`amd-smi metric --power --json`: a list, or the list under `gpu_data`."""
     data = json.loads(text)
-    entries = data.get("gpu_data", []) if isinstance(data, dict) else data
+    if isinstance(data, dict):
+        entries = data.get("gpu_data", [])
+    else:
+        entries = data
     gpus = []
     for entry in entries if isinstance(entries, list) else []:
         if not isinstance(entry, dict):
@@ -109,11 +112,16 @@ def _in_watts(power: Any) -> float | None:
         power, unit = power.get("value"), str(power.get("unit", "W"))
     watts = _number(power)
     scale = {"W": 1.0, "mW": 1e-3, "uW": 1e-6}.get(unit)
-    return None if watts is None or scale is None else watts * scale
+    if watts is None or scale is None:
+        return None
+    return watts * scale
 
 
 def _number(value: Any) -> float | None:
-    match = _NUMBER.match(str(value).strip()) if value is not None else None
+    if value is not None:
+        match = _NUMBER.match(str(value).strip())
+    else:
+        match = None
     return float(match[0]) if match else None
 
 
@@ -165,7 +173,11 @@ class GpuProgramSource:
             self._path = program.path
             self.channels = tuple(_channel(gpu) for gpu in chosen)
             return Info(
-                way.program, f"{self._scheme}:", "", self.channels, {"program": program.path}
+                source=way.program,
+                url=f"{self._scheme}:",
+                host="",
+                channels=self.channels,
+                facts={"program": program.path},
             )
         raise NotSupported(" ".join(why), hint="Check that the driver's programs are in your PATH.")
 
@@ -216,9 +228,9 @@ class GpuProgramSource:
 
 def _channel(gpu: Gpu) -> Channel:
     return Channel(
-        f"GPU {gpu.number}",
-        "",
-        "gpu",
+        name=f"GPU {gpu.number}",
+        host="",
+        scope="gpu",
         note=gpu.model,
         index=gpu.number,
         uuid=gpu.uuid,

@@ -42,11 +42,15 @@ class Joules(NamedTuple):
     @property
     def watts(self) -> float | None:
         """The mean over the covered time. None where nothing is covered."""
-        return self.joules / self.covered_s if self.covered_s > 0 else None
+        if self.covered_s > 0:
+            return self.joules / self.covered_s
+        return None
 
     @property
     def coverage(self) -> float:
-        return self.covered_s / self.span_s if self.span_s > 0 else 0.0
+        if self.span_s > 0:
+            return self.covered_s / self.span_s
+        return 0.0
 
     @property
     def has_gaps(self) -> bool:
@@ -105,11 +109,15 @@ class Health:
         It is never less than the time between two readings.
         """
         recent = list(self._changes)
-        return statistics.median(recent) if len(recent) >= 3 else None
+        if len(recent) >= 3:
+            return statistics.median(recent)
+        return None
 
     def age(self, mono: float) -> float | None:
         """How long ago the value last changed, s."""
-        return None if self.changed_mono is None else mono - self.changed_mono
+        if self.changed_mono is None:
+            return None
+        return mono - self.changed_mono
 
     def add(self, reading: Reading) -> None:
         with self._lock:
@@ -134,7 +142,10 @@ class Health:
             self.gaps += 1
             self.reason = reason_of(reading.quality)
             return
-        self.reason = "" if reading.quality == OK else reading.quality
+        if reading.quality == OK:
+            self.reason = ""
+        else:
+            self.reason = reading.quality
         self._rtts.append(reading.rtt)
         self._note_value(reading, reading.watts)
         if before is not None and before.watts is not None:
@@ -174,7 +185,10 @@ class Health:
         A log that is followed or a Prometheus has its own rhythm, slower than ours, perhaps.
         """
         recent = list(self._spans)
-        median = statistics.median(recent) if len(recent) >= 3 else 0.0
+        if len(recent) >= 3:
+            median = statistics.median(recent)
+        else:
+            median = 0.0
         return max(_BRIDGED_INTERVALS * median, self.shortest_bridge)
 
     @property

@@ -41,11 +41,9 @@ class Suspension(NamedTuple):
     @property
     def cause(self) -> str:
         """Why nothing ran, in words."""
-        return (
-            "this machine slept"
-            if self.asleep_s > _ASLEEP_SHARE * self.seconds
-            else "the recorder was suspended"
-        )
+        if self.asleep_s > _ASLEEP_SHARE * self.seconds:
+            return "this machine slept"
+        return "the recorder was suspended"
 
     @property
     def length(self) -> str:
@@ -67,8 +65,11 @@ class Heartbeat:
             now = clocks.steady_s()
             asleep = clocks.asleep_s()
             before, self._last = self._last, now
-            slept = (
-                0.0 if asleep is None or self._asleep is None else max(0.0, asleep - self._asleep)
-            )
+            if asleep is None or self._asleep is None:
+                slept = 0.0
+            else:
+                slept = max(0.0, asleep - self._asleep)
             self._asleep = asleep
-        return Suspension(before, now, slept) if now - before >= _MIN_SUSPENSION_S else None
+        if now - before >= _MIN_SUSPENSION_S:
+            return Suspension(before, now, slept)
+        return None

@@ -74,7 +74,10 @@ def basic(user: str, password: Secret | None) -> str:
 
 def link(value: Any) -> str:
     """The path of an "@odata.id": only a path on the same server is followed."""
-    path = value.get("@odata.id") if isinstance(value, dict) else None
+    if isinstance(value, dict):
+        path = value.get("@odata.id")
+    else:
+        path = None
     if (
         not isinstance(path, str)
         or len(path) > _MAX_LINK_CHARS
@@ -100,7 +103,9 @@ def number(value: Any) -> float | None:
         result = float(value)
     except (TypeError, ValueError, OverflowError):
         return None
-    return result if abs(result) < float("inf") else None
+    if abs(result) < float("inf"):
+        return result
+    return None
 
 
 def parse(raw: bytes) -> tuple[Any, str]:
@@ -229,7 +234,10 @@ class _Connection(http.client.HTTPConnection):
 
     def __init__(self, host: str, port: int, context: ssl.SSLContext | None) -> None:
         super().__init__(host, port)
-        self.default_port = http.client.HTTPS_PORT if context else http.client.HTTP_PORT
+        if context:
+            self.default_port = http.client.HTTPS_PORT
+        else:
+            self.default_port = http.client.HTTP_PORT
         self.until = 0.0
         self._context = context
 
@@ -357,7 +365,10 @@ class Http:
                 if response is not None:
                     response.close()
                 self.close()
-        parsed, refused = parse(raw) if raw else (None, "")
+        if raw:
+            parsed, refused = parse(raw)
+        else:
+            parsed, refused = None, ""
         return Reply(
             response.status, {k.lower(): v for k, v in response.getheaders()}, parsed, refused
         )

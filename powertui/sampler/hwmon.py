@@ -80,7 +80,14 @@ class HwmonSource:
         if left_out := [name for name in readable if name not in self._meters]:
             notes.append(f"Left out, because they do not change: {', '.join(left_out)}.")
         chips_read = ", ".join(dict.fromkeys(chip.name for chip in chosen))
-        return Info("hwmon " + chips_read, self._url, "", self.channels, {}, tuple(notes))
+        return Info(
+            source="hwmon " + chips_read,
+            url=self._url,
+            host="",
+            channels=self.channels,
+            facts={},
+            notes=tuple(notes),
+        )
 
     def _chosen_chips(self) -> list[Chip]:
         """The chips that are asked for; raises where there is none."""
@@ -100,7 +107,10 @@ class HwmonSource:
         if measuring:
             names = ", ".join(sorted({chip.name for chip in measuring}))
             hint = f"These measure power: {names}."
-        asked = " as " + " or ".join(self._only) if self._only else ""
+        if self._only:
+            asked = " as " + " or ".join(self._only)
+        else:
+            asked = ""
         raise NotSupported(f"No hardware monitor here measures power{asked}.", hint=hint)
 
     def _is_asked_for(self, chip: Chip) -> bool:
@@ -133,7 +143,9 @@ class HwmonSource:
 
     def _unique_name(self, name: str) -> str:
         number = sum(used == name or used.startswith(f"{name} #") for used in self._meters)
-        return f"{name} #{number + 1}" if number else name
+        if number:
+            return f"{name} #{number + 1}"
+        return name
 
     def read(self) -> list[Reading]:
         found = [self._read_one(name, meter) for name, meter in self._meters.items()]
@@ -172,7 +184,10 @@ class HwmonSource:
             for candidate in chip.meters:
                 if (candidate.chip, candidate.label) != (meter.chip, meter.label):
                     continue
-                same = candidate if candidate.counts == meter.counts else candidate.as_samples()
+                if candidate.counts == meter.counts:
+                    same: Meter | None = candidate
+                else:
+                    same = candidate.as_samples()
                 if same is not None and same.counts == meter.counts:
                     self._meters[name] = same
                     if same.counts:
@@ -184,7 +199,7 @@ class HwmonSource:
 
 def _channel(name: str, meter: Meter) -> Channel:
     return Channel(
-        name,
+        name=name,
         scope=meter.scope,
         quantum_w=meter.quantum_w,
         kind=meter.kind,

@@ -40,7 +40,9 @@ class Meter(NamedTuple):
     @property
     def quantum_w(self) -> float | None:
         """The step of its values, where the driver is known."""
-        return 1.0 if self.chip in _WHOLE_WATTS and not self.counts else None
+        if self.chip in _WHOLE_WATTS and not self.counts:
+            return 1.0
+        return None
 
     def as_samples(self) -> Meter | None:
         """The power file in the place of a counter; None where there is none."""

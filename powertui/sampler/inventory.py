@@ -157,7 +157,13 @@ def _update_period_s(url: str, source: Any, info: Info) -> float | None:
 
 def _refused(url: str, error: SensorError) -> FoundSource:
     denied = isinstance(error, (AuthenticationFailed, EnergyNotCounted))
-    return FoundSource(url, False, why_not=error.message, hint=error.hint, denied=denied)
+    return FoundSource(
+        url=url,
+        ok=False,
+        why_not=error.message,
+        hint=error.hint,
+        denied=denied,
+    )
 
 
 def _look(url: str, options: Options, counted_s: float = _COUNTING_S) -> FoundSource:

@@ -62,7 +62,10 @@ def _unit_is_watts(record: Any) -> bool:
 
 def _watts_sensor(record: Any) -> WattsSensor:
     linear = record.linearization == 0
-    quantum = abs(record.m * 10.0**record.k2) if linear else None
+    if linear:
+        quantum = abs(record.m * 10.0**record.k2)
+    else:
+        quantum = None
     name = (
         "".join(c if c.isprintable() else "?" for c in str(record.device_id_string)).strip()
         or f"sensor {record.number}"
@@ -104,7 +107,13 @@ class IpmiSource:
         self.channels: tuple[Channel, ...] = ()
         self.reconnects = 0
         self._url = str(
-            Address("ipmi", address.host, address.port, options.user, query=address.query)
+            Address(
+                scheme="ipmi",
+                host=address.host,
+                port=address.port,
+                user=options.user,
+                query=address.query,
+            )
         )
         self._options = options
         self._host = machine_of(address, options)
@@ -184,10 +193,23 @@ class IpmiSource:
             raise self._nothing_measures_power(why_not, sensors)
         self.channels = tuple(channels)
         source = self._source_words()
-        return Info(source, self._url, self._host, self.channels, facts, tuple(notes))
+        return Info(
+            source=source,
+            url=self._url,
+            host=self._host,
+            channels=self.channels,
+            facts=facts,
+            notes=tuple(notes),
+        )
 
     def _dcmi_channel(self, note: str) -> Channel:
-        return Channel(DCMI_CHANNEL, self._host, "node", _DCMI_QUANTUM_W, note=note)
+        return Channel(
+            name=DCMI_CHANNEL,
+            host=self._host,
+            scope="node",
+            quantum_w=_DCMI_QUANTUM_W,
+            note=note,
+        )
 
     def _sensor_channels(self, sensors: list[WattsSensor], named: list[str]) -> list[Channel]:
         """The channels of the sensors that are read; they are remembered for reading."""
@@ -200,10 +222,10 @@ class IpmiSource:
                 note += f", steps of {sensor.quantum:g} W"
             channels.append(
                 Channel(
-                    name,
-                    self._host,
-                    "node" if covers_machine(name) else "unknown",
-                    sensor.quantum,
+                    name=name,
+                    host=self._host,
+                    scope="node" if covers_machine(name) else "unknown",
+                    quantum_w=sensor.quantum,
                     note=note,
                     most_w=sensor.most,
                 )
@@ -387,8 +409,8 @@ def _dcmi_value(payload: bytes) -> tuple[float | None, str]:
         return None, none(str(error))
     problem = dcmi.verdict(reading)
     if problem:
-        return (None, none(problem))
-    return (float(reading.watts), OK)
+        return None, none(problem)
+    return float(reading.watts), OK
 
 
 def _sensor_value(record: WattsSensor, payload: bytes) -> tuple[float | None, str]:

@@ -75,7 +75,9 @@ class Connection:
         half of the timeout at most.
         """
         most_s = self.timeout / 2
-        return min(most_s, resend_s(self._rtt)) if self._rtt else most_s
+        if self._rtt:
+            return min(most_s, resend_s(self._rtt))
+        return most_s
 
     @property
     def is_open(self) -> bool:

@@ -65,7 +65,10 @@ class IpmitoolSource:
         self._options = options
         self._note = note
         self._machine = machine_of(address, options)
-        self.name = join_host_port(address.host, address.port) if address.host else "ipmitool"
+        if address.host:
+            self.name = join_host_port(address.host, address.port)
+        else:
+            self.name = "ipmitool"
         self.channels: tuple[Channel, ...] = ()
         self._port = address.port or 623
         self._url = str(
@@ -138,10 +141,10 @@ class IpmitoolSource:
 
     def _dcmi_channel(self) -> Channel:
         return Channel(
-            DCMI_CHANNEL,
-            self._machine,
-            "node",
-            1.0,
+            name=DCMI_CHANNEL,
+            host=self._machine,
+            scope="node",
+            quantum_w=1.0,
             note="DCMI power reading, whole watts",
             running=not self._host,
         )
@@ -150,7 +153,13 @@ class IpmitoolSource:
         """The only one is taken for the machine's; what each of several covers is not known."""
         if len(self._sensors) > 1:
             return Channel(name, self._machine, "unknown", note="sensor")
-        return Channel(name, self._machine, "node", note="sensor", running=not self._host)
+        return Channel(
+            name=name,
+            host=self._machine,
+            scope="node",
+            note="sensor",
+            running=not self._host,
+        )
 
     def _find(self, name: str, hint: str) -> programs.Program:
         program = programs.find(name, as_root=self._sudo and not self._host)
@@ -299,7 +308,9 @@ class IpmitoolSource:
         if reading is None:
             return None, why_not
         why_not = dcmi.verdict(reading)
-        return (None, why_not) if why_not else (float(reading.watts), "")
+        if why_not:
+            return None, why_not
+        return float(reading.watts), ""
 
     def _sensor_watts(self, channel: str, limit_s: float) -> tuple[float | None, str]:
         code, out, error = self._run("-c", "sensor", "reading", channel, timeout=limit_s)
@@ -328,7 +339,9 @@ def _nothing_measures_power(why_not: str, names: Sequence[str]) -> NotSupported:
 def _last_line(text: str) -> str:
     # "IANA PEN registry open failed" is printed by every ipmitool without that file: no fault.
     lines = [line for line in text.strip().splitlines() if "IANA PEN" not in line]
-    return lines[-1].strip().rstrip(".") if lines else "no reason given"
+    if lines:
+        return lines[-1].strip().rstrip(".")
+    return "no reason given"
 
 
 def _fault(error: str, timeout: float) -> str:

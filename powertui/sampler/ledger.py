@@ -85,7 +85,9 @@ class Ledger:
             following = level[(row + 1) * _ENTRY_NUMBERS : (row + 2) * _ENTRY_NUMBERS]
             if len(following) == _ENTRY_NUMBERS:
                 after = Sums(*following)
-            return before if after is None else _interpolated(before, after, mono)
+            if after is None:
+                return before
+            return _interpolated(before, after, mono)
         return after
 
     def inside(self, lo: float, hi: float) -> int:

@@ -66,7 +66,10 @@ def rapl_limit_w(zone: Path) -> float | None:
 def hwmon_limit_w(power: Path) -> float | None:
     """`powerN_cap` beside `powerN_input` (W)."""
     match = re.match(r"power\d+", power.name)
-    value = read_number(power.with_name(f"{match[0]}_cap"))[0] if match else None
+    if match:
+        value = read_number(power.with_name(f"{match[0]}_cap"))[0]
+    else:
+        value = None
     return value / 1e6 if value else None
 
 
@@ -104,7 +107,9 @@ def dcmi_limit_w(code: int, payload: bytes) -> float | None:
     if code or len(payload) < 6 or payload[0] != 0xDC:
         return None
     watts: int = struct.unpack_from("<H", payload, 4)[0]
-    return float(watts) if watts not in (0, 0xFFFF) else None
+    if watts not in (0, 0xFFFF):
+        return float(watts)
+    return None
 
 
 def redfish_limit_w(body: Any, index: int | None = None) -> float | None:
@@ -118,7 +123,10 @@ def redfish_limit_w(body: Any, index: int | None = None) -> float | None:
         watts = _member(limit, "SetPoint")  # its Reading is what is drawn, and no limit
     else:
         controls = _member(body, "PowerControl")
-        control = controls[index] if isinstance(controls, list) and index < len(controls) else None
+        if isinstance(controls, list) and index < len(controls):
+            control = controls[index]
+        else:
+            control = None
         watts = _member(_member(control, "PowerLimit"), "LimitInWatts")
     if not isinstance(watts, (int, float)) or isinstance(watts, bool):
         return None
@@ -127,7 +135,9 @@ def redfish_limit_w(body: Any, index: int | None = None) -> float | None:
 
 def _member(value: Any, key: str) -> Any:
     """A member of a JSON object; None where there is none."""
-    return value.get(key) if isinstance(value, dict) else None
+    if isinstance(value, dict):
+        return value.get(key)
+    return None
 
 
 class Watcher:

@@ -69,7 +69,13 @@ class NvmlSource:
             raise NotSupported("No NVIDIA GPU here reports its power.")
         self.channels = tuple(channels)
         self.read()  # the counters start here: the first reading a caller gets has watts
-        return Info("nvml", "nvml:", "", self.channels, facts)
+        return Info(
+            source="nvml",
+            url="nvml:",
+            host="",
+            channels=self.channels,
+            facts=facts,
+        )
 
     def _chosen_boards(self) -> dict[int, tuple[Any, str]]:
         """Index → handle and model, of those that answer and were asked for."""

@@ -90,18 +90,26 @@ class Judge:
         ):
             return False
         spans = sorted(self._spans)
-        usual = spans[len(spans) // 2] if spans else 0.0
+        if spans:
+            usual = spans[len(spans) // 2]
+        else:
+            usual = 0.0
         if not self._away and reading.mono - self._last <= max(
             self._bridge, _OUTAGE_INTERVALS * usual
         ):
             return False  # it fell to nothing while we looked
         self._away = True
-        self._back = reading.mono if self._back is None else self._back
+        if self._back is None:
+            self._back = reading.mono
+        else:
+            self._back = self._back
         return reading.mono - self._back < _SUSPECT_S
 
     def _typical(self) -> float:
         values = sorted(self._values)
-        return values[len(values) // 2] if values else 0.0
+        if values:
+            return values[len(values) // 2]
+        return 0.0
 
     def _counter(self, reading: Reading, watts: float | None) -> float | None:
         """The energy counter, unless it jumped further than any power that is possible would take

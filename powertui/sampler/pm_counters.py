@@ -101,7 +101,10 @@ class PmCountersSource:
         self.channels = tuple(self._channel(part) for part in self._parts)
         self._startup = self._count("startup")
         for part in self._parts:
-            start_joules = _value(part.energy, "J")[0] if part.energy else None
+            if part.energy:
+                start_joules = _value(part.energy, "J")[0]
+            else:
+                start_joules = None
             if start_joules is not None:
                 self._first_joules[part.name] = self._last_joules[part.name] = start_joules
         notes: tuple[str, ...] = ()
@@ -109,7 +112,14 @@ class PmCountersSource:
         if first.scope == "node" and included:
             notes = (f"The node includes {', '.join(included)}.",)
         facts = {"updated every": f"{self.min_period:g} s"}
-        return Info("pm_counters", "pm_counters:", "", self.channels, facts, notes)
+        return Info(
+            source="pm_counters",
+            url="pm_counters:",
+            host="",
+            channels=self.channels,
+            facts=facts,
+            notes=notes,
+        )
 
     def _chosen_parts(self) -> list[NodePart]:
         parts = _node_parts(self._options.root)
@@ -135,7 +145,7 @@ class PmCountersSource:
 
     def _channel(self, part: NodePart) -> Channel:
         return Channel(
-            part.name if part.number is None else f"GPU {part.number}",
+            name=part.name if part.number is None else f"GPU {part.number}",
             scope=part.scope,
             quantum_w=1.0,
             note="node controller" + (", with its energy counter" if part.energy else ""),
@@ -188,7 +198,10 @@ class PmCountersSource:
 
     def _joules(self, part: NodePart) -> float | None:
         """The energy since the first look at it."""
-        count = _value(part.energy, "J")[0] if part.energy is not None else None
+        if part.energy is not None:
+            count = _value(part.energy, "J")[0]
+        else:
+            count = None
         if count is None:
             return None
         if count < self._last_joules.get(part.name, count):  # the node's controller began again

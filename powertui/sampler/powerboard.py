@@ -219,9 +219,10 @@ def _record(data: bytes) -> bytes:
 
 def _field(number: int, data: bytes) -> bytes:
     """A length-delimited field; all of ours are shorter than 16 KiB."""
-    size = (
-        bytes([len(data)]) if len(data) < 128 else bytes([len(data) & 0x7F | 0x80, len(data) >> 7])
-    )
+    if len(data) < 128:
+        size = bytes([len(data)])
+    else:
+        size = bytes([len(data) & 0x7F | 0x80, len(data) >> 7])
     return bytes([number << 3 | 2]) + size + data
 
 

@@ -125,14 +125,24 @@ class PrometheusSource:
             # Each question costs the labels of all series, also where none of them has news.
             self.min_period = max(self.min_period, self.spacing)
         for series in recent:
-            newest = series.samples[-1][0] if series.samples else 0.0
+            if series.samples:
+                newest = series.samples[-1][0]
+            else:
+                newest = 0.0
             if self._server_time(time.time()) - newest <= _STALE_SPACINGS * self.spacing:
                 newest -= 1e-3  # a fresh sample is the first to be yielded
             if channel := self._channel(series.labels):
                 self._last[channel] = newest
         facts = {"query": self.selector, "scraped every": f"{self.spacing:g} s"}
         address = str(self._address)
-        return Info("prometheus", address, "", self.channels, facts, self._notes())
+        return Info(
+            source="prometheus",
+            url=address,
+            host="",
+            channels=self.channels,
+            facts=facts,
+            notes=self._notes(),
+        )
 
     def _first_samples(self) -> list[SeriesSamples]:
         """What shows the channels, and how often they are scraped."""
@@ -215,7 +225,7 @@ class PrometheusSource:
         machine = labels.get(machine_label(labels), "")
         metric = labels.get("__name__", "")
         return Channel(
-            name,
+            name=name,
             host=_clean(re.sub(r":[0-9]{1,5}$", "", machine)),
             scope=scope_of(metric, labels),
             kind="interval" if self._counts else "sampled",

@@ -120,7 +120,10 @@ def ask(http: Http, server: str, path: str, parameters: Parameters) -> QueryAnsw
             f"{server}: {what} (status {reply.status}).",
             hint="Check that this is a Prometheus server, and no proxy asks for a login first.",
         )
-    body = reply.body if isinstance(reply.body, dict) else {}
+    if isinstance(reply.body, dict):
+        body = reply.body
+    else:
+        body = {}
     if reply.status != 200 or body.get("status") != "success":
         cause = plain(str(body.get("error", "")), _MAX_CAUSE_CHARS)
         if cause and reply.status in _TOO_MUCH:
@@ -163,7 +166,10 @@ def _missing(body: dict[str, Any]) -> str:
 
 def results(data: Any) -> list[dict[str, Any]]:
     """The series of an answer. One whose labels cannot be read is nobody's, and left out."""
-    entries = data.get("result") if isinstance(data, dict) else None
+    if isinstance(data, dict):
+        entries = data.get("result")
+    else:
+        entries = None
     if not isinstance(entries, list):
         return []
     return [entry for entry in entries if isinstance(entry, dict) and _has_labels(entry)]
@@ -212,7 +218,9 @@ def samples_of(entry: dict[str, Any], since: float, until: float, unit: float) -
 
 def _moment(value: Any) -> float | None:
     """Unix seconds as Prometheus writes them: a JSON number."""
-    return number(value) if isinstance(value, (int, float)) else None
+    if isinstance(value, (int, float)):
+        return number(value)
+    return None
 
 
 def _sample_value(value: Any) -> float:
@@ -237,7 +245,10 @@ def merged(all_series: Iterable[SeriesSamples]) -> list[SeriesSamples]:
         if known is not None:
             values = dict(known.samples)
             for moment, value in series.samples:
-                values[moment] = value if values.get(moment, value) == value else math.nan
+                if values.get(moment, value) == value:
+                    values[moment] = value
+                else:
+                    values[moment] = math.nan
             series = series._replace(samples=sorted(values.items()))
         by_labels[key] = series
     return list(by_labels.values())
@@ -251,7 +262,10 @@ def means(series: SeriesSamples, since: float) -> SeriesSamples:
     watts = []
     for (t_before, joules_before), (t, joules) in pairwise(series.samples):
         if t > t_before and t > since:
-            energy = joules - joules_before if joules > joules_before else math.nan
+            if joules > joules_before:
+                energy = joules - joules_before
+            else:
+                energy = math.nan
             watts.append((t, energy / (t - t_before)))
     return series._replace(samples=watts)
 

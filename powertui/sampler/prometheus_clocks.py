@@ -86,7 +86,10 @@ class _ClockComparison:
         ahead = {}
         for number, one in enumerate(self._series):
             exporter = exporters.get(_machine(one.labels))
-            clock = clocks.get(_target(exporter)) if exporter is not None else None
+            if exporter is not None:
+                clock = clocks.get(_target(exporter))
+            else:
+                clock = None
             took = durations.get(_target(one.labels))
             if clock is None or not took:
                 continue

@@ -170,7 +170,10 @@ class PowerFetch:
         """The metrics of power, and of which machines."""
         named = self._server.named_selector()
         matchers = self._matchers
-        selectors = [named] if named else [selector(metric, matchers) for metric in METRICS]
+        if named:
+            selectors = [named]
+        else:
+            selectors = [selector(metric, matchers) for metric in METRICS]
         listed = self._server.ask_whole(
             "series",
             **{
@@ -179,11 +182,10 @@ class PowerFetch:
                 "end": f"{self.end_s:.3f}",
             },
         )
-        all_labels = (
-            [labels_of(entry) for entry in listed if isinstance(entry, dict)]
-            if (isinstance(listed, list))
-            else []
-        )
+        if isinstance(listed, list):
+            all_labels = [labels_of(entry) for entry in listed if isinstance(entry, dict)]
+        else:
+            all_labels = []
         if len(all_labels) > _MAX_SERIES:
             raise SensorError(
                 f"{self._server.name} has {len(all_labels)} series of power then.",
@@ -327,7 +329,10 @@ class PowerFetch:
         values = self._stepped(part.query, part, step_s)
         moments = self._stepped(f"timestamp({part.query})", part, step_s)
         for key, series in sorted(values.items(), key=_by_labels):
-            scraped = dict(moments[key].samples) if key in moments else {}
+            if key in moments:
+                scraped = dict(moments[key].samples)
+            else:
+                scraped = {}
             by_moment: dict[float, float] = {}
             for moment, value in series.samples:
                 at = scraped.get(moment, math.nan)

@@ -97,7 +97,10 @@ def _by_sensor(all_series: Iterable[_Series]) -> dict[_Key, list[_Series]]:
     for series in all_series:
         labels = series.labels
         # A metric that a person names may count what a pod alone draws: its labels all count.
-        left_out = _WORK_LABELS if labels.get("__name__", "") in METRICS else frozenset()
+        if labels.get("__name__", "") in METRICS:
+            left_out = _WORK_LABELS
+        else:
+            left_out = frozenset()
         key = tuple(sorted(item for item in labels.items() if item[0] not in left_out))
         groups.setdefault(key, []).append(series)
     return groups

@@ -40,8 +40,8 @@ class PrometheusConnection:
         self._query = address.query
         self._wait = wait
         self.http = Http(
-            address.host,
-            address.port or _PORT,
+            host=address.host,
+            port=address.port or _PORT,
             tls=address.query.get("tls") == "1",
             insecure=options.insecure,
             timeout=timeout,

@@ -59,7 +59,10 @@ def _zones(root: str) -> list[Zone]:
             package_names[package] = name
         else:
             parent = package_names.get(package, "")
-        full = f"{parent} {name}" if parent else name
+        if parent:
+            full = f"{parent} {name}"
+        else:
+            full = name
         scope = next((s for key, s in _SCOPES.items() if name.startswith(key)), "unknown")
         zones.append(
             Zone(
@@ -123,7 +126,14 @@ class RaplSource:
             Channel(zone.name, scope=zone.scope, kind="interval", note=note) for zone in self._zones
         )
         self.read()  # the first difference needs a start
-        return Info("rapl", "rapl:", "", self.channels, {}, tuple(notes))
+        return Info(
+            source="rapl",
+            url="rapl:",
+            host="",
+            channels=self.channels,
+            facts={},
+            notes=tuple(notes),
+        )
 
     def _chosen(self, every: list[Zone]) -> list[Zone]:
         """The zones that are asked for, else those that share no joule."""

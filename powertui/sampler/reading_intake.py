@@ -204,7 +204,10 @@ class ReadingIntake:
         if after.mono - before.mono <= health.longest_bridge / 2:
             return None
         inside = before.mono < suspension.middle < after.mono
-        mono = suspension.middle if inside else (before.mono + after.mono) / 2
+        if inside:
+            mono = suspension.middle
+        else:
+            mono = (before.mono + after.mono) / 2
         why = f"nothing was recorded for {suspension.length}: {suspension.cause}"
         hole = AnswerTime(after.t - (after.mono - mono), mono, 0.0)
         return hole.gap(state.name, after.channel, why)
@@ -244,7 +247,10 @@ class ReadingIntake:
         A BMC that was away may come back and refuse us.
         """
         if state.down_since is None:
-            state.down_since = clocks.steady_s() if mono is None else mono
+            if mono is None:
+                state.down_since = clocks.steady_s()
+            else:
+                state.down_since = mono
         if reason not in state.reported and len(state.reported) < _MAX_OUTAGE_REASONS:
             state.reported.add(reason)
             self._events.report("warning", state.name, f"no value: {reason}")
@@ -267,7 +273,9 @@ def _channel_names(channels: Sequence[Channel]) -> str:
     """The names of channels; of a fleet the first of them, and how many more there are."""
     names = ", ".join(channel.name for channel in channels[:_MAX_NAMED_CHANNELS])
     more = len(channels) - _MAX_NAMED_CHANNELS
-    return f"{names} and {more:,} more" if more > 0 else names
+    if more > 0:
+        return f"{names} and {more:,} more"
+    return names
 
 
 def _first_of_each(readings: Sequence[Reading]) -> list[Reading]:

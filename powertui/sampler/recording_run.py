@@ -235,7 +235,9 @@ def _until_stopped(
                 wait_s = min(max(remaining_s, _MIN_LOOK_PERIOD_S), _LOOK_PERIOD_S)
             ended_by = blocked_signals.take(_END_SIGNALS, wait_s)
             if ended_by is not None:  # ctrl+c is how such a recording ends
-                return 0 if ended_by.number == signal.SIGINT else 128 + ended_by.number
+                if ended_by.number == signal.SIGINT:
+                    return 0
+                return 128 + ended_by.number
             talker.status(recorder)
     return 0
 
@@ -289,7 +291,10 @@ class _Talker:
             sys.stderr.flush()
 
     def event(self, event: Event) -> None:
-        where = f"{event.source}: " if event.source else ""
+        if event.source:
+            where = f"{event.source}: "
+        else:
+            where = ""
         if event.level == "error":
             self.problem(where + event.text)
         elif event.level == "warning" or event.text.startswith("values again"):

@@ -46,7 +46,10 @@ class _ValuePlace(NamedTuple):
     @property
     def limit_index(self) -> int | None:
         """The PowerControl whose limit applies to this value."""
-        index = self.keys[1] if self.how == "Power" else None
+        if self.how == "Power":
+            index = self.keys[1]
+        else:
+            index = None
         return index if isinstance(index, int) else None
 
 
@@ -70,7 +73,9 @@ def _value_at(body: Any, keys: tuple[str | int, ...]) -> Any:
 
 def _range_end_w(sensor: Any) -> float | None:
     range_end = number(_value_at(sensor, ("ReadingRangeMax",)))
-    return range_end if range_end is not None and range_end > 0 else None
+    if range_end is not None and range_end > 0:
+        return range_end
+    return None
 
 
 def _name(value: Any, default: str) -> str:
@@ -142,7 +147,13 @@ class RedfishSource:
             "Redfish": _name(root.body.get("RedfishVersion"), "?"),
             "TLS": "not checked" if self._options.insecure else "checked",
         }
-        return Info("redfish " + places[0].how, self._url, self._host, self.channels, facts)
+        return Info(
+            source="redfish " + places[0].how,
+            url=self._url,
+            host=self._host,
+            channels=self.channels,
+            facts=facts,
+        )
 
     def _nothing_found(self) -> SensorError:
         """Why the service has no value for us."""
@@ -152,7 +163,10 @@ class RedfishSource:
                 f"{'; '.join(self._refused[:3])}."
             )
         sensors = self._options.sensors
-        called = " called " + " or ".join(sensors) if sensors else ""
+        if sensors:
+            called = " called " + " or ".join(sensors)
+        else:
+            called = ""
         return NotSupported(
             f"The Redfish service of {self._host} has no power reading{called}.",
             hint="Some have it only while the host is on.",
@@ -160,7 +174,7 @@ class RedfishSource:
 
     def _channel(self, place: _ValuePlace) -> Channel:
         return Channel(
-            place.name,
+            name=place.name,
             host=self._host,
             scope=place.scope,
             note=f"Redfish {place.how}",
@@ -309,7 +323,10 @@ class RedfishSource:
             self._lose("the session has ended")
             self._retry_at = 0.0
             return stamp.middle().gap(self.name, name, self._lost)
-        watts = self._watts_in(answer, name, place) if answer.status == 200 else None
+        if answer.status == 200:
+            watts = self._watts_in(answer, name, place)
+        else:
+            watts = None
         if watts is not None:
             return stamp.middle().reading(self.name, name, watts)
         return stamp.middle().gap(self.name, name, _why_no_value(answer))
@@ -388,7 +405,9 @@ def _sensor_place(path: str, sensor: dict[str, Any], name: str, scope: str) -> _
 
 def _members(body: dict[str, Any]) -> list[Any]:
     members = body.get("Members")
-    return members[:_MAX_MEMBERS] if isinstance(members, list) else []
+    if isinstance(members, list):
+        return members[:_MAX_MEMBERS]
+    return []
 
 
 def make(address: Address, options: Options) -> RedfishSource:

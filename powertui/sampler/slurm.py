@@ -61,7 +61,9 @@ def leading_step(steps: Mapping[str, int]) -> str:
     """The step that is followed: `extern`, which covers everything, else the one that has counted
     most.
     """
-    return "extern" if "extern" in steps else max(steps, key=lambda step: steps[step])
+    if "extern" in steps:
+        return "extern"
+    return max(steps, key=lambda step: steps[step])
 
 
 def job_of(cgroups: str) -> str:
@@ -124,7 +126,11 @@ class SlurmSource:
             ),
         )
         return Info(
-            "slurm", f"slurm:{self._job}", "", self.channels, {"job": self._job, "step": self._step}
+            source="slurm",
+            url=f"slurm:{self._job}",
+            host="",
+            channels=self.channels,
+            facts={"job": self._job, "step": self._step},
         )
 
     def _ask(self) -> tuple[dict[str, int], str]:

@@ -215,4 +215,6 @@ def _doubts(joules: int, whole: Mapping[str, str]) -> list[str]:
 
 def _number(text: str | None) -> int | None:
     """A whole number, as sacct writes it."""
-    return int(text) if text and _WHOLE_NUMBER.fullmatch(text) else None
+    if text and _WHOLE_NUMBER.fullmatch(text):
+        return int(text)
+    return None

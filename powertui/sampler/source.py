@@ -72,7 +72,9 @@ def suspect(reason: str) -> str:
 def reason_of(quality: str) -> str:
     """Why there is no value: "" when there is one."""
     kind, _, reason = quality.partition(":")
-    return reason if kind in (_NONE[:-1], SUSPECT) else ""
+    if kind in (_NONE[:-1], SUSPECT):
+        return reason
+    return ""
 
 
 class Reading(NamedTuple):

@@ -72,7 +72,10 @@ def _named(text: str, config: Mapping[str, NamedHost]) -> tuple[Address, NamedHo
     if "://" in text:
         return parse_url(text), NamedHost("")
     entry = config.get(text)
-    name, port = (text, None) if entry else host_port(text)
+    if entry:
+        name, port = (text, None)
+    else:
+        name, port = host_port(text)
     entry = entry or config.get(name)
     if entry is None:
         return Address("auto", name, port), NamedHost("")

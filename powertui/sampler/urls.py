@@ -34,7 +34,10 @@ class Address:
         if not self.host:
             text = f"{self.scheme}:{self.path}"
         else:
-            user = quote(self.user, safe="") + "@" if self.user else ""
+            if self.user:
+                user = quote(self.user, safe="") + "@"
+            else:
+                user = ""
             text = f"{self.scheme}://{user}{join_host_port(self.host, self.port)}{self.path}"
         return text + ("?" + urlencode(self.query) if self.query else "")
 
@@ -65,8 +68,13 @@ def place_of(address: Address) -> MachinePlace:
 
 def join_host_port(host: str, port: int | None) -> str:
     """bmc, bmc:623, [::1]:623"""
-    name = f"[{host}]" if ":" in host else host
-    return name if port is None else f"{name}:{port}"
+    if ":" in host:
+        name = f"[{host}]"
+    else:
+        name = host
+    if port is None:
+        return name
+    return f"{name}:{port}"
 
 
 def host_port(text: str) -> tuple[str, int | None]:

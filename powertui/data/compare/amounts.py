@@ -52,7 +52,9 @@ def size_of_difference(figure: ComparedFigure) -> str:
 def ratio(figure: ComparedFigure) -> str:
     """B as a multiple of A; "n/a" where A is 0, or so small that it is rounding."""
     if figure.ratio is None:
-        return "" if figure.a is None or figure.b is None else "n/a"
+        if figure.a is None or figure.b is None:
+            return ""
+        return "n/a"
     if 0 < figure.ratio < _LEAST_RATIO:
         return f"<{_LEAST_RATIO}"
     if figure.ratio < _MANY_TIMES:
@@ -191,4 +193,6 @@ def signed_percent(share: float) -> str:
 def time_apart(ns: float) -> str:
     """A pause between recordings: "35 min 10 s", "20 h 05 min", "3 days"."""
     days = round(ns / (24 * 3600 * NS_PER_S))
-    return f"{days} days" if days > 1 else units.duration(round(ns) * PS_PER_NS)
+    if days > 1:
+        return f"{days} days"
+    return units.duration(round(ns) * PS_PER_NS)

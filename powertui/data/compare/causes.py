@@ -156,11 +156,16 @@ class _Rates:
         return seconds / self.step_s if self.step_s else None
 
     def joules(self, seconds: float) -> float | None:
-        return None if self.usual_watts is None else seconds * self.usual_watts
+        if self.usual_watts is None:
+            return None
+        return seconds * self.usual_watts
 
 
 def _differing_names(matched: Matched, account: str) -> set[str]:
-    family = Family.CATEGORY if account == BY_CATEGORY else Family.OP
+    if account == BY_CATEGORY:
+        family = Family.CATEGORY
+    else:
+        family = Family.OP
     names = set()
     for figure in matched.figures:
         if figure.family is family and figure.verdict is FigureVerdict.DIFFERS:
@@ -178,7 +183,10 @@ def _differences(matched: Matched, family: Family, within: str = "") -> _Seconds
             parts[figure.name] = figure.difference
     for row in matched.unmatched:
         if row.family is family and row.within == within:
-            parts[row.name] = row.value if row.side == "b" else -row.value
+            if row.side == "b":
+                parts[row.name] = row.value
+            else:
+                parts[row.name] = -row.value
     return parts
 
 

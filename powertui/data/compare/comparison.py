@@ -122,7 +122,9 @@ def _why_the_same(
         return _SAME_STEPS_ANSWER
     is_equal = all(figure.difference == 0 for figure in together.figures)
     is_copy = is_equal and not together.unmatched
-    return _COPIES_ANSWER if is_copy and len(together.figures) >= _MIN_FIGURES_OF_COPIES else ""
+    if is_copy and len(together.figures) >= _MIN_FIGURES_OF_COPIES:
+        return _COPIES_ANSWER
+    return ""
 
 
 def _identities(runs: Sequence[Measured]) -> set[tuple[tuple[str, ...], str]]:
@@ -144,7 +146,9 @@ def _is_same_stretch(run: Measured, other: Measured, recordings: Recordings) -> 
 
 def _window_words(run: Measured) -> str:
     """What stands behind the name of the recording: which stretch of it is meant."""
-    return run.name.removeprefix(run.entries[0].name) if run.entries else run.name
+    if run.entries:
+        return run.name.removeprefix(run.entries[0].name)
+    return run.name
 
 
 def _of_same_steps(compared: Matched) -> Matched:
@@ -286,8 +290,14 @@ def _shared_runs(
     if not shared:
         return
     count = len(shared)
-    which = "1 run is" if count == 1 else f"{count} runs are"
-    others = f" and {count - 1} more" if count > 1 else ""
+    if count == 1:
+        which = "1 run is"
+    else:
+        which = f"{count} runs are"
+    if count > 1:
+        others = f" and {count - 1} more"
+    else:
+        others = ""
     yield f"{which} on both sides, which hides a difference: {shared[0]}{others}."
 
 
@@ -299,7 +309,10 @@ def _left_out_steps(runs: Sequence[Measured]) -> Iterator[str]:
             by_count.setdefault(count, []).append(name)
     for count, names in by_count.items():
         first, *others = dict.fromkeys(names)
-        each = f" and {len(others)} more, each" if others else ""
+        if others:
+            each = f" and {len(others)} more, each"
+        else:
+            each = ""
         if count == 1:
             steps = "1 step is"
             why = "it traces, or its work is"

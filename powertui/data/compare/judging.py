@@ -259,7 +259,10 @@ def _in_turns_words(runs: int, smallest_share: float) -> str:
 def _needs_words(runs: int | None, *, is_in_turns: bool) -> str:
     """Which recording would show a difference that people ask for."""
     order = "" if is_in_turns else "A and B recorded in turns, "
-    count = f"about {runs} runs a side" if runs else "a machine that varies less"
+    if runs:
+        count = f"about {runs} runs a side"
+    else:
+        count = "a machine that varies less"
     return f"{order}{count}, to see {units.percent(_RELEVANT_SHARE)}"
 
 
@@ -296,8 +299,8 @@ def _by_drift(a: FigureSamples, b: FigureSamples, within_run: WithinRun | None) 
     else:
         verdict, why, needs = _beyond_drift(within_run)
     return Judgement(
-        verdict,
-        Basis.WITHIN_RUN,
+        verdict=verdict,
+        basis=Basis.WITHIN_RUN,
         lo=difference - half,
         hi=difference + half,
         why=why,

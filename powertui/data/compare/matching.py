@@ -81,7 +81,10 @@ def matched(
     """Every figure that both sides have, judged, in the order of A; then those of one side."""
     figures, unmatched = [], []
     places = _places(a, b)
-    counts = _counts_with_blocks(a, b) if stretches is not None else Counter()
+    if stretches is not None:
+        counts = _counts_with_blocks(a, b)
+    else:
+        counts = Counter()
     for key in dict.fromkeys(key for run in (*a, *b) for key in run.values):
         samples_a = _samples(a, key, places.of_a)
         samples_b = _samples(b, key, places.of_b)
@@ -133,7 +136,10 @@ def _name_in_b(b: Sequence[Measured], key: ValueKey) -> str:
 
 def _one_sided(key: ValueKey, a: FigureSamples, b: FigureSamples, sides: _Places) -> Unmatched:
     """A figure that one side has; in the account of a step its runs are held against zeros."""
-    side, samples = ("a", a) if a.runs else ("b", b)
+    if a.runs:
+        side, samples = ("a", a)
+    else:
+        side, samples = ("b", b)
     judgement = None
     if key.family in _PARTS_OF_A_STEP and min(sides.runs) >= MIN_RUNS:
         zeros_a = FigureSamples(a.runs or (0.0,) * sides.runs[0], places=sides.of_a)
@@ -186,5 +192,8 @@ def _samples(runs: Sequence[Measured], key: ValueKey, places: Sequence[float]) -
     blocks: tuple[float, ...] = ()
     if len(runs) == 1:
         blocks = runs[0].values[key].blocks
-    places_of_runs = [places[at] for at in having] if places else []
+    if places:
+        places_of_runs = [places[at] for at in having]
+    else:
+        places_of_runs = []
     return FigureSamples(tuple(numbers), blocks, tuple(places_of_runs))

@@ -43,7 +43,10 @@ def _renamed(values: Values, keys: Mapping[ValueKey, ValueKey]) -> Values:
     renamed: Values = {}
     for key, value in values.items():
         new = keys.get(key, key)
-        renamed[new] = value if new == key else value._replace(own_name=key.name)
+        if new == key:
+            renamed[new] = value
+        else:
+            renamed[new] = value._replace(own_name=key.name)
     return renamed
 
 
@@ -66,7 +69,10 @@ def _new_keys(common: _Ops, ops: _Ops) -> dict[ValueKey, ValueKey]:
 
 def _told_apart(key: ValueKey, identity: OpIdentity | None, common: _Ops) -> ValueKey:
     """A name that no op has yet."""
-    where = identity.path if identity is not None and identity.path else "another"
+    if identity is not None and identity.path:
+        where = identity.path
+    else:
+        where = "another"
     name = f"{key.name} ({where})"
     while key._replace(name=name) in common:
         name += "'"
@@ -147,7 +153,9 @@ def _same_in_all(key: ValueKey, identity: OpIdentity | None) -> Hashable | None:
 
 
 def _named_by_people(key: ValueKey, identity: OpIdentity | None) -> Hashable | None:
-    return None if identity is not None and identity.is_numbered else key
+    if identity is not None and identity.is_numbered:
+        return None
+    return key
 
 
 def _number_changed(key: ValueKey, identity: OpIdentity | None) -> Hashable | None:

@@ -46,7 +46,10 @@ def op_values(part: ComparedPart) -> Values:
     course, piece_steps = in_all_pieces(pieces, [_own_seconds(piece) for piece in pieces])
     values: Values = {}
     for key, op in ops.items():
-        identity = joined(sorted(op.identities)) if op.identities else None
+        if op.identities:
+            identity = joined(sorted(op.identities))
+        else:
+            identity = None
         values[key] = ComparedValue(
             value=op.own_s / max(1, steps),
             blocks=blocks.get(key, ()),

@@ -120,7 +120,10 @@ class _XlaReader:
         if op:
             programs = hlo.modules(self._profile)
             module = hlo.find(programs, stats["program_id"], stats["hlo_module"])
-            instruction = module.instructions.get(op) if module is not None else None
+            if module is not None:
+                instruction = module.instructions.get(op)
+            else:
+                instruction = None
             if instruction is not None:
                 path = instruction.provenance or path
                 shape = instruction.shape or shape

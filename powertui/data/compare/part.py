@@ -87,7 +87,9 @@ class ComparedPart:
             (len(window.rows), float(step_seconds(window.profile)[window.rows].sum()))
             for window in self.windows
         ]
-        return self.windows[ranked.index(max(ranked))] if ranked else None
+        if ranked:
+            return self.windows[ranked.index(max(ranked))]
+        return None
 
 
 @dataclass(frozen=True, eq=False)

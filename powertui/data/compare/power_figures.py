@@ -209,7 +209,9 @@ def _joules(energies: Account, bounds: _Bounds, rows: Int64s) -> float | None:
     lo, hi = starts[rows], ends[rows]
     parts = [integrate.mean_energy(channel, lo, hi) for channel in energies.channels]
     mean = combined([part for part in parts if part is not None])
-    return mean.joules if mean is not None and mean.resolved else None
+    if mean is not None and mean.resolved:
+        return mean.joules
+    return None
 
 
 def _summed(hosts: Sequence[tuple[float, ...]]) -> tuple[float, ...]:

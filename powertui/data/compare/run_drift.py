@@ -87,7 +87,7 @@ def difference_beside_drift(
     error = math.sqrt(float(weights @ (errors + (differences - difference) ** 2)))
     df = _degrees_of_freedom(len(a), len(b))
     return Scatter(
-        difference,
+        difference=difference,
         half=student.quantile(df, _ERROR_SHARE_OF_FORMS) * error,
         p=p_at_level(student.two_sided_p(difference / error, df), _ERROR_SHARE_OF_FORMS),
         run_sigma=math.sqrt(float(weights @ variances)),

@@ -113,7 +113,10 @@ def _nothing_compared(matched: Matched) -> str:
     """Why there is no time of both sides: one has steps, the other a length alone."""
     for row in matched.unmatched:
         if row.name == step_figures.STEP.name:
-            with_steps, without = ("A", "B") if row.side == "a" else ("B", "A")
+            if row.side == "a":
+                with_steps, without = ("A", "B")
+            else:
+                with_steps, without = ("B", "A")
             return (
                 f"The time of a step cannot be compared: no step of {without} is in a profile, "
                 f"steps of {with_steps} are."
@@ -141,7 +144,10 @@ def _headline(matched: Matched) -> ComparedFigure | None:
 def _of_time(time: ComparedFigure, causes: Sequence[Cause], counts: Counts, needs: str) -> str:
     sizes = f"{both_sides(time)}; {change(time)}; {_basis(time, counts)}"
     if time.verdict is FigureVerdict.DIFFERS:
-        longer = "longer" if (time.difference or 0.0) > 0 else "less"
+        if (time.difference or 0.0) > 0:
+            longer = "longer"
+        else:
+            longer = "less"
         size = size_of_difference(time)
         words = f"{_SUBJECTS[time.name]} {size} {longer} in B ({sizes})"
         if time.name in _ALL_OF_A_STEP:
@@ -169,7 +175,9 @@ def _of_time(time: ComparedFigure, causes: Sequence[Cause], counts: Counts, need
 
 def _subject(time: ComparedFigure) -> str:
     """What takes so long: without steps it is the whole stretch."""
-    return "It" if time.name == step_figures.WINDOW.name else "A step"
+    if time.name == step_figures.WINDOW.name:
+        return "It"
+    return "A step"
 
 
 def _is_beyond_drift(time: ComparedFigure, counts: Counts) -> bool:
@@ -196,7 +204,10 @@ def _order_words(counts: Counts) -> str:
     """What else may have made a difference of two groups of runs."""
     if counts.is_a_first is None:
         return ""
-    first, second = ("A", "B") if counts.is_a_first else ("B", "A")
+    if counts.is_a_first:
+        first, second = ("A", "B")
+    else:
+        first, second = ("B", "A")
     return (
         f" All of {first} was recorded before {second}, so the machine may have changed instead: "
         "record them in turns."
@@ -227,7 +238,9 @@ def _parts_that_differ(causes: Sequence[Cause]) -> str:
 def _largest_parts(causes: Sequence[Cause]) -> str:
     """What most of the difference is here, though it may be chance."""
     source = _source(causes)
-    return f" What was measured may be chance; it is{source.removeprefix(',')}." if source else ""
+    if source:
+        return f" What was measured may be chance; it is{source.removeprefix(',')}."
+    return ""
 
 
 def _largest_parts_of_mean(causes: Sequence[Cause]) -> str:
@@ -262,7 +275,10 @@ def _needs(matched: Matched, time: ComparedFigure) -> str:
 def _of_joules(joules: ComparedFigure) -> str:
     sizes = f"{both_sides(joules)}; {change(joules)}"
     if joules.verdict is FigureVerdict.DIFFERS:
-        more = "more" if (joules.difference or 0.0) > 0 else "less"
+        if (joules.difference or 0.0) > 0:
+            more = "more"
+        else:
+            more = "less"
         return f"A step draws {size_of_difference(joules)} {more} ({sizes})."
     if joules.verdict is FigureVerdict.WITHIN_NOISE:
         return f"Its energy is the same, as far as the noise shows ({sizes})."

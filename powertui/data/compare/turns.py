@@ -180,7 +180,7 @@ def welch_in_turns(a: FigureSamples, b: FigureSamples) -> Scatter:
     fewer = min(len(a.runs), len(b.runs))
     residual = float(residuals @ residuals) / (len(values) - _LINE_PARAMETERS)
     return Scatter(
-        difference,
+        difference=difference,
         half=quantile_beside_unequal_scatter(df, fewer) * sigma,
         p=p_beside_unequal_scatter(difference / sigma, df, fewer),
         run_sigma=math.sqrt(residual),

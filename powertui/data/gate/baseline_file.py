@@ -157,7 +157,9 @@ def _number(value: GateValue | None) -> float | None:
     if value is None:
         return None
     # Facts, such as bytes, never vary: a digit less would be a difference.
-    return value.value if value.is_fact else _rounded(value.value)
+    if value.is_fact:
+        return value.value
+    return _rounded(value.value)
 
 
 def _rounded(number: float) -> float:
@@ -229,7 +231,10 @@ def _baseline(document: dict[str, Any]) -> BaselineRuns:
 
 
 def _run(head: Any, values: dict[str, GateValue], settings: dict[str, str]) -> GatedRun:
-    start = head.get("start_ns") if isinstance(head, dict) else None
+    if isinstance(head, dict):
+        start = head.get("start_ns")
+    else:
+        start = None
     return GatedRun(
         name=_text(head, "name"),
         steps=int(_finite(head.get("steps"))),
@@ -275,7 +280,10 @@ def _settings_by_run(configuration: Any, count: int) -> list[dict[str, str]]:
 
 
 def _column(row: Any, key: str, count: int, default: list[Any] | None = None) -> list[Any]:
-    column = row.get(key, default) if isinstance(row, dict) else None
+    if isinstance(row, dict):
+        column = row.get(key, default)
+    else:
+        column = None
     if not isinstance(column, list) or len(column) != count:
         raise _Damaged(f"a figure has not as many {key} as there are runs")
     return column
@@ -289,7 +297,10 @@ def _list(document: dict[str, Any], key: str) -> list[Any]:
 
 
 def _text(value: Any, key: str) -> str:
-    text = value.get(key) if isinstance(value, dict) else None
+    if isinstance(value, dict):
+        text = value.get(key)
+    else:
+        text = None
     if not isinstance(text, str):
         raise _Damaged(f"a {key} is missing")
     return text

@@ -25,7 +25,9 @@ _MAX_LISTED = 1000  # baselines of a folder; more is a folder of something else
 def baseline_folder(named: str | None = None) -> Path:
     """Where baselines are: as named, else as the environment says, else the user's own folder."""
     given = named or os.environ.get(_FOLDER_VARIABLE, "")
-    return Path(given).expanduser() if given else data_folder() / "baselines"
+    if given:
+        return Path(given).expanduser()
+    return data_folder() / "baselines"
 
 
 def check_name(name: str) -> str:

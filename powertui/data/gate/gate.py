@@ -216,7 +216,13 @@ def _against_row(
     if interval.lo is None or interval.hi is None:
         needs = f"{_at_least(MIN_RUNS)} in the baseline, and as many to check"
         why = "nothing shows how much it varies within a run"
-        return replace(row, value=new.mean, interval=interval, why=why, needs=needs)
+        return replace(
+            row,
+            value=new.mean,
+            interval=interval,
+            why=why,
+            needs=needs,
+        )
     return _judged_row(replace(row, value=new.mean, interval=interval), base, new, level)
 
 
@@ -231,7 +237,10 @@ def _judged_row(row: GateRow, base: GateSamples, new: GateSamples, level: float)
     allowed = (row.tolerance or 0.0) * abs(base.mean)
     row = replace(row, limit=base.mean + worse * allowed)
     difference = worse * interval.value
-    most = interval.hi if worse > 0 else -interval.lo
+    if worse > 0:
+        most = interval.hi
+    else:
+        most = -interval.lo
     # One recording against another says nothing of either program, whatever the two measured.
     is_about_runs = interval.basis is Basis.RUN_TO_RUN
     if is_about_runs and most <= allowed:
@@ -254,7 +263,10 @@ def _why_open(row: GateRow, is_larger: bool, is_one_after_other: bool) -> str:
         return "two runs of one program may differ by 30 % and more, and there are too few to know"
     if not is_larger:
         return "a difference larger than the tolerance is inside its interval"
-    by_what = "one bad run" if min(row.runs, row.baseline_runs) == 1 else "chance"
+    if min(row.runs, row.baseline_runs) == 1:
+        by_what = "one bad run"
+    else:
+        by_what = "chance"
     if is_one_after_other:
         by_what += ", or a drift of the machine since the baseline,"
     return f"the difference is larger than the tolerance, but {by_what} may make as much"
@@ -275,7 +287,10 @@ def _notes(
             yield f"{name}: {len(runs) - row.runs} of {len(runs)} runs lack it."
     unresolved = [row.quantity.name for row in rows if _is_watched_in_vain(row)]
     if unresolved:
-        be = "is" if len(unresolved) == 1 else "are"
+        if len(unresolved) == 1:
+            be = "is"
+        else:
+            be = "are"
         yield (
             f"{' and '.join(unresolved)} {be} only watched, and too restless to say: a change of a "
             f"few slow steps would not be seen. To gate: --tolerance '{unresolved[0]}=3%'."

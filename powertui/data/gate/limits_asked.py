@@ -76,7 +76,10 @@ def _in_unit(number: str, unit: str) -> float | None:
     match = _NUMBER.fullmatch(number)
     if match is None:
         return None
-    scale = _SCALES[unit].get(match[2]) if match[2] else 1.0
+    if match[2]:
+        scale = _SCALES[unit].get(match[2])
+    else:
+        scale = 1.0
     if scale is None:
         return None
     value = float(match[1]) * scale
@@ -84,7 +87,9 @@ def _in_unit(number: str, unit: str) -> float | None:
 
 
 def _unit_words(unit: str) -> str:
-    return "a share (0.05 or 5%)" if unit == SHARE else f"{unit} (or with its unit)"
+    if unit == SHARE:
+        return "a share (0.05 or 5%)"
+    return f"{unit} (or with its unit)"
 
 
 def tolerances(words: Sequence[str], measured: Sequence[str]) -> tuple[Tolerance, ...]:

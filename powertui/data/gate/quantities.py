@@ -78,7 +78,10 @@ def quantity(name: str) -> GateQuantity:
         if name.startswith(prefix) and len(name) > len(prefix):
             return GateQuantity(name, "s", measured)
     near = difflib.get_close_matches(name, _BY_NAME, 1)
-    meant = f" Did you mean {near[0]}?" if near else ""
+    if near:
+        meant = f" Did you mean {near[0]}?"
+    else:
+        meant = ""
     raise UsageError(
         f"There is no quantity {plain(name, _MAX_NAME_CHARACTERS)!r}.{meant}",
         hint=f"There are: {LISTED}.",

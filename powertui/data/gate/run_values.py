@@ -91,7 +91,10 @@ class _Session(NamedTuple):
 
 def _session(part: ComparedPart, *, with_ops: bool) -> _Session:
     lead = part.lead
-    steps = 0 if lead is None else len(lead.rows)
+    if lead is None:
+        steps = 0
+    else:
+        steps = len(lead.rows)
     values: dict[str, GateValue] = {}
     if lead is not None and steps:
         values |= _step_quantities(step_figures.time_values(lead))
@@ -298,16 +301,28 @@ def _total_joules(part: ComparedPart) -> GateValue | str:
     for window in part.windows:
         energies = account.energy_account(window.profile, part.aligning)
         begin, end = energies.trace.span
-        lo = begin if window.lo is None else window.lo
-        hi = end if window.hi is None else window.hi
+        if window.lo is None:
+            lo = begin
+        else:
+            lo = window.lo
+        if window.hi is None:
+            hi = end
+        else:
+            hi = window.hi
         energy = energies.energy(lo, hi)
         if energy is None:
             return "there is no power log"
         if energy.joules is None or not energy.resolved:
             return energy.reason.removeprefix("not resolved: ")
         joules += energy.joules
-        below += 0.0 if energy.lo is None else energy.joules - energy.lo
-        above += 0.0 if energy.hi is None else energy.hi - energy.joules
+        if energy.lo is None:
+            below += 0.0
+        else:
+            below += energy.joules - energy.lo
+        if energy.hi is None:
+            above += 0.0
+        else:
+            above += energy.hi - energy.joules
     if not part.windows:
         return "there is no profile"
     return GateValue(joules, below=max(0.0, below), above=max(0.0, above), is_fact=True)

@@ -90,18 +90,26 @@ def of_shares(
 ) -> list[Advice]:
     """By the thresholds of the overview page."""
     if shares is None:
-        return [Advice("no_steps", "high", "No step was measured.", _NO_STEPS, "steps")]
+        return [
+            Advice(
+                id="no_steps",
+                weight="high",
+                what="No step was measured.",
+                do=_NO_STEPS,
+                page="steps",
+            )
+        ]
     out = []
     _, words = bound_by_input(shares)
     is_tensorflow = framework is Framework.TENSORFLOW
     if shares.input >= INPUT_SOME:
         out.append(
             Advice(
-                "input",
-                "high" if shares.input >= _INPUT_HIGH else "moderate",
-                words,
-                framework_advice.READ_AHEAD[framework],
-                "tf_data_bottleneck_analysis" if is_tensorflow else "input_pipeline_analyzer",
+                id="input",
+                weight="high" if shares.input >= _INPUT_HIGH else "moderate",
+                what=words,
+                do=framework_advice.READ_AHEAD[framework],
+                page="tf_data_bottleneck_analysis" if is_tensorflow else "input_pipeline_analyzer",
             )
         )
     launch = "The threads that launch kernels may be short of CPU time"
@@ -152,40 +160,44 @@ def of_shares(
             weight = "high" if share >= high else "moderate"
             out.append(
                 Advice(
-                    id, weight, f"{percent(share)} of the steps' time goes into {what}.", do, page
+                    id=id,
+                    weight=weight,
+                    what=f"{percent(share)} of the steps' time goes into {what}.",
+                    do=do,
+                    page=page,
                 )
             )
     if shares.half is not None and shares.half < _MIN_HALF_SHARE:
         what = f"{percent(shares.half)} of the devices' compute is in 16 bit."
         out.append(
             Advice(
-                "precision",
-                "hint",
-                what,
-                "Mixed precision may be faster, if its accuracy is sufficient.",
-                "kernel_stats",
+                id="precision",
+                weight="hint",
+                what=what,
+                do="Mixed precision may be faster, if its accuracy is sufficient.",
+                page="kernel_stats",
             )
         )
     if shares.compile >= _MIN_COMPILE_SHARE:
         what = f"{percent(shares.compile)} of the steps' time goes into compiling."
         out.append(
             Advice(
-                "compile",
-                "moderate",
-                what,
-                "Keep input shapes the same from step to step.",
-                "op_stats",
+                id="compile",
+                weight="moderate",
+                what=what,
+                do="Keep input shapes the same from step to step.",
+                page="op_stats",
             )
         )
     if asynchronous:
         what = "Steps are dispatched ahead: a step's mark ends before its work does."
         out.append(
             Advice(
-                "asynchronous",
-                "hint",
-                what,
-                "Compare start-to-start times or device times instead.",
-                "steps",
+                id="asynchronous",
+                weight="hint",
+                what=what,
+                do="Compare start-to-start times or device times instead.",
+                page="steps",
             )
         )
     return out
@@ -199,11 +211,11 @@ def of_eager(sides: Sides, framework: Framework) -> list[Advice]:
             what = f"{percent(share)} of the ops' own time on the {side} ran eagerly."
             out.append(
                 Advice(
-                    f"eager_{side}",
-                    "hint",
-                    what,
-                    framework_advice.COMPILE_STEP[framework],
-                    "framework_op_stats",
+                    id=f"eager_{side}",
+                    weight="hint",
+                    what=what,
+                    do=framework_advice.COMPILE_STEP[framework],
+                    page="framework_op_stats",
                 )
             )
     return out

@@ -37,7 +37,10 @@ def operators_around(trace: Trace, log: AllocatorLog) -> AroundAllocations:
     name = np.full(len(log), -1, np.int64)
     event = np.full(len(log), -1, np.int64)
     lines = wire.distinct(log.track[log.track >= 0]).tolist()
-    tracks = list(trace.tracks()) if lines else []
+    if lines:
+        tracks = list(trace.tracks())
+    else:
+        tracks = []
     for line in lines:
         rows = np.flatnonzero(log.track == line)
         moments = log.times[rows]

@@ -126,11 +126,26 @@ def _kind(columns: Mapping[str, StatColumn], row: int, kernel: str) -> _Collecti
         name = aiu_group.partition("_")[0]
         part = _AIU_PART.search(kernel)
         if part is not None:
-            name += " send" if part[1].lower() == "send" else " receive"
-        return _CollectiveKind(name, aiu_group, None, "", argument_count(columns, "Bytes", row))
+            if part[1].lower() == "send":
+                name += " send"
+            else:
+                name += " receive"
+        return _CollectiveKind(
+            collective=name,
+            group=aiu_group,
+            members=None,
+            dtype="",
+            bytes=argument_count(columns, "Bytes", row),
+        )
     name = text("Collective name")
     if not name:
-        return _CollectiveKind(kernel, "", None, "", None)
+        return _CollectiveKind(
+            collective=kernel,
+            group="",
+            members=None,
+            dtype="",
+            bytes=None,
+        )
     elements = message_elements(columns, row, call_operation(name, kernel))
     element_bytes = _BYTES.get(text("dtype").lower())
     size = None
@@ -167,9 +182,9 @@ def _table(rows: Sequence[_Row], question: Question) -> Table:
         return question.event_place(longest.line, longest.event)
 
     return Table(
-        "collectives",
-        "Collectives, longest total first",
-        columns_of(rows, _FIELDS),
+        id="collectives",
+        title="Collectives, longest total first",
+        columns=columns_of(rows, _FIELDS),
         place=place,
         order=("total_s", True),
         empty="No collective ran on a device in this window.",

@@ -58,9 +58,9 @@ def answer(question: Question) -> Result:
         return Place(question.opened.name, question.host, highest_ps, highest_ps + 1)
 
     table = Table(
-        "counters",
-        "Counters",
-        columns_of(rows, _FIELDS),
+        id="counters",
+        title="Counters",
+        columns=columns_of(rows, _FIELDS),
         place=place,
         order=("name", False),
         empty=_EMPTY,

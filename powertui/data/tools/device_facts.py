@@ -154,7 +154,10 @@ def _shared_bytes_per_cycle(
 def _tpu(process: Process, stats: Mapping[str, object]) -> DeviceFacts:
     teraflops = _number(stats, "peak_teraflops_per_second")
     gigabytes = _number(stats, "peak_hbm_bw_gigabytes_per_second")
-    kind = "sparse core" if _SPARSE_CORE.search(process.name) else "TPU"
+    if _SPARSE_CORE.search(process.name):
+        kind = "sparse core"
+    else:
+        kind = "TPU"
     return DeviceFacts(
         name=process.name,
         kind=kind,

@@ -30,11 +30,15 @@ class _EpochRow(NamedTuple):
     @property
     def start(self) -> int | None:
         """When it began: without bounds one end may be known all the same."""
-        return self.epoch.start if self.bounds is None else self.bounds[0]
+        if self.bounds is None:
+            return self.epoch.start
+        return self.bounds[0]
 
     @property
     def end(self) -> int | None:
-        return self.epoch.end if self.bounds is None else self.bounds[1]
+        if self.bounds is None:
+            return self.epoch.end
+        return self.bounds[1]
 
     @property
     def length(self) -> int | None:
@@ -77,9 +81,9 @@ def answer(question: Question) -> Result:
     if len(epochs):
         empty = "No epoch touches this window."
     table = Table(
-        "epochs",
-        "Epochs",
-        tuple(_columns(listed)),
+        id="epochs",
+        title="Epochs",
+        columns=tuple(_columns(listed)),
         place=place,
         order=("number", False),
         empty=empty,

@@ -335,9 +335,9 @@ def _table(sets: EventSets, question: Question) -> Table:
         return _first_of_length(question, name, int(most_time_first.longest[row]))
 
     return Table(
-        "event_sets",
-        "Events by name, most time first",
-        tuple(_columns(most_time_first)),
+        id="event_sets",
+        title="Events by name, most time first",
+        columns=tuple(_columns(most_time_first)),
         place=place,
         order=("total_s", True),
         empty="No event in this window.",
@@ -360,7 +360,10 @@ def _columns(sets: EventSets) -> Iterator[Column]:
         ("min_s", "shortest", sets.shortest, 5),
     ]
     for percent, of_percent in zip(PERCENTILES, sets.percentiles.T, strict=True):
-        weight = 4 if percent in (50, 95) else 2
+        if percent in (50, 95):
+            weight = 4
+        else:
+            weight = 2
         lengths.append((f"p{percent}_s", f"p{percent}", of_percent, weight))
     lengths.append(("max_s", "longest", sets.longest, 7))
     for id, label, values, weight in lengths:

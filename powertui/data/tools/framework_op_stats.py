@@ -79,9 +79,9 @@ def answer(question: Question) -> Result:
         facts=facts,
     )
     return Result(
-        "framework_op_stats",
-        "Framework ops",
-        (with_idle, without),
+        id="framework_op_stats",
+        title="Framework ops",
+        tables=(with_idle, without),
         facts=_facts(device, host, question.compat),
         notes=_notes(question, device, host),
         mode=question.compat,
@@ -116,7 +116,15 @@ def _device_rows(device: DeviceOps, compat: Compat) -> list[_Row]:
     rows = list(by_name.values())
     if device.devices:
         idle = _idle(device, compat)
-        rows.append(_Row("Device", _IDLE, _IDLE, total=idle, self_time=idle))
+        rows.append(
+            _Row(
+                side="Device",
+                type=_IDLE,
+                name=_IDLE,
+                total=idle,
+                self_time=idle,
+            )
+        )
     if device.unnamed and compat == "corrected":
         rows.append(
             _Row(
@@ -155,7 +163,15 @@ def _host_rows(host: HostOps) -> list[_Row]:
             )
         )
     if host.lines:
-        rows.append(_Row("Host", _IDLE, _IDLE, total=host.idle, self_time=host.idle))
+        rows.append(
+            _Row(
+                side="Host",
+                type=_IDLE,
+                name=_IDLE,
+                total=host.idle,
+                self_time=host.idle,
+            )
+        )
     return _first(rows)
 
 
@@ -184,9 +200,9 @@ def _table(
 
     empty = "No event of this profile is a framework op. The table of all events is op_stats."
     return Table(
-        id,
-        title,
-        (
+        id=id,
+        title=title,
+        columns=(
             *_identity_columns(rows),
             *_time_columns(rows),
             *_share_columns(rows, whole),
@@ -241,19 +257,19 @@ def _share_columns(rows: Sequence[_Row], whole: tuple[int, int]) -> Iterator[Col
     for (label, head, side), (id, id_so_far), side_ps in zip(sides, names, whole, strict=True):
         share = np.where(side, self_time / max(1, side_ps), 0.0)
         yield Column(
-            id,
-            f"of {label}",
-            "share",
-            share,
+            id=id,
+            label=f"of {label}",
+            kind="share",
+            values=share,
             present=side,
             weight=8,
             head=f"Total self-time on {head} (%)",
         )
         yield Column(
-            id_so_far,
-            f"{label} so far",
-            "share",
-            np.cumsum(share),
+            id=id_so_far,
+            label=f"{label} so far",
+            kind="share",
+            values=np.cumsum(share),
             present=side,
             weight=2,
             head=f"Cumulative total-self time on {head} (%)",
@@ -273,45 +289,45 @@ def _rate_columns(rows: Sequence[_Row]) -> Iterator[Column]:
     size = _known(row.bytes for row in rows)
     cores = [row.tensor_core_time / row.kernel_time if row.kernel_time else None for row in rows]
     yield Column(
-        "measured_flop_rate",
-        "GFLOP/s",
-        "number",
-        flops / seconds / 1e9,  # the converter, too, although its heading says FLOPs/s
+        id="measured_flop_rate",
+        label="GFLOP/s",
+        kind="number",
+        values=flops / seconds / 1e9,  # the converter, too, although its heading says FLOPs/s
         unit="GFLOP/s",
         weight=2,
         head="Normalized FLOP Rate (GFLOP/s)",
     )
     yield Column(
-        "model_flop_rate",
-        "model GFLOP/s",
-        "number",
-        model_flops / seconds / 1e9,
+        id="model_flop_rate",
+        label="model GFLOP/s",
+        kind="number",
+        values=model_flops / seconds / 1e9,
         unit="GFLOP/s",
         weight=1,
         head="Model FLOP Rate (GFLOP/s)",
     )
     yield Column(
-        "measured_memory_bw",
-        "memory",
-        "number",
-        size / seconds / _GIB,
+        id="measured_memory_bw",
+        label="memory",
+        kind="number",
+        values=size / seconds / _GIB,
         unit="GiB/s",
         weight=2,
         head="Measured Memory BW (GBytes/Sec)",
     )
     yield Column(
-        "operational_intensity",
-        "FLOP/B",
-        "number",
-        np.divide(flops, np.where(size > 0, size, np.nan)),
+        id="operational_intensity",
+        label="FLOP/B",
+        kind="number",
+        values=np.divide(flops, np.where(size > 0, size, np.nan)),
         weight=1,
         head="Operational Intensity (FLOPs/Byte)",
     )
     yield Column(
-        "gpu_tensorcore_utilization",
-        "tensor cores",
-        "share",
-        _known(cores),
+        id="gpu_tensorcore_utilization",
+        label="tensor cores",
+        kind="share",
+        values=_known(cores),
         weight=3,
         head="GPU TensorCore utilization",
     )
@@ -364,10 +380,10 @@ def _facts(device: DeviceOps, host: HostOps, compat: Compat) -> tuple[Fact, ...]
     if host.lines:
         out.append(
             Fact(
-                "host_ops",
-                "ops on the host",
-                int(host.self_time.sum()),
-                "duration",
+                id="host_ops",
+                label="ops on the host",
+                value=int(host.self_time.sum()),
+                kind="duration",
                 why=f"of {host.lines} threads",
             )
         )

@@ -53,7 +53,13 @@ def answer(question: Question) -> Result:
     """The neighborhood of the chosen op, all ops of its program, and the programs."""
     programs = _programs(question)
     if not programs:
-        empty = Table("neighbors", "Operands and users", (), empty=_NO_PROGRAM, noun="op")
+        empty = Table(
+            id="neighbors",
+            title="Operands and users",
+            columns=(),
+            empty=_NO_PROGRAM,
+            noun="op",
+        )
         return Result("graph_viewer", "Graph of a program", (empty,))
     graph, name = chosen(question)
     ran = hlo_choice.ops_of(question, graph.module)
@@ -147,11 +153,15 @@ _OP_FIELDS: tuple[Field[_Row], ...] = (
 
 
 def _time(row: _Row) -> int | None:
-    return row.ran.self_time if row.ran is not None else None
+    if row.ran is not None:
+        return row.ran.self_time
+    return None
 
 
 def _count(row: _Row) -> int | None:
-    return row.ran.occurrences if row.ran is not None else None
+    if row.ran is not None:
+        return row.ran.occurrences
+    return None
 
 
 def _row(graph: ProgramGraph, near: Neighbor, ran: Mapping[str, DeviceOp]) -> _Row:
@@ -176,9 +186,9 @@ def _neighbors(
     near = [Neighbor("this op", name, 0), *graph.neighbors(name, DEPTH, MAX_NEIGHBORS)]
     rows = [_row(graph, neighbor, ran) for neighbor in near]
     return Table(
-        "neighbors",
-        "Operands and users",
-        columns_of(rows, _NEIGHBOR_FIELDS),
+        id="neighbors",
+        title="Operands and users",
+        columns=columns_of(rows, _NEIGHBOR_FIELDS),
         place=_places(rows, question),
         key=("name", "relation"),
         noun="op",
@@ -191,9 +201,9 @@ def _all_ops(graph: ProgramGraph, ran: Mapping[str, DeviceOp], question: Questio
     rows = [_row(graph, Neighbor("", name, 0), ran) for name in graph.module.instructions]
     rows.sort(key=lambda row: -(_time(row) or 0))
     return Table(
-        "ops",
-        "All ops of the program",
-        columns_of(rows, _OP_FIELDS),
+        id="ops",
+        title="All ops of the program",
+        columns=columns_of(rows, _OP_FIELDS),
         place=_places(rows, question),
         order=("self_time_s", True),
         key=("name",),
@@ -235,9 +245,9 @@ _PROGRAM_FIELDS: tuple[Field[_Program], ...] = (
 
 def _program_table(programs: Sequence[_Program]) -> Table:
     return Table(
-        "programs",
-        "Programs",
-        columns_of(programs, _PROGRAM_FIELDS),
+        id="programs",
+        title="Programs",
+        columns=columns_of(programs, _PROGRAM_FIELDS),
         order=("self_time_s", True),
         key=("program",),
         noun="program",

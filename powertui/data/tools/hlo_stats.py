@@ -28,16 +28,15 @@ def answer(question: Question) -> Result:
     ran = xla_ops.xla_ops(question.profile, *question.window, question.compat)
     ops = sorted((op for op in ran.ops if op.hlo_op), key=lambda op: (-op.self_time, op.name))
     facts = device_facts.device_facts(question.profile.trace)
-    notes = (
-        ["These ops ran on the host: TensorBoard does not list them."]
-        if ran.on_host and ops
-        else []
-    )
+    if ran.on_host and ops:
+        notes = ["These ops ran on the host: TensorBoard does not list them."]
+    else:
+        notes = []
     notes += use_notes(ops, facts)
     return Result(
-        "hlo_stats",
-        "HLO ops",
-        (_table(ops, ran.busy + ran.idle, facts, question),),
+        id="hlo_stats",
+        title="HLO ops",
+        tables=(_table(ops, ran.busy + ran.idle, facts, question),),
         notes=tuple(notes),
         mode=question.compat,
     )
@@ -73,7 +72,14 @@ def _table(
     def us(id: str, label: str, head: str, values: object, weight: int) -> Column:
         return Column(id, label, "duration", values, unit="us", weight=weight, head=head)  # type: ignore[arg-type]
 
-    def number(id: str, label: str, head: str, values: Floats, unit: str, weight: int) -> Column:
+    def number(
+        id: str,
+        label: str,
+        head: str,
+        values: Floats,
+        unit: str,
+        weight: int,
+    ) -> Column:
         return Column(id, label, "number", values, unit=unit, weight=weight, head=head)
 
     nothing = np.full(len(ops), np.nan)
@@ -90,28 +96,28 @@ def _table(
         us("total_self_time", "self", "Total self time (us)", self_time, 9),
         us("avg_self_time", "self each", "Avg. self time (us)", self_time / each, 2),
         Column(
-            "total_self_time_percent",
-            "share",
-            "share",
-            share,
+            id="total_self_time_percent",
+            label="share",
+            kind="share",
+            values=share,
             unit="%",
             weight=8,
             head="Total self time (%)",
         ),
         Column(
-            "cumulative_total_self_time_percent",
-            "so far",
-            "share",
-            np.cumsum(share),
+            id="cumulative_total_self_time_percent",
+            label="so far",
+            kind="share",
+            values=np.cumsum(share),
             unit="%",
             weight=2,
             head="Cumulative total self time (%)",
         ),
         Column(
-            "dma_stall_percent",
-            "stalled",
-            "share",
-            stalled / np.where(self_time > 0, self_time, np.nan),
+            id="dma_stall_percent",
+            label="stalled",
+            kind="share",
+            values=stalled / np.where(self_time > 0, self_time, np.nan),
             unit="%",
             weight=1,
             head="%time stalled by DMA",
@@ -164,9 +170,9 @@ def _table(
 
     empty = "No event in this profile is an XLA op. Framework ops are in framework_op_stats."
     return Table(
-        "hlo_stats",
-        "HLO ops, most self time first",
-        columns,
+        id="hlo_stats",
+        title="HLO ops, most self time first",
+        columns=columns,
         place=place,
         order=("total_self_time", True),
         empty=empty,
@@ -209,7 +215,9 @@ def use_notes(ops: Sequence[DeviceOp], facts: tuple[DeviceFacts, ...]) -> list[s
 
 def _hbm_bytes(op: DeviceOp) -> float | None:
     """What an op reads and writes in the devices' memory."""
-    return op.bytes if op.hbm_bytes is None else op.hbm_bytes
+    if op.hbm_bytes is None:
+        return op.bytes
+    return op.hbm_bytes
 
 
 def _bound(op: DeviceOp, facts: tuple[DeviceFacts, ...]) -> str:

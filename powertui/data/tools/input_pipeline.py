@@ -69,10 +69,10 @@ def answer(question: Question) -> Result:
     breakup = broken_up(traces, ops, steps, question.compat)
     framework = framework_of(question.profile.trace)
     return Result(
-        "input_pipeline_analyzer",
-        "Input pipeline",
-        (_steps(question, steps), _ops(ops), _todo(breakup, framework)),
-        tuple(_facts(steps, ops, breakup, framework)),
+        id="input_pipeline_analyzer",
+        title="Input pipeline",
+        tables=(_steps(question, steps), _ops(ops), _todo(breakup, framework)),
+        facts=tuple(_facts(steps, ops, breakup, framework)),
         notes=tuple(steps.notes),
         mode=question.compat,
     )
@@ -113,10 +113,10 @@ def _facts(
         facts += [
             Fact("input_time_s", "input of a step", round(times.mean), "duration"),
             Fact(
-                "input_time_deviation_s",
-                "its deviation",
-                deviation,
-                "duration",
+                id="input_time_deviation_s",
+                label="its deviation",
+                value=deviation,
+                kind="duration",
                 why=if_missing(deviation, "one step has none"),
             ),
         ]
@@ -290,7 +290,9 @@ def _enqueuing(traces: Sequence[Trace]) -> float | None:
                 between += int(start[order[-1]] - start[order[0]])
                 # From the first begin to the last: the last one itself does not count.
                 enqueuing += int(track.events.duration[rows[order[:-1]]].sum())
-    return min(1.0, enqueuing / between) if between else None
+    if between:
+        return min(1.0, enqueuing / between)
+    return None
 
 
 def _next(bound: str, ops: list[InputOp], framework: Framework) -> str:
@@ -321,10 +323,10 @@ def _steps(question: Question, steps: Breakdown) -> Table:
     columns = (
         *shares.columns(steps),
         Column(
-            "inputPercent",
-            "input of it",
-            "share",
-            share,
+            id="inputPercent",
+            label="input of it",
+            kind="share",
+            values=share,
             unit="%",
             weight=7,
             head="Input time as % of step time",
@@ -340,55 +342,61 @@ def _ops(ops: list[InputOp]) -> Table:
     columns = (
         Column("opName", "op", "text", [op.name for op in ops], weight=9, head="Input Op"),
         Column(
-            "count",
-            "count",
-            "integer",
-            np.array([op.occurrences for op in ops], np.int64),
+            id="count",
+            label="count",
+            kind="integer",
+            values=np.array([op.occurrences for op in ops], np.int64),
             weight=6,
             head="Count",
         ),
         Column(
-            "timeInMs", "total", "duration", total, unit="ms", weight=7, head="Total Time (in ms)"
+            id="timeInMs",
+            label="total",
+            kind="duration",
+            values=total,
+            unit="ms",
+            weight=7,
+            head="Total Time (in ms)",
         ),
         Column(
-            "timeInPercent",
-            "of input",
-            "share",
-            total / all_ps,
+            id="timeInPercent",
+            label="of input",
+            kind="share",
+            values=total / all_ps,
             weight=4,
             head="Total Time (as % of total input-processing time)",
         ),
         Column(
-            "selfTimeInMs",
-            "self",
-            "duration",
-            self_time,
+            id="selfTimeInMs",
+            label="self",
+            kind="duration",
+            values=self_time,
             unit="ms",
             weight=9,
             head="Total Self Time (in ms)",
         ),
         Column(
-            "selfTimeInPercent",
-            "self of input",
-            "share",
-            self_time / all_ps,
+            id="selfTimeInPercent",
+            label="self of input",
+            kind="share",
+            values=self_time / all_ps,
             weight=8,
             head="Total Self Time (as % of total input-processing time)",
         ),
         Column(
-            "category",
-            "what it does",
-            "text",
-            [op.category for op in ops],
+            id="category",
+            label="what it does",
+            kind="text",
+            values=[op.category for op in ops],
             weight=5,
             head="Category",
         ),
     )
     empty = "No op of an input pipeline was recorded."
     return Table(
-        "host_ops",
-        "Ops of the input pipeline on the host",
-        columns,
+        id="host_ops",
+        title="Ops of the input pipeline on the host",
+        columns=columns,
         order=("selfTimeInMs", True),
         empty=empty,
         key=("opName",),
@@ -431,9 +439,9 @@ def _todo(breakup: Breakup, framework: Framework) -> Table:
         Column("do", "what to do", "text", what_to_do, weight=7),
     )
     return Table(
-        "breakdown",
-        "Time for input on the host, by what is done",
-        columns,
+        id="breakdown",
+        title="Time for input on the host, by what is done",
+        columns=columns,
         empty="Nothing of it was recorded.",
         key=("what",),
         noun="part",

@@ -171,7 +171,10 @@ def _roles(trace: Trace) -> tuple[Int64s, Int64s]:
             continue
         hand_over = _HANDS.match(name)
         if hand_over is not None and hand_over[1] in WORKS_AHEAD:
-            role_of_name[index] = _PRODUCE if hand_over[2] == "Produce" else _CONSUME
+            if hand_over[2] == "Produce":
+                role_of_name[index] = _PRODUCE
+            else:
+                role_of_name[index] = _CONSUME
             family_of_name[index] = families.setdefault(hand_over[1], len(families))
     return role_of_name, family_of_name
 

@@ -315,12 +315,19 @@ def _table(question: Question, kernels: list[_Kernel]) -> Table:
 
     def place(row: int) -> Place:
         track, event, lo, hi = kernels[row].longest
-        return Place(question.opened.name, question.host, lo, hi, track=track, event=event)
+        return Place(
+            run=question.opened.name,
+            host=question.host,
+            lo=lo,
+            hi=hi,
+            track=track,
+            event=event,
+        )
 
     return Table(
-        "hardware_counters",
-        "Kernels by hardware counters",
-        tuple(columns),
+        id="hardware_counters",
+        title="Kernels by hardware counters",
+        columns=tuple(columns),
         place=place,
         order=("total_s", True),
         key=("kernel", "device"),
@@ -359,10 +366,10 @@ def _counter_columns(kernels: list[_Kernel]) -> Iterator[Column]:
         else:
             label = name
         yield optional(
-            f"counter_{plain(name, 80)}",
-            plain(label, 80),
-            "number",
-            means,
+            id=f"counter_{plain(name, 80)}",
+            label=plain(label, 80),
+            kind="number",
+            values=means,
             unit=unit,
             weight=4,
         )

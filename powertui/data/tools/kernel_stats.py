@@ -58,9 +58,9 @@ def answer(question: Question) -> Result:
         if measured is not None:
             tables.insert(1, measured)
     return Result(
-        "kernel_stats",
-        "GPU kernels",
-        tuple(tables),
+        id="kernel_stats",
+        title="GPU kernels",
+        tables=tuple(tables),
         facts=_facts(rows, shows_tensor_cores),
         notes=tuple(notes),
         mode=question.compat,
@@ -85,9 +85,9 @@ def _table(question: Question, work: Kernels, kernels: KernelRows, told: bool) -
     else:
         empty = "No device recorded a kernel."
     return Table(
-        "kernels",
-        "Kernels, longest total first",
-        (*_launch_columns(rows, told), *_time_columns(kernels)),
+        id="kernels",
+        title="Kernels, longest total first",
+        columns=(*_launch_columns(rows, told), *_time_columns(kernels)),
         place=place,
         order=("total_duration_us", True),
         empty=empty,
@@ -116,10 +116,10 @@ def _launch_columns(rows: list[KernelRow], shows_tensor_cores: bool) -> Iterator
         weight=2,
     )
     shared = optional(
-        "shmem_bytes",
-        "shared",
-        "integer",
-        [row.launch.shared for row in rows],
+        id="shmem_bytes",
+        label="shared",
+        kind="integer",
+        values=[row.launch.shared for row in rows],
         unit="B",
         weight=2,
     )
@@ -131,10 +131,10 @@ def _launch_columns(rows: list[KernelRow], shows_tensor_cores: bool) -> Iterator
     yield words("block_dim", "block", "Block dim", [row.launch.block for row in rows], 2)
     yield words("grid_dim", "grid", "Grid dim", [row.launch.grid for row in rows], 2)
     yield Column(
-        "occupancy_pct",
-        "occupancy",
-        "share",
-        np.array(occupancies, np.float64),
+        id="occupancy_pct",
+        label="occupancy",
+        kind="share",
+        values=np.array(occupancies, np.float64),
         unit="%",
         weight=2,
         head="Theoretical Occupancy %",
@@ -176,10 +176,10 @@ def _time_columns(kernels: KernelRows) -> Iterator[Column]:
     yield us("max_duration_us", "longest", "Max Duration (us)", kernels.longest[cut], 4)
     yield Column("share", "share", "share", share, weight=8)
     yield Column(
-        "launch_delay_us",
-        "launch delay",
-        "duration",
-        mean_delay,
+        id="launch_delay_us",
+        label="launch delay",
+        kind="duration",
+        values=mean_delay,
         unit="us",
         present=linked > 0,
         weight=4,

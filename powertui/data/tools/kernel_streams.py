@@ -36,11 +36,15 @@ class _Stream(NamedTuple):
     @property
     def mean_delay(self) -> int | None:
         """From the call's end to the event's start, on average."""
-        return int(self.delays.mean()) if len(self.delays) else None
+        if len(self.delays):
+            return int(self.delays.mean())
+        return None
 
     @property
     def longest_delay(self) -> int | None:
-        return int(self.delays.max()) if len(self.delays) else None
+        if len(self.delays):
+            return int(self.delays.max())
+        return None
 
 
 _STREAM_FIELDS: tuple[Field[_Stream], ...] = (
@@ -138,9 +142,9 @@ def streams(question: Question, work: Kernels, calls: Launches) -> Table:
         )
 
     return Table(
-        "streams",
-        "Streams: what waited, and why they were idle",
-        columns_of(rows, _STREAM_FIELDS),
+        id="streams",
+        title="Streams: what waited, and why they were idle",
+        columns=columns_of(rows, _STREAM_FIELDS),
         place=place,
         order=None,
         empty="No device recorded a kernel.",
@@ -172,9 +176,9 @@ def longest_gaps(question: Question, work: Kernels, calls: Launches) -> Table:
         )
 
     return Table(
-        "gaps",
-        f"The {_MAX_LISTED_GAPS} longest gaps of the devices",
-        _gap_columns(question, work, calls, rows),
+        id="gaps",
+        title=f"The {_MAX_LISTED_GAPS} longest gaps of the devices",
+        columns=_gap_columns(question, work, calls, rows),
         place=place,
         order=("gap_s", True),
         empty="No gap between kernels.",
@@ -290,9 +294,9 @@ def graphs(question: Question, work: Kernels, calls: Launches) -> Table:
         )
 
     return Table(
-        "graphs",
-        "Graphs and command buffers: one call, many kernels",
-        columns,
+        id="graphs",
+        title="Graphs and command buffers: one call, many kernels",
+        columns=columns,
         place=place,
         order=None,
         empty="No call launched more than one kernel.",

@@ -177,7 +177,10 @@ class _FactsReader:
         }
         fields: dict[str, Any] = {}
         for field, stat in _TEXT_STATS.items():
-            fields[field] = "" if stats[stat] is None else str(stats[stat])
+            if stats[stat] is None:
+                fields[field] = ""
+            else:
+                fields[field] = str(stats[stat])
         for field, stat in _NUMBER_STATS.items():
             fields[field] = _number(stats[stat])
         return KernelFacts(

@@ -98,7 +98,10 @@ def operator_kind(name: str) -> Category | None:
     if kind not in _DEVICE_WORK:
         own_name = name.rpartition("::")[2]
         word = kernel_names.kind_of_words(own_name)
-        kind = Category(word) if word is not None else kind
+        if word is not None:
+            kind = Category(word)
+        else:
+            kind = kind
     return kind if kind in _DEVICE_WORK else None
 
 

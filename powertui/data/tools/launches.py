@@ -183,7 +183,9 @@ def across(
             starts = device.track.events.start[rows]
             first = int(np.argmin(starts))
             first_work.append((int(starts[first]), device.number, int(rows[first])))
-    return min(first_work)[1:] if first_work else None
+    if first_work:
+        return min(first_work)[1:]
+    return None
 
 
 def delays(begun: Int64s, call: Int64s, calls: Calls) -> tuple[Int64s, Bools]:

@@ -45,9 +45,9 @@ def answer(question: Question) -> Result:
     peaks.sort(key=lambda each: -each.peak.in_use if each.peak is not None else 0.0)
     tables = memory_tables.tables(question, peaks, f"{EMPTY} {HOW}")
     return Result(
-        "memory_profile",
-        "Memory",
-        tables,
+        id="memory_profile",
+        title="Memory",
+        tables=tables,
         facts=tuple(_facts(peaks, question.compat)),
         charts=_charts(question, peaks),
         notes=tuple(_notes(peaks, question.compat)),

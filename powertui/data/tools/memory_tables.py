@@ -88,9 +88,9 @@ def _peak_table(question: Question, peaks: Sequence[AllocatorPeak], empty: str) 
         Field("peak_s", "peak at", "instant", lambda each: each.at_ps, weight=2),
     )  # fmt: skip
     return Table(
-        "peak",
-        "At the peak",
-        _with_known_texts(columns_of(rows, fields)),
+        id="peak",
+        title="At the peak",
+        columns=_with_known_texts(columns_of(rows, fields)),
         place=lambda row: rows[row].place,
         order=("total_bytes", True),
         empty=_why(question, peaks, empty),
@@ -169,9 +169,9 @@ def _alive_table(question: Question, peaks: Sequence[AllocatorPeak], empty: str)
     else:
         title = f"Alive at {units.instant(_asked_moment(question) or 0, 1_000_000_000)}"
     return Table(
-        "alive",
-        title,
-        _with_known_texts(columns_of(rows, fields)),
+        id="alive",
+        title=title,
+        columns=_with_known_texts(columns_of(rows, fields)),
         place=lambda row: _place(question, rows[row].view, rows[row].row.event),
         order=("bytes", True),
         empty=_nothing_alive(peaks, empty),
@@ -252,7 +252,11 @@ def _allocator_table(question: Question, peaks: Sequence[AllocatorPeak], empty: 
         _bytes("reserved_bytes", "reserved", np.array(of_peak("reserved")), 5),
         _bytes("free_bytes", "free", free, 5),
         Column(
-            "fragmentation", "fragmentation", "share", np.array(of_peak("fragmentation")), weight=4
+            id="fragmentation",
+            label="fragmentation",
+            kind="share",
+            values=np.array(of_peak("fragmentation")),
+            weight=4,
         ),
         _bytes("capacity_bytes", "capacity", capacity, 6),
         _bytes("end_bytes", "at the end", np.array(ends, np.float64), 4),
@@ -260,9 +264,9 @@ def _allocator_table(question: Question, peaks: Sequence[AllocatorPeak], empty: 
         int_column("deallocations", "freed", "integer", given_back, weight=3),
     )
     return Table(
-        "allocators",
-        "Allocators, at their peak",
-        columns,
+        id="allocators",
+        title="Allocators, at their peak",
+        columns=columns,
         place=place,
         order=("peak_bytes", True),
         empty=empty,
@@ -327,9 +331,9 @@ def _segment_tables(question: Question, peaks: Sequence[AllocatorPeak]) -> tuple
     end = question.profile.trace.span[1]
     place = Place(question.opened.name, question.host, end, end + 1)
     table = Table(
-        "segments",
-        "Segments at the end",
-        columns_of(rows, fields),
+        id="segments",
+        title="Segments at the end",
+        columns=columns_of(rows, fields),
         place=lambda _row: place,
         order=("bytes", True),
         empty="No segment was reserved at the end.",
@@ -406,9 +410,9 @@ def _event_table(question: Question, peaks: Sequence[AllocatorPeak], empty: str)
         Column("step", "step", "integer", step, present=has_step[which], weight=2),
     )  # fmt: skip
     return Table(
-        "events",
-        "Events of allocators",
-        columns,
+        id="events",
+        title="Events of allocators",
+        columns=columns,
         place=lambda row: _place(question, views[int(which[row])], int(events[row])),
         order=("time_s", False),
         empty=_why(question, peaks, empty),

@@ -70,15 +70,21 @@ def answer(question: Question) -> Result:
     """The plan of the chosen program, else of that with the highest peak."""
     plans = _plans(question)
     if not plans:
-        empty = Table("at_peak", "Buffers at the peak", (), empty=_NO_PLAN, noun="buffer")
+        empty = Table(
+            id="at_peak",
+            title="Buffers at the peak",
+            columns=(),
+            empty=_NO_PLAN,
+            noun="buffer",
+        )
         return Result("memory_viewer", "Memory of a program", (empty,))
     planned = _chosen(plans, question.choice)
     memory = hlo_memory.program_memory(planned.module, planned.space)
     assert memory is not None  # a plan of it is listed
     return Result(
-        "memory_viewer",
-        "Memory of a program",
-        (
+        id="memory_viewer",
+        title="Memory of a program",
+        tables=(
             _peak_table(memory, question),
             _point_table(memory),
             _plan_table(plans),
@@ -200,9 +206,9 @@ def _peak_table(memory: ProgramMemory, question: Question) -> Table:
         return None
 
     return Table(
-        "at_peak",
-        "Buffers at the peak",
-        columns_of(rows, _PEAK_FIELDS),
+        id="at_peak",
+        title="Buffers at the peak",
+        columns=columns_of(rows, _PEAK_FIELDS),
         place=place,
         order=("size_bytes", True),
         empty="This program has no buffer at its peak.",
@@ -252,15 +258,21 @@ def _padding(buffer: Buffer) -> int | None:
 
 
 def _opcode(buffer: Buffer) -> str:
-    return buffer.op.opcode if buffer.op is not None else ""
+    if buffer.op is not None:
+        return buffer.op.opcode
+    return ""
 
 
 def _provenance(buffer: Buffer) -> str:
-    return buffer.op.provenance if buffer.op is not None else ""
+    if buffer.op is not None:
+        return buffer.op.provenance
+    return ""
 
 
 def _source(buffer: Buffer) -> str:
-    return buffer.op.source if buffer.op is not None else ""
+    if buffer.op is not None:
+        return buffer.op.source
+    return ""
 
 
 # ── over the program, and all programs ───────────────────────────────────────────────────────────
@@ -291,9 +303,9 @@ def _point_table(memory: ProgramMemory) -> Table:
             )
         )
     return Table(
-        "over_program",
-        "Memory over the program",
-        columns_of(rows, _POINT_FIELDS),
+        id="over_program",
+        title="Memory over the program",
+        columns=columns_of(rows, _POINT_FIELDS),
         empty="Nothing is allocated or freed inside this program.",
         key=("point",),
         noun="point",
@@ -314,9 +326,9 @@ _PLAN_FIELDS: tuple[Field[_Planned], ...] = (
 
 def _plan_table(plans: Sequence[_Planned]) -> Table:
     return Table(
-        "programs",
-        "Programs",
-        columns_of(plans, _PLAN_FIELDS),
+        id="programs",
+        title="Programs",
+        columns=columns_of(plans, _PLAN_FIELDS),
         order=("peak_bytes", True),
         empty=_NO_PLAN,
         key=("choice",),

@@ -85,7 +85,9 @@ def _programs(profile: Profile) -> str:
 
 
 def _hlo_ops_or_device(profile: Profile) -> str:
-    return _hlo_ops(profile) if not profile.trace.devices else ""
+    if not profile.trace.devices:
+        return _hlo_ops(profile)
+    return ""
 
 
 def _ops_with_costs(profile: Profile) -> str:

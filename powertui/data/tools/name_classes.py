@@ -187,7 +187,9 @@ def name_class(name: str) -> NameClass:
         return NameClass.WAIT
     if category is Category.MEMORY or _COPY.search(short):
         # A fusion that copies is part of a compiled program: nobody asked for a copy.
-        return NameClass.OPERATION if _FUSION.search(short) else NameClass.COPY
+        if _FUSION.search(short):
+            return NameClass.OPERATION
+        return NameClass.COPY
     if category in _OPERATIONS:
         return NameClass.OPERATION
     if category is Category.OTHER and torch_ops.operator(short):
@@ -198,4 +200,6 @@ def name_class(name: str) -> NameClass:
 def _frame_class(name: str) -> NameClass:
     if _PROFILER.search(name):
         return NameClass.PROFILER
-    return NameClass.WAITING_FRAME if _WAITING_FRAME.search(name) else NameClass.FRAME
+    if _WAITING_FRAME.search(name):
+        return NameClass.WAITING_FRAME
+    return NameClass.FRAME

@@ -13,7 +13,7 @@ import numpy as np
 
 from powertui.data.columns import optional, text_column
 from powertui.data.formats.neuron_planes import result_of, table_document
-from powertui.data.model import Events, Int64s, Trace, Track
+from powertui.data.model import Events, Int64s, Trace, Track, UInt32s
 from powertui.data.opened import Opened
 from powertui.data.table import Result, Table
 from powertui.data.tools.covered_time import CoveredTime, union
@@ -55,8 +55,22 @@ def answer(question: Question) -> Result:
     if not tables:
         empty = "This run has no table of operators and no operator timeline of AWS Neuron."
         columns = (text_column("op", "op", []),)
-        tables = [Table("neuron_ops", _TITLE, columns, empty=empty, noun="op")]
-    return Result("neuron_ops", _TITLE, tuple(tables), tuple(facts), notes=tuple(notes))
+        tables = [
+            Table(
+                id="neuron_ops",
+                title=_TITLE,
+                columns=columns,
+                empty=empty,
+                noun="op",
+            )
+        ]
+    return Result(
+        id="neuron_ops",
+        title=_TITLE,
+        tables=tuple(tables),
+        facts=tuple(facts),
+        notes=tuple(notes),
+    )
 
 
 def has_operators(trace: Trace) -> bool:
@@ -124,7 +138,13 @@ def _busy_table(trace: Trace, lo: int, hi: int) -> Table | None:
         optional("busy_s", "busy", "duration", busy, weight=8),
         optional("share", "of the window", "share", [time / whole for time in busy], weight=9),
     )
-    return Table("busy", "How busy the device was", columns, key=("line",), noun="line")
+    return Table(
+        id="busy",
+        title="How busy the device was",
+        columns=columns,
+        key=("line",),
+        noun="line",
+    )
 
 
 class _Work(NamedTuple):
@@ -165,9 +185,9 @@ def _work_table(trace: Trace, lo: int, hi: int) -> Table | None:
         optional("share", "share", "share", [sums[key][1] / whole for key in keys], weight=7),
     )
     return Table(
-        "timeline_ops",
-        "The operator timeline: framework op and HLO op",
-        columns,
+        id="timeline_ops",
+        title="The operator timeline: framework op and HLO op",
+        columns=columns,
         order=("time_s", True),
         empty="No operator ran in this window.",
         key=("part", "framework_op", "hlo_op"),
@@ -190,11 +210,17 @@ def _add_hlo(
         start, end = _clipped(track.events, lo, hi)
         inside = np.flatnonzero(end > start)
         # The middle: both lines are rounded, and an HLO op may end a ns after its operator.
-        owners = _around(work.framework, (start + end) // 2) if work.hlo else track.events.name
+        if work.hlo:
+            owners: Int64s | UInt32s = _around(work.framework, (start + end) // 2)
+        else:
+            owners = track.events.name
         for row in inside.tolist():
             own = names.display(int(track.events.name[row]))
             owner = int(owners[row])
-            framework = names.display(owner) if owner >= 0 else ""
+            if owner >= 0:
+                framework = names.display(owner)
+            else:
+                framework = ""
             key = (work.part, framework, own if work.hlo else "")
             total = sums.setdefault(key, [0, 0])
             total[0] += 1

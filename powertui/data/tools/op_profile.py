@@ -65,8 +65,14 @@ class Node:
     def utilisation(self, facts: tuple[DeviceFacts, ...]) -> tuple[float | None, float | None]:
         """(of FLOP/s, of bandwidth); None where too few of its ops say what they cost."""
         min_costed = MIN_COSTED_SHARE * self.self_time
-        flops = self.flops if self.flops_time >= min_costed else None
-        size = self.bytes if self.bytes_time >= min_costed else None
+        if self.flops_time >= min_costed:
+            flops = self.flops
+        else:
+            flops = None
+        if self.bytes_time >= min_costed:
+            size = self.bytes
+        else:
+            size = None
         return hlo_stats.utilisation(flops, size, self.self_time, facts)
 
     @property
@@ -91,9 +97,9 @@ def answer(question: Question) -> Result:
         nodes = _with_idle(list(_walk(root)), ran.idle)
         tables.append(
             Table(
-                id,
-                title,
-                _columns(nodes, ran, devices),
+                id=id,
+                title=title,
+                columns=_columns(nodes, ran, devices),
                 place=_places(nodes, question),
                 order=None,
                 empty=(
@@ -106,9 +112,9 @@ def answer(question: Question) -> Result:
             )
         )
     return Result(
-        "op_profile",
-        "Op profile",
-        tuple(tables),
+        id="op_profile",
+        title="Op profile",
+        tables=tuple(tables),
         facts=_facts(ran, devices),
         notes=_notes(ran, ops, devices),
         mode=question.compat,

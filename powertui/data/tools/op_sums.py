@@ -205,7 +205,10 @@ def _add_lane(
 def _pieces_of_lane(part: _LaneRows, size: int) -> Iterator[tuple[Events, Events]]:
     """Some events of a lane at a time, and all of the lane below."""
     track, depth, first, last = part
-    below = track.lane(depth + 1) if depth + 1 < track.lane_count else track.events[:0]
+    if depth + 1 < track.lane_count:
+        below = track.lane(depth + 1)
+    else:
+        below = track.events[:0]
     for begin in range(first, last, size):
         yield track.events[begin : min(begin + size, last)], below
 
@@ -222,7 +225,10 @@ def _times(
     for events, below in _pieces_of_lane(part, _CHUNK_EVENTS):
         start, end = inside(events, lo, hi)
         total = end - start
-        self_time = total - covered(below, start, end) if len(below) else total
+        if len(below):
+            self_time = total - covered(below, start, end)
+        else:
+            self_time = total
         yield events.name, total, self_time
 
 
@@ -350,7 +356,10 @@ class _SameOps:
         for row, is_scoped, text, shown in columns:
             if is_scoped:
                 number = replicas.replica_of(text)
-                self.replica[row] = -1 if number is None else number
+                if number is None:
+                    self.replica[row] = -1
+                else:
+                    self.replica[row] = number
                 text = replicas.without_replica(text)
                 shown = replicas.without_replica(shown)
             is_no_copy = self._zero_is_scoped and not is_scoped

@@ -50,7 +50,10 @@ def result(
 
 
 def _op_table(ops: OpStats, run: str, host: int, energy: OpJoules | None) -> Table:
-    energy_columns = _energy_columns(energy) if energy is not None else ()
+    if energy is not None:
+        energy_columns = _energy_columns(energy)
+    else:
+        energy_columns = ()
     own_order = {column.id: column for column in energy_columns}
 
     def place(row: int) -> Place:
@@ -62,9 +65,9 @@ def _op_table(ops: OpStats, run: str, host: int, energy: OpJoules | None) -> Tab
         return ops.order(_ORDER_KEYS.get(column, column), descending=descending, check=check)
 
     return Table(
-        "ops",
-        "Ops, most self time first",
-        (*_op_columns(ops), *energy_columns),
+        id="ops",
+        title="Ops, most self time first",
+        columns=(*_op_columns(ops), *energy_columns),
         place=place,
         order=("self_s", True),
         empty="No op was recorded in this window.",
@@ -141,9 +144,9 @@ def _replica_table(ops: OpStats, run: str, host: int) -> Table:
         return event_place(ops.trace, line, event, run=run, host=host)
 
     return Table(
-        "replicas",
-        "Each replica's copy of the ops",
-        columns,
+        id="replicas",
+        title="Each replica's copy of the ops",
+        columns=columns,
         place=place,
         order=("self_s", True),
         key=("name", "device"),

@@ -42,9 +42,9 @@ def answer(question: Question) -> Result:
         return question.event_place(listed[row].track, listed[row].event)
 
     table = Table(
-        "overlap",
-        "What runs at the same time, longest overlap first",
-        columns_of(listed, _FIELDS),
+        id="overlap",
+        title="What runs at the same time, longest overlap first",
+        columns=columns_of(listed, _FIELDS),
         place=place,
         order=("shared_s", True),
         empty="Nothing was recorded in this window.",
@@ -57,7 +57,13 @@ def answer(question: Question) -> Result:
         Fact("events", "events", sum(row.events for row in rows), "integer"),
     )
     notes = ("An event counts by the part of it that lies in the window.",)
-    return Result("overlap", "Overlap", (table,), facts, notes=notes)
+    return Result(
+        id="overlap",
+        title="Overlap",
+        tables=(table,),
+        facts=facts,
+        notes=notes,
+    )
 
 
 def _overlaps(trace: Trace, lo: int, hi: int) -> Iterator[_Overlap]:

@@ -159,7 +159,9 @@ def _heaviest_path(trace: Trace, thread: _ThreadFrames, free: CoveredTime) -> Py
         if function.ps >= min_named_ps:
             chosen = function
     deepest = path[-1]
-    return chosen if chosen is deepest else chosen._replace(inner=deepest)
+    if chosen is deepest:
+        return chosen
+    return chosen._replace(inner=deepest)
 
 
 def _majority_callees(

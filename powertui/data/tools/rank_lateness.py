@@ -222,7 +222,13 @@ def _always_late(lateness: Lateness) -> Iterator[LateRank]:
             if pace.mean - clock_half < student.upper_quantile(freedom, limit_of_chance) * error:
                 continue
         half = math.hypot(student.upper_quantile(freedom, 0.025) * error, clock_half)
-        yield LateRank(pace.rank, pace.mean, half, pace.calls, always=True)
+        yield LateRank(
+            rank=pace.rank,
+            late_ps=pace.mean,
+            half_ps=half,
+            calls=pace.calls,
+            always=True,
+        )
 
 
 def _steady_error(pace: RankPace, paces: list[RankPace], others: list[RankPace]) -> MeanError:
@@ -291,7 +297,13 @@ def _sometimes_late(lateness: Lateness) -> Iterator[LateRank]:
         late = lateness.late[calls, rank]
         error = float(late.std(ddof=1)) / math.sqrt(len(late))
         half = math.hypot(2 * error, _clock_half(lateness, rank))
-        yield LateRank(rank, float(late.mean()), half, len(late), always=False)
+        yield LateRank(
+            rank=rank,
+            late_ps=float(late.mean()),
+            half_ps=half,
+            calls=len(late),
+            always=False,
+        )
 
 
 def _begins_of_waits(lateness: Lateness, is_long: Bools) -> Bools:

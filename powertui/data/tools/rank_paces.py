@@ -179,12 +179,18 @@ def ranks_apart(paces: Sequence[RankPace], *, in_pairs: bool) -> dict[int, MeanE
     partners = 2 if in_pairs else 1
     most = min(_RULE.most_apart, (count - _RULE.least_alike) // partners)
     for late in range(most, 0, -1):
-        rest = paces[late : count - late] if in_pairs else paces[late:]
+        if in_pairs:
+            rest = paces[late : count - late]
+        else:
+            rest = paces[late:]
         means = [pace.mean for pace in rest]
         wandering = wandering_of(rest)
         variance = (float(np.var(means, ddof=1)) + wandering.mean_error**2) / 2
         error = math.sqrt(variance * (1 + 1 / len(rest)))
-        freedom = len(rest) // 2 if in_pairs else 2 * (len(rest) - 1)
+        if in_pairs:
+            freedom = len(rest) // 2
+        else:
+            freedom = 2 * (len(rest) - 1)
         # One late rank is likelier than two: each more has half of the chance of an error.
         limit = student.upper_quantile(freedom, MAX_CHANCE / 2**late / math.comb(count, late))
         least = min(pace.firm_mean for pace in paces[:late])

@@ -89,7 +89,14 @@ def event_place(trace: Trace, line: int, event: int, *, run: str, host: int) -> 
     events = trace.track(line).events
     lo = int(events.start[event])
     hi = lo + int(events.duration[event])
-    return Place(run=run, host=host, lo=lo, hi=hi, track=line, event=event)
+    return Place(
+        run=run,
+        host=host,
+        lo=lo,
+        hi=hi,
+        track=line,
+        event=event,
+    )
 
 
 @dataclass(frozen=True)
@@ -407,7 +414,9 @@ def named_tool(words: str) -> Tool | None:
         if wanted in (tool.name, _as_name(tool.title)):
             return tool
     begun = _begun_by(wanted)
-    return begun[0] if len(begun) == 1 else None
+    if len(begun) == 1:
+        return begun[0]
+    return None
 
 
 def _as_name(words: str) -> str:

@@ -109,9 +109,9 @@ def answer(question: Question) -> Result:
     rows.sort(key=lambda row: (-row.time, row.name))
     peaks = _peaks(device_facts.device_facts(question.profile.trace))
     return Result(
-        "roofline_model",
-        "Roofline",
-        (_table(rows, peaks, question),),
+        id="roofline_model",
+        title="Roofline",
+        tables=(_table(rows, peaks, question),),
         facts=_facts(rows, peaks),
         charts=_charts(rows, peaks),
         notes=_notes(rows),
@@ -180,8 +180,8 @@ def _launching_rows(links: Links, question: Question) -> Iterable[_Row]:
         longest = max(numbers, key=lambda number: launched.direct[number])
         caller = int(launched.at[longest])
         yield _operator_row(
-            name,
-            shapes,
+            name=name,
+            shapes=shapes,
             kind=launched.categories[numbers[0]],
             time=round(float(launched.direct[numbers].sum()) * PS_PER_US),
             count=len(numbers),
@@ -204,8 +204,8 @@ def _host_rows(links: Links, question: Question) -> Iterable[_Row]:
         longest = int(work.at[max(numbers, key=lambda number: work.time[number])])
         is_counted_inside = not work.has_rule[numbers[0]] and torch_costs.has_rule(name)
         yield _operator_row(
-            name,
-            shapes,
+            name=name,
+            shapes=shapes,
             kind=torch_host_work.category(name),
             time=int(work.time[numbers].sum()),
             count=len(numbers),
@@ -294,9 +294,9 @@ def _table(rows: Sequence[_Row], peaks: _Peaks, question: Question) -> Table:
         return question.event_place(*where)
 
     return Table(
-        "roofline",
-        "Ops, most time first",
-        tuple(columns),
+        id="roofline",
+        title="Ops, most time first",
+        columns=tuple(columns),
         place=place,
         order=("time_s", True),
         empty=_EMPTY,

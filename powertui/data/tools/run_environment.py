@@ -57,16 +57,16 @@ def answer(question: Question) -> Result:
     stated = [row for profile in opened.profiles for row in _stated(profile)]
     tables = (
         Table(
-            "hosts",
-            "Hosts",
-            columns_of([_Host(profile) for profile in opened.profiles], _HOST_FIELDS),
+            id="hosts",
+            title="Hosts",
+            columns=columns_of([_Host(profile) for profile in opened.profiles], _HOST_FIELDS),
             key=("host_name",),
             noun="host",
         ),
         Table(
-            "stated",
-            "Everything that the files say",
-            columns_of(stated, _STATED_FIELDS),
+            id="stated",
+            title="Everything that the files say",
+            columns=columns_of(stated, _STATED_FIELDS),
             empty="The files contain nothing but events.",
             key=("host_name", "process", "name"),
             noun="fact",

@@ -103,10 +103,10 @@ def columns(steps: Breakdown) -> tuple[Column, ...]:
         Column("stepnum", "step", "text", list(steps.names), weight=9, head="Step number"),
         *(
             Column(
-                id_,
-                label.lower(),
-                "duration",
-                steps.time_by_type(kinds),
+                id=id_,
+                label=label.lower(),
+                kind="duration",
+                values=steps.time_by_type(kinds),
                 unit="ms",
                 weight=weight,
                 head=label,
@@ -116,10 +116,10 @@ def columns(steps: Breakdown) -> tuple[Column, ...]:
             )
         ),
         Column(
-            "stepTimeMs",
-            "step time",
-            "duration",
-            steps.length,
+            id="stepTimeMs",
+            label="step time",
+            kind="duration",
+            values=steps.length,
             unit="ms",
             weight=9,
             head="Step time",
@@ -135,9 +135,9 @@ def step_table(question: Question, steps: Breakdown, columns: Sequence[Column]) 
         return Place(question.opened.name, question.host, lo, lo + int(steps.length[row]))
 
     return Table(
-        "steps",
-        "Each step by category",
-        tuple(columns),
+        id="steps",
+        title="Each step by category",
+        columns=tuple(columns),
         place=place,
         order=None,
         empty="No step was measured.",

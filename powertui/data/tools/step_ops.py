@@ -40,10 +40,10 @@ def answer(question: Question) -> Result:
     if unexplained:
         notes.insert(0, unexplained)
     return Result(
-        "step_ops",
-        "What took longer",
-        (_table(compared, question),),
-        _facts(compared, _steps_in_words(steps, rows)),
+        id="step_ops",
+        title="What took longer",
+        tables=(_table(compared, question),),
+        facts=_facts(compared, _steps_in_words(steps, rows)),
         notes=tuple(notes),
     )
 
@@ -179,9 +179,9 @@ def _table(compared: ComparedSteps, question: Question) -> Table:
         summary += f"; the step took {longer} more than the median"
     is_wait = np.array([name in category.HAND_OVER for name, _device in op_keys], np.bool_)
     return Table(
-        "step_ops",
-        "Ops against the median",
-        tuple(_columns(compared, op_keys, question.profile.trace)),
+        id="step_ops",
+        title="Ops against the median",
+        columns=tuple(_columns(compared, op_keys, question.profile.trace)),
         place=place_of_longest,
         order=("difference_s", True),
         empty="No step to compare with others.",

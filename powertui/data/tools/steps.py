@@ -26,10 +26,10 @@ def answer(question: Question) -> Result:
         epoch_column(steps, profile.epochs, rows),
         number_column(steps, rows),
         Column(
-            "name",
-            "name",
-            "text",
-            Lazy(len(rows), lambda row: steps.names[int(rows[row])]),
+            id="name",
+            label="name",
+            kind="text",
+            values=Lazy(len(rows), lambda row: steps.names[int(rows[row])]),
             weight=5,
         ),
         Column("start_s", "start", "instant", start, weight=8),
@@ -57,22 +57,31 @@ def answer(question: Question) -> Result:
             f"{steps.markers[0].score:.2f})."
         )
     table = Table(
-        "steps",
-        "Steps",
-        columns,
+        id="steps",
+        title="Steps",
+        columns=columns,
         place=place,
         order=("start_s", False),
         empty=empty(steps),
         key=("start_s",),
         noun="step",
     )
-    each = (_each(question, steps),) if steps.on else ()
+    if steps.on:
+        each: tuple[Table, ...] = (_each(question, steps),)
+    else:
+        each = ()
     facts = (
         Fact("source", "marked by", steps.source or None),
         Fact("confidence", "confidence", steps.confidence or None),
         Fact("device_by", "device time by", steps.device_by or None),
     )
-    return Result("steps", "Steps", (table, *each), facts, notes=tuple(notes))
+    return Result(
+        id="steps",
+        title="Steps",
+        tables=(table, *each),
+        facts=facts,
+        notes=tuple(notes),
+    )
 
 
 def _each(question: Question, steps: Steps) -> Table:
@@ -120,9 +129,9 @@ def _each(question: Question, steps: Steps) -> Table:
         )
 
     return Table(
-        "on",
-        "On each device or replica",
-        columns,
+        id="on",
+        title="On each device or replica",
+        columns=columns,
         place=place,
         order=("step_s", True),
         empty="",

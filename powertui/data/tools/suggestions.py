@@ -95,11 +95,11 @@ def _input_bound(s: Signals) -> Advice | None:
     if s.transfer is not None:  # the two rules below say more
         return None
     return Advice(
-        "input_bound",
-        "high",
-        f"{percent(s.input)} of a step waits for input.",
-        "See which part of the input takes it.",
-        "input_pipeline_analyzer",
+        id="input_bound",
+        weight="high",
+        what=f"{percent(s.input)} of a step waits for input.",
+        do="See which part of the input takes it.",
+        page="input_pipeline_analyzer",
     )
 
 
@@ -113,11 +113,11 @@ def _data_transfer(s: Signals) -> Advice | None:
         "copies to the device."
     )
     return Advice(
-        "data_transfer",
-        "high",
-        what,
-        "Copy fewer and larger pieces, and prefetch to the device.",
-        "input_pipeline_analyzer",
+        id="data_transfer",
+        weight="high",
+        what=what,
+        do="Copy fewer and larger pieces, and prefetch to the device.",
+        page="input_pipeline_analyzer",
     )
 
 
@@ -131,11 +131,11 @@ def _host_processing(s: Signals) -> Advice | None:
         "reading and preparing it on the host."
     )
     return Advice(
-        "host_processing",
-        "high",
-        what,
-        "Prepare in parallel, or once before training.",
-        "tf_data_bottleneck_analysis",
+        id="host_processing",
+        weight="high",
+        what=what,
+        do="Prepare in parallel, or once before training.",
+        page="tf_data_bottleneck_analysis",
     )
 
 
@@ -149,11 +149,11 @@ def _memory_bound(s: Signals) -> Advice | None:
         return None
     what = f"Memory runs at {percent(s.memory)} of its peak, arithmetic at {percent(s.arithmetic)}."
     return Advice(
-        "memory_bound",
-        "high",
-        what,
-        "Fuse element-wise ops, use smaller types, or do more with what was read.",
-        "op_profile",
+        id="memory_bound",
+        weight="high",
+        what=what,
+        do="Fuse element-wise ops, use smaller types, or do more with what was read.",
+        page="op_profile",
     )
 
 
@@ -167,14 +167,14 @@ def _compute_bound(s: Signals) -> Advice | None:
         return None
     what = f"Arithmetic runs at {percent(s.arithmetic)} of its peak, memory at {percent(s.memory)}."
     return Advice(
-        "compute_bound",
-        "hint",
-        what,
-        (
+        id="compute_bound",
+        weight="hint",
+        what=what,
+        do=(
             "The device is used well: only less work (smaller types, sparsity) or more devices "
             "make it faster."
         ),
-        "op_profile",
+        page="op_profile",
     )
 
 
@@ -188,11 +188,11 @@ def _sparse_core_offload(s: Signals) -> Advice | None:
         f"and at most {percent(s.memory_used)} of the memory is used."
     )
     return Advice(
-        "sparse_core_offload",
-        "hint",
-        what,
-        "Let collectives begin earlier, or run on the sparse cores.",
-        "op_profile",
+        id="sparse_core_offload",
+        weight="hint",
+        what=what,
+        do="Let collectives begin earlier, or run on the sparse cores.",
+        page="op_profile",
     )
 
 
@@ -202,12 +202,12 @@ def _host_cpu_bound(s: Signals) -> Advice | None:
     if s.enqueue is None or s.enqueue < _FROM.enqueue:
         return None
     return Advice(
-        "host_cpu_bound",
-        "high",
-        f"EnqueueDevice takes {percent(s.enqueue)} of the steps' time on the host while the "
+        id="host_cpu_bound",
+        weight="high",
+        what=f"EnqueueDevice takes {percent(s.enqueue)} of the steps' time on the host while the "
         f"TPU's cores wait for infeed in {percent(s.infeed)}.",
-        "Give the host more CPU time, or let the sparse cores format the data.",
-        "op_stats",
+        do="Give the host more CPU time, or let the sparse cores format the data.",
+        page="op_stats",
     )
 
 
@@ -215,11 +215,11 @@ def _special_op(s: Signals) -> Advice | None:
     if s.special is None or s.special[1] < _FROM.special_op:
         return None
     return Advice(
-        "special_op",
-        "hint",
-        f"{s.special[0]} alone takes {percent(s.special[1])} of the devices' time.",
-        "See its kernels, shapes and use of tensor cores.",
-        "kernel_stats",
+        id="special_op",
+        weight="hint",
+        what=f"{s.special[0]} alone takes {percent(s.special[1])} of the devices' time.",
+        do="See its kernels, shapes and use of tensor cores.",
+        page="kernel_stats",
     )
 
 
@@ -238,7 +238,13 @@ class _ShareRule:
         share: float | None = getattr(signals, self.signal)
         if share is None or share < getattr(_FROM, self.signal):
             return None
-        return Advice(self.id, self.weight, self.what.format(percent(share)), self.do, self.page)
+        return Advice(
+            id=self.id,
+            weight=self.weight,
+            what=self.what.format(percent(share)),
+            do=self.do,
+            page=self.page,
+        )
 
 
 RULES: tuple[Callable[[Signals], Advice | None], ...] = (

@@ -183,18 +183,18 @@ def _in_halves(
     right = ~left
     return Halves(
         sweep_events(
-            group[left],
-            start[left],
-            end[left],
-            kind[left],
+            group=group[left],
+            start=start[left],
+            end=end[left],
+            kind=kind[left],
             lo=lo[:border],
             hi=hi[:border],
         ),
         sweep_events(
-            group[right] - border,
-            start[right],
-            end[right],
-            kind[right],
+            group=group[right] - border,
+            start=start[right],
+            end=end[right],
+            kind=kind[right],
             lo=lo[border:],
             hi=hi[border:],
         ),

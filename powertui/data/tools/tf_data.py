@@ -56,10 +56,13 @@ def answer(question: Question) -> Result:
         Fact("pipelines", "pipelines", len(pipelines), "integer"),
     )
     return Result(
-        "tf_data_bottleneck_analysis",
-        "tf.data",
-        (_table(question, trace, calls, pipelines), _iterators(question, trace, calls, pipelines)),
-        facts,
+        id="tf_data_bottleneck_analysis",
+        title="tf.data",
+        tables=(
+            _table(question, trace, calls, pipelines),
+            _iterators(question, trace, calls, pipelines),
+        ),
+        facts=facts,
         mode=question.compat,
     )
 
@@ -149,9 +152,9 @@ def _table(
     )
 
     return Table(
-        "pipelines",
-        "Pipelines, the slowest call first",
-        columns,
+        id="pipelines",
+        title="Pipelines, the slowest call first",
+        columns=columns,
         place=lambda row: _place(question, calls, pipelines[row].slowest),
         order=("max_latency_us", True),
         empty="No call of a pipeline's root was recorded.",
@@ -216,9 +219,9 @@ def _iterators(
         return _place(question, calls, longest)
 
     return Table(
-        "iterators",
-        "Iterators, each below the one that asks it",
-        tuple(_iterator_columns(calls, nodes, blamed)),
+        id="iterators",
+        title="Iterators, each below the one that asks it",
+        columns=tuple(_iterator_columns(calls, nodes, blamed)),
         place=place,
         order=None,
         empty="No iterator of tf.data ran.",

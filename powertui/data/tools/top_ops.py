@@ -211,7 +211,13 @@ def _unnamed(profile: Profile, lo: int, hi: int) -> Iterator[_Sum]:
     for row in stats.order("self")[:_MAX_READ_NAMES].tolist():
         stat = stats[row]
         if not event_types.waits(stat.full) and stat.self_time > 0:
-            yield _Sum(stat.name, stat.type, stat.count, stat.self_time, eager=False)
+            yield _Sum(
+                name=stat.name,
+                type=stat.type,
+                occurrences=stat.count,
+                self_time=stat.self_time,
+                eager=False,
+            )
 
 
 def _of_devices(ops: DeviceOps, compat: Compat) -> list[_Sum]:
@@ -224,7 +230,16 @@ def _of_devices(ops: DeviceOps, compat: Compat) -> list[_Sum]:
         else:
             name = op.name
             kind = "Unknown" if compat == "xprof" else op.category
-        last = sums.get(name, _Sum(name, kind, 0, 0, eager=False))
+        last = sums.get(
+            name,
+            _Sum(
+                name=name,
+                type=kind,
+                occurrences=0,
+                self_time=0,
+                eager=False,
+            ),
+        )
         # Kernels without a known cost add nothing to it.
         if last.flops is None:
             flops = op.flops

@@ -240,7 +240,10 @@ def _convolution_backward(tensors: Sequence[_Dims], concrete: Sequence[Any]) -> 
     # A transposed convolution meets its weights at each position of its input, another at each of
     # its output.
     is_transposed = str(concrete[7]) == "True"
-    batch, _, *positions = inputs if is_transposed else gradient
+    if is_transposed:
+        batch, _, *positions = inputs
+    else:
+        batch, _, *positions = gradient
     flops_each = 2 * batch * math.prod(positions) * math.prod(weights)
     flops = 0
     written = 0

@@ -195,9 +195,9 @@ def _ops(launched: LaunchedWork | None, empty: str, question: Question) -> Table
         return question.event_place(int(host_calls.line[caller]), int(host_calls.row[caller]))
 
     return Table(
-        "ops_summary",
-        "Operators that launched work",
-        columns,
+        id="ops_summary",
+        title="Operators that launched work",
+        columns=columns,
         place=place,
         order=("total_direct_kernel_time_sum", True),
         empty=empty,
@@ -223,19 +223,19 @@ def _categories(launched: LaunchedWork | None, empty: str) -> Table:
         text_column("op category", "category", sums.texts, weight=9),
         Column("Count", "count", "integer", sums.occurrences, weight=7),
         Column(
-            "total_direct_kernel_time_ms",
-            "kernels",
-            "duration",
-            direct_ps,
+            id="total_direct_kernel_time_ms",
+            label="kernels",
+            kind="duration",
+            values=direct_ps,
             unit="ms",
             weight=9,
         ),
         *_share_columns(sums),
     )
     return Table(
-        "ops_summary_by_category",
-        "Their categories",
-        columns,
+        id="ops_summary_by_category",
+        title="Their categories",
+        columns=columns,
         empty=empty,
         noun="category",
     )

@@ -28,9 +28,9 @@ def gpu_timeline(question: Question) -> Result:
     """
     links = torch_links.torch_links(question.profile)
     table = Table(
-        "gpu_timeline",
-        "The devices' time",
-        _timeline_columns({}),
+        id="gpu_timeline",
+        title="The devices' time",
+        columns=_timeline_columns({}),
         empty=torch_work.NO_PYTORCH if links is None else torch_work.NO_WORK,
         noun="row",
     )
@@ -48,9 +48,9 @@ def kernel_summary(question: Question) -> Result:
     links = torch_links.torch_links(question.profile)
     if links is None:
         empty = Table(
-            "kernel_summary",
-            "Kernels by operator",
-            _kernel_columns(_Kernels(), 0.0),
+            id="kernel_summary",
+            title="Kernels by operator",
+            columns=_kernel_columns(_Kernels(), 0.0),
             empty=torch_work.NO_PYTORCH,
             noun="kernel",
         )
@@ -64,9 +64,9 @@ def kernel_summary(question: Question) -> Result:
         return launched_kinds.kernel_kind(kernel, operator).value
 
     table = Table(
-        "kernel_summary",
-        "Kernels by operator",
-        columns,
+        id="kernel_summary",
+        title="Kernels by operator",
+        columns=columns,
         empty="No kernel ran in this window.",
         noun="kernel",
         order=("Kernel duration (µs)_sum", True),

@@ -283,7 +283,10 @@ class _OpTimes:
         ids = line.process.source.columns(positions, (_REDUCE_ID,))[_REDUCE_ID]
         numbers = whole_numbers(ids)
         for number in wire.distinct(numbers).tolist():
-            key = str(number) if number >= 0 else name
+            if number >= 0:
+                key = str(number)
+            else:
+                key = name
             if key not in self.reduces:
                 self.reduces[key] = np.zeros(self._start.shape, np.int64)
             has_id = numbers == number

@@ -65,7 +65,9 @@ class Typed(NamedTuple):
     def types_for(self, rows: Int64s | Int32s) -> UInt8s:
         """The types of these events."""
         if _MIN_LOOKED_UP * len(rows) > len(self.track.events):
-            return self.types if self._are_all(rows) else self.types.take(rows)
+            if self._are_all(rows):
+                return self.types
+            return self.types.take(rows)
         kind = self.by_name.take(self.track.events.name.take(rows))
         if not len(self.rows):
             return kind
@@ -129,10 +131,10 @@ def typed_events(trace: Trace, compat: Compat) -> tuple[list[Typed], list[Typed]
             tracks = [track for track in process.tracks if _is_host_work(trace, track)]
             if tracks:
                 hosts += _host(
-                    trace,
-                    process,
-                    tracks,
-                    numbers,
+                    trace=trace,
+                    process=process,
+                    tracks=tracks,
+                    numbers=numbers,
                     has_device=with_device,
                     compat=compat,
                 )
@@ -170,7 +172,10 @@ def _device(
     used = wire.distinct(np.concatenate([wire.distinct(track.events.name) for track in tracks]))
     for index in used.tolist():
         name = trace.names.full(index)
-        type_of_name[index] = tpu_kind(name) if is_tpu else device_kind(name, compat)
+        if is_tpu:
+            type_of_name[index] = tpu_kind(name)
+        else:
+            type_of_name[index] = device_kind(name, compat)
     lines: list[Typed] = []
     for track in tracks:
         name_of_event = track.events.name
@@ -232,9 +237,10 @@ def _host(
     for index in np.flatnonzero(speaking_names(trace.names, used)).tolist():
         name = trace.names.full(index)
         marks[index] = is_explicit(name) or name.startswith("ProfilerStep#")
-        table[index] = (
-            MARK if marks[index] else host_kind(name, has_device=has_device, compat=compat)
-        )
+        if marks[index]:
+            table[index] = MARK
+        else:
+            table[index] = host_kind(name, has_device=has_device, compat=compat)
     table[carry["_ipl_stage_id"] & (table != MARK) & (table != NOTHING)] = EventType.WAIT_INPUT
     if compat == "corrected":
         table[python_frames.frame_names(trace) & used] = NOTHING

@@ -63,7 +63,9 @@ class Use(NamedTuple):
     @property
     def arithmetic(self) -> float | None:
         """What is known of arithmetic: the matrix units, else the FLOP/s."""
-        return self.matrix if self.matrix is not None else self.flops
+        if self.matrix is not None:
+            return self.matrix
+        return self.flops
 
 
 def device_use(profile: Profile, lo: int, hi: int, compat: Compat) -> Use:
@@ -106,7 +108,9 @@ def _mean(parts: Sequence[Use]) -> Use:
 
 def _known_mean(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
-    return float(np.mean(known)) if known else None
+    if known:
+        return float(np.mean(known))
+    return None
 
 
 def _stat(trace: Trace, name: str) -> float | None:
@@ -335,9 +339,9 @@ def tpu_table(
         f"Each step over {len(tpu_steps.cores)} TPU core{'s' if len(tpu_steps.cores) > 1 else ''}"
     )
     return Table(
-        "tpu_steps",
-        title,
-        columns,
+        id="tpu_steps",
+        title=title,
+        columns=columns,
         place=place,
         order=None,
         empty="No step is common to all cores.",

@@ -87,10 +87,10 @@ def recorded_answer(opened: Opened, index: int, tool: str, title: str) -> Result
     tables = tuple(table for _, content in contents for table in content.tables)
     facts = tuple(fact for _, content in contents for fact in content.facts)
     return Result(
-        tool,
-        f"{title}, recorded",
-        _titled(tables),
-        (_source(files), *facts),
+        id=tool,
+        title=f"{title}, recorded",
+        tables=_titled(tables),
+        facts=(_source(files), *facts),
         notes=(
             *(note for _, content in contents for note in content.notes),
             "The profiler computed this when it recorded the run. powertui shows it unchanged.",
@@ -120,10 +120,10 @@ def all_recorded(question: Question) -> Result:
             tables.append(replace(table, id=f"{file.tool}:{table.id}", title=title))
     facts = (Fact("recorded", "recorded results", len(files), "integer"),)
     return Result(
-        "recorded_results",
-        "Recorded results",
-        (_list_of_files(rows), *tables),
-        facts,
+        id="recorded_results",
+        title="Recorded results",
+        tables=(_list_of_files(rows), *tables),
+        facts=facts,
         mode=_RECORDED,
     )
 
@@ -136,7 +136,16 @@ def _with_values(content: RecordedContent) -> tuple[Table, ...]:
         text_column("name", "name", [fact.id for fact in content.facts], weight=9),
         text_column("value", "value", [fact.text() for fact in content.facts], weight=8),
     )
-    return (*content.tables, Table("values", "Values", columns, key=("name",), noun="value"))
+    return (
+        *content.tables,
+        Table(
+            id="values",
+            title="Values",
+            columns=columns,
+            key=("name",),
+            noun="value",
+        ),
+    )
 
 
 def _content(opened: Opened, file: OtherFile) -> RecordedContent:
@@ -187,9 +196,9 @@ def _list_of_files(rows: list[tuple[OtherFile, RecordedContent | None, str]]) ->
         text_column("problem", "problem", [problem for _, _, problem in rows], weight=6),
     )
     return Table(
-        "files",
-        "What the profiler stored",
-        columns,
+        id="files",
+        title="What the profiler stored",
+        columns=columns,
         empty="The profiler stored no result beside this profile.",
         key=("file",),
         noun="file",

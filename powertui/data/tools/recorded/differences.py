@@ -60,10 +60,10 @@ def differences(recorded: Result, ours: Result) -> Result:
     if alone:
         notes.append(f"Only recorded: {', '.join(alone)}.")
     return Result(
-        recorded.id,
-        f"{ours.title}, recorded against ours",
-        (_listed_table(listed), _agreement_table(agreements)),
-        tuple(_facts(agreements)),
+        id=recorded.id,
+        title=f"{ours.title}, recorded against ours",
+        tables=(_listed_table(listed), _agreement_table(agreements)),
+        facts=tuple(_facts(agreements)),
         notes=tuple(notes),
         mode="differences",
     )
@@ -167,9 +167,9 @@ _AGREEMENT_FIELDS = (
 
 def _listed_table(listed: Sequence[_Difference]) -> Table:
     return Table(
-        "differences",
-        "Cells that differ",
-        columns_of(listed, _DIFFERENCE_FIELDS),
+        id="differences",
+        title="Cells that differ",
+        columns=columns_of(listed, _DIFFERENCE_FIELDS),
         empty="Every cell that both have is equal.",
         noun="cell",
     )
@@ -177,9 +177,9 @@ def _listed_table(listed: Sequence[_Difference]) -> Table:
 
 def _agreement_table(agreements: Sequence[_Agreement]) -> Table:
     return Table(
-        "agreement",
-        "Tables that both have",
-        columns_of(agreements, _AGREEMENT_FIELDS),
+        id="agreement",
+        title="Tables that both have",
+        columns=columns_of(agreements, _AGREEMENT_FIELDS),
         empty="No table of this page was recorded.",
         key=("table",),
         noun="table",

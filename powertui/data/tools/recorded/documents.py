@@ -96,7 +96,9 @@ def _field(message: Any, name: str, *, is_message: bool) -> Any:
     if not is_message:
         return list(value)
     if hasattr(value, "DESCRIPTOR"):
-        return _fields(value) if message.HasField(name) else {}
+        if message.HasField(name):
+            return _fields(value)
+        return {}
     return [_fields(item) for item in value]
 
 

@@ -231,9 +231,9 @@ def _op_tables(table: NeuronOps) -> tuple[Table, ...]:
     id = f"{table.view.lower()}_ops"
     view = table.view[0].upper() + table.view[1:]
     ops = Table(
-        id,
-        f"{view} ops on NeuronCores, most time first",
-        tuple(column for column in columns if not _is_empty(column)),
+        id=id,
+        title=f"{view} ops on NeuronCores, most time first",
+        columns=tuple(column for column in columns if not _is_empty(column)),
         order=("time_s", True),
         empty="The table lists no op.",
         key=("op", "core") if any(row.core for row in rows) else ("op",),
@@ -260,7 +260,9 @@ def _share_of(op: NeuronOp, whole: int, *, is_top: bool) -> float | None:
     """As the file says, else its time of the whole; of fused ops only as the file says."""
     if op.share is not None or not is_top:
         return op.share
-    return (op.time or 0) / whole if whole else None
+    if whole:
+        return (op.time or 0) / whole
+    return None
 
 
 def _by_core(table: NeuronOps, whole: int) -> tuple[Table, ...]:

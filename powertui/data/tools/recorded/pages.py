@@ -77,7 +77,13 @@ def _table(flat: FlatTable) -> Table:
         columns.append(recorded_column(name, values, known.columns.get(name) if known else None))
     if known is None:
         return Table(flat.path, words_of(flat.path).capitalize(), tuple(columns))
-    return Table(known.id, known.title, tuple(columns), key=known.key, noun=known.noun)
+    return Table(
+        id=known.id,
+        title=known.title,
+        columns=tuple(columns),
+        key=known.key,
+        noun=known.noun,
+    )
 
 
 def _without_summaries(values: Mapping[str, Any]) -> tuple[dict[str, Any], list[Table]]:

@@ -46,11 +46,11 @@ def recorded_column(path: str, values: Sequence[Any], known: KnownColumn | None)
     is_missing = [value in (None, "") for value in values]
     numbers = [0 if gap else value for value, gap in zip(values, is_missing, strict=True)]
     return Column(
-        how.id,
-        how.label,
-        how.kind,
-        _array(numbers, how),
-        how.unit,
+        id=how.id,
+        label=how.label,
+        kind=how.kind,
+        values=_array(numbers, how),
+        unit=how.unit,
         present=~np.array(is_missing, np.bool_),
         weight=how.weight,
     )
