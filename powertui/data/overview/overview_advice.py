@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from powertui.data import elsewhere
 from powertui.data.category import Category
+from powertui.data.conclusions.inquiry import Inquiry
+from powertui.data.conclusions.words import percent
 from powertui.data.model import ProcessKind, Trace
 from powertui.data.tools import advice, device_facts, suggestions, top_ops, tpu_cores, utilisation
 from powertui.data.tools.advice import Advice
@@ -20,6 +22,7 @@ from powertui.data.tools.top_ops import Top
 _SHUFFLING = frozenset(("gather", "scatter", "sort", "transpose", "topk"))
 _WEIGHTS = {"high": 0, "moderate": 1, "hint": 2}
 _MAX_NAMED_DEVICES = 4
+_MIN_SHARE_OF_STEPS = 0.5  # of the profile: with less, most of what is said is not of steps
 _MAX_WARNINGS = 8
 _MODES = {
     "corrected": (
@@ -150,9 +153,20 @@ def notes(question: Question, steps: Breakdown) -> list[str]:
         sentences += marked.notes
         if marked.confidence:
             sentences.append(f"Steps: {marked.source}; {marked.confidence}")
+        sentences += _of_steps_alone(question, steps)
         if steps.by == "time" and len(steps):
             sentences.append(
                 "Work counts toward the step during which it ran: nothing in the profile says "
                 "which step launched it."
             )
     return sentences
+
+
+def _of_steps_alone(question: Question, steps: Breakdown) -> list[str]:
+    """That the steps are a small part of the profile, which sentences about all of it go by."""
+    if question.together or not question.is_of_all_time or not len(steps):
+        return []
+    share = float(steps.length.sum()) / Inquiry(question).length_ps
+    if share >= _MIN_SHARE_OF_STEPS:
+        return []
+    return [f"The steps are {percent(share)} of the profile: shares of a step are of that alone."]

@@ -31,7 +31,9 @@ from powertui.data.tools.top_ops import Top
 from powertui.data.window import touches
 from powertui.named_tuples import NamedTuple
 
-_ALWAYS_LISTED = ("Input", "All others")  # categories that are listed even without any time
+# Categories that are listed even without any time. Input is not: that it took 0 s would be more
+# than a profile shows in which none was recorded.
+_ALWAYS_LISTED = ("All others",)
 
 
 # ── steps ────────────────────────────────────────────────────────────────────────────────────────

@@ -37,16 +37,20 @@ _WAITING = frozenset(
         "accept",
         "acquire",
         "block_until_ready",
+        "connect",
         "epoll_wait",
         "join",
         "poll",
         "recv",
         "recv_into",
+        "recvfrom",
         "result",
         "select",
         "sleep",
         "synchronize",
+        "try_to_block",
         "wait",
+        "waitpid",
     )
 )
 # The deepest function that holds this share of all of Python's time is named: in a video pipeline
