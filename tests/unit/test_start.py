@@ -203,13 +203,14 @@ COMMANDS = {
     # it is made; the fit of short pauses; what parts of a program are for, which two findings ask;
     # the ends of stretches apart from the search for them; and other stretches of a long log.
     # where lines end, when a training began, and what readings miss of work that repeats
-    # cores that other processes keep busy; and Student's t, of which there were two
-    "report RUN --json": (356, 140),
+    # cores that other processes keep busy; and Student's t, of which there were two; and what a
+    # reading costs, what is expected of work, and rivals, each apart from the search for a place
+    "report RUN --json": (359, 143),
     # the names of operations of JAX; causes of time of slow steps; what programs annotate
     # those, what logs alone come to, and patterns that are compiled late
-    "energy DEMO": (328, 194),
+    "energy DEMO": (331, 197),
     # one more, which tells what ops of XLA cost, and the arguments about screens
-    "demo --report": (397, 182),
+    "demo --report": (400, 185),
 }
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from powertui import units
 from powertui.data import wire
-from powertui.data.energy import coarse_search, settings
+from powertui.data.energy import settings
 from powertui.data.energy.alignment_places import (
     SURE_S,
     Fit,
@@ -19,15 +19,15 @@ from powertui.data.energy.offset_costs import (
     OffsetChoices,
     OffsetCosts,
 )
-from powertui.data.energy.offset_search import MAX_BASINS, NEGLIGIBLE_COST, SearchedOffsets
+from powertui.data.energy.offset_search import NEGLIGIBLE_COST, SearchedOffsets
 from powertui.data.energy.other_stretches import (
-    MAX_LEFT,
-    MAX_LEFT_SIGMAS,
+    OtherStretches,
     beside,
     explained_share,
     other_stretches,
     with_stretches,
 )
+from powertui.data.energy.rival_places import Rival, aliases, better_place
 from powertui.data.energy.robust_stats import TAILS
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats
@@ -70,24 +70,9 @@ _MIN_INDEPENDENT_READINGS = settings.MIN_INDEPENDENT_READINGS
 _MAX_READING_AGE_S = 0.36
 
 # ── rivals of the best place ──
-# A place is looked at as a rival up to this times the negligible cost.
-_RIVAL_COST_FACTOR = 4.0
-# Standard errors by which a rival must explain more of the log: chance alone does so one time in
-# twenty. Half: 1 lost. Twice: a cut log is sure and wrong. 1.64 was best with one recording left
-# out at a time, each of 16 times.
-_RIVAL_STANDARD_ERRORS = 1.64
-# A rival then counts as if it cost no more than this. From one cut log.
+# A rival (`rival_places`) counts as if it cost no more than this. From one cut log.
 # Half: no change. Twice: 1 interval misses.
 _RIVAL_COST = 3.0
-# A place so near (a share of the profile) that it explains the same readings …
-_MAX_ALIAS_SHARE = settings.MINOR_SHARE
-
-
-class _Rival(NamedTuple):
-    """A place that costs more than the best, and explains more."""
-
-    offset_s: float
-    cost: float
 
 
 class _Best(NamedTuple):
@@ -126,70 +111,112 @@ class _Weighed(NamedTuple):
 
 def fit(model: OffsetCosts, searched: SearchedOffsets) -> Fit | str:
     """The answer of a search, or why there is none."""
-    choices, near = searched.choices, searched.near
+    choices = searched.choices
+    near = searched.near
     best = _best(model, choices)
     if best.samples < MIN_READINGS_IN_PROFILE:
         return f"only {best.samples} samples fall into the profile at the best offset"
     r2 = _explained_share(model, best, near)
     if isinstance(r2, str):
         return r2
-    age = model.data.age_s
-    rival = _better(model, choices, best.row, near)
+    rival = better_place(model, choices, best.row, near)
     weighed = _weighed(model, searched, best, rival)
-    reasons = list(weighed.doubts)
-    others = other_stretches(
-        model,
-        choices.rows(np.arange(len(choices.cost)) == best.row),
-        searched.stretches,
-        margin_s=_margin_s(near),
-        least_share=_least_share(model, best),
-        half_s=near + age,
-    )
+    others = _other_stretches(model, searched, best)
     listed = others.possible
     if weighed.elsewhere < 1 - _MIN_SURE_WEIGHT and rival is None:
         listed = others.alike
+    doubts = _all_doubts(model, best, weighed, others)
+    age = model.data.age_s
+    older = max(age, model.data.older_s)
+    elsewhere_s = [place.offset_s for place in listed]
+    low = min(weighed.low, *elsewhere_s, weighed.offset)
+    high = max(weighed.high, *elsewhere_s, weighed.offset)
+    watts = [float(w) for w in best.watts]
+    return Fit(
+        offset_s=weighed.offset,
+        lo_s=low - (searched.step + age),
+        hi_s=high + (searched.step + older),
+        ambiguous=bool(doubts),
+        reasons=tuple(doubts),
+        r2=r2,
+        watts=tuple(zip(model.shares.names, watts, strict=False)),
+        runner_up_s=_runner_up(choices, weighed.offset, near),
+        elsewhere=weighed.elsewhere,
+        window_s=median_of_column(best.data.hi - best.data.lo),
+        samples=best.samples,
+        effective=_independent_readings(model, best),
+        ppm=searched.ppm,
+        places=with_stretches(weighed.places, listed),
+        misfit=model.like.scale / model.like.floor,
+        aliases=aliases(model, choices, best.row, near),
+    )
+
+
+def _independent_readings(model: OffsetCosts, best: _Best) -> float:
+    """How many readings of the profile are independent of each other."""
+    return best.samples / model.like.alike
+
+
+def _runner_up(choices: OffsetChoices, offset: float, near: float) -> float | None:
+    """The best offset that is another place; None where there is none."""
+    is_apart = np.abs(choices.offsets - offset) > near
+    if not is_apart.any():
+        return None
+    cheapest = np.argmin(choices.cost[is_apart])
+    return float(choices.offsets[is_apart][cheapest])
+
+
+def _other_stretches(
+    model: OffsetCosts,
+    searched: SearchedOffsets,
+    best: _Best,
+) -> OtherStretches:
+    choices = searched.choices
+    is_best = np.arange(len(choices.cost)) == best.row
+    return other_stretches(
+        model,
+        choices.rows(is_best),
+        searched.stretches,
+        margin_s=_margin_s(searched.near),
+        least_share=_least_share(model, best),
+        half_s=searched.near + model.data.age_s,
+    )
+
+
+def _all_doubts(
+    model: OffsetCosts,
+    best: _Best,
+    weighed: _Weighed,
+    others: OtherStretches,
+) -> list[str]:
+    """Why the answer is not sure, the weightiest first."""
+    age = model.data.age_s
+    reasons = list(weighed.doubts)
     if others.alike and not reasons:
         reasons.append(others.doubt)
-    independent = best.samples / model.like.alike
+    independent = _independent_readings(model, best)
     if independent < _MIN_INDEPENDENT_READINGS:
         reasons.append(
             f"only {independent:.0f} readings that are independent of each other are in the profile"
         )
     # What the fit leaves open and what its window does add up (the one moves with the other),
     # though either is narrow enough.
-    sure_s = max(SURE_S, model.data.refresh / 10)
-    too_wide = not reasons and weighed.fit_half_s + model.data.centre_err_s > sure_s
-    if age > _MAX_READING_AGE_S or too_wide:
+    is_too_wide = weighed.fit_half_s + model.data.centre_err_s > _sure_s(model)
+    if age > _MAX_READING_AGE_S or (is_too_wide and not reasons):
         reasons.append(f"the age of a reading is known to ±{age:.2g} s only")
-    apart = np.abs(choices.offsets - weighed.offset) > near
-    runner_up = None
-    if apart.any():
-        runner_up = float(choices.offsets[apart][np.argmin(choices.cost[apart])])
-    elsewhere_s = [place.offset_s for place in listed]
-    return Fit(
-        offset_s=weighed.offset,
-        lo_s=min(weighed.low, *elsewhere_s, weighed.offset) - (searched.step + age),
-        hi_s=max(weighed.high, *elsewhere_s, weighed.offset)
-        + (searched.step + max(age, model.data.older_s)),
-        ambiguous=bool(reasons),
-        reasons=tuple(reasons),
-        r2=r2,
-        watts=tuple(zip(model.shares.names, (float(w) for w in best.watts), strict=False)),
-        runner_up_s=runner_up,
-        elsewhere=weighed.elsewhere,
-        window_s=median_of_column(best.data.hi - best.data.lo),
-        samples=best.samples,
-        effective=independent,
-        ppm=searched.ppm,
-        places=with_stretches(weighed.places, listed),
-        misfit=model.like.scale / model.like.floor,
-        aliases=_aliases(model, choices, best, near),
-    )
+    return reasons
+
+
+def _sure_s(model: OffsetCosts) -> float:
+    """Half of the widest interval of a sure place."""
+    return max(SURE_S, model.data.refresh / 10)
 
 
 def _best(model: OffsetCosts, choices: OffsetChoices) -> _Best:
     row = int(np.argmin(choices.cost))
-    offset, way, watts = float(choices.offsets[row]), float(choices.way[row]), choices.watts[row]
+    offset = float(choices.offsets[row])
+    way = float(choices.way[row])
+    watts = choices.watts[row]
     residual, inside = model.residuals(offset, watts, model.data, way)
     return _Best(
         row=row,
@@ -205,13 +232,15 @@ def _best(model: OffsetCosts, choices: OffsetChoices) -> _Best:
 
 def _explained_share(model: OffsetCosts, best: _Best, near: float) -> float | str:
     """The share of the watts' variation that the best offset explains; or why it is no answer."""
-    data, alike = best.data, model.like.alike
-    if (model.like.flat(data, model.middle) - best.cost) / alike < _MIN_FIT_GAIN:
+    data = best.data
+    saved = model.like.flat(data, model.middle) - best.cost
+    if saved / model.like.alike < _MIN_FIT_GAIN:
         return "the power does not follow anything in the profile"
     margin = _margin_s(near)
     at = best.offset - model.shift(best.way)
     near_by = beside(model, data, at, margin)
-    if is_flat(float(np.ptp(data.watts[near_by])), data):
+    spread_w = float(np.ptp(data.watts[near_by]))
+    if is_flat(spread_w, data):
         return (
             "where the log fits best, its power hardly changes, so nothing shows that "
             "it belongs there"
@@ -240,7 +269,7 @@ def _least_share(model: OffsetCosts, best: _Best) -> float:
     Readings around what is known to have run may be anything, and so may all of a log of something
     else: those in it, and at its ends, have to be explained.
     """
-    independent = max(best.samples / model.like.alike, 1.0)
+    independent = max(_independent_readings(model, best), 1.0)
     of_chance = 1 - float(np.exp(-2 * _MIN_PROFILE_FIT_GAIN / independent))
     return min(of_chance, _MAX_REQUIRED_R2)
 
@@ -249,19 +278,21 @@ def _weighed(
     model: OffsetCosts,
     searched: SearchedOffsets,
     best: _Best,
-    rival: _Rival | None,
+    rival: Rival | None,
 ) -> _Weighed:
     """The places: by their costs alone, and where they are not sure, by less of these."""
     sure = _weighed_by(model, searched, best, 1.0)
     if not sure.doubts and rival is None:
         return sure
     divisor = _UNSURE_COST_DIVISOR
-    if rival is not None:
-        divisor = max(divisor, (rival.cost - best.cost) / (model.like.alike * _RIVAL_COST))
     reasons = sure.doubts
-    if not reasons and rival is not None:
-        reasons = [f"what ran explains more of the log at {rival.offset_s:.2f} s"]
-    return _weighed_by(model, searched, best, divisor)._replace(doubts=reasons)
+    if rival is not None:
+        above_best = rival.cost - best.cost
+        divisor = max(divisor, above_best / (model.like.alike * _RIVAL_COST))
+        if not reasons:
+            reasons = [f"what ran explains more of the log at {rival.offset_s:.2f} s"]
+    unsure = _weighed_by(model, searched, best, divisor)
+    return unsure._replace(doubts=reasons)
 
 
 def _weighed_by(
@@ -271,38 +302,53 @@ def _weighed_by(
     divisor: float,
 ) -> _Weighed:
     """The places with all costs divided by this; 1: as they are."""
-    choices, near, step = searched.choices, searched.near, searched.step
-    offsets, alike = choices.offsets, model.like.alike
-    cost = (choices.cost - best.cost) / (alike * divisor) + _beforehand(model, choices.way)
+    choices = searched.choices
+    near = searched.near
+    step = searched.step
+    offsets = choices.offsets
+    unit = model.like.alike * divisor
+    cost = (choices.cost - best.cost) / unit + _beforehand(model, choices.way)
     weight = choices.width * np.exp(-cost)
     weight /= weight.sum()
     interval_weight = weight
     if divisor != 1.0:
-        weight = _weighed_again(model, choices, weight, cost, alike * divisor)
+        weight = _weighed_again(model, choices, weight, cost, unit)
         # What is left over of few readings comes out small: of so many as are independent, each
         # fitted figure takes one. So few readings leave more places open.
-        independent = best.samples / alike
+        independent = _independent_readings(model, best)
         few_factor = independent / max(independent - len(best.watts), 1.0)
         interval_weight = choices.width * np.exp(-cost / few_factor)
     order = np.argsort(offsets, kind="stable")
-    least = step + model.data.age_s
-    places = weighed_places(offsets[order], weight[order], max(SURE_S, near / 4), least)
+    places = weighed_places(
+        offsets[order],
+        weight[order],
+        width=max(SURE_S, near / 4),
+        least=step + model.data.age_s,
+    )
     offset = places[0].offset_s
     low, high = _interval(offsets, interval_weight)
-    half_s = max(high - offset, offset - low) + step
+    fit_half_s = max(high - offset, offset - low) + step
     zero_low, zero_high = _interval(_zeros(model, choices), interval_weight)
-    low, high = min(low, zero_low), max(high, zero_high)
-    sure_s = max(SURE_S, model.data.refresh / 10)
-    elsewhere = float(weight[np.abs(offsets - offset) > sure_s].sum())
-    width_s = 2 * (max(high - offset, offset - low) + step)
-    doubts = _doubts(model, elsewhere, width_s, near, best.watts)
-    return _Weighed(places, low, high, half_s, elsewhere, doubts)
+    low = min(low, zero_low)
+    high = max(high, zero_high)
+    half_s = max(high - offset, offset - low) + step
+    is_elsewhere = np.abs(offsets - offset) > _sure_s(model)
+    elsewhere = float(weight[is_elsewhere].sum())
+    return _Weighed(
+        places=places,
+        low=low,
+        high=high,
+        fit_half_s=fit_half_s,
+        elsewhere=elsewhere,
+        doubts=_doubts(model, elsewhere, 2 * half_s, near, best.watts),
+    )
 
 
 def _interval(offsets: Floats, weight: Floats) -> tuple[float, float]:
     """The 95 % interval of weighted offsets."""
     order = np.argsort(offsets, kind="stable")
-    in_order, weight = offsets[order], weight[order]
+    in_order = offsets[order]
+    weight = weight[order]
     low, high = (weighted_quantile(in_order, weight, tail) for tail in TAILS)
     return low, high
 
@@ -315,8 +361,9 @@ def _zeros(model: OffsetCosts, choices: OffsetChoices) -> Floats:
     """
     later = np.array([model.shift(way) for way in choices.way])
     is_longer = (choices.way > 0) & (choices.way != 1.0)
-    by_length = max(model.length / 2 - model.data.centre_s, 0.0) * is_longer
-    return np.asarray(choices.offsets - later + by_length)
+    off_centre_s = max(model.length / 2 - model.data.centre_s, 0.0)
+    zeros: Floats = choices.offsets - later + off_centre_s * is_longer
+    return zeros
 
 
 def _weighed_again(
@@ -331,9 +378,10 @@ def _weighed_again(
     common weigh in alike.
     """
     rows = np.flatnonzero(cost < 2 * NEGLIGIBLE_COST)
+    way_of_row = choices.way[rows]
     ended = np.zeros(len(cost))
-    for way in wire.distinct(choices.way[rows]).tolist():
-        same_way = rows[choices.way[rows] == way]
+    for way in wire.distinct(way_of_row).tolist():
+        same_way = rows[way_of_row == way]
         ended[same_way] = model.like.ended(
             choices.offsets[same_way] - model.shift(way),
             choices.watts[same_way],
@@ -343,67 +391,8 @@ def _weighed_again(
         return weight
     common = cost - ended / unit
     common_weight = choices.width * np.exp(common.min() - common)
-    return np.asarray((weight + common_weight / common_weight.sum()) / 2)
-
-
-def _better(model: OffsetCosts, choices: OffsetChoices, best: int, near: float) -> _Rival | None:
-    """Another place at which clearly less power, of the whole log, is left to what no trace
-    shows, though it costs more: how likely that is to come, and to go on, is a guess.
-    """
-    above_best = choices.cost - choices.cost[best]
-    is_rival = above_best < _RIVAL_COST_FACTOR * NEGLIGIBLE_COST * model.like.alike
-    is_rival[best] = True
-    rivals = choices.rows(is_rival)
-    centres = coarse_search.separated(rivals.offsets, rivals.cost, near, MAX_BASINS)
-    unexplained = []
-    for centre in centres.tolist():
-        is_here = np.abs(rivals.offsets - centre) < 1e-9
-        row = int(np.argmin(np.where(is_here, rivals.cost, np.inf)))
-        residual, _ = model.residuals(
-            float(rivals.offsets[row]), rivals.watts[row], model.data, float(rivals.way[row])
-        )
-        unexplained.append(np.maximum(np.abs(residual) - model.like.scale, 0.0))
-    saved = unexplained[0] - np.array(unexplained)
-    gained = saved.sum(axis=1)
-    # Neighbours are alike, and so is what they leave.
-    error = np.sqrt(model.like.alike * (saved**2).sum(axis=1))
-    winner = int(np.argmax(gained - _RIVAL_STANDARD_ERRORS * error))
-    if gained[winner] <= _RIVAL_STANDARD_ERRORS * error[winner] + model.like.scale:
-        return None
-    offset = float(centres[winner])
-    return _Rival(offset, float(rivals.cost[rivals.offsets == offset].min()))
-
-
-def _aliases(
-    model: OffsetCosts,
-    choices: OffsetChoices,
-    best: _Best,
-    near: float,
-) -> tuple[float, ...]:
-    """Other places close by that leave hardly more of the same readings."""
-    first, last = model.shares.span
-    distance = np.abs(choices.offsets - best.offset)
-    least_s = max(SURE_S, model.data.refresh / 10, near)
-    is_close = (distance > least_s) & (distance < _MAX_ALIAS_SHARE * (last - first))
-    close = choices.rows(is_close)
-    if not len(close.cost):
-        return ()
-    limit = MAX_LEFT * _left(model, best.offset, best.watts, best.way)
-    aliases = []
-    for offset in coarse_search.separated(close.offsets, close.cost, least_s, MAX_BASINS).tolist():
-        is_here = np.abs(close.offsets - offset) < 1e-9
-        row = int(np.argmin(np.where(is_here, close.cost, np.inf)))
-        if _left(model, offset, close.watts[row], float(close.way[row])) < limit:
-            aliases.append(offset)
-    return tuple(aliases)
-
-
-def _left(model: OffsetCosts, offset: float, watts: Floats, way: float) -> float:
-    """The mean square of what a fit leaves of the readings in the profile."""
-    residual, is_inside = model.residuals(offset, watts, model.data, way)
-    most = MAX_LEFT_SIGMAS * model.like.scale
-    left = np.minimum(np.abs(residual[is_inside]), most)
-    return float(np.mean(left**2)) if len(left) else np.inf
+    both: Floats = weight + common_weight / common_weight.sum()
+    return both / 2
 
 
 def _beforehand(model: OffsetCosts, ways: Floats) -> Floats:
@@ -425,14 +414,19 @@ def _doubts(
     is_elsewhere = elsewhere >= 1 - _MIN_SURE_WEIGHT
     if is_elsewhere:
         reasons.append(f"{units.percent(elsewhere)} of the weight is at other places")
-    limit = 2 * max(SURE_S, model.data.refresh / 10)
+    limit = 2 * _sure_s(model)
     if model.step_s is not None and model.step_s >= 2 * near:
         # This sensor could tell one step from the next, so it has to.
         limit = min(limit, model.step_s / 2)
     if width > limit and not is_elsewhere:
         reasons.append(f"the interval is {width:.3g} s wide")
-    idle_w, strongest_w = float(fitted[0]), float(fitted[1:].max(initial=0.0))
-    if strongest_w < max(_MIN_WORK_QUANTA * model.data.quantum, _MIN_WORK_SHARE * idle_w):
+    idle_w = float(fitted[0])
+    strongest_w = float(fitted[1:].max(initial=0.0))
+    least_w = max(
+        _MIN_WORK_QUANTA * model.data.quantum,
+        _MIN_WORK_SHARE * idle_w,
+    )
+    if strongest_w < least_w:
         reasons.append("no kind of work draws more than the idle machine")
     return reasons
 
@@ -440,4 +434,8 @@ def _doubts(
 def is_flat(spread: float, data: Samples) -> bool:
     """Whether watts that differ by so much show nothing of what ran."""
     usual_w = abs(median_of_column(data.watts))
-    return spread <= max(_FLAT_QUANTA * data.quantum, _FLAT_POWER_SHARE * usual_w)
+    flat_w = max(
+        _FLAT_QUANTA * data.quantum,
+        _FLAT_POWER_SHARE * usual_w,
+    )
+    return spread <= flat_w

@@ -80,7 +80,12 @@ def _may_be_one_process(marker: EventLog, log: EventLog) -> bool:
     return marker.pid is None or log.pid is None or marker.pid == log.pid
 
 
-def _by_marker(lo_ns: int, hi_ns: int, with_what: str, evidence: tuple[str, ...]) -> Anchor:
+def _by_marker(
+    lo_ns: int,
+    hi_ns: int,
+    with_what: str,
+    evidence: tuple[str, ...],
+) -> Anchor:
     return Anchor(Clock(lo_ns, hi_ns, "powerboard marker", f"marker {with_what}"), evidence)
 
 

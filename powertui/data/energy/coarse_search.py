@@ -64,6 +64,10 @@ class _Sums(NamedTuple):
     total: Floats
     profiled_cells: Floats  # with a reading
 
+    def rows(self, rows: Bools) -> _Sums:
+        """Those of some offsets."""
+        return _Sums._make(column[rows] for column in self)
+
 
 def candidates(
     data: Samples,
@@ -83,24 +87,16 @@ def candidates(
         return np.empty(0)
     sums = _sliding_sums(power, template)
     enough_cells = max(_MIN_CELLS, _MIN_COVERED_SHARE * template.is_profiled.sum())
-    in_question = (
-        (sums.offsets >= lo) & (sums.offsets <= hi) & (sums.profiled_cells >= enough_cells)
-    )
+    is_in_range = (sums.offsets >= lo) & (sums.offsets <= hi)
+    in_question = is_in_range & (sums.profiled_cells >= enough_cells)
     if not in_question.any():
         return np.empty(0)
-    sums = _Sums._make(column[in_question] for column in sums)
-
-    # Power is counted from the floor of the log, where the idle machine is.
-    rise_w = power.middle_w - floor_w
-    gram = sums.gram
-    cells = gram[:, 0, 0]
-    moment = sums.moment - floor_w * gram[:, 0, :]
-    raw = sums.squares + 2 * rise_w * sums.total + rise_w**2 * cells
-    residual = raw - _explained(gram, moment)
+    sums = sums.rows(in_question)
+    squares = _squares_above_floor(power, sums, floor_w)
 
     least = apart(data, length, power.step)
     # Cells that an offset does not use are compared as if they stayed at the middle.
-    cost = residual - sums.squares
+    cost = squares.residual - sums.squares
     best = separated(sums.offsets, cost, least, MAX_CANDIDATES // 3)
     # And the best of other regions, and those that leave least of what there is: plain least
     # squares is drawn aside by what no trace shows, and a long log may hold much of that.
@@ -108,39 +104,75 @@ def candidates(
     elsewhere = separated(sums.offsets, cost, region, MAX_CANDIDATES)
     best = _more(best, elsewhere, least, 2 * MAX_CANDIDATES // 3)
 
-    cells = np.maximum(cells, 1.0)
-    swing_w = float(np.ptp(percentiles_of_column(data.watts, (5, 95))))
-    noise = cells * (MIN_NOISE_OF_SWING * swing_w) ** 2
-    variation = raw - (sums.total + rise_w * cells) ** 2 / cells
-    residual_share = (residual + noise) / np.maximum(variation + noise, 1e-12)
     far_region = max(length * _FAR_REGION_SHARE, 2 * least)
+    residual_share = _residual_share(data, squares)
     explained_most = separated(sums.offsets, residual_share, far_region, MAX_CANDIDATES)
     return _more(best, explained_most, least, MAX_CANDIDATES)
+
+
+class _Squares(NamedTuple):
+    """Sums of squared watts above the floor of the log, at each offset."""
+
+    cells: Floats  # readings' cells that count, at least 1
+    residual: Floats  # what a fit leaves
+    variation: Floats  # around the mean of the cells
+
+
+def _squares_above_floor(power: _EvenPower, sums: _Sums, floor_w: float) -> _Squares:
+    """Power is counted from the floor of the log, where the idle machine is."""
+    rise_w = power.middle_w - floor_w
+    gram = sums.gram
+    cells = gram[:, 0, 0]
+    moment = sums.moment - floor_w * gram[:, 0, :]
+    raw = sums.squares + 2 * rise_w * sums.total + rise_w**2 * cells
+    residual = raw - _explained(gram, moment)
+    cells = np.maximum(cells, 1.0)
+    total = sums.total + rise_w * cells
+    return _Squares(
+        cells=cells,
+        residual=residual,
+        variation=raw - total**2 / cells,
+    )
+
+
+def _residual_share(data: Samples, squares: _Squares) -> Floats:
+    """Which share of the variation the fit of each offset leaves, beside the least noise."""
+    low_w, high_w = percentiles_of_column(data.watts, (5, 95))
+    swing_w = float(high_w - low_w)
+    noise = squares.cells * (MIN_NOISE_OF_SWING * swing_w) ** 2
+    variation = np.maximum(squares.variation + noise, 1e-12)
+    share: Floats = (squares.residual + noise) / variation
+    return share
 
 
 def _even_power(data: Samples, length: float) -> _EvenPower:
     """The log in cells; several readings of one cell count as their mean."""
     begin = float(data.hi[0])
     end = float(data.hi[-1])
-    cell_s = _FAST_CELL_S if data.refresh < _FAST_REFRESH_S else data.refresh / 2
+    cell_s = data.refresh / 2
+    if data.refresh < _FAST_REFRESH_S:
+        cell_s = _FAST_CELL_S
     step = max(
-        min(data.refresh, cell_s), length / _MAX_PROFILE_CELLS, (end - begin) / _MAX_LOG_CELLS
+        min(data.refresh, cell_s),
+        length / _MAX_PROFILE_CELLS,
+        (end - begin) / _MAX_LOG_CELLS,
     )
     grid = np.arange(begin, end + step, step, dtype=np.float64)
     starts = np.searchsorted(data.hi, grid, side="left")
     ends = np.searchsorted(data.hi, grid + step, side="left")
     reading = starts.clip(0, len(data) - 1)
-    has_reading = (data.hi[reading] - grid) < 2.0 * max(data.refresh, step)
+    until_reading_s = data.hi[reading] - grid
+    has_reading = until_reading_s < 2.0 * max(data.refresh, step)
     sums = np.concatenate([[0.0], np.cumsum(data.watts)])
-    mean_w = (sums[ends] - sums[starts]) / np.maximum(ends - starts, 1)
+    count = np.maximum(ends - starts, 1)
+    mean_w = (sums[ends] - sums[starts]) / count
     watts = np.where(ends > starts + 1, mean_w, data.watts[reading])
     middle_w = median_of_column(watts)
-    above_middle_w = np.where(has_reading, watts - middle_w, 0.0)
     return _EvenPower(
         begin=begin,
         step=step,
         middle_w=middle_w,
-        above_middle_w=above_middle_w,
+        above_middle_w=np.where(has_reading, watts - middle_w, 0.0),
         has_reading=has_reading,
     )
 
@@ -151,41 +183,49 @@ def _template(data: Samples, shares: WindowShares, step: float) -> _Template:
     window = max(usual_window_s(data), step)
     around = margin(data, length)
     cells = int((length + 2 * around) / step)
-    at = np.asarray(first - around + step * (np.arange(cells) + 1), np.float64)
-    columns = shares.rows(np.asarray(at - window, np.float64), at)
-    begin = float(at[0]) if cells else first
-    return _Template(begin, columns, (at > first) & (at <= last))
+    begin = first - around
+    number = np.arange(1, cells + 1, dtype=np.float64)
+    at: Floats = begin + step * number
+    return _Template(
+        begin=float(at[0]) if cells else first,
+        columns=shares.rows(at - window, at),
+        is_profiled=(at > first) & (at <= last),
+    )
 
 
 def _sliding_sums(power: _EvenPower, template: _Template) -> _Sums:
     """The sums of every offset at which template and log touch."""
-    cells, kinds = template.columns.shape
+    columns = template.columns
+    cells, kinds = columns.shape
     nothing = np.zeros(cells)
+    mask = power.has_reading.astype(np.float64)
     padded_w = np.concatenate([nothing, power.above_middle_w, nothing])
-    padded_mask = np.concatenate([nothing, power.has_reading.astype(np.float64), nothing])
+    padded_mask = np.concatenate([nothing, mask, nothing])
     slide = np.lib.stride_tricks.sliding_window_view
 
     pairs = [(first, second) for first in range(kinds) for second in range(first, kinds)]
-    pair_products = [
-        template.columns[:, first] * template.columns[:, second] for first, second in pairs
-    ]
-    weights = np.stack([*pair_products, template.is_profiled.astype(np.float64)], axis=1)
-    products = _correlate(slide(padded_mask, cells), weights)
+    weights = [columns[:, first] * columns[:, second] for first, second in pairs]
+    weights.append(template.is_profiled.astype(np.float64))
+    products = _correlate(slide(padded_mask, cells), np.stack(weights, axis=1))
     gram = np.empty((len(products), kinds, kinds))
     for column, (first, second) in enumerate(pairs):
-        gram[:, first, second] = gram[:, second, first] = products[:, column]
+        gram[:, first, second] = products[:, column]
+        gram[:, second, first] = products[:, column]
 
-    above_moment = _correlate(slide(padded_w, cells), template.columns)
+    watts = slide(padded_w, cells)
+    squared_watts = slide(padded_w**2, cells)
     everywhere = np.ones((cells, 1))
+    above_moment = _correlate(watts, columns)
     # Cell k of the padded power is at begin + (k - cells) steps; the template's first cell is put
     # there.
-    shifts = power.begin + power.step * (np.arange(len(products)) - cells)
+    steps = np.arange(len(products)) - cells
+    shifts = power.begin + power.step * steps
     return _Sums(
         offsets=template.begin - shifts,
         gram=gram,
         moment=above_moment + power.middle_w * gram[:, 0, :],
-        squares=_correlate(slide(padded_w**2, cells), everywhere)[:, 0],
-        total=_correlate(slide(padded_w, cells), everywhere)[:, 0],
+        squares=_correlate(squared_watts, everywhere)[:, 0],
+        total=_correlate(watts, everywhere)[:, 0],
         profiled_cells=products[:, -1],
     )
 
@@ -197,15 +237,21 @@ def _explained(gram: Floats, moment: Floats) -> Floats:
     watts = nnls.many(held_to_floor, moment, exact=False)
     linear = 2 * np.einsum("dk,dk->d", watts, moment)
     quadratic = np.einsum("dk,dkl,dl->d", watts, gram, watts)
-    return np.asarray(linear - quadratic)
+    explained: Floats = linear - quadratic
+    return explained
 
 
 def _more(chosen: Floats, others: Floats, least: float, most: int) -> Floats:
     """`chosen` with those of the others, best first, that are no nearer than `least` to any of
     them: `most` in all.
     """
-    new = [offset for offset in others.tolist() if np.abs(chosen - offset).min() > least]
-    return np.concatenate([chosen, np.array(new[: most - len(chosen)], np.float64)])
+    new: list[float] = []
+    for offset in others.tolist():
+        nearest = np.abs(chosen - offset).min()
+        if nearest > least:
+            new.append(offset)
+    added = new[: most - len(chosen)]
+    return np.concatenate([chosen, np.array(added, np.float64)])
 
 
 def apart(data: Samples, length: float, step: float = 0.0) -> float:
@@ -218,20 +264,27 @@ def margin(data: Samples, length: float) -> float:
     """How much of the log on either side of a profile is looked at: enough to see what its edges
     border on.
     """
-    return min(length / 2, 50 * data.refresh + length / 10)
+    enough_s = 50 * data.refresh + length / 10
+    return min(length / 2, enough_s)
 
 
 def _correlate(windows: Floats, weights: Floats) -> Floats:
     """windows @ weights without ever copying the overlapping windows."""
-    out = np.empty((len(windows), weights.shape[1]))
-    chunk = max(1, _CHUNK_PRODUCTS // max(windows.shape[1], 1))
-    for start in range(0, len(windows), chunk):
+    count, cells = windows.shape
+    out = np.empty((count, weights.shape[1]))
+    chunk = max(1, _CHUNK_PRODUCTS // max(cells, 1))
+    for start in range(0, count, chunk):
         part = slice(start, start + chunk)
         out[part] = np.ascontiguousarray(windows[part]) @ weights
     return out
 
 
-def separated(offsets: Floats, score: Floats, distance: float, most: int) -> Floats:
+def separated(
+    offsets: Floats,
+    score: Floats,
+    distance: float,
+    most: int,
+) -> Floats:
     """The offsets of the lowest scores, best first, none nearer to another than `distance`."""
     chosen: list[float] = []
     left = offsets[np.argsort(score, kind="stable")]

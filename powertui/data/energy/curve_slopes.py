@@ -26,7 +26,12 @@ class Slopes(NamedTuple):
     turns: Floats  # of each times the one before it
 
 
-def turns(knots: Int64s, between: Apart, differences: Floats, refresh: float) -> Slopes:
+def turns(
+    knots: Int64s,
+    between: Apart,
+    differences: Floats,
+    refresh: float,
+) -> Slopes:
     """The squares of differences, and each times the one before it."""
     sums, squares, products = bridge.room_for_two(len(differences))
     np.multiply(differences, differences, out=squares[1:])

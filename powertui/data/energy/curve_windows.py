@@ -105,7 +105,12 @@ def _reach_ps(curve: Curve, times: float) -> int:
     return min(round(times * curve.smeared_s * PS_PER_S), _MAX_REACH_PS)
 
 
-def entries_at(curve: Curve, a: Int64s, b: Int64s, memo: WindowCache) -> WindowEntries:
+def entries_at(
+    curve: Curve,
+    a: Int64s,
+    b: Int64s,
+    memo: WindowCache,
+) -> WindowEntries:
     """What one curve says of windows; `memo` holds where they are among knots that are shared."""
     key = (id(curve.knots), id(curve.hold_at), curve.hold_end, curve.smeared_s)
     at = memo.get(key)

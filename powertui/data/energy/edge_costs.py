@@ -83,7 +83,9 @@ class ExpectedEdges:
 
     @property
     def span(self) -> tuple[float, float]:
-        return float(self.at[0]), float(self.at[-1])
+        first = float(self.at[0])
+        last = float(self.at[-1])
+        return first, last
 
     def rows(self, rows: Int64s) -> ExpectedEdges:
         """Some of them, in any shape."""
@@ -117,11 +119,14 @@ class EdgeCosts:
         edges: ExpectedEdges,
         levels: LevelCosts,
     ) -> None:
-        self.jumps, self.edges = jumps, edges
-        self.refresh = data.refresh
-        self.length = max(float(data.hi[-1] - data.lo[0]), 1.0)
-        self.sigma = np.hypot(jumps.sigma_s, RULES.refresh_share * data.refresh)
+        self.jumps = jumps
+        self.edges = edges
         self.levels = levels
+        self.refresh = data.refresh
+        length_s = float(data.hi[-1] - data.lo[0])
+        self.length = max(length_s, 1.0)
+        by_refresh_s = RULES.refresh_share * data.refresh
+        self.sigma = np.hypot(jumps.sigma_s, by_refresh_s)
 
     def at(self, offsets: Floats, coarse_step: float) -> Floats:
         """The costs of these offsets; of a coarse grid with what lies between its points."""
@@ -130,45 +135,57 @@ class EdgeCosts:
         for first in range(0, len(offsets), chunk):
             part = slice(first, first + chunk)
             likelihood = self._likelihood(offsets[part], coarse_step)
-            cost[part] -= np.log(likelihood).sum(axis=0)
+            by_jump = np.log(likelihood)
+            cost[part] -= by_jump.sum(axis=0)
         return cost
 
     def matched(self, offset: float) -> int:
         """How many jumps happen at an edge."""
-        return int((self.likelihood(offset) > 1.0).sum())
+        return int(self.is_at_edge(offset).sum())
+
+    def is_at_edge(self, offset: float) -> Bools:
+        """Which jumps do: they are likelier there than anywhere."""
+        at_edge: Bools = self.likelihood(offset) > 1.0
+        return at_edge
 
     def edges_inside(self, data: Samples, offset: float) -> int:
         """How many edges have readings before and after them."""
-        return int(np.count_nonzero(self.is_inside(data, offset)))
+        is_inside = self.is_inside(data, offset)
+        return int(np.count_nonzero(is_inside))
 
     def is_inside(self, data: Samples, offset: float) -> Bools:
         """Which edges have them."""
         begin = float(data.lo[0]) + offset + self.refresh
         end = float(data.hi[-1]) + offset - self.refresh
-        return np.asarray((self.edges.at > begin) & (self.edges.at < end))
+        at = self.edges.at
+        is_inside: Bools = (at > begin) & (at < end)
+        return is_inside
 
     def chance_places(self, offset: float, range_s: tuple[float, float]) -> float:
         """How many places have as many jumps at edges as this one, if jumps happen at any time.
 
         A place is made by a pair of a jump and an edge; the other jumps agree by chance.
         """
-        at_edge = self.likelihood(offset) > 1.0
-        nearest = np.abs(self.edges.at - (self.jumps.at[at_edge, None] + offset)).argmin(axis=1)
+        at_edge = self.is_at_edge(offset)
+        nearest = _nearest_row(self.edges.at, self.jumps.at[at_edge] + offset)
         agreeing = len(wire.distinct(nearest))
         if agreeing < 2:
             return np.inf
         tried = np.linspace(*range_s, RULES.chance_offsets)
-        share = float((self._likelihood(tried, 0.0) > 1.0).mean())
+        is_match = self._likelihood(tried, 0.0) > 1.0
+        share = float(is_match.mean())
         others = len(self.jumps) - 1
         chance = 0.0
         for count in range(agreeing - 1, others + 1):
-            chance += comb(others, count) * share**count * (1 - share) ** (others - count)
+            ways = comb(others, count)
+            chance += ways * share**count * (1 - share) ** (others - count)
         pairs = len(self.jumps) * len(self.edges)
         return pairs / agreeing * chance
 
     def likelihood(self, offset: float) -> Floats:
         """How many times likelier each jump is there than anywhere."""
-        return self._likelihood(np.array([offset]), 0.0)[:, 0]
+        of_offset = self._likelihood(np.array([offset]), 0.0)
+        return of_offset[:, 0]
 
     def _likelihood(self, offsets: Floats, coarse_step: float) -> Floats:
         """[jumps, offsets]: how many times likelier a jump is there than anywhere."""
@@ -179,28 +196,45 @@ class EdgeCosts:
             density += self._density(at, edge, coarse_step)
         matched_share = RULES.known_share
         unmatched_share = 1 - matched_share
-        return np.asarray(unmatched_share + matched_share * density * self.length / len(self.edges))
+        likelihood: Floats = unmatched_share + matched_share * density * self.length / len(
+            self.edges
+        )
+        return likelihood
 
-    def _density(self, at: Floats, edge: Int64s, coarse_step: float) -> Floats:
+    def _density(
+        self,
+        at: Floats,
+        edge: Int64s,
+        coarse_step: float,
+    ) -> Floats:
         """The density (1/s) of jumps beside an edge each; 0 where there is no such edge."""
         last_edge = len(self.edges) - 1
         exists = (edge >= 0) & (edge <= last_edge)
         edges = self.edges.rows(np.clip(edge, 0, last_edge))
         jump_sigma_s = self.sigma[:, None]
+        jump_sign = np.sign(self.jumps.watts)[:, None]
         edge_sigma_s = edges.half_s / 2
         sigma = np.sqrt(jump_sigma_s**2 + edge_sigma_s**2 + coarse_step**2)
         by_time = _kernel(at - edges.at, sigma, edges.kind)
-        by_sign = _sign_factor(edges.sign, np.sign(self.jumps.watts)[:, None])
-        return np.asarray(exists * by_time * by_sign)
+        by_sign = _sign_factor(edges.sign, jump_sign)
+        density: Floats = exists * by_time * by_sign
+        return density
 
 
 class EdgePlaces:
     """What the readings of a log say of each place, edge by edge."""
 
-    def __init__(self, costs: EdgeCosts, data: Samples, range_s: tuple[float, float]) -> None:
-        self.costs, self.data, self.range_s = costs, data, range_s
-        first, last = costs.edges.span
-        self.length_s = last - first
+    def __init__(
+        self,
+        costs: EdgeCosts,
+        data: Samples,
+        range_s: tuple[float, float],
+    ) -> None:
+        self.costs = costs
+        self.data = data
+        self.range_s = range_s
+        self.first_s, self.last_s = costs.edges.span
+        self.length_s = self.last_s - self.first_s
         self.apart_s = max(2 * SURE_S, data.refresh)
         self.temper = RULES.temper
 
@@ -210,72 +244,86 @@ class EdgePlaces:
         change may be anywhere else in an epoch.
         """
         edges = self.costs.edges
-        if edges.sign[edges.kind == BORDER].any():
+        border_signs = edges.sign[edges.kind == BORDER]
+        if border_signs.any():
             return 0.0
         return median_of_column(np.diff(edges.at))
 
     def meetings(self) -> tuple[Floats, float]:
-        jumps, edges = self.costs.jumps, self.costs.edges
+        jumps = self.costs.jumps
         if not len(jumps):
             return np.empty(0), 0.0
-        offsets = (edges.at - jumps.at[:, None]).ravel()
+        offsets = self.costs.edges.at - jumps.at[:, None]
+        width_s = 2 * median_of_column(self.costs.sigma)
+        return self._in_range(offsets.ravel()), width_s
+
+    def _in_range(self, offsets: Floats) -> Floats:
         lo, hi = self.range_s
-        return offsets[(offsets > lo) & (offsets < hi)], 2 * median_of_column(self.costs.sigma)
+        return offsets[(offsets > lo) & (offsets < hi)]
 
     def by_edge(self, offset: float) -> EdgeEvidence:
         """Of the jumps that are nearest to an edge the best one is of it, and the others are of
         something else.
         """
         edges = self.costs.edges
+        is_inside = self.costs.is_inside(self.data, offset)
         at = self.costs.jumps.at + offset
         likelihood = np.log(self.costs.likelihood(offset))
-        first, last = edges.span
-        is_near = (likelihood > 0) | ((at >= first) & (at <= last))
+        is_in_training = (at >= self.first_s) & (at <= self.last_s)
+        is_near = (likelihood > 0) | is_in_training
         if not is_near.any():
             nothing = np.zeros(len(edges))
-            return EdgeEvidence(nothing, nothing, self.costs.is_inside(self.data, offset))
+            return EdgeEvidence(nothing, nothing, is_inside)
         at = at[is_near]
-        nearest = np.abs(edges.at - at[:, None]).argmin(axis=1)
+        likelihood = likelihood[is_near]
+        nearest = _nearest_row(edges.at, at)
         # By edge, and for each edge by likelihood: the last row of an edge is its best jump.
-        order = np.lexsort((likelihood[is_near], nearest))
+        order = np.lexsort((likelihood, nearest))
         best = np.full(len(edges), -1)
         best[nearest[order]] = order
         jumps = np.bincount(nearest, minlength=len(edges))
         of_others = np.log(1 - RULES.known_share) * (jumps - 1)
         has_jump = best >= 0
+        by_jumps = likelihood[best] + of_others
+        late_s = at[best] - edges.at
         return EdgeEvidence(
-            log_likelihood=np.where(has_jump, likelihood[is_near][best] + of_others, 0.0),
-            late_s=np.where(has_jump, at[best] - edges.at, 0.0),
-            is_inside=self.costs.is_inside(self.data, offset),
+            log_likelihood=np.where(has_jump, by_jumps, 0.0),
+            late_s=np.where(has_jump, late_s, 0.0),
+            is_inside=is_inside,
         )
 
     def level_cost(self, offset: float) -> float:
-        return float(self.costs.levels.at(np.array([offset]))[0])
+        costs = self.costs.levels.at(np.array([offset]))
+        return float(costs[0])
 
     def cut_meetings(self) -> Floats:
-        first, last = self.costs.edges.span
         jumps = self.costs.jumps
-        at_end = last - jumps.at[jumps.watts < 0]
-        at_start = first - jumps.at[jumps.watts > 0]
-        begins_within = float(self.data.lo[0]) + at_end > first
-        ends_within = float(self.data.hi[-1]) + at_start < last
+        at_end = self.last_s - jumps.at[jumps.watts < 0]
+        at_start = self.first_s - jumps.at[jumps.watts > 0]
+        begins_within = float(self.data.lo[0]) + at_end > self.first_s
+        ends_within = float(self.data.hi[-1]) + at_start < self.last_s
         offsets = np.concatenate([at_end[begins_within], at_start[ends_within]])
-        lo, hi = self.range_s
-        return offsets[(offsets > lo) & (offsets < hi)]
+        return self._in_range(offsets)
 
     def is_at_work(self, best_s: float, offset: float) -> bool:
         data = self.data
-        first, last = self.costs.edges.span
-        begin = max(first, float(data.lo[0]) + offset)
-        end = min(last, float(data.hi[-1]) + offset)
+        begin = max(self.first_s, float(data.lo[0]) + offset)
+        end = min(self.last_s, float(data.hi[-1]) + offset)
         here = self._watts_within(begin, end, best_s)
         there = self._watts_within(begin, end, offset)
         if min(len(here), len(there)) < settings.MIN_REPEATS:
             return False
-        work_w = float(here.mean() - percentile_of_column(data.watts, 2))
-        return abs(float(here.mean() - there.mean())) < settings.MINOR_SHARE * work_w
+        idle_w = percentile_of_column(data.watts, 2)
+        work_w = float(here.mean() - idle_w)
+        differs_w = abs(float(here.mean() - there.mean()))
+        return differs_w < settings.MINOR_SHARE * work_w
 
-    def _watts_within(self, begin: float, end: float, offset: float) -> Floats:
+    def _watts_within(
+        self,
+        begin: float,
+        end: float,
+        offset: float,
+    ) -> Floats:
         """The readings of a log that is at this offset, all of whose windows are within."""
         begins_within = self.data.lo + offset > begin
         ends_within = self.data.hi + offset < end
@@ -288,15 +336,23 @@ class EdgePlaces:
 
 def _sign_factor(edge_sign: Floats, jump_sign: Floats) -> Floats:
     """How many times likelier a jump is by its direction; 1 where an edge may have either."""
-    agrees = edge_sign * jump_sign
-    sign_share = np.where(agrees > 0, RULES.sign_share, 1 - RULES.sign_share)
-    return np.where(agrees == 0, 1.0, 2 * sign_share)
+    agreement = edge_sign * jump_sign
+    sign_share = np.where(agreement > 0, RULES.sign_share, 1 - RULES.sign_share)
+    return np.where(agreement == 0, 1.0, 2 * sign_share)
+
+
+def _nearest_row(edges_s: Floats, moments_s: Floats) -> Int64s:
+    """For each moment the row of the edge that is nearest to it."""
+    distance_s = np.abs(edges_s - moments_s[:, None])
+    nearest: Int64s = distance_s.argmin(axis=1)
+    return nearest
 
 
 def _kernel(late: Floats, sigma: Floats, kind: Int64s) -> Floats:
     """The density (1/s) of a jump that is so late after an edge of its kind."""
     exact = normal_density(late, sigma)
-    inexact = normal_density(late, RULES.inexact_sigmas * sigma + RULES.inexact_s)
+    wide_sigma = RULES.inexact_sigmas * sigma + RULES.inexact_s
+    inexact = normal_density(late, wide_sigma)
     border = _mixed(exact, inexact, RULES.exact_share)
 
     # A program begins to work at any time around its first record ...
@@ -309,7 +365,7 @@ def _kernel(late: Floats, sigma: Floats, kind: Int64s) -> Floats:
     decay = np.exp(-np.maximum(late, 0.0) / spread) / spread
     after_end = np.where(late > -sigma, decay, 0.0)
     end = _mixed(exact, after_end, RULES.exact_end_share)
-    return np.asarray(np.select([kind == BORDER, kind == START], [border, start], end))
+    return np.select([kind == BORDER, kind == START], [border, start], end)
 
 
 def _mixed(exact: Floats, inexact: Floats, exact_share: float) -> Floats:
@@ -317,4 +373,6 @@ def _mixed(exact: Floats, inexact: Floats, exact_share: float) -> Floats:
 
 
 def normal_density(late: Floats, sigma: Floats) -> Floats:
-    return np.asarray(np.exp(-0.5 * (late / sigma) ** 2) / (ROOT_2PI * sigma))
+    in_sigmas = late / sigma
+    density: Floats = np.exp(-0.5 * in_sigmas**2) / (ROOT_2PI * sigma)
+    return density

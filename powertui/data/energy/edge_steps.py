@@ -71,56 +71,80 @@ def moved_to_steps(reading: CurveEntries, energy: Floats, watts: Floats) -> Step
     shape = (_EDGES, *energy.shape[1:])
     edges = SteppedEdges(*(np.zeros(shape) for _ in SteppedEdges._fields))
     for edge in range(_EDGES):
-        rows = _rows(edge)
-        low_w = watts[rows.before]
-        high_w = watts[rows.after]
-        past_s = (reading.inside[edge] - reading.inside[rows.before]) / PS_PER_S
-        left_s = (reading.inside[rows.after] - reading.inside[edge]) / PS_PER_S
-        between_s = past_s + left_s
-        height_w = high_w - low_w
-        between_j = energy[rows.after] - energy[rows.before]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            # The step at which both levels give the energy between the two readings.
-            step_s = (high_w * between_s - between_j) / height_w
-            clearness = _clearness(watts, rows, height_w)
-        is_between = np.isfinite(step_s) & (step_s >= 0) & (step_s <= between_s)
-        is_known = reading.known[[edge, rows.before, rows.after]].all(axis=0)
-        is_step = is_between & is_known
-        step_s = np.where(is_step, step_s, 0.0)
-        low_j = low_w * np.minimum(past_s, step_s)
-        high_j = high_w * np.maximum(past_s - step_s, 0.0)
-        drawn_j = energy[edge] - energy[rows.before]
-        edges.share[edge] = np.where(is_step, clearness, 0.0)
-        edges.by_means[edge] = np.where(is_step, clearness * (low_j + high_j - drawn_j), 0.0)
-        # What lies on either side, if the step is at the edge: half of the difference is moved from
-        # one side to the other, so that what both hold together stays as it is drawn.
-        before_j = low_w * past_s - drawn_j
-        after_j = high_w * left_s - (between_j - drawn_j)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            across = (reading.right[edge] - reading.left[edge]) / height_w
-        clear = clearness * np.maximum(1 - (across - 1) ** 2, 0.0)
-        moved_j = clear * (before_j - after_j) / 2
-        is_clear = is_known & np.isfinite(moved_j)
-        edges.by_moments[edge] = np.where(is_clear, moved_j, 0.0)
-        inside_j = before_j if edge else -after_j
-        is_surely_step = is_clear & (clear >= settings.NEARLY_ALL_SHARE)
-        edges.by_border[edge] = np.where(is_surely_step, clear * inside_j, edges.by_moments[edge])
-        edges.height[edge] = np.where(is_clear, height_w**2, 0.0)
-        edges.is_clear[edge] = is_surely_step
-        past = _Beside(
-            away_s=(reading.inside[edge] - reading.start[edge]) / PS_PER_S,
-            uneven_w=watts[rows.after] - watts[edge],
-            inside_j=watts[rows.far_before] * past_s - drawn_j if edge else np.zeros_like(drawn_j),
-        )
-        following_j = between_j - drawn_j - watts[rows.far_after] * left_s
-        following = _Beside(
-            away_s=(reading.end[edge] - reading.inside[edge]) / PS_PER_S,
-            uneven_w=watts[edge] - watts[rows.before],
-            inside_j=np.zeros_like(drawn_j) if edge else following_j,
-        )
-        nearest = _nearest(past, following, height_w, is_known & ~is_surely_step, clearness)
-        edges.away_s[edge], edges.by_nearest[edge] = nearest
+        _move_to_step(edges, _rows(edge), reading, energy, watts)
     return edges
+
+
+def _move_to_step(
+    edges: SteppedEdges,
+    rows: _Rows,
+    reading: CurveEntries,
+    energy: Floats,
+    watts: Floats,
+) -> None:
+    """Fills in the row of one edge."""
+    edge = rows.edge
+    is_begin = edge == 0
+    low_w = watts[rows.before]
+    high_w = watts[rows.after]
+    height_w = high_w - low_w
+    at_edge = reading.inside[edge]
+    past_s = (at_edge - reading.inside[rows.before]) / PS_PER_S
+    left_s = (reading.inside[rows.after] - at_edge) / PS_PER_S
+    between_s = past_s + left_s
+    between_j = energy[rows.after] - energy[rows.before]
+    drawn_j = energy[edge] - energy[rows.before]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # The step at which both levels give the energy between the two readings.
+        step_s = (high_w * between_s - between_j) / height_w
+        clearness = _clearness(watts, rows, height_w)
+        across = (reading.right[edge] - reading.left[edge]) / height_w
+    is_between = np.isfinite(step_s) & (step_s >= 0) & (step_s <= between_s)
+    is_known = reading.known[[edge, rows.before, rows.after]].all(axis=0)
+    is_step = is_between & is_known
+    step_s = np.where(is_step, step_s, 0.0)
+    low_j = low_w * np.minimum(past_s, step_s)
+    high_j = high_w * np.maximum(past_s - step_s, 0.0)
+    by_means_j = clearness * (low_j + high_j - drawn_j)
+    edges.share[edge] = np.where(is_step, clearness, 0.0)
+    edges.by_means[edge] = np.where(is_step, by_means_j, 0.0)
+
+    # What lies on either side, if the step is at the edge: half of the difference is moved from
+    # one side to the other, so that what both hold together stays as it is drawn.
+    before_j = low_w * past_s - drawn_j
+    after_j = high_w * left_s - (between_j - drawn_j)
+    clear = clearness * np.maximum(1 - (across - 1) ** 2, 0.0)
+    moved_j = clear * (before_j - after_j) / 2
+    is_clear = is_known & np.isfinite(moved_j)
+    by_moments_j = np.where(is_clear, moved_j, 0.0)
+    inside_j = -after_j if is_begin else before_j
+    is_surely_step = is_clear & (clear >= settings.NEARLY_ALL_SHARE)
+    edges.by_moments[edge] = by_moments_j
+    edges.by_border[edge] = np.where(is_surely_step, clear * inside_j, by_moments_j)
+    edges.height[edge] = np.where(is_clear, height_w**2, 0.0)
+    edges.is_clear[edge] = is_surely_step
+
+    past_inside_j = np.zeros_like(drawn_j)
+    following_inside_j = np.zeros_like(drawn_j)
+    if is_begin:
+        after_step_j = watts[rows.far_after] * left_s
+        following_inside_j = between_j - drawn_j - after_step_j
+    else:
+        past_inside_j = watts[rows.far_before] * past_s - drawn_j
+    past = _Beside(
+        away_s=(at_edge - reading.start[edge]) / PS_PER_S,
+        uneven_w=watts[rows.after] - watts[edge],
+        inside_j=past_inside_j,
+    )
+    following = _Beside(
+        away_s=(reading.end[edge] - at_edge) / PS_PER_S,
+        uneven_w=watts[edge] - watts[rows.before],
+        inside_j=following_inside_j,
+    )
+    is_open = is_known & ~is_surely_step
+    away_s, gained_j = _nearest((past, following), height_w, is_open, clearness)
+    edges.away_s[edge] = away_s
+    edges.by_nearest[edge] = gained_j
 
 
 class _Beside(NamedTuple):
@@ -132,8 +156,7 @@ class _Beside(NamedTuple):
 
 
 def _nearest(
-    past: _Beside,
-    following: _Beside,
+    readings: tuple[_Beside, _Beside],
     height_w: Floats,
     is_open: Bools,
     clearness: Floats,
@@ -141,10 +164,11 @@ def _nearest(
     """How far the reading is that has a clear step on its other side, and what the edge gains."""
     away_s = np.full(height_w.shape, np.inf)
     gained_j = np.zeros(height_w.shape)
-    for beside in (past, following):
+    for beside in readings:
         with np.errstate(divide="ignore", invalid="ignore"):
             clear = clearness - (beside.uneven_w / height_w) ** 2
-        is_nearer = is_open & (clear >= settings.NEARLY_ALL_SHARE) & (beside.away_s < away_s)
+        is_clear = is_open & (clear >= settings.NEARLY_ALL_SHARE)
+        is_nearer = is_clear & (beside.away_s < away_s)
         away_s = np.where(is_nearer, beside.away_s, away_s)
         gained_j = np.where(is_nearer, beside.inside_j, gained_j)
     return away_s, gained_j
@@ -155,4 +179,5 @@ def _clearness(watts: Floats, rows: _Rows, height_w: Floats) -> Floats:
     uneven_before = watts[rows.far_before] - watts[rows.before]
     uneven_after = watts[rows.far_after] - watts[rows.after]
     uneven = uneven_before**2 + uneven_after**2
-    return np.asarray(np.maximum(1.0 - uneven / height_w**2, 0.0))
+    clearness: Floats = np.maximum(1.0 - uneven / height_w**2, 0.0)
+    return clearness

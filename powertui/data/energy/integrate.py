@@ -107,7 +107,13 @@ def across(
     return [energy for energy in results if energy is not None]
 
 
-def energy(power: PowerOnTrace, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0) -> Energy:
+def energy(
+    power: PowerOnTrace,
+    lo_ps: int,
+    hi_ps: int,
+    *,
+    edge_ps: float = 0.0,
+) -> Energy:
     """One window."""
     return energies(power, np.array([lo_ps]), np.array([hi_ps]), edge_ps=edge_ps)[0]
 

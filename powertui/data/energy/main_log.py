@@ -105,7 +105,12 @@ def _rows_by_file(power: Sequence[PowerOnTrace]) -> dict[str, list[int]]:
     return files
 
 
-def _log(path: str, rows: Sequence[int], channels: Sequence[PowerOnTrace], span: Span) -> Log:
+def _log(
+    path: str,
+    rows: Sequence[int],
+    channels: Sequence[PowerOnTrace],
+    span: Span,
+) -> Log:
     sensors_of_log = [channel.series.sensor for channel in channels]
     refreshes = [sensor.refresh_s or sensor.poll_s for sensor in sensors_of_log]
     resolves = [refresh.value for refresh in refreshes if refresh is not None]

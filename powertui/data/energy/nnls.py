@@ -27,7 +27,7 @@ def solve(gram: Floats, moment: Floats) -> Floats:
     if count == 0:
         return x
     free = np.zeros(count, np.bool_)
-    scale = max(float(np.abs(moment).max(initial=0.0)), _TINY)
+    scale = max(_largest(moment), _TINY)
     # The method ends by itself; the bound is for rounding that frees and fixes the same one.
     for _ in range(6 * count + 10):
         gradient = moment - gram @ x
@@ -40,20 +40,33 @@ def solve(gram: Floats, moment: Floats) -> Floats:
     return x
 
 
-def _settled(gram: Floats, moment: Floats, x: Floats, free: Bools) -> Floats:
+def _largest(values: Floats) -> float:
+    """The largest size among them; 0 if there are none."""
+    return float(np.abs(values).max(initial=0.0))
+
+
+def _settled(
+    gram: Floats,
+    moment: Floats,
+    x: Floats,
+    free: Bools,
+) -> Floats:
     """The best x of the free coefficients; those that reach zero on the way are fixed there."""
     while free.any():
         rows = np.flatnonzero(free)
+        system = gram[np.ix_(rows, rows)]
         trial = np.zeros(len(x))
-        trial[rows] = _least_squares(gram[np.ix_(rows, rows)], moment[rows])
+        trial[rows] = _least_squares(system, moment[rows])
         falling = rows[trial[rows] <= 0]
         if len(falling) == 0:
             return trial
         # Walk from x towards the trial until the first coefficient reaches zero, and fix that one
         # there.
-        step = x[falling] / np.maximum(x[falling] - trial[falling], _TINY)
-        x = x + float(step.min()) * (trial - x)
-        free &= x > _ZERO_SHARE * max(float(x.max(initial=0.0)), _TINY)
+        distance = x[falling] - trial[falling]
+        steps_to_zero = x[falling] / np.maximum(distance, _TINY)
+        x = x + float(steps_to_zero.min()) * (trial - x)
+        largest = max(float(x.max(initial=0.0)), _TINY)
+        free &= x > _ZERO_SHARE * largest
         x[~free] = 0.0
     return x
 
@@ -100,28 +113,46 @@ def many(gram: Floats, moment: Floats, *, exact: bool = True) -> Floats:
     x = np.maximum(x, 0.0)
     if not exact:
         return x
-    # Where nothing that is held at zero would rise if it were free, that is the answer.
     is_held = held > ridge
     x = np.where(is_held, 0.0, x)
-    slope = moment - (gram @ x[..., None])[..., 0]
-    rises = slope > _ZERO_SLOPE_SHARE * np.abs(moment).max(axis=-1, keepdims=True)
-    is_open = (rises & is_held).any(axis=-1) | is_negative.any(axis=-1)
+    is_open = _would_rise(gram, moment, x, is_held) | is_negative.any(axis=-1)
     for index in np.argwhere(is_open):
         at = tuple(index)
-        x[at] = solve(gram[at] + np.diag(np.broadcast_to(ridge[at], moment[at].shape)), moment[at])
+        own_ridge = np.broadcast_to(ridge[at], moment[at].shape)
+        system = gram[at] + np.diag(own_ridge)
+        x[at] = solve(system, moment[at])
     return np.maximum(x, 0.0)
+
+
+def _would_rise(
+    gram: Floats,
+    moment: Floats,
+    x: Floats,
+    is_held: Bools,
+) -> Bools:
+    """Which systems hold a coefficient at zero that would rise if it were free.
+
+    Where there is none, that is the answer.
+    """
+    slope = moment - (gram @ x[..., None])[..., 0]
+    steepest = np.abs(moment).max(axis=-1, keepdims=True)
+    rises = slope > _ZERO_SLOPE_SHARE * steepest
+    would_rise: Bools = (rises & is_held).any(axis=-1)
+    return would_rise
 
 
 def _with_ridge(gram: Floats, moment: Floats, ridge: Floats) -> Floats:
     system = gram.copy()
-    np.einsum("...kk->...k", system)[...] += ridge  # its diagonal, in place
-    solution = np.linalg.solve(system, moment[..., None])
-    return np.asarray(solution[..., 0], np.float64)
+    diagonal = np.einsum("...kk->...k", system)
+    diagonal += ridge  # in place: it is a view
+    solution: Floats = np.linalg.solve(system, moment[..., None])
+    return solution[..., 0]
 
 
 def _negative(x: Floats) -> Bools:
     largest = np.abs(x).max(axis=-1, keepdims=True)
-    return np.asarray(x < -_ZERO_SHARE * largest)
+    is_negative: Bools = x < -_ZERO_SHARE * largest
+    return is_negative
 
 
 def _least_squares(gram: Floats, moment: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 
 import numpy as np
@@ -38,6 +39,12 @@ _IDLE_BAND_OF_SWING = 0.15
 # Else idle power may be anywhere within this share of the swing of half a swing below it.
 _UNSEEN_IDLE_SHARE = 0.35
 MAX_FINE_SAMPLES = 2400  # in the finer passes: more are thinned evenly
+
+# ── which way of averaging is looked at first: bounds of time but for the gain ──
+_MIN_AVERAGING_GAIN = 2.0  # cost that another way of averaging must save to be looked at first
+SCALE_PLACES = 8  # places that are asked for the width of ordinary residuals
+_PLACES_PER_AVERAGING = 3  # the same for each further way of averaging
+_OFFSETS_PER_SIDE = 6  # of a coarse offset, that each way of averaging is tried at
 
 
 @dataclass(frozen=True)
@@ -94,7 +101,8 @@ class OffsetCosts:
         high_w = percentile_of_column(data.watts, 98)
         self.floor = self._smallest_noise(data, high_w - base_w)
         swing = max(high_w - base_w, self.floor)
-        idle, usual_w = IDLE_SHARE, 0.0
+        idle = IDLE_SHARE
+        usual_w = 0.0
         near_lowest = data.watts < base_w + _IDLE_BAND_OF_SWING * swing
         if np.count_nonzero(near_lowest) < 2:
             # Seen once only, it is the mean of idling and something else: the idle machine may
@@ -121,11 +129,13 @@ class OffsetCosts:
         """The smallest noise (W) that is credible: rounding, and what a handful of categories
         cannot say of a machine.
         """
-        inner_swing_w = percentile_of_column(data.watts, 95) - percentile_of_column(data.watts, 5)
+        low_w = percentile_of_column(data.watts, 5)
+        high_w = percentile_of_column(data.watts, 95)
+        swing_w = max(high_w - low_w, swing_w)
         usual_change_w = median_of_column(np.abs(np.diff(self.data.watts)))
         return max(
             rounding_sigma(data.quantum),
-            MIN_NOISE_OF_SWING * max(inner_swing_w, swing_w),
+            MIN_NOISE_OF_SWING * swing_w,
             _POWER_DRIFT_SHARE * abs(self.middle),
             _MIN_NOISE_OF_CHANGES * usual_change_w,
             1e-9,
@@ -136,13 +146,15 @@ class OffsetCosts:
         if way == 1.0:
             return data
         # The last one is remembered: what `Likeness` remembers is of these readings themselves.
-        if self._averaged is None or self._averaged[0] is not data or self._averaged[1] != way:
-            if way > 0:
-                averaged = data.scaled(way)
-            else:
-                averaged = data.forgetting(-way)
-            self._averaged = data, way, averaged
-        return self._averaged[2]
+        last = self._averaged
+        if last is not None and last[0] is data and last[1] == way:
+            return last[2]
+        if way > 0:
+            averaged = data.scaled(way)
+        else:
+            averaged = data.forgetting(-way)
+        self._averaged = data, way, averaged
+        return averaged
 
     def shift(self, way: float) -> float:
         """How much later an offset is given than windows of this way are: the integrals centre
@@ -160,8 +172,13 @@ class OffsetCosts:
         *,
         exact: bool = True,
     ) -> tuple[Floats, Floats]:
-        way = self.main if way is None else way
-        return self.like.costs(offsets - self.shift(way), self.averaged_as(way, data), exact=exact)
+        if way is None:
+            way = self.main
+        return self.like.costs(
+            offsets - self.shift(way),
+            self.averaged_as(way, data),
+            exact=exact,
+        )
 
     def residuals(
         self,
@@ -170,8 +187,13 @@ class OffsetCosts:
         data: Samples,
         way: float | None = None,
     ) -> tuple[Floats, Bools]:
-        way = self.main if way is None else way
-        return self.like.residuals(offset - self.shift(way), watts, self.averaged_as(way, data))
+        if way is None:
+            way = self.main
+        return self.like.residuals(
+            offset - self.shift(way),
+            watts,
+            self.averaged_as(way, data),
+        )
 
     def choose_scale(self, offsets: Floats, data: Samples) -> float:
         """The width of ordinary residuals where all is explained best with its own: a wide one
@@ -204,6 +226,45 @@ class OffsetCosts:
             lag = self.lag(residual)
             self.like.alike = max((1 + lag) / (1 - lag), self.together)
         return inside
+
+    def choose_way(
+        self,
+        offsets: Floats,
+        data: Samples,
+        reach: float,
+        further_ways: Sequence[tuple[float, float]],
+    ) -> None:
+        """The way of averaging that explains most, and the width of ordinary residuals with it.
+
+        Each way is judged at its own best offsets within `reach` of these: beside its place a long
+        window, or one that forgets slowly, explains more than the true one.
+        """
+        like = self.like
+        beside = self._best_beside(offsets[:SCALE_PLACES], data, reach)
+        lowest_cost = self.choose_scale(beside, data)
+        best_settings = (self.main, like.scale, like.alike)
+        for way, price in further_ways:
+            self.main = way
+            beside = self._best_beside(offsets[:_PLACES_PER_AVERAGING], data, reach)
+            cost = self.choose_scale(beside, data)
+            cost += price * like.alike
+            if cost < lowest_cost - _MIN_AVERAGING_GAIN * like.alike:
+                lowest_cost = cost
+                best_settings = (way, like.scale, like.alike)
+        self.main, like.scale, like.alike = best_settings
+
+    def _best_beside(
+        self,
+        offsets: Floats,
+        data: Samples,
+        reach: float,
+    ) -> Floats:
+        """For each of these the offset within `reach` that costs least."""
+        beside = np.linspace(-reach, reach, 2 * _OFFSETS_PER_SIDE + 1)
+        around = offsets[:, None] + beside
+        cost, _ = self.costs(around.ravel(), data, exact=False)
+        cheapest = np.argmin(cost.reshape(around.shape), axis=1)
+        return np.asarray(around[np.arange(len(offsets)), cheapest])
 
     def lag(self, residual: Floats) -> float:
         """How alike neighbouring residuals are, bursts that no trace explains left aside."""

@@ -16,6 +16,7 @@ from powertui.data.energy import clock_drift, coarse_search
 from powertui.data.energy.offset_costs import (
     MAX_FINE_SAMPLES,
     MIN_SAMPLES,
+    SCALE_PLACES,
     OffsetChoices,
     OffsetCosts,
     joined,
@@ -31,10 +32,6 @@ MAX_BASINS = 24  # separate minima that are looked at closely
 
 # ── how much is tried: bounds of time; what they cost in answers was not measured ──
 _PROMISING_COST = 5.0  # above the best: such a coarse offset is looked at closely, too
-_MIN_AVERAGING_GAIN = 2.0  # cost that another way of averaging must save to be looked at first
-_SCALE_PLACES = 8  # places that are asked for the width of ordinary residuals
-_PLACES_PER_AVERAGING = 3  # the same for each further way of averaging
-_OFFSETS_PER_SIDE = 6  # of a coarse offset, that each way of averaging is tried at
 _MAX_CENTERS = 48  # of minima and their aliases, after a look at each
 _MAX_REFINED_OFFSETS = 160  # whose neighbourhood is looked at most closely
 _MAX_ALIASES = 120  # offsets a number of steps away
@@ -69,6 +66,10 @@ class OffsetRange(NamedTuple):
         """A range that reaches farther on both sides."""
         return OffsetRange(self.lo - by_s, self.hi + by_s)
 
+    def every(self, step: float) -> Floats:
+        """All of them in steps."""
+        return np.arange(self.lo, self.hi + step, step)
+
 
 class SearchedOffsets(NamedTuple):
     """The offsets that come into question, and how finely they were looked at."""
@@ -95,21 +96,28 @@ def _away(offsets: Floats, others: Floats, least: float) -> Bools:
     ascending = np.sort(others)
     last = len(ascending) - 1
     row = np.clip(np.searchsorted(ascending, offsets), 1, max(last, 1))
-    to_lower = np.abs(offsets - ascending[row - 1])
-    to_higher = np.abs(offsets - ascending[np.minimum(row, last)])
-    return np.asarray(np.minimum(to_lower, to_higher) > least)
+    lower = ascending[row - 1]
+    higher = ascending[np.minimum(row, last)]
+    nearest = np.minimum(np.abs(offsets - lower), np.abs(offsets - higher))
+    is_away: Bools = nearest > least
+    return is_away
 
 
-def _around(centres: Floats, reach: float, step: float, bounds: OffsetRange) -> Floats:
+def _around(
+    centres: Floats,
+    reach: float,
+    step: float,
+    bounds: OffsetRange,
+) -> Floats:
     """An even grid around every centre. Grids of centres that are close share their points."""
     count = np.ceil(reach / step)
     steps = np.arange(-count, count + 1) * step
     offsets = (centres[:, None] + steps).ravel()
     half_step = step / 2
-    half_steps = wire.distinct(np.round(offsets / half_step).astype(np.int64))
-    on_grid = half_steps * half_step
+    half_steps = np.round(offsets / half_step).astype(np.int64)
+    on_grid: Floats = wire.distinct(half_steps) * half_step
     is_inside = (on_grid >= bounds.lo - reach) & (on_grid <= bounds.hi + reach)
-    return np.asarray(on_grid[is_inside], np.float64)
+    return on_grid[is_inside]
 
 
 class OffsetSearch(OffsetCosts):
@@ -127,8 +135,10 @@ class OffsetSearch(OffsetCosts):
         ppm = clock_drift.drift_ppm(self, choices, data, near)
         if ppm:
             stretch = 1 + ppm * 1e-6
-            data = self.data = replace(data, lo=data.lo * stretch, hi=data.hi * stretch)
-            centres = bounds.clip(centres - (stretch - 1) * median_of_column(data.hi))
+            late_s = (stretch - 1) * median_of_column(data.hi)
+            data = replace(data, lo=data.lo * stretch, hi=data.hi * stretch)
+            self.data = data
+            centres = bounds.clip(centres - late_s)
             choices, step = self._fine(centres, near, data, bounds.wider(near))
         choices = self._with_grid(choices, step, grid, bounds)
         return SearchedOffsets(
@@ -141,38 +151,57 @@ class OffsetSearch(OffsetCosts):
 
     def _grid(self, near: float) -> _Grid:
         """The steps of the passes, by how long a reading's window is."""
-        length = self.shares.span[1] - self.shares.span[0]
-        of_reading = min(near, 0.1 if self.data.refresh < 0.2 else near / 2)
-        coarse_step = max(of_reading, length / 1500)
+        length = self._length_s()
+        longest = near / 2
+        if self.data.refresh < 0.2:
+            longest = 0.1
+        coarse_step = max(min(near, longest), length / 1500)
+        step = min(near / 8, coarse_step / 3)
         return _Grid(
             near=near,
             coarse_step=coarse_step,
-            step=max(min(near / 8, coarse_step / 3), coarse_step / 12),
+            step=max(step, coarse_step / 12),
             reach=max(coarse_step, 0.6 * coarse_search.apart(self.data, length)),
         )
 
-    def _centres(self, rough: Floats, grid: _Grid, bounds: OffsetRange) -> Floats:
+    def _length_s(self) -> float:
+        """Of the profile."""
+        first, last = self.shares.span
+        return last - first
+
+    def _centres(
+        self,
+        rough: Floats,
+        grid: _Grid,
+        bounds: OffsetRange,
+    ) -> Floats:
         """The best offsets of a coarse look, and those that are steps away from the very best."""
         near = grid.near
         thinned = thinned_to(self.data, MAX_FINE_SAMPLES // 4)
-        self._choose_way(rough, thinned, grid.reach)
+        further_ways = self.ways[1:]
+        if clock_drift.looks_like_memory(thinned):
+            further_ways = ()
+        self.choose_way(rough, thinned, grid.reach, further_ways)
         rough = self._everywhere(rough, thinned, grid, bounds)
         if self.step_s is not None and self.step_s > _MIN_SWEPT_WINDOWS * near:
             swept = self._swept(rough[:_SWEPT_FITS], thinned, near, bounds)
             rough = np.concatenate([rough, swept])
         offsets = _around(rough, grid.reach, grid.step, bounds)
-        self.choose_scale(rough[:_SCALE_PLACES], thinned)
+        self.choose_scale(rough[:SCALE_PLACES], thinned)
         cost, _ = self.costs(offsets, thinned, exact=False)
         centres = coarse_search.separated(offsets, cost, near, MAX_BASINS)
         if self._has_aliases(near):
             centres = self._with_steps_beside(centres, near)
-        self.set_scale(float(centres[0]), self.data)
-        aliases = self._aliases(float(centres[0]), near, bounds)
+        best = float(centres[0])
+        self.set_scale(best, self.data)
+        aliases = self._aliases(best, near, bounds)
         centres = np.concatenate([centres, aliases])
         cost, _ = self.costs(centres, self.data)
         ranked = np.argsort(cost, kind="stable")[:_MAX_CENTERS]
-        likely = cost[ranked] - cost.min() < 2 * NEGLIGIBLE_COST * self.like.alike
-        return bounds.clip(centres[ranked[likely]])  # grids reach beyond
+        above_best = cost[ranked] - cost.min()
+        is_likely = above_best < 2 * NEGLIGIBLE_COST * self.like.alike
+        likely = centres[ranked[is_likely]]
+        return bounds.clip(likely)  # grids reach beyond
 
     def _stretches(
         self,
@@ -185,22 +214,22 @@ class OffsetSearch(OffsetCosts):
         of all does.
         """
         best = int(np.argmin(choices.cost))
-        length = self.shares.span[1] - self.shares.span[0]
-        is_other = np.abs(rough - choices.offsets[best]) > length
-        none = np.zeros(len(choices.cost), np.bool_)
-        if not is_other.any():
+        distance = np.abs(rough - choices.offsets[best])
+        others = rough[distance > self._length_s()]
+        if not len(others):
+            none = np.zeros(len(choices.cost), np.bool_)
             return choices.rows(none)
-        offsets = _around(
-            rough[is_other], grid.coarse_step, grid.coarse_step / _STEPS_PER_COARSE, bounds
-        )
+        step = grid.coarse_step / _STEPS_PER_COARSE
+        offsets = _around(others, grid.coarse_step, step, bounds)
         way = float(choices.way[best])
         cost, watts = self.costs(offsets, self.data, way, exact=False)
-        nearest = np.abs(offsets[:, None] - rough[is_other]).argmin(axis=1)
+        nearest = np.abs(offsets[:, None] - others).argmin(axis=1)
         rows = []
-        for number in range(int(is_other.sum())):
+        for number in range(len(others)):
             here = np.flatnonzero(nearest == number)
             if len(here):
-                rows.append(int(here[np.argmin(cost[here])]))
+                cheapest = np.argmin(cost[here])
+                rows.append(int(here[cheapest]))
         chosen = np.array(rows, np.int64)
         return OffsetChoices(
             offsets=offsets[chosen],
@@ -229,16 +258,21 @@ class OffsetSearch(OffsetCosts):
         beside = self._beside_these(choices, step, grid.coarse_step, bounds)
         for _ in range(_EXTRA_PASSES):
             best = float(choices.cost.min())
-            likely = beside.cost - best < _PROMISING_COST * self.like.alike
-            if not likely.any():
+            above_best = beside.cost - best
+            likely = beside.rows(above_best < _PROMISING_COST * self.like.alike)
+            if not len(likely.cost):
                 break
             centres = coarse_search.separated(
-                beside.offsets[likely], beside.cost[likely], grid.near, MAX_BASINS
+                likely.offsets,
+                likely.cost,
+                grid.near,
+                MAX_BASINS,
             )
             offsets = _around(centres, grid.near / 2, step, bounds)
             more = self._windows(offsets, self.data, several=False)
             choices = joined(choices, more)
-            beside = beside.rows(_away(beside.offsets, more.offsets, grid.coarse_step / 2))
+            is_away = _away(beside.offsets, more.offsets, grid.coarse_step / 2)
+            beside = beside.rows(is_away)
             if more.cost.min() > best:
                 break
         return joined(choices, beside)
@@ -253,26 +287,35 @@ class OffsetSearch(OffsetCosts):
         """The best offsets of all, robustly, where there are few enough to try each; else those of
         plain least squares.
         """
-        step = grid.coarse_step
-        every = np.arange(bounds.lo, bounds.hi + step, step)
+        every = bounds.every(grid.coarse_step)
         if len(every) * len(thinned) > _MAX_ROBUST_CELLS:
             return rough
         offsets = np.concatenate([rough, every])
         cost, _ = self.costs(offsets, thinned, exact=False)
         return coarse_search.separated(
-            offsets, cost, max(grid.near, 4 * step), coarse_search.MAX_CANDIDATES
+            offsets,
+            cost,
+            max(grid.near, 4 * grid.coarse_step),
+            coarse_search.MAX_CANDIDATES,
         )
 
-    def _swept(self, levels: Floats, thinned: Samples, near: float, bounds: OffsetRange) -> Floats:
+    def _swept(
+        self,
+        levels: Floats,
+        thinned: Samples,
+        near: float,
+        bounds: OffsetRange,
+    ) -> Floats:
         """The best of all offsets in fine steps, with the watts of the fits at `levels`.
 
         Where steps are much longer than a reading's window, the right place is between the offsets
         of a coarse grid.
         """
-        step = max(near / _SWEEP_STEPS_PER_READING, (bounds.hi - bounds.lo) / _MAX_SWEPT_OFFSETS)
-        offsets = np.arange(bounds.lo, bounds.hi + step, step)
-        data = thinned_to(thinned, _MAX_SWEPT_CELLS // max(len(offsets), 1))
-        data = self.averaged_as(self.main, data)
+        range_s = bounds.hi - bounds.lo
+        step = max(near / _SWEEP_STEPS_PER_READING, range_s / _MAX_SWEPT_OFFSETS)
+        offsets = bounds.every(step)
+        readings = _MAX_SWEPT_CELLS // max(len(offsets), 1)
+        data = self.averaged_as(self.main, thinned_to(thinned, readings))
         _, watts = self.costs(levels, thinned, exact=False)
         shifted = offsets - self.shift(self.main)
         costs_by_fit = [self.like.sweep(shifted, fit_watts, data) for fit_watts in watts]
@@ -312,39 +355,52 @@ class OffsetSearch(OffsetCosts):
         """Whether steps are long enough for a place one step away to be another one."""
         return self.step_s is not None and self.step_s >= _MIN_ALIAS_WINDOWS * near
 
-    def _aliases(self, at: float, near: float, bounds: OffsetRange) -> Floats:
+    def _aliases(
+        self,
+        at: float,
+        near: float,
+        bounds: OffsetRange,
+    ) -> Floats:
         """Every offset that lies whole steps away: equal steps look alike, and the set of places
         has to say so.
         """
         if self.step_s is None or not self._has_aliases(near):
             return np.empty(0)
-        first = (bounds.lo - at) / self.step_s
-        last = (bounds.hi - at) / self.step_s
-        steps = np.arange(np.ceil(first), np.floor(last) + 1)
+        first = np.ceil((bounds.lo - at) / self.step_s)
+        last = np.floor((bounds.hi - at) / self.step_s)
+        steps = np.arange(first, last + 1)
         if len(steps) > _MAX_ALIASES:
-            evenly = np.linspace(0, len(steps) - 1, _MAX_ALIASES).astype(np.int64)
-            steps = steps[evenly]
-        return np.asarray(at + self.step_s * steps[steps != 0], np.float64)
+            evenly = np.linspace(0, len(steps) - 1, _MAX_ALIASES)
+            steps = steps[evenly.astype(np.int64)]
+        whole_steps = steps[steps != 0]
+        return np.asarray(at + self.step_s * whole_steps, np.float64)
 
-    def _windows(self, offsets: Floats, data: Samples, *, several: bool) -> OffsetChoices:
+    def _windows(
+        self,
+        offsets: Floats,
+        data: Samples,
+        *,
+        several: bool,
+    ) -> OffsetChoices:
         """Every offset with every window that the sensor may have: a dialect rarely says over what
         it averages.
         """
+        ways = [self.main]
         if several:
             ways = [way for way, _ in self.ways]
-        else:
-            ways = [self.main]
-        costs, watts = [], []
+        costs = []
+        watts = []
         for way in ways:
             way_cost, way_watts = self.costs(offsets, data, way)
             costs.append(way_cost)
             watts.append(way_watts)
+        rows = len(ways) * len(offsets)
         return OffsetChoices(
             offsets=np.tile(offsets, len(ways)),
             way=np.repeat(np.array(ways, np.float64), len(offsets)),
             cost=np.concatenate(costs),
             watts=np.concatenate(watts),
-            width=np.ones(len(ways) * len(offsets)),
+            width=np.ones(rows),
         )
 
     def _beside_these(
@@ -358,14 +414,15 @@ class OffsetSearch(OffsetCosts):
 
         Where no place is better than the rest, they weigh more than the few that were.
         """
-        grid = np.arange(bounds.lo, bounds.hi + coarse_step, coarse_step)
+        grid = bounds.every(coarse_step)
         offsets = grid[_away(grid, choices.offsets, coarse_step / 2)]
         best = int(np.argmin(choices.cost))
         best_offset = choices.offsets[best : best + 1]
         way = float(choices.way[best])
         count = max(_MIN_GRID_READINGS, _GRID_CELLS // max(len(offsets), 1))
         thinned = thinned_to(self.data, count)
-        cost, watts = self.costs(np.concatenate([best_offset, offsets]), thinned, way, exact=False)
+        best_and_grid = np.concatenate([best_offset, offsets])
+        cost, watts = self.costs(best_and_grid, thinned, way, exact=False)
         # Fewer readings cost less. The best offset is among them, so that the others can be told
         # by how much more they cost.
         readings_ratio = len(self.data) / len(thinned)
@@ -377,31 +434,3 @@ class OffsetSearch(OffsetCosts):
             watts=watts[1:],
             width=np.full(len(offsets), coarse_step / step),
         )
-
-    def _choose_way(self, offsets: Floats, data: Samples, reach: float) -> None:
-        """The way of averaging that explains most, and the width of ordinary residuals with it.
-
-        Each way is judged at its own best offsets within `reach` of these: beside its place a long
-        window, or one that forgets slowly, explains more than the true one.
-        """
-        beside = self._best_beside(offsets[:_SCALE_PLACES], data, reach)
-        lowest_cost = self.choose_scale(beside, data)
-        best_settings = (self.main, self.like.scale, self.like.alike)
-        further_ways = () if clock_drift.looks_like_memory(data) else self.ways[1:]
-        for way, price in further_ways:
-            self.main = way
-            beside = self._best_beside(offsets[:_PLACES_PER_AVERAGING], data, reach)
-            cost = self.choose_scale(beside, data)
-            cost += price * self.like.alike
-            if cost < lowest_cost - _MIN_AVERAGING_GAIN * self.like.alike:
-                lowest_cost = cost
-                best_settings = (way, self.like.scale, self.like.alike)
-        self.main, self.like.scale, self.like.alike = best_settings
-
-    def _best_beside(self, offsets: Floats, data: Samples, reach: float) -> Floats:
-        """For each of these the offset within `reach` that costs least."""
-        beside = np.linspace(-reach, reach, 2 * _OFFSETS_PER_SIDE + 1)
-        around = offsets[:, None] + beside
-        cost, _ = self.costs(around.ravel(), data, exact=False)
-        cheapest = np.argmin(cost.reshape(around.shape), axis=1)
-        return np.asarray(around[np.arange(len(offsets)), cheapest])

@@ -77,7 +77,12 @@ def beside(
     return is_beside
 
 
-def explained_share(model: OffsetCosts, rows: Bools, data: Samples, residual: Floats) -> float:
+def explained_share(
+    model: OffsetCosts,
+    rows: Bools,
+    data: Samples,
+    residual: Floats,
+) -> float:
     """The share of these readings' variation that the fit explains, single odd ones
     left aside.
     """

@@ -105,7 +105,12 @@ def _at(power: PowerOnTrace, place: LogPlace) -> PowerOnTrace:
     )
 
 
-def within(power: PowerOnTrace, lo_ps: int, hi_ps: int, least: int = 0) -> PowerOnTrace:
+def within(
+    power: PowerOnTrace,
+    lo_ps: int,
+    hi_ps: int,
+    least: int = 0,
+) -> PowerOnTrace:
     """The readings that may lie between two moments at any of its places, and on each side as many
     as make it `least`; all of it where that leaves out little.
     """

@@ -61,8 +61,16 @@ class PowerJumps:
 
     def between(self, lo_s: float, hi_s: float) -> PowerJumps:
         """The jumps from `lo_s` to `hi_s`."""
-        rows = (self.at >= lo_s) & (self.at <= hi_s)
-        return PowerJumps(self.at[rows], self.sigma_s[rows], self.watts[rows])
+        is_between = (self.at >= lo_s) & (self.at <= hi_s)
+        return self.rows(np.flatnonzero(is_between))
+
+    def rows(self, rows: Int64s) -> PowerJumps:
+        """Some of them."""
+        return PowerJumps(
+            at=self.at[rows],
+            sigma_s=self.sigma_s[rows],
+            watts=self.watts[rows],
+        )
 
 
 _NO_JUMPS = PowerJumps(np.empty(0), np.empty(0), np.empty(0))
@@ -79,8 +87,10 @@ class _Candidates(NamedTuple):
         chosen: list[int] = []
         clearer = np.empty(0)
         for row, length in zip(self.row.tolist(), self.length.tolist(), strict=True):
-            if len(clearer) and np.abs(clearer - row).min() <= max(length, least):
-                continue
+            if len(clearer):
+                distance = np.abs(clearer - row).min()
+                if distance <= max(length, least):
+                    continue
             chosen.append(row)
             clearer = np.array(chosen)
             if len(chosen) == _MAX_JUMPS:
@@ -91,33 +101,49 @@ class _Candidates(NamedTuple):
 def find_jumps(data: Samples, longest_mean_s: float) -> PowerJumps:
     """The jumps of a log. No mean is longer than `longest_mean_s`, a part of an epoch."""
     if len(data) > _MAX_READINGS:
-        data = data.gathered(float(data.hi[-1] - data.lo[0]) / _MAX_READINGS)
+        length_s = float(data.hi[-1] - data.lo[0])
+        data = data.gathered(length_s / _MAX_READINGS)
     if len(data) < _MIN_READINGS:
         return _NO_JUMPS
-    swing_w = float(np.ptp(percentiles_of_column(data.watts, (2, 98))))
+    low_w, high_w = percentiles_of_column(data.watts, (2, 98))
+    swing_w = float(high_w - low_w)
     if swing_w <= _MIN_QUANTA * data.quantum:
         return _NO_JUMPS
     pace = usual_pace_s(data, single=0.0)
-    window = usual_window_s(data)
-    # Readings beside a jump whose windows contain it, too: they belong to neither side.
-    # Polls of a held value are nearer to one another than its publications, now and then, and both
-    # are known to a few percent only: windows that seem longer by so little do not overlap.
-    overlap = max(window / max(pace, data.refresh) - 1 - settings.SAME_LEVEL_SHARE, 0.0)
-    skipped = int(np.ceil(overlap / 2))
+    skipped = _skipped_readings(data, pace)
     candidates = _candidates(data, swing_w, skipped, longest_mean_s / pace)
-    return _refined(data, candidates.separated(1 + skipped), pace, skipped)
+    rows = candidates.separated(1 + skipped)
+    return _refined(data, rows, pace, skipped)
 
 
-def _candidates(data: Samples, swing_w: float, skipped: int, longest: float) -> _Candidates:
+def _skipped_readings(data: Samples, pace: float) -> int:
+    """Readings beside a jump whose windows contain it, too: they belong to neither side.
+
+    Polls of a held value are nearer to one another than its publications, now and then, and both
+    are known to a few percent only: windows that seem longer by so little do not overlap.
+    """
+    windows = usual_window_s(data) / max(pace, data.refresh)
+    overlap = max(windows - 1 - settings.SAME_LEVEL_SHARE, 0.0)
+    return int(np.ceil(overlap / 2))
+
+
+def _candidates(
+    data: Samples,
+    swing_w: float,
+    skipped: int,
+    longest: float,
+) -> _Candidates:
     """All readings at which means of some length differ clearly, and more than beside them."""
-    total = np.concatenate([[0.0], np.cumsum(data.watts - data.watts[0])])
+    above_first_w = data.watts - data.watts[0]
+    total = np.concatenate([[0.0], np.cumsum(above_first_w)])
     least_w = max(_MIN_SWING_SHARE * swing_w, _MIN_QUANTA * data.quantum)
     reading_noise_w = max(_MIN_NOISE_SWING_SHARE * swing_w, rounding_sigma(data.quantum))
     rows = [np.empty(0, np.int64)]
     lengths = [np.empty(0, np.int64)]
     clearness = [np.empty(0)]
     for length in _MEAN_LENGTHS:
-        row = np.arange(length + skipped, len(data) - length - skipped)
+        beside = length + skipped
+        row = np.arange(beside, len(data) - beside)
         is_too_long = length > 1 and length > longest
         if len(row) < _MIN_READINGS // 2 or is_too_long:
             break
@@ -126,21 +152,33 @@ def _candidates(data: Samples, swing_w: float, skipped: int, longest: float) -> 
         noise_w = max(quiet_w, reading_noise_w / length**0.5)
         is_clear = (height_w > _MIN_NOISE_TIMES * noise_w) & (height_w > least_w)
         is_candidate = is_clear & is_local_maximum(height_w)
-        rows.append(row[is_candidate])
-        lengths.append(np.full(int(is_candidate.sum()), length))
+        candidate_rows = row[is_candidate]
+        rows.append(candidate_rows)
+        lengths.append(np.full(len(candidate_rows), length))
         clearness.append(height_w[is_candidate] / noise_w)
+    row = np.concatenate(rows)
+    length_of_row = np.concatenate(lengths)
+    clearest_first = -np.concatenate(clearness)
     # The shortest means first: a longer one shows two steps in a row as one, somewhere between.
-    order = np.lexsort((-np.concatenate(clearness), np.concatenate(lengths)))
-    return _Candidates(np.concatenate(rows)[order], np.concatenate(lengths)[order])
+    order = np.lexsort((clearest_first, length_of_row))
+    return _Candidates(row[order], length_of_row[order])
 
 
-def _height_w(total: Floats, row: Int64s, skipped: int, length: int) -> Floats:
+def _height_w(
+    total: Floats,
+    row: Int64s,
+    skipped: int,
+    length: int,
+) -> Floats:
     """By how much the means on either side of these readings differ; `total`: watts summed up."""
     after_begin = row + skipped + 1
-    after = total[after_begin + length] - total[after_begin]
+    after_end = after_begin + length
+    after = total[after_end] - total[after_begin]
     before_end = row - skipped
-    before = total[before_end] - total[before_end - length]
-    return np.asarray(np.abs(after - before) / length)
+    before_begin = before_end - length
+    before = total[before_end] - total[before_begin]
+    height_w: Floats = np.abs(after - before) / length
+    return height_w
 
 
 def is_local_maximum(values: Floats) -> Bools:
@@ -151,7 +189,12 @@ def is_local_maximum(values: Floats) -> Bools:
     return is_highest
 
 
-def _refined(data: Samples, rows: Int64s, pace: float, skipped: int) -> PowerJumps:
+def _refined(
+    data: Samples,
+    rows: Int64s,
+    pace: float,
+    skipped: int,
+) -> PowerJumps:
     """When exactly: a reading that contains the jump is a mean of both levels."""
     noise_w = _noise_w(data)
     at: list[float] = []
@@ -164,19 +207,29 @@ def _refined(data: Samples, rows: Int64s, pace: float, skipped: int) -> PowerJum
             continue
         first = row - skipped
         end = row + skipped + 1
-        share_before = np.clip((after_w - data.watts[first:end]) / step_w, 0.0, 1.0)
+        parts_before = (after_w - data.watts[first:end]) / step_w
+        share_before = np.clip(parts_before, 0.0, 1.0)
         # Each of these readings stands for the time since the one before it.
         stands_for_s = np.diff(data.hi[first - 1 : end])
+        before_s = float((share_before * stands_for_s).sum())
         window_s = float(data.hi[row] - data.lo[row])
-        begin = float(data.hi[first - 1]) - max(window_s - pace, 0.0) / 2
-        at.append(begin + float((share_before * stands_for_s).sum()))
-        by_noise_s = noise_w * float(np.sqrt((stands_for_s**2).sum())) / abs(step_w)
+        overlap_s = max(window_s - pace, 0.0)
+        begin = float(data.hi[first - 1]) - overlap_s / 2
+        at.append(begin + before_s)
+
+        root_squares_s = float(np.sqrt((stands_for_s**2).sum()))
+        by_noise_s = noise_w * root_squares_s / abs(step_w)
         hidden_s = _hidden_sigma_s(float(stands_for_s.max()), window_s)
         model_s = _MODEL_SIGMA_PACES * pace
-        sigma.append(float(np.sqrt(by_noise_s**2 + hidden_s**2 + model_s**2)))
+        variance = by_noise_s**2 + hidden_s**2 + model_s**2
+        sigma.append(float(np.sqrt(variance)))
         jump_w.append(step_w)
-    sigma_s = np.maximum(np.array(sigma), _MIN_SIGMA_S)
-    return _without_repeated(PowerJumps(np.array(at), sigma_s, np.array(jump_w)))
+    jumps = PowerJumps(
+        at=np.array(at),
+        sigma_s=np.maximum(np.array(sigma), _MIN_SIGMA_S),
+        watts=np.array(jump_w),
+    )
+    return _without_repeated(jumps)
 
 
 def _without_repeated(jumps: PowerJumps) -> PowerJumps:
@@ -184,17 +237,20 @@ def _without_repeated(jumps: PowerJumps) -> PowerJumps:
 
     A sensor cannot show two steps the same way that are nearer than either of them is known.
     """
-    kept: list[int] = []
+    rows: list[int] = []
     for row in range(len(jumps)):
-        if kept:
-            last = kept[-1]
-            apart_s = abs(float(jumps.at[row] - jumps.at[last]))
-            is_near = apart_s < float(jumps.sigma_s[row] + jumps.sigma_s[last])
-            if is_near and jumps.watts[row] * jumps.watts[last] > 0:
-                continue
-        kept.append(row)
-    rows = np.array(kept, np.int64)
-    return PowerJumps(jumps.at[rows], jumps.sigma_s[rows], jumps.watts[rows])
+        if rows and _is_same_step(jumps, rows[-1], row):
+            continue
+        rows.append(row)
+    return jumps.rows(np.array(rows, np.int64))
+
+
+def _is_same_step(jumps: PowerJumps, first: int, second: int) -> bool:
+    """Whether two jumps are nearer than they are known, and in the same direction."""
+    apart_s = abs(float(jumps.at[second] - jumps.at[first]))
+    error_s = float(jumps.sigma_s[second] + jumps.sigma_s[first])
+    is_same_way = jumps.watts[second] * jumps.watts[first] > 0
+    return apart_s < error_s and bool(is_same_way)
 
 
 def _hidden_sigma_s(longest_s: float, window_s: float) -> float:
@@ -204,24 +260,34 @@ def _hidden_sigma_s(longest_s: float, window_s: float) -> float:
     return 0.0
 
 
-def _levels_beside(watts: Floats, rows: Int64s, index: int, skipped: int) -> tuple[float, float]:
+def _levels_beside(
+    watts: Floats,
+    rows: Int64s,
+    index: int,
+    skipped: int,
+) -> tuple[float, float]:
     """Watts before and after a jump, from readings up to the jumps beside it."""
     row = int(rows[index])
-    first = max(row - skipped - _LEVEL_READINGS, 0)
-    end = min(row + skipped + 1 + _LEVEL_READINGS, len(watts))
+    before_end = row - skipped
+    after_begin = row + skipped + 1
+    before_begin = max(before_end - _LEVEL_READINGS, 0)
+    after_end = min(after_begin + _LEVEL_READINGS, len(watts))
     if index:
         after_last_jump = int(rows[index - 1]) + 1
-        first = max(first, min(after_last_jump, row - skipped - 1))
+        # One reading at least belongs to either level.
+        nearest = min(after_last_jump, before_end - 1)
+        before_begin = max(before_begin, nearest)
     if index + 1 < len(rows):
         next_jump = int(rows[index + 1])
-        end = min(end, max(next_jump, row + skipped + 2))
-    before_w = median_of_column(watts[first : row - skipped])
-    after_w = median_of_column(watts[row + skipped + 1 : end])
+        nearest = max(next_jump, after_begin + 1)
+        after_end = min(after_end, nearest)
+    before_w = median_of_column(watts[before_begin:before_end])
+    after_w = median_of_column(watts[after_begin:after_end])
     return before_w, after_w
 
 
 def _noise_w(data: Samples) -> float:
     """The noise of one reading, rounding included."""
     differences = np.abs(np.diff(data.watts))
-    measured = MEDIAN_TO_SIGMA * median_of_column(differences) / 2**0.5
-    return max(measured, rounding_sigma(data.quantum))
+    deviation_w = MEDIAN_TO_SIGMA * median_of_column(differences)
+    return max(deviation_w / 2**0.5, rounding_sigma(data.quantum))

@@ -34,12 +34,16 @@ class ReadingStretch(NamedTuple):
         log are looked at, too.
         """
         pad = len(self.level)
-        level = np.pad(self.level, pad, mode="edge")
-        return self._replace(level=level, drawn=np.pad(self.drawn, pad, mode="edge"))
+        return ReadingStretch(
+            level=np.pad(self.level, pad, mode="edge"),
+            drawn=np.pad(self.drawn, pad, mode="edge"),
+            swing=self.swing,
+        )
 
     def is_read(self, first: Int64s, last: Int64s) -> Bools:
         """Whether all readings from one to another were."""
-        return np.asarray(self.drawn[last + 1] == self.drawn[first])
+        is_read: Bools = self.drawn[last + 1] == self.drawn[first]
+        return is_read
 
 
 def liveliest(watts: Floats) -> ReadingStretch:
@@ -50,23 +54,42 @@ def liveliest(watts: Floats) -> ReadingStretch:
     is_read = np.isfinite(watts)
     if not is_read.any():
         return ReadingStretch(watts[:0], np.zeros(1), 0.0)
-    first, last = _liveliest_run(watts, is_read)
-    if last - first < min(_PLENTY_READINGS, is_read.sum()):
-        bridged_first, bridged_last = _liveliest_run(watts, _short_pauses_closed(is_read))
-        if is_read[bridged_first:bridged_last].sum() > 2 * (last - first):
-            first, last = bridged_first, bridged_last
-    level = watts[first:last]
-    level_read = is_read[first:last]
+    rows = _stretch_rows(watts, is_read)
+    level = watts[rows]
+    level_read = is_read[rows]
     if not level_read.all():
-        rows = np.flatnonzero(level_read)
-        level = np.interp(np.arange(len(level)), rows, level[level_read])
+        level = _drawn_straight(level, level_read)
     if len(level) > MAX_READINGS:
         start = _liveliest_start(level)
-        level = level[start : start + MAX_READINGS]
-        level_read = level_read[start : start + MAX_READINGS]
-    low, high = percentiles_of_column(watts[is_read], (1, 99))
-    drawn = np.concatenate(([0.0], np.cumsum(~level_read)))
-    return ReadingStretch(level, drawn, float(high - low))
+        end = start + MAX_READINGS
+        level = level[start:end]
+        level_read = level_read[start:end]
+    low_w, high_w = percentiles_of_column(watts[is_read], (1, 99))
+    drawn = np.cumsum(~level_read)
+    return ReadingStretch(
+        level=level,
+        drawn=np.concatenate(([0.0], drawn)),
+        swing=float(high_w - low_w),
+    )
+
+
+def _stretch_rows(watts: Floats, is_read: Bools) -> slice:
+    """The longest run of readings, across short pauses only where that more than doubles it."""
+    run = _liveliest_run(watts, is_read)
+    readings = run.stop - run.start
+    if readings >= min(_PLENTY_READINGS, is_read.sum()):
+        return run
+    bridged = _liveliest_run(watts, _short_pauses_closed(is_read))
+    if is_read[bridged].sum() > 2 * readings:
+        return bridged
+    return run
+
+
+def _drawn_straight(level: Floats, is_read: Bools) -> Floats:
+    """The same readings, with straight lines across the pauses between them."""
+    rows = np.flatnonzero(is_read)
+    every_row = np.arange(len(level))
+    return np.interp(every_row, rows, level[is_read])
 
 
 def _short_pauses_closed(is_read: Bools) -> Bools:
@@ -77,30 +100,32 @@ def _short_pauses_closed(is_read: Bools) -> Bools:
     depth = np.zeros(len(is_read) + 1, np.int64)
     depth[pause_starts] += 1
     depth[pause_ends] -= 1
-    is_inside = np.cumsum(depth)[:-1] > 0
-    return np.asarray(is_inside | is_read)
+    is_inside: Bools = np.cumsum(depth)[:-1] > 0
+    return is_inside | is_read
 
 
 def _liveliest_start(level: Floats) -> int:
     """Where the part of `MAX_READINGS` begins in which power moves most."""
-    moved = np.concatenate(([0.0], np.cumsum(np.diff(level) ** 2)))
+    squares = np.diff(level) ** 2
+    moved = np.concatenate(([0.0], np.cumsum(squares)))
     starts = len(moved) - MAX_READINGS + 1
-    return int(np.argmax(moved[MAX_READINGS - 1 :] - moved[:starts]))
+    moved_within = moved[MAX_READINGS - 1 :] - moved[:starts]
+    return int(np.argmax(moved_within))
 
 
-def _liveliest_run(watts: Floats, is_read: Bools) -> tuple[int, int]:
-    """From where to where readings follow one another.
+def _liveliest_run(watts: Floats, is_read: Bools) -> slice:
+    """The rows of readings that follow one another.
 
     Of the runs that are half as long as the longest, the one in which most happens.
     """
-    edges = np.diff(np.concatenate(([0], is_read.astype(np.int8), [0])))
-    runs = np.flatnonzero(edges).reshape(-1, 2)
-    first = runs[:, 0]
-    last = runs[:, 1]
+    read = np.concatenate(([0], is_read.astype(np.int8), [0]))
+    edges = np.flatnonzero(np.diff(read))
+    first = edges[::2]
+    last = edges[1::2]
     squares = np.nan_to_num(np.diff(watts)) ** 2
     moved = np.concatenate(([0.0], np.cumsum(squares), [0.0]))
     length = last - first
     is_long = length >= length.max() / 2
     moved_within = moved[last - 1] - moved[first]
     best = int(np.where(is_long, moved_within, -1.0).argmax())
-    return int(first[best]), int(last[best])
+    return slice(int(first[best]), int(last[best]))

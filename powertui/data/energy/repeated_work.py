@@ -99,7 +99,12 @@ def judged(
     )
 
 
-def _looks(channel: PowerOnTrace, trace: Trace, lo_ps: int, hi_ps: int) -> _Looks | None:
+def _looks(
+    channel: PowerOnTrace,
+    trace: Trace,
+    lo_ps: int,
+    hi_ps: int,
+) -> _Looks | None:
     """None where they are too few to say, or where no work alternates."""
     curve = curve_building.power_curve(channel)
     if curve.kind is not PowerKind.SAMPLED or curve.refresh_s <= 0:
@@ -152,7 +157,12 @@ def _sums(activities: Sequence[Activity]) -> Iterator[_Done]:
             yield _Done(edges, running)
 
 
-def _independent(curve: Curve, moments: Int64s, done: _Done, window: tuple[int, int]) -> float:
+def _independent(
+    curve: Curve,
+    moments: Int64s,
+    done: _Done,
+    window: tuple[int, int],
+) -> float:
     """How many looks at random moments would see the share of these kinds as well."""
     begin, end = done.until(np.array(window, np.float64)).tolist()
     share = float(end - begin) / (window[1] - window[0])

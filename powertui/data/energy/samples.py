@@ -307,7 +307,12 @@ def _forgets(described: Sensor, refresh: float) -> tuple[tuple[float, float], ..
     return tuple((time_s, _MEMORY_PRICE) for time_s in times_s)
 
 
-def _published(times: Floats, watts: Floats, poll: float, refresh: float) -> Bools:
+def _published(
+    times: Floats,
+    watts: Floats,
+    poll: float,
+    refresh: float,
+) -> Bools:
     """One row for every time that the sensor published, of a log that asked more often than that.
 
     Within a run of equal readings the sensor published the same value again and again: one row per

@@ -54,10 +54,10 @@ def window_from_gaps(level: Floats, rise: float) -> float | None:
     count = len(moved)
     if count < _MIN_READINGS or not moved.any():
         return None
-    size = 1 << (2 * count - 1).bit_length()
     longest = min(_MAX_WINDOW_REFRESHES, count * _MAX_WINDOW_SHARE)
     if longest <= _MIN_WINDOW_REFRESHES:
         return None
+    size = 1 << (2 * count - 1).bit_length()
     spectrum = np.abs(np.fft.rfft(moved * _taper(count), size)) ** 2
     above = np.concatenate(([0.0], np.cumsum(spectrum)))
     widths, gaps = _usual_gaps(size, longest)
@@ -68,35 +68,46 @@ def window_from_gaps(level: Floats, rise: float) -> float | None:
     if rise < _MIN_RISE_OF_RIVAL * widths[best]:
         best = _fraction_that_rises(widths, gain, best, rise)
     finer = float(widths[best]) * _REFINED_WIDTHS
-    return float(finer[np.argmax(_gap_gain(above, count, _gaps_of(size, finer)))])
+    finer_gain = _gap_gain(above, count, _gaps_of(size, finer))
+    return float(finer[np.argmax(finer_gain)])
 
 
 def _longest_clear(gain: Floats) -> int:
     """The longest window with clear gaps: those of half of it are among its own."""
     enough = max(_MIN_GAP_LOG_LIKELIHOOD, _RIVAL_GAP_SHARE * gain.max())
-    longest = int(np.flatnonzero(gain >= enough)[-1])
+    clear_rows = np.flatnonzero(gain >= enough)
+    longest = int(clear_rows[-1])
     first = max(0, longest - _PEAK_WIDTHS)
-    return first + int(gain[first : longest + 1].argmax())
+    peak = gain[first : longest + 1]
+    return first + int(peak.argmax())
 
 
-def _fraction_that_rises(widths: Floats, gain: Floats, best: int, rise: float) -> int:
+def _fraction_that_rises(
+    widths: Floats,
+    gain: Floats,
+    best: int,
+    rise: float,
+) -> int:
     """A half or a third of the best window, where steps rise too fast for all of it."""
     multiples = widths[:, None] * np.array([2.0, 3.0])
     from_best = np.abs(np.log(multiples / widths[best]))
     is_fraction = (from_best < _SAME_WIDTH_LOG).any(axis=1)
-    is_credible = is_fraction & (_MIN_RISE_OF_RIVAL * widths <= rise)
+    is_fast_enough = _MIN_RISE_OF_RIVAL * widths <= rise
+    is_credible = is_fraction & is_fast_enough
     fraction = int(np.where(is_credible, gain, 0.0).argmax())
     if not is_fraction[fraction]:
         return best
     around = gain[max(0, fraction - 2) : fraction + 3]
-    is_peak = gain[fraction] >= max(_MIN_GAP_LOG_LIKELIHOOD, around.max())
-    return fraction if is_peak else best
+    least = max(_MIN_GAP_LOG_LIKELIHOOD, around.max())
+    if gain[fraction] >= least:
+        return fraction
+    return best
 
 
 @functools.lru_cache(maxsize=4)
 def _taper(count: int) -> Floats:
     """The same for all channels of a log, as a rule."""
-    return np.asarray(np.hanning(count))
+    return np.hanning(count)
 
 
 class _Lines(NamedTuple):
@@ -108,9 +119,10 @@ class _Lines(NamedTuple):
     def mean(self, above: Floats) -> Floats:
         """What the spectrum holds there, by its prefix sums; NaN where no line is."""
         count = self.last - self.first
+        total = above[self.last] - above[self.first]
         with np.errstate(divide="ignore", invalid="ignore"):
-            mean = (above[self.last] - above[self.first]) / count
-        return np.asarray(np.where(count > 0, mean, np.nan))
+            mean = total / count
+        return np.where(count > 0, mean, np.nan)
 
 
 class _Gaps(NamedTuple):
@@ -130,10 +142,11 @@ def _gaps_of(size: int, widths: Floats) -> _Gaps:
     width = widths[:, None]
     last_number = _MAX_FREQUENCY * width
     exists = number <= last_number + _GAP_ROUNDING
+    end = size // 2 + 1
 
     def line(gap_number: npt.NDArray[np.float64]) -> Int64s:
         nearest = np.round(gap_number / width * size)
-        return np.minimum(nearest, size // 2 + 1).astype(np.int64)
+        return np.minimum(nearest, end).astype(np.int64)
 
     after_end = np.minimum(number + _MIDDLE_TO, last_number)
     gap_end = np.minimum(number + _GAP_HALF_WIDTH, last_number)
@@ -141,9 +154,18 @@ def _gaps_of(size: int, widths: Floats) -> _Gaps:
         width=width,
         exists=exists,
         number=np.cumsum(exists, axis=1),
-        before=_Lines(line(number - _MIDDLE_TO), line(number - _MIDDLE_FROM)),
-        after=_Lines(line(number + _MIDDLE_FROM), line(after_end)),
-        within=_Lines(line(number - _GAP_HALF_WIDTH), line(gap_end)),
+        before=_Lines(
+            first=line(number - _MIDDLE_TO),
+            last=line(number - _MIDDLE_FROM),
+        ),
+        after=_Lines(
+            first=line(number + _MIDDLE_FROM),
+            last=line(after_end),
+        ),
+        within=_Lines(
+            first=line(number - _GAP_HALF_WIDTH),
+            last=line(gap_end),
+        ),
     )
 
 
@@ -164,19 +186,30 @@ def _gap_gain(above: Floats, count: int, gaps: _Gaps) -> Floats:
     `above`: the spectrum's prefix sums. Lines of it are independent and spread like exponentials;
     what a gap would hold if it were none is read half-way to the next ones.
     """
-    around = np.fmin(gaps.before.mean(above), gaps.after.mean(above))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = gaps.within.mean(above) / around
-    share = np.where(np.isfinite(share), share, 1.0)
-    share = np.where(gaps.exists, share, 0.0)
-    by_line = (share - 1 - np.log(np.maximum(share, 1e-6))) * np.sign(1 - share)
+    share = _gap_share(above, gaps)
+    log_share = np.log(np.maximum(share, 1e-6))
+    by_line = (share - 1 - log_share) * np.sign(1 - share)
     by_line = np.where(gaps.exists, by_line, 0.0)
     # A taper leaves half as many independent lines. The further gaps may be in the noise of the
     # readings: as many as gain most.
     lines = _GAP_HALF_WIDTH / gaps.width * count
     gain = lines * np.cumsum(by_line, axis=1)
-    mean_share = np.cumsum(share, axis=1) / np.maximum(gaps.number, 1)
+    number = np.maximum(gaps.number, 1)
+    mean_share = np.cumsum(share, axis=1) / number
     largest_share = np.maximum.accumulate(share, axis=1)
     is_deep = (mean_share < _MAX_GAP_DEPTH) & (largest_share < 2 * _MAX_GAP_DEPTH)
     is_clear = is_deep & gaps.exists & (gaps.number >= 2)
-    return np.asarray(np.where(is_clear, gain, 0.0).max(axis=1))
+    clear_gain = np.where(is_clear, gain, 0.0)
+    best_gain: Floats = clear_gain.max(axis=1)
+    return best_gain
+
+
+def _gap_share(above: Floats, gaps: _Gaps) -> Floats:
+    """What each gap holds as a share of what is around it; 0 where there is no such gap."""
+    before = gaps.before.mean(above)
+    after = gaps.after.mean(above)
+    within = gaps.within.mean(above)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = within / np.fmin(before, after)
+    share = np.where(np.isfinite(share), share, 1.0)
+    return np.where(gaps.exists, share, 0.0)

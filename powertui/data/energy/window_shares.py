@@ -65,9 +65,10 @@ class WindowShares:
         work = self.work(lo, hi)
         length = hi - lo
         begin, end = self.training
-        outside = np.clip(begin - lo, 0, length) + np.clip(hi - end, 0, length)
-        outside_share = (outside / length)[..., None]
-        return np.asarray(np.concatenate([work, outside_share], axis=-1))
+        before = np.clip(begin - lo, 0, length)
+        after = np.clip(hi - end, 0, length)
+        outside_share = (before + after) / length
+        return np.concatenate([work, outside_share[..., None]], axis=-1)
 
     def work(self, lo: Floats, hi: Floats, forget_s: float = 0.0) -> Floats:
         """All of them but the last: what lies outside draws nothing more.
@@ -78,31 +79,46 @@ class WindowShares:
             return self._forgotten(np.asarray(hi), forget_s)
         length = np.asarray(hi - lo)
         is_fine = bool(length.size) and float(length.min()) < _EXACT_BINS * self.step
-        out = np.empty((*length.shape, len(self.names) - 1))
-        out[..., 0] = 1.0
+        out = self._idle_column(length.shape)
         ran = out[..., 1:]
-        np.subtract(self._ran_up_to(hi, is_fine), self._ran_up_to(lo, is_fine), out=ran)
-        (first, last), (begin, end) = self.span, self.training
+        until_hi = self._ran_up_to(hi, is_fine)
+        until_lo = self._ran_up_to(lo, is_fine)
+        np.subtract(until_hi, until_lo, out=ran)
+        first, last = self.span
+        begin, end = self.training
         if begin < first or end > last:
-            beside = np.clip(np.minimum(hi, first) - np.maximum(lo, begin), 0, None)
-            beside += np.clip(np.minimum(hi, end) - np.maximum(lo, last), 0, None)
+            before = np.minimum(hi, first) - np.maximum(lo, begin)
+            after = np.minimum(hi, end) - np.maximum(lo, last)
+            beside = np.clip(before, 0, None)
+            beside += np.clip(after, 0, None)
             ran += beside[..., None] * self.mixture
         ran /= length[..., None]
         return out
 
+    def _idle_column(self, shape: tuple[int, ...]) -> Floats:
+        """Room for the columns of so many windows; the idle machine's is filled."""
+        kinds = len(self.names) - 1
+        out = np.empty((*shape, kinds))
+        out[..., 0] = 1.0
+        return out
+
     def _forgotten(self, times_s: Floats, forget_s: float) -> Floats:
         """The columns of exponential means."""
-        out = np.empty((*times_s.shape, len(self.names) - 1))
-        out[..., 0] = 1.0
-        out[..., 1:] = self._remembered_work(times_s, forget_s)
+        out = self._idle_column(times_s.shape)
+        ran = out[..., 1:]
+        ran[...] = self._remembered_work(times_s, forget_s)
         profile_begin, profile_end = self.span
         training_begin, training_end = self.training
-        for begin_s, end_s in ((training_begin, profile_begin), (profile_end, training_end)):
+        beside = (
+            (training_begin, profile_begin),
+            (profile_end, training_end),
+        )
+        for begin_s, end_s in beside:
             if end_s > begin_s:
                 up_to_end = _remembered(end_s, times_s, forget_s)
                 up_to_begin = _remembered(begin_s, times_s, forget_s)
                 share = np.where(times_s > begin_s, up_to_end - up_to_begin, 0.0)
-                out[..., 1:] += share[..., None] * self.mixture
+                ran += share[..., None] * self.mixture
         return out
 
     def _remembered_work(self, times_s: Floats, forget_s: float) -> Floats:
@@ -110,9 +126,11 @@ class WindowShares:
         mean_times, means = self._means(forget_s)
         first_s = mean_times[0]
         spacing_s = mean_times[1] - first_s
-        place = np.clip((times_s - first_s) / spacing_s, 0, len(mean_times) - 1)
+        last_row = len(mean_times) - 1
+        place = np.clip((times_s - first_s) / spacing_s, 0, last_row)
         work = _interpolated(means, place)
-        work *= _remembered(mean_times[-1], times_s, forget_s)[..., None]
+        remembered = _remembered(mean_times[-1], times_s, forget_s)
+        work *= remembered[..., None]
         return work
 
     def _means(self, forget_s: float) -> tuple[Floats, Floats]:
@@ -129,15 +147,17 @@ class WindowShares:
         running = self.table[: last_bin + 1 : every]
         spacing_s = every * self.step
         keep = float(np.exp(-spacing_s / forget_s))
-        gained = (1 - keep) / spacing_s * np.diff(running, axis=0)
+        weight = (1 - keep) / spacing_s
+        gained = weight * np.diff(running, axis=0)
         means = np.zeros_like(running)
         size = max(1, int(_MEMORIES_AT_ONCE * forget_s / spacing_s))
         for start in range(0, len(gained), size):
             piece = gained[start : start + size]
             first = start + 1
-            means[first : first + len(piece)] = _filtered(piece, means[start], keep)
-        row = np.arange(len(running))
-        times = np.asarray(self.span[0] + spacing_s * row, np.float64)
+            end = first + len(piece)
+            means[first:end] = _filtered(piece, means[start], keep)
+        row = np.arange(len(running), dtype=np.float64)
+        times: Floats = self.span[0] + spacing_s * row
         return times, means
 
     def running(self, watts: Floats) -> Callable[[Floats], Floats]:
@@ -148,14 +168,17 @@ class WindowShares:
         bins_per_s = 1.0 / self.step
 
         def joules_up_to(at: Floats) -> Floats:
-            nearest = np.clip((at - first) * bins_per_s + 0.5, 0, last_bin).astype(np.int32)
+            # Half a bin more, so that cutting off its fraction rounds.
+            place = (at - first) * bins_per_s + 0.5
+            nearest = np.clip(place, 0, last_bin).astype(np.int32)
             return np.asarray(joules.take(nearest))
 
         return joules_up_to
 
     def _ran_up_to(self, at: Floats, is_fine: bool) -> Floats:
         """Seconds of each kind up to each moment."""
-        place = np.clip((at - self.span[0]) / self.step, 0, len(self.table) - 1)
+        last_bin = len(self.table) - 1
+        place = np.clip((at - self.span[0]) / self.step, 0, last_bin)
         if is_fine:
             return _interpolated(self.table, place)
         nearest = np.rint(place).astype(np.int32)
@@ -165,7 +188,8 @@ class WindowShares:
 def _remembered(moment_s: float, times_s: Floats, forget_s: float) -> Floats:
     """The share of what was there at a moment that an exponential mean still holds later."""
     since_s = np.maximum(times_s - moment_s, 0.0)
-    return np.asarray(np.exp(-since_s / forget_s))
+    share: Floats = np.exp(-since_s / forget_s)
+    return share
 
 
 def _filtered(gained: Floats, mean: Floats, keep: float) -> Floats:
@@ -176,7 +200,8 @@ def _filtered(gained: Floats, mean: Floats, keep: float) -> Floats:
     numbers = np.arange(1, len(gained) + 1)
     decay = keep ** numbers[:, None]
     sums = mean + np.cumsum(gained / decay, axis=0)
-    return np.asarray(decay * sums)
+    means: Floats = decay * sums
+    return means
 
 
 def _interpolated(rows: Floats, place: Floats) -> Floats:
@@ -185,7 +210,8 @@ def _interpolated(rows: Floats, place: Floats) -> Floats:
     share = (place - index)[..., None]
     low = rows.take(index, axis=0)
     high = rows.take(index + 1, axis=0)
-    return np.asarray(low + share * (high - low))
+    between: Floats = low + share * (high - low)
+    return between
 
 
 def shares(
@@ -203,21 +229,28 @@ def shares(
     """
     begin, end = span
     length = (end - begin) / PS_PER_S
-    joined_kind = _joined_kinds(devices, max(_MIN_KIND_SHARE * length, least_s))
+    least_s = max(_MIN_KIND_SHARE * length, least_s)
+    joined_kind = _joined_kinds(devices, least_s)
     kinds = sorted(set(joined_kind) - {IDLE, WAIT})
+    kind_names = [_NAMES[kind] for kind in kinds]
     table = _running_seconds(devices, span, np.array(joined_kind), kinds)
-    around = training if training is not None else span
-    training_begin = min(around[0], begin)
-    training_end = max(around[1], end)
+    training_begin, training_end = span
+    if training is not None:
+        training_begin = min(training[0], begin)
+        training_end = max(training[1], end)
     return WindowShares(
-        names=("base", *(_NAMES[kind] for kind in kinds), OUTSIDE),
-        span=(begin / PS_PER_S, end / PS_PER_S),
-        training=(training_begin / PS_PER_S, training_end / PS_PER_S),
+        names=("base", *kind_names, OUTSIDE),
+        span=_seconds(begin, end),
+        training=_seconds(training_begin, training_end),
         table=table,
         mixture=table[-1] / max(length, 1e-12),
         step=length / TABLE_BINS,
         has_bounds=training is not None,
     )
+
+
+def _seconds(begin_ps: int, end_ps: int) -> tuple[float, float]:
+    return begin_ps / PS_PER_S, end_ps / PS_PER_S
 
 
 def _joined_kinds(devices: Sequence[Activity], least_s: float) -> list[int]:
@@ -238,7 +271,8 @@ def _joined_kinds(devices: Sequence[Activity], least_s: float) -> list[int]:
 
 
 def _mean_seconds(devices: Sequence[Activity], kind: int) -> float:
-    return sum(device.seconds(kind) for device in devices) / len(devices)
+    total_s = sum(device.seconds(kind) for device in devices)
+    return total_s / len(devices)
 
 
 def _running_seconds(
@@ -248,8 +282,9 @@ def _running_seconds(
     kinds: Sequence[int],
 ) -> Floats:
     """[bins + 1, kinds]: seconds of each kind up to each bin, the mean of all devices."""
-    grid = np.linspace(span[0], span[1], TABLE_BINS + 1)
-    table = np.zeros((TABLE_BINS + 1, len(kinds)))
+    moments = TABLE_BINS + 1
+    grid = np.linspace(span[0], span[1], moments)
+    table = np.zeros((moments, len(kinds)))
     for device in devices:
         pieces = np.diff(device.edges).astype(np.float64)
         device_kind = joined_kind[device.kind]

@@ -86,7 +86,12 @@ def _with_aliases(fit: Fit, sure_s: float) -> Fit:
     )
 
 
-def _either(fit: Fit, other: Fit, best: Fit, sure_s: float) -> Fit:
+def _either(
+    fit: Fit,
+    other: Fit,
+    best: Fit,
+    sure_s: float,
+) -> Fit:
     """The places of both, of which each is as likely."""
     places = [place._replace(weight=place.weight / 2) for place in (*fit.places, *other.places)]
     places.sort(key=lambda place: (place.offset_s != best.offset_s, -place.weight))
