@@ -207,10 +207,11 @@ COMMANDS = {
     # reading costs, what is expected of work, and rivals, each apart from the search for a place
     "report RUN --json": (359, 143),
     # the names of operations of JAX; causes of time of slow steps; what programs annotate
-    # those, what logs alone come to, and patterns that are compiled late
-    "energy DEMO": (331, 197),
+    # those, what logs alone come to, and patterns that are compiled late; the layout of a table,
+    # guessed apart from how it is read; and how surely a text is one
+    "energy DEMO": (333, 199),
     # one more, which tells what ops of XLA cost, and the arguments about screens
-    "demo --report": (400, 185),
+    "demo --report": (402, 187),
 }
 
 

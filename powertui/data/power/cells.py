@@ -22,6 +22,7 @@ MAX_READING = 1e30  # in any unit: beyond it a cell is damaged, and a sum or a s
 _PROBED_ROWS = 20_000  # that show whether a column has few values; chosen, not measured
 NUMBER = late_pattern(r"([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*(?![xX])[A-Za-zµ%°]{0,6}")
 # English thousands: a comma parts no decimals there.
+_NO_NUMBERS = ("", "nan", "null", "none")  # cells that hold no reading, and are not bad
 _THOUSANDS = late_pattern(r"\s*[-+]?\d{1,3}(?:,\d{3})+\.\d")
 _POINTS = late_pattern(r"\s*[-+]?\d{1,3}(?:\.\d{3})+,\d")  # 1.234,5
 # Signs that part thousands and nothing else: blanks that do not break, a Swiss apostrophe.
@@ -46,13 +47,15 @@ def number(text: str) -> float:
 def _number_in_words(text: str) -> float:
     """A reading with its unit, or with signs between thousands or a comma before decimals."""
     text = _ONLY_THOUSANDS.sub("", text)
-    if match := NUMBER.fullmatch(text.strip()):
+    match = NUMBER.fullmatch(text.strip())
+    if match is not None:
         return number(match[1])
     if _THOUSANDS.match(text):
         return number(text.replace(",", ""))
     if _POINTS.match(text):
         return number(text.replace(".", ""))
-    if match := _COMMA.fullmatch(text.strip()):
+    match = _COMMA.fullmatch(text.strip())
+    if match is not None:
         return float(f"{match[1]}.{match[2]}")
     return float("nan")
 
@@ -74,7 +77,10 @@ class CodedTexts(Sequence[str]):
             return texts
         numbers: dict[str, int] = {}
         codes = [numbers.setdefault(text, len(numbers)) for text in texts]
-        return cls(np.array(codes, np.int32), list(numbers))
+        return cls(
+            np.array(codes, np.int32),
+            list(numbers),
+        )
 
     @classmethod
     def in_order(
@@ -84,10 +90,12 @@ class CodedTexts(Sequence[str]):
     ) -> CodedTexts:
         """The same where values may be equal, or may not occur, or not in the order of rows."""
         occurring, first_rows = np.unique(codes, return_index=True)
+        by_first_row = np.argsort(first_rows)
         numbers: dict[str, int] = {}
         new_codes = np.zeros(len(values), np.int32)
-        for code in occurring[np.argsort(first_rows)].tolist():
-            new_codes[code] = numbers.setdefault(values[code], len(numbers))
+        for code in occurring[by_first_row].tolist():
+            text = values[code]
+            new_codes[code] = numbers.setdefault(text, len(numbers))
         return cls(new_codes[codes], list(numbers))
 
     def __len__(self) -> int:
@@ -112,10 +120,11 @@ class CodedTexts(Sequence[str]):
     def where(self, values: Iterable[str]) -> Bools:
         """The rows that hold one of these texts."""
         chosen = set(values)
-        is_chosen = np.array([value in chosen for value in self.values], np.bool_)
-        if len(is_chosen):
-            return np.asarray(is_chosen[self.codes])
-        return np.zeros(0, np.bool_)
+        is_chosen = [value in chosen for value in self.values]
+        if not is_chosen:
+            return np.zeros(0, np.bool_)
+        by_code = np.array(is_chosen, np.bool_)
+        return np.asarray(by_code[self.codes])
 
 
 @dataclass(frozen=True)
@@ -151,8 +160,11 @@ class FileCells:
         for i, column_name in enumerate(self.names):
             if column_name.strip().lower() == lowered:
                 return i
-        if lowered.isdigit() and 1 <= int(lowered) <= len(self.names):
-            return int(lowered) - 1
+        if not lowered.isdigit():
+            return None
+        place = int(lowered)
+        if 1 <= place <= len(self.names):
+            return place - 1
         return None
 
     def is_numeric(self, column: int) -> bool:
@@ -161,31 +173,38 @@ class FileCells:
 
     def _cells(self, column: int) -> Any:
         cells = self.columns[column]
-        return cells.unpack() if isinstance(cells, Packed) else cells
+        if isinstance(cells, Packed):
+            return cells.unpack()
+        return cells
 
     def texts(self, column: int) -> Sequence[str]:
         """The cells as written."""
         cells = self._cells(column)
         if isinstance(cells, np.ndarray):
-            return [_written(value) for value in cells.tolist()]
-        return cells if isinstance(cells, CodedTexts) else list(cells)
+            return _all_written(cells)
+        if isinstance(cells, CodedTexts):
+            return cells
+        return list(cells)
 
     def coded(self, column: int, max_values: int) -> CodedTexts | None:
         """The cells as written, coded; None where more than so many differ."""
         cells = self._cells(column)
+        is_numeric = isinstance(cells, np.ndarray)
         # Most columns of readings show at once that they name nothing.
         probe = cells[:_PROBED_ROWS]
-        probed = wire.distinct(probe) if isinstance(cells, np.ndarray) else set(probe)
+        probed = wire.distinct(probe) if is_numeric else set(probe)
         if len(probed) > max_values:
             return None
-        if not isinstance(cells, np.ndarray):
+        if is_numeric:
+            numbers, codes = np.unique(cells, return_inverse=True)
+            if len(numbers) > max_values:
+                return None
+            coded = CodedTexts.in_order(codes, _all_written(numbers))
+        else:
             coded = CodedTexts.from_texts(cells)
-            return coded if len(coded.values) <= max_values else None
-        numbers, codes = np.unique(cells, return_inverse=True)
-        if len(numbers) > max_values:
+        if len(coded.values) > max_values:
             return None
-        coded = CodedTexts.in_order(codes, [_written(value) for value in numbers.tolist()])
-        return coded if len(coded.values) <= max_values else None
+        return coded
 
     def floats(self, column: int) -> tuple[Floats, Bools]:
         """The cells as numbers, and which of them hold something that is no number.
@@ -195,11 +214,9 @@ class FileCells:
         cells = self._cells(column)
         if isinstance(cells, np.ndarray):
             beyond = np.abs(cells) > MAX_READING
-            if beyond.any():
-                numbers = np.where(beyond, np.nan, cells)
-            else:
-                numbers = cells
-            return numbers, beyond
+            if not beyond.any():
+                return cells, beyond
+            return np.where(beyond, np.nan, cells), beyond
         if isinstance(cells, CodedTexts):
             # Each text is read once, however many rows hold it.
             numbers, is_bad = _numbers(cells.values)
@@ -209,35 +226,47 @@ class FileCells:
     def take(self, rows: Any) -> FileCells:
         """Some of the rows."""
         picked = np.arange(len(self))[rows]
-        every = (self._cells(column) for column in range(len(self.columns)))
         columns: list[Any] = []
-        for cells in every:
+        for column in range(len(self.columns)):
+            cells = self._cells(column)
             if isinstance(cells, np.ndarray):
                 columns.append(cells[picked])
             elif isinstance(cells, CodedTexts):
                 columns.append(cells.take(picked))
             else:
                 columns.append([cells[row] for row in picked])
-        return FileCells(self.names, self.lines[picked], columns, self.either)
+        return FileCells(
+            names=self.names,
+            lines=self.lines[picked],
+            columns=columns,
+            either=self.either,
+        )
 
 
 def _written(value: float) -> str:
     """A number of a parsed column as text."""
-    return "" if value != value else repr(value)
+    if value != value:
+        return ""
+    return repr(value)
+
+
+def _all_written(values: Floats) -> list[str]:
+    return list(map(_written, values.tolist()))
 
 
 def _numbers(cells: Sequence[str]) -> tuple[Floats, Bools]:
     """Texts as numbers, and which of them hold something that is no number."""
-    values = _plain_numbers(cells)
-    if values is not None:
-        return values, np.zeros(len(values), np.bool_)
+    plain = _plain_numbers(cells)
+    if plain is not None:
+        return plain, np.zeros(len(plain), np.bool_)
     if any("," in cell and _THOUSANDS.match(cell) for cell in cells):
         # 1,234.5 somewhere: a comma parts no decimals in this column.
         cells = [cell.replace(",", "") for cell in cells]
-    values = np.fromiter((number(cell) for cell in cells), np.float64, len(cells))
+    values = np.fromiter(map(number, cells), np.float64, len(cells))
     is_bad = np.isnan(values)
     for row in np.flatnonzero(is_bad).tolist():
-        if cells[row].strip().lower() in ("", "nan", "null", "none"):
+        lowered = cells[row].strip().lower()
+        if lowered in _NO_NUMBERS:
             is_bad[row] = False
     return values, is_bad
 
@@ -252,11 +281,14 @@ def _plain_numbers(cells: Sequence[str]) -> Floats | None:
     except ValueError:
         return None
     is_reading = np.abs(values) <= MAX_READING
-    return values if is_reading.all() else None
+    if is_reading.all():
+        return values
+    return None
 
 
 def irregular(count: int, width: int) -> str:
-    return f"has {count} field{'s' if count != 1 else ''} where the others have {width}"
+    plural = "s" if count != 1 else ""
+    return f"has {count} field{plural} where the others have {width}"
 
 
 def was_cut(cell: str, others: Sequence[str]) -> bool:
@@ -264,15 +296,18 @@ def was_cut(cell: str, others: Sequence[str]) -> bool:
 
     Fewer decimals change the value by nothing that matters; a cut before the point makes 24 of 245.
     """
-    # Without other cells to compare, whole digits may be the beginning of a longer number.
-    if not cell or (not others and re.fullmatch(r"[-+]?\d*", cell)):
+    if not cell:
         return True
-    is_number = re.fullmatch(r"[-+]?\d*\.?\d*", cell) is not None
+    # Without other cells to compare, whole digits may be the beginning of a longer number.
+    if not others and re.fullmatch(r"[-+]?\d*", cell):
+        return True
+    is_number = re.fullmatch(r"[-+]?\d*\.?\d*", cell)
     if not is_number or "." in cell:
         return False
-    if any("." in complete for complete in others):
-        return all("." in complete for complete in others)
-    return len(cell) < min(len(complete) for complete in others)
+    have_points = ["." in complete for complete in others]
+    if any(have_points):
+        return all(have_points)
+    return len(cell) < min(map(len, others))
 
 
 def below_header(count: int, width: int) -> str:

@@ -55,19 +55,20 @@ class TimeColumn:
     length_ns: Int64s | None = None  # of the stretch that each row is of, where these are its ends
 
     def __post_init__(self) -> None:
-        if self.ok.any():
-            if self.ok.all():
-                readable = self.ns
-            else:
-                readable = self.ns[self.ok]
-            half = len(readable) // 2
-            middle = np.int64(np.partition(readable, half)[half])
-            before = int(middle) - int(readable.min())
-            after = int(readable.max()) - int(middle)
-            farthest = max(before, after)
-            if farthest >= _MAX_APART_NS - 2:  # else they are all near, which takes no columns
-                is_near = np.abs(self.ns // 2 - middle // 2) < _MAX_APART_NS // 2
-                object.__setattr__(self, "ok", self.ok & is_near)
+        if not self.ok.any():
+            return
+        readable = self.ns
+        if not self.ok.all():
+            readable = self.ns[self.ok]
+        half = len(readable) // 2
+        middle = np.int64(np.partition(readable, half)[half])
+        before = int(middle) - int(readable.min())
+        after = int(readable.max()) - int(middle)
+        if max(before, after) < _MAX_APART_NS - 2:
+            return  # they are all near, which takes no columns
+        half_distances = np.abs(self.ns // 2 - middle // 2)
+        is_near = half_distances < _MAX_APART_NS // 2
+        object.__setattr__(self, "ok", self.ok & is_near)
 
 
 _UNITS = {
@@ -120,7 +121,8 @@ def unit_in(name: str) -> int | None:
     """
     lowered = name.lower()
     means_time = "time" in lowered or "elapsed" in lowered
-    for word in reversed(re.split(r"[^a-zµ]+", lowered)):
+    words = re.split(r"[^a-zµ]+", lowered)
+    for word in reversed(words):
         # "h" and "min" may be hours and minutes, or a height and a minimum.
         is_clear = word not in ("h", "min") or means_time
         if word in _UNITS and is_clear:
@@ -131,23 +133,23 @@ def unit_in(name: str) -> int | None:
 def from_numbers(values: Floats, name: str = "") -> TimeColumn:
     """Numbers as time: Unix time by its size, anything smaller is elapsed."""
     ok = np.isfinite(values)
-    if ok.any():
-        middle = median_of_column(values[ok])
-    else:
-        middle = 0.0
+    middle = median_of_column(values[ok]) if ok.any() else 0.0
     for low, high, factor, words in _EPOCHS:
         if low <= middle < high:
-            return TimeColumn(_scaled(values, ok, factor), ok, "absolute", words)
-    if not unit_in(name):
+            ns = _scaled(values, ok, factor)
+            return TimeColumn(ns, ok, "absolute", words)
+    named_factor = unit_in(name)
+    if not named_factor:
         if _are_days(values[ok], middle, _SPREADSHEET_DAYS):
-            since_1970 = _whole_ms((values - _SPREADSHEET_1970) * 86_400.0, ok)
+            days = values - _SPREADSHEET_1970
             words = "days of a spreadsheet, local time without a zone"
-            return TimeColumn(since_1970, ok, "local", words)
+            return TimeColumn(_whole_ms(days, ok), ok, "local", words)
         if _are_days(values[ok], middle, _UNIX_DAYS):
-            return TimeColumn(_whole_ms(values * 86_400.0, ok), ok, "absolute", "Unix days")
-    factor = unit_in(name) or NS_PER_S
+            return TimeColumn(_whole_ms(values, ok), ok, "absolute", "Unix days")
+    factor = named_factor or NS_PER_S
     words = f"{_UNIT_WORDS[factor]} since a start that the log does not give"
-    return TimeColumn(_scaled(values, ok, factor), ok, "elapsed", words)
+    ns = _scaled(values, ok, factor)
+    return TimeColumn(ns, ok, "elapsed", words)
 
 
 def _are_days(values: Floats, middle: float, span: tuple[float, float]) -> bool:
@@ -155,19 +157,25 @@ def _are_days(values: Floats, middle: float, span: tuple[float, float]) -> bool:
     first, last = span
     if not first < middle < last or len(values) < 3:
         return False
-    typical_step = median_of_column(np.abs(np.diff(values)))
-    return 0 < typical_step < _MAX_DAYS_STEP and bool(values.min() > first)
+    steps = np.abs(np.diff(values))
+    if not 0 < median_of_column(steps) < _MAX_DAYS_STEP:
+        return False
+    return bool(values.min() > first)
 
 
-def _whole_ms(seconds: Floats, ok: Bools) -> Int64s:
+def _whole_ms(days: Floats, ok: Bools) -> Int64s:
     """To ns, without the digits that days in a double cannot hold."""
-    return _scaled(seconds, ok, NS_PER_S) // 1_000_000 * 1_000_000
+    seconds = days * 86_400.0
+    ns = _scaled(seconds, ok, NS_PER_S)
+    return ns // 1_000_000 * 1_000_000
 
 
 def lengths(seconds: Floats) -> tuple[Int64s, Bools]:
     """Durations in ns, and which of them are some: longer than nothing, and than no log is long."""
     ok = (seconds > 0) & (seconds < LONGEST_S)
-    return np.round(np.where(ok, seconds, 0.0) * NS_PER_S).astype(np.int64), ok
+    safe = np.where(ok, seconds, 0.0)
+    ns = np.round(safe * NS_PER_S)
+    return ns.astype(np.int64), ok
 
 
 def _scaled(values: Floats, ok: Bools, factor: int) -> Int64s:
@@ -177,12 +185,14 @@ def _scaled(values: Floats, ok: Bools, factor: int) -> Int64s:
     ns = np.empty(len(values), np.int64)
     for first in range(0, len(values), _ROWS_TOGETHER):
         rows = slice(first, first + _ROWS_TOGETHER)
-        safe = np.where(ok[rows], values[rows], 0.0)
-        ok[rows] &= np.abs(safe) < MOST_NS / factor
-        safe = np.where(ok[rows], safe, 0.0)
+        finite = np.where(ok[rows], values[rows], 0.0)
+        ok[rows] &= np.abs(finite) < MOST_NS / factor
+        safe = np.where(ok[rows], finite, 0.0)
         whole_units = np.floor(safe)
-        parts = np.round((safe - whole_units) * factor).astype(np.int64)
-        ns[rows] = whole_units.astype(np.int64) * factor + parts
+        rest = safe - whole_units
+        rest_ns = np.round(rest * factor).astype(np.int64)
+        whole_ns = whole_units.astype(np.int64) * factor
+        ns[rows] = whole_ns + rest_ns
     return ns
 
 
@@ -202,17 +212,23 @@ def _fast(texts: Sequence[str]) -> Int64s | None:
     return array.view(np.int64)
 
 
-def from_texts(texts: Sequence[str], name: str = "", *, day_first: bool = False) -> TimeColumn:
+def from_texts(
+    texts: Sequence[str],
+    name: str = "",
+    *,
+    day_first: bool = False,
+) -> TimeColumn:
     """A column of written times or numbers. Rows that are neither are not `ok`."""
     fast = _fast(texts) if texts else None
     if fast is not None:
-        return TimeColumn(fast, np.ones(len(fast), np.bool_), "local", "local time without a zone")
+        ok = np.ones(len(fast), np.bool_)
+        return TimeColumn(fast, ok, "local", "local time without a zone")
     numbers = np.full(len(texts), np.nan)
     stamps: list[WrittenTime | None] = [None] * len(texts)
     number_count = 0
     for row, text in enumerate(texts):
         try:
-            numbers[row] = float(text.replace(",", ".") if _DECIMAL_COMMA.fullmatch(text) else text)
+            numbers[row] = _written_number(text)
             number_count += 1
         except ValueError:
             stamps[row] = parse(text, day_first=day_first)
@@ -253,23 +269,34 @@ def _from_stamps(stamps: Sequence[WrittenTime | None], name: str) -> TimeColumn:
     return TimeColumn(ns, ok, "time of day", "time of day, without a date")
 
 
+def _written_number(text: str) -> float:
+    """A number, with a point or a comma before its decimals. Raises `ValueError` for other text."""
+    if _DECIMAL_COMMA.fullmatch(text):
+        text = text.replace(",", ".")
+    return float(text)
+
+
 def _past_midnight(ns: Int64s, ok: Bools) -> Int64s:
     """Times of day that fall back by more than half a day went past midnight."""
     out: Int64s = ns.copy()
     rows = np.flatnonzero(ok)
-    if len(rows) > 1:
-        falls = np.diff(ns[rows]) < -_DAY_NS // 2
-        out[rows[1:]] += np.cumsum(falls) * _DAY_NS
+    if len(rows) <= 1:
+        return out
+    falls = np.diff(ns[rows]) < -_DAY_NS // 2
+    days_passed = np.cumsum(falls)
+    later_rows = rows[1:]
+    out[later_rows] += days_passed * _DAY_NS
     return out
 
 
 def with_date(column: TimeColumn, year: int, month: int, day: int, place: str) -> TimeColumn:
     """Times of day on a date that something else tells (`place`: the file's name)."""
-    start = calendar.timegm((year, month, day, 0, 0, 0, 0, 0, 0)) * NS_PER_S
+    midnight = (year, month, day, 0, 0, 0, 0, 0, 0)
+    start_ns = calendar.timegm(midnight) * NS_PER_S
     assumed = f"date {year:04}-{month:02}-{day:02} assumed from {place}"
     return replace(
         column,
-        ns=column.ns + start,
+        ns=column.ns + start_ns,
         kind="local",
         words=f"time of day, without a zone; {assumed}",
         assumed=assumed,

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from powertui.data.model import Badge, Clock, Figure, Floats, Int64s, PowerSeries, Sensor
+import numpy as np
+
+from powertui.data.model import NS_PER_S, Badge, Clock, Figure, Floats, Int64s, PowerSeries, Sensor
 from powertui.data.power import assemble, counters
 from powertui.data.power.notes import Notes
 
@@ -29,7 +31,38 @@ def counter_series(
     repeated = len(readings) - len(published.rows)
     if published.held_j > 0:
         notes.say(f"{name} is read more often than it counts: {repeated} rows repeat a value")
-        sensor = replace(sensor, step_j=Figure(published.held_j, Badge.ESTIMATED))
-    ns, readings = ns[published.rows], readings[published.rows]
+        step_j = Figure(published.held_j, Badge.ESTIMATED)
+        sensor = replace(sensor, step_j=step_j)
+    ns = ns[published.rows]
+    readings = readings[published.rows]
     joules, watts = counters.intervals(ns, readings, notes, name, wrap_j)
-    return assemble.power_series(sensor, ns, watts, clock=clock, notes=notes, joules=joules)
+    return assemble.power_series(
+        sensor,
+        ns,
+        watts,
+        clock=clock,
+        notes=notes,
+        joules=joules,
+    )
+
+
+def interval_series(
+    sensor: Sensor,
+    ns: Int64s,
+    joules: Floats,
+    *,
+    clock: Clock,
+    notes: Notes,
+) -> PowerSeries:
+    """One channel of joules that were drawn since the row before."""
+    seconds = np.r_[np.nan, np.diff(ns) / NS_PER_S]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean_watts = joules / seconds
+    return assemble.power_series(
+        sensor,
+        ns,
+        np.where(seconds > 0, mean_watts, np.nan),
+        clock=clock,
+        notes=notes,
+        joules=joules.copy(),
+    )

@@ -10,14 +10,13 @@ or without a header. A column of joules is a counter when it only grows, else jo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import (
-    NS_PER_S,
     Badge,
     Bools,
     Device,
@@ -32,21 +31,18 @@ from powertui.data.power import (
     counters,
     devices,
     groups,
-    long_tables,
-    power_columns,
-    reading_sizes,
     table,
     titles,
     units,
     windows,
 )
-from powertui.data.power.cells import number
-from powertui.data.power.column_names import json_members, table_layout, with_metric_names
+from powertui.data.power.column_names import table_layout, with_metric_names
 from powertui.data.power.groups import ChannelRows
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.picked_columns import (
     PickedColumn,
+    with_doubtful_thousands,
     with_doubts,
     without_averages,
     without_repeats,
@@ -55,83 +51,16 @@ from powertui.data.power.power_columns import pick_power
 from powertui.data.power.row_times import RowTimes
 from powertui.data.power.source import LogFile
 from powertui.data.power.table_form import TableForm
+from powertui.data.power.table_signs import sniff as sniff
 from powertui.data.power.time_columns import ambiguous_date, day_first, pick_time
-from powertui.data.power.time_signs import falls, is_time
+from powertui.data.power.time_signs import falls
 from powertui.errors import UnreadableFile
 
 NAME = "csv"
 _MAX_NAMED_COLUMNS = 4  # in the words on how a log was read: they are one line
-_MIN_TABLE_ROWS = 3  # fewer may be anything; chosen, not measured
-_MAX_PROBED_ROWS = 20  # below a header, in which a reading is looked for; chosen, not measured
 
 # Where decimals have a comma, and fields a semicolon for that, dates are written day first.
 _DECIMAL_COMMA = re.compile(r"[;\t]\s{0,9}\"?-?\d{1,9},\d{1,9}\"?\s{0,9}(?:[;\t\r\n]|$)")
-# How sure the guess is. A dialect's own reader is always surer.
-_BY_NAME = 55  # time and power are both named
-_BY_ONE_NAME = 20  # one of them is
-_BY_PLACE = 10  # two columns, of which one is the time
-_BY_FORM = 1  # numbers below names: who names such a file is asked which of them is the power
-
-
-def sniff(head: str, path: str) -> int:
-    """How surely this is a table with time and power; a dialect's own reader is always surer."""
-    if not head.strip() or json_members(head) is not None:
-        return 0
-    layout = table_layout(head, path)
-    if layout is None or len(layout.names) > groups.MAX_CHANNELS:
-        return 0
-    layout, _ = with_metric_names(layout)
-    names = layout.names
-    names_time = any(map(is_time, names))
-    column = _first_reading(names)
-    if layout.named and column is not None:
-        is_certain = names_time and _has_reading(head, layout, column)
-        return _BY_NAME if is_certain else _BY_ONE_NAME
-    if _is_long(head, layout) or _has_units_in_cells(head, layout):
-        return _BY_NAME if layout.named and names_time else _BY_ONE_NAME
-    if power_columns.beside_time(names):
-        return _BY_PLACE
-    return _BY_FORM if layout.named and _is_numeric_table(head, layout) else 0
-
-
-def _first_reading(names: Sequence[str]) -> int | None:
-    """The first column whose name means power, else energy; None where no name does."""
-    power = power_columns.named_power(names)
-    if power:
-        return power[0].column
-    energy = power_columns.named_energy(names)
-    return energy[0] if energy else None
-
-
-def _has_reading(head: str, layout: table.Shape, column: int) -> bool:
-    """Whether some row below the header has a number, or nothing, in this column: prose has not."""
-    rows = table.first_rows(head, layout, _MAX_PROBED_ROWS)
-    cells = rows.texts(column) if rows is not None else []
-    return any(not cell or np.isfinite(table.number(cell)) for cell in cells)
-
-
-def _is_numeric_table(head: str, layout: table.Shape) -> bool:
-    """Whether the first rows have a number in at least two columns, or beside a time."""
-    rows = table.first_rows(head, layout, _MAX_PROBED_ROWS)
-    if rows is None or len(rows) < _MIN_TABLE_ROWS:
-        return False
-    numeric_count = 0
-    for column in range(len(rows.names)):
-        values, _ = rows.floats(column)
-        numeric_count += bool(np.isfinite(values).all())
-    return numeric_count >= 2 or (numeric_count == 1 and any(map(is_time, rows.names)))
-
-
-def _is_long(head: str, layout: table.Shape) -> bool:
-    """Whether a column of the first rows names power among what was read."""
-    rows = table.first_rows(head, layout)
-    return rows is not None and long_tables.long_form(rows, []) is not None
-
-
-def _has_units_in_cells(head: str, layout: table.Shape) -> bool:
-    """Whether cells of the first rows hold watts with their unit."""
-    rows = table.first_rows(head, layout)
-    return rows is not None and bool(power_columns.by_cells(rows))
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
@@ -223,21 +152,33 @@ class _TableLog:
 
     def _pick_columns(self) -> None:
         form = self.form
-        self.picked, self.quantity = pick_power(self.path, self.rows, self.options, form.above)
-        power = {column.column for column in self.picked}
-        self.time_columns, self.times = pick_time(self.path, self.rows, self.options, power, form)
+        self.picked, self.quantity = pick_power(
+            self.path,
+            self.rows,
+            self.options,
+            form.above,
+        )
+        self.time_columns, self.times = pick_time(
+            self.path,
+            self.rows,
+            self.options,
+            power={column.column for column in self.picked},
+            form=form,
+        )
 
     def _place_times(self) -> None:
         """Give times of day their date, and local times their zone."""
+        above = self.form.above
         names = [self.rows.names[column] for column in self.time_columns]
-        dated = titles.dated(self.times, self.path, self.form.above)
-        self.times = titles.in_zone(dated, self.options.tz, self.form.above, names)
+        dated = titles.dated(self.times, self.path, above)
+        self.times = titles.in_zone(dated, self.options.tz, above, names)
 
     def _question_units(self) -> None:
         if not self.options.unit:
             self.picked = with_doubts(self.picked, self.form.above, self.notes)
         if not self.options.watts_col:
-            self.picked = without_averages(without_repeats(self.picked, self.notes), self.notes)
+            self.picked = without_repeats(self.picked, self.notes)
+            self.picked = without_averages(self.picked, self.notes)
 
     def _note_ambiguous_date(self) -> None:
         if self.rows.is_numeric(self.time_columns[0]):
@@ -251,54 +192,66 @@ class _TableLog:
         )
 
     def _rows_by_channel(self) -> list[tuple[ChannelRows, Bools]]:
-        readings = {column.column for column in self.picked} | set(self.time_columns)
-        ns = self.times.ns if self.times.ok.all() else None
-        channels = groups.rows_by_channel(self.rows, readings, self.quantity, ns)
-        if self.quantity is None and groups.one_after_another(
-            channels, self.times.ns, self.times.ok
-        ):
-            self.notes.say(
-                f"{channels[0][0].by} names time spans, not channels: read as one channel"
-            )
-            return [(ChannelRows(), np.ones(len(self.rows), np.bool_))]
-        return channels
+        readings = {column.column for column in self.picked}
+        readings.update(self.time_columns)
+        times = self.times
+        channels = groups.rows_by_channel(
+            self.rows,
+            readings,
+            quantity=self.quantity,
+            ns=times.ns if times.ok.all() else None,
+        )
+        if self.quantity is not None:
+            return channels
+        if not groups.one_after_another(channels, times.ns, times.ok):
+            return channels
+        first_channel, _ = channels[0]
+        self.notes.say(f"{first_channel.by} names time spans, not channels: read as one channel")
+        every_row = np.ones(len(self.rows), np.bool_)
+        return [(ChannelRows(), every_row)]
 
     def _series_of_column(self, column: PickedColumn) -> Iterator[PowerSeries]:
         """The channels of one column of readings."""
         values, is_bad = self.rows.floats(column.column)
         column, values = self._in_units_of_cells(column, values)
-        column, values = self._with_doubtful_thousands(column, values)
-        self.notes.drop_all(
-            self.rows.lines[is_bad & self.times.ok],
-            f"{column.name or 'the reading'} is not a number",
-        )
+        column, values = with_doubtful_thousands(column, self.rows, values, self.notes)
+        lines = self.rows.lines
+        has_time = self.times.ok
+        reading_name = column.name or "the reading"
+        self.notes.drop_all(lines[is_bad & has_time], f"{reading_name} is not a number")
         if self._is_one_nameless_channel():
             self._separate_turns(values)
             # Rows that take turns show that there are several channels, not which one is which.
-            column = replace(column, sure=column.sure and len(self.channels) == 1)
+            is_one = len(self.channels) == 1
+            column = replace(column, sure=column.sure and is_one)
+        is_readable = has_time & ~is_bad
+        if column.where is not None:
+            is_readable &= column.where
+            is_readable &= np.isfinite(values)
         for channel, is_channel in self.channels:
-            is_used = is_channel & self.times.ok & ~is_bad
-            if column.where is not None:
-                is_used &= column.where & np.isfinite(values)
+            is_used = is_channel & is_readable
             if not is_used.any():
                 continue
-            ns = self.row_times.times_for(is_used)
+            ends = windows.RowEnds(
+                ns=self.row_times.times_for(is_used),
+                stretches=windows.stretches_of(self.times.length_ns, lines, is_used),
+            )
             readings = values if is_used.all() else values[is_used]
-            stretches = windows.stretches_of(self.times.length_ns, self.rows.lines, is_used)
-            made, kind = self._series(column, channel, windows.RowEnds(ns, stretches), readings)
+            made, kind = self._series(column, channel, ends, readings)
             self.kinds[column.name, column.unit.name] = kind
             yield from made
 
     def _is_one_nameless_channel(self) -> bool:
         if len(self.picked) != 1 or len(self.channels) != 1:
             return False
-        return not self.channels[0][0].name
+        ((channel, _),) = self.channels
+        return not channel.name
 
     def _separate_turns(self, values: Floats) -> None:
         """Take the rows of a nameless channel for several where they take turns."""
-        host = self.channels[0][0].host
+        ((nameless, _),) = self.channels
         self.channels = [
-            (replace(channel, host=host), is_channel)
+            (replace(channel, host=nameless.host), is_channel)
             for channel, is_channel in groups.rows_by_turn(self.times, values, self.notes)
         ]
 
@@ -308,34 +261,13 @@ class _TableLog:
         """Readings whose cells hold their unit, all in one unit."""
         if self.options.unit or self.rows.is_numeric(column.column):
             return column, values
-        cell_units = units.unit_of_cells(self.rows.texts(column.column))
+        cells = self.rows.texts(column.column)
+        cell_units = units.unit_of_cells(cells)
         if cell_units is None:
             return column, values
         unit, factors = cell_units
-        return replace(column, unit=unit, sure=True), values * np.array(factors)
-
-    def _with_doubtful_thousands(
-        self, column: PickedColumn, values: Floats
-    ) -> tuple[PickedColumn, Floats]:
-        """Readings that are in doubt where 2.000 may be two thousand.
-
-        Of less than a watt nothing is known that logs it so, and thousands of it are a machine's.
-        """
-        if column.column not in self.rows.either:
-            return column, values
-        watts = values * column.unit.factor
-        if not reading_sizes.may_be_thousands(watts):
-            return column, values
-        factor, other = 1.0, "1,000 times as large"
-        if reading_sizes.are_thousands(watts):
-            factor, other = 1000.0, "a thousandth of that"
-        sign_is = "does not separate" if factor > 1 else "separates"
-        cell = next(cell for cell in self.rows.texts(column.column) if cell)
-        self.notes.say(
-            f"{column.name}: {cell} is taken for {factor * number(cell):g} {column.unit.name}; "
-            f"if that sign {sign_is} thousands, every value is {other}"
-        )
-        return replace(column, sure=False), values * factor
+        in_unit = replace(column, unit=unit, sure=True)
+        return in_unit, values * np.array(factors)
 
     def _guess(self, channel_count: int) -> str:
         """How the log was read, for a person."""
@@ -357,13 +289,16 @@ class _TableLog:
     def _power_words(self) -> str:
         named = []
         for column in self.picked[:_MAX_NAMED_COLUMNS]:
-            kind = self.kinds.get((column.name, column.unit.name), "")
-            named.append(f"`{column.name}` in {column.unit.name}{kind}")
+            unit = column.unit.name
+            kind = self.kinds.get((column.name, unit), "")
+            named.append(f"`{column.name}` in {unit}{kind}")
         words = ", ".join(named)
-        if len(self.picked) > _MAX_NAMED_COLUMNS:
-            words += f" and {len(self.picked) - _MAX_NAMED_COLUMNS} more"
-        is_certain = all(column.sure for column in self.picked)
-        return words if is_certain else f"{words} (unit guessed)"
+        more_count = len(self.picked) - _MAX_NAMED_COLUMNS
+        if more_count > 0:
+            words += f" and {more_count} more"
+        if all(column.sure for column in self.picked):
+            return words
+        return f"{words} (unit guessed)"
 
     def _sensor(self, column: PickedColumn, channel: ChannelRows) -> Sensor:
         if labels := self.form.labels.get(column.column):
@@ -395,12 +330,17 @@ class _TableLog:
         """The channel's name, and the column's where several columns have the same channels."""
         if not channel.name:
             return column.name
-        if is_long or len(self.picked) == 1 or column.name in ("", channel.name):
+        is_only_column = is_long or len(self.picked) == 1
+        if is_only_column or column.name in ("", channel.name):
             return channel.name
         return f"{channel.name} {column.name}"
 
     def _series(
-        self, column: PickedColumn, channel: ChannelRows, at: windows.RowEnds, values: Floats
+        self,
+        column: PickedColumn,
+        channel: ChannelRows,
+        ends: windows.RowEnds,
+        values: Floats,
     ) -> tuple[list[PowerSeries], str]:
         """One channel, or one for each device that it stands for, and how its joules were read: ""
         of a channel of watts.
@@ -409,42 +349,55 @@ class _TableLog:
         factor = column.unit.factor
         scaled = values if factor == 1 else values * factor  # the same column is packed once
         if column.unit.quantity == "power":
-            return self._series_of_watts(sensor, at.ns, scaled), ""
-        if at.stretches is not None and not counters.is_total_of_stretches(scaled):
-            drawn = windows.stretch_series(sensor, at, scaled, self.clock, self.notes)
-            return [drawn] if drawn is not None else [], " of each stretch"
-        made, kind = self._series_of_joules(sensor, at.ns, scaled)
-        return [made], kind
+            return self._series_of_watts(sensor, ends.ns, scaled), ""
+        if ends.stretches is None or counters.is_total_of_stretches(scaled):
+            return self._series_of_joules(sensor, ends.ns, scaled)
+        drawn = windows.stretch_series(sensor, ends, scaled, self.clock, self.notes)
+        if drawn is None:
+            return [], " of each stretch"
+        return [drawn], " of each stretch"
 
     def _series_of_watts(self, sensor: Sensor, ns: Int64s, watts: Floats) -> list[PowerSeries]:
         joined = self.row_times.joined
         if joined.least_ns <= 0 and not joined.steps_ns:
             return assemble.sampled_channels(sensor, ns, watts, clock=self.clock, notes=self.notes)
-        made = assemble.power_series(
-            sensor, ns, watts, clock=self.clock, notes=self.notes, joined=joined
+        channel = assemble.power_series(
+            sensor,
+            ns,
+            watts,
+            clock=self.clock,
+            notes=self.notes,
+            joined=joined,
         )
-        return [made]
+        return [channel]
 
     def _series_of_joules(
-        self, sensor: Sensor, ns: Int64s, readings: Floats
-    ) -> tuple[PowerSeries, str]:
+        self,
+        sensor: Sensor,
+        ns: Int64s,
+        readings: Floats,
+    ) -> tuple[list[PowerSeries], str]:
         """A counter, or joules per interval; and which of the two."""
+        from powertui.data.power.counter_series import counter_series, interval_series
+
         # A clock that was set back leaves rows in the order that counted.
-        is_in_order = bool(self.row_times.joined.steps_ns)
-        order = np.arange(len(ns)) if is_in_order else np.argsort(ns, kind="stable")
+        if self.row_times.joined.steps_ns:
+            order = np.arange(len(ns))
+        else:
+            order = np.argsort(ns, kind="stable")
         # Without a reading the next one counts for the time that was missed, too.
         order = order[np.isfinite(readings[order])]
-        ns, readings = ns[order], readings[order]
+        ns = ns[order]
+        readings = readings[order]
         if self.form.counter or counters.looks_like_counter(readings):
-            from powertui.data.power.counter_series import counter_series
-
-            clock, notes, wrap_j = self.clock, self.notes, self.form.wrap_j
-            counted = counter_series(sensor, ns, readings, clock=clock, notes=notes, wrap_j=wrap_j)
-            return counted, " (a counter)"
-        joules = readings.copy()
-        seconds = np.r_[np.nan, np.diff(ns) / NS_PER_S]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            watts = np.where(seconds > 0, joules / seconds, np.nan)
-        clock, notes = self.clock, self.notes
-        made = assemble.power_series(sensor, ns, watts, clock=clock, notes=notes, joules=joules)
-        return made, " per interval"
+            counted = counter_series(
+                sensor,
+                ns,
+                readings,
+                clock=self.clock,
+                notes=self.notes,
+                wrap_j=self.form.wrap_j,
+            )
+            return [counted], " (a counter)"
+        per_interval = interval_series(sensor, ns, readings, clock=self.clock, notes=self.notes)
+        return [per_interval], " per interval"

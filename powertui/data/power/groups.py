@@ -63,29 +63,40 @@ def rows_by_channel(
     each moment's rows different ones.
     """
     keys = naming_columns(rows, readings, quantity, ns)
-    everything = np.ones(len(rows), np.bool_)
     if not keys and quantity is None:
-        return [(ChannelRows(), everything)]
-    hosts = next((key for key in keys if not _HOST_WORDS.isdisjoint(units.tokens(key.name))), None)
+        return _one_channel(len(rows))
+    hosts = next(filter(_names_hosts, keys), None)
     devices_first = [key for key in keys if key is not hosts]
     # An address names a device best when a number has not.
-    devices_first.sort(key=lambda key: bool(key.cells) and _is_address(key.cells[0]))
+    devices_first.sort(key=_begins_with_address)
     nothing = CodedTexts(np.zeros(len(rows), np.int32), [""])
     owners = nothing if hosts is None else hosts.cells
     labels = _labels(devices_first, nothing)
     by_columns = [key.name for key in keys if len(key.values) > 1]
     if quantity is not None:
-        labels = _with_quantity(labels, long_tables.quantities(rows, quantity), owners)
+        names = long_tables.quantities(rows, quantity)
+        labels = _with_quantity(labels, names, owners)
         by_columns.append(rows.names[quantity])
-    by = ", ".join(f"`{name}`" for name in by_columns)
     pairs = _Combined.of_columns([owners, labels])
     if len(pairs.first_rows) > MAX_CHANNELS:
-        return [(ChannelRows(), everything)]
+        return _one_channel(len(rows))
+    by = ", ".join(f"`{name}`" for name in by_columns)
     channels = []
     for number, row in enumerate(pairs.first_rows):
-        channel = ChannelRows(labels[row], owners[row], by, _device(devices_first, row))
+        channel = ChannelRows(
+            name=labels[row],
+            host=owners[row],
+            by=by,
+            device=_device(devices_first, row),
+        )
         channels.append((channel, pairs.codes == number))
     return channels
+
+
+def _one_channel(row_count: int) -> list[tuple[ChannelRows, Bools]]:
+    """All rows as those of one channel without a name."""
+    everything = np.ones(row_count, np.bool_)
+    return [(ChannelRows(), everything)]
 
 
 class _Combined(NamedTuple):
@@ -99,41 +110,53 @@ class _Combined(NamedTuple):
         """The columns, combined; their codes are counted in the order of first rows."""
         combined = cls(np.zeros(len(columns[0]), np.int32), [0])
         for column in columns:
+            value_count = len(column.values)
+            if value_count <= 1:
+                continue
             # Counted anew after each column, so that many columns do not overflow.
-            count = len(combined.first_rows) * len(column.values)
-            if len(column.values) > 1:
-                if count < np.iinfo(np.int32).max:
-                    wide = np.int32
-                else:
-                    wide = np.int64
-                codes = combined.codes.astype(wide)
-                codes *= len(column.values)
-                codes += column.codes
-                combined = cls._counted(codes, count)
+            count = len(combined.first_rows) * value_count
+            if count < np.iinfo(np.int32).max:
+                wide = np.int32
+            else:
+                wide = np.int64
+            codes = combined.codes.astype(wide)
+            codes *= value_count
+            codes += column.codes
+            combined = cls._counted(codes, count)
         return combined
 
     @classmethod
-    def _counted(cls, codes: npt.NDArray[np.signedinteger[Any]], count: int) -> _Combined:
+    def _counted(
+        cls,
+        codes: npt.NDArray[np.signedinteger[Any]],
+        count: int,
+    ) -> _Combined:
         """These codes, of so many, by their first rows."""
         if count > max(len(codes), MAX_NAMES):
             _, codes = np.unique(codes, return_inverse=True)
             count = len(codes)
         first = _first_rows(codes, count)
         occurring = np.flatnonzero(first >= 0)
-        occurring = occurring[np.argsort(first[occurring])]
+        by_first_row = np.argsort(first[occurring])
+        occurring = occurring[by_first_row]
         rank = np.zeros(count, np.int32)
         rank[occurring] = np.arange(len(occurring))
-        return cls(rank[codes], first[occurring].tolist())
+        return cls(
+            codes=rank[codes],
+            first_rows=first[occurring].tolist(),
+        )
 
 
 def _first_rows(codes: npt.NDArray[np.signedinteger[Any]], count: int) -> Int64s:
     """The first row of each code; -1 where none has it."""
     first = np.full(count, -1, np.int64)
-    for at in range(0, len(codes), _ROWS_TOGETHER):
-        part = codes[at : at + _ROWS_TOGETHER]
+    for start in range(0, len(codes), _ROWS_TOGETHER):
+        end = start + _ROWS_TOGETHER
+        part = codes[start:end]
+        is_unseen = first[part] < 0
         # Written backwards: of rows with one code the first is the last that is written, and stays.
-        unseen = np.flatnonzero(first[part] < 0)[::-1]
-        first[part[unseen]] = at + unseen
+        unseen = np.flatnonzero(is_unseen)[::-1]
+        first[part[unseen]] = start + unseen
     return first
 
 
@@ -147,7 +170,7 @@ def _labels(keys: Sequence[Key], nothing: CodedTexts) -> CodedTexts:
     if not keys or len(keys[0].values) != 1:
         return nothing
     # All rows are of one channel, which the first column names.
-    name = keys[0].values[0]
+    (name,) = keys[0].values
     if name.isdigit():
         return nothing
     return CodedTexts(nothing.codes, [name])
@@ -156,25 +179,33 @@ def _labels(keys: Sequence[Key], nothing: CodedTexts) -> CodedTexts:
 def _joined_labels(keys: Sequence[Key], telling: Sequence[Key]) -> CodedTexts:
     """Names of channels by the words of all columns that distinguish them, each word once."""
     combined = _Combined.of_columns([key.cells for key in telling])
+    plugged = _plugged_in(keys, telling)
+    if plugged is not None and len(set(plugged.values)) == len(combined.first_rows):
+        labels = [f"outlet {plugged.cells[row]}" for row in combined.first_rows]
+        return CodedTexts.in_order(combined.codes, labels)
     labels = []
     for row in combined.first_rows:
-        words = dict.fromkeys(_channel_word(key.name, key.cells[row]) for key in telling)
+        words: list[str] = []
+        for key in telling:
+            word = _channel_word(key.name, key.cells[row])
+            if word not in words:
+                words.append(word)
         labels.append(" ".join(words))
-    plugged = _plugged_in(keys, telling)
-    if plugged is not None and len(set(plugged.values)) == len(labels):
-        labels = [f"outlet {plugged.cells[row]}" for row in combined.first_rows]
     return CodedTexts.in_order(combined.codes, labels)
 
 
 def _plugged_in(keys: Sequence[Key], telling: Sequence[Key]) -> Key | None:
     """The column that says what is plugged into each outlet, where another one numbers them."""
-    if not any(_OUTLET_WORDS.intersection(units.tokens(key.name)) for key in telling):
+    if not any(_has_word(key, _OUTLET_WORDS) for key in telling):
         return None
     for key in keys:
-        has_letters = all(re.search(r"[^\W\d_]", value) for value in key.values)
-        if has_letters and not _LABEL_WORDS.isdisjoint(units.tokens(key.name)):
+        if _has_word(key, _LABEL_WORDS) and all(map(_has_letter, key.values)):
             return key
     return None
+
+
+def _has_letter(text: str) -> bool:
+    return re.search(r"[^\W\d_]", text) is not None
 
 
 def _keys_that_distinguish(keys: Sequence[Key]) -> list[Key]:
@@ -182,21 +213,26 @@ def _keys_that_distinguish(keys: Sequence[Key]) -> list[Key]:
     say.
     """
     telling: list[Key] = []
+    columns: list[CodedTexts] = []
     channel_count = 1
     for key in keys:
         if len(key.values) < 2:
             continue
-        columns = [*(each.cells for each in telling), key.cells]
+        columns.append(key.cells)
         count = len(_Combined.of_columns(columns).first_rows)
         if count > channel_count:
             telling.append(key)
             channel_count = count
+        else:
+            columns.pop()
     return telling
 
 
-def _is_address(text: str) -> bool:
-    """Whether a cell names a device by its UUID or PCI address alone."""
-    named = devices.device_named(text)
+def _begins_with_address(key: Key) -> bool:
+    """Whether the first cell of a column names a device by its UUID or PCI address alone."""
+    if not key.cells:
+        return False
+    named = devices.device_named(key.cells[0])
     return named is not None and named.index is None
 
 
@@ -206,22 +242,25 @@ def _with_quantity(labels: CodedTexts, names: CodedTexts, owners: CodedTexts) ->
     A device that is read in two ways is one device: the second way stands in brackets.
     """
     combined = _Combined.of_columns([owners, labels, names])
-    triples = [(owners[row], labels[row], names[row]) for row in combined.first_rows]
     first_ways: dict[tuple[str, str], str] = {}
-    for owner, label, name in triples:
-        if long_tables.is_power(name):
-            first_ways.setdefault((owner, label), name)
-    out = []
-    for owner, label, name in triples:
+    for row in combined.first_rows:
+        if long_tables.is_power(names[row]):
+            device = (owners[row], labels[row])
+            first_ways.setdefault(device, names[row])
+    channel_names = []
+    for row in combined.first_rows:
+        label = labels[row]
+        name = names[row]
         if not label:
-            out.append(name)
+            channel_name = name
         elif not label.startswith("GPU "):
-            out.append(f"{label} {name}")
-        elif first_ways.get((owner, label)) == name:
-            out.append(label)
+            channel_name = f"{label} {name}"
+        elif first_ways.get((owners[row], label)) == name:
+            channel_name = label
         else:
-            out.append(f"{label} ({name})")
-    return CodedTexts.in_order(combined.codes, out)
+            channel_name = f"{label} ({name})"
+        channel_names.append(channel_name)
+    return CodedTexts.in_order(combined.codes, channel_names)
 
 
 def _device(keys: Sequence[Key], row: int) -> Device | None:
@@ -230,32 +269,46 @@ def _device(keys: Sequence[Key], row: int) -> Device | None:
     A number that all rows share is no device's where another column has several.
     """
     device: Device | None = None
-    naming = [key for key in keys if _names_devices(key)]
+    naming = [key for key in keys if _has_word(key, _DEVICE_WORDS)]
     are_several = any(len(key.values) > 1 for key in naming)
     for key in naming:
         cell = key.cells[row]
         is_shared_number = len(key.values) == 1 and cell.isdigit()
-        if not (are_several and is_shared_number):
-            device = devices.joined_device(device, devices.device_named(cell))
+        if are_several and is_shared_number:
+            continue
+        named = devices.device_named(cell)
+        device = devices.joined_device(device, named)
     return device
 
 
-def _names_devices(key: Key) -> bool:
-    return not _DEVICE_WORDS.isdisjoint(units.tokens(key.name))
+def _has_word(key: Key, words: set[str]) -> bool:
+    """Whether the name of a column has one of these words."""
+    return not words.isdisjoint(units.tokens(key.name))
 
 
-def one_after_another(parts: Sequence[tuple[ChannelRows, Bools]], ns: Int64s, ok: Bools) -> bool:
+def _names_hosts(key: Key) -> bool:
+    return _has_word(key, _HOST_WORDS)
+
+
+def one_after_another(
+    parts: Sequence[tuple[ChannelRows, Bools]],
+    ns: Int64s,
+    ok: Bools,
+) -> bool:
     """Whether no two of these channels ever report at one time: they are phases of one sensor.
 
     Devices and hosts stay what they are.
     """
-    if len(parts) < 2 or any(channel.device is not None or channel.host for channel, _ in parts):
+    if len(parts) < 2:
         return False
     spans = []
-    for _, is_channel in parts:
+    for channel, is_channel in parts:
+        if channel.device is not None or channel.host:
+            return False
         times = ns[is_channel & ok]
         if len(times):
-            spans.append((int(times.min()), int(times.max())))
+            span = (int(times.min()), int(times.max()))
+            spans.append(span)
     spans.sort()
     for (_, last), (next_first, _) in itertools.pairwise(spans):
         if last >= next_first:
@@ -268,12 +321,13 @@ def _in_turn(ns: Int64s, values: Floats) -> list[tuple[ChannelRows, Bools]]:
     """Channels that nothing names but their turn; one group of everything when there is but one."""
     count = turns.count_by_values(ns, values)
     if count == 1:
-        return [(ChannelRows(), np.ones(len(ns), np.bool_))]
+        return _one_channel(len(ns))
     place, torn = turns.places(ns, count)
     channels = []
     for number in range(count):
-        channel = ChannelRows(f"channel {number}", "", "their turn")
-        channels.append((channel, (place == number) & ~torn))
+        channel = ChannelRows(name=f"channel {number}", by="their turn")
+        is_channel = (place == number) & ~torn
+        channels.append((channel, is_channel))
     return channels
 
 
@@ -286,9 +340,10 @@ def _channel_word(name: str, value: str) -> str:
         return f"{min(work)} {value}"
     if not value.isdigit():
         return value
-    name = name.rpartition(".")[2]  # `tags.index` of a JSON document
+    _, _, name = name.rpartition(".")  # `tags.index` of a JSON document
     words = units.tokens(name)
-    if name == "index" or any(word.startswith("gpu") for word in words):
+    is_gpu = any(word.startswith("gpu") for word in words)
+    if is_gpu or name == "index":
         return f"GPU {value}"
     if not words:
         return value
@@ -301,8 +356,9 @@ def scope(channel: ChannelRows, name: str, column: str) -> Scope:
         by_name = units.scope_of(text)
         if by_name is not Scope.UNKNOWN:
             return by_name
-    is_gpu = channel.device is not None and re.match(r"GPU\b", channel.name)
-    return Scope.GPU if is_gpu else Scope.UNKNOWN
+    if channel.device is not None and re.match(r"GPU\b", channel.name):
+        return Scope.GPU
+    return Scope.UNKNOWN
 
 
 def rows_by_turn(
@@ -316,7 +372,7 @@ def rows_by_turn(
     good = np.flatnonzero(column.ok & np.isfinite(values))
     channels = _in_turn(column.ns[good], values[good])
     if len(channels) == 1:
-        return [(channels[0][0], np.ones(len(values), np.bool_))]
+        return _one_channel(len(values))
     notes.say(
         f"no column names the channel: {len(channels)} of them take turns, distinguished by "
         "their order"

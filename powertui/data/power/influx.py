@@ -44,20 +44,23 @@ _TAGS_OF_NO_CHANNEL = frozenset(
 
 def sniff(head: str, _path: str) -> int:
     """By lines whose fields mean power."""
-    lines = [
-        line for line in head.split("\n") if line.strip() and not line.startswith(("#", "{", "["))
-    ]
+    lines = []
+    for line in head.split("\n"):
+        if line.strip() and not line.startswith(("#", "{", "[")):
+            lines.append(line.strip())
     for line in lines[:_MAX_PROBED_LINES]:
-        if "=" in line:
-            match = re.fullmatch(_LINE, line.strip())
-        else:
-            match = None
+        if "=" not in line:
+            return 0
+        match = re.fullmatch(_LINE, line)
         if match is None:
             return 0
-        measurement, tags, fields, when = match.groups()
-        units_of_fields = (_unit(measurement, key, _tags(tags)) for key, _ in _fields(fields))
-        if when and any(unit is not None for unit in units_of_fields):
-            return 95
+        measurement, tags_text, fields, when = match.groups()
+        if not when:
+            continue
+        tags = _tags(tags_text)
+        for key, _ in _fields(fields):
+            if _unit(measurement, key, tags) is not None:
+                return 95
     return 0
 
 
@@ -66,17 +69,17 @@ def _plain(text: str) -> str:
 
 
 def _tags(text: str) -> dict[str, str]:
-    return {
-        _plain(key): _plain(value)
-        for key, value in re.findall(rf",({_KEY})=((?:\\.|[^,= \\])*)", text)
-    }
+    tags = {}
+    for key, value in re.findall(rf",({_KEY})=((?:\\.|[^,= \\])*)", text):
+        tags[_plain(key)] = _plain(value)
+    return tags
 
 
 def _fields(text: str) -> list[tuple[str, str]]:
-    return [
-        (_plain(key), value)
-        for key, value in re.findall(rf"({_KEY})=(\"(?:\\.|[^\"\\])*\"|[^, ]+)", text)
-    ]
+    fields = []
+    for key, value in re.findall(rf"({_KEY})=(\"(?:\\.|[^\"\\])*\"|[^, ]+)", text):
+        fields.append((_plain(key), value))
+    return fields
 
 
 def _unit(measurement: str, key: str, tags: dict[str, str]) -> units.Unit | None:
@@ -87,12 +90,14 @@ def _unit(measurement: str, key: str, tags: dict[str, str]) -> units.Unit | None
         return units.UNITS["W"]
     if key not in (*_BARE_FIELDS, "reading_watts"):
         return _unit_of_name(key)
-    tagged = units.unit_of_symbol(tags.get("unit", tags.get("units", "")))
+    symbol = tags.get("unit", tags.get("units", ""))
+    tagged = units.unit_of_symbol(symbol)
     if tagged is not None:
-        if units.no_power(tags.get("name", "")):
-            return None
-        return tagged
-    return None if tags.get("unit") else _unit_of_name(measurement)
+        is_no_power = units.no_power(tags.get("name", ""))
+        return None if is_no_power else tagged
+    if tags.get("unit"):
+        return None
+    return _unit_of_name(measurement)
 
 
 def _unit_of_name(name: str) -> units.Unit | None:
@@ -120,16 +125,22 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         if number == len(lines):
             notes.drop(number, "the last line may be cut")
             continue
-        measurement = _plain(match[1])
-        tags = _tags(match[2])
-        when = _when(match[4])
-        for key, value in _fields(match[3]):
+        name, tags_text, fields, time = match.groups()
+        measurement = _plain(name)
+        tags = _tags(tags_text)
+        when = _when(time)
+        for key, value in _fields(fields):
             unit = _unit(measurement, key, tags)
             is_text = value.startswith('"')
-            if unit is not None and not is_text:
-                reading = value.rstrip("iu")  # how the protocol marks whole numbers
-                sensor = _sensor(measurement, key, tags)
-                collected.add(sensor, when, reading, number, unit=given or unit)
+            if unit is None or is_text:
+                continue
+            collected.add(
+                _sensor(measurement, key, tags),
+                when,
+                value.rstrip("iu"),  # how the protocol marks whole numbers
+                number,
+                unit=given or unit,
+            )
     return collected.log(
         NAME, options, "line protocol: unit and channel by measurement, tags and field"
     )
@@ -139,14 +150,13 @@ def _when(text: str | None) -> str:
     """Coarser times as ns are told by their size, as everywhere."""
     if not text:
         return ""
-    column = column_times.from_numbers(np.array([float(text)]))
-    return text if column.kind == "absolute" else ""
+    number = np.array([float(text)])
+    if column_times.from_numbers(number).kind == "absolute":
+        return text
+    return ""
 
 
 def _sensor(measurement: str, key: str, tags: dict[str, str]) -> Sensor:
-    asked = tags.get(_ASKED.get(measurement, ""), "")
-    host = asked or next((tags[name] for name in _HOSTS if tags.get(name)), "")
-    source = f"{NAME} {measurement}"
     sensor_name = tags.get("name", "")
     model = ""
     # Plugins for GPUs write the model of the device where others write the name of a sensor.
@@ -158,27 +168,46 @@ def _sensor(measurement: str, key: str, tags: dict[str, str]) -> Sensor:
     scope = units.scope_of(f"{sensor_name} {key} {subject}")
     is_gpu = measurement in _MODELS[:2] or scope is Scope.GPU
     if is_gpu and device is not None and device.index is not None:
-        return Sensor(f"GPU {device.index}", source, Scope.GPU, host, device=device)
-    if scope is not Scope.GPU:
-        device = None
-    label = _label(sensor_name or measurement, key, tags)
-    return Sensor(label, source, scope, host, device=device)
+        scope = Scope.GPU
+        label = f"GPU {device.index}"
+    else:
+        label = _label(sensor_name or measurement, key, tags)
+    return Sensor(
+        label,
+        source=f"{NAME} {measurement}",
+        scope=scope,
+        host=_host(measurement, tags),
+        device=device if scope is Scope.GPU else None,
+    )
+
+
+def _host(measurement: str, tags: dict[str, str]) -> str:
+    """The machine that was asked, or that reports."""
+    asked = _ASKED.get(measurement, "")
+    for name in (asked, *_HOSTS):
+        if tags.get(name):
+            return tags[name]
+    return ""
 
 
 def _label(name: str, key: str, tags: dict[str, str]) -> str:
     """What a channel is called: by its sensor or measurement, its tags and its field."""
     words = [name]
-    words += [value for tag, value in tags.items() if tag not in _TAGS_OF_NO_CHANNEL]
+    for tag, value in tags.items():
+        if tag not in _TAGS_OF_NO_CHANNEL:
+            words.append(value)
     if key not in _BARE_FIELDS:
         words.append(key)
-    return " ".join(dict.fromkeys(filter(None, words)))
+    each_once = dict.fromkeys(filter(None, words))
+    return " ".join(each_once)
 
 
 def _device(tags: dict[str, str], model: str) -> Device | None:
     """The device that the tags name."""
     device: Device | None = None
     for name in _DEVICES:
-        if tags.get(name):
-            named = devices.device_named(tags[name], model)
+        tag = tags.get(name)
+        if tag:
+            named = devices.device_named(tag, model)
             device = devices.joined_device(device, named)
     return device

@@ -64,7 +64,9 @@ def sniff(head: str, _path: str) -> int:
         return 95
     if not re.search(r"^[ \t]{0,40}Sensor ID\s*:", head, re.MULTILINE):
         return 0
-    return 95 if re.search(r"Sensor Reading\s*:.*Watts", head) else 0
+    if re.search(r"Sensor Reading\s*:.*Watts", head):
+        return 95
+    return 0
 
 
 # One reading with its watts.
@@ -74,7 +76,8 @@ _Reported = tuple[_Reading, float]
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One series per sensor."""
     notes = Notes(source.path)
-    by_name = _measured(_by_sensor(_readings(source.text, notes), notes), notes)
+    readings = _readings(source.text, notes)
+    by_name = _measured(_by_sensor(readings, notes), notes)
     if not by_name:
         reason = notes.first_reason() or "no sensor in watts"
         raise UnreadableFile(
@@ -84,19 +87,33 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         )
     series: list[PowerSeries] = []
     time_words: set[str] = set()
-    for name, readings in by_name.items():
-        column, by_bmc = _times(source.path, name, readings)
+    for name, reported in by_name.items():
+        column, by_bmc = _times(source.path, name, reported)
         column = times.in_zone(column, options.tz)
-        untimed = (readings[row][0].line for row in np.flatnonzero(~column.ok))
-        notes.drop_all(untimed, "has no time that can be read")
-        ns, clock = assemble.zeroed(column, column.ok, keep_zero=column.kind == "elapsed")
+        lines = np.array([reading.line for reading, _ in reported])
+        notes.drop_all(lines[~column.ok], "has no time that can be read")
+        is_elapsed = column.kind == "elapsed"
+        ns, clock = assemble.zeroed(column, column.ok, keep_zero=is_elapsed)
+        words = column.words
         if by_bmc:
             clock = times.bmc(clock)
-        time_words.add(f"the BMC's clock, {column.words}" if by_bmc else column.words)
-        program = "ipmi DCMI" if name == _DCMI else "ipmi sensor"
-        sensor = Sensor(name, program, _scope(name), options.host)
-        watts = np.array([value for _, value in readings])[column.ok]
-        series.append(assemble.power_series(sensor, ns, watts, clock=clock, notes=notes))
+            words = f"the BMC's clock, {words}"
+        time_words.add(words)
+        sensor = Sensor(
+            name,
+            source="ipmi DCMI" if name == _DCMI else "ipmi sensor",
+            scope=_scope(name),
+            host=options.host,
+        )
+        watts = np.array([value for _, value in reported])
+        channel = assemble.power_series(
+            sensor,
+            ns,
+            watts[column.ok],
+            clock=clock,
+            notes=notes,
+        )
+        series.append(channel)
     return PowerLog(
         path=source.path,
         dialect=NAME,
@@ -111,27 +128,32 @@ def _by_sensor(readings: list[_Reading], notes: Notes) -> dict[str, list[_Report
     by_name: dict[str, list[_Reported]] = {}
     for reading in readings:
         value = _watts(reading, notes)
-        if value is not None:
-            by_name.setdefault(reading.name, []).append((reading, value))
+        if value is None:
+            continue
+        reported = by_name.setdefault(reading.name, [])
+        reported.append((reading, value))
     return by_name
 
 
 def _measured(by_name: dict[str, list[_Reported]], notes: Notes) -> dict[str, list[_Reported]]:
     """The sensors without those of whole machines that only ever report 0 W."""
     measured: dict[str, list[_Reported]] = {}
-    for name, readings in by_name.items():
-        is_silent = all(value == 0 for _, value in readings)
+    for name, reported in by_name.items():
+        is_silent = all(value == 0 for _, value in reported)
         if is_silent and _scope(name) is Scope.NODE:
-            lines = (reading.line for reading, _ in readings)
-            reason = f"{name} is 0 W in every reading, so this BMC does not measure it"
-            notes.drop_all(lines, reason)
+            notes.drop_all(
+                (reading.line for reading, _ in reported),
+                f"{name} is 0 W in every reading, so this BMC does not measure it",
+            )
         else:
-            measured[name] = readings
+            measured[name] = reported
     return measured
 
 
 def _scope(name: str) -> Scope:
-    return Scope.NODE if name == _DCMI else scope_of(name)
+    if name == _DCMI:
+        return Scope.NODE
+    return scope_of(name)
 
 
 class _Answers:
@@ -155,13 +177,15 @@ class _Answers:
         if match := _GET_ID.search(line):
             self._sensor = match[1]
         elif match := _GET_VALUE.search(line):
-            if self._is_in_watts(match[2]):
-                self.readings.append(_Reading(self._sensor, number, match[1], self._now))
+            reading, unit = match.groups()
+            if self._is_in_watts(unit):
+                self._add_reading(self._sensor, number, reading)
         elif "|" in line:
-            named = _row([cell.strip() for cell in line.split("|")])
+            cells = line.split("|")
+            named = _row([cell.strip() for cell in cells])
             if named is not None:
                 name, reading = named
-                self.readings.append(_Reading(name, number, reading, self._now))
+                self._add_reading(name, number, reading)
 
     def _is_in_watts(self, unit: str) -> bool:
         """Whether the reading of `sensor get` is one of power; some BMCs write no unit."""
@@ -169,11 +193,15 @@ class _Answers:
             return unit.lower().startswith("watt")
         return re.search(r"power|pwr", self._sensor, re.IGNORECASE) is not None
 
+    def _add_reading(self, name: str, number: int, text: str) -> _Reading:
+        reading = _Reading(name, number, text, self._now)
+        self.readings.append(reading)
+        return reading
+
     def _add_dcmi(self, number: int, line: str) -> None:
         """A line of `dcmi power reading`: its reading, the BMC's time, or its state."""
         if match := _INSTANT.search(line):
-            self._dcmi = _Reading(_DCMI, number, match[1], self._now)
-            self.readings.append(self._dcmi)
+            self._dcmi = self._add_reading(_DCMI, number, match[1])
         if self._dcmi is None:
             return
         if match := _TIME.search(line):
@@ -187,7 +215,8 @@ def _readings(text: str, notes: Notes) -> list[_Reading]:
     answers = _Answers()
     lines = text.split("\n")
     for number, line in enumerate(lines, 1):
-        if number == len(lines) and line and not re.search(r"(Watts|ok|activated|\|)\s*$", line):
+        is_last = number == len(lines)
+        if is_last and line and not re.search(r"(Watts|ok|activated|\|)\s*$", line):
             if "|" in line or ":" in line:
                 notes.drop(number, "the last line may be cut")
             break
@@ -200,18 +229,22 @@ def _row(cells: list[str]) -> tuple[str, str] | None:
     """(name, reading) of a `sensor`, `sdr` or `sdr type` row that is in watts; None for all the
     others.
     """
-    name = cells[0]
-    if len(cells) >= 4 and cells[2].lower() == "watts":
-        return name, cells[1]
-    for cell in cells[1:]:
-        match = re.fullmatch(r"(-?[\d.]+) Watts", cell)
+    name, *values = cells
+    if len(values) >= 3 and values[1].lower() == "watts":
+        return name, values[0]
+    for value in values:
+        match = re.fullmatch(r"(-?[\d.]+) Watts", value)
         if match:
             return name, match[1]
-    if len(cells) < 4 or not re.search(r"power|pwr", name, re.IGNORECASE):
+    if len(values) < 3:
+        return None
+    if not re.search(r"power|pwr", name, re.IGNORECASE):
         return None
     # A sensor of power that does not answer has no unit either.
-    is_silent = cells[1].lower() == "na" and cells[2].lower() in ("na", "watts")
-    return (name, "na") if is_silent else None
+    reading, unit = map(str.lower, values[:2])
+    if reading == "na" and unit in ("na", "watts"):
+        return name, "na"
+    return None
 
 
 def _watts(reading: _Reading, notes: Notes) -> float | None:

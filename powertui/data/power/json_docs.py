@@ -75,19 +75,22 @@ def documents(text: str, notes: Notes) -> Iterator[Doc]:
 
 def _line_end_behind(error: Exception, text: str, start: int) -> int:
     """The end of the line in which a document breaks off; -1 in the last line."""
+    broken = start
     if isinstance(error, json.JSONDecodeError):
-        broken = error.pos
-    else:
-        broken = start
-    return text.find("\n", max(start, min(broken, len(text) - 1)))
+        broken = min(error.pos, len(text) - 1)
+    return text.find("\n", max(start, broken))
 
 
 def _before(text: str) -> str:
     """The time in what stands before a document: a line of its own, or the beginning of the
     document's line.
     """
-    for line in reversed(text.strip().split("\n")[-3:]):
-        if when := stamps.time_of_line(line) or stamps.split_time(line + " {")[0]:
+    last_lines = text.strip().split("\n")[-3:]
+    for line in reversed(last_lines):
+        if when := stamps.time_of_line(line):
+            return when
+        when, _ = stamps.split_time(line + " {")
+        if when:
             return when
     return ""
 
@@ -97,8 +100,9 @@ def when_in(value: Any, default: str = "") -> str:
     if not isinstance(value, dict):
         return default
     for key, member in value.items():
-        is_plain = isinstance(member, (str, int, float)) and not isinstance(member, bool)
-        if is_plain and key.lower() in _TIMES:
+        if isinstance(member, bool) or not isinstance(member, (str, int, float)):
+            continue
+        if key.lower() in _TIMES:
             return str(member)
     return default
 
@@ -112,11 +116,14 @@ def records(value: Any) -> list[dict[str, Any]]:
     rows = _rows_of_columns(value) or _rows_below_names(value)
     if rows:
         return rows
-    lists = [member for member in value.values() if _is_list_of_objects(member)]
+    lists = list(filter(_is_list_of_objects, value.values()))
     if len(lists) != 1:
         return [value]
     # The time and the host of them all.
-    around = {key: member for key, member in value.items() if not isinstance(member, (list, dict))}
+    around = {}
+    for key, member in value.items():
+        if not isinstance(member, (list, dict)):
+            around[key] = member
     return [{**around, **entry} for entry in lists[0]]
 
 
@@ -124,13 +131,17 @@ def _rows_of_columns(value: dict[str, Any]) -> list[dict[str, Any]]:
     """The rows of an object whose members are columns of equal length; none of any other object."""
     columns: list[list[Any]] = []
     for member in value.values():
-        if not member or not isinstance(member, (list, dict)):
+        if isinstance(member, dict):
+            member = list(member.values())
+        if not member or not isinstance(member, list):
             return []
-        columns.append(list(member.values()) if isinstance(member, dict) else member)
-    are_columns = len(columns) > 1 and len({len(column) for column in columns}) == 1
-    if not are_columns or not all(map(_are_plain, columns)):
+        if len(member) != len(columns[0] if columns else member):
+            return []
+        columns.append(member)
+    if len(columns) < 2 or not all(map(_are_plain, columns)):
         return []
-    return [dict(zip(value, row, strict=True)) for row in zip(*columns, strict=True)]
+    rows = zip(*columns, strict=True)
+    return [dict(zip(value, row, strict=True)) for row in rows]
 
 
 def _are_plain(cells: list[Any]) -> bool:
@@ -143,15 +154,11 @@ def _rows_below_names(value: dict[str, Any]) -> list[dict[str, Any]]:
     """
     for frame in _frames(value, 0):
         rows = frame.get("values") or frame.get("data")
-        if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
+        if not isinstance(rows, list):
             continue
-        names = frame["columns"]
-        around = {key: cell for key, cell in frame.items() if isinstance(cell, str)}
-        tags = frame.get("tags")
-        if isinstance(tags, dict):
-            around |= tags
-        whole_rows = [row for row in rows if len(row) == len(names)]
-        return [{**around, **dict(zip(names, row, strict=True))} for row in whole_rows]
+        if not all(isinstance(row, list) for row in rows):
+            continue
+        return _named_rows(frame, rows)
     return []
 
 
@@ -169,12 +176,34 @@ def _frames(value: Any, depth: int) -> Iterator[dict[str, Any]]:
                 yield from _frames(member, depth + 1)
 
 
+def _named_rows(frame: dict[str, Any], rows: list[list[Any]]) -> list[dict[str, Any]]:
+    """Rows of a frame by the names of its columns, each with what the frame says of them all."""
+    around = {key: cell for key, cell in frame.items() if isinstance(cell, str)}
+    tags = frame.get("tags")
+    if isinstance(tags, dict):
+        around |= tags
+    names = frame["columns"]
+    named_rows = []
+    for row in rows:
+        if len(row) == len(names):
+            cells = dict(zip(names, row, strict=True))
+            named_rows.append({**around, **cells})
+    return named_rows
+
+
 def _are_names(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(name, str) for name in value)
+    return _is_list_of(str, value)
 
 
 def _is_list_of_objects(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(x, dict) for x in value)
+    return _is_list_of(dict, value)
+
+
+def _is_list_of(kind: type, value: Any) -> bool:
+    """Whether something is a list with members, all of this type."""
+    if not isinstance(value, list) or not value:
+        return False
+    return all(isinstance(member, kind) for member in value)
 
 
 def flat(value: dict[str, Any], prefix: str = "", depth: int = 0) -> dict[str, Any]:
@@ -183,16 +212,17 @@ def flat(value: dict[str, Any], prefix: str = "", depth: int = 0) -> dict[str, A
     """
     out: dict[str, Any] = {}
     for key, member in value.items():
-        if prefix:
-            name = f"{prefix}.{key}"
-        else:
-            name = str(key)
+        name = f"{prefix}.{key}" if prefix else str(key)
         if not isinstance(member, (list, dict)):
             out[name] = member
-        elif isinstance(member, dict) and depth < _MAX_DEPTH:
-            if "value" in member and set(member) <= {"value", "unit"}:
-                unit = member.get("unit")
-                out[f"{name} [{unit}]" if unit else name] = member["value"]
-            else:
-                out.update(flat(member, name, depth + 1))
+            continue
+        if not isinstance(member, dict) or depth >= _MAX_DEPTH:
+            continue
+        if "value" in member and set(member) <= {"value", "unit"}:
+            unit = member.get("unit")
+            if unit:
+                name = f"{name} [{unit}]"
+            out[name] = member["value"]
+        else:
+            out.update(flat(member, name, depth + 1))
     return out

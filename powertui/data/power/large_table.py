@@ -49,10 +49,11 @@ def read(
     end: str,
 ) -> FileCells | None:
     """The regular lines. None when quotes make lines and rows different things."""
+    width = len(names)
     texts: set[int] = set()
     while True:
-        table = _Columns(len(names), texts)
-        for number, lines in enumerate(_lines(source, layout, len(names), end), 1):
+        table = _Columns(width, texts)
+        for number, lines in enumerate(_lines(source, layout, width, end), 1):
             if lines is None or not table.take(lines, layout.delimiter):
                 return None
             if not number % _PIECES_BETWEEN_TRIMS:
@@ -64,7 +65,9 @@ def read(
         texts |= table.mixed
     for line, why in table.dropped:
         notes.drop(line, why)
-    columns = [cells if isinstance(cells, list) else cells.column() for cells in table.columns]
+    columns = []
+    for cells in table.columns:
+        columns.append(cells if isinstance(cells, list) else cells.column())
     return FileCells(names, table.numbers.column(), columns)
 
 
@@ -80,8 +83,11 @@ class _GrowingTexts:
         numbers = self._numbers
         codes = [numbers.setdefault(text, len(numbers)) for text in cells.values]
         # As few bytes as hold them: pieces that begin with few names stay small.
-        kind = next(kind for kind in _CODES if len(numbers) <= np.iinfo(kind).max)
-        self._codes.append(np.array(codes, kind)[cells.codes])
+        for kind in _CODES:
+            if len(numbers) <= np.iinfo(kind).max:
+                break
+        new_codes = np.array(codes, kind)
+        self._codes.append(new_codes[cells.codes])
 
     def column(self) -> CodedTexts:
         """All rows so far."""
@@ -109,13 +115,21 @@ class _Columns:
     def take(self, lines: _Lines, delimiter: str) -> bool:
         """One piece more; False where lines and rows are different things."""
         self.dropped += lines.dropped
-        if not len(lines.numbers):
+        row_count = len(lines.numbers)
+        if not row_count:
             return True
-        coded = {
-            place for place, column in enumerate(self.columns) if isinstance(column, _GrowingTexts)
-        }
-        parsed = _parsed(lines.body, delimiter, len(self.columns), self._texts, coded)
-        if len(parsed[0]) != len(lines.numbers):
+        coded = set()
+        for place, column in enumerate(self.columns):
+            if isinstance(column, _GrowingTexts):
+                coded.add(place)
+        parsed = _parsed(
+            lines.body,
+            delimiter,
+            len(self.columns),
+            self._texts,
+            coded,
+        )
+        if len(parsed[0]) != row_count:
             return False
         for place, cells in enumerate(parsed):
             if isinstance(cells, np.ndarray):
@@ -123,7 +137,7 @@ class _Columns:
             else:
                 self._put_words(place, cells)
         self.numbers.add(lines.numbers)
-        self._rows += len(lines.numbers)
+        self._rows += row_count
         return True
 
     def _put_numbers(self, place: int, cells: Floats) -> None:
@@ -141,16 +155,19 @@ class _Columns:
     def _put_words(self, place: int, cells: CodedTexts | list[str]) -> None:
         """A column's piece that holds some word."""
         column = self.columns[place]
-        # Empty cells are NaN: they were no numbers, and become texts again.
-        if isinstance(column, GrowingColumn) and not np.isnan(column.column()[:]).all():
-            self.mixed.add(place)
+        if isinstance(column, GrowingColumn):
+            # Empty cells are NaN: they were no numbers, and become texts again.
+            is_empty = np.isnan(column.column()[:])
+            if not is_empty.all():
+                self.mixed.add(place)
         self._put_texts(place, cells)
 
     def _put_texts(self, place: int, cells: CodedTexts | list[str]) -> None:
         """More texts of a column: coded for as long as they repeat."""
         column = self.columns[place]
         if isinstance(column, GrowingColumn) or not self._rows:
-            column = self.columns[place] = _GrowingTexts()
+            column = _GrowingTexts()
+            self.columns[place] = column
             if self._rows:
                 column.add(_empty_texts(self._rows))
         if not isinstance(column, _GrowingTexts):
@@ -212,11 +229,13 @@ def _parsed(
 
 def _has_spaces_before_cells(body: bytes, delimiter: str) -> bool:
     """Whether some cell of a piece begins with a blank."""
-    # Most pieces hold no blank at all, which is seen far sooner than two bytes are found.
     for space in (b" ", b"\t"):
+        # Most pieces hold no blank at all, which is seen far sooner than two bytes are found.
         if space not in body:
             continue
-        if body[:1] == space or b"\n" + space in body or delimiter.encode() + space in body:
+        if body.startswith(space) or b"\n" + space in body:
+            return True
+        if delimiter.encode() + space in body:
             return True
     return False
 
@@ -280,7 +299,8 @@ def _lines(source: LogFile, layout: Shape, width: int, end: str) -> Iterator[_Li
 
 def _has_bare_returns(piece: bytes) -> bool:
     """Whether lines end in a CR alone, as on old Macs: pandas takes them for ends of lines."""
-    return b"\r" in piece[:_CR_PROBE_BYTES].replace(b"\r\n", b"")
+    probe = piece[:_CR_PROBE_BYTES]
+    return b"\r" in probe.replace(b"\r\n", b"")
 
 
 def _regular(
@@ -296,16 +316,20 @@ def _regular(
     """
     delimiter = layout.delimiter.encode()
     is_complete = piece.endswith(b"\n")
-    count = piece.count(b"\n") + (not is_complete)
+    count = piece.count(b"\n")
     if is_complete and _is_plain(piece, layout) and _even(piece, delimiter, count, width - 1):
-        tails[:] = piece[-4096:].split(b"\n")[-51:-1]
-        return _Lines(count, piece, np.arange(first_line, first_line + count, dtype=np.int64), ())
+        last_bytes = piece[-4096:]
+        tails[:] = last_bytes.split(b"\n")[-51:-1]
+        numbers = np.arange(first_line, first_line + count, dtype=np.int64)
+        return _Lines(count, piece, numbers, ())
     regular: list[bytes] = []
-    numbers: list[int] = []
+    line_numbers: list[int] = []
     dropped: list[tuple[int, str]] = []
-    header = layout.delimiter.join(layout.names).encode().replace(b" ", b"")
+    header = _without_spaces(layout.delimiter.join(layout.names).encode())
     for number, line in enumerate(piece.split(b"\n"), first_line):
-        if not line.strip() or line.startswith(b"#") or line.replace(b" ", b"") == header:
+        if not line.strip() or line.startswith(b"#"):
+            continue
+        if _without_spaces(line) == header:
             continue
         field_count = line.count(delimiter) + 1
         if field_count == width + 1 and line.rstrip().endswith(delimiter):
@@ -314,31 +338,44 @@ def _regular(
             dropped.append((number, irregular(field_count, width)))
             continue
         regular.append(line)
-        numbers.append(number)
+        line_numbers.append(number)
     if regular and not is_complete and _last_was_cut([*tails, *regular], delimiter):
-        dropped.append((numbers.pop(), "the last line is incomplete"))
+        cut_line = line_numbers.pop()
+        dropped.append((cut_line, "the last line is incomplete"))
         regular.pop()
     tails[:] = regular[-50:]
-    return _Lines(count, b"\n".join(regular) + b"\n", np.array(numbers, np.int64), dropped)
+    return _Lines(
+        count + (not is_complete),
+        b"\n".join(regular) + b"\n",
+        np.array(line_numbers, np.int64),
+        dropped,
+    )
+
+
+def _without_spaces(line: bytes) -> bytes:
+    return line.replace(b" ", b"")
 
 
 def _is_plain(piece: bytes, layout: Shape) -> bool:
     """Whether no line of a piece is a comment, or may be the header again."""
-    may_repeat_header = layout.named and layout.names[0].encode() in piece
-    has_comments = piece[:1] == b"#" or b"\n#" in piece
-    return not may_repeat_header and not has_comments
+    if layout.named and layout.names[0].encode() in piece:
+        return False
+    return not piece.startswith(b"#") and b"\n#" not in piece
 
 
 def _last_was_cut(lines: Sequence[bytes], delimiter: bytes) -> bool:
     """Whether the last of these lines misses digits, as those before it show."""
     last_cells = []
     for line in lines[-50:]:
-        cell = line.rsplit(delimiter, 1)[-1]
+        _, _, cell = line.rpartition(delimiter)
         last_cells.append(cell.decode("utf-8", "replace").strip())
-    return was_cut(last_cells[-1], last_cells[:-1])
+    *before, last = last_cells
+    return was_cut(last, before)
 
 
 def _even(piece: bytes, delimiter: bytes, count: int, each: int) -> bool:
     """Whether each line has so many delimiters."""
-    others = bytes(set(range(256)) - {*delimiter, *b"\n"})
-    return piece.translate(None, others) == (each * delimiter + b"\n") * count
+    separators = {*delimiter, *b"\n"}
+    others = bytes(byte for byte in range(256) if byte not in separators)
+    line = each * delimiter + b"\n"
+    return piece.translate(None, others) == line * count

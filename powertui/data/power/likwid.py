@@ -39,7 +39,8 @@ _HINT = "Record it with: likwid-perfctr -f -t 500ms -g ENERGY -c 0 COMMAND"
 def sniff(head: str, _path: str) -> int:
     """By the header of the timeline, or by its tables with a run time."""
     for line in head.split("\n")[:400]:
-        if (match := re.fullmatch(_HEAD, line.strip())) and re.search(_METRIC, match[1]):
+        match = re.fullmatch(_HEAD, line.strip())
+        if match is not None and re.search(_METRIC, match[1]):
             return 97
     by_perfctr = (_METRIC + r"(?: STAT)?\s{0,40}[|,]", r"Runtime \(RDTSC\) \[s\]")
     by_powermeter = (r"Energy consumed: [\d.]+ Joules", r"Runtime: [\d.]+ s")
@@ -82,9 +83,15 @@ def _header(line: str) -> _Header | None:
     match = re.fullmatch(_HEAD, line.strip())
     if match is None:
         return None
-    has_commas = "," in line and "|" not in line
-    names = re.split(r"[|,]" if has_commas else r"\|", match[1])
-    return _Header([name.strip() for name in names if name.strip()], "," if has_commas else "")
+    names = match[1]
+    if "," in line and "|" not in line:
+        separator = ","
+        cells = re.split(r"[|,]", names)
+    else:
+        separator = ""
+        cells = names.split("|")
+    stripped = map(str.strip, cells)
+    return _Header(list(filter(None, stripped)), separator)
 
 
 class _Line(NamedTuple):
@@ -98,12 +105,11 @@ class _Line(NamedTuple):
 
 def _cells(line: str, header: _Header) -> list[str]:
     """The cells of a line with values; none of any other line."""
-    if header.separator:
-        cells = line.split(",")
-    else:
-        cells = line.split()
+    cells = line.split(header.separator or None)
     cells = [cell.strip() for cell in cells]
-    if len(cells) < 5 or not all(_NUMBER.fullmatch(cell) for cell in cells[:4]):
+    if len(cells) < 5:
+        return []
+    if not all(map(_NUMBER.fullmatch, cells[:4])):
         return []
     return cells
 
@@ -118,24 +124,39 @@ def _values(names: list[str], line: _Line) -> Iterator[tuple[tuple[str, int, boo
         match = re.match(_METRIC, metric)
         if match is None:
             continue
-        by_core = line.values[row * line.cores : (row + 1) * line.cores]
-        for core, value in enumerate(map(table.number, by_core)):
-            # A metric of a socket is nothing at the other cores.
-            if np.isfinite(value) and (value != 0 or core == 0):
-                yield (match[1], core, match[2] == "J"), value
+        name, unit = match.groups()
+        first = row * line.cores
+        by_core = line.values[first : first + line.cores]
+        for core, text in enumerate(by_core):
+            value = table.number(text)
+            if _is_counted(value, core):
+                yield (name, core, unit == "J"), value
+
+
+def _is_counted(value: float, core: int) -> bool:
+    """Whether a value says something: a metric of a socket is nothing at the other cores."""
+    if not np.isfinite(value):
+        return False
+    return value != 0 or core == 0
 
 
 def _counted_line(cells: list[str], *, is_last: bool) -> _Line | str:
     """A line of values; or why it is none, as words for a person."""
-    count, cores, end_s = (table.number(cell) for cell in cells[1:4])
-    if not np.isfinite([count, cores, end_s]).all() or not 0 < cores < _MAX_CORES:
+    count, cores, end_s = map(table.number, cells[1:4])
+    are_numbers = np.isfinite([count, cores, end_s]).all()
+    if not are_numbers or not 0 < cores < _MAX_CORES:
         return "is not a line of the timeline"
     values = cells[4:]
     expected = int(count) * int(cores)
     is_cut = is_last and table.was_cut(cells[-1], ["0.1"])
-    if len(values) < expected or is_cut:
+    if is_cut or len(values) < expected:
         return f"has {len(values)} values where {expected} were counted"
-    return _Line(int(count), int(cores), end_s, values)
+    return _Line(
+        metrics=int(count),
+        cores=int(cores),
+        end_s=end_s,
+        values=values,
+    )
 
 
 def _timeline_values(text: str, notes: Notes) -> dict[tuple[str, int], list[_Value]]:
@@ -147,11 +168,10 @@ def _timeline_values(text: str, notes: Notes) -> dict[tuple[str, int], list[_Val
         if next_header := _header(line):
             header = next_header
             continue
-        if header is not None:
-            cells = _cells(line, header)
-        else:
-            cells = []
-        if header is None or not cells:
+        if header is None:
+            continue
+        cells = _cells(line, header)
+        if not cells:
             continue
         counted = _counted_line(cells, is_last=number == len(lines))
         if isinstance(counted, str):
@@ -291,12 +311,15 @@ def _perfctr_energies(text: str) -> dict[tuple[str, int], float]:
     for line in text.split("\n"):
         match = re.match(_ROW, line)
         # The table of statistics below it holds sums and means of the same cores.
-        if match is None or match[2] != "J" or "STAT" in line:
+        if match is None or "STAT" in line:
             continue
-        part = _part_of(match[1])
-        cells = [cell.strip() for cell in re.split(r"[|,]", match[3])]
-        by_core = [table.number(cell) for cell in cells if cell]
-        for core, value in enumerate(by_core):
+        metric, unit, cell_text = match.groups()
+        if unit != "J":
+            continue
+        part = _part_of(metric)
+        cells = map(str.strip, re.split(r"[|,]", cell_text))
+        for core, cell in enumerate(filter(None, cells)):
+            value = table.number(cell)
             if np.isfinite(value) and (value > 0 or core == 0):
                 energies.setdefault((part, core), value)
     return energies
@@ -305,15 +328,15 @@ def _perfctr_energies(text: str) -> dict[tuple[str, int], float]:
 def _powermeter_energies(text: str) -> dict[tuple[str, int], float]:
     """Joules by part and socket, from the lines that likwid-powermeter prints."""
     energies: dict[tuple[str, int], float] = {}
-    socket, domain = 0, ""
+    socket = 0
+    domain = ""
     for line in map(str.strip, text.split("\n")):
         if match := re.match(r"Measure for socket (\d{1,3})", line):
             socket = int(match[1])
         elif match := re.match(r"Domain ([A-Z0-9]{2,10}):", line):
-            if match[1] == "PKG":
+            domain = match[1]
+            if domain == "PKG":
                 domain = "package"
-            else:
-                domain = match[1]
-        elif (match := re.match(r"Energy consumed: ([\d.]+) Joules", line)) and domain:
+        elif domain and (match := re.match(r"Energy consumed: ([\d.]+) Joules", line)):
             energies.setdefault((domain, socket), table.number(match[1]))
     return energies

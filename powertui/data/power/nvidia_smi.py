@@ -15,13 +15,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from powertui.data.asked import LogColumns
-from powertui.data.model import Badge, Bools, Device, Int32s, Int64s, PowerSeries, Scope, Sensor
+from powertui.data.model import Badge, Bools, Device, Int64s, PowerSeries, Scope, Sensor
 from powertui.data.power import assemble, column_times, devices, table, times, turns, units
 from powertui.data.power.notes import Notes
+from powertui.data.power.nvidia_turns import cells_of_rows, turns_by_column, turns_by_pause
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
 from powertui.errors import UnreadableFile, UsageError
-from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 NAME = "nvidia-smi"
@@ -61,25 +61,24 @@ _MIN_PROBED_COLUMNS = 3  # whole numbers beside the decimals show that nvidia-sm
 _SCORE_WITHOUT_UNITS = 88
 _HOSTS = ("host", "hostname", "node", "server")
 _MODELS = ("name", "gpu_name")
-_NO_TURN = re.compile(
-    r"timestamp|power\.draw|^column "
-)  # columns whose repeating says nothing of turns
 
 
 def sniff(head: str, _path: str) -> int:
     """By the names of its columns, or by its stamps when there is no header."""
-    lines = [line for line in head.split("\n")[:5] if line.strip()]
-    if not lines or lines[0].lstrip()[:1] in ("{", "["):
+    lines = list(filter(str.strip, head.split("\n")[:5]))
+    if not lines or lines[0].lstrip().startswith(("{", "[")):
         return 0
     if _is_header(lines[0]):
         return 98
-    if not all(re.search(rf"(^|,\s{{0,8}}){_STAMP}\s{{0,8}}(,|$)", line) for line in lines):
-        return 0
-    if re.search(r",\s{0,8}[\d.]{1,12} W\s{0,8}(,|$)", lines[-1]):
+    for line in lines:
+        if not re.search(rf"(^|,\s{{0,8}}){_STAMP}\s{{0,8}}(,|$)", line):
+            return 0
+    last_line = lines[-1]
+    if re.search(r",\s{0,8}[\d.]{1,12} W\s{0,8}(,|$)", last_line):
         return 90
     if _draw_without_unit(head) is not None:
         return _SCORE_WITHOUT_UNITS
-    has_performance_state = re.search(r",\s{0,8}P\d{1,2}\s{0,8}(,|$)", lines[-1])
+    has_performance_state = re.search(r",\s{0,8}P\d{1,2}\s{0,8}(,|$)", last_line)
     return 40 if has_performance_state else 0
 
 
@@ -100,11 +99,16 @@ def _draw_without_unit(head: str) -> int | None:
             rows.append([cell.strip() for cell in line.split(",")])
     if len(rows) > 2:
         rows.pop()  # the last line of a head may be cut
-    rows = [row for row in rows if len(row) == len(rows[0])]
-    if len(rows) < _MIN_PROBED_ROWS or len(rows[0]) < _MIN_PROBED_COLUMNS:
+    if not rows:
         return None
-    columns = enumerate(zip(*rows, strict=True))
-    varying = [column for column, cells in columns if _are_varying_watts(cells)]
+    width = len(rows[0])
+    rows = [row for row in rows if len(row) == width]
+    if len(rows) < _MIN_PROBED_ROWS or width < _MIN_PROBED_COLUMNS:
+        return None
+    varying = []
+    for column, cells in enumerate(zip(*rows, strict=True)):
+        if _are_varying_watts(cells):
+            varying.append(column)
     if len(varying) == 1:
         return varying[0]
     return None
@@ -126,12 +130,12 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         raise UnreadableFile(source.path, "has nvidia-smi's header, but no rows")
     rows = table.read(source, layout, notes)
     if not len(rows):
-        raise UnreadableFile(
-            source.path, f"has no complete row ({notes.first_reason() or 'only a header'})"
-        )
+        reason = notes.first_reason() or "only a header"
+        raise UnreadableFile(source.path, f"has no complete row ({reason})")
     plain = [re.sub(r"\s*\[.*\]$", "", name).strip().lower() for name in rows.names]
     when = _time(source.path, rows, plain, options)
-    column = times.in_zone(column_times.from_texts(rows.texts(when)), options.tz)
+    column = column_times.from_texts(rows.texts(when))
+    column = times.in_zone(column, options.tz)
     notes.drop_all(rows.lines[~column.ok], "the time cannot be read")
     good_rows = np.flatnonzero(column.ok)
     if not len(good_rows):
@@ -139,9 +143,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     gpus, how = _gpus(rows, plain, column.ns, good_rows, notes)
     ns, clock = assemble.zeroed(column, column.ok)
     draws = _draws(source, rows, plain, options)
-    has_named_draw = any(name.startswith("power.draw") for name in plain)
-    is_guessed = not options.watts_col and not has_named_draw
-    is_guessed = is_guessed and _draw_without_unit(source.head_text) is not None
+    is_guessed = not options.watts_col and _is_draw_guessed(source.head_text, plain)
     scale = Badge.ASSUMED if is_guessed else Badge.MEASURED
     series: list[PowerSeries] = []
     for place, kind in draws:
@@ -149,14 +151,21 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         is_bad |= np.isnan(values)
         bad_cells = _shown_cells(rows.texts(place), is_bad)
         notes.drop_all(rows.lines[is_bad & column.ok], f"{bad_cells} instead of a reading")
-        watts = values[good_rows] * _unit(rows.names[place], options).factor
+        unit = _unit(rows.names[place], options)
+        watts = values[good_rows] * unit.factor
+        has_reading = ~is_bad[good_rows]
         for gpu in gpus:
-            mine = gpu.rows & ~is_bad[good_rows]
-            if mine.any():
-                sensor = _sensor(gpu, kind, options.host, scale)
-                series.append(
-                    assemble.power_series(sensor, ns[mine], watts[mine], clock=clock, notes=notes)
-                )
+            mine = gpu.rows & has_reading
+            if not mine.any():
+                continue
+            channel = assemble.power_series(
+                _sensor(gpu, kind, options.host, scale),
+                ns[mine],
+                watts[mine],
+                clock=clock,
+                notes=notes,
+            )
+            series.append(channel)
     if not series:
         raise UnreadableFile(
             source.path,
@@ -164,10 +173,11 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             hint="Older or virtual GPUs do not report power.draw.",
         )
     draw_names = ", ".join(f"`{rows.names[place]}`" for place, _ in draws)
+    how_found = ", found by its decimals" if is_guessed else ""
     guess = assemble.join_guess(
         (
             f"nvidia-smi: time `{rows.names[when]}`, {column.words}",
-            f"power {draw_names} in W" + (", found by its decimals" if is_guessed else ""),
+            f"power {draw_names} in W{how_found}",
             how,
         )
     )
@@ -258,19 +268,19 @@ def _draws(
     )
 
 
+def _is_draw_guessed(head: str, plain: Sequence[str]) -> bool:
+    """Whether no name says which column is the power: then its decimals do."""
+    if any(name.startswith("power.draw") for name in plain):
+        return False
+    return _draw_without_unit(head) is not None
+
+
 def _shown_cells(texts: Sequence[str], is_bad: Bools) -> str:
     """The first cells that are no readings, each once."""
-    bad_texts = dict.fromkeys(texts[i] for i in np.flatnonzero(is_bad)[:50])
-    return ", ".join(repr(text[:20]) for text in list(bad_texts)[:3])
-
-
-class _Turns(NamedTuple):
-    """Rows that take turns: how many GPUs, the turn of each row, and by what it was told."""
-
-    gpu_count: int
-    turn: Int32s
-    is_torn: Bools  # of a round that is not whole
-    how: str
+    bad_rows = np.flatnonzero(is_bad)[:50]
+    bad_texts = dict.fromkeys(texts[row] for row in bad_rows)
+    first_texts = list(bad_texts)[:3]
+    return ", ".join(repr(text[:20]) for text in first_texts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,22 +305,28 @@ def _gpus(
     hosts = _cells_of_first(rows, plain, _HOSTS, good)
     identities = _identities(rows, plain, good)
     if identities:
-        return _by_identity(identities, hosts, models), f"GPUs by `{rows.names[identities[0][0]]}`"
-    has_hosts = any(name in _HOSTS for name in plain)
-    by_turn = None if has_hosts else _turns_by_column(rows, plain, good)
+        first_column, _ = identities[0]
+        gpus = _by_identity(identities, hosts, models)
+        return gpus, f"GPUs by `{rows.names[first_column]}`"
+    by_turn = None
+    if set(plain).isdisjoint(_HOSTS):
+        by_turn = turns_by_column(rows, plain, good)
     if by_turn is None:
-        by_turn = _turns_by_pause(ns[good])
+        by_turn = turns_by_pause(ns[good])
+    count = by_turn.gpu_count
     if by_turn.is_torn.any():
+        torn_rows = good[by_turn.is_torn]
         notes.drop_all(
-            rows.lines[good[by_turn.is_torn]],
-            f"its round does not have {by_turn.gpu_count} GPUs, so this GPU is unknown",
+            rows.lines[torn_rows],
+            f"its round does not have {count} GPUs, so this GPU is unknown",
         )
     gpus = []
-    for number in range(by_turn.gpu_count):
+    for number in range(count):
         mine = (by_turn.turn == number) & ~by_turn.is_torn
         if mine.any():
             first = int(np.flatnonzero(mine)[0])
-            device = Device(number if by_turn.gpu_count > 1 else None, "", "", models[first])
+            index = number if count > 1 else None
+            device = Device(index, "", "", models[first])
             gpus.append(_Gpu(f"GPU {number}", hosts[first], device, mine))
     return gpus, by_turn.how
 
@@ -325,40 +341,7 @@ def _cells_of_first(
     column = next((i for i, name in enumerate(plain) if name in names), None)
     if column is None:
         return [""] * len(good)
-    return _cells(rows, column, good)
-
-
-def _turns_by_column(rows: table.FileCells, plain: Sequence[str], good: Int64s) -> _Turns | None:
-    """The turns that a column shows whose cells repeat from round to round."""
-    for column, name in enumerate(plain):
-        if _NO_TURN.search(name):
-            continue
-        cells = _cells(rows, column, good)
-        if len(set(cells)) < 2:
-            continue
-        count = turns.count_by_column(cells)
-        if count > 1:
-            turn = (np.arange(len(good)) % count).astype(np.int32)
-            how = f"{count} GPUs in turn, separated by `{rows.names[column]}`"
-            return _Turns(count, turn, np.zeros(len(good), np.bool_), how)
-    return None
-
-
-def _turns_by_pause(ns: Int64s) -> _Turns:
-    """The turns that pauses between the rounds show; one GPU where there are none."""
-    count = turns.count_by_pause(ns)
-    if count > 1:
-        turn, is_torn = turns.places(ns, count)
-        return _Turns(count, turn, is_torn, f"{count} GPUs in turn, by their order")
-    return _Turns(1, np.zeros(len(ns), np.int32), np.zeros(len(ns), np.bool_), "")
-
-
-def _cells(rows: table.FileCells, column: int, good: Int64s) -> list[str]:
-    texts = rows.texts(column)
-    if rows.is_numeric(column):
-        # The parser made 0.0 of an index 0.
-        texts = [text.removesuffix(".0") for text in texts]
-    return [texts[i].strip() for i in good]
+    return cells_of_rows(rows, column, good)
 
 
 def _identities(
@@ -373,12 +356,12 @@ def _identities(
     for name in _IDENTITY:
         if name in plain:
             column = plain.index(name)
-            cells = _cells(rows, column, good)
+            cells = cells_of_rows(rows, column, good)
             if _may_name_devices(cells):
                 identities.append((column, cells))
     for column, name in enumerate(plain):
         if name.startswith("column "):
-            cells = _cells(rows, column, good)
+            cells = cells_of_rows(rows, column, good)
             if _are_addresses(cells) or _counts(cells):
                 identities.append((column, cells))
     return identities
@@ -386,9 +369,12 @@ def _identities(
 
 def _may_name_devices(cells: Sequence[str]) -> bool:
     """Whether the cells of a column that is called like a device name some: "gpu" may be a load."""
-    if all(devices.device_named(cell) is not None for cell in cells[:200]):
+    named = map(devices.device_named, cells[:200])
+    if all(device is not None for device in named):
         return True
-    return 1 < len(set(cells)) <= max(2, len(cells) // 2)
+    value_count = len(set(cells))
+    max_count = max(2, len(cells) // 2)
+    return 1 < value_count <= max_count
 
 
 def _are_addresses(cells: Sequence[str]) -> bool:
@@ -414,7 +400,7 @@ def _by_identity(
     hosts: Sequence[str],
     models: Sequence[str],
 ) -> list[_Gpu]:
-    first_cells = identities[0][1]
+    _, first_cells = identities[0]
     numbers: dict[tuple[str, str], int] = {}
     pairs = zip(hosts, first_cells, strict=True)
     gpu_of_row = np.array([numbers.setdefault(pair, len(numbers)) for pair in pairs])
@@ -424,7 +410,9 @@ def _by_identity(
         row = int(np.flatnonzero(mine)[0])
         device: Device | None = Device(model=models[row])
         for _, cells in identities:
-            device = devices.joined_device(device, devices.device_named(cells[row]))
+            named = devices.device_named(cells[row])
+            device = devices.joined_device(device, named)
         assert device is not None
-        gpus.append(_Gpu(f"GPU {text}" if text.isdigit() else text, host, device, mine))
+        name = f"GPU {text}" if text.isdigit() else text
+        gpus.append(_Gpu(name, host, device, mine))
     return gpus

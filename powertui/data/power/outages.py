@@ -15,6 +15,7 @@ import numpy as np
 from powertui.data import wire
 from powertui.data.model import NS_PER_S, Bools, Floats, Int64s, PowerKind, PowerSeries, Warn
 from powertui.data.quantiles import median_of_column, percentile_of_column
+from powertui.named_tuples import NamedTuple
 
 # All of these were chosen, not measured.
 _MIN_READINGS = 8  # of a channel in which such readings are looked for
@@ -67,7 +68,8 @@ def as_gaps(series: PowerSeries, rows: Bools, why: str) -> PowerSeries:
     if not count:
         return series
     first = int(np.flatnonzero(rows)[0])
-    first_s = (int(series.times[first]) - int(series.times[0])) / NS_PER_S
+    since_begin_ns = int(series.times[first]) - int(series.times[0])
+    first_s = since_begin_ns / NS_PER_S
     first_w = float(series.watts[first])
     name = series.sensor.name or "the log"
     if count == 1:
@@ -78,6 +80,7 @@ def as_gaps(series: PowerSeries, rows: Bools, why: str) -> PowerSeries:
         f"{subject} {why} (the first: {first_w:.4g} W, {first_s:.1f} s after the log begins); "
         "left out as gaps"
     )
+    warning = Warn(series.path, "", cause, count)
     joules = None
     if series.joules is not None:
         joules = np.where(rows, np.nan, series.joules)
@@ -85,13 +88,14 @@ def as_gaps(series: PowerSeries, rows: Bools, why: str) -> PowerSeries:
         series,
         watts=np.where(rows, np.nan, series.watts),
         joules=joules,
-        warnings=(*series.warnings, Warn(series.path, "", cause, count)),
+        warnings=(*series.warnings, warning),
     )
 
 
 def _runs(rows: Bools) -> Int64s:
     """[n × 2] where runs of True begin and end."""
-    changes = np.diff(np.concatenate(([0], rows.astype(np.int8), [0])))
+    is_in_run = rows.astype(np.int8)
+    changes = np.diff(is_in_run, prepend=0, append=0)
     runs: Int64s = np.flatnonzero(changes).reshape(-1, 2)
     return runs
 
@@ -110,17 +114,20 @@ def _restarts(times: Int64s, watts: Floats) -> Bools:
             return is_restart
         typical = median_of_column(positive)
         lowest = percentile_of_column(positive, 1)
-        is_zero = (watts <= _MAX_ZERO_SHARE * lowest) & (watts >= 0)
+        is_zero = watts <= _MAX_ZERO_SHARE * lowest
+        is_zero &= watts >= 0
     if typical < _MIN_USUAL_W or lowest < _MIN_LOW_SHARE * typical:
         return is_restart
     if is_zero.sum() > _MAX_OUTAGE_SHARE * len(watts):
         return is_restart
-    for first, end in _runs(is_zero | ~np.isfinite(watts)).tolist():
+    is_silent = is_zero | ~np.isfinite(watts)
+    last_row = len(times) - 1
+    for first, end in _runs(is_silent).tolist():
         # From the last good reading to the next one.
         good_before = max(first - 1, 0)
-        good_after = min(end, len(times) - 1)
-        length_s = (int(times[good_after]) - int(times[good_before])) / NS_PER_S
-        if length_s <= _MAX_RESTART_S:
+        good_after = min(end, last_row)
+        length_ns = int(times[good_after]) - int(times[good_before])
+        if length_ns / NS_PER_S <= _MAX_RESTART_S:
             is_restart[first:end] = is_zero[first:end]
     return is_restart
 
@@ -135,15 +142,17 @@ def _marks(watts: Floats) -> Bools:
     highest = values.max()
     if highest <= 0 or highest <= _MIN_MARK_RATIO * values.min():
         return is_mark
-    usual_peak = _highest_without_marks(values)
+    usual_peak = max(_highest_without_marks(values), 1e-9)
     with np.errstate(invalid="ignore"):
-        above = finite & (np.abs(watts) > _MIN_MARK_RATIO * max(usual_peak, 1e-9))
+        is_high = np.abs(watts) > _MIN_MARK_RATIO * usual_peak
+    above = finite & is_high
     if not above.any():
         return is_mark
     other_readings = np.abs(watts[finite & ~above])
     sensor_step = _step(other_readings)
     min_spike = _MIN_SPIKE_RATIO * float(other_readings.max())
-    are_spikes = all(end - first <= _MAX_SPIKE_ROWS for first, end in _runs(above).tolist())
+    first_rows, ends = _runs(above).T
+    are_spikes = bool((ends - first_rows <= _MAX_SPIKE_ROWS).all())
     for value in wire.distinct(watts[above]).tolist():
         is_spike = are_spikes and value > min_spike
         if is_spike or _is_mark(abs(value), sensor_step):
@@ -153,9 +162,11 @@ def _marks(watts: Floats) -> Bools:
 
 def _highest_without_marks(values: Floats) -> float:
     """The highest of those readings that cannot all be marks."""
-    mark_count = max(1, int(_MAX_MARK_SHARE * len(values)))
-    rank = len(values) - mark_count - 1
-    return float(np.partition(values, rank)[rank])
+    count = len(values)
+    mark_count = max(1, int(_MAX_MARK_SHARE * count))
+    rank = count - mark_count - 1
+    ordered = np.partition(values, rank)
+    return float(ordered[rank])
 
 
 def _step(values: Floats) -> float:
@@ -187,9 +198,31 @@ def _may_hang(watts: Floats) -> bool:
     """
     apart = _MIN_HUNG_POLLS // 2
     every = watts[::apart]
-    pairs = np.flatnonzero(every[1:] == every[:-1])
-    between = watts[pairs[:, None] * apart + np.arange(apart)]
-    return bool((between == between[:, :1]).all(axis=1).any())
+    is_repeated = every[1:] == every[:-1]
+    first_rows = np.flatnonzero(is_repeated) * apart
+    rows = first_rows[:, None] + np.arange(apart)
+    between = watts[rows]
+    stays = between == between[:, :1]
+    return bool(stays.all(axis=1).any())
+
+
+class _ValueRuns(NamedTuple):
+    """Stretches of readings that are equal."""
+
+    starts: Int64s
+    lengths: Int64s
+    values: Floats
+
+    @classmethod
+    def of_readings(cls, watts: Floats) -> _ValueRuns:
+        is_first = np.ones(len(watts), np.bool_)
+        is_first[1:] = watts[1:] != watts[:-1]
+        starts = np.flatnonzero(is_first)
+        return cls(
+            starts=starts,
+            lengths=np.diff(starts, append=len(watts)),
+            values=watts[starts],
+        )
 
 
 def _hangs(watts: Floats) -> Bools:
@@ -199,27 +232,29 @@ def _hangs(watts: Floats) -> Bools:
     is_hung = np.zeros(len(watts), np.bool_)
     if len(watts) < 4 * _MIN_HUNG_POLLS or not _may_hang(watts):
         return is_hung
-    starts = np.flatnonzero(np.concatenate(([True], watts[1:] != watts[:-1])))
-    lengths = np.diff(np.append(starts, len(watts)))
-    values = watts[starts]
-    is_number = np.isfinite(values)
-    long_runs = np.flatnonzero(is_number & (lengths >= _MIN_HUNG_POLLS)).tolist()
-    if not long_runs:
+    runs = _ValueRuns.of_readings(watts)
+    is_number = np.isfinite(runs.values)
+    is_long = is_number & (runs.lengths >= _MIN_HUNG_POLLS)
+    # How long a run at one of the log's ends lasted is not known.
+    is_long[[0, -1]] = False
+    if not is_long.any():
         return is_hung
     low, high = np.percentile(watts[np.isfinite(watts)], (5, 95))
     max_idle = low + _MAX_IDLE_SHARE * (high - low)
-    for run in long_runs:
-        value = float(values[run])
-        # How long a run at one of the log's ends lasted is not known.
-        is_cut = run in (0, len(starts) - 1)
-        if is_cut or value <= max_idle:
+    for run in np.flatnonzero(is_long).tolist():
+        value = float(runs.values[run])
+        if value <= max_idle:
             continue
-        at_level = is_number & (np.abs(values - value) <= _SAME_LEVEL_SHARE * abs(value))
+        distances = np.abs(runs.values - value)
+        is_near = distances <= _SAME_LEVEL_SHARE * abs(value)
+        at_level = is_number & is_near
         at_level[run] = False
         if at_level.sum() < _MIN_OTHER_RUNS:
             continue
-        if lengths[run] > _MIN_HUNG_RATIO * lengths[at_level].max():
-            first_row = starts[run]
+        longest_other = runs.lengths[at_level].max()
+        length = runs.lengths[run]
+        if length > _MIN_HUNG_RATIO * longest_other:
+            first_row = runs.starts[run]
             # The first of them was new.
-            is_hung[first_row + 1 : first_row + lengths[run]] = True
+            is_hung[first_row + 1 : first_row + length] = True
     return is_hung

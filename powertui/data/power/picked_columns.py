@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from powertui.data.model import Bools
-from powertui.data.power import units
+from powertui.data.model import Bools, Floats
+from powertui.data.power import reading_sizes, units
+from powertui.data.power.cells import FileCells, number
 from powertui.data.power.notes import Notes
 from powertui.data.power.titles import Titles
 from powertui.data.power.units import Unit
@@ -33,7 +34,12 @@ def with_one_unit(picked: list[PickedColumn]) -> list[PickedColumn]:
     if len(guessed) < 2:
         return picked
     least = min(guessed, key=lambda unit: unit.factor)
-    return [replace(item, unit=least, sure=False) if item.sized else item for item in picked]
+    in_one_unit = []
+    for item in picked:
+        if item.sized:
+            item = replace(item, unit=least, sure=False)
+        in_one_unit.append(item)
+    return in_one_unit
 
 
 def without_repeats(picked: Sequence[PickedColumn], notes: Notes) -> list[PickedColumn]:
@@ -68,37 +74,71 @@ def without_averages(picked: Sequence[PickedColumn], notes: Notes) -> list[Picke
     """The columns without those that are a mean over a longer time of another one: that is the same
     power, late and smooth.
     """
-    plain = {
-        _about(item.name) for item in picked if not set(units.tokens(item.name)) & _AVERAGE_WORDS
-    }
-    remaining = [
-        item
-        for item in picked
-        if not (set(units.tokens(item.name)) & _AVERAGE_WORDS and _about(item.name) in plain)
-    ]
-    if len(remaining) < len(picked):
-        dropped = ", ".join(item.name for item in picked if item not in remaining)
-        notes.say(f"{dropped} is left out: a mean over a longer time of the column beside it")
+    plain = {_about(item.name) for item in picked if not _is_averaged(item.name)}
+    remaining = []
+    dropped = []
+    for item in picked:
+        if _is_averaged(item.name) and _about(item.name) in plain:
+            dropped.append(item.name)
+        else:
+            remaining.append(item)
+    if dropped:
+        names = ", ".join(dropped)
+        notes.say(f"{names} is left out: a mean over a longer time of the column beside it")
     return remaining
+
+
+def _is_averaged(name: str) -> bool:
+    return not _AVERAGE_WORDS.isdisjoint(units.tokens(name))
 
 
 def _about(name: str) -> frozenset[str]:
     """What a column is of, without what it says of its time."""
-    words = units.tokens(name)
-    averaged = bool(set(words) & _AVERAGE_WORDS)
-    return frozenset(
-        word
-        for word in words
-        if word not in _AVERAGE_WORDS | _INSTANT_WORDS
-        and not (averaged and _TIME_SPAN.fullmatch(word))
-    )
+    words = set(units.tokens(name))
+    if _is_averaged(name):
+        words = {word for word in words if not _TIME_SPAN.fullmatch(word)}
+    return frozenset(words - _AVERAGE_WORDS - _INSTANT_WORDS)
 
 
 def with_doubts(picked: Sequence[PickedColumn], above: Titles, notes: Notes) -> list[PickedColumn]:
     """The columns; where the lines above the table give a scale, or another unit than the one
     taken, that is in doubt.
     """
-    return [item if _clear(item, above, notes) else replace(item, sure=False) for item in picked]
+    with_doubts = []
+    for item in picked:
+        if not _clear(item, above, notes):
+            item = replace(item, sure=False)
+        with_doubts.append(item)
+    return with_doubts
+
+
+def with_doubtful_thousands(
+    column: PickedColumn,
+    rows: FileCells,
+    values: Floats,
+    notes: Notes,
+) -> tuple[PickedColumn, Floats]:
+    """Readings that are in doubt where 2.000 may be two thousand.
+
+    Of less than a watt nothing is known that logs it so, and thousands of it are a machine's.
+    """
+    if column.column not in rows.either:
+        return column, values
+    watts = values * column.unit.factor
+    if not reading_sizes.may_be_thousands(watts):
+        return column, values
+    factor = 1.0
+    otherwise = "separates thousands, every value is 1,000 times as large"
+    if reading_sizes.are_thousands(watts):
+        factor = 1000.0
+        otherwise = "does not separate thousands, every value is a thousandth of that"
+    cell = next(filter(None, rows.texts(column.column)))
+    reading = factor * number(cell)
+    notes.say(
+        f"{column.name}: {cell} is taken for {reading:g} {column.unit.name}; "
+        f"if that sign {otherwise}"
+    )
+    return replace(column, sure=False), values * factor
 
 
 def _clear(item: PickedColumn, above: Titles, notes: Notes) -> bool:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 MAGIC = "# powertui recording"
 _FIRST, _MONO = "time_unix_s", "mono_s"
 _MARK, BEGIN, END, LIMIT = "mark", "begin", "end", "limit"  # what a row without a channel tells
+_MOMENT_KINDS = (_MARK, BEGIN, END, LIMIT)
 _UNKNOWN = ("none", "suspect")  # qualities of rows without a value that counts
 _MAX_COUNTED_IN_TABLE = 1 << 20  # numbers that are counted in a table
 _CUT = "the last line is incomplete"
@@ -73,11 +74,16 @@ def read(source: LogFile, notes: Notes) -> RecordingRows:
 
 def _unix_ns(text: str) -> int | None:
     """Unix seconds with decimals as ns, digit for digit."""
-    seconds, _, rest = text.strip().partition(".")
-    if not seconds.isdigit() or (rest and not rest.isdigit()) or len(seconds) > 10:
+    seconds, _, decimals = text.strip().partition(".")
+    if not seconds.isdigit() or len(seconds) > 10:
         return None
-    ns = int(seconds) * times.S + int((rest or "0")[:9].ljust(9, "0"))
-    return ns if ns < column_times.MOST_NS else None
+    if decimals and not decimals.isdigit():
+        return None
+    nanoseconds = decimals[:9].ljust(9, "0")
+    ns = int(seconds) * times.S + int(nanoseconds)
+    if ns < column_times.MOST_NS:
+        return ns
+    return None
 
 
 def _misfit(count: int, width: int) -> str:
@@ -121,14 +127,15 @@ class _RowsByLine:
         if cells[0] == _FIRST:
             self._columns = {name: i for i, name in enumerate(cells)}
             return
-        if len(cells) != len(self._columns):
-            self._notes.drop(number, _misfit(len(cells), len(self._columns)))
+        width = len(self._columns)
+        if len(cells) != width:
+            self._notes.drop(number, _misfit(len(cells), width))
             return
         row = {name: cells[i] for name, i in self._columns.items()}
         ns = _unix_ns(row[_FIRST])
         if row.get("channel"):
             self._add_reading(number, ns, row)
-        elif ns is not None and row.get("quality") in (_MARK, BEGIN, END, LIMIT):
+        elif ns is not None and row.get("quality") in _MOMENT_KINDS:
             self._add_moment(ns, row)
 
     def _add_moment(self, ns: int, row: dict[str, str]) -> None:
@@ -144,10 +151,10 @@ class _RowsByLine:
         self._moments.append(moment)
 
     def _add_reading(self, number: int, ns: int | None, row: dict[str, str]) -> None:
-        watts = table.number(row.get("watts", ""))
         if ns is None:
             self._notes.drop(number, "the time is not a number")
             return
+        watts = table.number(row.get("watts", ""))
         if row.get("watts") and not np.isfinite(watts):
             self._notes.drop(number, "the reading is not a number")
             return
@@ -158,9 +165,10 @@ class _RowsByLine:
             reason = row.get("reason") or "no reading"
             self._gaps[reason] = self._gaps.get(reason, 0) + 1
         self._stale += quality == "stale"
+        channel = (row.get("source", ""), row["channel"])
         reading = _Reading(
             ns=ns,
-            key=self._keys.setdefault((row.get("source", ""), row["channel"]), len(self._keys)),
+            key=self._keys.setdefault(channel, len(self._keys)),
             watts=watts,
             counted=table.number(row.get("joules", "")),
             mono=table.number(row.get(_MONO, "")),
@@ -205,7 +213,7 @@ def _small(source: LogFile, notes: Notes) -> RecordingRows:
 
 def _name(text: str) -> str:
     """A mark's text without the apostrophe that keeps spreadsheets from computing it."""
-    if text[:1] == "'" and text[1:2] in ("=", "+", "-", "@"):
+    if text.startswith(("'=", "'+", "'-", "'@")):
         return text[1:]
     return text
 
@@ -215,14 +223,13 @@ def _heads(body: bytes, begin: int) -> list[int]:
     above = 0
     checked = begin
     heads = []
+    header_mark = b"\n" + MAGIC.encode()
     last = body.rfind(b"#", begin) + len(MAGIC)
-    while (at := body.find(b"\n" + MAGIC.encode(), checked, last)) >= 0:
-        piece = body[checked : at + 1]
-        comment_count = piece.count(b"\n#") + piece.startswith(b"#")
-        empty_count = piece.count(b"\n\n") + piece.startswith(b"\n")
-        above += piece.count(b"\n") - comment_count - empty_count
+    while (at := body.find(header_mark, checked, last)) >= 0:
+        after_line = at + 1
+        above += _row_count(body[checked:after_line])
         heads.append(above)
-        checked = at + 1
+        checked = after_line
     return heads
 
 
@@ -234,27 +241,39 @@ class _Body(NamedTuple):
     begin: int
 
 
+def _row_count(piece: bytes) -> int:
+    """The lines of a piece that are neither empty nor comments."""
+    comment_count = piece.count(b"\n#") + piece.startswith(b"#")
+    empty_count = piece.count(b"\n\n") + piece.startswith(b"\n")
+    return piece.count(b"\n") - comment_count - empty_count
+
+
 def _body(source: LogFile, notes: Notes) -> _Body | None:
     """The rows below the first header; None where some are to be read line by line."""
     data = source.utf8
-    start = data.find(_FIRST.encode())
+    first_name = _FIRST.encode()
+    start = data.find(first_name)
     while start > 0 and data[start - 1 : start] != b"\n":
-        start = data.find(_FIRST.encode(), start + 1)
+        start = data.find(first_name, start + 1)
+    if start < 0:
+        return None
     # NULs are what a power cut leaves: old pandas reads on past them.
-    if start < 0 or b"\r" in data[:4096] or b"\x00" in data:
+    if b"\r" in data[:4096] or b"\x00" in data:
         return None
     end = data.rfind(b"\n") + 1
     if end < len(data):
-        notes.drop(data.count(b"\n") + 1, _CUT)
-    header = data[start : data.index(b"\n", start)]
+        line_count = data.count(b"\n")
+        notes.drop(line_count + 1, _CUT)
+    header_end = data.index(b"\n", start)
+    header = data[start:header_end]
     names = header.decode().split(",")
-    begin = start + len(header)
     # Nearly always there is one header and a last line that is whole: then nothing is copied.
     # (Columns without a # line above them are no numbers.)
-    if end == len(data) and data.find(b"#", begin) < 0:
-        return _Body(names, data, begin)
-    body = data[begin:end].replace(b"\n" + header + b"\n", b"\n")
-    if body.find(b"\n" + _FIRST.encode()) >= 0:
+    if end == len(data) and data.find(b"#", header_end) < 0:
+        return _Body(names, data, header_end)
+    header_line = b"\n" + header + b"\n"
+    body = data[header_end:end].replace(header_line, b"\n")
+    if b"\n" + first_name in body:
         return None  # a header with other columns
     return _Body(names, body, 0)
 
@@ -294,27 +313,32 @@ def _frame(body: _Body) -> pd.DataFrame | None:
 
 def _large(source: LogFile, notes: Notes) -> RecordingRows | None:
     body = _body(source, notes)
-    frame = _frame(body) if body is not None else None
-    if body is None or frame is None:
+    if body is None:
         return None
-    frame = frame[frame[_FIRST].abs() < column_times.MOST_NS / times.S]
+    frame = _frame(body)
+    if frame is None:
+        return None
+    is_possible = frame[_FIRST].abs() < column_times.MOST_NS / times.S
+    frame = frame[is_possible]
     moments = _moments(frame)
     frame = frame[frame["channel"].notna()]
     key, keys = _channel_keys(frame)
-    is_silent = frame["quality"].isin(_UNKNOWN).to_numpy(bool)
+    quality = frame["quality"]
+    is_silent = quality.isin(_UNKNOWN).to_numpy(bool)
     heads = _heads(body.text, body.begin)
     block = np.searchsorted(heads, frame.index.to_numpy(), side="right")
+    watts = frame["watts"].to_numpy(np.float64)
     return RecordingRows(
         ns=_to_us(frame[_FIRST].to_numpy(np.float64)),
         key=key,
-        watts=np.where(is_silent, np.nan, frame["watts"].to_numpy(np.float64)),
+        watts=np.where(is_silent, np.nan, watts),
         counted=_numbers_or_nan(frame, "joules"),
         mono=_numbers_or_nan(frame, _MONO),
         silent=is_silent,
         block=block.astype(np.int32),
         keys=keys,
         gaps=_gaps(frame["reason"][is_silent]),
-        stale=int((frame["quality"] == "stale").sum()),
+        stale=int((quality == "stale").sum()),
         moments=moments,
     )
 
@@ -329,9 +353,19 @@ def _numbers_or_nan(frame: pd.DataFrame, name: str) -> Floats:
 
 def _gaps(reasons: Any) -> dict[str, int]:
     """How often each reason for a missing reading occurs."""
-    named = reasons.astype(object).where(reasons.notna(), "no reading")
+    named = _texts_or(reasons, "no reading")
     counts = named.value_counts(sort=False)
-    return {str(reason): int(count) for reason, count in counts.items() if count}
+    gaps = {}
+    for reason, count in counts.items():
+        if count:
+            gaps[str(reason)] = int(count)
+    return gaps
+
+
+def _texts_or(column: Any, default: str) -> Any:
+    """A column of texts, with this one for the missing ones."""
+    texts = column.astype(object)
+    return texts.where(column.notna(), default)
 
 
 def _channel_keys(frame: pd.DataFrame) -> tuple[Int32s, list[tuple[str, str]]]:
@@ -340,26 +374,31 @@ def _channel_keys(frame: pd.DataFrame) -> tuple[Int32s, list[tuple[str, str]]]:
     """
     source_codes = frame["source"].cat.codes.to_numpy(np.int64)
     channels = frame["channel"].cat
+    channel_count = len(channels.categories)
     # A source may be missing: its code is -1 then.
-    pair = (source_codes + 1) * (len(channels.categories) + 1)
+    pair = (source_codes + 1) * (channel_count + 1)
     pair += channels.codes.to_numpy(np.int64)
-    if int(pair.max(initial=0)) > _MAX_COUNTED_IN_TABLE:
-        pair = np.unique(pair, return_inverse=True)[1].reshape(-1)
+    if pair.max(initial=0) > _MAX_COUNTED_IN_TABLE:
+        _, counted = np.unique(pair, return_inverse=True)
+        pair = counted.reshape(-1)
     first_rows = _first_rows(pair)
-    rank = np.zeros(int(pair.max(initial=0)) + 1, np.int32)
+    rank_count = int(pair.max(initial=0)) + 1
+    rank = np.zeros(rank_count, np.int32)
     rank[pair[first_rows]] = np.arange(len(first_rows), dtype=np.int32)
     firsts = frame.iloc[first_rows]
+    sources = _texts_or(firsts["source"], "")
     keys = []
-    for source, name in zip(firsts["source"], firsts["channel"], strict=True):
-        is_missing = source != source  # NaN
-        keys.append(("" if is_missing else str(source), str(name)))
+    for source, name in zip(sources, firsts["channel"], strict=True):
+        keys.append((str(source), str(name)))
     return rank[pair], keys
 
 
 def _first_rows(numbers: Int64s) -> Int64s:
     """The row in which each of some small numbers comes first, in order of appearance."""
-    first = np.full(int(numbers.max(initial=-1)) + 1, -1)
-    first[numbers[::-1]] = np.arange(len(numbers))[::-1]  # of several the last one that is written
+    number_count = int(numbers.max(initial=-1)) + 1
+    first = np.full(number_count, -1)
+    backwards = np.arange(len(numbers))[::-1]
+    first[numbers[::-1]] = backwards  # of several the last one that is written
     rows: Int64s = np.sort(first[first >= 0])
     return rows
 
@@ -367,8 +406,10 @@ def _first_rows(numbers: Int64s) -> Int64s:
 def _to_us(seconds: Floats) -> Int64s:
     """Unix seconds as ns; they are written to the µs."""
     seconds_down = np.floor(seconds)
-    microseconds = np.round((seconds - seconds_down) * 1e6).astype(np.int64)
-    ns: Int64s = seconds_down.astype(np.int64) * times.S + microseconds * 1000
+    decimals = seconds - seconds_down
+    microseconds = np.round(decimals * 1e6).astype(np.int64)
+    ns: Int64s = seconds_down.astype(np.int64) * times.S
+    ns += microseconds * 1000
     return ns
 
 
@@ -377,16 +418,17 @@ def _moments(frame: pd.DataFrame) -> list[NamedMoment]:
     if "mark" not in frame:
         return []
     is_silent = frame["channel"].isna().to_numpy(bool)
-    is_moment = frame["quality"].isin((_MARK, BEGIN, END, LIMIT)).to_numpy(bool)
+    is_moment = frame["quality"].isin(_MOMENT_KINDS).to_numpy(bool)
     rows = np.flatnonzero(is_silent & is_moment)
     named = frame.iloc[rows]
+    readings_before = np.cumsum(~is_silent)
     columns = zip(
-        np.cumsum(~is_silent)[rows].tolist(),
+        readings_before[rows].tolist(),
         _to_us(named[_FIRST].to_numpy(np.float64)).tolist(),
         _numbers_or_nan(named, _MONO).tolist(),
         named["quality"],
-        named["mark"].astype(object).where(named["mark"].notna(), ""),
-        named["source"].astype(object).where(named["source"].notna(), ""),
+        _texts_or(named["mark"], ""),
+        _texts_or(named["source"], ""),
         named["watts"].to_numpy(np.float64).tolist(),
         strict=True,
     )

@@ -38,12 +38,13 @@ _NOT_READINGS = ("PowerLimit", "PowerMetrics", "PowerLimitWatts")
 
 def sniff(head: str, _path: str) -> int:
     """By the members that Redfish names."""
-    has_power = re.search(r'"(?:PowerConsumedWatts|PowerInputWatts|PowerWatts)"\s{0,9}:', head)
-    has_sensor = "@odata" in head and re.search(r'"ReadingUnits"\s*:\s*"W"', head)
-    if has_power or has_sensor:
+    if re.search(r'"(?:PowerConsumedWatts|PowerInputWatts|PowerWatts)"\s{0,9}:', head):
         return 96
-    is_report = '"MetricValues"' in head and re.search(r"power|watt", head, re.IGNORECASE)
-    return 96 if is_report else 0
+    if "@odata" in head and re.search(r'"ReadingUnits"\s*:\s*"W"', head):
+        return 96
+    if '"MetricValues"' in head and re.search(r"power|watt", head, re.IGNORECASE):
+        return 96
+    return 0
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
@@ -53,8 +54,13 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     for document in json_docs.documents(source.text, notes):
         place = _Place(document.when, document.line)
         _walk(document.value, place, collected)
-    bmc = '"MetricValues"' in source.head_text
-    return collected.log(NAME, options, "Redfish: power in W", hint=_HINT, bmc=bmc)
+    return collected.log(
+        NAME,
+        options,
+        "Redfish: power in W",
+        hint=_HINT,
+        bmc='"MetricValues"' in source.head_text,
+    )
 
 
 class _Place(NamedTuple):
@@ -74,14 +80,18 @@ def _numbers(members: list[Any]) -> list[str]:
 
     Each supply of an iLO is called HpeServerPowerSupply.
     """
-    names = [str(member.get("Name", "")) if isinstance(member, dict) else "" for member in members]
+    names = []
+    for member in members:
+        is_object = isinstance(member, dict)
+        names.append(str(member.get("Name", "")) if is_object else "")
     counts = Counter(names)
     numbers = []
     for place, (name, member) in enumerate(zip(names, members, strict=True)):
         if counts[name] < 2 or not isinstance(member, dict):
             numbers.append("")
-        else:
-            numbers.append(_bay(member) or str(member.get("MemberId") or place))
+            continue
+        member_id = member.get("MemberId") or place
+        numbers.append(_bay(member) or str(member_id))
     return numbers
 
 
@@ -93,20 +103,24 @@ def _bay(member: dict[str, Any]) -> str:
     if not isinstance(makers, dict):
         return ""
     for maker in makers.values():
-        if isinstance(maker, dict) and isinstance(maker.get("BayNumber"), int):
-            return str(maker["BayNumber"])
+        if not isinstance(maker, dict):
+            continue
+        bay = maker.get("BayNumber")
+        if isinstance(bay, int):
+            return str(bay)
     return ""
 
 
 def _labeled(*words: str) -> str:
-    return " ".join(word for word in words if word)
+    return " ".join(filter(None, words))
 
 
 def _chassis(value: dict[str, Any], default: str) -> str:
     """The chassis or system that an answer's address names, where it is not one of many names of
     the only one.
     """
-    match = re.search(r"/(?:Chassis|Systems)/([^/\s]{1,60})", str(value.get("@odata.id", "")))
+    address = str(value.get("@odata.id", ""))
+    match = re.search(r"/(?:Chassis|Systems)/([^/\s]{1,60})", address)
     name = unquote(match[1]) if match else default
     if name in ("1", "Self", "System.Embedded.1", "chassis", "system"):
         return ""
@@ -116,8 +130,9 @@ def _chassis(value: dict[str, Any], default: str) -> str:
 def _walk(value: Any, place: _Place, collected: Collected) -> None:
     """All readings of an answer, or of a part of one."""
     if isinstance(value, list):
+        below = place._replace(depth=place.depth + 1)
         for number, entry in zip(_numbers(value), value, strict=True):
-            _walk(entry, place._replace(depth=place.depth + 1, number=number), collected)
+            _walk(entry, below._replace(number=number), collected)
         return
     if not isinstance(value, dict) or place.depth > _MAX_DEPTH:
         return
@@ -132,8 +147,11 @@ def _walk(value: Any, place: _Place, collected: Collected) -> None:
         return
     _add_readings(value, place, collected)
     for key, member in value.items():
-        if key == "PowerWatts" and isinstance(member, dict) and member.get("Reading") is not None:
-            _add_environment(value, member["Reading"], place, collected)
+        reading = None
+        if key == "PowerWatts" and isinstance(member, dict):
+            reading = member.get("Reading")
+        if reading is not None:
+            _add_environment(value, reading, place, collected)
         else:
             _walk_member(key, member, place, collected)
 
@@ -142,11 +160,14 @@ def _walk_member(key: str, member: Any, place: _Place, collected: Collected) -> 
     """The readings of a member, where it may hold any."""
     if key.startswith("@") or key in _NOT_READINGS:
         return
-    inside = place._replace(depth=place.depth + 1)
     if isinstance(member, list):
-        _walk(member, inside._replace(part=key), collected)
+        part = key
     elif isinstance(member, dict):
-        _walk(member, inside._replace(part=place.part or key), collected)
+        part = place.part or key
+    else:
+        return
+    inside = place._replace(depth=place.depth + 1, part=part)
+    _walk(member, inside, collected)
 
 
 def _add_readings(value: dict[str, Any], place: _Place, collected: Collected) -> None:
@@ -155,18 +176,30 @@ def _add_readings(value: dict[str, Any], place: _Place, collected: Collected) ->
         default = "PowerControl"
     else:
         default = value.get("MemberId") or place.part
-    name = _labeled(unquote(str(value.get("Name") or default)), place.number)
+    written_name = unquote(str(value.get("Name") or default))
+    name = _labeled(written_name, place.number)
     # An iLO 4 repeats beside its only control what that reports.
     if "PowerControl" not in value:
         _add_members(value, name, place, collected)
     reading = value.get("Reading")
-    if value.get("ReadingUnits") == "W" and reading is not None:
-        context = value.get("PhysicalContext", "")
-        scope = _scope(f"{name} {context}", place.part)
-        _add(collected, _labeled(place.chassis, name or "power"), scope, place, reading)
+    if value.get("ReadingUnits") != "W" or reading is None:
+        return
+    context = value.get("PhysicalContext", "")
+    _add(
+        collected,
+        _labeled(place.chassis, name or "power"),
+        _scope(f"{name} {context}", place.part),
+        place,
+        reading,
+    )
 
 
-def _add_members(value: dict[str, Any], name: str, place: _Place, collected: Collected) -> None:
+def _add_members(
+    value: dict[str, Any],
+    name: str,
+    place: _Place,
+    collected: Collected,
+) -> None:
     """The readings that have a member of their own: drawn, taken, given."""
     label = name or "power"
     if place.part == "PowerControl":
@@ -176,8 +209,13 @@ def _add_members(value: dict[str, Any], name: str, place: _Place, collected: Col
         if reading is None:
             continue
         is_supply = place.part == "PowerSupplies" or bool(kind)
-        scope = Scope.RAIL if is_supply else _scope(name, place.part)
-        _add(collected, _labeled(place.chassis, label, kind), scope, place, reading)
+        _add(
+            collected,
+            _labeled(place.chassis, label, kind),
+            Scope.RAIL if is_supply else _scope(name, place.part),
+            place,
+            reading,
+        )
 
 
 def _add_environment(
@@ -189,16 +227,20 @@ def _add_environment(
     """The power in EnvironmentMetrics: of a processor or another part, else of the chassis."""
     address = str(metrics.get("@odata.id", ""))
     owner = re.search(r"/(Processors|Memory|Drives)/([^/\s]{1,60})", address)
-    scope = _scope(owner[2], "") if owner else Scope.NODE
-    label = _labeled(place.chassis, owner[2] if owner else "power")
-    _add(collected, label, scope, place, reading)
+    label = "power"
+    scope = Scope.NODE
+    if owner:
+        label = owner[2]
+        scope = _scope(label, "")
+    _add(collected, _labeled(place.chassis, label), scope, place, reading)
 
 
 def _scope(name: str, part: str) -> Scope:
     """What a reading covers, by its name and by the member that holds it."""
     if part == "PowerSupplies":
         return Scope.RAIL
-    scope = units.scope_of(re.sub(r"(?<=[a-z])(?=\d)", " ", name))
+    words = re.sub(r"(?<=[a-z])(?=\d)", " ", name)
+    scope = units.scope_of(words)
     if scope is Scope.UNKNOWN and part in ("PowerControl", ""):
         return Scope.NODE
     return scope
@@ -209,14 +251,16 @@ def _metric(metric: Any, place: _Place, collected: Collected) -> None:
     if not isinstance(metric, dict):
         return
     address = str(metric.get("MetricProperty", ""))
-    name = unquote(str(metric.get("MetricId") or address.rsplit("/", 1)[-1]))
+    _, _, last_part = address.rpartition("/")
+    name = unquote(str(metric.get("MetricId") or last_part))
     # The last one is the narrowest: /Chassis/1/Sensors/power_total.
     owners = re.findall(r"/(?:Chassis|Systems|Processors|Sensors)/([^/#\s]{1,60})", address)
     owner = unquote(owners[-1]) if owners else ""
     unit = units.unit_of_name(name)
     if not _is_power_metric(name, owner, unit):
         return
-    words = dict.fromkeys(word for word in (place.chassis, owner, name) if word != "Reading")
+    words = dict.fromkeys((place.chassis, owner, name))
+    words.pop("Reading", None)
     label = _labeled(*words)
     place = place._replace(when=json_docs.when_in(metric, place.when))
     _add(
@@ -231,9 +275,11 @@ def _metric(metric: Any, place: _Place, collected: Collected) -> None:
 
 def _is_power_metric(name: str, owner: str, unit: units.Unit | None) -> bool:
     # kWh of a supply's life come in steps far too large to be power.
-    if (unit is not None and unit.quantity == "energy") or re.search("energy", name, re.IGNORECASE):
+    if re.search("energy", name, re.IGNORECASE):
         return False
-    return unit is not None or units.means_power(name) or units.means_power(owner)
+    if unit is not None:
+        return unit.quantity != "energy"
+    return units.means_power(name) or units.means_power(owner)
 
 
 def _add(

@@ -29,14 +29,16 @@ def without_repeats(
         by_size.setdefault(len(series), []).append(row)
     left_out: dict[int, int] = {}  # by its row that of the channel that stays
     for size, rows in by_size.items():
+        if size < _MIN_READINGS:
+            continue
         paths = {power[row].path for row in rows}
-        if size >= _MIN_READINGS and len(paths) > 1:
+        if len(paths) > 1:
             rows.sort(key=lambda row: not power[row].clock.known)
             left_out |= _repeats(power, rows)
-    files = dict.fromkeys((power[row].path, power[first].path) for row, first in left_out.items())
+    files = [(power[row].path, power[first_row].path) for row, first_row in left_out.items()]
     warnings = []
-    for path, first in files:
-        cause = f"holds the readings of {elsewhere.shown(first)}, which is read instead"
+    for path, first_path in dict.fromkeys(files):
+        cause = f"holds the readings of {elsewhere.shown(first_path)}, which is read instead"
         warnings.append(Warn(path, "", cause))
     unrepeated = [series for row, series in enumerate(power) if row not in left_out]
     return tuple(unrepeated), tuple(warnings)
@@ -49,7 +51,8 @@ def _repeats(power: Sequence[PowerSeries], rows: Sequence[int]) -> dict[int, int
     for row in rows:
         # Channels that differ in these few readings need not be compared as a whole.
         watts = power[row].watts
-        probe = np.nan_to_num(watts[:: len(watts) // 4])
+        step = len(watts) // 4
+        probe = np.nan_to_num(watts[::step])
         candidates = by_probe.setdefault(tuple(probe.tolist()), [])
         for candidate in candidates:
             if _is_same(power[candidate], power[row]):
@@ -61,11 +64,16 @@ def _repeats(power: Sequence[PowerSeries], rows: Sequence[int]) -> dict[int, int
 
 
 def _is_same(first: PowerSeries, second: PowerSeries) -> bool:
-    hosts = {first.sensor.host.casefold(), second.sensor.host.casefold()} - {""}
-    if first.path == second.path or len(hosts) > 1:
+    if first.path == second.path:
         return False
-    apart = (first.times - first.times[0]) - (second.times - second.times[0])
-    if np.abs(apart).max() > _MAX_APART_NS or not _clocks_agree(first, second):
+    hosts = {first.sensor.host.casefold(), second.sensor.host.casefold()}
+    hosts.discard("")
+    if len(hosts) > 1:
+        return False
+    first_since_start = first.times - first.times[0]
+    second_since_start = second.times - second.times[0]
+    apart = np.abs(first_since_start - second_since_start)
+    if apart.max() > _MAX_APART_NS or not _clocks_agree(first, second):
         return False
     if not np.array_equal(first.watts, second.watts, equal_nan=True):
         return False
@@ -77,7 +85,12 @@ def _clocks_agree(first: PowerSeries, second: PowerSeries) -> bool:
     """Whether both may begin at one moment."""
     if not (first.clock.known and second.clock.known):
         return True
-    first_start = first.clock.mid_ns + int(first.times[0])
-    second_start = second.clock.mid_ns + int(second.times[0])
-    max_apart = first.clock.half_ns + second.clock.half_ns + _MAX_APART_NS
-    return abs(first_start - second_start) <= max_apart
+    apart_ns = abs(_start_ns(first) - _start_ns(second))
+    max_apart_ns = first.clock.half_ns + second.clock.half_ns
+    max_apart_ns += _MAX_APART_NS
+    return apart_ns <= max_apart_ns
+
+
+def _start_ns(series: PowerSeries) -> int:
+    """When a channel begins, by its own clock."""
+    return series.clock.mid_ns + int(series.times[0])

@@ -12,13 +12,14 @@ import html
 import io
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from powertui.data.asked import LogColumns
 from powertui.data.power import generic_csv
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
 from powertui.errors import UnreadableFile
+from powertui.named_tuples import NamedTuple
 
 NAME = "rrdtool"
 _ROW = r"(\d{9,10}):((?:\s+-?(?:[\d.]+(?:e[+-]\d+)?|nan))+)\s*"
@@ -42,70 +43,97 @@ def sniff(head: str, _path: str) -> int:
 
 def _is_fetch(lines: Sequence[str]) -> bool:
     """Whether lines are a line of names, an empty one, and a row with a value for each name."""
-    if len(lines) < 3 or len(lines[0]) > _MAX_NAMES_LENGTH or lines[1].strip():
+    if len(lines) < 3:
         return False
-    names = lines[0].split()
-    row = re.fullmatch(_ROW, lines[2])
-    return bool(names) and row is not None and len(row[2].split()) == len(names)
+    header, empty, first_row = lines[:3]
+    if empty.strip() or len(header) > _MAX_NAMES_LENGTH:
+        return False
+    names = header.split()
+    row = re.fullmatch(_ROW, first_row)
+    if row is None or not names:
+        return False
+    cells = row[2].split()
+    return len(cells) == len(names)
+
+
+class _Exported(NamedTuple):
+    """What a document holds: the names of its columns, and rows that begin with their time."""
+
+    names: list[str]
+    rows: Iterable[Sequence[str]]
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """The table that the document holds."""
     text = source.text
     if "<xport>" in source.head_text:
-        names, rows = _of_xml(text)
+        exported = _exported_xml(text)
     elif text.lstrip().startswith("{"):
-        names, rows = _of_json(source.path, text)
+        exported = _exported_json(source.path, text)
     else:
-        names, rows = _of_fetch(text)
+        exported = _fetched(text)
+    names = ["time", *exported.names]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["time", *names])
-    writer.writerows(row for row in rows if len(row) == len(names) + 1)
-    log: PowerLog = generic_csv.load(LogFile.of_text(source, out.getvalue()), options)
+    writer.writerow(names)
+    for row in exported.rows:
+        if len(row) == len(names):
+            writer.writerow(row)
+    as_csv = LogFile.of_text(source, out.getvalue())
+    log: PowerLog = generic_csv.load(as_csv, options)
     return log
 
 
-def _of_fetch(text: str) -> tuple[list[str], Iterator[Sequence[str]]]:
-    lines = text.split("\n")
-    matches = (re.fullmatch(_ROW, line) for line in lines[1:])
-    return lines[0].split(), ((match[1], *match[2].split()) for match in matches if match)
+def _fetched(text: str) -> _Exported:
+    header, *lines = text.split("\n")
+    rows = []
+    for line in lines:
+        match = re.fullmatch(_ROW, line)
+        if match is not None:
+            time, cells = match.groups()
+            rows.append([time, *cells.split()])
+    return _Exported(header.split(), rows)
 
 
-def _of_xml(text: str) -> tuple[list[str], Iterator[Sequence[str]]]:
-    names = [html.unescape(name).strip() for name in re.findall(_XML_NAME, text)]
-    matches = re.findall(_XML_ROW, text)
+def _exported_xml(text: str) -> _Exported:
+    names = []
+    for entry in re.findall(_XML_NAME, text):
+        names.append(html.unescape(entry).strip())
     figures: dict[str, int] = {}
-    for name, value in re.findall(_XML_FIGURE, text):
-        figures[name] = int(value)
-    return names, _xml_rows(matches, _ends(figures, len(matches)))
+    for name, digits in re.findall(_XML_FIGURE, text):
+        figures[name] = int(digits)
+    matches = re.findall(_XML_ROW, text)
+    ends = _ends(figures, len(matches))
+    return _Exported(names, _xml_rows(matches, ends))
 
 
 def _xml_rows(matches: list[tuple[str, str]], ends: list[str]) -> Iterator[Sequence[str]]:
     """Each row as its time and cells. Without --showtime no row has a time of its own."""
-    for (time, cells), end in zip(matches, ends, strict=False):
-        yield (time.strip() or end, *re.findall(_XML_CELL, cells))
+    for (time, cell_text), end in zip(matches, ends, strict=False):
+        cells = re.findall(_XML_CELL, cell_text)
+        yield [time.strip() or end, *cells]
 
 
-def _of_json(path: str, text: str) -> tuple[list[str], Iterator[Sequence[str]]]:
+def _exported_json(path: str, text: str) -> _Exported:
     try:
         document = json.loads(text)
         meta = document["meta"]
-        data = document["data"]
-        names = [str(name) for name in meta["legend"]]
+        names = list(map(str, meta["legend"]))
         figures = {name: int(meta[name]) for name in ("end", "step")}
-        rows = [["nan" if cell is None else str(cell) for cell in row] for row in data]
+        rows = [list(map(_json_cell, row)) for row in document["data"]]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise UnreadableFile(path, "comes from rrdtool xport, but is cut or damaged") from None
     ends = _ends(figures, len(rows))
-    return names, (_timed(row, end, len(names)) for row, end in zip(rows, ends, strict=False))
+    timed_rows = []
+    for row, end in zip(rows, ends, strict=True):
+        # With --showtime a row begins with its own time.
+        has_time = len(row) > len(names)
+        timed_rows.append(row if has_time else [end, *row])
+    return _Exported(names, timed_rows)
 
 
-def _timed(row: list[str], end: str, width: int) -> list[str]:
-    """A row with its time: with --showtime it begins with its own."""
-    if len(row) > width:
-        return row
-    return [end, *row]
+def _json_cell(cell: object) -> str:
+    return "nan" if cell is None else str(cell)
 
 
 def _ends(figures: dict[str, int], count: int) -> list[str]:
@@ -115,4 +143,8 @@ def _ends(figures: dict[str, int], count: int) -> list[str]:
     """
     end = figures.get("end", 0)
     step = figures.get("step", 0)
-    return [str(end - (count - 1 - row) * step) if end and step else "" for row in range(count)]
+    if not end or not step:
+        return [""] * count
+    first_end = end - (count - 1) * step
+    ends = range(first_end, end + step, step)
+    return list(map(str, ends))

@@ -20,6 +20,7 @@ from powertui.data.power.assemble import power_series
 from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
+from powertui.data.power.slurm_tables import SlurmTable, header, read_table
 from powertui.data.power.source import LogFile
 from powertui.errors import UnreadableFile
 from powertui.named_tuples import NamedTuple
@@ -42,6 +43,8 @@ _COLUMNS = {
         "NodeList",
     )
 }
+_ENERGY_COLUMNS = ("consumedenergy", "consumedenergyraw")
+_TIME_COLUMNS = ("start", "end", "elapsed", "elapsedraw")
 # Of the names that sh5util gives a sample's time, the surest first.
 _SAMPLE_TIMES = ("Date_Time", "EpochTime", "Epoch_Time", "Elapsed_Time", "ElapsedTime")
 _MAX_KNOWN_J = 1e13  # Slurm writes 2^64 and near it for an energy that it does not know
@@ -50,21 +53,13 @@ _JSON_SIGN = re.compile(r'\{\s*"jobs": ?\[\s*\{|"plugin": ?\{[^}]{0,300}[Ss]lurm
 _HINT = "Record it with: sacct -P -o JobID,Start,End,Elapsed,ConsumedEnergyRaw,NodeList"
 
 
-def _head(line: str) -> list[str]:
-    """The cells of a line, by the separator that it has."""
-    for separator in ("|", ","):
-        if separator in line:
-            return [cell.strip() for cell in line.split(separator)]
-    return line.split()
-
-
 def sniff(head: str, _path: str) -> int:
     """By the columns of sacct or sh5util, or the words of scontrol."""
     if _JSON_SIGN.search(head):
         return 97
-    first = next((line for line in head.split("\n") if line.strip()), "")
-    names = _head(first)
-    if _are_of_sacct(names) or {"Node", "Series", "Power"} <= set(names):
+    names = header(head)
+    are_of_sh5util = {"Node", "Series", "Power"} <= set(names)
+    if are_of_sh5util or _are_of_sacct(names):
         return 97
     if "NodeName=" in head and "CurrentWatts=" in head:
         return 95
@@ -73,67 +68,34 @@ def sniff(head: str, _path: str) -> int:
 
 def _are_of_sacct(names: list[str]) -> bool:
     """Whether a header is sacct's: an energy, and some time of a job."""
-    lowered = {name.lower() for name in names}
-    has_energy = bool(lowered & {"consumedenergy", "consumedenergyraw"})
-    has_time = bool(lowered & {"start", "end", "elapsed", "elapsedraw"})
-    return has_energy and has_time and len(names) > 2
+    if len(names) <= 2:
+        return False
+    lowered = set(map(str.lower, names))
+    if lowered.isdisjoint(_ENERGY_COLUMNS):
+        return False
+    return not lowered.isdisjoint(_TIME_COLUMNS)
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per node or set of nodes."""
     notes = Notes(source.path)
-    if "CurrentWatts=" in source.head_text:
+    head = source.head_text
+    if "CurrentWatts=" in head:
         return _scontrol(source, notes, options)
-    if _JSON_SIGN.search(source.head_text):
-        return _of_jobs(source.path, _json_jobs(source, notes), notes, options, has_times=True)
-    first = next(line for line in source.head_text.split("\n") if line.strip())
-    if "Series" in _head(first):
+    if _JSON_SIGN.search(head):
+        jobs = _json_jobs(source, notes)
+        return _of_jobs(source.path, jobs, notes, options, has_times=True)
+    if "Series" in header(head):
         return _series(source, notes, options)
     return _sacct(source, notes, options)
-
-
-def _rows(source: LogFile, notes: Notes) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """(the columns' names, the cells of each row with its line)"""
-    lines = source.text.split("\n")
-    top = next(i for i, line in enumerate(lines) if line.strip())
-    names = _head(lines[top])
-    if top + 1 < len(lines):
-        spans = _spans_of_dashes(lines[top + 1])
-    else:
-        spans = []
-    rows = []
-    for number, line in enumerate(lines[top + 1 :], top + 2):
-        if set(line.strip()) <= {"-", " "}:
-            continue
-        if spans:
-            cells = [line[a:b].strip() for a, b in spans]
-        else:
-            cells = _head(line)
-        if cells == names:
-            continue  # sacct was asked again, into the same file
-        if len(cells) == len(names) + 1 and not cells[-1]:
-            cells.pop()  # `sacct -p` ends each line with the separator
-        if len(cells) != len(names):
-            notes.drop(number, f"has {len(cells)} fields where the header names {len(names)}")
-            continue
-        rows.append((number, cells))
-    return names, rows
-
-
-def _spans_of_dashes(line: str) -> list[tuple[int, int]]:
-    """Where each column begins and ends, by the line of dashes that sacct prints below its header;
-    none where it is another line.
-    """
-    if set(line.strip()) != {"-", " "}:
-        return []
-    return [match.span() for match in re.finditer(r"-+", line)]
 
 
 def _joules(text: str) -> float:
     match = re.fullmatch(r"([\d.]+)([KMGT]?)", text.strip())
     if match is None:
         return float("nan")
-    return table.number(match[1]) * _SUFFIXES[match[2]]
+    digits, suffix = match.groups()
+    return table.number(digits) * _SUFFIXES[suffix]
 
 
 def _elapsed(text: str) -> float:
@@ -141,8 +103,11 @@ def _elapsed(text: str) -> float:
     match = re.fullmatch(r"(?:(\d{1,6})-)?(\d{1,6}):(\d\d):(\d\d)(?:\.\d+)?", text.strip())
     if match is None:
         return table.number(text)
-    days, hours, minutes, seconds = (int(digits or 0) for digits in match.groups())
-    return ((days * 24 + hours) * 60 + minutes) * 60.0 + seconds
+    parts = match.groups(default="0")
+    days, hours, minutes, seconds = map(int, parts)
+    hours += days * 24
+    minutes += hours * 60
+    return minutes * 60.0 + seconds
 
 
 class _Spans(NamedTuple):
@@ -156,18 +121,30 @@ class _Spans(NamedTuple):
 
 def _spans(jobs: list[_Job], tz: str | None) -> _Spans:
     """The stretches of jobs by two of three: start, end and length."""
-    start_column = column_times.from_texts([job.start for job in jobs])
-    end_column = column_times.from_texts([job.end for job in jobs])
+    begun = _times_of_jobs([job.start for job in jobs], tz)
+    ended = _times_of_jobs([job.end for job in jobs], tz)
     elapsed_s = np.array([job.elapsed_s for job in jobs])
-    begun = times.in_zone(start_column, tz)
-    ended = times.in_zone(end_column, tz)
     length, has_length = column_times.lengths(elapsed_s)
-    starts = np.where(begun.ok, begun.ns, ended.ns - length)
-    ends = np.where(begun.ok & has_length, begun.ns + length, ended.ns)
-    known_count = begun.ok.astype(int) + ended.ok + has_length
+    starts = np.where(
+        begun.ok,
+        begun.ns,
+        ended.ns - length,
+    )
+    ends = np.where(
+        begun.ok & has_length,
+        begun.ns + length,
+        ended.ns,
+    )
+    known_count = begun.ok.astype(int)
+    known_count += ended.ok
+    known_count += has_length
     is_known = (known_count >= 2) & (ends > starts)
-    clock = begun if begun.ok.any() else ended
-    return _Spans(starts, ends, is_known, clock)
+    return _Spans(
+        starts=starts,
+        ends=ends,
+        is_known=is_known,
+        column=begun if begun.ok.any() else ended,
+    )
 
 
 class _Job(NamedTuple):
@@ -182,44 +159,68 @@ class _Job(NamedTuple):
     nodes: str
 
 
+def _times_of_jobs(texts: list[str], tz: str | None) -> column_times.TimeColumn:
+    column = column_times.from_texts(texts)
+    return times.in_zone(column, tz)
+
+
 def _sensor(nodes: str, host: str) -> Sensor:
     """The nodes that some energy is of; `host` where the log names none."""
-    has_several = bool(re.search(r"[\[,]", nodes))
-    name = f"jobs on {nodes}" if nodes else "jobs"
-    return Sensor(name, NAME, Scope.NODE, "" if has_several else nodes or host)
+    if not nodes:
+        return Sensor("jobs", NAME, Scope.NODE, host)
+    has_several = re.search(r"[\[,]", nodes)
+    return Sensor(
+        name=f"jobs on {nodes}",
+        source=NAME,
+        scope=Scope.NODE,
+        host="" if has_several else nodes,
+    )
 
 
-def _jobs(names: list[str], rows: list[tuple[int, list[str]]], notes: Notes) -> list[_Job]:
+def _known_name(name: str) -> str:
+    """A column's name as Slurm's manual spells it."""
+    return _COLUMNS.get(name.lower(), name)
+
+
+def _jobs(printed: SlurmTable, notes: Notes) -> list[_Job]:
     """All jobs with an energy: of each the row that counts most, its own or its largest step's."""
-    columns = {_COLUMNS.get(name.lower(), name): column for column, name in enumerate(names)}
+    names = [_known_name(name) for name in printed.names]
     jobs: dict[str, _Job] = {}
-    for line, cells in rows:
-        row = {name: cells[column] for name, column in columns.items()}
+    for line, cells in printed.rows:
+        row = dict(zip(names, cells, strict=True))
         # The raw column is not rounded.
-        joules = _joules(row.get("ConsumedEnergyRaw", row.get("ConsumedEnergy", cells[-1])))
+        rounded_energy = row.get("ConsumedEnergy", cells[-1])
+        joules = _joules(row.get("ConsumedEnergyRaw", rounded_energy))
         if not 0 < joules < _MAX_KNOWN_J:
             notes.drop(line, "reports no energy")
             continue
+        step_id = row.get("JobID", row.get("JobIDRaw", ""))
+        elapsed = row.get("ElapsedRaw") or row.get("Elapsed") or ""
         job = _Job(
             line=line,
-            id=row.get("JobID", row.get("JobIDRaw", "")).split(".")[0],
+            id=step_id.split(".")[0],
             start=row.get("Start", ""),
             end=row.get("End", ""),
-            elapsed_s=_elapsed(row.get("ElapsedRaw") or row.get("Elapsed") or ""),
+            elapsed_s=_elapsed(elapsed),
             joules=joules,
             nodes=row.get("NodeList", ""),
         )
-        if job.id not in jobs or joules > jobs[job.id].joules:
+        largest = jobs.get(job.id)
+        if largest is None or joules > largest.joules:
             jobs[job.id] = job
     return list(jobs.values())
 
 
 def _sacct(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
     """The joules of jobs, from their start to their end."""
-    names, rows = _rows(source, notes)
-    has_times = {"Start", "End"} & {_COLUMNS.get(name.lower(), name) for name in names}
+    printed = read_table(source, notes)
+    names = map(_known_name, printed.names)
     return _of_jobs(
-        source.path, _jobs(names, rows, notes), notes, options, has_times=bool(has_times)
+        source.path,
+        _jobs(printed, notes),
+        notes,
+        options,
+        has_times=not {"Start", "End"}.isdisjoint(names),
     )
 
 
@@ -253,7 +254,9 @@ def _json_jobs(source: LogFile, notes: Notes) -> list[_Job]:
 
 def _items(document: object, name: str) -> list[dict[str, Any]]:
     """The objects of a list; none where it is something else."""
-    items = document.get(name) if isinstance(document, dict) else None
+    if not isinstance(document, dict):
+        return []
+    items = document.get(name)
     if not isinstance(items, list):
         return []
     return [item for item in items if isinstance(item, dict)]
@@ -273,9 +276,13 @@ def _json_joules(step: dict[str, Any]) -> float:
 def _json_number(value: object) -> float:
     """A number, or what newer versions write: `{"set": true, "infinite": false, "number": 5}`."""
     if isinstance(value, dict):
-        is_known = value.get("set", True) is True and not value.get("infinite")
-        value = value.get("number") if is_known else None
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        is_set = value.get("set", True) is True
+        if not is_set or value.get("infinite"):
+            return float("nan")
+        value = value.get("number")
+    if isinstance(value, bool):
+        return float("nan")
+    if not isinstance(value, (int, float)):
         return float("nan")
     return float(value)
 
@@ -283,7 +290,9 @@ def _json_number(value: object) -> float:
 def _json_text(value: object) -> str:
     """Seconds since 1970 as text; "" where a job has not begun, or not ended."""
     seconds = _json_number(value)
-    return f"{seconds:.0f}" if seconds > 0 else ""
+    if seconds > 0:
+        return f"{seconds:.0f}"
+    return ""
 
 
 def _of_jobs(
@@ -300,9 +309,10 @@ def _of_jobs(
             path, "comes from sacct, but no job in it reports its energy", hint=_HINT
         )
     if not has_times and len(jobs) == 1:
-        length, has_length = column_times.lengths(np.array([jobs[0].elapsed_s]))
+        (job,) = jobs
+        length, has_length = column_times.lengths(np.array([job.elapsed_s]))
         if has_length[0]:
-            return _unplaced(path, jobs[0], int(length[0]), notes, options)
+            return _unplaced(path, job, int(length[0]), notes, options)
     spans = _spans(jobs, options.tz)
     good = spans.is_known
     lines = np.array([job.line for job in jobs])
@@ -318,11 +328,22 @@ def _of_jobs(
     series: list[PowerSeries] = []
     for of_nodes in dict.fromkeys(nodes[good].tolist()):
         mine = good & (nodes == of_nodes)
-        starts = spans.starts[mine] - zero
-        ends = spans.ends[mine] - zero
-        ns, watts, energy = windows.interval_rows(starts, ends, joules[mine], lines[mine], notes)
-        sensor = _sensor(of_nodes, options.host)
-        series.append(power_series(sensor, ns, watts, clock=clock, notes=notes, joules=energy))
+        ns, watts, energy = windows.interval_rows(
+            starts=spans.starts[mine] - zero,
+            ends=spans.ends[mine] - zero,
+            joules=joules[mine],
+            lines=lines[mine],
+            notes=notes,
+        )
+        channel = power_series(
+            _sensor(of_nodes, options.host),
+            ns,
+            watts,
+            clock=clock,
+            notes=notes,
+            joules=energy,
+        )
+        series.append(channel)
     notes.say("Slurm counts the energy of whole nodes, whoever else runs on them")
     return PowerLog(
         path=path,
@@ -354,29 +375,38 @@ def _unplaced(path: str, job: _Job, length_ns: int, notes: Notes, options: LogCo
 
 def _series(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
     """What `sh5util -E` writes of the series Energy."""
-    names, rows = _rows(source, notes)
+    printed = read_table(source, notes)
     collected = Collected(source.path, notes)
-    when = next((name for name in _SAMPLE_TIMES if name in names), "")
-    for number, cells in rows:
-        row = dict(zip(names, cells, strict=True))
-        if row["Series"].lower() in ("energy", "power", ""):
-            sensor = Sensor("node power", NAME, Scope.NODE, row["Node"])
-            collected.add(sensor, row.get(when, ""), row["Power"], number)
+    time_column = next(filter(printed.names.__contains__, _SAMPLE_TIMES), "")
+    for number, cells in printed.rows:
+        row = dict(zip(printed.names, cells, strict=True))
+        if row["Series"].lower() not in ("energy", "power", ""):
+            continue
+        collected.add(
+            _node_sensor(row["Node"]),
+            when=row.get(time_column, ""),
+            value=row["Power"],
+            line=number,
+        )
     return collected.log(NAME, options, "Slurm's acct_gather profile: Power in W")
+
+
+def _node_sensor(node: str) -> Sensor:
+    return Sensor("node power", NAME, Scope.NODE, node)
 
 
 def _scontrol(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
     collected = Collected(source.path, notes)
     when = node = ""
-    for number, line in stamps.numbered_lines(source.text.split("\n")):
+    lines = source.text.split("\n")
+    for number, line in stamps.numbered_lines(lines):
         when = stamps.time_of_line(line) or when
         if match := re.search(r"NodeName=(\S{1,100})", line):
             node = match[1]
         if match := re.search(r"CurrentWatts=(\d{1,9}|n/s|n/a)", line):
+            reading = match[1]
             # Slurm writes 0 where nothing measures the node.
-            if match[1] != "0":
-                reading = match[1]
-            else:
+            if reading == "0":
                 reading = "0 (not measured)"
-            collected.add(Sensor("node power", NAME, Scope.NODE, node), when, reading, number)
+            collected.add(_node_sensor(node), when, reading, number)
     return collected.log(NAME, options, "scontrol: CurrentWatts")

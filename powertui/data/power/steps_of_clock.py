@@ -57,38 +57,57 @@ def join(ns: Int64s, mono_s: Floats, block: Int32s) -> Joined:
     """
     if len(ns) < 2:
         return Joined(ns)
-    # No machine runs that long: a damaged row.
-    mono_s = np.where(np.abs(mono_s) < column_times.LONGEST_S, mono_s, np.nan)
-    # From the first row on: what a double holds of 1e18 ns is not enough.
-    wall_ns = (ns - ns[0]).astype(np.float64)
-    mono_ns = (mono_s - mono_s[0]) * NS_PER_S
-    offset = wall_ns - mono_ns
-    jump = np.diff(offset, prepend=offset[0])
-    jump[np.flatnonzero(np.diff(block)) + 1] = 0.0
-    is_step = np.abs(jump) > _MIN_STEP_NS  # False for NaN, too: a row without the second clock
-    jump[~is_step] = 0.0
+    jump = _jumps(ns, mono_s, block)
     if not jump.any():
         return Joined(ns)
-    set_by = np.cumsum(np.rint(jump).astype(np.int64))
-    blocks = _runs(block)
-    for start, stop in blocks:
-        set_by[start:stop] -= _commonest(set_by[start:stop])
+    step_ns = np.rint(jump).astype(np.int64)
+    set_by = np.cumsum(step_ns)
     # A look at one clock that was held up before the look at the other is a jump to and fro: it
-    # says nothing of the zero.
-    ends = [int(set_by[row]) for start, stop in blocks for row in (start, stop - 1)]
+    # says nothing of the zero. So only the ends of blocks count.
+    ends = []
+    for start, stop in _runs(block):
+        set_in_block = set_by[start:stop]
+        set_in_block -= _commonest(set_in_block)
+        ends.append(int(set_in_block[0]))
+        ends.append(int(set_in_block[-1]))
+    steps = np.rint(jump[jump != 0])
     return Joined(
         ns - set_by,
         early_ns=min(0, *ends),
         late_ns=max(0, *ends),
-        steps_ns=tuple(int(step) for step in np.rint(jump[jump != 0])),
-        clocks_ns=tuple(sorted({0, *ends})),
+        steps_ns=tuple(map(int, steps)),
+        clocks_ns=_clocks(ends),
     )
+
+
+def _jumps(ns: Int64s, mono_s: Floats, block: Int32s) -> Floats:
+    """By how much the wall clock was set before each row, ns; 0 where a block begins."""
+    # No machine runs that long: a damaged row.
+    is_possible = np.abs(mono_s) < column_times.LONGEST_S
+    mono_s = np.where(is_possible, mono_s, np.nan)
+    # From the first row on: what a double holds of 1e18 ns is not enough.
+    wall_ns = (ns - ns[0]).astype(np.float64)
+    mono_ns = (mono_s - mono_s[0]) * NS_PER_S
+    offset = wall_ns - mono_ns
+    jump: Floats = np.diff(offset, prepend=offset[0])
+    block_starts = np.flatnonzero(np.diff(block)) + 1
+    jump[block_starts] = 0.0
+    is_step = np.abs(jump) > _MIN_STEP_NS  # False for NaN, too: a row without the second clock
+    jump[~is_step] = 0.0
+    return jump
+
+
+def _clocks(ends: list[int]) -> tuple[int, ...]:
+    """Where the zero is by each clock in question."""
+    offsets = {0, *ends}
+    return tuple(sorted(offsets))
 
 
 def _commonest(set_by: Int64s) -> int:
     """By how much the clock was set that most of these rows were stamped with."""
     values, counts = np.unique(set_by, return_counts=True)
-    return int(values[counts.argmax()])
+    most_frequent = counts.argmax()
+    return int(values[most_frequent])
 
 
 # Of normally distributed values the standard deviation is so many times the median deviation.
@@ -109,12 +128,18 @@ def _polls(ns: Int64s) -> _Polls | None:
     interval = median_of_column(apart)
     if interval <= 0:
         return None
-    stray = _SIGMA_PER_MEDIAN_DEVIATION * median_of_column(np.abs(apart - interval))
-    min_step = max(_MIN_STEP_NS, _MIN_STEP_STRAYS * stray, _MAX_STRAY_SHARE * interval)
+    away = np.abs(apart - interval)
+    stray = _SIGMA_PER_MEDIAN_DEVIATION * median_of_column(away)
+    max_stray = _MAX_STRAY_SHARE * interval
+    min_step = max(
+        _MIN_STEP_NS,
+        _MIN_STEP_STRAYS * stray,
+        max_stray,
+    )
     backward = np.flatnonzero(apart < 0)
     odd = backward
-    if stray <= _MAX_STRAY_SHARE * interval:
-        odd = np.flatnonzero(np.abs(apart - interval) > min_step)
+    if stray <= max_stray:
+        odd = np.flatnonzero(away > min_step)
     if not len(odd) or len(backward) > _MAX_STEPS:
         return None
     return _Polls(interval, min_step, odd)
@@ -136,7 +161,12 @@ _MAX_FORWARD_STEP_NS = 2 * NS_PER_S  # what is longer is a pause
 _MIN_LOG_RATIO = 0.25
 
 
-def join_rows(ns: Int64s, *, paused: bool = False, joules: Floats | None = None) -> Joined:
+def join_rows(
+    ns: Int64s,
+    *,
+    paused: bool = False,
+    joules: Floats | None = None,
+) -> Joined:
     """One time for rows in file order that carry one clock alone. `paused`: what looks like a pause
     is known to be one.
 
@@ -156,7 +186,8 @@ def join_rows(ns: Int64s, *, paused: bool = False, joules: Floats | None = None)
     set_by -= _commonest(set_by)
     ends = [int(set_by[0]), int(set_by[-1])]
     # So many odd rows are a logger that is not regular: none of them shows a step.
-    if len(possible) > _MAX_STEPS or len(polls.odd_rows) >= _MAX_ODD_ROWS:
+    is_irregular = len(polls.odd_rows) >= _MAX_ODD_ROWS
+    if is_irregular or len(possible) > _MAX_STEPS:
         possible = []
     late = sum(possible)
     return Joined(
@@ -165,7 +196,7 @@ def join_rows(ns: Int64s, *, paused: bool = False, joules: Floats | None = None)
         late_ns=max(0, *ends),
         steps_ns=(*certain.values(), *possible),
         paused_ns=late,
-        clocks_ns=() if late else tuple(sorted({0, *ends})),
+        clocks_ns=() if late else _clocks(ends),
     )
 
 
@@ -207,17 +238,22 @@ def _was_set(ns: Int64s, joules: Floats, row: int, step: int) -> bool | None:
     """Whether a counter's row after a long distance holds as much as a short one: then the clock
     was set. None: it may be.
     """
-    around = slice(max(1, row - _ROWS_AROUND), row + 2 + _ROWS_AROUND)
-    joules_around = joules[around]
-    lengths = np.diff(ns[around.start - 1 : around.stop])[: len(joules_around)]
+    first = max(1, row - _ROWS_AROUND)
+    end = row + 2 + _ROWS_AROUND
+    joules_around = joules[first:end]
+    lengths = np.diff(ns[first - 1 : end])
+    lengths = lengths[: len(joules_around)]
     with np.errstate(divide="ignore", invalid="ignore"):
-        typical_power = float(np.nanmedian(joules_around / lengths))
+        powers = joules_around / lengths
+        typical_power = float(np.nanmedian(powers))
     spent = float(joules[row + 1])
     apart = float(ns[row + 1] - ns[row])
     if not (typical_power > 0 and spent > 0 and apart > step):
         return None
-    misfit_if_paused = abs(np.log(spent / apart / typical_power))
-    misfit_if_set = abs(np.log(spent / (apart - step) / typical_power))
+    ratio_if_paused = spent / apart / typical_power
+    ratio_if_set = spent / (apart - step) / typical_power
+    misfit_if_paused = abs(np.log(ratio_if_paused))
+    misfit_if_set = abs(np.log(ratio_if_set))
     if abs(misfit_if_paused - misfit_if_set) < _MIN_LOG_RATIO:
         return None
     return bool(misfit_if_set < misfit_if_paused)
@@ -230,21 +266,27 @@ def _step(ns: Int64s, row: int, polls: _Polls) -> int | None:
     interval = polls.interval_ns
     if _is_end_of_summer_time(ns, row, polls):
         return -HOUR
-    before = ns[max(0, row - _ROWS_AROUND) : row + 1]
-    after = ns[row + 1 : row + 2 + _ROWS_AROUND]
+    next_row = row + 1
+    first = max(0, row - _ROWS_AROUND)
+    before = ns[first:next_row]
+    after = ns[next_row : next_row + 1 + _ROWS_AROUND]
     if min(len(before), len(after)) < _MIN_ROWS_AROUND:
         return None
-    apart = float(ns[row + 1] - ns[row])
-    phase_shift = _phase(after - ns[row], interval) - _phase(before - ns[row], interval)
+    apart = float(ns[next_row] - ns[row])
+    phase_before = _phase(before - ns[row], interval)
+    phase_after = _phase(after - ns[row], interval)
+    phase_shift = phase_after - phase_before
     turned = (phase_shift + 0.5) % 1.0 - 0.5
-    moved = interval * (turned + round((apart - interval) / interval - turned))
+    missed_polls = round((apart - interval) / interval - turned)
+    moved = interval * (turned + missed_polls)
     if moved < -polls.min_step_ns:
         return _backward_step(ns, row, moved, interval)
+    if not polls.min_step_ns < moved < _MAX_FORWARD_STEP_NS:
+        return None
     intervals = moved / interval
     is_whole = abs(intervals - round(intervals)) < _MAX_WHOLE_POLL_ERROR
-    is_missing = is_whole and intervals < _MAX_MISSING_POLLS
-    if is_missing or not polls.min_step_ns < moved < _MAX_FORWARD_STEP_NS:
-        return None
+    if is_whole and intervals < _MAX_MISSING_POLLS:
+        return None  # rows are missing
     return round(moved)
 
 
@@ -253,24 +295,36 @@ def _is_end_of_summer_time(ns: Int64s, row: int, polls: _Polls) -> bool:
 
     So exact a step needs no rows before it: the log may have begun a moment ago.
     """
+    next_row = row + 1
+    after = ns[next_row : next_row + 1 + _MIN_ROWS_AROUND]
+    if len(after) <= _MIN_ROWS_AROUND:
+        return False
+    if not (np.diff(after) > 0).all():
+        return False
     due = ns[row] + polls.interval_ns - HOUR
-    after = ns[row + 1 : row + 2 + _MIN_ROWS_AROUND]
-    goes_on = len(after) > _MIN_ROWS_AROUND and bool((np.diff(after) > 0).all())
-    return goes_on and abs(float(after[0]) - due) < min(polls.min_step_ns, polls.interval_ns)
+    late_ns = abs(float(after[0]) - float(due))
+    return late_ns < min(polls.min_step_ns, polls.interval_ns)
 
 
-def _backward_step(ns: Int64s, row: int, moved: float, interval: float) -> int | None:
+def _backward_step(
+    ns: Int64s,
+    row: int,
+    moved: float,
+    interval: float,
+) -> int | None:
     """How far the clock was put back, where rows come so much earlier than they were due."""
-    if ns[row + 1] > ns[row] and moved < -0.9 * interval:
+    next_ns = ns[row + 1]
+    if next_ns > ns[row] and moved < -0.9 * interval:
         return None  # a row that came late
     after = ns[row + 1 : row + 2 + _ROWS_AROUND]
     next_rows = after[1:6] - after[0]
-    due = interval * np.arange(1, len(next_rows) + 1)
-    if np.median(next_rows - due) > 0.5 * interval:
+    polls = np.arange(1, len(next_rows) + 1)
+    late = next_rows - interval * polls
+    if np.median(late) > 0.5 * interval:
         return None  # two rows in each other's place
     if abs(moved + HOUR) < 2 * interval + NS_PER_S:
         return -HOUR  # the end of summer time
-    if ns[row + 1] <= ns[0]:
+    if next_ns <= ns[0]:
         return None  # two logs, the later one first
     return round(moved)
 
@@ -280,26 +334,35 @@ def _repeats_rows(ns: Int64s, steps: dict[int, int]) -> bool:
     twice.
     """
     for row in steps:
+        until_row = ns[: row + 1]
         after = ns[row + 1 :]
         repeated = after[after <= ns[row]]
-        if len(repeated) and np.isin(repeated, ns[: row + 1]).mean() > 0.5:
+        if not len(repeated):
+            continue
+        if np.isin(repeated, until_row).mean() > 0.5:
             return True
     return False
 
 
 def _phase(away: Int64s, usual: float) -> float:
     """Where in a period these rows come, as a share of it."""
-    on_circle = np.exp(2j * np.pi * (away / usual))
-    return float(np.angle(on_circle.mean())) / (2 * np.pi)
+    angles = 2j * np.pi * (away / usual)
+    on_circle = np.exp(angles)
+    mean_angle = float(np.angle(on_circle.mean()))
+    return mean_angle / (2 * np.pi)
 
 
 def in_words(steps_ns: tuple[int, ...]) -> str:
     """ "+0.4 s, -3600.0 s …" """
-    return ", ".join(f"{step / NS_PER_S:+,.1f} s" for step in steps_ns[:3]) + " …" * (
-        len(steps_ns) > 3
-    )
+    words = []
+    for step in steps_ns[:3]:
+        words.append(f"{step / NS_PER_S:+,.1f} s")
+    if len(steps_ns) > 3:
+        words[-1] += " …"
+    return ", ".join(words)
 
 
 def _runs(block: Int32s) -> list[tuple[int, int]]:
-    edges = [0, *(np.flatnonzero(np.diff(block)) + 1).tolist(), len(block)]
+    changes = np.flatnonzero(np.diff(block)) + 1
+    edges = [0, *changes.tolist(), len(block)]
     return list(pairwise(edges))

@@ -13,6 +13,7 @@ from powertui.data.power.column_times import TimeColumn
 from powertui.data.power.table_form import TableForm
 from powertui.data.power.time_signs import counts_epochs, is_time, rises, time_score
 from powertui.errors import UnreadableFile, UsageError
+from powertui.named_tuples import NamedTuple
 from powertui.patterns import late_pattern
 
 # Of several columns that could be the time, the one that says most of it is taken.
@@ -29,6 +30,14 @@ _BEGIN = late_pattern(r"(?<![a-z])(?:start|begin|from)(?![a-z])", re.IGNORECASE)
 _END = late_pattern(r"(?<![a-z])(?:end|stop|to|until)(?![a-z])", re.IGNORECASE)
 # A date with points is written day first: only these two signs leave it open.
 _EITHER_ORDER = late_pattern(r"(\d{1,2})([/-])(\d{1,2})\2\d{4}")
+
+
+class _RankedColumn(NamedTuple):
+    """A column that may be the log's time, and how likely it is."""
+
+    rank: tuple[int, int, int]
+    column: int
+    times: TimeColumn
 
 
 def pick_time(
@@ -49,21 +58,27 @@ def pick_time(
     date_and_time = _date_and_time(rows, named, form)
     if date_and_time is not None:
         return date_and_time
-    ranked: list[tuple[tuple[int, int, int], int, TimeColumn]] = []
+    ranked: list[_RankedColumn] = []
     for column in named or candidates:
         read = _time_column(path, rows, column, form)
-        if _could_be_time(rows.names, column, read, is_named=bool(named)):
-            # Of equals the first column: that is where loggers write the time.
-            rank = (_KINDS.index(read.kind), time_score(rows.names[column]), -column)
-            ranked.append((rank, column, read))
+        if not _could_be_time(rows.names, column, read, is_named=bool(named)):
+            continue
+        kind_rank = _KINDS.index(read.kind)
+        name_rank = time_score(rows.names[column])
+        # Of equals the first column: that is where loggers write the time.
+        rank = (kind_rank, name_rank, -column)
+        ranked.append(_RankedColumn(rank, column, read))
     if not ranked:
         raise UnreadableFile(path, "has no column that can be read as time", hint=column_hint(rows))
-    _, column, read = max(ranked, key=lambda item: item[0])
-    if _BEGIN.search(rows.names[column]):
-        for _, other, ends in ranked:
-            if _END.search(rows.names[other]) and _follow_one_another(read, ends):
-                return [other], replace(ends, length_ns=ends.ns - read.ns)
-    return [column], read
+    best = max(ranked, key=lambda candidate: candidate.rank)
+    if _BEGIN.search(rows.names[best.column]):
+        for candidate in ranked:
+            is_end = _END.search(rows.names[candidate.column])
+            ends = candidate.times
+            if is_end and _follow_one_another(best.times, ends):
+                lengths = ends.ns - best.times.ns
+                return [candidate.column], replace(ends, length_ns=lengths)
+    return [best.column], best.times
 
 
 def _follow_one_another(begins: TimeColumn, ends: TimeColumn) -> bool:
@@ -73,7 +88,9 @@ def _follow_one_another(begins: TimeColumn, ends: TimeColumn) -> bool:
     if begins.kind != ends.kind or len(begins.ns) < 2:
         return False
     is_next = ends.ns[:-1] == begins.ns[1:]
-    return bool(is_next.mean() > _MIN_READABLE_SHARE and (ends.ns > begins.ns).all())
+    if is_next.mean() <= _MIN_READABLE_SHARE:
+        return False
+    return bool((ends.ns > begins.ns).all())
 
 
 def _asked_column(
@@ -98,7 +115,13 @@ def _asked_column(
     return [column], read
 
 
-def _could_be_time(names: Sequence[str], column: int, read: TimeColumn, *, is_named: bool) -> bool:
+def _could_be_time(
+    names: Sequence[str],
+    column: int,
+    read: TimeColumn,
+    *,
+    is_named: bool,
+) -> bool:
     """Whether a column that was read as times is the log's time."""
     if read.ok.mean() < _MIN_READABLE_SHARE:
         return False
@@ -109,19 +132,31 @@ def _could_be_time(names: Sequence[str], column: int, read: TimeColumn, *, is_na
         return True
     # Numbers that rise are seconds only in the first column of a table without names: elsewhere
     # they may count anything.
-    if not is_named and (column or names[0] != "column 1"):
+    is_first_of_nameless = column == 0 and names[0] == "column 1"
+    if not is_named and not is_first_of_nameless:
         return False
     return not counts_epochs(names[column])
 
 
-def _time_column(path: str, rows: table.FileCells, column: int, form: TableForm) -> TimeColumn:
+def _time_column(
+    path: str,
+    rows: table.FileCells,
+    column: int,
+    form: TableForm,
+) -> TimeColumn:
     name = rows.names[column]
-    if form.above.time_unit and not column_times.unit_in(name):
-        name = f"{name} ({form.above.time_unit})"
+    unit_above = form.above.time_unit
+    if unit_above and not column_times.unit_in(name):
+        name = f"{name} ({unit_above})"
     if rows.is_numeric(column):
-        return column_times.from_numbers(rows.floats(column)[0].copy(), name)
+        numbers, _ = rows.floats(column)
+        return column_times.from_numbers(numbers.copy(), name)
     texts = rows.texts(column)
-    read = column_times.from_texts(texts, name, day_first=day_first(texts, form.day_first))
+    read = column_times.from_texts(
+        texts,
+        name,
+        day_first=day_first(texts, form.day_first),
+    )
     _refuse_rounded(path, texts, read)
     return read
 
@@ -149,7 +184,8 @@ def _refuse_rounded(path: str, texts: Sequence[str], read: TimeColumn) -> None:
 
 def _first_scientific(texts: Sequence[str]) -> tuple[int, re.Match[str] | None]:
     """The first cell that is written as 1.71456E+12, with its row; None where there is none."""
-    for row, text in enumerate(texts[:_MAX_PROBED_TIMES]):
+    probed = texts[:_MAX_PROBED_TIMES]
+    for row, text in enumerate(probed):
         match = _SCIENTIFIC.fullmatch(text)
         if match is not None:
             return row, match
@@ -163,10 +199,15 @@ def _filled_down(days: Sequence[str], clocks: Sequence[str]) -> Sequence[str]:
     if all(days):
         return days
     filled: list[str] = []
-    for row, day in enumerate(days):
-        if not day and row and clocks[row].rjust(8, "0") < clocks[row - 1].rjust(8, "0"):
+    day_above = ""
+    clock_above = ""
+    for day, clock in zip(days, clocks, strict=True):
+        padded_clock = clock.rjust(8, "0")
+        if not day and filled and padded_clock < clock_above:
             return days
-        filled.append(day or (filled[-1] if filled else ""))
+        day_above = day or day_above
+        clock_above = padded_clock
+        filled.append(day_above)
     return filled
 
 
@@ -187,10 +228,13 @@ def _date_and_time(
             time = column
     if date is None or time is None:
         return None
-    days = _filled_down(rows.texts(date), rows.texts(time))
-    cells = zip(days, rows.texts(time), strict=True)
-    texts = [f"{day} {clock}" for day, clock in cells]
-    read = column_times.from_texts(texts, day_first=day_first(texts, form.day_first))
+    clocks = rows.texts(time)
+    days = _filled_down(rows.texts(date), clocks)
+    texts = [f"{day} {clock}" for day, clock in zip(days, clocks, strict=True)]
+    read = column_times.from_texts(
+        texts,
+        day_first=day_first(texts, form.day_first),
+    )
     if read.ok.mean() > _MIN_READABLE_SHARE:
         return ([date, time], read)
     return None
@@ -199,13 +243,19 @@ def _date_and_time(
 # ── the order of a date's numbers ────────────────────────────────────────────────────────────────
 
 
+def _matches(pattern: re.Pattern[str], texts: Sequence[str]) -> list[re.Match[str]]:
+    """What a pattern finds at the beginning of texts."""
+    stripped = map(str.strip, texts)
+    return list(filter(None, map(pattern.match, stripped)))
+
+
 def day_first(texts: Sequence[str], default: bool = False) -> bool:
     """Whether a column's dates are DD/MM and not MM/DD.
 
     A number above 12 somewhere in the column decides, else which of the two numbers keeps still for
     a day.
     """
-    matches = [match for text in texts if (match := _DAY_AND_MONTH.match(text.strip()))]
+    matches = _matches(_DAY_AND_MONTH, texts)
     firsts = {int(match[1]) for match in matches}
     seconds = {int(match[2]) for match in matches}
     if max(firsts, default=0) > 12:
@@ -214,20 +264,23 @@ def day_first(texts: Sequence[str], default: bool = False) -> bool:
         return False
     if len(firsts) != len(seconds):
         return len(firsts) > len(seconds)
+    if default or not texts:
+        return default
     # Only countries that write the day first separate a date's numbers by points.
-    has_points = bool(texts) and "." in texts[0][:3]
-    return default or has_points
+    return "." in texts[0][:3]
 
 
 def ambiguous_date(texts: Sequence[str]) -> str:
     """A date of the column that may be read day first or month first, where nothing in the column
     says which; "" where something does.
     """
-    matches = [match for text in texts if (match := _EITHER_ORDER.match(text.strip()))]
+    matches = _matches(_EITHER_ORDER, texts)
     dates = {match[0] for match in matches}
     if len(dates) != 1:
         return ""  # two dates show which number is the day
-    first = matches[0][1]
-    second = matches[0][3]
-    is_ambiguous = first != second and max(int(first), int(second)) <= 12
-    return matches[0][0] if is_ambiguous else ""
+    date, first, _, second = matches[0].group(0, 1, 2, 3)
+    if first == second:
+        return ""
+    if max(int(first), int(second)) > 12:
+        return ""
+    return date
