@@ -279,7 +279,14 @@ class Forest:
         over[at <= first] = 0
         np.maximum(over, 0, out=over)  # how far the event before each edge reaches past it
         sums -= over
-        return AtEdges(edges, numbers, at, over, length, sums)
+        return AtEdges(
+            edges=edges,
+            lanes=numbers,
+            at=at,
+            over=over,
+            length=length,
+            passed=sums,
+        )
 
     def summary(self, edges: Int64s, lanes: Sequence[int] | Int64s) -> Frame:
         """One row for many lanes: in each cell that lane which is busiest there (the first of

@@ -41,7 +41,12 @@ def figure(
     """A chart below its title, with notes below it; `aside` stands at the right of the title."""
     heading = element("h3", title, optional("small", aside))
     remarks = [element("p", note, class_="note") for note in notes]
-    return element("figure", element("figcaption", heading), *body, *remarks)
+    return element(
+        "figure",
+        element("figcaption", heading),
+        *body,
+        *remarks,
+    )
 
 
 def plot(

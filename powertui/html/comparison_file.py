@@ -192,7 +192,13 @@ def _unmatched(rows: Iterable[Unmatched], label: str) -> Markup | None:
         cells.append([row.family.value, name, in_unit(row.value, row.unit)])
     title = f"{label}: {len(ordered):,} without a counterpart"
     left_out = len(ordered) - len(cells)
-    return rows_section(title, ("of", "name", "value"), cells, numbers=(2,), left_out=left_out)
+    return rows_section(
+        title,
+        ("of", "name", "value"),
+        cells,
+        numbers=(2,),
+        left_out=left_out,
+    )
 
 
 def _reasons(figures: Iterable[ComparedFigure]) -> Markup | None:

@@ -23,7 +23,13 @@ def headline(conclusions: Conclusions, level: str) -> Markup:
     sentence = element(level, words, class_=size)
     if first is None:
         return element("div", sentence, class_="headline")
-    return element("div", sentence, _costs(first), *_advice(first), class_="headline")
+    return element(
+        "div",
+        sentence,
+        _costs(first),
+        *_advice(first),
+        class_="headline",
+    )
 
 
 def further_conclusions(conclusions: Conclusions) -> Markup | None:
@@ -37,7 +43,12 @@ def further_conclusions(conclusions: Conclusions) -> Markup | None:
         rows.append(element("li", sentence, _costs(conclusion), *_advice(conclusion)))
     left_out = len(items) - len(rows)
     more = left_out_note(left_out)
-    return element("div", element("ol", *rows, class_="conclusions"), more, class_="table")
+    return element(
+        "div",
+        element("ol", *rows, class_="conclusions"),
+        more,
+        class_="table",
+    )
 
 
 def _limited(words: str) -> str:
@@ -55,11 +66,21 @@ def _costs(conclusion: Conclusion) -> Markup:
     bar = None
     if cost.share is not None:
         length = min(1.0, max(0.0, abs(cost.share)))
-        bar = element("span", element("i", style=f"width:{percent(length)}"), class_="cost")
+        bar = element(
+            "span",
+            element("i", style=f"width:{percent(length)}"),
+            class_="cost",
+        )
     sure = None
     if conclusion.confidence is not Confidence.SURE:
         sure = badge(conclusion.confidence.value)
-    return element("p", bar, " · ".join(filter(None, words)), sure, class_="costs")
+    return element(
+        "p",
+        bar,
+        " · ".join(filter(None, words)),
+        sure,
+        class_="costs",
+    )
 
 
 def _advice(conclusion: Conclusion) -> Iterable[Markup]:

@@ -70,7 +70,11 @@ def interval_bar(figure: ComparedFigure, scale: Scale) -> Markup | None:
     shapes.append(svg_shapes.line(f"M{scale.x(share)} {middle}h0", "point"))
     kind = figure.verdict.value.replace(" ", "-")
     label = f"{100 * share:+.3g} %"
-    return element("div", svg_shapes.stretched(_WIDTH, shapes, label), class_=f"inline {kind}")
+    return element(
+        "div",
+        svg_shapes.stretched(_WIDTH, shapes, label),
+        class_=f"inline {kind}",
+    )
 
 
 def waterfall_scale(causes: Sequence[Cause]) -> Scale:
@@ -97,7 +101,12 @@ def _sums(causes: Iterable[Cause]) -> list[float]:
     return sums
 
 
-def _part(begin: float, end: float, scale: Scale, label: str) -> Markup:
+def _part(
+    begin: float,
+    end: float,
+    scale: Scale,
+    label: str,
+) -> Markup:
     kind = "more" if end >= begin else "less"
     start, stop = sorted((scale.x(begin), scale.x(end)))
     bar = svg_shapes.band(start, max(stop, start + 2), kind, 0.15, 0.85)

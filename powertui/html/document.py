@@ -33,9 +33,16 @@ class Block:
         return len(self.markup.encode())
 
 
-def block(markup: Markup | None, title: str = "", *, essential: bool = False) -> list[Block]:
+def block(
+    markup: Markup | None,
+    title: str = "",
+    *,
+    essential: bool = False,
+) -> list[Block]:
     """A part that may be missing, as a list of none or one."""
-    return [] if markup is None else [Block(markup, title, essential)]
+    if markup is None:
+        return []
+    return [Block(markup, title, essential)]
 
 
 def document(title: str, blocks: Sequence[Block]) -> str:

@@ -33,7 +33,10 @@ _MIN_SHOWN_SHARE = 0.005  # shares that round to 0 % tell nothing
 def key_figures(facts: Iterable[Fact]) -> Markup | None:
     """The row. None where nothing of it is known."""
     by_id = {fact.id: fact for fact in facts}
-    chosen = [by_id[id] for id in _SHOWN_IDS if id in by_id and _is_telling(by_id[id])]
+    chosen = []
+    for id in _SHOWN_IDS:
+        if id in by_id and _is_telling(by_id[id]):
+            chosen.append(by_id[id])
     if not chosen:
         return None
     return element("dl", *map(_figure, chosen[:_MAX_FIGURES]), class_="figures")

@@ -103,7 +103,9 @@ def percent(share: float) -> str:
 
 def _figure(value: str | float) -> str:
     """A number in as few characters as it needs."""
-    return value if isinstance(value, str) else f"{value:.6g}"
+    if isinstance(value, str):
+        return value
+    return f"{value:.6g}"
 
 
 def _visible(match: re.Match[str]) -> str:

@@ -38,7 +38,11 @@ def power_chart(course: PowerCourse) -> Markup | None:
     top_reading = limit_line.highest(highest, (level.watts for level in course.levels))
     scale = curve.axis(min(0.0, float(np.nanmin(shape.low))), top_reading, _ROWS)
     height = scale.hi - scale.lo
-    picture = _picture(course, (shape.low - scale.lo) / height, (shape.high - scale.lo) / height)
+    picture = _picture(
+        course,
+        (shape.low - scale.lo) / height,
+        (shape.high - scale.lo) / height,
+    )
     levels = [level for level in course.levels if scale.lo <= level.watts <= scale.hi]
     marks = [
         AxisMark((tick - scale.lo) / height, f"{scale.text(tick)} W") for tick in scale.ticks()
@@ -93,7 +97,12 @@ def _axis(course: PowerCourse) -> list[AxisMark]:
 def _level_line(level: PowerLevel, share: float) -> Markup:
     watts = units.quantity(level.watts, "W")
     label = element("span", f"{level.name} {watts}")
-    return element("div", label, class_="level", style=f"bottom:{percent(share)}")
+    return element(
+        "div",
+        label,
+        class_="level",
+        style=f"bottom:{percent(share)}",
+    )
 
 
 def _finding_labels(course: PowerCourse) -> list[Markup]:
@@ -123,7 +132,11 @@ def _narrow_labels(course: PowerCourse) -> Markup | None:
     if not course.findings:
         return None
     by_time = sorted(course.findings, key=lambda finding: finding.lo)
-    return element("ul", *(element("li", finding.words) for finding in by_time), class_="narrow")
+    return element(
+        "ul",
+        *(element("li", finding.words) for finding in by_time),
+        class_="narrow",
+    )
 
 
 def _lane(course: PowerCourse, spans: Sequence[NamedSpan], kind: str) -> Markup | None:
@@ -131,7 +144,8 @@ def _lane(course: PowerCourse, spans: Sequence[NamedSpan], kind: str) -> Markup 
     boxes = []
     each = -(-len(spans) // _MAX_EPOCH_BOXES)
     for number, span in enumerate(spans[:: max(1, each)]):
-        start, end = _share(course, span.lo), _share(course, span.hi)
+        start = _share(course, span.lo)
+        end = _share(course, span.hi)
         # Name and joules apart: what does not fit is left out, and no number is cut.
         parts = span.words.split(" · ") if end - start >= _MIN_EPOCH_SHARE else []
         words = joined(element("i", part) for part in parts)

@@ -50,7 +50,11 @@ def write_report(
     entries = scan.chosen(name)
     trainings = Trainings(scan, reading, aligning)
     alone = _without_sessions(trainings.chosen(entries, name is None))
-    page = _RunsPage(aligning, several=len(entries) + len(alone) > 1, notes_of=notes_of)
+    page = _RunsPage(
+        aligning,
+        several=len(entries) + len(alone) > 1,
+        notes_of=notes_of,
+    )
     is_searched = len(entries) <= _MAX_RUNS_WITH_SECTION
     for entry in entries:
         page.add_run(entry, trainings, is_searched=is_searched)
@@ -85,7 +89,13 @@ def _title(scan: Logdir) -> str:
 class _RunsPage:
     """The runs of a page, as they are read one after the other."""
 
-    def __init__(self, aligning: Aligning, *, several: bool, notes_of: NotesOfRun | None) -> None:
+    def __init__(
+        self,
+        aligning: Aligning,
+        *,
+        several: bool,
+        notes_of: NotesOfRun | None,
+    ) -> None:
         self.blocks: list[Block] = []
         self.is_readable = False
         self._aligning = aligning
@@ -95,7 +105,13 @@ class _RunsPage:
         self._listed: list[tuple[str, Facts]] = []  # (anchor, run); "" without a section
         self._sections = 0
 
-    def add_run(self, entry: RunEntry, trainings: Trainings, *, is_searched: bool) -> None:
+    def add_run(
+        self,
+        entry: RunEntry,
+        trainings: Trainings,
+        *,
+        is_searched: bool,
+    ) -> None:
         """Read a run, and add its section where runs are searched; its row in any case."""
         for opened in trainings.each([entry]):
             self.add_opened(opened, is_searched=is_searched)
@@ -105,7 +121,13 @@ class _RunsPage:
         entry = opened.entry
         run, problem = opened.run_or_problem()
         profiles = opened.profiles if run is not None else ()
-        known = run_facts.of_run(entry, run, problem, profiles, self._aligning)
+        known = run_facts.of_run(
+            entry,
+            run,
+            problem,
+            profiles,
+            self._aligning,
+        )
         self.is_readable |= run is not None and summary.is_readable(entry, run)
         if not is_searched:
             self._listed.append(("", known))
@@ -149,7 +171,13 @@ class _RunsPage:
             return None
         rows = [_run_row(anchor, known) for anchor, known in self._listed[:_MAX_LISTED_RUNS]]
         left_out = len(self._listed) - len(rows)
-        return rows_section("", summary.RUN_HEADERS, rows, numbers=range(1, 8), left_out=left_out)
+        return rows_section(
+            "",
+            summary.RUN_HEADERS,
+            rows,
+            numbers=range(1, 8),
+            left_out=left_out,
+        )
 
 
 def _run_row(anchor: str, known: Facts) -> list[str]:

@@ -137,7 +137,11 @@ def _box(headers: Iterable[Markup], rows: Iterable[Markup], label: str) -> Marku
     )
 
 
-def _columns(table: Table, rows: Sequence[int], without: Collection[str]) -> list[Column]:
+def _columns(
+    table: Table,
+    rows: Sequence[int],
+    without: Collection[str],
+) -> list[Column]:
     """The heaviest columns that have a value in one of these rows, in their order."""
     candidates = []
     for column in table.shown:
@@ -164,7 +168,12 @@ def _holds_names(table: Table, column: Column) -> bool:
     return table.kind_of_work is not None or column.id in table.key
 
 
-def _cell(column: Column, row: int, mark: Markup | None, limit: int) -> Markup:
+def _cell(
+    column: Column,
+    row: int,
+    mark: Markup | None,
+    limit: int,
+) -> Markup:
     """A value; `mark` stands before a name, of which so many cells are shown."""
     words = column.text(row)
     if column.kind == "text":
@@ -176,7 +185,12 @@ def _cell(column: Column, row: int, mark: Markup | None, limit: int) -> Markup:
         if len(words) > _MAX_NARROW_LETTERS:
             classes.append("words")
         name = breakable(short_name(words, limit))
-        return element("td", mark, name, class_=" ".join(classes) or None)
+        return element(
+            "td",
+            mark,
+            name,
+            class_=" ".join(classes) or None,
+        )
     return element("td", words, class_=_class(column))
 
 

@@ -81,7 +81,13 @@ def _below(place: PageRun) -> str:
 def title(name: str, subtitle: str, place: PageRun) -> Markup:
     """The name of what follows."""
     small = optional("small", subtitle)
-    return element(place.title_level, name, small, class_="eyebrow", id=place.anchor)
+    return element(
+        place.title_level,
+        name,
+        small,
+        class_="eyebrow",
+        id=place.anchor,
+    )
 
 
 def _subtitle(facts: Facts) -> str:
@@ -98,7 +104,9 @@ def _subtitle(facts: Facts) -> str:
 
 def _steps(overview: Result) -> Markup | None:
     chart: Chart | None = next((row for row in overview.charts if row.id == "step_time"), None)
-    return None if chart is None else step_chart.step_chart(chart)
+    if chart is None:
+        return None
+    return step_chart.step_chart(chart)
 
 
 def _power(opened: Opened, place: PageRun) -> Iterator[Block]:

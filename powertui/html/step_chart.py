@@ -11,7 +11,7 @@ from powertui.html import chart_frame, svg_shapes
 from powertui.html.chart_frame import AxisMark, LegendEntry
 from powertui.html.markup import Markup, element, percent
 from powertui.view import stacked_bars
-from powertui.view.step_bars import STEP_INKS
+from powertui.view.step_legend import STEP_INKS
 
 _COLUMNS = 360  # bars at most: three pixels each on a page of 1,080
 _MAX_SEPARATE_BARS = 60  # up to so many are drawn apart

@@ -28,7 +28,12 @@ def stretched(columns: int, shapes: Iterable[str | None], label: str) -> Markup:
     )
 
 
-def area(low: Floats, high: Floats, class_: str, gap: float = 0.0) -> Markup | None:
+def area(
+    low: Floats,
+    high: Floats,
+    class_: str,
+    gap: float = 0.0,
+) -> Markup | None:
     """Columns that are filled from `low` to `high`, both shares of the height; NaN is no column.
 
     `gap` is the share of each column that stays empty at its right. None where nothing is filled.
@@ -60,10 +65,21 @@ def top_line(values: Floats, class_: str) -> Markup | None:
 
 def line(course: str, class_: str) -> Markup:
     """A line that is as thin as it is, however the picture is stretched."""
-    return element("path", class_=class_, d=course, vector_effect="non-scaling-stroke")
+    return element(
+        "path",
+        class_=class_,
+        d=course,
+        vector_effect="non-scaling-stroke",
+    )
 
 
-def band(start: float, end: float, class_: str, low: float = 0.0, high: float = 1.0) -> Markup:
+def band(
+    start: float,
+    end: float,
+    class_: str,
+    low: float = 0.0,
+    high: float = 1.0,
+) -> Markup:
     """A rectangle from one column to another, and from one share of the height to another."""
     return element(
         "rect",
@@ -88,7 +104,12 @@ def _known_stretches(is_known: Sequence[bool] | np.ndarray) -> Iterable[tuple[in
     return zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
 
 
-def _outline(start: int, tops: Int64s, bottoms: Int64s, width: float) -> str:
+def _outline(
+    start: int,
+    tops: Int64s,
+    bottoms: Int64s,
+    width: float,
+) -> str:
     """Around a stretch: along its tops, and back along its bottoms."""
     end = start + len(tops)
     below = bottoms[start:end][::-1]

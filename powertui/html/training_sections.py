@@ -25,11 +25,20 @@ def training_blocks(training: Training, place: PageRun) -> list[Block]:
     axis = training.seen_from()
     overview = training_overview.answer(axis)
     # It has no profile, so that a run of no files stands for it.
-    opened = Opened(RunEntry(entry.name, entry.path), training.options, around=training)
+    opened = Opened(
+        RunEntry(entry.name, entry.path),
+        training.options,
+        around=training,
+    )
     conclusions = run_conclusions(opened, place.aligning)
     figures = key_figures.key_figures(overview.facts)
     begin = next((str(fact.value) for fact in overview.facts if fact.id == "from"), "")
-    head = element("header", title(entry.name, begin, place), headline(conclusions, "h2"), figures)
+    head = element(
+        "header",
+        title(entry.name, begin, place),
+        headline(conclusions, "h2"),
+        figures,
+    )
     rows = [("training", line) for line in training_page.description(training, axis)]
     blocks = [
         Block(head, entry.name, essential=True),
@@ -44,4 +53,6 @@ def training_blocks(training: Training, place: PageRun) -> list[Block]:
 
 def _power(training: Training) -> Markup | None:
     course = power_course.of_training(training)
-    return None if course is None else power_chart.power_chart(course)
+    if course is None:
+        return None
+    return power_chart.power_chart(course)

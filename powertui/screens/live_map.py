@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from powertui.feed import Feed
 from powertui.screens.status import Hint
 from powertui.terminal import glyphs as glyph_sets
-from powertui.view import host_map, live_rows, live_summary, rack_map
+from powertui.view import host_map, host_map_facts, live_rows, live_summary, rack_map
 from powertui.view.host_map import HostTile, MapGrid
 from powertui.view.live_chart import LiveSpan
 from powertui.view.live_texts import RoleLine
@@ -54,7 +54,7 @@ class LiveMap:
         for place, tile in enumerate(tiles):
             if self._page.selected in tile.keys:
                 return place
-        hottest = host_map.hottest(tiles)
+        hottest = host_map_facts.hottest(tiles)
         return tiles.index(hottest) if hottest is not None else 0
 
     def draw(self, feed: Feed, channels: int, columns: int, space: dict[str, int]) -> bool:
@@ -77,7 +77,7 @@ class LiveMap:
         glyphs = glyph_sets.get(page.shell.capabilities.glyphs)
 
         def facts(room: int) -> list[RoleLine]:
-            return host_map.map_facts(feed, tiles, room, glyphs)
+            return host_map_facts.map_facts(feed, tiles, room, glyphs)
 
         watts = feed.board.total().watts
         page.fill("summary", live_summary.with_digits(watts, facts, columns, glyphs))
@@ -109,7 +109,7 @@ class LiveMap:
             free -= len(above)
         self._chart_rows = len(above)
         said: RoleLine = [
-            (f" {host_map.chosen_line(chosen, tiles)}", "title"),
+            (f" {host_map_facts.chosen_line(chosen, tiles)}", "title"),
             ("  Enter shows it", "dim"),
         ]
         page.fill("chart", [*above, *lines, *[[]] * free, said])

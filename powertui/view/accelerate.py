@@ -24,7 +24,12 @@ class HeldKey:
         self._since = 0.0
         self._last = 0.0
 
-    def cells(self, direction: int, width: int, now: float) -> int:
+    def cells(
+        self,
+        direction: int,
+        width: int,
+        now: float,
+    ) -> int:
         """The signed step for one press: a sixteenth of the width, growing to half of it."""
         if direction != self._direction or now - self._last > _MAX_KEY_REPEAT_S:
             self._since = now

@@ -16,7 +16,11 @@ _MAX_COUNTED_EVENTS = 4_000_000
 
 
 @functools.lru_cache(maxsize=8)
-def alike_facts(trace: Trace, name: int, window: tuple[int, int]) -> tuple[tuple[str, str], ...]:
+def alike_facts(
+    trace: Trace,
+    name: int,
+    window: tuple[int, int],
+) -> tuple[tuple[str, str], ...]:
     """(name, value) of the facts about all events of one name in the window, or in the profile."""
     among = event_sets.touching(trace, *window)
     if among > _MAX_COUNTED_EVENTS:

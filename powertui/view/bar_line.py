@@ -15,7 +15,13 @@ class Bar(NamedTuple):
     cells: int  # of that longest bar
 
 
-def barred(name: str, room: int, bar: Bar, figure: str, glyphs: Glyphs) -> LinePieces:
+def barred(
+    name: str,
+    room: int,
+    bar: Bar,
+    figure: str,
+    glyphs: Glyphs,
+) -> LinePieces:
     """The line, with `room` cells for the name."""
     if bar.share > 1:
         blocks = glyphs.thin_bar(1.0, bar.cells - 1) + glyphs.right

@@ -24,7 +24,12 @@ _MAX_HALF_CELLS = 20
 _MORE, _LESS = "warn", "ok"  # roles: as in the table, what differs and what does not hurt
 
 
-def accounts(result: Result, cells: int, most: int, glyphs: Glyphs) -> list[LinePieces]:
+def accounts(
+    result: Result,
+    cells: int,
+    most: int,
+    glyphs: Glyphs,
+) -> list[LinePieces]:
     """Both accounts of the difference, beside each other or one below the other, as far as they
     have room.
     """
@@ -43,7 +48,12 @@ def _beside(left: LinePieces, right: LinePieces, cells: int) -> LinePieces:
     return (*left, (" " * gap, "text"), *right)
 
 
-def _account(table: Table, cells: int, most: int, glyphs: Glyphs) -> list[LinePieces]:
+def _account(
+    table: Table,
+    cells: int,
+    most: int,
+    glyphs: Glyphs,
+) -> list[LinePieces]:
     """A heading and the first parts; none where there is no room for some of them."""
     count = min(len(table), most - 1)
     if count < _MIN_LINES - 1:

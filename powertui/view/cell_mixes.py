@@ -38,7 +38,12 @@ class CellMixes:
     def __init__(self, model: TimelineModel) -> None:
         self.model = model
 
-    def painted(self, frame: Frame, edges: Int64s, lanes: Sequence[int]) -> Int64s:
+    def painted(
+        self,
+        frame: Frame,
+        edges: Int64s,
+        lanes: Sequence[int],
+    ) -> Int64s:
         """[lane, cell]: the event that each cell shows."""
         painted: Int64s = frame.dominant.copy()
         is_mixed = self._mixed(frame, edges, lanes)
@@ -46,7 +51,12 @@ class CellMixes:
             return painted
         samples = self.model.forest.samples(frame.at_edges, is_mixed, _SAMPLES)
         row, cell = np.nonzero(is_mixed)
-        names, usable = self._names_and_usable(samples.rows, row, edges, lanes)
+        names, usable = self._names_and_usable(
+            samples.rows,
+            row,
+            edges,
+            lanes,
+        )
         lane_of_cell = np.asarray(lanes, np.int64)[row]
         numbers = _cell_numbers(edges)[cell] + _LANE_OFFSET * lane_of_cell
         sample = chosen_samples(self.model.labels.inks(names), usable, numbers)
@@ -75,7 +85,12 @@ class CellMixes:
         has_usable = usable.any(axis=1, keepdims=True)
         return names, usable | ~has_usable
 
-    def _mixed(self, frame: Frame, edges: Int64s, lanes: Sequence[int]) -> Bools:
+    def _mixed(
+        self,
+        frame: Frame,
+        edges: Int64s,
+        lanes: Sequence[int],
+    ) -> Bools:
         """Which cells several events share, none of them a bar of its own."""
         has_event = frame.dominant >= 0
         stay = np.zeros(frame.shape, np.int64)  # ps of the longest event inside of its cell
@@ -85,7 +100,12 @@ class CellMixes:
             events = frame.dominant[row][shown]
             left = edges[:-1][shown]
             right = edges[1:][shown]
-            stay[row, shown] = self._time_inside(lane, events, left, right)
+            stay[row, shown] = self._time_inside(
+                lane,
+                events,
+                left,
+                right,
+            )
             is_long[row, shown] = self._is_long(edges, lane, events)
         part, whole = _ALONE
         is_alone = stay >= frame.busy // whole * part
@@ -93,7 +113,13 @@ class CellMixes:
         mixed: Bools = has_event & (frame.busy > 0) & ~is_alone & ~is_bar
         return mixed
 
-    def _time_inside(self, lane: int, events: Int64s, left: Int64s, right: Int64s) -> Int64s:
+    def _time_inside(
+        self,
+        lane: int,
+        events: Int64s,
+        left: Int64s,
+        right: Int64s,
+    ) -> Int64s:
         """How long (ps) each event lasts between two moments."""
         columns = self._columns(lane)
         start = columns.start[events]
@@ -105,7 +131,12 @@ class CellMixes:
         track = self.model.forest.lanes[lane].track
         return self.model.tracks[track].track.events
 
-    def _is_long(self, edges: Int64s, lane: int, events: Int64s) -> Bools:
+    def _is_long(
+        self,
+        edges: Int64s,
+        lane: int,
+        events: Int64s,
+    ) -> Bools:
         duration = self._columns(lane).duration[events]
         long: Bools = duration >= _MIN_LONG_CELLS * (edges[1] - edges[0])
         return long

@@ -57,6 +57,17 @@ def worded_numbers(
     )
 
 
-def texts(id: str, label: str, values: Sequence[str], weight: int = ALWAYS) -> Column:
+def texts(
+    id: str,
+    label: str,
+    values: Sequence[str],
+    weight: int = ALWAYS,
+) -> Column:
     """A column of words."""
-    return Column(id=id, label=label, kind="text", values=tuple(values), weight=weight)
+    return Column(
+        id=id,
+        label=label,
+        kind="text",
+        values=tuple(values),
+        weight=weight,
+    )

@@ -32,7 +32,13 @@ class Places:
         if row is None or self.stats is None:
             return None
         track, event = self.stats.longest(row)
-        return event_place(self.stats.trace, track, event, run=self.run, host=self.host)
+        return event_place(
+            self.stats.trace,
+            track,
+            event,
+            run=self.run,
+            host=self.host,
+        )
 
 
 def places_of(part: ComparedPart, host: int) -> Places:
@@ -67,6 +73,11 @@ def _conclusion_places(part: ComparedPart, host: int) -> dict[str, Place]:
         stretch = conclusion.stretch
         if stretch is None or stretch.host != host:
             continue
-        place = Place(run=part.opened.name, host=host, lo=stretch.start_ps, hi=stretch.end_ps)
+        place = Place(
+            run=part.opened.name,
+            host=host,
+            lo=stretch.start_ps,
+            hi=stretch.end_ps,
+        )
         places.setdefault(conclusion.kind.value, place)
     return places

@@ -87,7 +87,12 @@ def _facts(comparison: Comparison) -> tuple[Fact, ...]:
     return tuple(facts)
 
 
-def _figures(id: str, title: str, figures: Sequence[ComparedFigure], places: Places) -> Table:
+def _figures(
+    id: str,
+    title: str,
+    figures: Sequence[ComparedFigure],
+    places: Places,
+) -> Table:
     """A, B, the difference with its interval and verdict. `of` groups ops, kernels and times."""
     judgements = [figure.judgement for figure in figures]
     differences = [figure.difference for figure in figures]
@@ -196,9 +201,31 @@ def _account(account: str, causes: Sequence[Cause], places: Places) -> Table:
     joules = floats_or_nan(cause.joules for cause in causes)
     columns = (
         texts("part", "part of the difference of a step", [_shown_name(cause) for cause in causes]),
-        Column("seconds_s", "time", "duration", seconds_ps, weight=8, signed=True),
-        Column("share", "share", "share", shares, weight=7, cells=_SHARE_CELLS),
-        Column("joules", "energy", "number", joules, unit="J", weight=6, signed=True),
+        Column(
+            id="seconds_s",
+            label="time",
+            kind="duration",
+            values=seconds_ps,
+            weight=8,
+            signed=True,
+        ),
+        Column(
+            id="share",
+            label="share",
+            kind="share",
+            values=shares,
+            weight=7,
+            cells=_SHARE_CELLS,
+        ),
+        Column(
+            id="joules",
+            label="energy",
+            kind="number",
+            values=joules,
+            unit="J",
+            weight=6,
+            signed=True,
+        ),
         texts("differs", "", ["differs" if cause.differs else "" for cause in causes], weight=5),
     )
 
@@ -245,7 +272,9 @@ def _conclusions(changes: Sequence[ConclusionChange], places: Places) -> Table:
 
     def place(row: int) -> Place | None:
         change = changes[row]
-        return places.conclusions.get(change.kind) if change.change == "went" else None
+        if change.change == "went":
+            return places.conclusions.get(change.kind)
+        return None
 
     return Table(
         id="conclusions",
@@ -273,4 +302,9 @@ def _unmatched(unmatched: Sequence[Unmatched]) -> Table:
         texts("unit", "unit", [row.unit for row in rows], weight=0),
         texts("of", "of", [row.family.value for row in rows], weight=ALWAYS - 2),
     )
-    return Table(id="unmatched", title="Only on one side", columns=columns, noun="name")
+    return Table(
+        id="unmatched",
+        title="Only on one side",
+        columns=columns,
+        noun="name",
+    )

@@ -34,7 +34,12 @@ def conclusion_lines(
     if not count:
         return [_line(conclusions.looked_at, "ok", more, cells, ellipsis)]
     if count < rows:
-        return _wrapped(conclusions.items[0].sentence, more, cells, ellipsis)
+        return _wrapped(
+            conclusions.items[0].sentence,
+            more,
+            cells,
+            ellipsis,
+        )
     lines: list[tuple[_Piece, ...]] = []
     for conclusion in conclusions.items[:rows]:
         role = "text" if lines else "title"
@@ -42,7 +47,12 @@ def conclusion_lines(
     return lines
 
 
-def _wrapped(sentence: str, more: str, cells: int, ellipsis: str) -> list[tuple[_Piece, ...]]:
+def _wrapped(
+    sentence: str,
+    more: str,
+    cells: int,
+    ellipsis: str,
+) -> list[tuple[_Piece, ...]]:
     """The only conclusion, on the line that no other needs, too."""
     text = plain(sentence, _MAX_CHARACTERS)
     begin = truncation.words(text, _room(more, cells))
@@ -58,7 +68,13 @@ def _room(more: str, cells: int) -> int:
     return cells - width(more) - 2
 
 
-def _line(sentence: str, role: str, more: str, cells: int, ellipsis: str) -> tuple[_Piece, ...]:
+def _line(
+    sentence: str,
+    role: str,
+    more: str,
+    cells: int,
+    ellipsis: str,
+) -> tuple[_Piece, ...]:
     room = _room(more, cells)
     text = plain(sentence, _MAX_CHARACTERS)
     if width(text) > room:

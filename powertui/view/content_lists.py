@@ -59,7 +59,12 @@ class _List:
     role: str = "text"
 
 
-def panel(content: VisibleContent, width: int, height: int, glyphs: Glyphs) -> list[Pieces]:
+def panel(
+    content: VisibleContent,
+    width: int,
+    height: int,
+    glyphs: Glyphs,
+) -> list[Pieces]:
     """At most `height` lines of at most `width` cells: findings first, then steps, then ops."""
     if height < 1 or width < _MIN_LIST_CELLS:
         return []
@@ -87,7 +92,12 @@ def _column_width(width: int, count: int) -> int:
     return min(_MAX_LIST_CELLS, (width - 1 - gaps) // count)
 
 
-def stacked(content: VisibleContent, width: int, height: int, glyphs: Glyphs) -> list[Pieces]:
+def stacked(
+    content: VisibleContent,
+    width: int,
+    height: int,
+    glyphs: Glyphs,
+) -> list[Pieces]:
     """The same below each other, in at most `height` lines: what has few lines leaves them to the
     others.
     """
@@ -96,7 +106,13 @@ def stacked(content: VisibleContent, width: int, height: int, glyphs: Glyphs) ->
     for part in (_findings(content), _steps(content), _ops(content)):
         if part is not None:
             # The sentence at the foot has all of a finding's words.
-            column = _column(part, width, height, glyphs, max_text_rows=_MAX_FINDING_ROWS)
+            column = _column(
+                part,
+                width,
+                height,
+                glyphs,
+                max_text_rows=_MAX_FINDING_ROWS,
+            )
             parts.append(part)
             needed.append(len(column))
     gaps = max(0, len(parts) - 1)
@@ -106,7 +122,13 @@ def stacked(content: VisibleContent, width: int, height: int, glyphs: Glyphs) ->
             continue
         if lines:
             lines.append(())
-        (title, _), *rows = _column(part, width, room, glyphs, max_text_rows=_MAX_FINDING_ROWS)
+        (title, _), *rows = _column(
+            part,
+            width,
+            room,
+            glyphs,
+            max_text_rows=_MAX_FINDING_ROWS,
+        )
         lines += [((title, "title"),), *((row,) for row in rows)]
     return lines
 
@@ -234,7 +256,10 @@ def _side_by_side(
     for y in range(min(height, longest)):
         pieces: list[tuple[str, str]] = [(" ", "text")]
         for x, column in enumerate(columns, 1):
-            text, role = column[y] if y < len(column) else ("", "text")
+            if y < len(column):
+                text, role = column[y]
+            else:
+                text, role = ("", "text")
             gap = _LIST_GAP_CELLS if x < len(columns) else 0
             pad = column_width - cells(text) + gap
             pieces.append((text + " " * pad, role))

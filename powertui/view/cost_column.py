@@ -17,7 +17,11 @@ _MAX_SHARE_WITH_DECIMAL = 0.0995  # "9.9 %", but "10 %"
 _MIN_CELLS_WITH_BARS = 100
 
 
-def cost_column(cost: Cost, page_cells: int, glyphs: Glyphs) -> tuple[LinePieces, LinePieces]:
+def cost_column(
+    cost: Cost,
+    page_cells: int,
+    glyphs: Glyphs,
+) -> tuple[LinePieces, LinePieces]:
     """Two lines of equal width: figure and bar, and what the figure is a share of."""
     share, part = _largest(cost)
     ink = "power" if part == "energy" else "overview"
@@ -47,7 +51,9 @@ def _bar_pieces(share: float | None, ink: str, glyphs: Glyphs) -> LinePieces:
 def column_cells(page_cells: int) -> int:
     """How wide the column is on a page of so many cells."""
     cells = _FIGURE_CELLS + _GAP_CELLS
-    return cells + _BAR_CELLS + _GAP_CELLS if page_cells >= _MIN_CELLS_WITH_BARS else cells
+    if page_cells >= _MIN_CELLS_WITH_BARS:
+        return cells + _BAR_CELLS + _GAP_CELLS
+    return cells
 
 
 def _figure(cost: Cost, share: float | None, part: str) -> str:

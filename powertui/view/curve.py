@@ -18,7 +18,15 @@ from powertui.named_tuples import NamedTuple
 from powertui.terminal.glyphs import Glyphs
 
 # Bit of each dot in a braille cell: [row][column]
-_DOTS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]], np.uint32)
+_DOTS = np.array(  # the bits of a braille character, row by row
+    [
+        [0x01, 0x08],
+        [0x02, 0x10],
+        [0x04, 0x20],
+        [0x40, 0x80],
+    ],
+    np.uint32,
+)
 _DOT_ROWS = len(_DOTS)
 # Every cell of braille by its dots; one without dots is a space, which costs no ink on the line.
 _BRAILLE = np.array([" ", *(chr(0x2800 + code) for code in range(1, 256))])
@@ -51,11 +59,15 @@ class Axis(NamedTuple):
     def ticks(self) -> list[float]:
         """The round values from lo to hi."""
         steps = round((self.hi - self.lo) / self.step)
-        return [self.lo + number * self.step for number in range(steps + 1)]
+        ticks = []
+        for number in range(steps + 1):
+            ticks.append(self.lo + number * self.step)
+        return ticks
 
     def text(self, value: float) -> str:
         """A tick as text, with just the decimals that the step needs."""
-        decimals = max(0, -math.floor(math.log10(self.step) + 1e-9))
+        exponent = math.floor(math.log10(self.step) + 1e-9)
+        decimals = max(0, -exponent)
         return f"{value:.{decimals}f}"
 
 
@@ -107,14 +119,17 @@ def spread(values: Floats, columns: int) -> Envelope:
     high = np.full(columns, np.nan)
     if not count:
         return Envelope(low, high)
-    starts = np.arange(columns) * count // columns
-    ends = np.maximum(starts + 1, np.arange(1, columns + 1) * count // columns)
+    edges = np.arange(columns + 1) * count // columns
+    starts = edges[:-1]
+    ends = np.maximum(starts + 1, edges[1:])
     # reduceat over pairs of bounds: every second result is of a column, the others of what is
     # between two columns, which nobody asks for.
-    padded = np.append(values, np.nan)
     bounds = np.stack([starts, ends], axis=1).ravel()
-    low[:] = np.fmin.reduceat(padded, bounds)[::2]
-    high[:] = np.fmax.reduceat(padded, bounds)[::2]
+    padded = np.append(values, np.nan)
+    lowest = np.fmin.reduceat(padded, bounds)
+    highest = np.fmax.reduceat(padded, bounds)
+    low[:] = lowest[::2]
+    high[:] = highest[::2]
     return Envelope(low, high)
 
 
@@ -126,16 +141,15 @@ def axis(lowest: float, highest: float, rows: int) -> Axis:
     if math.isnan(lowest) or math.isnan(highest):
         lowest = 0.0
         highest = 1.0
-    if 0 <= lowest < _MIN_FLOOR_SHARE * highest or lowest == highest:
+    is_near_zero = 0 <= lowest < _MIN_FLOOR_SHARE * highest
+    if is_near_zero or lowest == highest:
         lowest = min(lowest, 0.0)
-    span = max(highest - lowest, abs(highest) * 1e-6, 1e-9)
-    min_step = span / max(2, rows // _ROWS_BETWEEN_TICKS)
-    power = 10.0 ** math.floor(math.log10(min_step))
-    step = 10 * power
-    for factor in (1, 2, 5):
-        if power * factor >= min_step * (1 - 1e-9):
-            step = power * factor
-            break
+    span = max(
+        highest - lowest,
+        abs(highest) * 1e-6,
+        1e-9,
+    )
+    step = _round_step(span / max(2, rows // _ROWS_BETWEEN_TICKS))
     lo = math.floor(lowest / step) * step
     hi = math.ceil(highest / step) * step
     if hi <= lo:
@@ -143,24 +157,42 @@ def axis(lowest: float, highest: float, rows: int) -> Axis:
     return Axis(lo, hi, step)
 
 
+def _round_step(min_step: float) -> float:
+    """The smallest of 1, 2 and 5 times a power of ten that is no less."""
+    power = 10.0 ** math.floor(math.log10(min_step))
+    for factor in (1, 2, 5):
+        step = power * factor
+        if step >= min_step * (1 - 1e-9):
+            return step
+    return 10 * power
+
+
 def columns_per_cell(glyphs: Glyphs) -> int:
     """How many columns of an envelope one cell shows."""
     return 2 if glyphs.braille else 1
 
 
-def draw(shape: Envelope, scale: Axis, rows: int, glyphs: Glyphs) -> list[str]:
+def draw(
+    shape: Envelope,
+    scale: Axis,
+    rows: int,
+    glyphs: Glyphs,
+) -> list[str]:
     """The envelope as `rows` lines of text, top first.
 
     It must have `columns_per_cell` columns for each cell.
     """
-    dots = rows * (_DOT_ROWS if glyphs.braille else 1)
+    dots = rows
+    if glyphs.braille:
+        dots *= _DOT_ROWS
     top, bottom = _levels(shape, scale, dots)
     level = np.arange(dots)[:, None]
-    grid = (level >= bottom) & (level <= top) & shape.known
-    grid = grid[::-1]  # the first line is the top
+    is_drawn = (level >= bottom) & (level <= top) & shape.known
+    grid = is_drawn[::-1]  # the first line is the top
     if glyphs.braille:
         cells = grid.reshape(rows, _DOT_ROWS, -1, 2)
-        codes = (cells.transpose(0, 2, 1, 3) * _DOTS).sum(axis=(2, 3))
+        bits = cells.transpose(0, 2, 1, 3) * _DOTS
+        codes = bits.sum(axis=(2, 3))
         chars = _BRAILLE[codes]
     else:
         chars = np.where(grid, glyphs.dot, " ")
@@ -169,36 +201,42 @@ def draw(shape: Envelope, scale: Axis, rows: int, glyphs: Glyphs) -> list[str]:
 
 def _levels(shape: Envelope, scale: Axis, dots: int) -> tuple[Int64s, Int64s]:
     """Top and bottom dot of each column, stretched so that neighbouring columns touch."""
-    factor = (dots - 1) / (scale.hi - scale.lo)
+    highest = dots - 1
+    factor = highest / (scale.hi - scale.lo)
 
     def level(values: Floats) -> Int64s:
         exact = np.nan_to_num((values - scale.lo) * factor)
-        return np.clip(np.rint(exact), 0, dots - 1).astype(np.int64)
+        nearest = np.clip(np.rint(exact), 0, highest)
+        return nearest.astype(np.int64)
 
     top = level(shape.high)
     bottom = level(shape.low)
-    is_joined = shape.known[1:] & shape.known[:-1]
+    known = shape.known
+    is_joined = known[1:] & known[:-1]
     # The dot next to the column before it, on either side.
     max_bottom = top[:-1] + 1
     min_top = bottom[:-1] - 1
     stretched_down = np.minimum(bottom[1:], max_bottom)
     stretched_up = np.maximum(top[1:], min_top)
-    bottom[1:] = np.where(is_joined, stretched_down, bottom[1:])
-    top[1:] = np.where(is_joined, stretched_up, top[1:])
+    np.copyto(bottom[1:], stretched_down, where=is_joined)
+    np.copyto(top[1:], stretched_up, where=is_joined)
     return top, bottom
 
 
 def sparkline(shape: Envelope, glyphs: Glyphs) -> str:
     """One line: the height of each column's highest value among all of them. One column a cell."""
     known = shape.known
+    columns = len(known)
     if not known.any():
-        return " " * len(known)
+        return " " * columns
     lo = float(np.nanmin(shape.low))
     hi = float(np.nanmax(shape.high))
     # From zero, as `axis` begins: a curve that never falls far shows its course instead.
     is_far_from_zero = lo >= _MIN_FLOOR_SHARE * hi
-    base = lo if is_far_from_zero else min(0.0, lo)
-    height = np.zeros(len(known), np.int64)
+    base = lo
+    if not is_far_from_zero:
+        base = min(0.0, lo)
+    height = np.zeros(columns, np.int64)
     if hi > base:
         share = np.nan_to_num((shape.high - base) / (hi - base))
         max_height = len(glyphs.bars) - 1

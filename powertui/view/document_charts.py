@@ -31,11 +31,20 @@ _MAX_CHARTED_HOSTS = 2
 def run_charts(opened: Opened, aligning: Aligning) -> list[str]:
     """Lines of at most 80 ASCII characters: the steps by category, then the power."""
     lines: list[str] = []
-    question = Question(opened, aligning=aligning, together=len(opened.profiles) > 1)
+    question = Question(
+        opened,
+        aligning=aligning,
+        together=len(opened.profiles) > 1,
+    )
     overview = registry.get("overview_page").answer(question)
     for chart in overview.charts:
         if chart.id == "step_time":
-            graph = step_bars.step_graph(chart, _COLUMNS, _ROWS, ASCII.name)
+            graph = step_bars.step_graph(
+                chart,
+                _COLUMNS,
+                _ROWS,
+                ASCII.name,
+            )
             rows = ["".join(words for words, _ in pieces) for pieces in graph]
             lines += _titled(chart.title, rows)
     for course in power_course.of_run(opened, aligning, _MAX_CHARTED_HOSTS):
@@ -97,7 +106,11 @@ def _area(course: PowerCourse, shape: Envelope) -> list[str]:
     lowest = float(np.nanmin(shape.low))
     highest = float(np.nanmax(shape.high))
     limits = (level.watts for level in course.levels)
-    scale = power_area.power_scale(lowest, limit_line.highest(highest, limits), _ROWS)
+    scale = power_area.power_scale(
+        lowest,
+        limit_line.highest(highest, limits),
+        _ROWS,
+    )
     labels = power_area.row_labels(scale, _ROWS, ASCII)
     rows = power_area.draw_area(shape, scale, _ROWS, ASCII)
     lines = []

@@ -42,7 +42,12 @@ def begin(all_time: Viewport, view: Viewport, column: int) -> Drag:
     if column not in shown:
         pointer_ps = all_time.time(column) + all_time.cell_ps // 2
         by = pointer_ps - (lo + hi) // 2
-        return Drag(grip=Grip.MIDDLE, column=column, lo=lo + by, hi=hi + by)
+        return Drag(
+            grip=Grip.MIDDLE,
+            column=column,
+            lo=lo + by,
+            hi=hi + by,
+        )
     # A part of two cells has no middle beside its ends: it is moved.
     grip = Grip.MIDDLE
     if len(shown) > 2 and column == shown[0]:

@@ -12,7 +12,11 @@ if TYPE_CHECKING:
     from powertui.view.timeline_model import TimelineModel
 
 
-def _paired_rows(model: TimelineModel, source: int, target: int) -> tuple[Int64s, Int64s]:
+def _paired_rows(
+    model: TimelineModel,
+    source: int,
+    target: int,
+) -> tuple[Int64s, Int64s]:
     """The rows of the steps that both epochs have, in step."""
     steps = model.steps
     source_rows = np.flatnonzero(steps.epoch == source)
@@ -43,7 +47,12 @@ class EpochShift:
     Without steps in both, times count from the beginning of each.
     """
 
-    def __init__(self, model: TimelineModel, source: int, target: int) -> None:
+    def __init__(
+        self,
+        model: TimelineModel,
+        source: int,
+        target: int,
+    ) -> None:
         source_rows, target_rows = _paired_rows(model, source, target)
         if len(source_rows):
             self._source, self._target = _knots(

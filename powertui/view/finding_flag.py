@@ -45,7 +45,11 @@ def beside_band(
     return _within_band(rows, band, sizes)
 
 
-def _within_band(rows: Sequence[Sequence[str]], band: range, sizes: Sequence[str]) -> Flag | None:
+def _within_band(
+    rows: Sequence[Sequence[str]],
+    band: range,
+    sizes: Sequence[str],
+) -> Flag | None:
     """The longest of the sizes that has room in the band, above what the chart shows there."""
     for size in sizes:
         for row, cells in enumerate(rows[:_MAX_FLAG_ROWS]):

@@ -90,7 +90,12 @@ def _has_large_op(ops: Table | None) -> bool:
     return isinstance(share, float) and share >= MIN_NAMED_OP_SHARE
 
 
-def _steps_below(chart: Chart, width: int, rows: int, glyphs: str) -> list[LinePieces]:
+def _steps_below(
+    chart: Chart,
+    width: int,
+    rows: int,
+    glyphs: str,
+) -> list[LinePieces]:
     """The steps by kinds of work in at most so many rows; nothing where they have no room."""
     graph_rows = min(_MAX_GRAPH_ROWS, rows - _GRAPH_FRAME_ROWS)
     if graph_rows < _MIN_GRAPH_ROWS:

@@ -11,7 +11,8 @@ from powertui.data.model import Badge
 from powertui.data.table import Fact
 from powertui.plain import plain, width
 from powertui.view import overview_lines
-from powertui.view.context import MAX_GLANCE_EPOCHS, ContextLine, Section
+from powertui.view.context import MAX_GLANCE_EPOCHS
+from powertui.view.context_lines import ContextLine, Section
 
 if TYPE_CHECKING:
     from powertui.data.overview.at_a_glance import Glance
@@ -72,7 +73,9 @@ def _pack(texts: tuple[str, ...], lines: list[str], cells: int) -> None:
 def _drew_more(glance: Glance) -> str:
     first = plain(glance.drew_more[0], _MAX_FINDING_CHARACTERS)
     others = len(glance.drew_more) - 1
-    return f"{first} (and {others} more)" if others else first
+    if others:
+        return f"{first} (and {others} more)"
+    return first
 
 
 def _epochs(facts: Sequence[Fact]) -> Iterator[Fact]:
@@ -91,7 +94,9 @@ def _epoch_name(fact: Fact) -> str:
 
 def _notable_badge(fact: Fact) -> Badge | None:
     """How sure the joules are, where that is less than measured."""
-    return None if fact.badge is Badge.MEASURED else fact.badge
+    if fact.badge is Badge.MEASURED:
+        return None
+    return fact.badge
 
 
 def _joules(fact: Fact) -> str:

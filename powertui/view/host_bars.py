@@ -17,7 +17,7 @@ from powertui.plain import plain, width
 from powertui.terminal.glyphs import Glyphs
 from powertui.view import truncation
 from powertui.view.stacked_bars import one_bar
-from powertui.view.step_bars import STEP_INKS, category_letter
+from powertui.view.step_legend import STEP_INKS, category_letter
 
 MAX_BARS = 16  # hosts: more are tiles
 # Cells of a line of bars, chosen by eye: a longer name is cut, a narrower bar shows no parts.
@@ -51,12 +51,14 @@ def member_lines(chart: Chart, cells: int, rows: int, glyphs: Glyphs) -> list[tu
     if len(hosts) > min(MAX_BARS, host_rows):
         # A tile shows one figure. In a step with collectives all hosts take equally long: who was
         # late is seen without them.
-        own = [part for part in chart.series if part.label != _WAITS]
+        working = [part for part in chart.series if part.label != _WAITS]
         title = chart.title.removesuffix(" by category")
-        if own and len(own) < len(chart.series):
-            chart = replace(chart, series=tuple(own))
+        has_waits = len(working) < len(chart.series)
+        if working and has_waits:
+            chart = replace(chart, series=tuple(working))
             title += ", without collectives"
-        return [_title_line(title), *_tiles(chart, hosts, cells, host_rows)]
+        tiles = _tiles(chart, hosts, cells, host_rows)
+        return [_title_line(title), *tiles]
     return [
         _title_line(chart.title),
         *_bars(chart, hosts, cells, glyphs),
@@ -65,10 +67,16 @@ def member_lines(chart: Chart, cells: int, rows: int, glyphs: Glyphs) -> list[tu
 
 
 def _title_line(title: str) -> tuple[RoleText, ...]:
-    return ((f" {title}", "dim"),)
+    piece = (f" {title}", "dim")
+    return (piece,)
 
 
-def _bars(chart: Chart, hosts: list[str], cells: int, glyphs: Glyphs) -> list[tuple[RoleText, ...]]:
+def _bars(
+    chart: Chart,
+    hosts: list[str],
+    cells: int,
+    glyphs: Glyphs,
+) -> list[tuple[RoleText, ...]]:
     """A line for each host: its name, its step by category, its time."""
     totals_s = _totals(chart)
     longest_s = float(totals_s.max()) or 1.0
@@ -77,11 +85,13 @@ def _bars(chart: Chart, hosts: list[str], cells: int, glyphs: Glyphs) -> list[tu
     lines = []
     for number, host in enumerate(hosts):
         total_s = float(totals_s[number])
-        length = max(1, round(room * total_s / longest_s))
+        length = round(room * total_s / longest_s)
         line: list[RoleText] = [(_padded_name(host, glyphs), "text")]
-        for piece in one_bar(chart, length, place=number, letters=letters):
-            line.append((piece.text, _ink(chart, piece.part)))
-        line.append((f" {_time(total_s)}", "dim"))
+        for piece in one_bar(chart, max(1, length), place=number, letters=letters):
+            ink = _ink(chart, piece.part)
+            line.append((piece.text, ink))
+        time = _time(total_s)
+        line.append((f" {time}", "dim"))
         lines.append(tuple(line))
     return lines
 
@@ -93,7 +103,8 @@ def _padded_name(host: str, glyphs: Glyphs) -> str:
 
 
 def _time(seconds: float, digits: int = 4) -> str:
-    return units.duration(round(seconds * PS_PER_S), digits)
+    length_ps = round(seconds * PS_PER_S)
+    return units.duration(length_ps, digits)
 
 
 def _letters(chart: Chart, glyphs: Glyphs) -> str:
@@ -104,29 +115,37 @@ def _letters(chart: Chart, glyphs: Glyphs) -> str:
 
 
 def _ink(chart: Chart, part: int) -> str:
-    return f"category:{STEP_INKS.get(chart.series[part].label, 'other')}"
+    label = chart.series[part].label
+    ink = STEP_INKS.get(label, "other")
+    return f"category:{ink}"
 
 
 def _legend(chart: Chart, cells: int, glyphs: Glyphs) -> tuple[RoleText, ...]:
     """What the colors are, most time first: those that are drawn, as far as there is room."""
     letters = _letters(chart, glyphs)
     drawn = _drawn_parts(chart)
-    words = [_word(chart.series[number].label) for number in drawn]
-    needed_cells = sum(_legend_cells(word) for word in words)
+    words = []
+    needed_cells = 0
+    for number in drawn:
+        word = _word(chart.series[number].label)
+        words.append(word)
+        needed_cells += _legend_cells(word)
     # Below the bars, or further left where it has no room there.
     bars_start = _NAME_CELLS + 2
     indent = max(1, min(bars_start, cells - needed_cells))
     room = cells - indent
     pieces: list[RoleText] = [(" " * indent, "text")]
-    for place, (number, word) in enumerate(zip(drawn, words, strict=True)):
-        remaining = len(words) - place
+    remaining = len(words)
+    for number, word in zip(drawn, words, strict=True):
         more = f"{remaining} more"
         # Unless this is the last word, how many follow must still have room behind it.
+        needed = _legend_cells(word)
         reserved = len(more) if remaining > 1 else 0
-        if _legend_cells(word) + reserved > room:
+        if needed + reserved > room:
             pieces.append((more, "dim"))
             break
-        room -= _legend_cells(word)
+        room -= needed
+        remaining -= 1
         mark = letters[number] if letters else "■"
         pieces.append((mark, _ink(chart, number)))
         pieces.append((f" {word}  ", "dim"))
@@ -137,8 +156,11 @@ def _drawn_parts(chart: Chart) -> list[int]:
     """The numbers of the parts that a bar shows, most time first."""
     seconds = [float(np.sum(part.y)) for part in chart.series]
     min_s = _MIN_LEGEND_SHARE * sum(seconds)
-    drawn = [number for number, part_s in enumerate(seconds) if part_s > min_s]
-    drawn.sort(key=lambda number: -seconds[number])
+    drawn = []
+    for number, part_s in enumerate(seconds):
+        if part_s > min_s:
+            drawn.append(number)
+    drawn.sort(key=seconds.__getitem__, reverse=True)
     return drawn
 
 
@@ -151,36 +173,48 @@ def _word(label: str) -> str:
 
 
 def _totals(chart: Chart) -> Floats:
-    return np.asarray(sum(part.y for part in chart.series), np.float64)
+    seconds = sum(part.y for part in chart.series)
+    return np.asarray(seconds, np.float64)
 
 
 # ── many ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _tiles(chart: Chart, hosts: list[str], cells: int, rows: int) -> list[tuple[RoleText, ...]]:
+def _tiles(
+    chart: Chart,
+    hosts: list[str],
+    cells: int,
+    rows: int,
+) -> list[tuple[RoleText, ...]]:
     """A tile for each host, as hot as its step is long; where not all have room, the slowest."""
     totals_s = _totals(chart)
-    columns, tile_cells = _tile_grid(len(hosts), cells - 1, rows)  # one cell is left of the tiles
+    # One cell is left of the tiles.
+    columns, tile_cells = _tile_grid(len(hosts), cells - 1, rows)
     shown = _slowest_hosts(totals_s, columns * rows)
     coldest_s, hottest_s = _scale(totals_s)
     tiles: list[RoleText] = []
     for host in shown:
         total_s = float(totals_s[host])
-        tile = _tile(hosts[host], total_s, tile_cells)
-        tiles.append((tile, _shade(total_s, coldest_s, hottest_s)))
+        text = _tile(hosts[host], total_s, tile_cells)
+        shade = _shade(total_s, coldest_s, hottest_s)
+        tiles.append((text, shade))
     lines: list[tuple[RoleText, ...]] = []
     for start in range(0, len(tiles), columns):
-        lines.append(((" ", "text"), *tiles[start : start + columns]))
+        row = tiles[start : start + columns]
+        lines.append(((" ", "text"), *row))
     hidden = ""
     if len(shown) < len(hosts):
         hidden = f"  the {len(shown)} slowest of {len(hosts)} hosts"
-    lines.append(_scale_legend(coldest_s, hottest_s, hidden))
+    legend = _scale_legend(coldest_s, hottest_s, hidden)
+    lines.append(legend)
     return lines
 
 
 def _scale_legend(coldest_s: float, hottest_s: float, hidden: str) -> tuple[RoleText, ...]:
     """Which times the colors are of, and how many hosts have no tile."""
-    legend: list[RoleText] = [(f" {_time(coldest_s)} to {_time(hottest_s)}  ", "dim")]
+    coldest = _time(coldest_s)
+    hottest = _time(hottest_s)
+    legend: list[RoleText] = [(f" {coldest} to {hottest}  ", "dim")]
     for shade in range(_SHADES):
         legend.append(("  ", f"tile_{shade}"))
     if hidden:
@@ -203,33 +237,40 @@ def _tile_grid(count: int, cells: int, rows: int) -> tuple[int, int]:
 
 def _slowest_hosts(totals_s: Floats, most: int) -> list[int]:
     """The slowest hosts that have room, in the order in which the chart lists them."""
-    if len(totals_s) <= most:
-        return list(range(len(totals_s)))
-    slowest = np.argsort(-totals_s, kind="stable")[:most]
-    return sorted(slowest.tolist())
+    count = len(totals_s)
+    if count <= most:
+        return list(range(count))
+    slowest_first = np.argsort(-totals_s, kind="stable")
+    return sorted(slowest_first[:most].tolist())
 
 
 def _scale(totals_s: Floats) -> tuple[float, float]:
     """Which times are the coldest and the hottest."""
     median_s = statistics.median(totals_s.tolist())
-    coldest_s = min(float(totals_s.min()), median_s * (1 - _MIN_SCALE_SHARE))
-    hottest_s = max(float(totals_s.max()), median_s * (1 + _MIN_SCALE_SHARE))
+    lowest_s = float(totals_s.min())
+    highest_s = float(totals_s.max())
+    coldest_s = min(lowest_s, median_s * (1 - _MIN_SCALE_SHARE))
+    hottest_s = max(highest_s, median_s * (1 + _MIN_SCALE_SHARE))
     return coldest_s, hottest_s
 
 
 def _tile(host: str, seconds: float, cells: int) -> str:
     """The end of the name, which tells hosts apart, and the time: exactly so many cells."""
+    room = cells - 2  # without a blank on either side
     time = _time(seconds, 3)
-    if cells - 2 - width(time) < _MIN_TILE_NAME_CELLS:
+    name_room = room - width(time)
+    if name_room < _MIN_TILE_NAME_CELLS:
         time = ""
-    room = cells - 2 - width(time)  # without a blank on either side
-    name = truncation.tail(plain(host), room)
-    filler = " " * (room - width(name))
+        name_room = room
+    name = truncation.tail(plain(host), name_room)
+    filler = " " * (name_room - width(name))
     return f" {name}{filler}{time} "
 
 
 def _shade(seconds: float, coldest_s: float, hottest_s: float) -> str:
     """The color of a time on the scale. All times are one where no host took any."""
     spread_s = (hottest_s - coldest_s) or 1.0
-    shade = int((seconds - coldest_s) / spread_s * _SHADES)
-    return f"tile_{min(_SHADES - 1, max(0, shade))}"
+    share = (seconds - coldest_s) / spread_s
+    shade = max(0, int(share * _SHADES))
+    hottest = _SHADES - 1
+    return f"tile_{min(hottest, shade)}"

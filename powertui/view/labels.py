@@ -36,7 +36,10 @@ def short(name: str) -> str:
         path = name.rpartition(":")[0]
         return path.rpartition("/")[2] or kind
     # Arguments of a template or of a function; a name that begins with a bracket has none.
-    ends = [end for end in (name.find("<"), name.find("(")) if end > 0]
+    ends = []
+    for end in (name.find("<"), name.find("(")):
+        if end > 0:
+            ends.append(end)
     if ends:
         function = name[: min(ends)]
         name = function.rpartition("::")[2] or function
@@ -81,7 +84,9 @@ class Labels:
             kind = category.work_category(self.names.display(index))
         kind = self._launched.get(index, kind)
         ink = kind.number * SHADES + category.shade(name) % SHADES
-        return ink | QUIET if name in category.HAND_OVER else ink
+        if name in category.HAND_OVER:
+            return ink | QUIET
+        return ink
 
     def kinds(self, indices: Int64s) -> UInt8s:
         """The number of each name's kind."""
@@ -108,7 +113,12 @@ class Labels:
         text, tail = self.texts(index)
         return cell_len(text) <= width or cell_len(tail) <= width
 
-    def fitted(self, index: int, width: int, ellipsis: str) -> str:
+    def fitted(
+        self,
+        index: int,
+        width: int,
+        ellipsis: str,
+    ) -> str:
         """At most `width` cells: the whole name, else its telling end, else the beginning
         of that.
         """
@@ -122,9 +132,16 @@ class Labels:
             if cell_len(fitting + char) > width - 1:
                 break
             fitting += char
-        return fitting + ellipsis if width > 3 else fitting[:width]
+        if width > 3:
+            return fitting + ellipsis
+        return fitting[:width]
 
-    def cells(self, index: int, width: int, ellipsis: str) -> npt.NDArray[np.uint32]:
+    def cells(
+        self,
+        index: int,
+        width: int,
+        ellipsis: str,
+    ) -> npt.NDArray[np.uint32]:
         """The fitted name as code points, one per cell, padded with blanks; 0 is the second half of
         a wide character.
         """

@@ -53,7 +53,13 @@ def legend(content: VisibleContent, width: int, lines: int = 1) -> list[Pieces]:
     return [(*left, (gap, "label"), *_side(second, second_room, named=True))]
 
 
-def _side_on_lines(side: Side, width: int, max_lines: int, *, named: bool) -> list[Pieces]:
+def _side_on_lines(
+    side: Side,
+    width: int,
+    max_lines: int,
+    *,
+    named: bool,
+) -> list[Pieces]:
     """The kinds of a side: on one line where they all have room there in words, or it is the only
     one; else in words below each other.
     """
@@ -66,7 +72,11 @@ def _side_on_lines(side: Side, width: int, max_lines: int, *, named: bool) -> li
     kinds = side.kinds
     while kinds and len(lines) < max_lines:
         is_last = len(lines) == max_lines - 1
-        shown, pieces = _line_in_words(replace(side, kinds=kinds), room, counted=is_last)
+        shown, pieces = _line_in_words(
+            replace(side, kinds=kinds),
+            room,
+            counted=is_last,
+        )
         if not shown:
             break
         start = " " * len(head) if lines else head
@@ -76,7 +86,12 @@ def _side_on_lines(side: Side, width: int, max_lines: int, *, named: bool) -> li
     return lines or [tuple(_side(side, width, named=named))]
 
 
-def _line_in_words(side: Side, room: int, *, counted: bool) -> tuple[int, list[tuple[str, str]]]:
+def _line_in_words(
+    side: Side,
+    room: int,
+    *,
+    counted: bool,
+) -> tuple[int, list[tuple[str, str]]]:
     """As many kinds as fit, all in words, and how many these are; the rest as a count or left to
     the next line.
     """
@@ -132,7 +147,13 @@ def _most(side: Side, room: int, *, words: int) -> list[tuple[str, str]]:
     return []
 
 
-def _pieces(side: Side, shown: int, words: int, *, counted: bool = True) -> list[tuple[str, str]]:
+def _pieces(
+    side: Side,
+    shown: int,
+    words: int,
+    *,
+    counted: bool = True,
+) -> list[tuple[str, str]]:
     """The first kinds, the first of these in words, and how many others there are."""
     gap = (" " * _KIND_GAP_CELLS, "label")
     pieces: list[tuple[str, str]] = []

@@ -50,23 +50,34 @@ class LiveSpan:
     def bounds(self, now_ns: int, cells: int) -> tuple[int, int, int]:
         """(first edge, last edge, ns per cell), on a grid that stands still while time passes."""
         cells = max(1, cells)
-        cell_ns = max(1, -(-self.span_s * NS // cells))
+        span_ns = self.span_s * NS
+        cell_ns = max(1, -(-span_ns // cells))
         # Edges are at multiples of a whole cell: what was drawn moves left by cells and is not
         # drawn anew.
-        last_ns = -(-self._end(now_ns) // cell_ns) * cell_ns
-        return last_ns - cells * cell_ns, last_ns, cell_ns
+        last_cell = -(-self._end(now_ns) // cell_ns)
+        last_ns = last_cell * cell_ns
+        first_ns = last_ns - cells * cell_ns
+        return first_ns, last_ns, cell_ns
 
     def _end(self, now_ns: int) -> int:
-        return now_ns if self.end_ns is None else self.end_ns
+        if self.end_ns is None:
+            return now_ns
+        return self.end_ns
 
     def zoomed(self, direction: int) -> LiveSpan:
         """The next shorter (1) or longer (-1) span."""
-        nearest = min(SPANS_S, key=lambda span: abs(span - self.span_s))
-        rung = SPANS_S.index(nearest) - direction
-        rung = max(0, min(len(SPANS_S) - 1, rung))
+        nearest_s = min(SPANS_S, key=lambda span_s: abs(span_s - self.span_s))
+        rung = SPANS_S.index(nearest_s) - direction
+        last_rung = len(SPANS_S) - 1
+        rung = max(0, min(last_rung, rung))
         return LiveSpan(SPANS_S[rung], self.end_ns)
 
-    def panned(self, share: float, now_ns: int, first_ns: int) -> LiveSpan:
+    def panned(
+        self,
+        share: float,
+        now_ns: int,
+        first_ns: int,
+    ) -> LiveSpan:
         """Moved by a share of the span. Scrolled to the present, it follows again."""
         span_ns = self.span_s * NS
         end_ns = self._end(now_ns) + int(share * span_ns)
@@ -101,20 +112,25 @@ def chart(
         until=part.until,
     )
     # The future is not known: a value holds until now, no further.
-    shape.low[edges[:-1] > now_ns] = np.nan
+    is_future = edges[:-1] > now_ns
+    shape.low[is_future] = np.nan
     limits = _limits(history, edges, now_ns)
     scale = _scale(shape, limits, height)
-    chars = [list(text) for text in power_area.draw_area(shape, scale, height, glyphs)]
+    area = power_area.draw_area(shape, scale, height, glyphs)
+    chars = [list(text) for text in area]
     limit_cells = set(limit_line.draw(chars, limits, scale.axis, glyphs.horizontal))
     lines: list[RoleLine] = []
     labels = _axis_labels(scale, height, glyphs)
     roles = power_area.row_roles(scale, height)
     for row, text in enumerate(chars):
         is_limit = [(row, cell) in limit_cells for cell in range(cells)]
-        lines.append([(labels[row], "axis"), *_runs(text, is_limit, roles[row])])
+        runs = _runs(text, is_limit, roles[row])
+        lines.append([(labels[row], "axis"), *runs])
     indent = (" " * AXIS_WIDTH, "axis")
-    lines.append([indent, (_marks(marks, first_ns, cell_ns, cells, glyphs), "cursor")])
-    lines.append([indent, (_times(first_ns, cell_ns, cells), "axis")])
+    marked = _marks(marks, first_ns, cell_ns, cells, glyphs)
+    lines.append([indent, (marked, "cursor")])
+    times = _times(first_ns, cell_ns, cells)
+    lines.append([indent, (times, "axis")])
     return lines
 
 
@@ -132,7 +148,11 @@ def _scale(
     return power_area.power_scale(lowest, highest, height)
 
 
-def _axis_labels(scale: power_area.PowerScale, height: int, glyphs: Glyphs) -> list[str]:
+def _axis_labels(
+    scale: power_area.PowerScale,
+    height: int,
+    glyphs: Glyphs,
+) -> list[str]:
     """The label left of each row: ticks in watts, the unit in the first row where it fits."""
     ticks = power_area.row_labels(scale, height, glyphs)
     has_unit = max(map(len, ticks)) <= AXIS_WIDTH - 3
@@ -147,12 +167,15 @@ def _axis_labels(scale: power_area.PowerScale, height: int, glyphs: Glyphs) -> l
 
 def _limits(history: History, edges: Int64s, now_ns: int) -> list[tuple[Int64s, float]]:
     """(columns, W) of the limits that hold somewhere in view, up to now."""
-    ends = [*(limit.start_ns for limit in history.limits[1:]), now_ns]
+    ends = [limit.start_ns for limit in history.limits[1:]]
+    ends.append(now_ns)
     limits = []
     for limit, end_ns in zip(history.limits, ends, strict=False):
-        if limit.start_ns >= edges[-1] or end_ns <= edges[0] or math.isnan(limit.watts):
+        is_in_view = limit.start_ns < edges[-1] and end_ns > edges[0]
+        if not is_in_view or math.isnan(limit.watts):
             continue
-        columns = np.flatnonzero((edges[1:] > limit.start_ns) & (edges[:-1] < end_ns))
+        holds = (edges[1:] > limit.start_ns) & (edges[:-1] < end_ns)
+        columns = np.flatnonzero(holds)
         limits.append((columns, limit.watts))
     return limits
 
@@ -163,28 +186,31 @@ def _runs(text: Sequence[str], limits: Sequence[bool], role: str) -> RoleLine:
     cells = zip(text, limits, strict=True)
     for is_limit, group in itertools.groupby(cells, key=lambda cell: cell[1]):
         chars = "".join(char for char, _ in group)
-        runs.append((chars, "estimated" if is_limit else role))
+        run_role = "estimated" if is_limit else role
+        runs.append((chars, run_role))
     return runs
 
 
 def _times(first_ns: int, cell_ns: int, cells: int) -> str:
     """Times of day below the chart, each beginning at the cell it stands for."""
-    has_seconds = cell_ns * cells < 3600 * NS
+    span_ns = cell_ns * cells
+    has_seconds = span_ns < 3600 * NS
     length = len("12:34:56") if has_seconds else len("12:34")
     min_step_ns = cell_ns * (length + _TIME_GAP_CELLS)
-    step_ns = _TIME_STEPS_S[-1] * NS
     for step_s in _TIME_STEPS_S:
-        if step_s * NS >= min_step_ns:
-            step_ns = step_s * NS
+        step_ns = step_s * NS
+        if step_ns >= min_step_ns:
             break
     # Round in the zone of this machine: midnight is a tick here, not in UTC.
     zone_ns = time.localtime(first_ns / NS).tm_gmtoff * NS
-    at_ns = -(-(first_ns + zone_ns) // step_ns) * step_ns - zone_ns
+    first_step = -(-(first_ns + zone_ns) // step_ns)
+    at_ns = first_step * step_ns - zone_ns
     line = [" "] * cells
-    while at_ns < first_ns + cell_ns * cells:
+    while at_ns < first_ns + span_ns:
         cell = (at_ns - first_ns) // cell_ns
-        if cell + length <= cells:
-            line[cell : cell + length] = time_of_day(at_ns, has_seconds)
+        stop = cell + length
+        if stop <= cells:
+            line[cell:stop] = time_of_day(at_ns, has_seconds)
         at_ns += step_ns
     return "".join(line)
 

@@ -67,30 +67,36 @@ def channel_names(histories: Mapping[ChannelKey, History]) -> dict[ChannelKey, s
 
 def told_apart(names: Sequence[str], cells: int) -> list[str]:
     """Names in so many cells. Where one is wider, what all begin or end with alike is left out."""
-    if len(names) < 2 or max(map(width, names)) <= cells:
+    widest = max(map(width, names), default=0)
+    if len(names) < 2 or widest <= cells:
         return [plain(name, cells) for name in names]
     head = _shared_words(names)
     tail = _shared_words([name[::-1] for name in names])
-    if head + tail >= min(map(len, names)):
+    shortest = min(map(len, names))
+    if head + tail >= shortest:
         tail = 0
     before = "…" if head else ""
     after = "…" if tail else ""
     shown = []
     for name in names:
-        differing = name[head : len(name) - tail]
-        shown.append(plain(f"{before}{differing}{after}", cells))
+        end = len(name) - tail
+        text = f"{before}{name[head:end]}{after}"
+        shown.append(plain(text, cells))
     return shown
 
 
 def _shared_words(names: Sequence[str]) -> int:
     """With how many characters all of them begin alike, up to the end of a word."""
-    first, last = min(names), max(names)  # how these two begin alike, all do
+    # How the first and the last by the alphabet begin alike, all do.
+    first = min(names)
+    last = max(names)
     alike = 0
-    for one, other in zip(first, last, strict=False):
-        if one != other:
+    for first_char, last_char in zip(first, last, strict=False):
+        if first_char != last_char:
             break
         alike += 1
-    return 1 + max(first.rfind(separator, 0, alike) for separator in _SEPARATORS)
+    ends = [first.rfind(separator, 0, alike) for separator in _SEPARATORS]
+    return 1 + max(ends)
 
 
 @functools.lru_cache(maxsize=_MAX_SORT_KEYS)
@@ -100,7 +106,9 @@ def ordered_channels(board: Board) -> list[ChannelKey]:
     names = channel_names(board.histories)
 
     def position(key: ChannelKey) -> tuple[float, tuple[tuple[int, str], ...]]:
-        return -abs(outliers.get(key, 0.0)), natural_sort_key(names[key])
+        difference = abs(outliers.get(key, 0.0))
+        name_key = natural_sort_key(names[key])
+        return -difference, name_key
 
     return sorted(names, key=position)
 
@@ -120,15 +128,17 @@ class _TableLayout:
     """Which columns of the table of channels have room, and how wide they are."""
 
     def __init__(self, names: Sequence[str], columns: int) -> None:
-        widest_name = max((width(name) for name in names), default=4)
+        widest_name = max(map(width, names), default=4)
         self.name = min(widest_name, max(8, columns // 4))
         figures = 3 * _FIGURE_CELLS
         fixed = self.name + 2 + _WATTS_CELLS + _FLAG_CELLS + figures
+        with_energy = fixed + _ENERGY_CELLS
+        with_change = with_energy + _CHANGE_CELLS
+        self.has_energy = with_energy <= columns
+        self.has_change = with_change <= columns
         # What a narrow window can do without goes first: the curve, then the last change.
-        spare = columns - fixed - _ENERGY_CELLS - _CHANGE_CELLS - 2
+        spare = columns - with_change - 2
         self.spark = max(0, min(_MAX_CURVE_CELLS, spare))
-        self.has_energy = fixed + _ENERGY_CELLS <= columns
-        self.has_change = fixed + _ENERGY_CELLS + _CHANGE_CELLS <= columns
 
     def header(self) -> str:
         text = " " * (self.name + 2)
@@ -190,26 +200,31 @@ def _channel_cells(
     health = feed.healths[key]
     first_ns, last_ns, _ = bounds
     watts = watts_text(history.now).rjust(_WATTS_CELLS)
-    flag = "" if outlier is None else f" {outlier:+,.0f}"
-    cells = [
-        (watts, "warn" if history.now is None else "power"),
-        (flag[:_FLAG_CELLS].ljust(_FLAG_CELLS), "warn"),
-    ]
+    watts_role = "warn" if history.now is None else "power"
+    cells = [(watts, watts_role)]
+    flag = ""
+    if outlier is not None:
+        flag = f" {outlier:+,.0f}"[:_FLAG_CELLS]
+    cells.append((flag.ljust(_FLAG_CELLS), "warn"))
     if layout.spark:
-        cells.append((_curve(feed, history, bounds, layout.spark, glyphs), "power"))
+        curve = _curve(feed, history, bounds, layout.spark, glyphs)
+        cells.append((curve, "power"))
     stretch = history.stretch(first_ns, last_ns)
     figures = ""
     for figure in (stretch.lowest, stretch.mean, stretch.highest):
         figures += watts_text(figure).rjust(_FIGURE_CELLS)
     cells.append((figures, "text"))
     if layout.has_energy:
-        energy = units.quantity(health.joules, "J", 3) if health.covered_s else "–"
+        energy = "–"
+        if health.covered_s:
+            energy = units.quantity(health.joules, "J", 3)
         cells.append((energy.rjust(_ENERGY_CELLS), "text"))
     if layout.has_change:
         age = age_text(health.age(feed.mono()))
         cells.append((age.rjust(_CHANGE_CELLS), "dim"))
     if health.reason:
-        cells.append((f"  {plain(health.reason)}", "error"))
+        reason = plain(health.reason)
+        cells.append((f"  {reason}", "error"))
     return cells
 
 
@@ -244,8 +259,9 @@ def recent_envelope(feed: Feed, history: History, edges: Int64s) -> Envelope:
 def held_ns(feed: Feed, key: ChannelKey) -> int:
     """How long a reading of a channel holds where none follows."""
     held_s = max(_HELD_INTERVALS * feed.interval_s, _MIN_HELD_S)
-    # A server that is scraped every 15 s has a rhythm of its own, and a hole only beyond that.
-    if (health := feed.healths.get(key)) is not None:
+    health = feed.healths.get(key)
+    if health is not None:
+        # A server that is scraped every 15 s has a rhythm of its own, and a hole only beyond that.
         held_s = max(held_s, health.longest_bridge)
     return int(held_s * NS)
 
@@ -255,8 +271,11 @@ def sum_held_ns(feed: Feed) -> int:
 
     One channel stands for its source: a fleet has thousands of them.
     """
-    key_by_source = {key.source: key for key in feed.board.histories}
-    return max((held_ns(feed, key) for key in key_by_source.values()), default=NS)
+    key_by_source = {}
+    for key in feed.board.histories:
+        key_by_source[key.source] = key
+    held = [held_ns(feed, key) for key in key_by_source.values()]
+    return max(held, default=NS)
 
 
 def waiting(away: Mapping[str, str], room: int, columns: int) -> list[RoleLine]:
@@ -265,21 +284,23 @@ def waiting(away: Mapping[str, str], room: int, columns: int) -> list[RoleLine]:
     shown = names
     if len(names) > room:
         shown = names[: max(0, room - 1)]
-    widest_name = max((width(name) for name in shown), default=0)
+    widest_name = max(map(width, shown), default=0)
     name_cells = min(widest_name, max(8, columns // 3))
     state_cells = max(8, columns - name_cells - 4)
     lines: list[RoleLine] = []
     for name in shown:
         label = plain(name, name_cells)
         pad = " " * (name_cells - width(label))
+        state = "connecting …"
+        role = "dim"
         if away[name]:
-            state = (f"  {plain(away[name], state_cells)}", "warn")
-        else:
-            state = ("  connecting …", "dim")
-        lines.append([(f"  {label}{pad}", "text"), state])
+            state = plain(away[name], state_cells)
+            role = "warn"
+        lines.append([(f"  {label}{pad}", "text"), (f"  {state}", role)])
     hidden = len(names) - len(shown)
     if hidden:
-        lines.append([(f"  … {hidden} more have not answered yet", "dim")])
+        more = f"  … {hidden} more have not answered yet"
+        lines.append([(more, "dim")])
     return lines
 
 
@@ -290,12 +311,14 @@ def run_rows(
     """The epochs that have ended, newest first: duration, joules, what was logged."""
     header = f"{'epoch':>7}{'duration':>11}{'energy':>12}{'±':>9}   logged at its end"
     lines: list[RoleLine] = [[(header, "dim")]]
+    max_epochs = max(0, room - 1)
     newest_first = list(reversed(epochs))
-    for epoch, energy in newest_first[: max(0, room - 1)]:
+    for epoch, energy in newest_first[:max_epochs]:
         length = _epoch_length(epoch)
         line = [(f"{epoch.number:>7}{length:>11}", "text")]
         line += _epoch_energy(energy)
-        line.append((f"  {_epoch_scalars(epoch)}", "text"))
+        scalars = _epoch_scalars(epoch)
+        line.append((f"  {scalars}", "text"))
         lines.append(line)
     return lines
 
@@ -310,7 +333,8 @@ def _epoch_length(epoch: FinishedEpoch) -> str:
 def _epoch_scalars(epoch: FinishedEpoch) -> str:
     texts = []
     for name, value in epoch.scalars[:_MAX_SCALARS]:
-        texts.append(f"{plain(name, 20)} {value:.4g}")
+        label = plain(name, 20)
+        texts.append(f"{label} {value:.4g}")
     return "  ".join(texts)
 
 
@@ -320,13 +344,14 @@ def _epoch_energy(energy: WindowEnergy | None) -> list[tuple[str, str]]:
         return [("   not resolved: its start is not known", "dim")]
     interval = energy.interval
     if interval is None:
-        reason = plain(energy.reason.removeprefix("not resolved: "), 50)
-        return [(f"   not resolved: {reason}", "dim")]
+        reason = energy.reason.removeprefix("not resolved: ")
+        return [(f"   not resolved: {plain(reason, 50)}", "dim")]
     joules = units.energy(interval.joules, half=interval.half)
     error = units.energy_error(interval.half, interval.joules)
+    quality = energy.badge.value
     return [
         (f"{joules:>12}{error:>9}", "text"),
-        (f" {energy.badge.value}", energy.badge.value),
+        (f" {quality}", quality),
     ]
 
 
@@ -335,11 +360,14 @@ def log_rows(events: Sequence[Event], room: int) -> list[RoleLine]:
     roles = {"info": "dim", "warning": "warn", "error": "error"}
     lines: list[RoleLine] = []
     for event in list(events)[-room:]:
-        clock = time_of_day(int(event.stamp.t * NS))
+        stamp_ns = int(event.stamp.t * NS)
+        clock = time_of_day(stamp_ns)
         text = plain(event.text)
         if event.source:
-            text = f"{plain(event.source)}: {text}"
-        lines.append([(f"{clock} ", "dim"), (text, roles.get(event.level, "text"))])
+            source = plain(event.source)
+            text = f"{source}: {text}"
+        role = roles.get(event.level, "text")
+        lines.append([(f"{clock} ", "dim"), (text, role)])
     return lines
 
 

@@ -32,8 +32,14 @@ _DIGITS = {
     " ": (" ", " ", " ", " ", " "),
 }
 BIG_ROWS = 3
+_DIGIT_DOTS = 5  # rows of dots of a digit
 # Two dots, one above the other, in one cell.
-_HALF_BLOCKS = {("█", "█"): "█", ("█", " "): "▀", (" ", "█"): "▄", (" ", " "): " "}
+_HALF_BLOCKS = {
+    ("█", "█"): "█",
+    ("█", " "): "▀",
+    (" ", "█"): "▄",
+    (" ", " "): " ",
+}
 
 
 def big_digits(text: str, glyphs: Glyphs) -> list[str]:
@@ -41,14 +47,19 @@ def big_digits(text: str, glyphs: Glyphs) -> list[str]:
 
     Where the font has none, it is the plain text in the middle row.
     """
-    if glyphs.name != "unicode" or any(char not in _DIGITS for char in text):
+    has_all = all(char in _DIGITS for char in text)
+    if glyphs.name != "unicode" or not has_all:
         return ["", text, ""]
-    bitmap = [" ".join(_DIGITS[char][row] for char in text) for row in range(5)]
+    bitmap = []
+    for row in range(_DIGIT_DOTS):
+        dots = [_DIGITS[char][row] for char in text]
+        bitmap.append(" ".join(dots))
     bitmap.append(" " * len(bitmap[0]))  # two rows of dots to a row of cells
     lines = []
     for row in range(0, 2 * BIG_ROWS, 2):
         pairs = zip(bitmap[row], bitmap[row + 1], strict=True)
-        lines.append("".join(_HALF_BLOCKS[pair] for pair in pairs))
+        line = "".join(_HALF_BLOCKS[pair] for pair in pairs)
+        lines.append(line)
     return lines
 
 
@@ -60,15 +71,22 @@ def head(feed: Feed, columns: int) -> RoleLine:
     missing = _missing_sources(list(feed.away))
     if missing:
         missing = plain(missing, max(0, room - 8))
-    title_room = max(4, room - width(missing) - 3)
-    title = feed.title
+    room -= width(missing)
+    title_room = max(4, room - 3)
     if feed.budget:
         title = feed.budget.words(title_room)
     elif feed.over:
         title = f"ended: {feed.title}"
+    else:
+        title = feed.title
     title = plain(title, title_room)
-    gap = " " * max(2, room - width(title) - width(missing))
-    pieces = [(title, "title"), (missing, "warn"), (gap, "text"), (recording, role)]
+    gap = " " * max(2, room - width(title))
+    pieces = [
+        (title, "title"),
+        (missing, "warn"),
+        (gap, "text"),
+        (recording, role),
+    ]
     return _without_empty(pieces)
 
 
@@ -92,14 +110,17 @@ def _recording(feed: Feed, columns: int) -> tuple[str, str]:
     if feed.file is None:
         return "not recorded", "dim"
     words = "● recording to "
-    return words + _tail(plain(str(feed.file)), columns - 24 - len(words)), "ok"
+    room = columns - 24 - len(words)
+    path = plain(str(feed.file))
+    return words + _tail(path, room), "ok"
 
 
 def _tail(path: str, room: int) -> str:
     """The end of a path, with the file's name, where it has no room in full."""
     if len(path) <= room:
         return path
-    return "…" + path[-max(8, room - 1) :]
+    end_cells = max(8, room - 1)
+    return "…" + path[-end_cells:]
 
 
 def summary(
@@ -142,23 +163,29 @@ def with_digits(
     lines: list[RoleLine] = []
     for row, fact in zip(rows, facts(facts_width), strict=True):
         digits = "  " + row.ljust(digits_width)
-        lines.append([(digits, role), *_cut(fact, facts_width)])
+        beside = _cut(fact, facts_width)
+        lines.append([(digits, role), *beside])
     return lines
 
 
 def _cut(pieces: RoleLine, room: int) -> RoleLine:
     """The pieces in at most so many cells; those without room are empty."""
-    out: list[tuple[str, str]] = []
+    cut: list[tuple[str, str]] = []
     for text, role in pieces:
-        text = plain(text, room) if room > 0 else ""
-        out.append((text, role))
-        room -= width(text)
-    return out
+        shown = ""
+        if room > 0:
+            shown = plain(text, room)
+        cut.append((shown, role))
+        room -= width(shown)
+    return cut
 
 
 def _fitting(room: int, *wordings: str) -> str:
     """The first wording that fits, from the fullest to the tersest."""
-    return next((text for text in wordings if width(text) <= room), wordings[-1])
+    for wording in wordings:
+        if width(wording) <= room:
+            return wording
+    return wordings[-1]
 
 
 def _facts(
@@ -172,14 +199,23 @@ def _facts(
     window = _window_line(history, view, room)
     if total is not None:
         healths = [feed.healths[key] for key in total.keys]
-        return [window, _sum_line(total, room), energy_line(healths, feed, room)]
+        return [
+            window,
+            _sum_line(total, room),
+            energy_line(healths, feed, room),
+        ]
     health = feed.healths[history.key]
-    return [window, energy_line([health], feed, room), _health_line(feed, history.key, room)]
+    return [
+        window,
+        energy_line([health], feed, room),
+        _health_line(feed, history.key, room),
+    ]
 
 
 def _window_line(history: History, view: tuple[int, int], room: int) -> RoleLine:
     """Lowest, mean and highest power of the window, and how long that is."""
-    stretch = history.stretch(*view)
+    first_ns, last_ns = view
+    stretch = history.stretch(first_ns, last_ns)
     lowest = watts_text(stretch.lowest)
     mean = watts_text(stretch.mean)
     highest = watts_text(stretch.highest)
@@ -189,10 +225,12 @@ def _window_line(history: History, view: tuple[int, int], room: int) -> RoleLine
         f"min {lowest} mean {mean} max {highest}",
         f"{lowest} · {mean} · {highest} W",
     )
-    length = f"  in the {length_text((view[1] - view[0]) / NS)} shown"
-    if width(values) + width(length) > room:
-        return [(values, "text")]
-    return [(values, "text"), (length, "dim")]
+    line = [(values, "text")]
+    length_s = (last_ns - first_ns) / NS
+    length = f"  in the {length_text(length_s)} shown"
+    if width(values) + width(length) <= room:
+        line.append((length, "dim"))
+    return line
 
 
 def _health_line(feed: Feed, key: ChannelKey, room: int) -> RoleLine:
@@ -201,42 +239,48 @@ def _health_line(feed: Feed, key: ChannelKey, room: int) -> RoleLine:
     mono = feed.mono()
     pieces: list[tuple[str, str]] = []
     if health.reason:
+        pieces.append((f"no value: {health.reason}", "error"))
         last = "  "
         if health.last_value is not None:
-            last = f" (last {age_text(mono - health.last_value.mono)} ago)  "
-        pieces = [(f"no value: {health.reason}", "error"), (last, "dim")]
+            age = age_text(mono - health.last_value.mono)
+            last = f" (last {age} ago)  "
+        pieces.append((last, "dim"))
     changed = "never changed"
     if feed.over:  # the clock of a replay stands still: no age is true any more
         changed = ""
     elif health.changed_mono is not None:
-        changed = f"changed {age_text(health.age(mono))} ago"
-    every = refreshes = ""
+        age = age_text(health.age(mono))
+        changed = f"changed {age} ago"
+    every = ""
+    refreshes = ""
     if health.refresh is not None:
         every = f"every {health.refresh:.3g} s"
         refreshes = f"refreshes {every}"
-    trip = answers = ""
+    trip = ""
+    answers = ""
     if health.rtt:
         trip = f"{health.rtt * 1000:.3g} ms"
         answers = f"answers in {trip}"
     counts = _counts(feed.reconnects(key), health.gaps)
-    wordings = (
+    wording = _fitting(
+        room,
         _dotted(changed, refreshes, answers, *counts),
         _dotted(changed, every, answers, *counts),
         _dotted(changed, every, trip, *counts),
         _dotted(changed, trip, *counts),
         _dotted(changed, *counts),
     )
-    pieces.append((_fitting(room, *wordings), "dim"))
+    pieces.append((wording, "dim"))
     return pieces
 
 
 def _counts(reconnects: int, gaps: int) -> list[str]:
     """How often something went wrong, of what did."""
     counts = []
-    if reconnects:
-        counts.append(f"{reconnects} reconnect{'s' * (reconnects != 1)}")
-    if gaps:
-        counts.append(f"{gaps} gap{'s' * (gaps != 1)}")
+    for number, noun in ((reconnects, "reconnect"), (gaps, "gap")):
+        if number:
+            plural = "" if number == 1 else "s"
+            counts.append(f"{number} {noun}{plural}")
     return counts
 
 
@@ -252,17 +296,19 @@ def _sum_line(total: Total, room: int) -> RoleLine:
     rows = len(total.keys)
     if total.missing and total.watts is not None:
         answering = rows - total.missing
+        watts = watts_text(total.watts)
         return [
-            (f"{answering} of {rows} draw {watts_text(total.watts)} W", "text"),
+            (f"{answering} of {rows} draw {watts} W", "text"),
             (f", {total.missing} without a value", "warn"),
         ]
     if total.missing:
         return [(f"none of {rows} channels has a value", "warn")]
     text = f"sum of {rows} channels"
+    line = [(text, "text")]
     made = f"  {plain(total.text)}"
-    if width(text) + width(made) > room:
-        return [(text, "text")]
-    return [(text, "text"), (made, "dim")]
+    if width(text) + width(made) <= room:
+        line.append((made, "dim"))
+    return line
 
 
 def energy_line(healths: Sequence[Health], feed: Feed, room: int) -> RoleLine:
@@ -273,18 +319,19 @@ def energy_line(healths: Sequence[Health], feed: Feed, room: int) -> RoleLine:
     totals = [health.total() for health in healths]
     joules = sum(total.with_gaps for total in totals)
     timed = [total for total in totals if total.span_s > 0]
-    share = min((total.coverage for total in timed), default=1.0)
-    if not any(total.has_gaps for total in timed):
+    has_gaps = any(total.has_gaps for total in timed)
+    if not has_gaps:
         role = "measured"
         length_s = covered_s
         partly = ""
     else:
         role = "estimated"
         length_s = max(total.span_s for total in totals)
+        share = min((total.coverage for total in timed), default=1.0)
         partly = f" ({percent(share)} covered)"
         if len(healths) > 1:
-            gaps = sum(total.has_gaps for total in totals)
-            partly = f" ({gaps} of {len(healths)} with gaps)"
+            with_gaps = sum(total.has_gaps for total in totals)
+            partly = f" ({with_gaps} of {len(healths)} with gaps)"
     short_sum = quantity(joules, "J")
     so_far = f"{short_sum} in {length_text(round(length_s))}"
     if feed.is_simulated:
@@ -300,7 +347,12 @@ def energy_line(healths: Sequence[Health], feed: Feed, room: int) -> RoleLine:
         quality = ""
     if width(so_far + quality + partly + latest) > room:
         latest = latest.replace("last ", "")
-    pieces = [(so_far, "text"), (quality, role), (partly, "warn"), (latest, "text")]
+    pieces = [
+        (so_far, "text"),
+        (quality, role),
+        (partly, "warn"),
+        (latest, "text"),
+    ]
     return _without_empty(pieces)
 
 
@@ -317,5 +369,9 @@ def _recent_energy(healths: Sequence[Health], mono: float) -> str:
             length_s = max(length_s, energy.covered_s)
     if not covered:
         return ""
-    count = f" of {covered}" if covered < len(healths) else ""
-    return f" · last {length_text(round(length_s))}: {quantity(joules, 'J')}{count}"
+    count = ""
+    if covered < len(healths):
+        count = f" of {covered}"
+    length = length_text(round(length_s))
+    energy_text = quantity(joules, "J")
+    return f" · last {length}: {energy_text}{count}"

@@ -13,7 +13,9 @@ RoleLine: TypeAlias = Sequence[tuple[str, str]]  # (text, role of the theme)
 
 def watts_text(value: float | None) -> str:
     """A power in a table: whole watts, or a dash for what is not known."""
-    return "–" if value is None else f"{value:,.0f}"
+    if value is None:
+        return "–"
+    return f"{value:,.0f}"
 
 
 def age_text(seconds: float | None) -> str:

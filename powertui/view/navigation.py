@@ -27,10 +27,13 @@ class Navigator(TimeNavigator):
         """
         # First what depends on the model before.
         is_same_trace = model.trace is self.model.trace
-        selected = self.state.selection if is_same_trace else self._same_event(model)
+        if is_same_trace:
+            selected = self.state.selection
+        else:
+            selected = self._same_event(model)
         row = self.row
         is_at_home = self._at_home
-        is_cursor_untouched = is_at_home and self._placed and self.state.cursor_ps == self._middle
+        is_cursor_in_middle = self._placed and self.state.cursor_ps == self._middle
         follows_end = is_same_trace and self._shows_end()
         self.model = model
         self._rows = None
@@ -41,7 +44,7 @@ class Navigator(TimeNavigator):
         if is_at_home:
             view = view.fit(*model.home)
         self._set(view, selection=selected, cursor_ps=cursor_ps)
-        if is_cursor_untouched:
+        if is_at_home and is_cursor_in_middle:
             # In the middle of a run that grew while it was read, whatever part came last.
             self._set(cursor_ps=self._middle)
         if not is_same_trace:
@@ -52,12 +55,6 @@ class Navigator(TimeNavigator):
             text = (row.kind, row.label, row.depth)
             same_row = self._find_row(lambda r: (r.kind, r.label, r.depth) == text)
         self._go_row(same_row or 0)
-
-    def _shows_end(self) -> bool:
-        """Whether the view is the end of a run, and not all of it: what comes is then followed."""
-        view = self.viewport
-        begin_ps, end_ps = self.model.span
-        return view.t1 >= end_ps > view.t0 > begin_ps
 
     def _find_row(self, is_match: Callable[[Row], bool]) -> int | None:
         """The number of the first row that matches."""
@@ -72,18 +69,21 @@ class Navigator(TimeNavigator):
         if selected is None:
             return None
         info_before = self.model.tracks[selected.track]
-        events = info_before.track.events
-        name = self.model.trace.names.full(int(events.name[selected.row]))
+        same_track = None
         for info in model.tracks:
             if info.id == info_before.id:
+                same_track = info
                 break
-        else:
+        if same_track is None:
             return None
-        new_events = info.track.events
-        rows = np.flatnonzero(new_events.start == int(events.start[selected.row]))
-        for row in rows.tolist():
-            if model.trace.names.full(int(new_events.name[row])) == name:
-                return Selected(info.number, row)
+        events_before = info_before.track.events
+        start_ps = int(events_before.start[selected.row])
+        name_number = int(events_before.name[selected.row])
+        name = self.model.trace.names.full(name_number)
+        events = same_track.track.events
+        for row in np.flatnonzero(events.start == start_ps).tolist():
+            if model.trace.names.full(int(events.name[row])) == name:
+                return Selected(same_track.number, row)
         return None
 
     # ── the cursor ────────────────────────────────────────────────────────────────────────────────
@@ -91,18 +91,20 @@ class Navigator(TimeNavigator):
     def under(self, row: int, column: int) -> Selected | None:
         """The event of a cell: the one that the cell has its color from, of all that are in it."""
         view = self.viewport
-        if not 0 <= row < len(self.rows) or not 0 <= column < view.width:
+        is_in_sight = 0 <= row < len(self.rows) and 0 <= column < view.width
+        if not is_in_sight:
             return None
         lanes = self.rows[row].lanes
         if not lanes:
             return None
         forest = self.model.forest
-        edges = np.array([view.time(column), view.time(column + 1)], np.int64)
-        frame = forest.summary(edges, lanes)
+        cell_edges = [view.time(column), view.time(column + 1)]
+        frame = forest.summary(np.array(cell_edges, np.int64), lanes)
         event = int(frame.dominant[0, 0])
         if event < 0:
             return None
-        lane = lanes[int(frame.lane[0, 0])]
+        busiest = int(frame.lane[0, 0])
+        lane = lanes[busiest]
         return Selected(forest.lanes[lane].track, event)
 
     def _selected_at_cursor(self) -> Selected | None:
@@ -126,27 +128,39 @@ class Navigator(TimeNavigator):
 
     def go_process(self, process: int) -> None:
         """To the heading of a process, unfolded."""
+        folds = self.state.folds
         name = self.model.trace.processes[process].name
-        if name in self.state.folds.processes:
-            self._set(folds=self.state.folds.toggled_process(name))
-        row = self._find_row(lambda r: r.process == process)
+        if name in folds.processes:
+            self._set(folds=folds.toggled_process(name))
+        row = self._row_of_process(process)
         if row is not None:
             self._go_row(row)
 
+    def _row_of_process(self, process: int) -> int | None:
+        return self._find_row(lambda row: row.process == process)
+
     def move_track(self, by: int) -> None:
         """The next row; the selection is what stands at the cursor there."""
-        self._go_row(self._existing_row(self.state.cursor_row + by))
+        row = self._existing_row(self.state.cursor_row + by)
+        self._go_row(row)
         view = self.viewport
         if not view.shows(self.state.cursor_ps):
-            self._set(cursor_ps=self._clamp(view.time(view.width // 2)))
-        self._set(selection=self.under(self.state.cursor_row, view.column(self.state.cursor_ps)))
+            middle_ps = view.time(view.width // 2)
+            self._set(cursor_ps=self._clamp(middle_ps))
+        self._select_under_cursor()
+
+    def _select_under_cursor(self) -> None:
+        state = self.state
+        column = self.viewport.column(state.cursor_ps)
+        self._set(selection=self.under(state.cursor_row, column))
 
     def move_time(self, cells: int) -> None:
         """The cursor by so many cells along its row."""
         view = self.viewport
-        ps = self._clamp(view.time(view.column(self.state.cursor_ps) + cells))
+        column = view.column(self.state.cursor_ps)
+        ps = self._clamp(view.time(column + cells))
         self._set(view.reveal(ps), cursor_ps=ps)
-        self._set(selection=self.under(self.state.cursor_row, self.viewport.column(ps)))
+        self._select_under_cursor()
 
     def move_event(self, direction: int) -> None:
         """The next or previous event of the lane under the cursor; on a row without events, one
@@ -165,7 +179,8 @@ class Navigator(TimeNavigator):
                 self._take(Selected(selected.track, event))
             return
         state = self.state
-        here = self.under(state.cursor_row, self.viewport.column(state.cursor_ps))
+        column = self.viewport.column(state.cursor_ps)
+        here = self.under(state.cursor_row, column)
         if here is not None:
             self._take(here)
             return
@@ -195,13 +210,19 @@ class Navigator(TimeNavigator):
         if event is not None:
             self.select(row.track, event)
 
-    def _event_from(self, track_number: int, ps: int, direction: int) -> int | None:
+    def _event_from(
+        self,
+        track_number: int,
+        ps: int,
+        direction: int,
+    ) -> int | None:
         """The event of a track that starts next to a moment; of several the outermost."""
         track = self.model.tracks[track_number].track
         forest = self.model.forest
         candidates = []
         for depth in range(track.lane_count):
-            event = forest.step(forest.lane_number(track_number, depth), ps, direction)
+            lane = forest.lane_number(track_number, depth)
+            event = forest.step(lane, ps, direction)
             if event is not None:
                 candidates.append((depth, event))
         return _nearest_event(track, candidates, direction)
@@ -220,40 +241,28 @@ class Navigator(TimeNavigator):
                 # Of events that start together the outermost comes first: one in a deeper lane
                 # (backward: less deep) is still ahead, and the search is to include its moment.
                 is_tie_ahead = (depth - selected_depth) * direction > 0
-                from_ps = start_ps - direction if is_tie_ahead else start_ps
+                from_ps = start_ps
+                if is_tie_ahead:
+                    from_ps -= direction
                 lane = forest.lane_number(selected.track, depth)
                 event = forest.step(lane, from_ps, direction)
             if event is not None:
                 candidates.append((depth, event))
         return _nearest_event(track, candidates, direction)
 
-    def next_step(self, direction: int) -> None:
-        step = self.model.step_near(self.state.cursor_ps, direction)
-        if step is not None:
-            self._go_moment(step.start)
-
-    def next_epoch(self, direction: int) -> None:
-        starts = self.model.epoch_starts
-        if direction > 0:
-            later = starts[starts > self.state.cursor_ps]
-            if len(later):
-                self._go_moment(int(later.min()))
-        else:
-            earlier = starts[starts < self.state.cursor_ps]
-            if len(earlier):
-                self._go_moment(int(earlier.max()))
-
-    def _go_moment(self, ps: int) -> None:
-        """To a moment that is no event's: nothing is selected."""
-        self._set(self.viewport.reveal(ps), cursor_ps=self._clamp(ps), selection=None)
-
     # ── the selection ─────────────────────────────────────────────────────────────────────────────
 
     def _take(self, selected: Selected) -> None:
         start, _ = self.model.extent(selected)
-        self._set(self.viewport.reveal(start), cursor_ps=self._clamp(start), selection=selected)
+        self._go_moment(start, selected)
 
-    def select(self, track: int, row: int, *, reveal: bool = True) -> None:
+    def select(
+        self,
+        track: int,
+        row: int,
+        *,
+        reveal: bool = True,
+    ) -> None:
         """Select an event; unfold what hides it, and bring it into sight."""
         selected = Selected(track, row)
         if not reveal:
@@ -272,19 +281,26 @@ class Navigator(TimeNavigator):
             self._go_row(number)
 
     def _row_of_lane(self, lane: int) -> int | None:
-        return self._find_row(lambda row: row.kind is RowKind.LANE and lane in row.lanes)
+        for number, row in enumerate(self.rows):
+            if row.kind is RowKind.LANE and lane in row.lanes:
+                return number
+        return None
 
     def _unfold_for(self, track: int) -> None:
         """One step of unfolding towards a lane of a track that has no row."""
         info = self.model.tracks[track]
         process = info.process.name
         folds = self.state.folds
+        has_row = any(row.track == track for row in self.rows)
         if process in folds.processes:
-            self._set(folds=folds.toggled_process(process))
-        elif any(row.track == track for row in self.rows):
-            self._set(folds=folds.with_track(info.id, opened=True))
+            unfolded = folds.toggled_process(process)
+        elif has_row:
+            unfolded = folds.with_track(info.id, opened=True)
         elif process not in folds.quiet:
-            self._set(folds=folds.toggled_quiet(process))
+            unfolded = folds.toggled_quiet(process)
+        else:
+            return
+        self._set(folds=unfolded)
 
     def click(self, row: int, column: int) -> None:
         """What a pointer means: the cursor there, and what stands there selected."""
@@ -314,34 +330,6 @@ class Navigator(TimeNavigator):
             return False
         return True
 
-    def mark(self) -> None:
-        """Open a window at the cursor; the second time, close it: what is under the cursor at
-        either time belongs to it, a step as a whole.
-        """
-        mark = self.state.mark
-        if mark is None:
-            start, _ = self._stretch_at(self.state.cursor_ps)
-            self._set(mark=start, window=None)
-            return
-        one = self._stretch_at(mark)
-        other = self._stretch_at(self.state.cursor_ps)
-        self.set_window(min(one[0], other[0]), max(one[1], other[1]))
-
-    def _stretch_at(self, ps: int) -> tuple[int, int]:
-        """The step that begins at a moment, where `[` and `]` go, else the cell that holds it."""
-        steps = self.model.steps
-        row = int(steps.start.searchsorted(ps))
-        if row < len(steps) and steps.start[row] == ps:
-            return ps, int(steps.ends()[row])
-        cell = self.viewport.cell_ps
-        start = ps // cell * cell
-        return start, start + cell
-
-    def set_window(self, lo: int, hi: int) -> None:
-        start, end = self.model.span
-        window = (max(min(lo, hi), start), min(max(lo, hi), end))
-        self._set(window=window if window[0] < window[1] else None, mark=None)
-
     # ── folding ───────────────────────────────────────────────────────────────────────────────────
 
     def fold(self) -> None:
@@ -349,29 +337,33 @@ class Navigator(TimeNavigator):
         row = self.row
         if row is None:
             return
-        process = self.model.trace.processes[row.process].name
         folds = self.state.folds
+        process = self.model.trace.processes[row.process].name
         if row.kind is RowKind.PROCESS:
             folds = folds.toggled_process(process)
         elif row.kind is RowKind.MORE:
             folds = folds.toggled_quiet(process)
         else:
             head = next(r for r in self.rows if r.track == row.track)
-            folds = folds.with_track(self.model.tracks[row.track].id, opened=bool(head.folded))
+            track_id = self.model.tracks[row.track].id
+            folds = folds.with_track(track_id, opened=bool(head.folded))
         self._set(folds=folds)
         place = (row.kind, row.process, row.track)
         number = self._find_row(lambda r: (r.kind, r.process, r.track) == place)
-        self._go_row(self.state.cursor_row if number is None else number)
+        if number is None:
+            number = self.state.cursor_row
+        self._go_row(number)
 
     def set_room(self, rows: int) -> None:
         """So many rows would fit: what is folded only for want of room opens.
 
         The cursor stays on its row.
         """
-        if rows == self.state.folds.room:
+        folds = self.state.folds
+        if rows == folds.room:
             return
         row = self.row
-        self._set(folds=replace(self.state.folds, room=rows))
+        self._set(folds=replace(folds, room=rows))
         self._go_row(self._row_like(row))
 
     def _row_like(self, row: Row | None) -> int:
@@ -385,19 +377,20 @@ class Navigator(TimeNavigator):
         if number is None and row.track >= 0:
             number = self._find_row(lambda r: r.track == row.track)
         if number is None:
-            number = self._find_row(lambda r: r.process == row.process)
+            number = self._row_of_process(row.process)
         return number or 0
 
     def fold_all(self, folded: bool) -> None:
         """Every process folded to one row, or all open as at the start."""
         names: frozenset[str] = frozenset()
         if folded:
-            names = frozenset(process.name for process in self.model.trace.processes)
+            processes = self.model.trace.processes
+            names = frozenset(process.name for process in processes)
         row = self.row
         self._set(folds=replace(self.state.folds, processes=names))
         number = None
         if row is not None:
-            number = self._find_row(lambda r: r.process == row.process)
+            number = self._row_of_process(row.process)
         self._go_row(number or 0)
 
     # ── the search ────────────────────────────────────────────────────────────────────────────────
@@ -415,7 +408,12 @@ class Navigator(TimeNavigator):
             hit = hits.step(self.state.cursor_ps, direction)
         else:
             start, _ = self.model.extent(selected)
-            hit = hits.step(start, direction, selected.track, selected.row)
+            hit = hits.step(
+                start,
+                direction,
+                selected.track,
+                selected.row,
+            )
         if hit is None:
             return False
         self.select(hit.track, hit.row)
@@ -426,8 +424,10 @@ class Navigator(TimeNavigator):
 def _event_beside(track: Track, event: int, direction: int) -> int | None:
     """The next or previous event of the same lane."""
     depth = track.depth_of(event)
+    first = int(track.lanes[depth])
+    end = int(track.lanes[depth + 1])
     beside = event + direction
-    if int(track.lanes[depth]) <= beside < int(track.lanes[depth + 1]):
+    if first <= beside < end:
         return beside
     return None
 

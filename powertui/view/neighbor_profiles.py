@@ -69,7 +69,13 @@ class NeighborProfile:
         scene = self.scenes.setdefault(look.full, Scene(self.model, look.full))
         cursor_out_of_sight = neighbor_view.t1 + neighbor_view.cell_ps
         cells = scene.cells(State(neighbor_view, cursor_out_of_sight, -1), tuple(rows))
-        return paint(cells, self.model.labels, look, cell0=neighbor_view.cell0, budget=budget)
+        return paint(
+            cells,
+            self.model.labels,
+            look,
+            cell0=neighbor_view.cell0,
+            budget=budget,
+        )
 
     def rows_like(self, rows: Sequence[Row], model: TimelineModel) -> list[Row]:
         """For each row its own of the same process and thread; one without lanes where it
@@ -95,7 +101,12 @@ class NeighborProfile:
         if not infos:
             return None
         lanes = self.model.row_model.summary(infos)
-        return Row(kind=row.kind, process=infos[0].process_number, label=row.label, lanes=lanes)
+        return Row(
+            kind=row.kind,
+            process=infos[0].process_number,
+            label=row.label,
+            lanes=lanes,
+        )
 
     def _lane_like(self, row: Row, model: TimelineModel) -> Row | None:
         """The row of the same depth in the track of the same name."""
@@ -121,11 +132,16 @@ class NeighborProfile:
     def _track_like(self, info: TrackInfo) -> TrackInfo | None:
         """The track of the same id; else the only one of the same name."""
         names = _track_names(info)
-        namesakes = [track for track in self.model.tracks if _track_names(track) == names]
+        namesakes = []
+        for track in self.model.tracks:
+            if _track_names(track) == names:
+                namesakes.append(track)
         for namesake in namesakes:
             if namesake.id == info.id:
                 return namesake
-        return namesakes[0] if len(namesakes) == 1 else None
+        if len(namesakes) == 1:
+            return namesakes[0]
+        return None
 
 
 class RowBelow(NamedTuple):
@@ -136,10 +152,16 @@ class RowBelow(NamedTuple):
 
     @property
     def label(self) -> str:
-        return self.neighbor.name if self.row is None else self.row.label
+        if self.row is None:
+            return self.neighbor.name
+        return self.row.label
 
 
-def ran_at_same_time(neighbor: NeighborProfile, model: TimelineModel, view: Viewport) -> bool:
+def ran_at_same_time(
+    neighbor: NeighborProfile,
+    model: TimelineModel,
+    view: Viewport,
+) -> bool:
     """Whether it and the one that is open lie in the same cells."""
     columns = view.covered(*neighbor.stretch(model))
     open_columns = view.covered(*model.profiled)
@@ -181,7 +203,11 @@ def rows_below(
     return below if has_more_than_a_name else []
 
 
-def rows_needed(neighbors: Sequence[NeighborProfile], model: TimelineModel, view: Viewport) -> int:
+def rows_needed(
+    neighbors: Sequence[NeighborProfile],
+    model: TimelineModel,
+    view: Viewport,
+) -> int:
     """How many rows all of them would take below."""
     return len(rows_below(neighbors, model, view, _STACKED_ROWS * len(neighbors)))
 
@@ -207,7 +233,13 @@ def draw(
         if not columns:
             continue
         drawn.update(columns)
-        source = neighbor.painted(model, view, neighbor.rows_like(rows, model), look, budget)
+        source = neighbor.painted(
+            model,
+            view,
+            neighbor.rows_like(rows, model),
+            look,
+            budget,
+        )
         for y, row in enumerate(rows):
             if row.lanes:
                 painted.chars[y, columns] = source.chars[y, columns]

@@ -37,7 +37,12 @@ class NestedRows:
         return rows[~is_folded_away]
 
 
-def folds(table: Table, within: Int64s, rows: Int64s, by_hand: Collection[str]) -> NestedRows:
+def folds(
+    table: Table,
+    within: Int64s,
+    rows: Int64s,
+    by_hand: Collection[str],
+) -> NestedRows:
     """Folded are rows that hold many, but where a person said otherwise (`turned`)."""
     outer = within[rows]
     held = np.bincount(outer[outer >= 0], minlength=len(within)).astype(np.int64)
@@ -51,7 +56,12 @@ def folds(table: Table, within: Int64s, rows: Int64s, by_hand: Collection[str]) 
     return NestedRows(within, held, folded)
 
 
-def turned(table: Table, row: int, folded: bool, by_hand: frozenset[str]) -> frozenset[str]:
+def turned(
+    table: Table,
+    row: int,
+    folded: bool,
+    by_hand: frozenset[str],
+) -> frozenset[str]:
     """What a person said so far, and now that this row is to be folded or not."""
     withdrawn = _choice(table, row, folded=not folded)
     return (by_hand - {withdrawn}) | {_choice(table, row, folded=folded)}

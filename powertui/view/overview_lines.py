@@ -40,7 +40,12 @@ def lines(
     below = [*_steps(facts, width), *_joules(facts, width), *_machine(facts, width)]
     # Where there is no room, first what could have been found goes, then what to do.
     for with_next, with_limit in ((True, True), (True, False), (False, True), (False, False)):
-        out = _conclusions(result, width, with_next=with_next, with_limit=with_limit)
+        out = _conclusions(
+            result,
+            width,
+            with_next=with_next,
+            with_limit=with_limit,
+        )
         if len(out) + len(below) <= height:
             break
     room = height - len(out) - len(below) - 2
@@ -63,32 +68,44 @@ def _conclusions(
 
     `with_next`: also what to do. `with_limit`: also what could have been found.
     """
-    out: list[LinePieces] = []
+    lines: list[LinePieces] = []
     could_find: list[LinePieces] = []
     for fact in result.facts:
         if fact.id == "could_find" and with_limit and not could_find:
-            could_find = _wrapped(plain(sentence(str(fact.value))), width, "dim")
-        if fact.id != "limit" and not fact.id.startswith(_CONCLUSIONS):
+            words = sentence(str(fact.value))
+            could_find = _wrapped(plain(words), width, "dim")
+        is_conclusion = fact.id == "limit" or fact.id.startswith(_CONCLUSIONS)
+        if not is_conclusion:
             continue
         quality = ""
         if fact.badge is not None and fact.badge is not Badge.MEASURED:
             quality = f"  {fact.badge.value}"
-        role = "text" if out else "title"
-        out += _wrapped(plain(str(fact.value)), width, role, quality)
+        role = "text" if lines else "title"
+        lines += _wrapped(plain(str(fact.value)), width, role, quality)
         if with_next and fact.why:
-            out += _wrapped(f"{_INDENT}To do: {plain(fact.why)}", width, "dim")
-    if out and _OF_ALL_HOSTS in {fact.id for fact in result.facts}:
-        out += _wrapped("The above is about all hosts, what follows about this one.", width, "dim")
-    return out + could_find
+            to_do = f"{_INDENT}To do: {plain(fact.why)}"
+            lines += _wrapped(to_do, width, "dim")
+    ids = {fact.id for fact in result.facts}
+    if lines and _OF_ALL_HOSTS in ids:
+        note = "The above is about all hosts, what follows about this one."
+        lines += _wrapped(note, width, "dim")
+    return lines + could_find
 
 
 def sentence(text: str) -> str:
     """With a capital letter and a full stop."""
     capitalized = text[:1].upper() + text[1:]
-    return capitalized if text.endswith(".") else capitalized + "."
+    if text.endswith("."):
+        return capitalized
+    return capitalized + "."
 
 
-def _wrapped(text: str, width: int, role: str, suffix: str = "") -> list[LinePieces]:
+def _wrapped(
+    text: str,
+    width: int,
+    role: str,
+    suffix: str = "",
+) -> list[LinePieces]:
     room = max(20, width - 2 - len(suffix))
     rows = text_lines(text, room, _INDENT)
     lines: list[LinePieces] = [((f" {row}", role),) for row in rows]
@@ -99,17 +116,19 @@ def _wrapped(text: str, width: int, role: str, suffix: str = "") -> list[LinePie
 
 def _joined(label: str, parts: Iterable[str], width: int) -> list[LinePieces]:
     """A label and its parts, with dots between, on as many lines as it takes."""
+    room = width - step_bars.LABEL_CELLS
     rows: list[str] = []
     for part in parts:
         if not part:
             continue
-        if rows and len(rows[-1]) + 3 + len(part) <= width - step_bars.LABEL_CELLS:
+        if rows and len(rows[-1]) + 3 + len(part) <= room:
             rows[-1] += f" · {part}"
         else:
             rows.append(part)
     lines: list[LinePieces] = []
     for row in rows:
-        lines.append(((f" {label:<9} ", "dim"), (row, "text")))
+        heading = (f" {label:<9} ", "dim")
+        lines.append((heading, (row, "text")))
         label = ""
     return lines
 
@@ -122,22 +141,26 @@ def _steps(facts: dict[str, Fact], width: int) -> list[LinePieces]:
     if deviation.value is not None:
         # No "±": beside joules that is an interval, and this is how much single steps differ.
         mean = f"{mean}, deviation {deviation.text()}"
-    if facts["steps"].value == 1:
+    steps = facts["steps"]
+    if steps.value == 1:
         parts = ["1 step", mean]
     else:
-        count = facts["steps"].text()
+        counted = f"{steps.text()} steps"
+        if steps.why:
+            counted = f"{counted} ({steps.why})"
         median = facts["step_time_usual_s"].text()
         shortest = facts["step_time_min_s"].text()
         longest = facts["step_time_max_s"].text()
-        left_out = facts["steps"].why
-        if left_out:
-            counted = f"{count} steps ({left_out})"
-        else:
-            counted = f"{count} steps"
-        parts = [counted, f"median {median}", f"mean {mean}", f"{shortest} to {longest}"]
+        parts = [
+            counted,
+            f"median {median}",
+            f"mean {mean}",
+            f"{shortest} to {longest}",
+        ]
     for id, words in (("step_work_s", "with its work"), (_OF_ALL_HOSTS, "of all hosts")):
         if id in facts:
-            parts.append(f"{facts[id].text()} {words}")
+            length = facts[id].text()
+            parts.append(f"{length} {words}")
     return _joined("step time", parts, width)
 
 
@@ -150,16 +173,22 @@ def _joules(facts: dict[str, Fact], width: int) -> list[LinePieces]:
             epochs.append(fact)
     if len(epochs) > _MAX_EPOCHS:
         epochs = [epochs[0], epochs[-1]]
-    figures = [f"{fact.label} {_with_interval(fact)}" for fact in epochs]
+    figures = []
+    for fact in epochs:
+        joules = _with_interval(fact)
+        figures.append(f"{fact.label} {joules}")
     if difference is not None:
-        figures.append(f"{difference.label} {difference.text()}")
-    if "energy" in facts:
-        energy = facts["energy"]
+        more = difference.text()
+        figures.append(f"{difference.label} {more}")
+    energy = facts.get("energy")
+    if energy is not None:
         name = energy.label.removeprefix("energy ")
-        figures.append(f"{name} {_with_interval(energy)}{_remark(energy)}")
+        joules = _with_interval(energy)
+        figures.append(f"{name} {joules}{_remark(energy)}")
     for id, name in (("step_joules", "a step"), ("sample_joules", "a sample")):
         if id in facts:
-            figures.append(f"{name} {_with_interval(facts[id])}")
+            joules = _with_interval(facts[id])
+            figures.append(f"{name} {joules}")
     return _joined("energy", figures, width)
 
 
@@ -187,13 +216,16 @@ def _with_interval(fact: Fact) -> str:
     above = float(fact.hi) - float(value)
     below = float(value) - float(fact.lo)
     # The wider side, so that an interval that is not centered is never shown too narrow.
-    half = units.quantity(max(above, below), fact.unit, 2)
-    return f"{shown(value, fact.kind, fact.unit)}{_PLUS_MINUS}{half}"
+    widest = max(above, below)
+    half = units.quantity(widest, fact.unit, 2)
+    figure = shown(value, fact.kind, fact.unit)
+    return f"{figure}{_PLUS_MINUS}{half}"
 
 
 def figure_and_error(fact: Fact) -> tuple[str, str]:
     """The same in two pieces: "2,622 J" and " ± 14"; an empty second one without an error."""
-    figure, plus_minus, error = _with_interval(fact).partition(_PLUS_MINUS)
+    text = _with_interval(fact)
+    figure, plus_minus, error = text.partition(_PLUS_MINUS)
     return figure, plus_minus + error
 
 

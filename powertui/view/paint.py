@@ -94,7 +94,8 @@ class Inks:
         self.theme = theme
         self.glyphs = glyphs
         self.colours = theme.depth != "none"
-        self.levels = np.array([ord(char) for char in " " + glyphs.levels], np.uint32)
+        codes = [ord(char) for char in " " + glyphs.levels]
+        self.levels = np.array(codes, np.uint32)
         self._styles: dict[int, Style] = {}
         self._mark_styles = {
             FOUND: theme.style("found"),
@@ -122,7 +123,11 @@ class Inks:
         # Bars are reversed already: turned round they differ, and a selection is underlined
         # besides.
         is_selected = mark == SELECTED
-        return Style(reverse=not base.reverse, bold=is_selected, underline=is_selected)
+        return Style(
+            reverse=not base.reverse,
+            bold=is_selected,
+            underline=is_selected,
+        )
 
     def _base(self, ink: int, bar: bool) -> Style:
         if ink == NOTE:
@@ -141,7 +146,12 @@ def palette(theme: Theme, glyphs: Glyphs) -> Inks:
     return Inks(theme, glyphs)
 
 
-def levels(busy: Int64s, count: npt.NDArray[np.int32], cell_ps: int, full: int) -> UInt8s:
+def levels(
+    busy: Int64s,
+    count: npt.NDArray[np.int32],
+    cell_ps: int,
+    full: int,
+) -> UInt8s:
     """How full each cell is drawn: 0 only where nothing happens, `full` only where (nearly) all of
     the cell is covered.
     """
@@ -161,10 +171,16 @@ class Painted:
 
     def write(self, row: int, text: str) -> None:
         """Words into the blank cells of a row; what does not fit is cut."""
-        points = [ord(char) for char in text[: self.chars.shape[1]]]
+        width = self.chars.shape[1]
+        points = [ord(char) for char in text[:width]]
         self.chars[row, : len(points)] = points
 
-    def note(self, row: int, column: int, text: str) -> None:
+    def note(
+        self,
+        row: int,
+        column: int,
+        text: str,
+    ) -> None:
         """Quiet words anywhere in a row, over what stands there."""
         cells = slice(column, column + len(text))
         self.chars[row, cells] = [ord(char) for char in text]
@@ -176,18 +192,21 @@ class Painted:
     def runs(self, row: int) -> int:
         """Changes of style in a row, plus one."""
         keys = self.key[row]
-        return int((keys[1:] != keys[:-1]).sum()) + 1
+        changes = np.count_nonzero(keys[1:] != keys[:-1])
+        return int(changes) + 1
 
     def segments(self, row: int, look: Inks) -> list[Segment]:
         key = self.key[row]
-        text = self.chars[row].astype("<u4").tobytes().decode("utf-32-le", "replace")
-        text_changes = np.flatnonzero(key[1:] != key[:-1]) + 1
-        bounds = [0, *text_changes.tolist(), len(key)]
+        code_points = self.chars[row].astype("<u4").tobytes()
+        text = code_points.decode("utf-32-le", "replace")
+        is_change = key[1:] != key[:-1]
+        changes = np.flatnonzero(is_change) + 1
         segments = []
-        for lo, hi in pairwise(bounds):
+        for lo, hi in pairwise([0, *changes.tolist(), len(key)]):
             # The second half of a wide character is drawn by the first.
             piece = text[lo:hi].replace("\0", "")
-            segments.append(Segment(piece, look.style(int(key[lo]))))
+            style = look.style(int(key[lo]))
+            segments.append(Segment(piece, style))
         return segments
 
 
@@ -237,7 +256,8 @@ def _starts(mask: Bools, same: Bools) -> Bools:
 
 def _bars(full: Bools, event: Int64s, min_cells: int) -> Bools:
     """Cells that belong to a stretch of at least so many whole cells of one event."""
-    start = _starts(full, event[:, 1:] == event[:, :-1])
+    is_same_event = event[:, 1:] == event[:, :-1]
+    start = _starts(full, is_same_event)
     return _long_runs(full, start, min_cells)
 
 
@@ -260,8 +280,10 @@ def _spread(key: _Int32s, has_value: Bools) -> _Int32s:
     edge: after them).
     """
     columns = np.arange(key.shape[1])
-    source = np.maximum.accumulate(np.where(has_value, columns, -1), axis=1)
-    first = np.where(has_value.any(axis=1), has_value.argmax(axis=1), 0)
+    column_with_value = np.where(has_value, columns, -1)
+    source = np.maximum.accumulate(column_with_value, axis=1)
+    # In a row without any it is 0, too.
+    first = has_value.argmax(axis=1)
     source = np.where(source < 0, first[:, None], source)
     spread: _Int32s = np.take_along_axis(key, source, axis=1)
     return spread
@@ -269,7 +291,8 @@ def _spread(key: _Int32s, has_value: Bools) -> _Int32s:
 
 def _run_counts(key: _Int32s) -> Int64s:
     """How many runs of one key each row has."""
-    changes: Int64s = (key[:, 1:] != key[:, :-1]).sum(axis=1)
+    is_change = key[:, 1:] != key[:, :-1]
+    changes: Int64s = is_change.sum(axis=1)
     return changes + 1
 
 
@@ -292,7 +315,8 @@ def _merge(
     row_full = full[None, :]
     row_event = cells.event[row][None, :]
     for size in _GROUPS:
-        long_bars = _bars(row_full, row_event, max(BAR, size))[0] & bars
+        min_cells = max(BAR, size)
+        long_bars = _bars(row_full, row_event, min_cells)[0] & bars
         group = columns // size
         first_group = int(group[0])
         group -= first_group
@@ -300,9 +324,10 @@ def _merge(
         # How much of each group every ink covers: over many groups each kind has its share.
         group_and_ink = group[merged] * _INKS + ink[merged]
         groups = int(group[-1]) + 1
-        covered = np.bincount(group_and_ink, level[merged], groups * _INKS).astype(np.int64)
+        covered = np.bincount(group_and_ink, level[merged], groups * _INKS)
+        by_group = covered.astype(np.int64).reshape(-1, _INKS)
         numbers = first_group + np.arange(groups)
-        winner = chosen_inks(covered.reshape(-1, _INKS), numbers).astype(np.int32)
+        winner = chosen_inks(by_group, numbers).astype(np.int32)
         key = _spread(winner[group][None, :], merged[None, :])
         key[0, long_bars] = ink[long_bars] | _BAR_KEY
         if _run_counts(key)[0] <= budget:
@@ -310,7 +335,12 @@ def _merge(
     return key[0], long_bars
 
 
-def _letters(chars: npt.NDArray[np.uint32], key: _Int32s, inked: Bools, min_cells: int) -> None:
+def _letters(
+    chars: npt.NDArray[np.uint32],
+    key: _Int32s,
+    inked: Bools,
+    min_cells: int,
+) -> None:
     """The letter of the category at the head of every long enough stretch of one ink."""
     kind = key // SHADES
     start = _starts(inked, kind[:, 1:] == kind[:, :-1])
@@ -331,27 +361,32 @@ def _name_bars(
     """
     width = bars.shape[1]
     event = cells.event
-    start = _starts(bars, event[:, 1:] == event[:, :-1]).ravel()
+    is_same_event = event[:, 1:] == event[:, :-1]
+    start = _starts(bars, is_same_event).ravel()
     heads = np.flatnonzero(start)
     if not len(heads):
         return
     flat_bars = bars.ravel()
     bar_of_cell = np.cumsum(start) - 1
     lengths = np.bincount(bar_of_cell[flat_bars], minlength=len(heads))
-    flat = chars.reshape(-1)
     names = cells.name.ravel()[heads]
+    flat = chars.reshape(-1)
     inks = cells.ink.ravel()
     edge_char = ord(look.glyphs.vertical)
-    for head, length, name in zip(heads.tolist(), lengths.tolist(), names.tolist(), strict=True):
+    bar_facts = zip(heads.tolist(), lengths.tolist(), names.tolist(), strict=True)
+    for head, length, name in bar_facts:
         first = head
         stop = head + length
         is_behind_bar = head % width and flat_bars[head - 1]
-        if is_behind_bar and (inks[head - 1] == inks[head] or not look.colours):
-            flat[head] = edge_char
-            first += 1
+        if is_behind_bar:
+            looks_alike = not look.colours or inks[head - 1] == inks[head]
+            if looks_alike:
+                flat[head] = edge_char
+                first += 1
         room = stop - first
         if room > _MIN_NAME_CELLS or labels.fits(name, room):
             flat[first:stop] = labels.cells(name, room, look.glyphs.ellipsis)
         elif room:
+            kind = (inks[head] & _KINDS) // SHADES
             flat[first:stop] = ord(" ")
-            flat[first] = _CODES[(inks[head] & _KINDS) // SHADES]
+            flat[first] = _CODES[kind]

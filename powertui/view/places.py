@@ -59,7 +59,11 @@ def stretch_destination(
     return _within(model, *times)
 
 
-def place_in_sight(model: TimelineModel, words: PlaceWords, near_ps: int | None) -> SightPlace:
+def place_in_sight(
+    model: TimelineModel,
+    words: PlaceWords,
+    near_ps: int | None,
+) -> SightPlace:
     """A place of this profile. Raises `UsageError` with what there is where it is none."""
     stretch = view = None
     if words.stretch is not None:
@@ -86,7 +90,11 @@ def _within(model: TimelineModel, lo: int, hi: int) -> Destination:
             hint="Press Home to go there.",
         )
     if hi > end:
-        return Destination(lo, end, f"this {what} ends there, before {duration(hi)}")
+        return Destination(
+            lo,
+            end,
+            f"this {what} ends there, before {duration(hi)}",
+        )
     return Destination(lo, hi)
 
 
@@ -176,7 +184,11 @@ def _occurrences(model: TimelineModel, rows: Int64s) -> list[Int64s]:
     return np.split(rows, first_rows)
 
 
-def _nearest(model: TimelineModel, occurrences: list[Int64s], near_ps: int | None) -> int:
+def _nearest(
+    model: TimelineModel,
+    occurrences: list[Int64s],
+    near_ps: int | None,
+) -> int:
     """The occurrence in the cursor's epoch, else the one nearest to the cursor."""
     if near_ps is None:
         return 0

@@ -118,7 +118,9 @@ def edge_tick(label: str, glyphs: Glyphs) -> str:
     """
     if not label or label.endswith(glyphs.broken):
         return " "
-    return glyphs.bars[0] if glyphs.upper_half else "_"
+    if glyphs.upper_half:
+        return glyphs.bars[0]
+    return "_"
 
 
 def dash(part: float, cell: int, glyphs: Glyphs) -> str:
@@ -140,7 +142,12 @@ def role_of_text_on(role: str) -> str:
     return role.replace("ember", "tile")
 
 
-def draw_area(shape: Envelope, scale: PowerScale, rows: int, glyphs: Glyphs) -> list[str]:
+def draw_area(
+    shape: Envelope,
+    scale: PowerScale,
+    rows: int,
+    glyphs: Glyphs,
+) -> list[str]:
     """The area as `rows` lines of text, top first. `shape` has one column for each cell."""
     linear_rows = scale.linear_rows(rows)
     parts = len(glyphs.bars) if glyphs.braille else 1
@@ -165,7 +172,12 @@ def draw_area(shape: Envelope, scale: PowerScale, rows: int, glyphs: Glyphs) -> 
     return lines
 
 
-def _heights(values: Floats, scale: Axis, rows: int, parts: int) -> Int64s:
+def _heights(
+    values: Floats,
+    scale: Axis,
+    rows: int,
+    parts: int,
+) -> Int64s:
     """How high each value is, in parts of a row, at least one: where power is, it is seen."""
     share = np.nan_to_num((values - scale.lo) / (scale.hi - scale.lo))
     return np.clip(np.rint(share * rows * parts), 1, rows * parts).astype(np.int64)

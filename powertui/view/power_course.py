@@ -138,7 +138,12 @@ def _epochs(axis: TrainingOnAxis) -> list[NamedSpan]:
     return spans
 
 
-def _epoch(lo: int, hi: int, name: str, energy: Energy | None) -> NamedSpan:
+def _epoch(
+    lo: int,
+    hi: int,
+    name: str,
+    energy: Energy | None,
+) -> NamedSpan:
     joules = surroundings.joules_text(energy)
     return NamedSpan(lo, hi, f"{name} · {joules}" if joules else name)
 

@@ -41,7 +41,12 @@ class PowerCurve(StepCurve):
         if len(finite):
             self.range = (float(finite.min()), float(finite.max()))
 
-    def _steps(self, series: PowerSeries, times: Int64s, watts: Floats) -> tuple[Int64s, Floats]:
+    def _steps(
+        self,
+        series: PowerSeries,
+        times: Int64s,
+        watts: Floats,
+    ) -> tuple[Int64s, Floats]:
         """Where each reading begins to hold, and the readings."""
         if len(times) < 2:
             return times, np.empty(0)

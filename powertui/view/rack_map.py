@@ -60,7 +60,12 @@ class RackMap(NamedTuple):
         """The uppermost line in sight: the chosen host is among them."""
         return max(0, self.places[selected][0] - self.rows + 1)
 
-    def tile_at(self, selected: int, x: int, y: int) -> int | None:
+    def tile_at(
+        self,
+        selected: int,
+        x: int,
+        y: int,
+    ) -> int | None:
         """The host under a cell; None beside them all."""
         line = self.first_line(selected) + y
         for tile, (tile_line, tile_x) in enumerate(self.places):
@@ -72,7 +77,11 @@ class RackMap(NamedTuple):
         """The nearest host so many lines on; the same where there is none."""
         line, x = self.places[selected]
         on_line = [tile for tile, place in enumerate(self.places) if place[0] == line + by]
-        return min(on_line, key=lambda tile: abs(self.places[tile][1] - x), default=selected)
+        return min(
+            on_line,
+            key=lambda tile: abs(self.places[tile][1] - x),
+            default=selected,
+        )
 
 
 def fitting_map(tiles: Sequence[HostTile], columns: int, rows: int) -> RackMap:
@@ -97,7 +106,9 @@ def fitting_map(tiles: Sequence[HostTile], columns: int, rows: int) -> RackMap:
                 candidates.append(found)
     candidates.append(_flowing(racks, columns, rows))
     fitting = [found for found in candidates if found.line_count <= rows]
-    return fitting[0] if fitting else min(candidates, key=lambda found: found.line_count)
+    if fitting:
+        return fitting[0]
+    return min(candidates, key=lambda found: found.line_count)
 
 
 def _racks(tiles: Sequence[HostTile]) -> list[_Rack]:
@@ -112,7 +123,9 @@ def _racks(tiles: Sequence[HostTile]) -> list[_Rack]:
         label = plain(tile.group, _MAX_LABEL_CELLS)
         racks.append(_Rack(label, members, _total_watts(tiles, members)))
         start = place + 1
-    return racks if len(racks) > 1 else []
+    if len(racks) > 1:
+        return racks
+    return []
 
 
 def _total_watts(tiles: Sequence[HostTile], members: range) -> float | None:
@@ -146,7 +159,12 @@ def _lines_of_hosts(tiles: Sequence[HostTile], columns: int, rows: int) -> RackM
         if place == 0:
             label = plain(tile.name, label_cells)
             texts.append(_Text(line=line, x=0, words=label, role="dim"))
-    return RackMap(places=tuple(places), texts=tuple(texts), cells=cells, rows=rows)
+    return RackMap(
+        places=tuple(places),
+        texts=tuple(texts),
+        cells=cells,
+        rows=rows,
+    )
 
 
 def _round_count(count: int) -> int:
@@ -185,7 +203,12 @@ def _blocks(
             texts.append(
                 _Text(line=top, x=left + block_cells - _SUM_CELLS, words=words, role="text")
             )
-    return RackMap(places=tuple(places), texts=tuple(texts), cells=cells, rows=rows)
+    return RackMap(
+        places=tuple(places),
+        texts=tuple(texts),
+        cells=cells,
+        rows=rows,
+    )
 
 
 def _flowing(racks: Sequence[_Rack], columns: int, rows: int) -> RackMap:
@@ -204,7 +227,12 @@ def _flowing(racks: Sequence[_Rack], columns: int, rows: int) -> RackMap:
             places.append((line, x))
             x += 1
         x += 1
-    return RackMap(places=tuple(places), texts=tuple(texts), cells=1, rows=rows)
+    return RackMap(
+        places=tuple(places),
+        texts=tuple(texts),
+        cells=1,
+        rows=rows,
+    )
 
 
 class ShownCells:
@@ -291,11 +319,17 @@ def _joined(pieces: Sequence[tuple[int, str, str]]) -> RoleLine:
     return line
 
 
-def _cell(tile: HostTile, scale: WattsScale, cells: int, glyphs: Glyphs) -> tuple[str, str]:
+def _cell(
+    tile: HostTile,
+    scale: WattsScale,
+    cells: int,
+    glyphs: Glyphs,
+) -> tuple[str, str]:
     """One host."""
     mark = outlier_mark(tile, glyphs)
     if tile.watts is None:
-        words, role = "?" * cells, "tile_none"
+        words = "?" * cells
+        role = "tile_none"
     else:
         share = (tile.watts - scale.lo) / (scale.hi - scale.lo)
         level = min(len(glyphs.bars) - 1, max(0, int(share * len(glyphs.bars))))

@@ -29,11 +29,21 @@ def distinct(names: Iterable[str], cells: int, ellipsis: str = "…") -> list[st
         if len(different) > 1:
             start = shared_start(different)
             for row in rows:
-                shown[row] = _from_difference(texts[row], start, cells, ellipsis)
+                shown[row] = _from_difference(
+                    texts[row],
+                    start,
+                    cells,
+                    ellipsis,
+                )
     return shown
 
 
-def _from_difference(text: str, start: int, cells: int, ellipsis: str) -> str:
+def _from_difference(
+    text: str,
+    start: int,
+    cells: int,
+    ellipsis: str,
+) -> str:
     """A text that keeps what follows its first `start` characters, and as much of its head as has
     room.
     """

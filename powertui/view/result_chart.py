@@ -26,7 +26,12 @@ _ASCII_MARKS = "ox+*#@"
 ChartLine = tuple[tuple[str, str], ...]  # (text, role)
 
 
-def chart_lines(chart: Chart, cells: int, rows: int, glyphs: Glyphs) -> list[ChartLine]:
+def chart_lines(
+    chart: Chart,
+    cells: int,
+    rows: int,
+    glyphs: Glyphs,
+) -> list[ChartLine]:
     """The chart with its title above and its axis below; nothing where it has no room."""
     if cells < _LABEL_CELLS + _MIN_CELLS or rows < 3:
         return []
@@ -42,7 +47,12 @@ def chart_lines(chart: Chart, cells: int, rows: int, glyphs: Glyphs) -> list[Cha
 # ── a line ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def _area(chart: Chart, cells: int, rows: int, glyphs: Glyphs) -> list[ChartLine]:
+def _area(
+    chart: Chart,
+    cells: int,
+    rows: int,
+    glyphs: Glyphs,
+) -> list[ChartLine]:
     """The first series, with where its highest value is; the others are in the table."""
     series = chart.series[0]
     shape = spread(series.y, cells - _LABEL_CELLS)
@@ -61,7 +71,12 @@ def _area(chart: Chart, cells: int, rows: int, glyphs: Glyphs) -> list[ChartLine
     return lines
 
 
-def _peak_line(chart: Chart, series: Series, cells: int, glyphs: Glyphs) -> ChartLine:
+def _peak_line(
+    chart: Chart,
+    series: Series,
+    cells: int,
+    glyphs: Glyphs,
+) -> ChartLine:
     """The title, with a mark above the highest value."""
     peak = int(np.nanargmax(series.y))
     plot_cells = cells - _LABEL_CELLS
@@ -96,7 +111,10 @@ class _LogAxis(NamedTuple):
 
 def _log_axis(values: list[float]) -> _LogAxis | None:
     """Whole powers of ten around the values; None where none is above zero."""
-    positive = [value for value in values if value > 0 and math.isfinite(value)]
+    positive = []
+    for value in values:
+        if value > 0 and math.isfinite(value):
+            positive.append(value)
     if not positive:
         return None
     lo = math.floor(math.log10(min(positive)))
@@ -104,7 +122,12 @@ def _log_axis(values: list[float]) -> _LogAxis | None:
     return _LogAxis(lo, max(hi, lo + 1))
 
 
-def _points(chart: Chart, cells: int, rows: int, glyphs: Glyphs) -> list[ChartLine]:
+def _points(
+    chart: Chart,
+    cells: int,
+    rows: int,
+    glyphs: Glyphs,
+) -> list[ChartLine]:
     """Series without a name at their points are drawn as lines of dots, the others as marks."""
     if not chart.series:
         return []
@@ -169,7 +192,12 @@ def _mark(number: int, is_line: bool, glyphs: Glyphs) -> str:
     return marks[number % len(marks)]
 
 
-def _end_label(row: int, rows: int, highest: str, lowest: str) -> tuple[str, str]:
+def _end_label(
+    row: int,
+    rows: int,
+    highest: str,
+    lowest: str,
+) -> tuple[str, str]:
     """The label left of a row: the ends of the axis at the top and the bottom."""
     label = ""
     if row == 0:

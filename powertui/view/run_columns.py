@@ -99,7 +99,11 @@ def screen_table(table: Table, facts: Mapping[str, KnownRun], glyphs: Glyphs) ->
     return replace(table, columns=(*ordered, *columns.values()))
 
 
-def _added_columns(table: Table, rows: Sequence[KnownRun], glyphs: Glyphs) -> list[Column]:
+def _added_columns(
+    table: Table,
+    rows: Sequence[KnownRun],
+    glyphs: Glyphs,
+) -> list[Column]:
     """The columns that only the screen has, or has in other words."""
     count = len(rows)
     run_names = _short_names(list(table["run"].values))
@@ -111,10 +115,10 @@ def _added_columns(table: Table, rows: Sequence[KnownRun], glyphs: Glyphs) -> li
     is_faint = [run.unseen or not run.bound for run in rows]
     return [
         Column(
-            "health",
-            "",
-            "text",
-            Lazy(count, lambda row: _health_mark(rows[row].health, glyphs)),
+            id="health",
+            label="",
+            kind="text",
+            values=Lazy(count, lambda row: _health_mark(rows[row].health, glyphs)),
             weight=9,
             ranks=_health_ranks(rows),
             cells=1,
@@ -124,19 +128,19 @@ def _added_columns(table: Table, rows: Sequence[KnownRun], glyphs: Glyphs) -> li
         replace(text_column("device", "device", models, weight=6), cells=model_cells),
         replace(text_column("framework", "library", frameworks, weight=6), cells=7),
         Column(
-            "bound",
-            "bound by",
-            "text",
-            Lazy(count, lambda row: _bound_words(rows[row])),
+            id="bound",
+            label="bound by",
+            kind="text",
+            values=Lazy(count, lambda row: _bound_words(rows[row])),
             weight=9,
             faint=np.array(is_faint, np.bool_),
             cells=_BOUND_CELLS,
         ),
         Column(
-            "bars",
-            "watts/steps",
-            "text",
-            Lazy(count, lambda row: _bar_text(rows[row], glyphs)),
+            id="bars",
+            label="watts/steps",
+            kind="text",
+            values=Lazy(count, lambda row: _bar_text(rows[row], glyphs)),
             weight=7,
             ranks=np.array([_bar_range(run) for run in rows]),
             cells=BARS + _UNIT_CELLS,
@@ -158,7 +162,9 @@ def _bar_range(run: KnownRun) -> float:
 def _health_mark(health: str, glyphs: Glyphs) -> str:
     """A sign whose shape says as much as its color."""
     marks = "▲◆●" if glyphs.name == "unicode" else "!?."
-    return marks[HEALTH.index(health)] if health else " "
+    if health:
+        return marks[HEALTH.index(health)]
+    return " "
 
 
 def health_counts(facts: Sequence[KnownRun], glyphs: Glyphs) -> str:
@@ -189,7 +195,9 @@ def _bound_words(run: KnownRun) -> str:
 
 def bound_hue(run: KnownRun) -> str:
     """The category in whose color the square before the words stands; "" for none."""
-    return _HUES.get(run.bound_kind, "other") if run.bound else ""
+    if run.bound:
+        return _HUES.get(run.bound_kind, "other")
+    return ""
 
 
 def _bar_text(run: KnownRun, glyphs: Glyphs) -> str:
@@ -227,12 +235,20 @@ def name_parts(names: Iterable[str]) -> Counter[str]:
     return counts
 
 
-def fitting_name(name: str, parts: Mapping[str, int], room: int, ellipsis: str) -> str:
+def fitting_name(
+    name: str,
+    parts: Mapping[str, int],
+    room: int,
+    ellipsis: str,
+) -> str:
     """A name in at most so many cells: the longest folder that no other run has, without dates."""
     if width(name) <= room:
         return name
     folders = name.split("/")
-    unique = [part for part in folders if parts.get(part) == 1 and not _DATE.search(part)]
+    unique = []
+    for part in folders:
+        if parts.get(part) == 1 and not _DATE.search(part):
+            unique.append(part)
     if not unique:
         return truncation.middle(name, room, ellipsis)
     longest = max(unique, key=width)
@@ -258,7 +274,9 @@ def _found_words(run: KnownRun) -> str:
 
 def _what_it_is(run: KnownRun) -> str:
     """What a row is that is no profile: "2 sessions", "power log", "cannot be read"."""
-    return "" if run.model else run.device.removeprefix("training of ")
+    if run.model:
+        return ""
+    return run.device.removeprefix("training of ")
 
 
 def _short_names(names: Sequence[str]) -> list[str]:
@@ -286,7 +304,9 @@ def _moments(column: Column, rows: Sequence[KnownRun]) -> Column:
             if is_newest_year:
                 return f"by {local:%b %d}"
             return f"by {local:%b %d %Y}"
-        return f"{local:%b %d %H:%M}" if is_newest_year else f"{local:%b %d  %Y}"
+        if is_newest_year:
+            return f"{local:%b %d %H:%M}"
+        return f"{local:%b %d  %Y}"
 
     return replace(column, values=Lazy(len(rows), text), cells=12)
 

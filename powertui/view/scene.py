@@ -74,7 +74,13 @@ class Scene:
         self._answer = (query, view.cell0, cells)
         return cells
 
-    def _panned(self, view: Viewport, rows: tuple[Row, ...], before: Cells, shift: int) -> Cells:
+    def _panned(
+        self,
+        view: Viewport,
+        rows: tuple[Row, ...],
+        before: Cells,
+        shift: int,
+    ) -> Cells:
         """The cells of a view that was moved by so many."""
         edges = view.edges()
         if abs(shift) >= view.width:
@@ -85,7 +91,12 @@ class Scene:
         new = self._ask(view, edges[: 1 - shift], rows)
         return beside(new, cropped(before, 0, view.width + shift))
 
-    def _ask(self, view: Viewport, edges: Int64s, rows: tuple[Row, ...]) -> Cells:
+    def _ask(
+        self,
+        view: Viewport,
+        edges: Int64s,
+        rows: tuple[Row, ...],
+    ) -> Cells:
         """The cells between these edges: one query for all rows of a single lane, one for each of
         several.
         """
@@ -98,7 +109,11 @@ class Scene:
             frame = self._fill_single(cells, view, edges, rows, single)
         for y, row in enumerate(rows):
             if len(row.lanes) > 1:
-                level, name, event = self._folded_row(edges, row.lanes, view.cell_ps)
+                level, name, event = self._folded_row(
+                    edges,
+                    row.lanes,
+                    view.cell_ps,
+                )
                 cells.level[y] = level
                 cells.name[y] = name
                 cells.event[y] = event
@@ -120,7 +135,12 @@ class Scene:
         """Level, name and event of the rows of a single lane, and what they were taken from."""
         lanes = [rows[y].lanes[0] for y in single]
         frame = self.model.forest.frame(edges, lanes)
-        cells.level[single] = levels(frame.busy, frame.count, view.cell_ps, self.full)
+        cells.level[single] = levels(
+            frame.busy,
+            frame.count,
+            view.cell_ps,
+            self.full,
+        )
         cells.event[single] = self.mixes.painted(frame, edges, lanes)
         for y, lane in zip(single, lanes, strict=True):
             cells.name[y] = self.model.names_of(lane, cells.event[y])
@@ -288,7 +308,12 @@ class Scene:
         holds[has_event] = only_holds[event_of_cell]
         return holds
 
-    def _marked(self, cells: Cells, state: State, rows: tuple[Row, ...]) -> Cells:
+    def _marked(
+        self,
+        cells: Cells,
+        state: State,
+        rows: tuple[Row, ...],
+    ) -> Cells:
         """The same cells with hits, selection and cursor on them."""
         view = state.viewport
         mark: UInt8s = np.zeros_like(cells.mark)

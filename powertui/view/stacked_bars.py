@@ -57,7 +57,8 @@ class StackedBars(NamedTuple):
             return range(first * cells_each, stop * cells_each)
         bounds = _bounds(self.bar_count, cells)
         begin = int(bounds.searchsorted(first, side="right")) - 1
-        return range(begin, int(bounds.searchsorted(stop)))
+        end = int(bounds.searchsorted(stop))
+        return range(begin, end)
 
 
 def draw(
@@ -85,7 +86,8 @@ def draw(
     if top <= 0:
         return StackedBars(rows=[], top=0.0, each=each, cut=())
     # Where each part begins and ends, in rows from the bottom.
-    edges = np.zeros((len(parts) + 1, parts.shape[1]))
+    part_count, bar_count = parts.shape
+    edges = np.zeros((part_count + 1, bar_count))
     # The parts of a bar that is cut keep their shares of it.
     edges[1:] = np.cumsum(parts, axis=0) / np.maximum(totals, top) * height
     is_cut = totals > top * (1 + 1e-9)
@@ -95,22 +97,32 @@ def draw(
     blocks = _Blocks(letters, eighths)
     rows = []
     for level in range(height - 1, -1, -1):
-        cut_here = is_marked if cut_at_top and level == height - 1 else is_nowhere
+        cut_here = is_nowhere
+        if cut_at_top and level == height - 1:
+            cut_here = is_marked
         pieces = []
         for bar, is_cut_bar in zip(edges.T, cut_here.tolist(), strict=True):
-            pieces.append(blocks.piece(bar, level, height, is_cut_bar))
+            piece = blocks.piece(bar, level, height, is_cut_bar)
+            pieces.append(piece)
         rows.append(_joined(pieces))
+    cut_bars = np.flatnonzero(is_marked).tolist()
     return StackedBars(
         rows=rows,
         top=top,
         each=each,
-        cut=tuple(np.flatnonzero(is_marked).tolist()),
+        cut=tuple(cut_bars),
         longest=float(totals.max()),
         bar_count=all_parts.shape[1],
     )
 
 
-def one_bar(chart: Chart, width: int, *, place: int = 0, letters: str = "") -> list[BarPiece]:
+def one_bar(
+    chart: Chart,
+    width: int,
+    *,
+    place: int = 0,
+    letters: str = "",
+) -> list[BarPiece]:
     """The parts of one bar from left to right, each in as many cells as its share has."""
     lengths = [float(np.asarray(series.y)[place]) for series in chart.series]
     parts = np.nan_to_num(lengths)
@@ -137,22 +149,25 @@ def longest_bars(totals: Floats, width: int) -> tuple[Int64s, int]:
     """(which bars are shown, how many a cell stands for)."""
     count = len(totals)
     if count <= width:
-        cells_each = max(1, min(_MAX_BAR_CELLS, width // count))
+        cells_with_room = width // count
+        cells_each = max(1, min(_MAX_BAR_CELLS, cells_with_room))
         return np.repeat(np.arange(count), cells_each), 1
     bounds = _bounds(count, width)
     longest = []
     for lo, hi in pairwise(bounds.tolist()):
         row_in_cell = int(totals[lo:hi].argmax())
         longest.append(lo + row_in_cell)
-    max_in_cell = int(np.diff(bounds).max())
-    return np.array(longest, np.int64), max_in_cell
+    max_in_cell = np.diff(bounds).max()
+    return np.array(longest, np.int64), int(max_in_cell)
 
 
 def _middles(bars: Int64s) -> Bools:
     """Which cells are the middle of their bar: one of each run of equal numbers."""
-    first = np.flatnonzero(np.diff(bars, prepend=bars[0] - 1))
-    lengths = np.diff(first, append=len(bars))
-    middles = np.zeros(len(bars), np.bool_)
+    cells = len(bars)
+    steps = np.diff(bars, prepend=bars[0] - 1)
+    first = np.flatnonzero(steps)
+    lengths = np.diff(first, append=cells)
+    middles = np.zeros(cells, np.bool_)
     middles[first + lengths // 2] = True
     return middles
 
@@ -166,8 +181,10 @@ def full_height(totals: Floats) -> float:
     """What the full height stands for."""
     longest = float(totals.max())
     limit = _MAX_HEIGHT_RATIO * percentile_of_column(totals, 95)
-    if len(totals) > _MAX_FEW_BARS and longest > limit > 0:
-        return float(totals[totals <= limit].max())
+    is_unusual = longest > limit > 0
+    if is_unusual and len(totals) > _MAX_FEW_BARS:
+        usual = totals[totals <= limit]
+        return float(usual.max())
     return longest
 
 
@@ -177,33 +194,48 @@ class _Blocks(NamedTuple):
     letters: str  # one for each part; "": blocks
     eighths: bool  # whether there are blocks of less than a cell
 
-    def piece(self, edges: Floats, level: int, height: int, is_cut: bool) -> BarPiece:
+    def piece(
+        self,
+        edges: Floats,
+        level: int,
+        height: int,
+        is_cut: bool,
+    ) -> BarPiece:
         """The cell of a bar in a row; `edges`: where its parts begin and end, in rows."""
         letters = self.letters
         if is_cut:
-            return BarPiece("^" if letters else "▲", CUT)
+            mark = "^" if letters else "▲"
+            return BarPiece(mark, CUT)
         total = float(edges[-1])
-        filled = min(1.0, max(0.0, min(total, height) - level))
+        rows_from_here = min(total, height) - level
+        filled = min(1.0, max(0.0, rows_from_here))
         # A bar that is too low for its cell is seen all the same.
         is_bottom = level == 0
-        if filled <= _MIN_FILLED_SHARE and not (is_bottom and total > 0):
+        is_shown = is_bottom and total > 0
+        if filled <= _MIN_FILLED_SHARE and not is_shown:
             return BarPiece(" ", _EMPTY)
         if not letters and self.eighths and filled == 1:
             return _full_cell(edges, level)
+        if not letters:
+            return self._block(edges, level, filled)
         middle = level + min(0.5, filled / 2)
         part = int(np.searchsorted(edges, middle, side="right")) - 1
-        part = min(max(part, 0), len(edges) - 2)
-        if not letters:
-            # The one of which there is most, the upper of equals.
-            inside = np.diff(np.clip(edges, level, level + 1))
-            part = len(inside) - 1 - int(inside[::-1].argmax())
-            eighths = 8
-            if self.eighths:
-                eighths = max(1, round(filled * 8))
-            return BarPiece(_EIGHTHS[eighths], part)
+        last_part = len(edges) - 2
+        part = min(max(part, 0), last_part)
         if filled >= 0.5 or is_bottom:
-            return BarPiece(letters[part % len(letters)], part)
+            letter = letters[part % len(letters)]
+            return BarPiece(letter, part)
         return BarPiece(" ", part)
+
+    def _block(self, edges: Floats, level: int, filled: float) -> BarPiece:
+        """A block of the part of which there is most in the cell, the upper of equals."""
+        inside = np.diff(np.clip(edges, level, level + 1))
+        last_part = len(inside) - 1
+        part = last_part - int(inside[::-1].argmax())
+        eighths = 8
+        if self.eighths:
+            eighths = max(1, round(filled * 8))
+        return BarPiece(_EIGHTHS[eighths], part)
 
 
 def _full_cell(edges: Floats, level: int) -> BarPiece:
@@ -211,11 +243,13 @@ def _full_cell(edges: Floats, level: int) -> BarPiece:
     as its ground.
     """
     inside = np.diff(np.clip(edges, level, level + 1))
-    largest = np.argsort(-inside, kind="stable")[:2].tolist()
+    largest_first = np.argsort(-inside, kind="stable")
+    largest = largest_first[:2].tolist()
     lower = min(largest)
     upper = max(largest)
-    both = float(inside[lower] + inside[upper])
-    eighths = round(8 * float(inside[lower]) / both)
+    lower_share = float(inside[lower])
+    both_shares = float(inside[lower] + inside[upper])
+    eighths = round(8 * lower_share / both_shares)
     if lower == upper or eighths == 8:
         return BarPiece(_EIGHTHS[8], lower)
     if eighths == 0:
@@ -227,7 +261,9 @@ def _joined(pieces: Iterable[BarPiece]) -> list[BarPiece]:
     """Neighboring cells of one look as one piece."""
     joined: list[BarPiece] = []
     for piece in pieces:
-        if joined and joined[-1][1:] == piece[1:]:
-            piece = piece._replace(text=joined.pop().text + piece.text)
+        looks_like_last = joined and joined[-1][1:] == piece[1:]
+        if looks_like_last:
+            before = joined.pop()
+            piece = piece._replace(text=before.text + piece.text)
         joined.append(piece)
     return joined

@@ -21,7 +21,12 @@ from powertui.view.curve import Envelope
 class StepCurve:
     """`values[i]` holds from `at[i]` to `at[i + 1]`, the last one until `end`; NaN is no value."""
 
-    def __init__(self, at: Int64s, values: Floats, end: int | None = None) -> None:
+    def __init__(
+        self,
+        at: Int64s,
+        values: Floats,
+        end: int | None = None,
+    ) -> None:
         count = len(values)
         self.at = packed.pack_column(at)
         self.values = packed.pack_column(values)
@@ -79,7 +84,12 @@ class StepCurve:
         return packed.at_once(self.at, visible_rows), packed.at_once(self.values, visible_rows)
 
 
-def _rows_at(at: KeptColumn, moments: Int64s, first: Int64s, count: int) -> Int64s:
+def _rows_at(
+    at: KeptColumn,
+    moments: Int64s,
+    first: Int64s,
+    count: int,
+) -> Int64s:
     """The last of `count` rows that began at or before each moment; `first`: the next one.
 
     That is the row before `first`, unless `first` starts exactly at the moment.

@@ -120,7 +120,12 @@ def graph_lines(
     return lines
 
 
-def _graph(overview: Result, cells: int, rows: int, glyphs: Glyphs) -> list[LinePieces]:
+def _graph(
+    overview: Result,
+    cells: int,
+    rows: int,
+    glyphs: Glyphs,
+) -> list[LinePieces]:
     """The time of each step; nothing where the overview has no chart of it."""
     chart = step_bars.step_chart(overview)
     if chart is None:
@@ -139,7 +144,11 @@ def _facts(steps: Result) -> list[str]:
     return figures + words
 
 
-def _side_by_side(panels: Sequence[_Panel], height: int, glyphs: Glyphs) -> list[LinePieces]:
+def _side_by_side(
+    panels: Sequence[_Panel],
+    height: int,
+    glyphs: Glyphs,
+) -> list[LinePieces]:
     gap = (" " * _GAP_CELLS, "text")
     longest = max(len(panel.lines) for panel in panels)
     rows: list[LinePieces] = [_titles(panels, glyphs)]
@@ -197,7 +206,12 @@ def _slowest_steps(steps: Result, rows: int, glyphs: Glyphs) -> _Panel:
         lines.append(bar_line.barred(name, room, bar, length, glyphs))
     median_ps = _median_of_steps(steps, times)
     title_unit = f"median {units.duration(round(median_ps), 3)}"
-    return _Panel(title="slowest steps", unit=title_unit, cells=_STEPS_CELLS, lines=lines)
+    return _Panel(
+        title="slowest steps",
+        unit=title_unit,
+        cells=_STEPS_CELLS,
+        lines=lines,
+    )
 
 
 def _step_name(table: Table, row: int) -> str:
@@ -239,7 +253,12 @@ def _energy(overview: Result, steps: Result) -> _Panel:
         if fact.id == "energy" and fact.why:
             # Without it the epochs come to more than the profile that holds them.
             lines.append(((f"  {fact.why}", "dim"),))
-    return _Panel(title="energy", unit="95 % interval", cells=_ENERGY_CELLS, lines=lines)
+    return _Panel(
+        title="energy",
+        unit="95 % interval",
+        cells=_ENERGY_CELLS,
+        lines=lines,
+    )
 
 
 def _energy_line(label: str, fact: Fact) -> LinePieces:

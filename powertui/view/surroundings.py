@@ -79,28 +79,33 @@ class StepNumbers:
         ns = ps // PS_PER_NS + self.zero_ns
         row = int(self.at_ns.searchsorted(ns, side="right")) - 1
         if row < 0:
-            return int(self.numbers[0])
-        if row + 1 >= len(self.at_ns):
-            return int(self.numbers[row])
+            _, number = self._record(0)
+            return number
         start_ns, first = self._record(row)
+        if row + 1 >= len(self.at_ns):
+            return first
         end_ns, last = self._record(row + 1)
         length_ns = max(1, end_ns - start_ns)
-        return first + (last - first) * (ns - start_ns) // length_ns
+        since_start_ns = ns - start_ns
+        return first + (last - first) * since_start_ns // length_ns
 
     def moment_of(self, number: int) -> tuple[int, bool]:
         """When (ps) a step was, and whether a record has exactly this number."""
-        row = min(int(self.numbers.searchsorted(number)), len(self.numbers) - 1)
-        end_ns, last = self._record(row)
-        if last == number or not row:
-            return (end_ns - self.zero_ns) * PS_PER_NS, last == number
-        start_ns, first = self._record(row - 1)
-        # Steps between two records are taken to be of equal length.
-        steps = max(1, last - first)
-        since_start_ns = (end_ns - start_ns) * (number - first) // steps
-        return (start_ns + since_start_ns - self.zero_ns) * PS_PER_NS, False
+        last_row = len(self.numbers) - 1
+        row = min(int(self.numbers.searchsorted(number)), last_row)
+        ns, last = self._record(row)
+        is_exact = last == number
+        if row and not is_exact:
+            start_ns, first = self._record(row - 1)
+            # Steps between two records are taken to be of equal length.
+            steps = max(1, last - first)
+            ns = start_ns + (ns - start_ns) * (number - first) // steps
+        return (ns - self.zero_ns) * PS_PER_NS, is_exact
 
     def _record(self, row: int) -> tuple[int, int]:
-        return int(self.at_ns[row]), int(self.numbers[row])
+        at_ns = int(self.at_ns[row])
+        number = int(self.numbers[row])
+        return at_ns, number
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,14 +136,17 @@ class Surroundings:
         merged = []
         for epoch in profile_epochs:
             logged = rest.pop(epoch.number, None)
-            merged.append(epoch if logged is None else _completed_epoch(epoch, logged))
+            if logged is not None:
+                epoch = _completed_epoch(epoch, logged)
+            merged.append(epoch)
+        merged += rest.values()
         profile_phases = {(phase.name, phase.epoch) for phase in profile_epochs.phases}
         phases = list(profile_epochs.phases)
         for phase in self.epochs.phases:
             if (phase.name, phase.epoch) not in profile_phases:
                 phases.append(phase)
         source = profile_epochs.source or self.epochs.source
-        return Epochs((*merged, *rest.values()), tuple(phases), source)
+        return Epochs(tuple(merged), tuple(phases), source)
 
     def nearest(self, ps: int) -> list[int]:
         """Indices of the profiles, the nearest to a moment first.
@@ -148,17 +156,26 @@ class Surroundings:
 
         def distance(index: int) -> tuple[bool, int]:
             profile = self.profiles[index]
-            return bool(profile.problem), max(profile.lo - ps, ps - profile.hi, 0)
+            has_problem = bool(profile.problem)
+            distance_ps = max(profile.lo - ps, ps - profile.hi, 0)
+            return has_problem, distance_ps
 
-        return sorted(range(len(self.profiles)), key=distance)
+        indices = range(len(self.profiles))
+        return sorted(indices, key=distance)
 
     def findings_beside(self, lo: int, hi: int) -> Iterator[tuple[LabelledSpan, bool]]:
         """The last finding of power before a stretch, and the first after it (True)."""
-        measured = [finding for finding in self.findings if finding.sizes]
-        earlier = [finding for finding in measured if finding.hi <= lo]
+        earlier = []
+        later = []
+        for finding in self.findings:
+            if not finding.sizes:
+                continue
+            if finding.hi <= lo:
+                earlier.append(finding)
+            if finding.lo >= hi:
+                later.append(finding)
         if earlier:
             yield max(earlier, key=lambda finding: finding.hi), False
-        later = [finding for finding in measured if finding.lo >= hi]
         if later:
             yield min(later, key=lambda finding: finding.lo), True
 
@@ -167,14 +184,19 @@ class Surroundings:
 
         Past the last one it goes on with the first, and the other way round.
         """
-        order = sorted(range(len(self.profiles)), key=lambda index: self.profiles[index].lo)
+        profiles = self.profiles
+        order = sorted(range(len(profiles)), key=lambda index: profiles[index].lo)
         if not order:
             return None
         if direction > 0:
-            later = (index for index in order if self.profiles[index].lo > ps)
-            return next(later, order[0])
-        earlier = (index for index in reversed(order) if self.profiles[index].hi < ps)
-        return next(earlier, order[-1])
+            for index in order:
+                if profiles[index].lo > ps:
+                    return index
+            return order[0]
+        for index in reversed(order):
+            if profiles[index].hi < ps:
+                return index
+        return order[-1]
 
     def at_clock(self, text: str) -> int | None:
         """A time of day (UTC) on the first day of the training that has it; None where none has."""
@@ -183,12 +205,14 @@ class Surroundings:
             seconds = seconds * 60 + float(part)
         if seconds >= _DAY_S:
             return None
-        start_ns = self.zero_ns + self.span[0] // PS_PER_NS
-        end_ns = self.zero_ns + self.span[1] // PS_PER_NS
+        start_ps, end_ps = self.span
+        start_ns = self.zero_ns + start_ps // PS_PER_NS
+        end_ns = self.zero_ns + end_ps // PS_PER_NS
         day_ns = _DAY_S * NS_PER_S
+        since_midnight_ns = round(seconds * NS_PER_S)
         first_midnight_ns = start_ns // day_ns * day_ns
         for midnight_ns in (first_midnight_ns, first_midnight_ns + day_ns):
-            ns = midnight_ns + round(seconds * NS_PER_S)
+            ns = midnight_ns + since_midnight_ns
             if start_ns <= ns <= end_ns:
                 return (ns - self.zero_ns) * PS_PER_NS
         return None
@@ -213,7 +237,12 @@ class Surroundings:
         """The energy of each epoch in words, by number."""
         return {number: joules_text(energy) for number, energy in self.energies}
 
-    def energy_of(self, epochs: Epochs, lo: int, hi: int) -> Energy | None:
+    def energy_of(
+        self,
+        epochs: Epochs,
+        lo: int,
+        hi: int,
+    ) -> Energy | None:
         """The energy of the stretch [lo, hi) where that is an epoch."""
         for epoch in epochs:
             if (epoch.start, epoch.end) == (lo, hi):
@@ -225,10 +254,19 @@ def _completed_epoch(epoch: Epoch, logged: Epoch) -> Epoch:
     """An epoch of a profile with what only the training knows of it."""
     start = logged.start if epoch.start is None else epoch.start
     end = logged.end if epoch.end is None else epoch.end
-    return replace(epoch, start=start, end=end, scalars=epoch.scalars or logged.scalars)
+    return replace(
+        epoch,
+        start=start,
+        end=end,
+        scalars=epoch.scalars or logged.scalars,
+    )
 
 
-def next_span(spans: Sequence[LabelledSpan], ps: int, direction: int) -> LabelledSpan | None:
+def next_span(
+    spans: Sequence[LabelledSpan],
+    ps: int,
+    direction: int,
+) -> LabelledSpan | None:
     """The next span that starts after a moment, or the last that starts before it.
 
     Past the last one it goes on with the first, and the other way round.
@@ -243,7 +281,11 @@ def next_span(spans: Sequence[LabelledSpan], ps: int, direction: int) -> Labelle
     return next(earlier, order[-1])
 
 
-def profile_to_open(surroundings: Surroundings, view: Viewport, cursor_ps: int) -> int | None:
+def profile_to_open(
+    surroundings: Surroundings,
+    view: Viewport,
+    cursor_ps: int,
+) -> int | None:
     """The profile that should be open for this view; None where the open one will do.
 
     Also None where no profile is wide enough to be worth reading. The profile under the cursor
@@ -281,11 +323,14 @@ def neighbors_in_view(surroundings: Surroundings, view: Viewport) -> list[int]:
     """
     if surroundings.here < 0 or not surroundings.clock:
         return []
+    middle_ps = (view.t0 + view.t1) // 2
     neighbors = []
-    for index in surroundings.nearest((view.t0 + view.t1) // 2):
+    for index in surroundings.nearest(middle_ps):
         profile = surroundings.profiles[index]
-        wide = len(view.covered(profile.lo, profile.hi + 1)) >= _MIN_PROFILE_CELLS
-        if wide and index != surroundings.here and not profile.problem:
+        if index == surroundings.here or profile.problem:
+            continue
+        covered = view.covered(profile.lo, profile.hi + 1)
+        if len(covered) >= _MIN_PROFILE_CELLS:
             neighbors.append(index)
     return neighbors
 

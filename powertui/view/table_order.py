@@ -19,11 +19,53 @@ from powertui.data.texts import CancelCheck, unhindered
 from powertui.value_types import dataclass
 from powertui.view import nested_rows
 from powertui.view.nested_rows import NestedRows
-from powertui.view.table_rows import Order, arranged
+from powertui.view.table_rows import Order
 
 LAYER = "layer"  # the grouping by all but the last part of a path
 _ROWS_PER_CHECK = 4096  # rows between two looks whether somebody still waits
 NAMELESS = "–"  # in the place of a name that is not known
+_OVER_MEDIAN = "over_usual_s"  # column of steps
+_LONGEST_FIRST = ("steps",)  # tables that are opened with the longest at the top
+
+
+def main_duration(table: Table) -> Column | None:
+    """The column of times that the table is about."""
+    times = [column for column in table.shown if column.kind == "duration"]
+    return max(times, key=lambda column: column.weight, default=None)
+
+
+def first_order(table: Table) -> Order:
+    """How the rows stand when a table is opened: as they come, but of steps the longest first.
+
+    Whoever opens the steps asks which of them stalled; the timeline has them in their order.
+    Where what a step took is known in several ways, it is longest by what it took over the median.
+    """
+    column, descending = table.order or (None, True)
+    if table.id in _LONGEST_FIRST:
+        main = main_duration(table)
+        if _OVER_MEDIAN in table.ids:
+            column = _OVER_MEDIAN
+            descending = True
+        elif main is not None:
+            column = main.id
+            descending = True
+    return Order(column, descending)
+
+
+def arranged(table: Table, order: Order, check: CancelCheck = unhindered) -> Int64s:
+    """The rows in that order. `check` may raise to break it off."""
+    column = order.column
+    is_in_order = table.order == (column, order.descending)
+    if column is None or column not in table.ids or is_in_order:
+        rows = np.arange(len(table), dtype=np.int64)
+    else:
+        rows = table.rows_by(column, order.descending, check)
+    if not order.text:
+        return rows
+    matching = table.matching(order.text, check)
+    if table.within is not None:
+        matching = nested_rows.left(table.within, matching)
+    return rows[matching[rows]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +106,12 @@ class ListedRows:
             return replace(self, lines=self._group_lines(open_), folds=None)
         if self.table.within is None:
             return replace(self, lines=self.rows, folds=None)
-        folds = nested_rows.folds(self.table, self.table.within, self.rows, open_)
+        folds = nested_rows.folds(
+            self.table,
+            self.table.within,
+            self.rows,
+            open_,
+        )
         return replace(self, lines=folds.lines(self.rows), folds=folds)
 
     def _group_lines(self, open_: frozenset[str]) -> Int64s:
@@ -131,7 +178,12 @@ def listed(
     ).unfolded(open_)
 
 
-def _grouped(table: Table, rows: Int64s, order: Order, check: CancelCheck) -> tuple[RowGroup, ...]:
+def _grouped(
+    table: Table,
+    rows: Int64s,
+    order: Order,
+    check: CancelCheck,
+) -> tuple[RowGroup, ...]:
     if not len(rows):
         return ()
     group_of_row, labels = _group_of_each_row(table, rows, order, check)

@@ -1,9 +1,6 @@
-"""A table as a screen shows it: which columns have room, in which order the rows stand, and the
-text of one row.
+"""A table as a screen shows it: which columns have room, and the text of one row.
 
-Nothing here walks all rows to draw some: texts are made for the rows that are looked at, and the
-order is worked out on whole columns, once per question, wherever the caller likes (`arranged` is
-pure, so a thread can do it).
+Nothing here walks all rows to draw some: texts are made for the rows that are looked at.
 """
 
 from __future__ import annotations
@@ -18,7 +15,6 @@ from powertui.data.columns import Column, ColumnKind, Value, shown
 from powertui.data.model import Int64s
 from powertui.data.names_in_words import in_words
 from powertui.data.table import Table
-from powertui.data.texts import CancelCheck, unhindered
 from powertui.plain import plain, width
 from powertui.terminal.glyphs import Glyphs
 from powertui.value_types import dataclass
@@ -41,8 +37,7 @@ _MIN_KNOWN_SHARE = 0.05
 _MAX_TEXT_CELLS = 28  # of a column of words that is not the one that takes what is left
 _SAMPLED_ROWS = 200  # rows that decide how wide a column of words is
 _SCOPE_ROWS = 500  # rows whose names say which parts of a path tell one layer from another
-_OVER_MEDIAN = "over_usual_s"  # column of steps
-_LONGEST_FIRST = ("steps",)  # tables that are opened with the longest at the top
+
 LIMIT_TEXT = 2000  # characters of one name that are looked at
 
 # Of (op, part of a path), of ("", part), and of (op, ""): how many names have it.
@@ -71,44 +66,6 @@ class Order:
     part: int = 0  # which part of the table
     wrappers: bool = False  # also rows that only hold others
     group: str = ""  # put together by this column; "": not at all
-
-
-def main_duration(table: Table) -> Column | None:
-    """The column of times that the table is about."""
-    times = [column for column in table.shown if column.kind == "duration"]
-    return max(times, key=lambda column: column.weight, default=None)
-
-
-def first_order(table: Table) -> Order:
-    """How the rows stand when a table is opened: as they come, but of steps the longest first.
-
-    Whoever opens the steps asks which of them stalled; the timeline has them in their order.
-    Where what a step took is known in several ways, it is longest by what it took over the median.
-    """
-    column, descending = table.order or (None, True)
-    if table.id in _LONGEST_FIRST:
-        main = main_duration(table)
-        if _OVER_MEDIAN in table.ids:
-            column, descending = _OVER_MEDIAN, True
-        elif main is not None:
-            column, descending = main.id, True
-    return Order(column, descending)
-
-
-def arranged(table: Table, order: Order, check: CancelCheck = unhindered) -> Int64s:
-    """The rows in that order. `check` may raise to break it off."""
-    column = order.column
-    is_in_order = table.order == (column, order.descending)
-    if column is None or column not in table.ids or is_in_order:
-        rows = np.arange(len(table), dtype=np.int64)
-    else:
-        rows = table.rows_by(column, order.descending, check)
-    if not order.text:
-        return rows
-    matching = table.matching(order.text, check)
-    if table.within is not None:
-        matching = nested_rows.left(table.within, matching)
-    return rows[matching[rows]]
 
 
 @dataclass(frozen=True)
@@ -144,10 +101,12 @@ def fit(
     never `kept_ids`; the heaviest words take the rest of the room, and have `name_share` of it
     before another column goes.
     """
-    columns = [
-        column for column in table.columns if column.id in kept_ids or _tells_something(column)
-    ]
-    cells = {column.id: _natural(column) for column in columns}
+    columns = []
+    cells = {}
+    for column in table.columns:
+        if column.id in kept_ids or _tells_something(column):
+            columns.append(column)
+            cells[column.id] = _natural(column)
     texts = [column for column in table.shown if column.kind == "text"]
     main = max(texts, key=lambda column: column.weight, default=None)
     natural = 0
@@ -158,34 +117,45 @@ def fit(
         # The name of a row counts more than its last figures.
         if not name_share:
             name_share = 0.4 if table.layer else 1 / 3
-        cells[main.id] = min(natural, max(_MIN_TEXT_CELLS, round(room * name_share)))
-
-    def weight(column: Column) -> int:
-        """How long a column stays: one without a single value goes first, one of few early."""
-        if column.unknown:
-            return 0
-        return column.weight if column.known_share >= _MIN_KNOWN_SHARE else column.weight // 2
+        reserved = round(room * name_share)
+        cells[main.id] = min(natural, max(_MIN_TEXT_CELLS, reserved))
 
     def spare() -> int:
-        return room + GAP - sum(cells[column.id] + GAP for column in columns)
+        needed = sum(cells[column.id] + GAP for column in columns)
+        return room + GAP - needed
 
     order = list(columns)
     gone: list[Column] = []
     while spare() < 0:
-        may_go = [c for c in columns if weight(c) < ALWAYS and c.id not in kept_ids]
+        may_go = []
+        for column in columns:
+            if column.id not in kept_ids and _staying_weight(column) < ALWAYS:
+                may_go.append(column)
         if not may_go:
             break
-        lightest = min(reversed(may_go), key=weight)
+        lightest = min(reversed(may_go), key=_staying_weight)
         columns.remove(lightest)
         gone.append(lightest)
     # What went before a wider column that had to go, too, may have room in its place.
-    for column in sorted(gone, key=weight, reverse=True):
-        if cells[column.id] + GAP <= spare() and weight(column):
+    for column in sorted(gone, key=_staying_weight, reverse=True):
+        has_room = cells[column.id] + GAP <= spare()
+        if has_room and _staying_weight(column):
             columns.append(column)
     columns.sort(key=order.index)
     if main is not None and spare() > 0:
-        cells[main.id] += min(spare(), max(0, natural - cells[main.id]))
-    return FittedColumns(tuple(columns), tuple(cells[column.id] for column in columns))
+        wanting = max(0, natural - cells[main.id])
+        cells[main.id] += min(spare(), wanting)
+    column_cells = tuple(cells[column.id] for column in columns)
+    return FittedColumns(tuple(columns), column_cells)
+
+
+def _staying_weight(column: Column) -> int:
+    """How long a column stays: one without a single value goes first, one of few early."""
+    if column.unknown:
+        return 0
+    if column.known_share >= _MIN_KNOWN_SHARE:
+        return column.weight
+    return column.weight // 2
 
 
 def _tells_something(column: Column) -> bool:
@@ -212,7 +182,12 @@ def fit_with_bar(
             shares.append(column)
     if not shares:
         return plain_fit
-    narrower = fit(table, room - _MIN_BAR_CELLS - GAP, kept_ids, _NAME_SHARE_BESIDE_BAR)
+    narrower = fit(
+        table,
+        room - _MIN_BAR_CELLS - GAP,
+        kept_ids,
+        _NAME_SHARE_BESIDE_BAR,
+    )
     lost = [column for column in plain_fit.columns if column not in narrower.columns]
     loses_column = any(column.weight >= _MIN_WEIGHT_BEFORE_BAR for column in lost)
     loses_name = _name_cells(narrower) < min(_name_cells(plain_fit), _MIN_NAME_CELLS)
@@ -244,21 +219,32 @@ def fit_with_bar(
 
 def _name_cells(fit: FittedColumns) -> int:
     """Cells of the widest words."""
-    sizes = zip(fit.columns, fit.cells, strict=True)
-    return max((cells for column, cells in sizes if column.kind == "text"), default=0)
+    widest = 0
+    for column, cells in zip(fit.columns, fit.cells, strict=True):
+        if column.kind == "text":
+            widest = max(widest, cells)
+    return widest
 
 
 def bar_of_share(fit: FittedColumns, row: int, glyphs: Glyphs) -> str:
     """A row's share as a bar: the greatest of the table has the full length."""
-    value = fit.share.value(row) if fit.share is not None else None
-    if not isinstance(value, int | float) or value <= 0 or fit.greatest_share <= 0:
+    if fit.share is None or fit.greatest_share <= 0:
         return ""
+    value = fit.share.value(row)
+    if not isinstance(value, int | float) or value <= 0:
+        return ""
+    ratio = value / fit.greatest_share
     if value > fit.greatest_share * (1 + 1e-9):
         return glyphs.thin_bar(1.0, fit.bar_cells - 1) + glyphs.right
-    return glyphs.thin_bar(value / fit.greatest_share, fit.bar_cells)
+    return glyphs.thin_bar(ratio, fit.bar_cells)
 
 
-def holding(table: Table, rows: Int64s, text: str, fit: FittedColumns) -> tuple[str, ...]:
+def holding(
+    table: Table,
+    rows: Int64s,
+    text: str,
+    fit: FittedColumns,
+) -> tuple[str, ...]:
     """The columns without room whose words are why rows were found: those that hold the text where
     no column in sight does.
     """
@@ -277,9 +263,15 @@ def holding(table: Table, rows: Int64s, text: str, fit: FittedColumns) -> tuple[
 
 def _words_in_sight(table: Table, fit: FittedColumns) -> tuple[list[Column], list[Column]]:
     """The columns of words that have room, and those that have none, the heaviest first."""
-    words = [column for column in table.columns if column.kind == "text"]
-    shown = [column for column in words if column in fit.columns]
-    hidden = [column for column in words if column not in fit.columns]
+    shown = []
+    hidden = []
+    for column in table.columns:
+        if column.kind != "text":
+            continue
+        if column in fit.columns:
+            shown.append(column)
+        else:
+            hidden.append(column)
     hidden.sort(key=lambda column: -column.weight)
     return shown, hidden
 
@@ -292,7 +284,12 @@ def _first_with(low: str, row: int, columns: Iterable[Column]) -> Column | None:
     return None
 
 
-def matched_words(table: Table, row: int, text: str, fit: FittedColumns) -> str | None:
+def matched_words(
+    table: Table,
+    row: int,
+    text: str,
+    fit: FittedColumns,
+) -> str | None:
     """The words for which a row was found, where none of those in sight hold the text."""
     if not text:
         return None
@@ -301,10 +298,18 @@ def matched_words(table: Table, row: int, text: str, fit: FittedColumns) -> str 
     if _first_with(low, row, shown) is not None:
         return None
     column = _first_with(low, row, hidden)
-    return None if column is None else plain(column.text(row), LIMIT_TEXT)
+    if column is None:
+        return None
+    return plain(column.text(row), LIMIT_TEXT)
 
 
-def with_found(name: str, words: str, text: str, cells: int, ellipsis: str = "…") -> str:
+def with_found(
+    name: str,
+    words: str,
+    text: str,
+    cells: int,
+    ellipsis: str = "…",
+) -> str:
     """A name with the words for which its row was found behind it, in exactly so many cells."""
     name = name.rstrip()
     room = max(cells - width(name) - 3, cells // 2)
@@ -319,20 +324,25 @@ def _natural(column: Column, max_text_cells: int = _MAX_TEXT_CELLS) -> int:
         return column.cells
     label_cells = width(column.label) + 2  # the arrow of the sorted column
     if column.kind == "text":
-        return max(label_cells, min(max_text_cells, _longest_text(column)))
-    if column.kind == "integer" and len(column.values):
-        numbers = column.values
-        if isinstance(numbers, np.ndarray) and numbers.dtype.kind in "iu":
-            lowest = f"{int(numbers.min()):,}"
-            highest = f"{int(numbers.max()):,}"
-            return max(label_cells, len(lowest), len(highest))
-    return max(label_cells, _WIDTHS[column.kind])
+        text_cells = min(max_text_cells, _longest_text(column))
+        return max(label_cells, text_cells)
+    numbers = column.values
+    if column.kind != "integer" or not isinstance(numbers, np.ndarray):
+        return max(label_cells, _WIDTHS[column.kind])
+    if not len(numbers) or numbers.dtype.kind not in "iu":
+        return max(label_cells, _WIDTHS[column.kind])
+    lowest = f"{int(numbers.min()):,}"
+    highest = f"{int(numbers.max()):,}"
+    return max(label_cells, len(lowest), len(highest))
 
 
 def _longest_text(column: Column) -> int:
     """Cells of the longest of its first texts."""
-    rows = range(min(_SAMPLED_ROWS, len(column)))
-    return max((width(plain(column.text(row), 200)) for row in rows), default=0)
+    longest = 0
+    for row in range(min(_SAMPLED_ROWS, len(column))):
+        text = plain(column.text(row), 200)
+        longest = max(longest, width(text))
+    return longest
 
 
 def cell(
@@ -367,7 +377,8 @@ def scopes_of(column: Column) -> Scopes:
     """
     counts: Counter[tuple[str, str]] = Counter()
     for row in range(min(_SCOPE_ROWS, len(column))):
-        *parts, op = column.text(row)[:LIMIT_TEXT].split("/")
+        path = column.text(row)[:LIMIT_TEXT]
+        *parts, op = path.split("/")
         counts[op, ""] += 1
         for part in dict.fromkeys(parts):
             counts["", part] += 1
@@ -387,9 +398,12 @@ def layered(path: str, scopes: Scopes) -> str:
 
     def rarity(part: str) -> tuple[bool, int, int]:
         is_op = scopes.get((part, ""), 0) > 0
-        return is_op, scopes.get((op, part), 0), scopes.get(("", part), 0)
+        names_of_op = scopes.get((op, part), 0)
+        all_names = scopes.get(("", part), 0)
+        return is_op, names_of_op, all_names
 
-    return f"{min(reversed(parts), key=rarity)} · {op}"
+    layer = min(reversed(parts), key=rarity)
+    return f"{layer} · {op}"
 
 
 def has_long_names(column: Column, cells: int) -> bool:
@@ -409,7 +423,12 @@ def fitted(text: str, cells: int, ellipsis: str = "…") -> str:
     return shown + " " * (cells - width(shown))
 
 
-def total_cell(column: Column, value: Value, cells: int, ellipsis: str) -> str:
+def total_cell(
+    column: Column,
+    value: Value,
+    cells: int,
+    ellipsis: str,
+) -> str:
     """What some rows come to, under their values; blank where a sum means nothing."""
     text = shown(value, column.kind, column.unit, padded=True)
     return truncation.end(text, cells, ellipsis).rjust(cells)
@@ -419,5 +438,8 @@ def title(column: Column, cells: int, order: Order) -> str:
     """What stands above a column, with an arrow where the rows are sorted by it."""
     label = column.label
     if column.id == order.column:
-        label = label[: cells - 2] + (" v" if order.descending else " ^")
-    return label.rjust(cells) if column.numeric else label.ljust(cells)
+        arrow = " v" if order.descending else " ^"
+        label = label[: cells - len(arrow)] + arrow
+    if column.numeric:
+        return label.rjust(cells)
+    return label.ljust(cells)

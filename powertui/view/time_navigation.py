@@ -126,7 +126,13 @@ class TimeNavigator:
         else:
             view = _shifted(view, model.span, by)
         cursor_ps = self._clamp(state.cursor_ps - by)
-        self.state = State(view, cursor_ps, window=window, mark=mark, folds=state.folds)
+        self.state = State(
+            view,
+            cursor_ps,
+            window=window,
+            mark=mark,
+            folds=state.folds,
+        )
         if untouched:
             self._set(cursor_ps=self._middle)
         self._keep_cursor_in_sight()
@@ -203,7 +209,13 @@ class TimeNavigator:
             hi = max(step.end, lo + 1)
         self.show_window(lo, hi, margin=True)
 
-    def show_window(self, lo: int, hi: int, *, margin: bool = False) -> None:
+    def show_window(
+        self,
+        lo: int,
+        hi: int,
+        *,
+        margin: bool = False,
+    ) -> None:
         """Show [lo, hi) as large as it goes; a single moment is only brought into sight."""
         if hi <= lo:
             self.goto(lo)
@@ -250,6 +262,70 @@ class TimeNavigator:
         last_visible = min(view.row0 + view.height, len(self.rows)) - 1
         row = min(max(self.state.cursor_row, view.row0), last_visible)
         self._set(cursor_row=max(0, row))
+
+    def _shows_end(self) -> bool:
+        """Whether the view is the end of a run, and not all of it: what comes is then followed."""
+        view = self.viewport
+        begin_ps, end_ps = self.model.span
+        return view.t1 >= end_ps > view.t0 > begin_ps
+
+    def next_step(self, direction: int) -> None:
+        step = self.model.step_near(self.state.cursor_ps, direction)
+        if step is not None:
+            self._go_moment(step.start)
+
+    def next_epoch(self, direction: int) -> None:
+        starts = self.model.epoch_starts
+        cursor_ps = self.state.cursor_ps
+        if direction > 0:
+            later = starts[starts > cursor_ps]
+            if len(later):
+                self._go_moment(int(later.min()))
+        else:
+            earlier = starts[starts < cursor_ps]
+            if len(earlier):
+                self._go_moment(int(earlier.max()))
+
+    def _go_moment(self, ps: int, selected: Selected | None = None) -> None:
+        """To a moment, and to the event that begins there; without one nothing is selected."""
+        view = self.viewport.reveal(ps)
+        self._set(view, cursor_ps=self._clamp(ps), selection=selected)
+
+    # ── windows ───────────────────────────────────────────────────────────────────────────────────
+
+    def mark(self) -> None:
+        """Open a window at the cursor; the second time, close it: what is under the cursor at
+        either time belongs to it, a step as a whole.
+        """
+        mark = self.state.mark
+        start, end = self._stretch_at(self.state.cursor_ps)
+        if mark is None:
+            self._set(mark=start, window=None)
+            return
+        mark_start, mark_end = self._stretch_at(mark)
+        self.set_window(min(mark_start, start), max(mark_end, end))
+
+    def _stretch_at(self, ps: int) -> tuple[int, int]:
+        """The step that begins at a moment, where `[` and `]` go, else the cell that holds it."""
+        steps = self.model.steps
+        row = int(steps.start.searchsorted(ps))
+        if row < len(steps) and steps.start[row] == ps:
+            end = int(steps.ends()[row])
+            return ps, end
+        cell_ps = self.viewport.cell_ps
+        start = ps // cell_ps * cell_ps
+        return start, start + cell_ps
+
+    def set_window(self, lo: int, hi: int) -> None:
+        start, end = self.model.span
+        first = max(min(lo, hi), start)
+        last = min(max(lo, hi), end)
+        window = None
+        if first < last:
+            window = (first, last)
+        self._set(window=window, mark=None)
+
+    # ── the parts of these ────────────────────────────────────────────────────────────────────────
 
     def _clamp(self, ps: int) -> int:
         start, end = self.model.span

@@ -154,13 +154,23 @@ class TimelineModel:
         if surroundings is None:
             if self.surroundings is None:
                 return self
-            return replace(self, span=self.profiled, surroundings=None, epochs=self._own_epochs())
+            return replace(
+                self,
+                span=self.profiled,
+                surroundings=None,
+                epochs=self._own_epochs(),
+            )
         span = surroundings.span
         if len(self.tracks):
             lo, hi = self.profiled
             span = (min(lo, span[0]), max(hi, span[1] + 1))
         epochs = surroundings.epochs_with(self._own_epochs())
-        return replace(self, span=span, surroundings=surroundings, epochs=epochs)
+        return replace(
+            self,
+            span=span,
+            surroundings=surroundings,
+            epochs=epochs,
+        )
 
     def before_power(self, channels: int, *, in_training: bool) -> TimelineModel:
         """The same while so many channels of power have no place yet.
@@ -174,7 +184,12 @@ class TimelineModel:
 
     def without_power(self, note: str) -> TimelineModel:
         """The same once nobody looks for that place any more, with the reason."""
-        return replace(self, unplaced=0, span=self.profiled, power_note=note)
+        return replace(
+            self,
+            unplaced=0,
+            span=self.profiled,
+            power_note=note,
+        )
 
     @cached_property
     def strips(self) -> tuple[Strip, ...]:
@@ -192,7 +207,9 @@ class TimelineModel:
     @property
     def findings(self) -> tuple[LabelledSpan, ...]:
         """What was found in the training: power that nothing explains."""
-        return self.surroundings.findings if self.surroundings is not None else ()
+        if self.surroundings is not None:
+            return self.surroundings.findings
+        return ()
 
     def axis_after(self, before: TimelineModel) -> int | None:
         """How much later this axis' zero lies than that of another profile of the same training;
@@ -221,7 +238,9 @@ class TimelineModel:
     def home(self) -> tuple[int, int]:
         """What is shown first: the profile where it is the only one, else the whole training."""
         alone = self.surroundings is None or len(self.surroundings.profiles) < 2
-        return self.profiled if alone and len(self.tracks) else self.span
+        if alone and len(self.tracks):
+            return self.profiled
+        return self.span
 
     def origin(self, view: Viewport) -> int:
         """What times count from: the profile's zero, as in all tables; away from all of several
@@ -234,7 +253,9 @@ class TimelineModel:
         lo, hi = self.profiled
         middle = view.t0 + view.width * view.cell_ps // 2
         is_only_profile = len(self.surroundings.profiles) < 2
-        return 0 if is_only_profile or lo <= middle < hi else self.span[0]
+        if is_only_profile or lo <= middle < hi:
+            return 0
+        return self.span[0]
 
     @property
     def tracks(self) -> tuple[TrackInfo, ...]:
@@ -307,7 +328,13 @@ class TimelineModel:
     ) -> search.Hits:
         """All events whose name matches; UsageError when the pattern is no regular expression."""
         kinds = self.labels.kinds
-        return search.find(self.trace, pattern, regex=regex, check=check, kinds_of_names=kinds)
+        return search.find(
+            self.trace,
+            pattern,
+            regex=regex,
+            check=check,
+            kinds_of_names=kinds,
+        )
 
     # ── steps, epochs, places ────────────────────────────────────────────────────────────────────
 
@@ -326,11 +353,10 @@ class TimelineModel:
         before it.
         """
         starts = self.steps.start
-        index = (
-            int(starts.searchsorted(ps, side="right"))
-            if direction > 0
-            else int(starts.searchsorted(ps, side="left")) - 1
-        )
+        if direction > 0:
+            index = int(starts.searchsorted(ps, side="right"))
+        else:
+            index = int(starts.searchsorted(ps, side="left")) - 1
         if 0 <= index < len(self.steps):
             return self.steps[index]
         return None
@@ -343,7 +369,9 @@ class TimelineModel:
         """The epoch (index into `epochs`) that runs at `ps`."""
         lo, hi = self.epoch_spans
         rows = np.flatnonzero((lo <= ps) & (ps < hi))  # they may overlap: no order to search by
-        return int(rows[0]) if len(rows) else None
+        if len(rows):
+            return int(rows[0])
+        return None
 
     @property
     def epoch_starts(self) -> Int64s:

@@ -94,8 +94,16 @@ class Folds:
         """A track open, or as one row, whatever the default is."""
         track_ids = frozenset((track_id,))
         if opened:
-            return replace(self, opened=self.opened | track_ids, closed=self.closed - track_ids)
-        return replace(self, opened=self.opened - track_ids, closed=self.closed | track_ids)
+            return replace(
+                self,
+                opened=self.opened | track_ids,
+                closed=self.closed - track_ids,
+            )
+        return replace(
+            self,
+            opened=self.opened - track_ids,
+            closed=self.closed | track_ids,
+        )
 
     def toggled_quiet(self, name: str) -> Folds:
         return replace(self, quiet=self.quiet ^ {name})
@@ -169,7 +177,12 @@ class RowModel:
             rows += self._process_rows(plan)
         return tuple(rows)
 
-    def _plan(self, number: int, infos: list[TrackInfo], folds: Folds) -> _Plan:
+    def _plan(
+        self,
+        number: int,
+        infos: list[TrackInfo],
+        folds: Folds,
+    ) -> _Plan:
         process = self.trace.processes[number]
         shown, quiet = self.split(process, infos)
         asked = process.name in folds.quiet
@@ -357,7 +370,9 @@ class RowModel:
         if process.kind is ProcessKind.DEVICE:
             quiet = [info for info in infos if info.track.kind is TrackKind.STEPS]
             shown = [info for info in infos if info.track.kind is not TrackKind.STEPS]
-            return (shown, quiet) if shown else (quiet, [])
+            if shown:
+                return (shown, quiet)
+            return (quiet, [])
         # Time alone would hide a pool of workers with a hundred thousand short ops behind a main
         # thread that brackets it all.
         busiest = max(1, max(self.forest.track_busy(info.number) for info in infos))

@@ -39,7 +39,12 @@ def _op(table: Table, row: int) -> _Op:
     )
 
 
-def lines(table: Table | None, cells: int, max_rows: int, glyphs: Glyphs) -> list[LinePieces]:
+def lines(
+    table: Table | None,
+    cells: int,
+    max_rows: int,
+    glyphs: Glyphs,
+) -> list[LinePieces]:
     """At most `max_rows` ops, each colored by the kind of its work; none without a table."""
     if table is None or not len(table):
         return []
@@ -52,7 +57,11 @@ def lines(table: Table | None, cells: int, max_rows: int, glyphs: Glyphs) -> lis
     barred_lines = []
     for name, op in zip(names, ops, strict=True):
         length = units.duration(op.self_ps, 3, padded=True).rjust(_TIME_CELLS)
-        bar = bar_line.Bar(op.self_ps / longest_ps, f"category:{op.kind.value}", bar_cells)
+        bar = bar_line.Bar(
+            op.self_ps / longest_ps,
+            f"category:{op.kind.value}",
+            bar_cells,
+        )
         barred_lines.append(bar_line.barred(name, room, bar, length, glyphs))
     return barred_lines
 

@@ -129,7 +129,13 @@ def first_surroundings(training: Training) -> Surroundings:
             )
         )
     span = (0, max(PS_PER_NS, (end_ns - zero_ns) * PS_PER_NS))
-    return Surroundings(span, tuple(profiles), key=training, zero_ns=zero_ns, clock=bool(ends))
+    return Surroundings(
+        span,
+        tuple(profiles),
+        key=training,
+        zero_ns=zero_ns,
+        clock=bool(ends),
+    )
 
 
 class _UnreadSession(NamedTuple):

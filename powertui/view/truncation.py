@@ -43,7 +43,12 @@ def middle(text: str, cells: int, ellipsis: str = _ELLIPSIS) -> str:
     return _head(text, room - width(end_part)) + ellipsis + end_part
 
 
-def around(text: str, match: str, cells: int, ellipsis: str = _ELLIPSIS) -> str:
+def around(
+    text: str,
+    match: str,
+    cells: int,
+    ellipsis: str = _ELLIPSIS,
+) -> str:
     """At most so many cells, cut at both ends where need be.
 
     The first place that contains `match`, in any case of letters, stays in sight.
@@ -61,7 +66,11 @@ def around(text: str, match: str, cells: int, ellipsis: str = _ELLIPSIS) -> str:
         before += sign_cells  # the end is in sight: it needs no sign
     if width(head) <= before + sign_cells:
         return end(text, cells, ellipsis)
-    return end(ellipsis + tail(head, before) + text[place.start() :], cells, ellipsis)
+    return end(
+        ellipsis + tail(head, before) + text[place.start() :],
+        cells,
+        ellipsis,
+    )
 
 
 def _head(text: str, cells: int) -> str:

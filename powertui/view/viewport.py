@@ -81,7 +81,12 @@ class Viewport:
     height: int = 1
 
     @classmethod
-    def whole_of(cls, span: tuple[int, int], width: int, height: int = 1) -> Viewport:
+    def whole_of(
+        cls,
+        span: tuple[int, int],
+        width: int,
+        height: int = 1,
+    ) -> Viewport:
         """Everything."""
         return cls(
             span=span,
@@ -145,7 +150,12 @@ class Viewport:
         cells_after = (self.span[1] - self.t1) // self.cell_ps + 1
         return self.pan(self.width + cells_after)
 
-    def zoom(self, rungs: int, anchor: int, column: int | None = None) -> Viewport:
+    def zoom(
+        self,
+        rungs: int,
+        anchor: int,
+        column: int | None = None,
+    ) -> Viewport:
         """`rungs` finer (coarser when negative).
 
         The moment `anchor` stays in its column, or comes to `column`.
@@ -159,7 +169,13 @@ class Viewport:
     def whole(self) -> Viewport:
         return self.fit(*self.span)
 
-    def fit(self, lo: int, hi: int, *, margin: bool = False) -> Viewport:
+    def fit(
+        self,
+        lo: int,
+        hi: int,
+        *,
+        margin: bool = False,
+    ) -> Viewport:
         """Show [lo, hi) as large as a rung allows, in the middle; `margin` leaves a tenth free at
         each side.
         """
@@ -183,13 +199,17 @@ class Viewport:
         height = max(1, height)
         was_whole = self.rung == self.widest
         grown = replace(self, width=width, height=height)
-        return grown.whole() if was_whole else grown._inside()
+        if was_whole:
+            return grown.whole()
+        return grown._inside()
 
     def on(self, span: tuple[int, int]) -> Viewport:
         """The same view of a run that has grown while it loads."""
         was_whole = self.rung == self.widest
         moved = replace(self, span=span)
-        return moved.whole() if was_whole else moved._inside()
+        if was_whole:
+            return moved.whole()
+        return moved._inside()
 
     def scrolled(self, row0: int, rows: int) -> Viewport:
         """The same time with another first row, of `rows` in all."""
@@ -197,13 +217,16 @@ class Viewport:
 
     def _inside(self) -> Viewport:
         rung = min(self.rung, self.widest)
-        view = (
-            self if rung == self.rung else replace(self, rung=rung, cell0=self.t0 // LADDER[rung])
-        )
+        if rung == self.rung:
+            view = self
+        else:
+            view = replace(self, rung=rung, cell0=self.t0 // LADDER[rung])
         cell = view.cell_ps
         first, last = (
             view.span[0] // cell,
             -(-view.span[1] // cell),
         )  # the run lies in cells [first, last)
         cell0 = min(max(view.cell0, first), max(first, last - view.width))
-        return view if cell0 == view.cell0 else replace(view, cell0=cell0)
+        if cell0 == view.cell0:
+            return view
+        return replace(view, cell0=cell0)

@@ -75,7 +75,9 @@ class LongStep:
     @property
     def is_longer(self) -> bool:
         """Whether it is longer than the median, where that is known."""
-        return self.usual is None or self.length > self.usual * (1 + _SAME_LENGTH_SHARE)
+        if self.usual is None:
+            return True
+        return self.length > self.usual * (1 + _SAME_LENGTH_SHARE)
 
 
 @dataclass(frozen=True)
@@ -124,19 +126,25 @@ def visible_summary(
     )
 
 
-def _side(model: TimelineModel, ops: OpStats, *, devices: bool) -> Side | None:
+def _side(
+    model: TimelineModel,
+    ops: OpStats,
+    *,
+    devices: bool,
+) -> Side | None:
     """What ran on the devices or on the host, by kind of work, the largest share first."""
     on_side = ops.on_device if devices else ~ops.on_device
-    rows = np.flatnonzero(on_side & (ops.share > 0))  # NaN: what only waits for others
+    has_share = ops.share > 0  # NaN: what only waits for others
+    rows = np.flatnonzero(on_side & has_share)
     if not len(rows):
         return None
     if len(rows) > _MAX_NAMES:
-        largest = np.argpartition(-ops.share[rows], _MAX_NAMES)[:_MAX_NAMES]
-        rows = rows[largest]
+        largest_first = np.argpartition(-ops.share[rows], _MAX_NAMES)
+        rows = rows[largest_first[:_MAX_NAMES]]
     kinds = model.labels.kinds(ops.name[rows])
-    share_of_kind = np.bincount(kinds, ops.share[rows], len(CATEGORIES)).tolist()
+    share_of_kind = np.bincount(kinds, ops.share[rows], len(CATEGORIES))
     shares: list[tuple[Category | None, float]] = []
-    for kind, share in zip(CATEGORIES, share_of_kind, strict=True):
+    for kind, share in zip(CATEGORIES, share_of_kind.tolist(), strict=True):
         if share > 0:
             shares.append((kind, share))
     rest = 1 - sum(share for _, share in shares)
@@ -155,10 +163,12 @@ def _top_rows(model: TimelineModel, ops: OpStats) -> list[int]:
     side: Bools = ops.on_device
     if not side.any():
         side = ~side
-    rows = np.flatnonzero(side & ~ops.wrappers & (ops.self_time > 0))
-    longest_first = np.argsort(-ops.self_time[rows], kind="stable")
-    top: list[int] = rows[longest_first[:_MAX_OPS]].tolist()
-    product = _largest_product(model, ops, rows[longest_first[:_MAX_NAMES]])
+    has_self_time = ops.self_time > 0
+    rows = np.flatnonzero(side & ~ops.wrappers & has_self_time)
+    order = np.argsort(-ops.self_time[rows], kind="stable")
+    longest_first = rows[order[:_MAX_NAMES]]
+    top: list[int] = longest_first[:_MAX_OPS].tolist()
+    product = _largest_product(model, ops, longest_first)
     if product is not None and product not in top:
         top[_MAX_OPS - 1 :] = [product]
     return top
@@ -168,13 +178,16 @@ def _largest_product(model: TimelineModel, ops: OpStats, rows: Int64s) -> int | 
     """The matrix product with the most self time: programs are compared by it."""
     kinds = model.labels.kinds(ops.name[rows])
     products = rows[kinds == CATEGORIES.index(Category.MATMUL)]
-    return int(products[0]) if len(products) else None
+    if len(products):
+        return int(products[0])
+    return None
 
 
 def _scopes(ops: OpStats, rows: list[int]) -> table_rows.Scopes:
     """What tells the layers of these ops apart."""
     paths = [_path(ops[row]) for row in rows]
-    return table_rows.scopes_of(text_column("name", "name", paths))
+    column = text_column("name", "name", paths)
+    return table_rows.scopes_of(column)
 
 
 def _top(
@@ -184,10 +197,12 @@ def _top(
     scopes: table_rows.Scopes,
 ) -> tuple[TopOp, ...]:
     top = [_top_op(model, ops, row) for row in rows]
-    products = [number for number, op in enumerate(top) if op.kind is Category.MATMUL]
-    for number in products[:1]:
-        top[number] = replace(top[number], is_pinned=True)
-    if len({op.name for op in top}) < len(top):
+    for number, op in enumerate(top):
+        if op.kind is Category.MATMUL:
+            top[number] = replace(op, is_pinned=True)
+            break
+    names = {op.name for op in top}
+    if len(names) < len(top):
         # Different layers run the same op: then each is called as in the table of ops.
         for number, row in enumerate(rows):
             path = _path(ops[row])
@@ -200,7 +215,9 @@ def _top(
 def _path(op: OpRow) -> str:
     """The path of an op without its type; "" where its name is none."""
     path, colon, op_type = op.full.rpartition(":")
-    return with_fused(path, op_type) if colon and " " not in path else ""
+    if colon and " " not in path:
+        return with_fused(path, op_type)
+    return ""
 
 
 def _top_op(model: TimelineModel, ops: OpStats, row: int) -> TopOp:
@@ -236,20 +253,24 @@ def _steps(
     if not len(steps):
         return (), 0
     ends = steps.ends()
-    rows = np.flatnonzero((steps.start >= lo) & (ends <= hi))
+    is_inside = (steps.start >= lo) & (ends <= hi)
+    rows = np.flatnonzero(is_inside)
     if not len(rows):
         rows = np.flatnonzero(touches(steps.start, ends, lo, hi))
     length, median = _lengths(steps, model.epochs.tracing)
     longest_first = np.argsort(-length[rows], kind="stable")
-    several_epochs = len(wire.distinct(steps.epoch[rows])) > 1
+    epochs = wire.distinct(steps.epoch[rows])
     usual_steps = UsualSteps(model.trace, steps)
     longest: list[LongStep] = []
     for row in rows[longest_first[:_MAX_STEPS]].tolist():
-        usual = int(median[row]) if median[row] >= 0 else None
-        name = _name(model, row, with_epoch=several_epochs)
+        usual = None
+        if median[row] >= 0:
+            usual = int(median[row])
+        name = _name(model, row, with_epoch=len(epochs) > 1)
         step = LongStep(name, int(length[row]), usual)
         if len(longest) < _MAX_EXPLAINED_STEPS and step.is_longer:
-            compared = usual_steps.compared(np.array([row], np.int64), check)
+            this_row = np.array([row], np.int64)
+            compared = usual_steps.compared(this_row, check)
             step = _explained(step, compared, scopes)
         longest.append(step)
     return tuple(longest), len(rows)
@@ -279,13 +300,19 @@ def _lengths(steps: Steps, tracing: tuple[int, int] | None) -> tuple[Int64s, Int
     # Imported at the top it would delay the first picture.
     from powertui.data.energy import step_table
 
-    return steps.lengths(), step_table.usual_of(steps, steps.begin_outside(tracing))
+    begins = steps.begin_outside(tracing)
+    medians = step_table.usual_of(steps, begins)
+    return steps.lengths(), medians
 
 
 def _name(model: TimelineModel, row: int, *, with_epoch: bool) -> str:
     number = int(model.steps.number[row])
-    epoch = int(model.steps.epoch[row])
-    name = f"step {number}" if number >= 0 else "step without a number"
-    if with_epoch and 0 <= epoch < len(model.epochs):
-        return f"epoch {model.epochs[epoch].number} {name}"
+    name = "step without a number"
+    if number >= 0:
+        name = f"step {number}"
+    index = int(model.steps.epoch[row])
+    has_epoch = 0 <= index < len(model.epochs)
+    if with_epoch and has_epoch:
+        epoch = model.epochs[index]
+        return f"epoch {epoch.number} {name}"
     return name

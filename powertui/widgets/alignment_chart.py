@@ -55,7 +55,12 @@ def _picture(
     power_rows = max(2, (height - 3) * 3 // 5)
     ran_rows = max(1, height - 3 - power_rows)
     has_value = np.isfinite(view.watts)
-    power = envelope(view.at[has_value], view.watts[has_value], edges, view.hold)
+    power = envelope(
+        view.at[has_value],
+        view.watts[has_value],
+        edges,
+        view.hold,
+    )
     ran = envelope(view.ran_at, view.ran, edges, view.hold)
     caption = fit_text(view.caption, width, glyphs.ellipsis)
     lo_s = view.lo / PS_PER_S

@@ -18,10 +18,11 @@ from powertui.data.quantiles import percentile_of_column
 from powertui.named_tuples import NamedTuple
 from powertui.terminal.glyphs import Glyphs
 from powertui.terminal.theme import Theme
-from powertui.view import finding_flag, power_area
+from powertui.view import power_area
 from powertui.view.curve import Axis, Envelope, spread
 from powertui.view.power_area import PowerScale
 from powertui.widgets.picture import SegmentRow
+from powertui.widgets.power_drawing import draw_band
 from powertui.widgets.ruler import Tick
 from powertui.widgets.time_lane import fit_text
 
@@ -51,7 +52,14 @@ class Band(NamedTuple):
 class AreaChart:
     """Draws the rows of one picture, each with its label in the gutter."""
 
-    def __init__(self, width: int, height: int, unit: str, theme: Theme, glyphs: Glyphs) -> None:
+    def __init__(
+        self,
+        width: int,
+        height: int,
+        unit: str,
+        theme: Theme,
+        glyphs: Glyphs,
+    ) -> None:
         self.unit = unit
         self.theme = theme
         self.glyphs = glyphs
@@ -84,23 +92,33 @@ class AreaChart:
         shape = spread(values, self.cells)
         line = _middle(spread(expected, self.cells))
         scale = self._scale(values, line, rows)
-        chars = [list(text) for text in power_area.draw_area(shape, scale, rows, self.glyphs)]
+        area = power_area.draw_area(shape, scale, rows, self.glyphs)
+        chars = [list(text) for text in area]
         if self.unit == "W":
             roles = power_area.row_roles(scale, rows)
         else:
             roles = ["step_bars"] * rows
         styles = [[self.theme.style(role)] * self.cells for role in roles]
         if band is not None:
-            self._draw_band(band, chars, styles)
+            # However short a band is, it has a cell.
+            stop = max(band.stop, band.first + 1)
+            cells = range(max(0, band.first), min(self.cells, stop))
+            draw_band(chars, styles, cells, band.words, self.theme, self.glyphs)
         self._draw_dashes(line, scale, roles, chars, styles)
         picture = []
         labels = self._labels(scale, rows, self.unit)
         for label, row, row_styles in zip(labels, chars, styles, strict=True):
             gutter = self._gutter(label, power_area.edge_tick(label, self.glyphs))
-            picture.append([gutter, *_joined(zip(row_styles, row, strict=True))])
+            picture.append([gutter, *_joined(row_styles, row)])
         return picture
 
-    def filled(self, shape: Envelope, rows: int, unit: str, role: str = "") -> list[SegmentRow]:
+    def filled(
+        self,
+        shape: Envelope,
+        rows: int,
+        unit: str,
+        role: str = "",
+    ) -> list[SegmentRow]:
         """A shape with a column for each cell as an area; without a role its color is height."""
         if unit == "%":  # of all: the axis ends there, whatever a row stands for then
             scale = PowerScale(Axis(0.0, 100.0, 100.0 / rows), False)
@@ -118,7 +136,12 @@ class AreaChart:
             picture.append([gutter, Segment(line, self.theme.style(row_role))])
         return picture
 
-    def _labels(self, scale: PowerScale, rows: int, unit: str) -> list[str]:
+    def _labels(
+        self,
+        scale: PowerScale,
+        rows: int,
+        unit: str,
+    ) -> list[str]:
         """The labels of an axis, the first of them with the unit."""
         highest, *others = power_area.row_labels(scale, rows, self.glyphs)
         return [f"{highest} {unit}", *others]
@@ -143,12 +166,14 @@ class AreaChart:
                 text = self._downward(below, row)
                 style = self.theme.style("dim")
             gutter = self._gutter(label, edge)
-            picture.append([gutter, *_joined(zip([style] * len(text), text, strict=True))])
+            picture.append([gutter, Segment(text, style)])
         return picture
 
     def _labels_around_zero(self, top: float) -> list[str]:
         rows = self._difference_rows
-        decimals = 0 if top >= 10 else 1
+        decimals = 0
+        if top < 10:
+            decimals = 1
         labels = [""] * rows
         labels[rows // 2 - 1] = "0"
         labels[-1] = f"{-top:+.{decimals}f} {self.unit}"
@@ -166,13 +191,15 @@ class AreaChart:
             if not is_in_sight:
                 continue
             first = max(band.first, 0)
-            # However short a stretch is, it has a cell.
-            stop = max(first + 1, min(band.stop, self.cells))
+            last_stop = min(band.stop, self.cells)
+            stop = max(first + 1, last_stop)  # however short a stretch is, it has a cell
             length = stop - first
             role = "marked" if number == selected else "warn"
+            style = self.theme.style(role)
             chars[first:stop] = self._bar(length)
-            styles[first:stop] = [self.theme.style(role)] * length
-        return [self._gutter(""), *_joined(zip(styles, chars, strict=True))]
+            styles[first:stop] = [style] * length
+        gutter = self._gutter("")
+        return [gutter, *_joined(styles, chars)]
 
     def ruler(self, unit: str, ticks: Iterable[Tick]) -> SegmentRow:
         """Labels behind a mark at their columns, as many as have room."""
@@ -184,19 +211,25 @@ class AreaChart:
             if tick.column >= free_from and stop <= self.cells:
                 chars[tick.column : stop] = label
                 free_from = stop + 1
-        return [self._gutter(unit), Segment("".join(chars), self.theme.style("axis"))]
+        line = Segment("".join(chars), self.theme.style("axis"))
+        return [self._gutter(unit), line]
 
     # ── the parts of the rows ────────────────────────────────────────────────────────────────────
 
     def _edges(self, labels: Sequence[str]) -> list[str]:
         """The ticks of an axis whose first label is that of the chart's upper edge."""
-        ticks = [power_area.edge_tick(label, self.glyphs) for label in labels]
-        ticks[0] = "▔" if self.glyphs.upper_half else " "
+        upper_edge = " "
+        if self.glyphs.upper_half:
+            upper_edge = "▔"
+        ticks = [upper_edge]
+        for label in labels[1:]:
+            ticks.append(power_area.edge_tick(label, self.glyphs))
         return ticks
 
     def _gutter(self, label: str, tick: str = " ") -> Segment:
         """The label of an axis, right of which the picture begins, and its tick."""
-        text = label[: GUTTER_CELLS - 1].rjust(GUTTER_CELLS - 1) + tick
+        cells = GUTTER_CELLS - 1
+        text = label[:cells].rjust(cells) + tick
         return Segment(text, self.theme.style("axis"))
 
     def _scale(self, values: Floats, line: Floats, rows: int) -> PowerScale:
@@ -204,30 +237,11 @@ class AreaChart:
         shown = shown[np.isfinite(shown)]
         if not len(shown):
             return power_area.power_scale(0.0, 1.0, rows)
+        lowest = float(shown.min())
         highest = float(shown.max())
         if len(shown) > _MIN_CUT_VALUES and self.unit != "W":
             highest = percentile_of_column(shown, _SHOWN_PERCENTILE)
-        return power_area.power_scale(float(shown.min()), highest, rows)
-
-    def _draw_band(self, band: Band, chars: list[list[str]], styles: list[list[Style]]) -> None:
-        """A ground of its own where no area is, with the band's words beside it."""
-        empty = self.theme.style("power_band")
-        ground = Style(bgcolor=empty.bgcolor)
-        part_blocks = self.glyphs.bars[:-1]  # they leave a part of their cell empty
-        # However short a band is, it has a cell.
-        stop = max(band.stop, band.first + 1)
-        cells = range(max(0, band.first), min(self.cells, stop))
-        for row, row_styles in zip(chars, styles, strict=True):
-            for cell in cells:
-                if row[cell] == " ":
-                    row_styles[cell] = empty
-                elif row[cell] in part_blocks:
-                    row_styles[cell] += ground
-        flag = finding_flag.beside_band(chars, cells, band.words, self.glyphs)
-        if flag is not None:
-            style = self.theme.style("power_flag")
-            chars[flag.row][flag.first : flag.stop] = flag.text
-            styles[flag.row][flag.first : flag.stop] = [style] * len(flag.text)
+        return power_area.power_scale(lowest, highest, rows)
 
     def _draw_dashes(
         self,
@@ -238,20 +252,23 @@ class AreaChart:
         styles: list[list[Style]],
     ) -> None:
         """The line over the area, and over the page where it is above the area."""
-        linear_rows = scale.linear_rows(self._area_rows)
-        height = (line - scale.lo) / (scale.hi - scale.lo) * linear_rows
+        top_row = scale.linear_rows(self._area_rows) - 1
+        height = (line - scale.lo) / (scale.hi - scale.lo) * (top_row + 1)
+        is_drawn = np.isfinite(height) & (height >= 0)
         on_page = self.theme.style("text")
-        for cell in np.flatnonzero(np.isfinite(height) & (height >= 0)).tolist():
-            level = min(int(height[cell]), linear_rows - 1)  # the row from below
-            dash = power_area.dash(float(height[cell]) - level, cell, self.glyphs)
+        for cell in np.flatnonzero(is_drawn).tolist():
+            cell_height = float(height[cell])
+            level = min(int(cell_height), top_row)  # the row from below
+            dash = power_area.dash(cell_height - level, cell, self.glyphs)
             if not dash:
                 continue
-            row = linear_rows - 1 - level
+            row = top_row - level
+            ground = styles[row][cell].bgcolor
             style = on_page
             if chars[row][cell] == self.glyphs.area:
                 style = self._text_on(roles[row])
-            elif styles[row][cell].bgcolor is not None:
-                style = on_page + Style(bgcolor=styles[row][cell].bgcolor)
+            elif ground is not None:
+                style = on_page + Style(bgcolor=ground)
             chars[row][cell] = dash
             styles[row][cell] = style
 
@@ -268,12 +285,15 @@ class AreaChart:
 
     def _upward(self, filled: Floats, row: int) -> str:
         """A row above zero: what reaches into it from below."""
+        bars = self.glyphs.bars
         rows_below = self._difference_rows // 2 - 1 - row
-        steps = len(self.glyphs.bars) if self.glyphs.braille else 1
-        # Zero itself is a line of the thinnest blocks, where there are any.
-        zero = self.glyphs.bars[0] if rows_below == 0 and steps > 1 else " "
+        steps = len(bars) if self.glyphs.braille else 1
+        zero = " "
+        if rows_below == 0 and steps > 1:
+            zero = bars[0]  # zero itself is a line of the thinnest blocks
+        parts = np.rint((filled - rows_below) * steps)
         chars = []
-        for part in np.rint((filled - rows_below) * steps).tolist():
+        for part in parts.tolist():
             if math.isnan(part):
                 chars.append(" ")
             elif part <= 0:
@@ -281,19 +301,22 @@ class AreaChart:
             elif part >= steps:
                 chars.append(self.glyphs.area)
             else:
-                chars.append(self.glyphs.bars[int(part) - 1])
+                chars.append(bars[int(part) - 1])
         return "".join(chars)
 
     def _downward(self, filled: Floats, row: int) -> str:
         """A row below zero: what hangs into it from above, by halves of a row."""
         rows_above = row - self._difference_rows // 2
         steps = 2 if self.glyphs.upper_half else 1
+        parts = np.rint((filled - rows_above) * steps)
         chars = []
-        for part in np.rint((filled - rows_above) * steps).tolist():
-            if part != part or part <= 0:
+        for part in parts.tolist():
+            if math.isnan(part) or part <= 0:
                 chars.append(" ")
+            elif part >= steps:
+                chars.append(self.glyphs.area)
             else:
-                chars.append(self.glyphs.area if part >= steps else self.glyphs.upper_half)
+                chars.append(self.glyphs.upper_half)
         return "".join(chars)
 
     def _bar(self, length: int) -> str:
@@ -311,24 +334,36 @@ def _scale_of_shape(shape: Envelope, rows: int) -> PowerScale:
     return power_area.power_scale(lowest, highest, rows)
 
 
-def second_ticks(lo_s: float, hi_s: float, cells: int, cells_apart: int) -> Iterator[Tick]:
+def second_ticks(
+    lo_s: float,
+    hi_s: float,
+    cells: int,
+    cells_apart: int,
+) -> Iterator[Tick]:
     """Round moments at their cells, with the decimals that tell them apart."""
     marks = round_ticks(lo_s, hi_s, cells, cells_apart)
     decimals = 0
     if len(marks) > 1:
-        exponent = np.floor(np.log10(marks[1] - marks[0]) + 1e-9)
+        step_s = marks[1] - marks[0]
+        exponent = np.floor(np.log10(step_s) + 1e-9)
         decimals = max(0, -int(exponent))
     for moment_s in marks:
-        column = int((moment_s - lo_s) / (hi_s - lo_s) * cells)
-        # Adding 0 takes the sign off a zero.
-        yield Tick(column, f"{round(moment_s, decimals) + 0.0:.{decimals}f}s")
+        share = (moment_s - lo_s) / (hi_s - lo_s)
+        rounded_s = round(moment_s, decimals) + 0.0  # adding 0 takes the sign off a zero
+        yield Tick(int(share * cells), f"{rounded_s:.{decimals}f}s")
 
 
-def round_ticks(lo: float, hi: float, cells: int, cells_apart: int) -> list[float]:
+def round_ticks(
+    lo: float,
+    hi: float,
+    cells: int,
+    cells_apart: int,
+) -> list[float]:
     """The multiples of a round step between two values, at least so many cells from each other."""
     if hi <= lo or not cells:
         return []
-    step = _round_up((hi - lo) / cells * cells_apart, _STEP_FACTORS)
+    min_step = (hi - lo) / cells * cells_apart
+    step = _round_up(min_step, _STEP_FACTORS)
     first = int(np.ceil(lo / step - 1e-9))
     last = int(np.floor(hi / step + 1e-9))
     return [number * step for number in range(first, last + 1)]
@@ -336,10 +371,12 @@ def round_ticks(lo: float, hi: float, cells: int, cells_apart: int) -> list[floa
 
 def _round_up(value: float, factors: Sequence[float]) -> float:
     """The smallest of these times a power of ten that is no less."""
-    power = 10.0 ** np.floor(np.log10(max(value, 1e-12)))
+    exponent = np.floor(np.log10(max(value, 1e-12)))
+    power = 10.0**exponent
     for factor in factors:
-        if factor * power >= value * (1 - 1e-9):
-            return float(factor * power)
+        rounded = factor * power
+        if rounded >= value * (1 - 1e-9):
+            return float(rounded)
     return float(10 * power)
 
 
@@ -351,10 +388,14 @@ def _typical_size(shape: Envelope) -> float:
     """The size that 99 of 100 columns keep to."""
     sizes = np.fmax(np.abs(shape.low), np.abs(shape.high))
     sizes = sizes[np.isfinite(sizes)]
-    return percentile_of_column(sizes, _SHOWN_PERCENTILE) if len(sizes) else 1.0
+    if len(sizes):
+        return percentile_of_column(sizes, _SHOWN_PERCENTILE)
+    return 1.0
 
 
-def _joined(cells: Iterable[tuple[Style, str]]) -> Iterator[Segment]:
+def _joined(styles: Iterable[Style], chars: Iterable[str]) -> Iterator[Segment]:
     """Neighboring cells of one style as one segment."""
+    cells = zip(styles, chars, strict=True)
     for style, group in itertools.groupby(cells, lambda cell: cell[0]):
-        yield Segment("".join(char for _, char in group), style)
+        text = "".join(char for _, char in group)
+        yield Segment(text, style)

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from powertui.plain import width as cells
-from powertui.view.context import Context, ContextLine, Section
+from powertui.view.context import Context
+from powertui.view.context_lines import ContextLine, Section
 from powertui.widgets.lines import LinesPane, StyledLine
 from powertui.widgets.time_lane import fit_text
 
@@ -149,7 +150,12 @@ class ContextPane(LinesPane):
         longest = max((cells(fact.name) for fact in section.facts), default=0) + 1
         return min(max(_NAME_WIDTH, longest), max(_NAME_WIDTH, self.size.width // 2))
 
-    def _fact(self, fact: ContextLine, name_cells: int, max_value_lines: int) -> list[StyledLine]:
+    def _fact(
+        self,
+        fact: ContextLine,
+        name_cells: int,
+        max_value_lines: int,
+    ) -> list[StyledLine]:
         """A fact: its name, its value over a few lines at most, and how sure it is."""
         theme = self.theme_colors
         label = theme.style("dim")

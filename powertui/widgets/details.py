@@ -120,7 +120,12 @@ class DetailsPane(LinesPane):
             more = f"  ({len(stat.value):,} characters)"
         return self._pair(plain(stat.name, 60), text, more)
 
-    def _pair(self, name: str, value: str, more: str = "") -> list[StyledLine]:
+    def _pair(
+        self,
+        name: str,
+        value: str,
+        more: str = "",
+    ) -> list[StyledLine]:
         """A name and its value, wrapped where values are expanded; `more` is always in sight."""
         name_width = min(_NAME_WIDTH, max(8, self.size.width // 3))
         room = max(8, self.size.width - name_width)

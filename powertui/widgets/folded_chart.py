@@ -187,7 +187,9 @@ def _folded_picture(
 
 def _selected(bands: Sequence[Band | None], selected: int) -> Band | None:
     """The band of the finding under the cursor."""
-    return bands[selected] if 0 <= selected < len(bands) else None
+    if 0 <= selected < len(bands):
+        return bands[selected]
+    return None
 
 
 def _step_cells(view: FoldedView, finding: Finding, cells: int) -> Band | None:

@@ -19,7 +19,9 @@ class FoldingTable(TableView):
 
     @property
     def _folds(self) -> NestedRows | None:
-        return self._stands.folds if self._stands is not None else None
+        if self._stands is not None:
+            return self._stands.folds
+        return None
 
     @property
     def foldable(self) -> bool:
@@ -95,7 +97,11 @@ class FoldingTable(TableView):
             prefix = " " * nested_rows.INDENT + prefix
         room = max(1, cells - width(prefix + suffix))
         name = self._shortened(plain(column.text(row), table_rows.LIMIT_TEXT), room)
-        return table_rows.fitted(prefix + name + suffix, cells, self.glyphs.ellipsis)
+        return table_rows.fitted(
+            prefix + name + suffix,
+            cells,
+            self.glyphs.ellipsis,
+        )
 
     def _shortened(self, name: str, room: int) -> str:
         """A name in at most so many cells."""

@@ -42,7 +42,13 @@ class Gutter(Widget):
             super().__init__()
             self.row = row
 
-    def __init__(self, *, theme: Theme, glyphs: str = "unicode", id: str | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        theme: Theme,
+        glyphs: str = "unicode",
+        id: str | None = None,
+    ) -> None:
         super().__init__(id=id)
         self.theme_colors = theme
         self.glyphs = glyph_sets.get(glyphs)

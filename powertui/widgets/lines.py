@@ -55,7 +55,13 @@ class LinesPane(Widget, can_focus=True):
 
     DEFAULT_CSS = "LinesPane { height: 1fr; width: 1fr; }"
 
-    def __init__(self, *, theme: Theme, glyphs: str = "unicode", id: str | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        theme: Theme,
+        glyphs: str = "unicode",
+        id: str | None = None,
+    ) -> None:
         super().__init__(id=id)
         self.theme_colors = theme
         self.glyphs = glyph_sets.get(glyphs)
@@ -122,7 +128,11 @@ class LinesPane(Widget, can_focus=True):
         self.scroll_lines(2)
 
 
-def _has_changed(before: Sequence[StyledLine], after: Sequence[StyledLine], number: int) -> bool:
+def _has_changed(
+    before: Sequence[StyledLine],
+    after: Sequence[StyledLine],
+    number: int,
+) -> bool:
     """Whether a line of this number is another one, new or gone."""
     return before[number : number + 1] != after[number : number + 1]
 

@@ -25,5 +25,10 @@ class LivePane(LinesPane, can_focus=False):
         if taller:
             self.refresh(layout=True)
 
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+    def get_content_height(
+        self,
+        container: Size,
+        viewport: Size,
+        width: int,
+    ) -> int:
         return len(self.lines)

@@ -51,7 +51,12 @@ class JumpOutline:
             side = "┃" if self._is_unicode else "|"
             for column in (left, right):
                 if 0 <= column < view.width:
-                    strip = _replaced(strip, start + column, side, self.style)
+                    strip = _replaced(
+                        strip,
+                        start + column,
+                        side,
+                        self.style,
+                    )
             return strip
         if row is None or abs(row - self.row) != 1:
             return strip
@@ -65,13 +70,20 @@ class JumpOutline:
             chars[0] = left_corner
         if right < view.width:
             chars[-1] = right_corner
-        return _replaced(strip, start + first, "".join(chars), self.style)
+        return _replaced(
+            strip,
+            start + first,
+            "".join(chars),
+            self.style,
+        )
 
     def _edge_chars(self, *, is_above: bool) -> tuple[str, str, str]:
         """Left corner, edge and right corner of the row above or below."""
         if not self._is_unicode:
             return "+", "-", "+"
-        return ("┏", "━", "┓") if is_above else ("┗", "━", "┛")
+        if is_above:
+            return ("┏", "━", "┓")
+        return ("┗", "━", "┛")
 
     @property
     def _is_unicode(self) -> bool:
@@ -85,7 +97,12 @@ class ShownOutline:
         self._view = view
         self._timer: Timer | None = None
 
-    def show(self, lo: int, hi: int, row: int | None) -> None:
+    def show(
+        self,
+        lo: int,
+        hi: int,
+        row: int | None,
+    ) -> None:
         """Outline this stretch. `row`: only there."""
         if self._timer is not None:
             self._timer.stop()
@@ -119,7 +136,12 @@ class ShownOutline:
                 part.refresh()
 
 
-def _replaced(strip: Strip, at: int, text: str, style: Style) -> Strip:
+def _replaced(
+    strip: Strip,
+    at: int,
+    text: str,
+    style: Style,
+) -> Strip:
     cells = strip.cell_length
     stop = at + len(text)
     if stop > cells:

@@ -68,7 +68,11 @@ class Overview(TimeLane):
             self._text, self._roles = self._whole_run(model, self._whole)
         return self._whole, self._text
 
-    def _whole_run(self, model: TimelineModel, all_time: Viewport) -> tuple[str, list[str]]:
+    def _whole_run(
+        self,
+        model: TimelineModel,
+        all_time: Viewport,
+    ) -> tuple[str, list[str]]:
         """The chars of the row and the roles of its cells."""
         chars = list(self._busy(model, all_time))
         roles = ["overview"] * all_time.width
@@ -81,7 +85,11 @@ class Overview(TimeLane):
             chars[column] = course[column]
             roles[column] = "dim"
         for profile in surroundings.profiles:
-            self._draw_profile(all_time.covered(profile.lo, profile.hi), chars, roles)
+            self._draw_profile(
+                all_time.covered(profile.lo, profile.hi),
+                chars,
+                roles,
+            )
         for finding in surroundings.findings:
             for column in all_time.covered(finding.lo, finding.hi):
                 roles[column] = "error" if outside[column] else "warn"
@@ -89,7 +97,12 @@ class Overview(TimeLane):
                     chars[column] = "!"
         return "".join(chars), roles
 
-    def _draw_profile(self, covered: range, chars: list[str], roles: list[str]) -> None:
+    def _draw_profile(
+        self,
+        covered: range,
+        chars: list[str],
+        roles: list[str],
+    ) -> None:
         """Where another profile was recorded: all of a narrow one, else where nothing else is."""
         is_narrow = len(covered) < _MIN_BUSY_CELLS
         for column in covered:
@@ -171,7 +184,11 @@ class Overview(TimeLane):
         if self.model is None or self.state is None:
             return
         all_time, _ = self._overview()
-        self._drag = dragging.begin(all_time, self.state.viewport, self._column(event.x))
+        self._drag = dragging.begin(
+            all_time,
+            self.state.viewport,
+            self._column(event.x),
+        )
         self._is_pressed = True
         self.capture_mouse()
         self._drag_to(event.x)

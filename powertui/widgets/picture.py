@@ -24,7 +24,13 @@ class Picture(Widget, Generic[Shown]):
 
     DEFAULT_CSS = "Picture { height: 1fr; width: 1fr; }"
 
-    def __init__(self, *, theme: Theme, glyphs: str = "unicode", id: str | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        theme: Theme,
+        glyphs: str = "unicode",
+        id: str | None = None,
+    ) -> None:
         super().__init__(id=id)
         self.theme_colors = theme
         self.glyphs = glyph_sets.get(glyphs)

@@ -84,7 +84,12 @@ def near_value_heights(height: int, values: int, lanes: int) -> list[int]:
     return [_MIN_STRIP_ROWS] * count
 
 
-def far_heights(height: int, power: int, values: int, lanes: int) -> tuple[list[int], list[int]]:
+def far_heights(
+    height: int,
+    power: int,
+    values: int,
+    lanes: int,
+) -> tuple[list[int], list[int]]:
     """Rows of the power strips and of the other strips where nothing in sight was profiled.
 
     They share what tracks would take. The first power strip is the tallest.

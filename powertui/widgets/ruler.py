@@ -61,7 +61,12 @@ def _by_clock(view: Viewport, origin: int, grid: int) -> bool:
     return grid % PS_PER_S == 0 and farthest_ps >= _CLOCK_FROM_PS
 
 
-def moment_words(ps: int, length: int, view: Viewport, origin: int) -> str:
+def moment_words(
+    ps: int,
+    length: int,
+    view: Viewport,
+    origin: int,
+) -> str:
     """A moment as the ruler counts it, to between a tenth and a hundredth of the length of what
     begins then.
     """
@@ -166,7 +171,11 @@ class Ruler(TimeLane):
         assert self.state is not None
         view = self.state.viewport
         by_clock = _by_clock(view, self._origin, view.cell_ps)
-        moment = _moment(self.state.cursor_ps - self._origin, view.cell_ps, clock=by_clock)
+        moment = _moment(
+            self.state.cursor_ps - self._origin,
+            view.cell_ps,
+            clock=by_clock,
+        )
         cell = ""
         if self.label_width > 22:
             cell = f"{units.duration(view.cell_ps)}/cell"
@@ -214,7 +223,12 @@ class Ruler(TimeLane):
         lo, hi = sorted((self.state.mark, self.state.cursor_ps))
         return lo, hi
 
-    def _draw_window(self, window: tuple[int, int], chars: list[str], styles: list[Style]) -> None:
+    def _draw_window(
+        self,
+        window: tuple[int, int],
+        chars: list[str],
+        styles: list[Style],
+    ) -> None:
         assert self.state is not None
         view = self.state.viewport
         lo, hi = window

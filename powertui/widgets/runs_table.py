@@ -34,7 +34,12 @@ class RunsTable(FoldingTable):
         self.show(table)
 
     def _shortened(self, name: str, room: int) -> str:
-        return run_columns.fitting_name(name, self.name_parts, room, self.glyphs.ellipsis)
+        return run_columns.fitting_name(
+            name,
+            self.name_parts,
+            room,
+            self.glyphs.ellipsis,
+        )
 
     def _cell_segments(
         self,
@@ -46,7 +51,13 @@ class RunsTable(FoldingTable):
     ) -> list[Segment]:
         run = self.known.get(str(table["path"].values[row]))
         if run is None:
-            return super()._cell_segments(table, column, row, text, style)
+            return super()._cell_segments(
+                table,
+                column,
+                row,
+                text,
+                style,
+            )
         theme = self.theme_colors
         if column.id == "health" and run.health:
             role = _HEALTH_ROLES[run.health]
@@ -64,7 +75,12 @@ class RunsTable(FoldingTable):
             return [Segment(text, theme.style("dim"))]
         return super()._cell_segments(table, column, row, text, style)
 
-    def _bar_segments(self, run: KnownRun, text: str, style: Style) -> list[Segment]:
+    def _bar_segments(
+        self,
+        run: KnownRun,
+        text: str,
+        style: Style,
+    ) -> list[Segment]:
         theme = self.theme_colors
         bar_count = len(run.bars)
         bars = text[:bar_count]

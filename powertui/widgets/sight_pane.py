@@ -58,7 +58,12 @@ class SightPane(LinesPane, can_focus=False):
                 for y, row in enumerate(told)
             ] or lines
             if self.with_panel:
-                rows = panel(self.seen, width, height - len(lines), self.glyphs)
+                rows = panel(
+                    self.seen,
+                    width,
+                    height - len(lines),
+                    self.glyphs,
+                )
                 lines += [self._styled(row) for row in rows]
         self.set_lines(lines)
 
@@ -67,8 +72,6 @@ class SightPane(LinesPane, can_focus=False):
 
     def _style(self, role: str) -> Style:
         kind, _, name = role.partition(":")
-        return (
-            self.theme_colors.category(name)
-            if kind == "category"
-            else self.theme_colors.style(role)
-        )
+        if kind == "category":
+            return self.theme_colors.category(name)
+        return self.theme_colors.style(role)

@@ -91,14 +91,25 @@ class StepLane(TimeLane):
         ends = np.maximum(steps.ends()[first:last], starts + 1)
         numbers = steps.number[first:last]
         if not _have_room(starts, numbers, view):
-            return self._dense(starts, ends, numbers if has_numbers else None, view)
+            return self._dense(
+                starts,
+                ends,
+                numbers if has_numbers else None,
+                view,
+            )
         stretches = []
         for row, lo, hi in zip(range(first, last), starts.tolist(), ends.tolist(), strict=True):
             role = "step" if row % 2 else "step_alt"
             texts = _step_texts(steps[row])
             stretches.append(LabelledStretch(lo=lo, hi=hi, texts=texts, role=role))
         roles = {role: self.theme_colors.style(role) for role in ("step", "step_alt")}
-        return drawn_cells(stretches, view, roles, self.glyphs.ellipsis, apart=True)
+        return drawn_cells(
+            stretches,
+            view,
+            roles,
+            self.glyphs.ellipsis,
+            apart=True,
+        )
 
     def _draw_logged(
         self,
@@ -200,7 +211,12 @@ def _even_numbers(
     `round_to`, of which each one has room: 0, 10, 30, 50 would read as steps of two lengths.
     """
     while True:
-        marks, is_even = _marks_with_room(starts, numbers, view, round_to)
+        marks, is_even = _marks_with_room(
+            starts,
+            numbers,
+            view,
+            round_to,
+        )
         if is_even:
             return marks
         round_to = tick_step(round_to + 1, 1)

@@ -160,7 +160,12 @@ def _profile(profile: ProfiledStretch) -> LabelledStretch:
     role = "warn" if profile.problem else "marked"
     # An empty stretch has no cell to be drawn in.
     hi = max(profile.hi, profile.lo + 1)
-    return LabelledStretch(lo=profile.lo, hi=hi, texts=_profile_texts(profile), role=role)
+    return LabelledStretch(
+        lo=profile.lo,
+        hi=hi,
+        texts=_profile_texts(profile),
+        role=role,
+    )
 
 
 def _profile_texts(profile: ProfiledStretch) -> tuple[str, ...]:
@@ -356,11 +361,18 @@ class MarkLane(TimeLane):
         # The longest first, so that shorter ones are drawn over it.
         windows.sort(key=lambda window: window.lo - window.hi)
         roles = {role: self.theme_colors.style(role) for role in (self._role, "label")}
-        return draw([*windows, *moments], view, roles, self.glyphs.ellipsis)
+        return draw(
+            [*windows, *moments],
+            view,
+            roles,
+            self.glyphs.ellipsis,
+        )
 
 
 def _end_of(mark: MarkOnTrace) -> int:
-    return mark.end_ps if mark.end_ps is not None else mark.start_ps
+    if mark.end_ps is not None:
+        return mark.end_ps
+    return mark.start_ps
 
 
 def _window(mark: MarkOnTrace, role: str) -> LabelledStretch:
@@ -377,4 +389,9 @@ def _moment(mark: MarkOnTrace, view: Viewport, bar: str) -> LabelledStretch:
     """A bar where it is, and its name behind it."""
     text = bar + plain(mark.name, 20)
     end_ps = mark.start_ps + (len(text) - 1) * view.cell_ps
-    return LabelledStretch(lo=mark.start_ps, hi=end_ps, texts=(text, bar), role="label")
+    return LabelledStretch(
+        lo=mark.start_ps,
+        hi=end_ps,
+        texts=(text, bar),
+        role="label",
+    )

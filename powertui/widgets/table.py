@@ -18,8 +18,7 @@ from powertui.data.columns import Value
 from powertui.data.table import Place, Table
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.view import table_order
-from powertui.view.table_order import ListedRows
-from powertui.view.table_rows import first_order, main_duration
+from powertui.view.table_order import ListedRows, first_order, main_duration
 from powertui.widgets import background
 from powertui.widgets.table_drawing import TableDrawing
 
@@ -43,7 +42,12 @@ class TableView(TableDrawing, can_focus=True):
     class Chosen(Message):
         """Enter on a row, or a second click."""
 
-        def __init__(self, view: TableView, row: int, place: Place | None) -> None:
+        def __init__(
+            self,
+            view: TableView,
+            row: int,
+            place: Place | None,
+        ) -> None:
             super().__init__()
             self.view = view
             self.row = row

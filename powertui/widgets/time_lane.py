@@ -77,7 +77,12 @@ class TimeLane(Widget):
         and "mark" (ps, as long as).
         """
 
-        def __init__(self, what: str, ps: int = 0, amount: int = 0) -> None:
+        def __init__(
+            self,
+            what: str,
+            ps: int = 0,
+            amount: int = 0,
+        ) -> None:
             super().__init__()
             self.what = what
             self.ps = ps
@@ -134,14 +139,23 @@ class TimeLane(Widget):
         """The lane's cells: exactly `columns` of them."""
         return [Segment(" " * self.columns)]
 
-    def name_label(self, text: str, right: str = "", tick: str = " ") -> list[Segment]:
+    def name_label(
+        self,
+        text: str,
+        right: str = "",
+        tick: str = " ",
+    ) -> list[Segment]:
         """A label with something at its right end, and a tick of an axis behind it."""
         style = self.theme_colors.style("gutter")
         room = max(0, self.label_width - 1)
         right = right[:room]
         if right:
             right = " " + right
-        name = fit_text(plain(text, 100), max(0, room - len(right)), self.glyphs.ellipsis)
+        name = fit_text(
+            plain(text, 100),
+            max(0, room - len(right)),
+            self.glyphs.ellipsis,
+        )
         return [Segment(fit_text(name + right, room) + tick, style)]
 
     def render_line(self, y: int) -> Strip:

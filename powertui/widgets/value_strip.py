@@ -86,6 +86,11 @@ class ValueStrip(TimeLane):
         key = (strip, view.cell0, view.rung, view.width, height, self.glyphs)
         if self._lines is None or self._lines[0] != key:
             edges = column_edges(view, self.glyphs)
-            lines = draw(strip.envelope(edges), self.axis, height, self.glyphs)
+            lines = draw(
+                strip.envelope(edges),
+                self.axis,
+                height,
+                self.glyphs,
+            )
             self._lines = (key, lines)
         return self._lines[1]

@@ -34,5 +34,11 @@ class VerdictTable(TableView):
         is_name = column is table.columns[0]
         is_current = style != self.theme_colors.style("text")
         if role is None or is_name or is_current:
-            return super()._cell_segments(table, column, row, text, style)
+            return super()._cell_segments(
+                table,
+                column,
+                row,
+                text,
+                style,
+            )
         return [Segment(text, self.theme_colors.style(role))]

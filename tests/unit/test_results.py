@@ -18,7 +18,7 @@ from powertui.data.columns import Column
 from powertui.data.model import PS_PER_S, Badge
 from powertui.data.table import Chart, Fact, Place, Result, Series, Table
 from powertui.report.writers import WRITERS, as_frame, write
-from powertui.view import table_rows
+from powertui.view import table_order, table_rows
 from powertui.view.table_rows import Order
 from tests import answers
 
@@ -158,10 +158,10 @@ def test_stacked_tables_keep_places_and_miss_what_one_lacks() -> None:
 
 def test_arranged_filters_then_sorts() -> None:
     table = answer().tables[0]
-    assert table_rows.arranged(table, Order("count", True)).tolist() == [1, 0, 2]
-    assert table_rows.arranged(table, Order("count", False)).tolist() == [0, 1, 2]
-    assert table_rows.arranged(table, Order("count", True, "A/B")).tolist() == [0]
-    assert table_rows.arranged(table, Order(None, True, "")).tolist() == [0, 1, 2]
+    assert table_order.arranged(table, Order("count", True)).tolist() == [1, 0, 2]
+    assert table_order.arranged(table, Order("count", False)).tolist() == [0, 1, 2]
+    assert table_order.arranged(table, Order("count", True, "A/B")).tolist() == [0]
+    assert table_order.arranged(table, Order(None, True, "")).tolist() == [0, 1, 2]
 
 
 @given(st.integers(1, 200))

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from powertui.data.model import PS_PER_S, Badge
-from powertui.view.context import Context, Section
+from powertui.view.context import Context
+from powertui.view.context_lines import Section
 from powertui.view.navigation import Navigator
 from powertui.view.surroundings import LabelledSpan, Surroundings
 from powertui.view.timeline_model import TimelineModel
