@@ -13,7 +13,7 @@ of four. Less than two bytes an event in all.
   cell.
 
 Starts are looked up in the track's own column, durations read from it: nothing of the trace is
-copied. `data/wire` has the loops.
+copied. `track_index` holds what is over one track, `data/wire` has the loops.
 
 Perfetto's ImplicitSegmentForest has the same aim in O(log n); a sparse table over blocks has no
 loop over levels, which in numpy would be one round of calls for each.
@@ -25,13 +25,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from powertui.data import wire
-from powertui.data.model import Bools, Floats, Int32s, Int64s, Trace, Track, UInt8s
+from powertui.data.model import Bools, Floats, Int32s, Int64s, Trace, Track
+from powertui.data.track_index import TrackIndex, track_index
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
-
-# Events indexed in one call, so that no call holds the GIL for long.
-_CHUNK_EVENTS = 4096 * wire.BLOCK
 
 
 class LaneId(NamedTuple):
@@ -83,14 +80,6 @@ class BusyMoments(NamedTuple):
     moments: Int64s  # [cell, sample]: when, in ps
 
 
-class _Index(NamedTuple):
-    """What lies over the durations of one track."""
-
-    before: Int64s  # durations summed up to each block, and to the end
-    top: UInt8s  # which of its block is the longest
-    table: Int32s  # row k: the block that holds the longest event of the 2^k groups from each on
-
-
 class Forest:
     """The index of one trace (or of some tracks).
 
@@ -98,7 +87,10 @@ class Forest:
     """
 
     def __init__(
-        self, tracks: Sequence[Track], *, progress: Callable[[int], None] | None = None
+        self,
+        tracks: Sequence[Track],
+        *,
+        progress: Callable[[int], None] | None = None,
     ) -> None:
         self.tracks = tuple(tracks)
         lanes: list[LaneId] = []
@@ -111,12 +103,12 @@ class Forest:
         self._first_lane = np.array(first_lanes, np.int64)
         # Where each lane begins and ends in its track's columns, and its starts and durations as
         # views of them.
-        self._lo = np.empty(len(self.lanes), np.int64)
-        self._hi = np.empty(len(self.lanes), np.int64)
-        self._track_of = np.array([lane.track for lane in self.lanes], np.int64)
+        self._lo = np.empty(len(lanes), np.int64)
+        self._hi = np.empty(len(lanes), np.int64)
+        self._track_of = np.array([lane.track for lane in lanes], np.int64)
         self._starts: list[Int64s] = []
         self._lengths: list[Int64s] = []
-        for lane, (number, depth) in enumerate(self.lanes):
+        for lane, (number, depth) in enumerate(lanes):
             track = self.tracks[number]
             lo = int(track.lanes[depth])
             hi = int(track.lanes[depth + 1])
@@ -124,19 +116,25 @@ class Forest:
             self._hi[lane] = hi
             self._starts.append(track.events.start[lo:hi])
             self._lengths.append(track.events.duration[lo:hi])
-        self._indices: list[_Index] = []
+        self._indices: list[TrackIndex] = []
         done = 0
         for track in self.tracks:
-            self._indices.append(_index(track, done, progress))
+            self._indices.append(track_index(track, done, progress))
             done += len(track.events)
 
     @classmethod
-    def from_trace(cls, trace: Trace, *, progress: Callable[[int], None] | None = None) -> Forest:
+    def from_trace(
+        cls,
+        trace: Trace,
+        *,
+        progress: Callable[[int], None] | None = None,
+    ) -> Forest:
         """The index over every track of a trace.
 
         `progress` is told how many events are indexed, and may raise to stop.
         """
-        return cls([track for _, track in trace.tracks()], progress=progress)
+        tracks = [track for _, track in trace.tracks()]
+        return cls(tracks, progress=progress)
 
     @property
     def events(self) -> int:
@@ -146,10 +144,7 @@ class Forest:
     @property
     def nbytes(self) -> int:
         """What the index takes beside the trace's own columns."""
-        total = 0
-        for index in self._indices:
-            total += sum(column.nbytes for column in index)
-        return total
+        return sum(index.nbytes for index in self._indices)
 
     # ── asking ───────────────────────────────────────────────────────────────────────────────────
 
@@ -163,8 +158,8 @@ class Forest:
         hi = self._hi[lane]
         if lo == hi:
             return 0
-        track = self.lanes[lane].track
-        sums = self._sums(track, np.array([lo, hi]))
+        index = self._indices[self.lanes[lane].track]
+        sums = index.sums(np.array([lo, hi]))
         return int(np.diff(sums)[0])
 
     def track_busy(self, track: int) -> int:
@@ -194,7 +189,8 @@ class Forest:
         """Coverage of every cell of one lane: `frame(edges, [lane]).busy[0]`, without looking for
         what covers it.
         """
-        covered: Int64s = np.diff(self.at_edges(edges, [lane]).passed[0])
+        at_edges = self.at_edges(edges, [lane])
+        covered: Int64s = np.diff(at_edges.passed[0])
         return covered
 
     def samples(self, at_edges: AtEdges, wanted: Bools, count: int) -> BusyMoments:
@@ -204,42 +200,31 @@ class Forest:
         `wanted` is [lane, cell]; cells are answered in the order of `np.nonzero` of it.
         """
         lane, cell = np.nonzero(wanted)
+        next_cell = cell + 1
         begin = at_edges.passed[lane, cell]
-        busy = (at_edges.passed[lane, cell + 1] - begin)[:, None]
-        within = (np.arange(count) + _unsteady(at_edges.edges[cell], count)) / count
+        end = at_edges.passed[lane, next_cell]
+        busy = (end - begin)[:, None]
+        part = np.arange(count) + _unsteady(at_edges.edges[cell], count)
+        within = part / count
         since_edge = (busy * within).astype(np.int64)
         np.minimum(since_edge, busy - 1, out=since_edge)
         positions = begin[:, None] + since_edge
-        first = at_edges.at[lane, cell] - (at_edges.over[lane, cell] > 0)
-        last = np.maximum(at_edges.at[lane, cell + 1] - 1, first)
+        reaches_in = at_edges.over[lane, cell] > 0
+        first = at_edges.at[lane, cell] - reaches_in
+        last = np.maximum(at_edges.at[lane, next_cell] - 1, first)
         rows = np.full(positions.shape, -1, np.int64)
         moments = np.zeros(positions.shape, np.int64)
+        is_busy = busy[:, 0] > 0
         track_of_cell = self._track_of[at_edges.lanes[lane]]
         for track, _ in self._by_track(at_edges.lanes):
-            cells = np.flatnonzero((track_of_cell == track) & (busy[:, 0] > 0))
-            row, since_start = self._row_at(track, positions[cells])
+            cells = np.flatnonzero((track_of_cell == track) & is_busy)
+            row, since_start = self._indices[track].row_at(positions[cells])
             # Sums that have wrapped around are not in order: the answer stays in its cell.
             row = np.clip(row, first[cells, None], last[cells, None])
             rows[cells] = row
-            moments[cells] = self.tracks[track].events.start[row] + since_start
+            starts = self.tracks[track].events.start
+            moments[cells] = starts[row] + since_start
         return BusyMoments(rows, moments)
-
-    def _row_at(self, track: int, position: Int64s) -> tuple[Int64s, Int64s]:
-        """The event in which the durations of a track, summed up, reach this position, and how far
-        into it that is.
-        """
-        durations = self.tracks[track].events.duration
-        before = self._indices[track].before
-        block = before.searchsorted(position, side="right") - 1
-        np.clip(block, 0, len(before) - 2, out=block)
-        rows_of_block = block[..., None] * wire.BLOCK + np.arange(wire.BLOCK)
-        length = durations.take(rows_of_block, mode="clip")
-        end = before[block][..., None] + length.cumsum(axis=-1)
-        inside = (end <= position[..., None]).sum(axis=-1)
-        np.minimum(inside, wire.BLOCK - 1, out=inside)
-        row = np.minimum(block * wire.BLOCK + inside, len(durations) - 1)
-        passed_in_row = np.take_along_axis(end - length, inside[..., None], axis=-1)[..., 0]
-        return row, position - passed_in_row
 
     def running(self, lane: int, moments: Int64s) -> Int64s:
         """The event of a lane that runs at each moment, -1 for none."""
@@ -248,9 +233,10 @@ class Forest:
             return np.full(moments.shape, -1, np.int64)
         row = starts.searchsorted(moments, side="right") - 1
         last_start = starts.take(row, mode="clip")
-        ends = last_start + self._lengths[lane].take(row, mode="clip")
-        runs = (row >= 0) & (moments < ends)
-        running: Int64s = np.where(runs, row + self._lo[lane], -1)
+        last_length = self._lengths[lane].take(row, mode="clip")
+        runs = (row >= 0) & (moments < last_start + last_length)
+        row_of_track = row + self._lo[lane]
+        running: Int64s = np.where(runs, row_of_track, -1)
         return running
 
     def at_edges(self, edges: Int64s, lanes: Sequence[int] | Int64s) -> AtEdges:
@@ -272,7 +258,8 @@ class Forest:
                 starts.take(next_event, mode="clip", out=before[row])
                 lengths.take(next_event, mode="clip", out=length[row])
         for track, rows in self._by_track(numbers):
-            sums_of_track = self._sums(track, at[rows].reshape(-1))
+            event_rows = at[rows].reshape(-1)
+            sums_of_track = self._indices[track].sums(event_rows)
             sums[rows] = sums_of_track.reshape(-1, len(edges))
         first = self._lo[numbers][:, None]
         over = before + length - edges
@@ -298,43 +285,58 @@ class Forest:
         if not len(frame.busy):
             empty = np.zeros((1, len(edges) - 1), np.int64)
             none = empty.astype(np.int32)
-            return Frame(empty, none, empty - 1, none, frame.at_edges)
+            return Frame(
+                busy=empty,
+                count=none,
+                dominant=empty - 1,
+                lane=none,
+                at_edges=frame.at_edges,
+            )
         busiest = busiest_lanes(frame)
         cells = np.arange(len(busiest))
         busy = frame.busy[busiest, cells]
         count = frame.count.sum(axis=0, dtype=np.int32)
         dominant = frame.dominant[busiest, cells]
         lane = busiest.astype(np.int32)
-        at_edges = frame.at_edges
-        return Frame(busy[None, :], count[None, :], dominant[None, :], lane[None, :], at_edges)
+        return Frame(
+            busy=busy[None, :],
+            count=count[None, :],
+            dominant=dominant[None, :],
+            lane=lane[None, :],
+            at_edges=frame.at_edges,
+        )
 
     def _dominant(self, at_edges: AtEdges) -> Int64s:
         """The event with the longest stay in each cell.
 
         It reaches in from the cell before, is inside, or reaches out into the next cell.
         """
-        _, numbers, at, over, length, _ = at_edges
         widths = np.diff(at_edges.edges)
-        over_left = over[:, :-1]
-        over_right = over[:, 1:]
+        over_left = at_edges.over[:, :-1]
+        over_right = at_edges.over[:, 1:]
         hangs_in = over_left > 0
         hangs_out = over_right > 0
-        lo = at[:, :-1]
-        hi = at[:, 1:]
-        best = np.where(hangs_in, np.minimum(over_left, widths), -1)
+        lo = at_edges.at[:, :-1]
+        hi = at_edges.at[:, 1:]
+        stay = np.minimum(over_left, widths)
+        best = np.where(hangs_in, stay, -1)
         winner = np.where(hangs_in, lo - 1, -1)
-        inside = hi - (hangs_out & (hi > lo))  # [lo, inside): events that start and end in the cell
-        for track, rows in self._by_track(numbers):
-            lane_rows, cells = np.nonzero(inside[rows] > lo[rows])
+        # [lo, inside): events that start and end in the cell
+        has_start = hi > lo
+        inside = hi - (hangs_out & has_start)
+        for track, rows in self._by_track(at_edges.lanes):
+            has_event = inside[rows] > lo[rows]
+            lane_rows, cells = np.nonzero(has_event)
             if len(lane_rows):
-                cell = (rows[lane_rows], cells)
-                durations = self.tracks[track].events.duration
                 index = self._indices[track]
-                longest = wire.longest(durations, index.top, index.table, lo[cell], inside[cell])
-                _keep_longer(winner, best, cell, longest, durations.take(longest))
+                cell = (rows[lane_rows], cells)
+                longest = index.longest(lo[cell], inside[cell])
+                stay = index.durations.take(longest)
+                _keep_longer(winner, best, cell, longest, stay)
         last = np.nonzero(inside < hi)
         if len(last[0]):
-            stay = length[:, 1:][last] - over_right[last]
+            length = at_edges.length[:, 1:]
+            stay = length[last] - over_right[last]
             _keep_longer(winner, best, last, hi[last] - 1, stay)
         return winner
 
@@ -342,13 +344,9 @@ class Forest:
         """Each track that holds events among these lanes, with the lanes' places among them."""
         tracks = self._track_of[numbers]
         for track in sorted(set(tracks.tolist())):
-            if len(self.tracks[track].events):
+            events = self.tracks[track].events
+            if len(events):
                 yield track, np.flatnonzero(tracks == track)
-
-    def _sums(self, track: int, rows: Int64s) -> Int64s:
-        """Durations summed up to these rows of a track."""
-        durations = self.tracks[track].events.duration
-        return wire.sums(durations, self._indices[track].before, rows)
 
     # ── single events ────────────────────────────────────────────────────────────────────────────
 
@@ -379,7 +377,8 @@ def _unsteady(moments: Int64s, count: int) -> Floats:
 
     Samples at even distances would keep step with a loop in the trace, and see one part of it.
     """
-    numbers = (moments[:, None] + np.arange(count)).astype(np.uint64)
+    seeds = moments[:, None] + np.arange(count)
+    numbers = seeds.astype(np.uint64)
     # The steps of splitmix64; products wrap around, as is meant.
     numbers *= np.uint64(0x9E3779B97F4A7C15)
     numbers ^= numbers >> np.uint64(30)
@@ -390,7 +389,11 @@ def _unsteady(moments: Int64s, count: int) -> Floats:
 
 
 def _keep_longer(
-    winner: Int64s, best: Int64s, cells: tuple[Int64s, ...], candidate: Int64s, stay: Int64s
+    winner: Int64s,
+    best: Int64s,
+    cells: tuple[Int64s, ...],
+    candidate: Int64s,
+    stay: Int64s,
 ) -> None:
     """Put an event in where it stays longer.
 
@@ -400,57 +403,3 @@ def _keep_longer(
     wins = stay > longest_stay
     winner[cells] = np.where(wins, candidate, winner[cells])
     best[cells] = np.where(wins, stay, longest_stay)
-
-
-# ── building ─────────────────────────────────────────────────────────────────────────────────────
-
-
-def _index(track: Track, done: int, progress: Callable[[int], None] | None) -> _Index:
-    durations = track.events.duration
-    block_count = -(-len(durations) // wire.BLOCK)
-    before = np.zeros(block_count + 1, np.int64)  # the durations before each block
-    top = np.empty(block_count, np.uint8)
-    longest = np.empty(block_count, np.int64)
-    for begin in range(0, len(durations), _CHUNK_EVENTS):
-        chunk = durations[begin : begin + _CHUNK_EVENTS]
-        sums, top_rows = wire.blocks(chunk)
-        first_block = begin // wire.BLOCK
-        blocks = slice(first_block, first_block + len(top_rows))
-        before[1:][blocks] = sums
-        top[blocks] = top_rows
-        first_events = np.arange(len(top_rows)) * wire.BLOCK
-        longest[blocks] = chunk[first_events + top_rows]
-        if progress is not None:
-            progress(done + begin + len(chunk))
-    np.cumsum(before, out=before)
-    largest_lane = int(np.diff(track.lanes).max(initial=0))
-    most_groups = largest_lane // (wire.BLOCK * wire.FAN)
-    return _Index(before, top, _sparse_table(longest, most_groups))
-
-
-def _sparse_table(longest: Int64s, span: int) -> Int32s:
-    """Which block has the longest of 1, 2, 4, 8 … groups, beginning at each.
-
-    `span`: the most whole groups one range can hold.
-    """
-    group_count = -(-len(longest) // wire.FAN)
-    # The last group is filled up with what is never the longest.
-    blocks = np.full((group_count, wire.FAN), np.iinfo(np.int64).min)
-    blocks.reshape(-1)[: len(longest)] = longest
-    table = np.zeros((span.bit_length(), group_count), np.int32)
-    if not len(table):
-        return table
-    first_blocks = np.arange(group_count) * wire.FAN
-    table[0] = blocks.argmax(axis=1) + first_blocks
-    best = blocks.max(axis=1)
-    for level in range(1, len(table)):
-        # A run of 2^level groups is two runs of half of them, side by side.
-        half = 1 << (level - 1)
-        keep = len(best) - half
-        lower = best[:keep]
-        upper = best[half:]
-        below = table[level - 1]
-        np.copyto(table[level, :keep], below[:keep])
-        np.copyto(table[level, :keep], below[half : half + keep], where=upper > lower)
-        best = np.maximum(lower, upper)
-    return table

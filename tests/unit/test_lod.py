@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from powertui.data import lod
+from powertui.data import wire
 from powertui.data.lod import Forest
 from powertui.data.model import Events, Int64s, Track, TrackKind
 from powertui.data.wire import BLOCK
@@ -235,8 +235,8 @@ def test_a_frame_costs_the_cells_not_the_events(monkeypatch: pytest.MonkeyPatch)
         return out
 
     monkeypatch.setattr(columns, "_gather", counted)
-    monkeypatch.setattr(lod.wire, "sums", columns.sums)
-    monkeypatch.setattr(lod.wire, "longest", columns.longest)
+    monkeypatch.setattr(wire, "sums", columns.sums)
+    monkeypatch.setattr(wire, "longest", columns.longest)
     lanes, cells = 20, 160
     looks = []
     for size in (200_000, 2_000_000):

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from powertui.data.lod import _sparse_table
+from powertui.data.track_index import sparse_table
 from powertui.data.wire import BLOCK, FAN
 from tests.unit.wire.wire_oracle import DECODERS
 
@@ -43,7 +43,7 @@ def test_sums_and_longest_of_any_range(seed: int, rows: int, most: int) -> None:
         before = np.concatenate([[0], np.cumsum(sums)])
         assert decoder.sums(duration, before, at).tolist() == [int(duration[:i].sum()) for i in at]
         longest = np.array([int(block.max()) for block in blocks])
-        table = _sparse_table(longest, rows // GROUP)
+        table = sparse_table(longest, rows // GROUP)
         found = decoder.longest(duration, top, table, lo, hi)
         assert found.tolist() == [
             int(a + duration[a:b].argmax()) for a, b in zip(lo, hi, strict=True)
