@@ -91,10 +91,10 @@ LATER = (
 # 374 with readings of repeated work and the curve that they are held against (seven), the names of
 # JAX's ops, and two for what a cell of a lane shows, 375 with stretches that tables of energy share
 # with Slurm's (windows), 378 with what a reading costs, what is expected of work, and rivals, each
-# apart from the search for a place (residual_price, work_prior, rival_places), 381 with the lines
-# beside the timeline (context_lines), what is drawn upon a power curve (power_drawing) and what lies
-# over a track (track_index).
-MAX_MODULES = 381  # four of them make classes cheaply, know help, and hold what screens take
+# apart from the search for a place (residual_price, work_prior, rival_places), 382 with the lines
+# beside the timeline (context_lines), what is drawn upon a power curve (power_drawing), what lies over
+# a track (track_index) and which lines and columns of a table are in sight (listed_table).
+MAX_MODULES = 382  # four of them make classes cheaply, know help, and hold what screens take
 
 
 def test_the_first_picture_needs_little(tmp_path: Path) -> None:
