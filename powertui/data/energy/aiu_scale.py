@@ -125,7 +125,12 @@ def _scaled(channel: Placed, scale: SumScale) -> Placed:
         gain=Figure(scale.half / scale.factor, Badge.ESTIMATED),
     )
     joules = None if series.joules is None else series.joules * scale.factor
-    scaled = replace(series, sensor=sensor, watts=series.watts * scale.factor, joules=joules)
+    scaled = replace(
+        series,
+        sensor=sensor,
+        watts=series.watts * scale.factor,
+        joules=joules,
+    )
     evidence = (*channel.alignment.evidence, scale.sentence())
     return log_alignment.placed(scaled, replace(channel.alignment, evidence=evidence))
 

@@ -126,7 +126,12 @@ class _Read:
         return float(np.sqrt(np.average((self.left - self.usual) ** 2, weights=weights)))
 
 
-def within(knots: Int64s, level: Floats, is_counted: Bools, usual_s: float) -> Floats | None:
+def within(
+    knots: Int64s,
+    level: Floats,
+    is_counted: Bools,
+    usual_s: float,
+) -> Floats | None:
     """Per interval of a counter: W² of what a part of one may have drawn beside its share, times
     the lengths of both parts.
 

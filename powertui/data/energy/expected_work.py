@@ -132,7 +132,13 @@ def minus(base: Intervals, removed: Intervals) -> Intervals:
     return union(starts[remains], ends[remains], ordered=True)
 
 
-def union(start: Int64s, end: Int64s, *, gap: int = 0, ordered: bool = False) -> Intervals:
+def union(
+    start: Int64s,
+    end: Int64s,
+    *,
+    gap: int = 0,
+    ordered: bool = False,
+) -> Intervals:
     """The stretches that these intervals cover together; holes up to `gap` are closed."""
     if not ordered:
         order = np.argsort(start, kind="stable")

@@ -140,7 +140,12 @@ def _tracing(seconds: Floats) -> Bools:
     return since_start
 
 
-def _watts(power: PowerOnTrace, start: Int64s, end: Int64s, exists: Bools) -> Floats:
+def _watts(
+    power: PowerOnTrace,
+    start: Int64s,
+    end: Int64s,
+    exists: Bools,
+) -> Floats:
     energies = integrate.energies(power, start[exists], end[exists])
     covered_s = energies.coverage * (energies.hi_ps - energies.lo_ps) / PS_PER_S
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -161,7 +161,12 @@ def _watts(question: Question) -> float | None:
 # ── tables ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def _place(question: Question, sides: _Sides, step: int, member: int) -> Place:
+def _place(
+    question: Question,
+    sides: _Sides,
+    step: int,
+    member: int,
+) -> Place:
     """Where a step of a host is."""
     common = sides.common
     row = int(common.rows[member][step])
@@ -169,7 +174,12 @@ def _place(question: Question, sides: _Sides, step: int, member: int) -> Place:
     names = [profile.host for profile in question.opened.profiles]
     host = names.index(common.hosts[member])
     hi = lo + int(common.steps[member].length[row])
-    return Place(run=question.opened.name, host=host, lo=lo, hi=hi)
+    return Place(
+        run=question.opened.name,
+        host=host,
+        lo=lo,
+        hi=hi,
+    )
 
 
 def _members(question: Question, sides: _Sides, step: int) -> Table:
@@ -293,7 +303,14 @@ def _late_table(late: Lateness | None) -> Iterator[Table]:
         ),
     )
     title = f"Who came last to {len(late.matched):,} collectives"
-    yield Table("late", title, columns, order=("waited_s", True), key=("host_name",), noun="host")
+    yield Table(
+        "late",
+        title,
+        columns,
+        order=("waited_s", True),
+        key=("host_name",),
+        noun="host",
+    )
 
 
 def _pod(sides: _Sides) -> Table:
@@ -328,7 +345,12 @@ def _chart(sides: _Sides, step: int) -> Chart:
 # ── facts and notes ──────────────────────────────────────────────────────────────────────────────
 
 
-def _facts(sides: _Sides, step: int, late: Lateness | None, watts: float | None) -> Iterator[Fact]:
+def _facts(
+    sides: _Sides,
+    step: int,
+    late: Lateness | None,
+    watts: float | None,
+) -> Iterator[Fact]:
     common = sides.common
     yield Fact("hosts", "hosts", len(common.hosts), "integer")
     yield Fact("steps", "steps that all have", common.count, "integer")

@@ -161,11 +161,24 @@ def _ranks(late: Late) -> Table:
     def place(rank: int) -> Place:
         calls = matched.ranks[rank]
         span = int(calls.start[0]), int(calls.end.max())
-        return Place(run=late.question.opened.name, host=calls.host, lo=span[0], hi=span[1])
+        return Place(
+            run=late.question.opened.name,
+            host=calls.host,
+            lo=span[0],
+            hi=span[1],
+        )
 
     title = f"Ranks in {len(matched):,} collectives"
     order = ("caused_s", True)
-    return Table("ranks", title, columns, place, order=order, key=("rank",), noun="rank")
+    return Table(
+        "ranks",
+        title,
+        columns,
+        place,
+        order=order,
+        key=("rank",),
+        noun="rank",
+    )
 
 
 def _joules_by_rank(
@@ -185,7 +198,14 @@ def _joules_by_rank(
     return joules, half
 
 
-def _duration(id: str, label: str, values: Floats, *, weight: int, signed: bool = False) -> Column:
+def _duration(
+    id: str,
+    label: str,
+    values: Floats,
+    *,
+    weight: int,
+    signed: bool = False,
+) -> Column:
     whole_ps = np.rint(values).astype(np.int64)
     return Column(id, label, "duration", whole_ps, weight=weight, signed=signed)
 

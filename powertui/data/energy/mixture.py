@@ -63,7 +63,13 @@ def worlds(powers: Sequence[PowerOnTrace]) -> list[tuple[float, tuple[PowerOnTra
     return combinations
 
 
-def energy(power: PowerOnTrace, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0) -> Energy:
+def energy(
+    power: PowerOnTrace,
+    lo_ps: int,
+    hi_ps: int,
+    *,
+    edge_ps: float = 0.0,
+) -> Energy:
     """One window of one channel."""
     # A first picture measures no window: what integrates is imported here.
     from powertui.data.energy import integrate

@@ -106,7 +106,12 @@ def _distances_to_try(after: Floats, poll: float) -> Floats:
     return np.asarray(shortest * np.exp(logarithms))
 
 
-def _follow(before: Floats, after: Floats, poll: float, distances: Floats) -> _Followed:
+def _follow(
+    before: Floats,
+    after: Floats,
+    poll: float,
+    distances: Floats,
+) -> _Followed:
     at = after[:, None] / distances
     since_row_before = (after - before)[:, None] / distances
     blurs = _blurs(at)

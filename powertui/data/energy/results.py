@@ -245,7 +245,13 @@ def sensors_found(question: Question) -> Result:
     listed = _channels(question)
     all_series = [channel.series for channel in listed]
 
-    def figures(id: str, label: str, unit: str, name: str, weight: int) -> Column:
+    def figures(
+        id: str,
+        label: str,
+        unit: str,
+        name: str,
+        weight: int,
+    ) -> Column:
         figures = [getattr(series.sensor, name) for series in all_series]
         values = [None if figure is None else figure.value for figure in figures]
         return optional(id, label, "number", values, unit=unit, weight=weight)

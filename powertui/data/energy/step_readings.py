@@ -89,7 +89,12 @@ def has_lone_step(stretch: ReadingStretch, window: float) -> bool:
     return False
 
 
-def _is_lone(stretch: ReadingStretch, row: int, refreshes: int, window: float) -> bool:
+def _is_lone(
+    stretch: ReadingStretch,
+    row: int,
+    refreshes: int,
+    window: float,
+) -> bool:
     """Whether the step that takes so many refreshes from a row on has none the other way.
 
     One that takes several has to come out of rest, too: in a mean the power before it still moves.
@@ -122,7 +127,12 @@ class _Steps(NamedTuple):
         return _Steps(self.at[is_larger], self.up[is_larger], self.jump[is_larger])
 
 
-def _with_between(stretch: ReadingStretch, moves: Floats, between: int, large_w: float) -> _Steps:
+def _with_between(
+    stretch: ReadingStretch,
+    moves: Floats,
+    between: int,
+    large_w: float,
+) -> _Steps:
     level = stretch.level
     right_from = _LEVEL_READINGS + between + 1
     size = len(level) - right_from - _LEVEL_READINGS
@@ -142,7 +152,12 @@ def _with_between(stretch: ReadingStretch, moves: Floats, between: int, large_w:
     return _Steps(at, np.asarray(after_w[rows] > before_w[rows]), jump)
 
 
-def _is_quiet(moves: Floats, rows: Int64s, between: int, jump: Floats) -> Bools:
+def _is_quiet(
+    moves: Floats,
+    rows: Int64s,
+    between: int,
+    jump: Floats,
+) -> Bools:
     """Whether the readings next to a step are level, and those one farther on one side at least."""
     quiet_w = _QUIET_SHARE * jump
     far_before = moves[rows] < quiet_w

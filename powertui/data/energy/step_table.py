@@ -237,7 +237,12 @@ def _rows_of(by_step: Breakdown, steps: Steps) -> tuple[list[int], list[int]]:
     return row[inside].tolist(), inside.tolist()
 
 
-def _went_to(question: Question, steps: Steps, length: Int64s, usual: Int64s) -> list[str]:
+def _went_to(
+    question: Question,
+    steps: Steps,
+    length: Int64s,
+    usual: Int64s,
+) -> list[str]:
     """For each step its largest part (a kind of work, a category); where it was longer than usual,
     the part that was longer.
     """

@@ -85,8 +85,22 @@ def _sum(channels: tuple[PowerSeries, ...]) -> PowerSeries:
     for channel in channels:
         watts += channel.watts
     name = f"{len(channels)} channels of {PurePath(channels[0].path).name}"
-    sensor = replace(channels[0].sensor, name=name, device=None, quantum_w=None, step_j=None)
-    made = sensors.describe(replace(channels[0], sensor=sensor, watts=watts, warnings=(), marks=()))
+    sensor = replace(
+        channels[0].sensor,
+        name=name,
+        device=None,
+        quantum_w=None,
+        step_j=None,
+    )
+    made = sensors.describe(
+        replace(
+            channels[0],
+            sensor=sensor,
+            watts=watts,
+            warnings=(),
+            marks=(),
+        )
+    )
     _sums[channels[0]] = tuple(weakref.ref(channel) for channel in channels), made
     return made
 

@@ -325,7 +325,13 @@ class _Tries:
             for following in near:
                 self._follow(places_s, following, best.length, best.prior / len(near))
 
-    def _follow(self, places_s: Floats, following: Following, length: float, prior: float) -> None:
+    def _follow(
+        self,
+        places_s: Floats,
+        following: Following,
+        length: float,
+        prior: float,
+    ) -> None:
         readings = self._readings
         more_s = (readings.hi - readings.lo) * (length - 1) / 2
         lo_s = readings.lo - more_s + places_s[:, None]

@@ -18,6 +18,7 @@ import numpy as np
 from powertui.data import student
 from powertui.data.energy import settings
 from powertui.data.energy.robust_stats import TAILS
+from powertui.data.energy.running_sums import running_sums
 from powertui.data.model import PS_PER_S, Bools, Floats
 from powertui.data.tools.covered_time import CoveredTime
 from powertui.named_tuples import NamedTuple
@@ -57,8 +58,10 @@ def fits(shares: Floats, watts: Floats, outside: Floats | None = None) -> Fits:
     its own.
     """
     columns = [np.ones_like(shares), shares]
-    if outside is not None and float(outside.max(initial=0.0)) > _MIN_OUTSIDE_SHARE:
-        columns.append(outside)
+    if outside is not None:
+        most_outside = float(outside.max(initial=0.0))
+        if most_outside > _MIN_OUTSIDE_SHARE:
+            columns.append(outside)
     design = np.stack(columns, axis=-1)  # [lines × readings × columns]
     design, values = _without_correlation(design, watts)
     reading_count, column_count = design.shape[1:]
@@ -71,11 +74,13 @@ def fits(shares: Floats, watts: Floats, outside: Floats | None = None) -> Fits:
     at_full_share[:2] = 1.0
     watts_at_full = line @ at_full_share
     variance_factor = at_full_share @ _inverse(design) @ at_full_share
-    error = np.sqrt(squares / freedom * np.maximum(variance_factor, 0.0))
+    variance_factor = np.maximum(variance_factor, 0.0)
+    error = np.sqrt(squares / freedom * variance_factor)
+    errors_of_interval = student.upper_quantile(freedom, TAILS[0])
     is_line = np.isfinite(watts_at_full) & np.isfinite(error)
     return Fits(
         watts=np.where(is_line, watts_at_full, 0.0),
-        half=np.where(is_line, student.upper_quantile(freedom, TAILS[0]) * error, 0.0),
+        half=np.where(is_line, errors_of_interval * error, 0.0),
         squares=np.where(is_line, squares, np.inf),
     )
 
@@ -84,24 +89,27 @@ def _without_correlation(design: Floats, watts: Floats) -> tuple[Floats, Floats]
     """The design and the readings of each line without what a reading shares with the one before
     (Cochrane and Orcutt): errors of those that remain are independent.
     """
-    line = _lines(design, np.broadcast_to(watts, design.shape[:2]))
+    watts_of_lines = np.broadcast_to(watts, design.shape[:2])
+    line = _lines(design, watts_of_lines)
     residuals = watts - _along(line, design)
     correlation = _neighbor_correlations(residuals)[:, None]
     # The first column of ones stays one but for a factor, which a line takes up.
-    design = design[:, 1:] - correlation[..., None] * design[:, :-1]
-    values = watts[1:] - correlation * watts[:-1]
-    return design, values
+    shared_design = correlation[..., None] * design[:, :-1]
+    shared_watts = correlation * watts[:-1]
+    return design[:, 1:] - shared_design, watts[1:] - shared_watts
 
 
 def _along(line: Floats, design: Floats) -> Floats:
     """What each line says of each of its readings."""
-    return np.asarray((design @ line[..., None])[..., 0], np.float64)
+    products: Floats = design @ line[..., None]
+    return products[..., 0]
 
 
 def _lines(design: Floats, values: Floats) -> Floats:
     """The coefficients of each line, by least squares; NaN where its columns do not differ."""
     products = np.swapaxes(design, -1, -2) @ values[..., None]
-    return np.asarray((_inverse(design) @ products)[..., 0], np.float64)
+    coefficients: Floats = _inverse(design) @ products
+    return coefficients[..., 0]
 
 
 def _inverse(designs: Floats) -> Floats:
@@ -111,28 +119,32 @@ def _inverse(designs: Floats) -> Floats:
     judged and inverted instead of XᵀX, because columns of small shares are short, and that is no
     reason to give up.
     """
-    products = np.asarray(np.swapaxes(designs, -1, -2) @ designs, np.float64)
-    lengths = np.sqrt(np.diagonal(products, axis1=-2, axis2=-1))
-    lengths = np.asarray(np.where(lengths > 0, lengths, np.nan), np.float64)
+    transposed = np.swapaxes(designs, -1, -2)
+    products: Floats = transposed @ designs
+    squares = np.diagonal(products, axis1=-2, axis2=-1)
+    lengths = np.sqrt(squares)
+    lengths = np.where(lengths > 0, lengths, np.nan)
     cosines = _divided_by_lengths(products, lengths)
     has_cosines = np.asarray(np.isfinite(cosines).all(axis=(-2, -1)))
     cosines = _or_identity(cosines, has_cosines)
     # A smaller determinant is that of columns which are the same but for rounding.
-    can_invert = has_cosines & (np.linalg.det(cosines) > np.finfo(np.float64).eps ** 0.5)
-    inverse_of_cosines = np.linalg.inv(_or_identity(cosines, can_invert))
-    inverse = _divided_by_lengths(np.asarray(inverse_of_cosines, np.float64), lengths)
-    return np.asarray(np.where(can_invert[:, None, None], inverse, np.nan), np.float64)
+    min_determinant = np.finfo(np.float64).eps ** 0.5
+    can_invert = has_cosines & (np.linalg.det(cosines) > min_determinant)
+    inverse_of_cosines = np.asarray(np.linalg.inv(_or_identity(cosines, can_invert)), np.float64)
+    inverse = _divided_by_lengths(inverse_of_cosines, lengths)
+    return np.where(can_invert[:, None, None], inverse, np.nan)
 
 
 def _divided_by_lengths(matrices: Floats, lengths: Floats) -> Floats:
     """D⁻¹ M D⁻¹ of each matrix M."""
-    return np.asarray(matrices / lengths[..., :, None] / lengths[..., None, :], np.float64)
+    by_rows: Floats = matrices / lengths[..., :, None]
+    return by_rows / lengths[..., None, :]
 
 
 def _or_identity(matrices: Floats, is_usable: Bools) -> Floats:
     """Each matrix that can be used, and the identity, which can be inverted, for the others."""
     identity = np.eye(matrices.shape[-1])
-    return np.asarray(np.where(is_usable[:, None, None], matrices, identity))
+    return np.where(is_usable[:, None, None], matrices, identity)
 
 
 def _neighbor_correlations(residuals: Floats) -> Floats:
@@ -141,11 +153,13 @@ def _neighbor_correlations(residuals: Floats) -> Floats:
     By few readings it comes out too low by (1 + 3ρ)/n (Kendall), which is added.
     """
     squares = (residuals**2).sum(axis=1)
-    products = (residuals[:, 1:] * residuals[:, :-1]).sum(axis=1)
-    correlation = products / np.where(squares > 0, squares, 1.0)
-    correlation = correlation + (1 + 3 * correlation) / residuals.shape[1]
-    correlation = np.where(squares > 0, correlation, 0.0)
-    return np.asarray(np.clip(np.nan_to_num(correlation), 0.0, _MAX_CORRELATION), np.float64)
+    has_errors = squares > 0
+    of_neighbors = residuals[:, 1:] * residuals[:, :-1]
+    correlation = of_neighbors.sum(axis=1) / np.where(has_errors, squares, 1.0)
+    too_low_by = (1 + 3 * correlation) / residuals.shape[1]
+    correlation = correlation + too_low_by
+    correlation = np.nan_to_num(np.where(has_errors, correlation, 0.0))
+    return np.asarray(np.clip(correlation, 0.0, _MAX_CORRELATION))
 
 
 class Following(NamedTuple):
@@ -165,17 +179,22 @@ class Response:
         window_s: float,
     ) -> None:
         self._waits = waits
-        self._span_s = span[0] / PS_PER_S, span[1] / PS_PER_S
+        begin, end = span
+        self._span_s = (begin / PS_PER_S, end / PS_PER_S)
         run_s = self._span_s[1] - self._span_s[0]
-        self._cell_s = max(_PROMPT_SHARE * window_s, run_s / _GRID_CELLS)
         self._shortest_s = _PROMPT_SHARE * window_s
         self._longest_s = min(run_s * _MAX_RUN_SHARE, _FOLLOW_S[-1])
+        self._cell_s = max(self._shortest_s, run_s / _GRID_CELLS)
 
     @property
     def followings(self) -> list[Following]:
         """All that come into question."""
-        times_s = [time_s for time_s in _FOLLOW_S if self._is_possible(time_s)]
-        return [Following(time_s, stages) for stages in (1, 2) for time_s in times_s]
+        followings = []
+        for stages in (1, 2):
+            for time_s in _FOLLOW_S:
+                if self._is_possible(time_s):
+                    followings.append(Following(time_s, stages))
+        return followings
 
     def near(self, following: Following, finer: float, count: int) -> list[Following]:
         """This one, and `count` on either side of it. The farthest are the part `finer` of the way
@@ -202,11 +221,13 @@ class Response:
         """
         edges_s, waited, outside = self._followed(following)
         length_s = np.maximum(hi_s - lo_s, 1e-9)
-        parts = []
-        for curve in (waited, outside):
-            inside = np.interp(hi_s, edges_s, curve) - np.interp(lo_s, edges_s, curve)
-            parts.append(np.asarray(inside / length_s, np.float64))
-        return parts[0], parts[1]
+
+        def share(curve: Floats) -> Floats:
+            until_hi = np.interp(hi_s, edges_s, curve)
+            until_lo = np.interp(lo_s, edges_s, curve)
+            return np.asarray((until_hi - until_lo) / length_s)
+
+        return share(waited), share(outside)
 
     def _followed(self, following: Following) -> tuple[Floats, Floats, Floats]:
         """The edges of cells (s), and up to each of them how long was waited, and how long was
@@ -217,52 +238,56 @@ class Response:
         in_run_s = np.diff(np.clip(edges_s, *self._span_s))
         outside_s = self._cell_s - in_run_s
         # Before the first cell nothing was waited for, and all of the time was outside.
-        waited = _running_sum(_as_followed(self._waited(edges_s), 0.0, weights))
-        outside = _running_sum(_as_followed(outside_s, self._cell_s, weights))
-        return edges_s, waited, outside
+        waited_s = _as_followed(self._waited(edges_s), 0.0, weights)
+        outside_s = _as_followed(outside_s, self._cell_s, weights)
+        return edges_s, running_sums(waited_s), running_sums(outside_s)
 
     def _cell_edges(self, following: Following) -> Floats:
         """Cells over the run, and on either side of it as far as readings remember."""
         begin_s, end_s = self._span_s
         beside_s = _MEMORY_TIMES * following.time_s + self._cell_s
-        count = int((end_s - begin_s + 2 * beside_s) / self._cell_s) + 2
-        edges_s: Floats = begin_s - beside_s + self._cell_s * np.arange(count + 1, dtype=np.float64)
+        length_s = end_s - begin_s + 2 * beside_s
+        count = int(length_s / self._cell_s) + 2
+        first_s = begin_s - beside_s
+        cells = np.arange(count + 1, dtype=np.float64)
+        edges_s: Floats = first_s + self._cell_s * cells
         return edges_s
 
     def _waited(self, edges_s: Floats) -> Floats:
         """How long was waited in each cell (s), as a mean of all that wait."""
         edges_ps = np.rint(edges_s * PS_PER_S).astype(np.int64)
-        waited = np.zeros(len(edges_s) - 1)
+        begins = edges_ps[:-1]
+        ends = edges_ps[1:]
+        waited = np.zeros(len(begins))
         for stretches in self._waits:
-            waited += stretches.inside(edges_ps[:-1], edges_ps[1:]) / PS_PER_S
+            waited += stretches.inside(begins, ends) / PS_PER_S
         waited /= len(self._waits)
         return waited
 
     def _weights(self, following: Following) -> Floats:
         """How much of what was so many cells ago a reading holds: all of it together is 1."""
+        memory_s = _MEMORY_TIMES * following.time_s
         # From the middle of each cell.
-        ago_s = np.arange(0.5 * self._cell_s, _MEMORY_TIMES * following.time_s, self._cell_s)
+        ago_s = np.arange(0.5 * self._cell_s, memory_s, self._cell_s)
         stage_s = following.time_s / following.stages
         weights = np.exp(-ago_s / stage_s)
         if following.stages > 1:
             weights *= ago_s  # the second stage only begins to follow when the first has changed
-        return np.asarray(weights / weights.sum(), np.float64)
+        return np.asarray(weights / weights.sum())
 
 
 def _as_followed(amounts: Floats, before: float, weights: Floats) -> Floats:
     """What is shown of the amounts of cells; `before`: the amount of each cell before the first."""
     memory_cells = len(weights)
-    padded = np.concatenate([np.full(memory_cells, before), amounts])
-    return _convolved(padded, weights)[memory_cells : memory_cells + len(amounts)]
-
-
-def _running_sum(amounts: Floats) -> Floats:
-    """Up to each edge, from 0 at the first."""
-    return np.append(0.0, np.cumsum(amounts))
+    amounts_before = np.full(memory_cells, before)
+    padded = np.concatenate([amounts_before, amounts])
+    followed = _convolved(padded, weights)
+    return followed[memory_cells : memory_cells + len(amounts)]
 
 
 def _convolved(values: Floats, weights: Floats) -> Floats:
     """By the spectra of both: a run has tens of thousands of cells, and a memory thousands."""
-    size = 1 << (len(values) + len(weights)).bit_length()  # no end meets the other's beginning
+    length = len(values) + len(weights)
+    size = 1 << length.bit_length()  # no end meets the other's beginning
     spectrum = np.fft.rfft(values, size) * np.fft.rfft(weights, size)
-    return np.asarray(np.fft.irfft(spectrum, size), np.float64)
+    return np.asarray(np.fft.irfft(spectrum, size))

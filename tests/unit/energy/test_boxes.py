@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from powertui.data.energy.findings import (
+    added_bursts,
     could_find,
     edges,
     expected_power,
@@ -255,7 +256,7 @@ def test_what_could_be_found_is_found() -> None:
     one = readings(60, 0.5, 0.5, [])
     _, noise = stretch_search.find_stretches(one)
     nothing = np.zeros(len(one))
-    limits = could_find.limits(one, noise, (0.0, 60.0), could_find.Mattering(nothing, 0.0))
+    limits = could_find.limits(one, noise, (0.0, 60.0), added_bursts.Mattering(nothing, 0.0))
     # Everything matters here, but what is too short to be listed.
     assert [one.watts for one in limits.seen] == [one.watts for one in limits.findings][
         : len(limits.seen)
@@ -293,7 +294,7 @@ def test_nothing_is_promised_of_what_other_work_drew_and_the_rest_is_not_told_wo
         (10.0, 22.0),
         (55.0, 60.0),
     ]  # and where nothing is judged
-    mattering = could_find.Mattering(least, 20.0)
+    mattering = added_bursts.Mattering(least, 20.0)
     told = could_find.limits(other, noise, (0.0, 60.0), mattering, apart=apart)
     usual = could_find.limits(one, noise, (0.0, 60.0), mattering)
     blunt = could_find.limits(other, noise, (0.0, 60.0), mattering)
@@ -382,7 +383,7 @@ def test_a_doubt_that_is_up_here_and_down_there_hides_no_load() -> None:
 def test_two_limits_are_told_and_the_smaller_is_no_finding() -> None:
     one = readings(60, 0.5, 0.5, [])
     _, noise = stretch_search.find_stretches(one)
-    mattering = could_find.Mattering(np.full(len(one), 10.0), 60.0)
+    mattering = added_bursts.Mattering(np.full(len(one), 10.0), 60.0)
     told = could_find.limits(one, noise, (0.0, 60.0), mattering)
     assert (
         min(limit.watts for limit in told.findings) > 10

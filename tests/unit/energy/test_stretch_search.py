@@ -76,13 +76,13 @@ def test_what_is_nowhere_is_not_summed_up_for_every_length(
     search = stretch_search._Search(readings, np.arange(count), floor=0.05, looks=1, rivals=False)
     noise = residual_noise(readings.watts, 0.05)
     sums: list[int] = []
-    over = stretch_search._over
+    over = stretch_search.sums_over
 
     def counted(running: Floats, length: int) -> Floats:
         sums.append(length)
         return over(running, length)
 
-    monkeypatch.setattr(stretch_search, "_over", counted)
+    monkeypatch.setattr(stretch_search, "sums_over", counted)
     search._largest(noise)
     assert len(sums) == 2 * len(search._lengths())
     lengths = search._lengths()

@@ -126,14 +126,27 @@ def expected_power(
     within = good & (inside >= MIN_INSIDE_SHARE)
     windows: Windows | None = None
     if within.sum() >= MIN_READINGS:
-        windows = fitted_windows(data=data, work=work, lo=lo, hi=hi, rows=within, unsure=unsure)
+        windows = fitted_windows(
+            data=data,
+            work=work,
+            lo=lo,
+            hi=hi,
+            rows=within,
+            unsure=unsure,
+        )
         lo, hi = moved_windows(lo, hi, windows.best.place, windows.best.length)
         inside = _inside(work, lo, hi)
         within = good & (inside >= MIN_INSIDE_SHARE)
     usual = good & (inside < 1 - MIN_INSIDE_SHARE) & pace.holds(lo, hi)
     fit: KindFit | None = None
     if within.sum() >= MIN_READINGS:
-        fit = fit_kinds(data=data, work=work, lo=lo, hi=hi, rows=within)
+        fit = fit_kinds(
+            data=data,
+            work=work,
+            lo=lo,
+            hi=hi,
+            rows=within,
+        )
     knows_usual = usual.sum() >= MIN_READINGS
     if fit is None and not knows_usual:
         reason = (
@@ -151,7 +164,13 @@ def expected_power(
     else:
         level = -np.inf
     if fit is not None and windows is not None:
-        explained = _explained(data=data, work=work, fit=fit, windows=windows, bounds=(lo, hi))
+        explained = _explained(
+            data=data,
+            work=work,
+            fit=fit,
+            windows=windows,
+            bounds=(lo, hi),
+        )
         residual = (data.watts - explained.watts)[within]
         explained.watts[within] += course_of_steps(residual, lo[within], hi[within], *steps)
         residual = data.watts[within] - explained.watts[within]
@@ -235,7 +254,13 @@ _MIN_BLOCK_READINGS = 2  # readings of a part in one of them
 _MAX_LENGTH_DIFFERENCE = settings.UNLIKE_LENGTH_SHARE
 
 
-def course_of_steps(residual: Floats, lo: Floats, hi: Floats, start: Floats, end: Floats) -> Floats:
+def course_of_steps(
+    residual: Floats,
+    lo: Floats,
+    hi: Floats,
+    start: Floats,
+    end: Floats,
+) -> Floats:
     """What to add to the expectation of each reading; steps run from `start` to `end`, and all in
     s.
     """

@@ -189,7 +189,12 @@ class Findings:
     around: Against | None = None  # what the training around a profile was held against
 
 
-def power_finding(box: Box, witness: str, badge: Badge, cut: tuple[bool, bool]) -> Finding:
+def power_finding(
+    box: Box,
+    witness: str,
+    badge: Badge,
+    cut: tuple[bool, bool],
+) -> Finding:
     """A stretch that drew more or less than expected.
 
     `cut`: whether the log begins, and whether it ends, inside it.
@@ -218,7 +223,13 @@ def power_finding(box: Box, witness: str, badge: Badge, cut: tuple[bool, bool]) 
     )
 
 
-def time_finding(start_ps: int, end_ps: int, witness: str, p: float, badge: Badge) -> Finding:
+def time_finding(
+    start_ps: int,
+    end_ps: int,
+    witness: str,
+    p: float,
+    badge: Badge,
+) -> Finding:
     """A stretch whose steps took longer, or that a limit held back: its bounds are known."""
     return Finding(
         kind="time",

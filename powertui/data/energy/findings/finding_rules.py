@@ -40,7 +40,10 @@ def _shared_part(first: tuple[float, float], second: tuple[float, float]) -> flo
     first_start, first_end = first
     second_start, second_end = second
     both = min(first_end, second_end) - max(first_start, second_start)
-    shorter = min(first_end - first_start, second_end - second_start)
+    shorter = min(
+        first_end - first_start,
+        second_end - second_start,
+    )
     return both / max(shorter, 1e-9)
 
 
@@ -53,10 +56,12 @@ def joined_spans(spans: Sequence[tuple[float, float]]) -> list[tuple[float, floa
     """Spans by their start, those that overlap as one."""
     joined: list[tuple[float, float]] = []
     for start, end in sorted(spans):
-        if joined and start <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
-        else:
-            joined.append((start, end))
+        if joined:
+            last_start, last_end = joined[-1]
+            if start <= last_end:
+                joined[-1] = (last_start, max(end, last_end))
+                continue
+        joined.append((start, end))
     return joined
 
 
@@ -67,7 +72,9 @@ def alike_heights(first: float, second: float) -> bool:
 
 def _min_amount(of_stretch: float, of_run: float) -> float:
     """The joules, or seconds, from which on a finding matters, by those of its stretch and run."""
-    return max(MIN_STRETCH_SHARE * abs(of_stretch), MIN_RUN_SHARE * of_run)
+    by_stretch = MIN_STRETCH_SHARE * abs(of_stretch)
+    by_run = MIN_RUN_SHARE * of_run
+    return max(by_stretch, by_run)
 
 
 def min_watts(expected: _Figures, share: float = MIN_STRETCH_SHARE) -> _Figures:
@@ -87,10 +94,12 @@ def _power_matters(
     run, and of their epoch where that is known. `seconds`: how long the stretch is.
     """
     of_stretch = abs(of_stretch)
-    if more >= STRONG_SHARE * of_stretch and seconds >= MIN_STRONG_S:
+    is_strong = more >= STRONG_SHARE * of_stretch
+    if is_strong and seconds >= MIN_STRONG_S:
         return True
     if of_epoch is not None:
-        of_run = min(of_run, of_epoch * _MIN_EPOCH_SHARE / MIN_RUN_SHARE)
+        epoch_limit = of_epoch * _MIN_EPOCH_SHARE / MIN_RUN_SHARE
+        of_run = min(of_run, epoch_limit)
     return abs(more) >= _min_amount(of_stretch, of_run)
 
 
@@ -126,18 +135,22 @@ class RunTotals:
 
         assert self._power is not None
         energy = integrate.energies(self._power, [start], [end])
-        return float(energy.covered_joules[0] / max(float(energy.coverage[0]), 1e-9))
+        coverage = max(float(energy.coverage[0]), 1e-9)
+        return float(energy.covered_joules[0] / coverage)
 
     def _joules_matter(self, finding: Finding, epoch: _Span | None) -> bool:
         if finding.delta_joules is None or self._power is None or finding.may_be_nothing:
             return False
-        end = max(finding.end_ps, finding.start_ps + 1)
+        start = finding.start_ps
+        of_epoch = None
+        if epoch is not None:
+            of_epoch = self._joules_between(*epoch)
         return _power_matters(
-            finding.delta_joules,
-            self._joules_between(finding.start_ps, end),
-            self.joules,
-            seconds=(finding.end_ps - finding.start_ps) / PS_PER_S,
-            of_epoch=self._joules_between(*epoch) if epoch is not None else None,
+            more=finding.delta_joules,
+            of_stretch=self._joules_between(start, max(finding.end_ps, start + 1)),
+            of_run=self.joules,
+            seconds=(finding.end_ps - start) / PS_PER_S,
+            of_epoch=of_epoch,
         )
 
     def _seconds_matter(self, finding: Finding) -> bool:

@@ -23,10 +23,9 @@ def sentence(finding: Finding, *, asked: bool, outside: bool) -> str:
         parts.append(units.energy_difference(finding.delta_joules))
     if finding.delta_seconds is not None:
         parts.append(f"{finding.delta_seconds:+.2f} s")
-    text = (
-        f"{where(finding, outside=outside)}: {', '.join(parts)} against "
-        f"{_against(finding, outside)}"
-    )
+    place = where(finding, outside=outside)
+    differences = ", ".join(parts)
+    text = f"{place}: {differences} against {_against(finding, outside)}"
     if asked and not outside:
         return f"{text}; {_because(finding)}"
     return text
@@ -46,7 +45,9 @@ def where(finding: Finding, *, outside: bool = False) -> str:
         # Seconds beside the name of an epoch would read as if they counted from its start.
         parts.append(share_of_epoch(finding.share))
     else:
-        parts.append(f"{finding.start_ps / PS_PER_S:.2f} … {finding.end_ps / PS_PER_S:.2f} s")
+        start_s = finding.start_ps / PS_PER_S
+        end_s = finding.end_ps / PS_PER_S
+        parts.append(f"{start_s:.2f} … {end_s:.2f} s")
     if outside:
         parts.append("not profiled")
     return ", ".join(parts)
@@ -66,17 +67,20 @@ def share_of_epoch(share: tuple[float, float]) -> str:
 def _steps(finding: Finding) -> str:
     first = finding.step_lo
     last = finding.step_hi
+    steps = f"steps {first}-{last}"
     if first == last:
         steps = f"step {first}"
-    else:
-        steps = f"steps {first}-{last}"
-    return f"{steps} ± {finding.step_half}" if finding.step_half else steps
+    if finding.step_half:
+        return f"{steps} ± {finding.step_half}"
+    return steps
 
 
 def _against(finding: Finding, outside: bool) -> str:
     if UNEXPLAINED in finding.witnesses:
         return "the usual level of training" if outside else "what the trace explains"
-    return "the others" if EPOCHS in finding.witnesses else "the steps around"
+    if EPOCHS in finding.witnesses:
+        return "the others"
+    return "the steps around"
 
 
 def _because(finding: Finding) -> str:
@@ -105,11 +109,17 @@ def cut_clause(finding: Finding) -> str:
     one that is whole.
     """
     begins, ends = finding.cut
-    ways = [word for word, is_so in (("begins", begins), ("ends", ends)) if is_so]
-    if not ways:
+    if begins and ends:
+        ways = "begins and ends"
+    elif begins:
+        ways = "begins"
+    elif ends:
+        ways = "ends"
+    else:
         return ""
-    what = "load" if (finding.delta_watts or 0.0) > 0 else "stretch"
-    return f"the log {' and '.join(ways)} inside it: the {what} may have been longer"
+    delta_watts = finding.delta_watts or 0.0
+    what = "load" if delta_watts > 0 else "stretch"
+    return f"the log {ways} inside it: the {what} may have been longer"
 
 
 def doubtful_note(count: int) -> str:

@@ -79,7 +79,13 @@ class KindFit:
     def watts(self) -> tuple[tuple[str, float], ...]:
         return tuple(zip(self.names, self.coefficients.tolist(), strict=True))
 
-    def expected(self, work: KindSeconds, lo: Floats, hi: Floats, windows: Windows) -> Explained:
+    def expected(
+        self,
+        work: KindSeconds,
+        lo: Floats,
+        hi: Floats,
+        windows: Windows,
+    ) -> Explained:
         columns = _columns(work, lo, hi)
         watts = columns @ self.coefficients
         # The coefficients are uncertain together, along the axes of their covariance.
@@ -105,7 +111,13 @@ class KindFit:
         return Explained(watts, doubt, _few(all_ways))
 
 
-def fit_kinds(data: Samples, work: KindSeconds, lo: Floats, hi: Floats, rows: Bools) -> KindFit:
+def fit_kinds(
+    data: Samples,
+    work: KindSeconds,
+    lo: Floats,
+    hi: Floats,
+    rows: Bools,
+) -> KindFit:
     columns = _columns(work, lo, hi)[rows]
     watts = data.watts[rows]
     loose = [
@@ -152,7 +164,13 @@ def fitted_windows(
     unsure: WindowPrior,
 ) -> Windows:
     """Where the windows are, as the readings show it."""
-    first = fit_kinds(data=data, work=work, lo=lo, hi=hi, rows=rows)
+    first = fit_kinds(
+        data=data,
+        work=work,
+        lo=lo,
+        hi=hi,
+        rows=rows,
+    )
     lo = lo[rows]
     hi = hi[rows]
     watts = data.watts[rows]
@@ -161,12 +179,24 @@ def fitted_windows(
     def residuals(place: float, length: float) -> tuple[Floats, Floats]:
         columns = _columns(work, *moved_windows(lo, hi, place, length))
         doubt = UNLIKE_SHARE * first.swing * _unlike(columns, first.usual, first.loose)
-        return _refit(columns=columns, watts=watts, doubt=doubt, first=first, floor=floor), doubt
+        return _refit(
+            columns=columns,
+            watts=watts,
+            doubt=doubt,
+            first=first,
+            floor=floor,
+        ), doubt
 
     return reading_windows.fit_windows(residuals, unsure, floor)
 
 
-def _refit(columns: Floats, watts: Floats, doubt: Floats, first: KindFit, floor: float) -> Floats:
+def _refit(
+    columns: Floats,
+    watts: Floats,
+    doubt: Floats,
+    first: KindFit,
+    floor: float,
+) -> Floats:
     """The residuals of a fit near the first one."""
     prior = coefficients = first.coefficients
     precision = np.linalg.inv(25 * first.covariance + 1e-9 * np.eye(len(prior)))
@@ -306,7 +336,12 @@ def _unlike(columns: Floats, usual: tuple[Floats, Floats], loose: list[int]) -> 
     return np.asarray(np.maximum(other_work, columns[:, loose].sum(axis=1)))
 
 
-def moved_windows(lo: Floats, hi: Floats, place: float, length: float) -> tuple[Floats, Floats]:
+def moved_windows(
+    lo: Floats,
+    hi: Floats,
+    place: float,
+    length: float,
+) -> tuple[Floats, Floats]:
     """Windows laid so many seconds later, and made so many times as long: a reading's end is what
     is known of it.
     """

@@ -29,9 +29,14 @@ from powertui.data.energy.findings.readings import (
     SensorReadings,
     readings_subset,
 )
-from powertui.data.energy.findings.residual_noise import ResidualNoise, residual_noise
+from powertui.data.energy.findings.residual_noise import (
+    ResidualNoise,
+    residual_noise,
+)
 from powertui.data.energy.robust_stats import noise_floor, spread
+from powertui.data.energy.running_sums import running_sums, sums_over
 from powertui.data.energy.samples import Samples, usual_pace_s, usual_window_s
+from powertui.data.model import Floats
 from powertui.data.quantiles import median_of_column
 from powertui.named_tuples import NamedTuple
 
@@ -85,13 +90,15 @@ def find_in_layers(data: Samples, expect: Callable[[Samples], Expectation]) -> L
     skipped: list[tuple[float, float]] = []
     if finest.reason:
         return LayerFindings(finest, boxes, noise)
-    layers = list(_layers(data, float(finest.readings.judged.mean())))
+    judged_share = float(finest.readings.judged.mean())
+    layers = list(_layers(data, judged_share))
+    last_number = len(layers) - 1
     for number, layer in enumerate(layers):
         model = expect(layer) if number else finest
         if model.reason:
             break
         readings = _aside(model.readings, boxes)
-        if number == len(layers) - 1:
+        if number == last_number:
             readings, layer_boxes, layer_noise = loads_above_level(readings, looks=len(layers))
         else:
             layer_boxes, layer_noise, layer_skipped = _pieces(readings, len(layers))
@@ -102,7 +109,12 @@ def find_in_layers(data: Samples, expect: Callable[[Samples], Expectation]) -> L
             noise = layer_noise
     boxes = [with_open_ends(box, finest.readings) for box in boxes]
     boxes.sort(key=lambda box: box.start)
-    return LayerFindings(expected=finest, boxes=boxes, noise=noise, skipped=tuple(skipped))
+    return LayerFindings(
+        expected=finest,
+        boxes=boxes,
+        noise=noise,
+        skipped=tuple(skipped),
+    )
 
 
 def piece_count(readings: SensorReadings) -> int:
@@ -151,23 +163,33 @@ def _aside(readings: SensorReadings, boxes: list[Box]) -> SensorReadings:
 def _pieces(readings: SensorReadings, layers: int) -> _PieceFindings:
     """Short stretches, piece by piece, and the noise of the usual piece."""
     bounds = _bounds(len(readings))
+    looks = len(bounds) * layers
     boxes: list[Box] = []
     noises: list[ResidualNoise] = []
     close, skipped = _close_pieces(readings, bounds)
     for first, end in close:
         piece = readings_subset(readings, np.arange(first, end))
-        piece_boxes, noise = overlapping_loads.find_loads(piece, looks=len(bounds) * layers)
+        piece_boxes, noise = overlapping_loads.find_loads(piece, looks=looks)
         noises.append(noise)
         lo = float(piece.lo[0])
         hi = float(piece.hi[-1])
+        max_s = _MAX_PIECE_SHARE * (hi - lo)
         for box in piece_boxes:
-            is_short = box.end - box.start <= _MAX_PIECE_SHARE * (hi - lo)
+            is_short = box.end - box.start <= max_s
             begins_inside = box.start > lo or first == 0
             ends_inside = box.end < hi or end == len(readings)
             if is_short and begins_inside and ends_inside:
                 boxes.append(box)
-    spans = [(float(readings.lo[first]), float(readings.hi[end - 1])) for first, end in skipped]
-    return _PieceFindings(_once(boxes), _usual(noises), spans)
+    skipped_spans = []
+    for first, end in skipped:
+        lo = float(readings.lo[first])
+        hi = float(readings.hi[end - 1])
+        skipped_spans.append((lo, hi))
+    return _PieceFindings(
+        boxes=_once(boxes),
+        noise=_usual(noises),
+        skipped=skipped_spans,
+    )
 
 
 def _close_pieces(
@@ -181,7 +203,8 @@ def _close_pieces(
     min_judged = max(stretch_search.MIN_READINGS, _PIECE_READINGS // 20)
     for number, (first, end) in enumerate(bounds):
         piece = readings_subset(readings, np.arange(first, end))
-        if int(piece.judged.sum()) < min_judged:
+        judged_count = int(piece.judged.sum())
+        if judged_count < min_judged:
             continue
         if number % each == 0:
             sampled.append(number)
@@ -193,9 +216,13 @@ def _close_pieces(
         errors = _short_errors(readings, bounds)
         unlike = [number for number in unlike if errors[number] >= _MIN_ERRORS]
         unlike.sort(key=lambda number: -errors[number])
-        unlike, skipped = unlike[:room], unlike[room:]
-    close = [bounds[number] for number in sorted((*sampled, *unlike))]
-    return close, [bounds[number] for number in sorted(skipped)]
+        skipped = unlike[room:]
+        unlike = unlike[:room]
+    close_numbers = sorted((*sampled, *unlike))
+    return (
+        [bounds[number] for number in close_numbers],
+        [bounds[number] for number in sorted(skipped)],
+    )
 
 
 def _short_errors(readings: SensorReadings, bounds: list[tuple[int, int]]) -> list[float]:
@@ -209,27 +236,39 @@ def _short_errors(readings: SensorReadings, bounds: list[tuple[int, int]]) -> li
     values = readings.beyond()[rows]
     doubt = float(readings.doubt[rows].min())
     # Switches do not make the differences between neighbors larger, except where they are.
-    noise_w = _noise_w(spread(np.diff(values)) / math.sqrt(2), readings.quantum)
-    sums = np.concatenate([[0.0], np.cumsum(values)])
+    differences_w = np.diff(values)
+    noise_w = _noise_w(spread(differences_w) / math.sqrt(2), readings.quantum)
+    sums = running_sums(values)
     errors = np.zeros(len(values))
+    max_length = min(_MAX_PIECE_SHARE * _PIECE_READINGS, len(values) / 3)
     length = 1
-    while length <= _MAX_PIECE_SHARE * _PIECE_READINGS and 3 * length <= len(values):
-        means = (sums[length:] - sums[:-length]) / length
-        stretch = means[length:-length]
-        over_before = stretch - means[: -2 * length]
-        over_after = stretch - means[2 * length :]
-        smaller = np.minimum(np.abs(over_before), np.abs(over_after))
-        smaller = np.where(over_before * over_after > 0, smaller, 0.0)
-        error = math.hypot(noise_w * math.sqrt(2 / length), doubt)
+    while length <= max_length:
+        smaller_w = _smaller_differences(sums, length)
+        error_w = math.hypot(noise_w * math.sqrt(2 / length), doubt)
         first = length + length // 2
-        middle = slice(first, first + len(smaller))
-        errors[middle] = np.maximum(errors[middle], smaller / error)
-        length = max(length + 1, int(length * _LENGTH_RATIO))
+        middle = slice(first, first + len(smaller_w))
+        errors[middle] = np.maximum(errors[middle], smaller_w / error_w)
+        length = _next_length(length)
     of_pieces = []
     for first, end in bounds:
-        judged = slice(int(rows.searchsorted(first)), int(rows.searchsorted(end)))
-        of_pieces.append(float(errors[judged].max(initial=0.0)))
+        first_judged = int(rows.searchsorted(first))
+        end_judged = int(rows.searchsorted(end))
+        piece_errors = errors[first_judged:end_judged]
+        of_pieces.append(float(piece_errors.max(initial=0.0)))
     return of_pieces
+
+
+def _smaller_differences(sums: Floats, length: int) -> Floats:
+    """By how much each stretch of so many readings is over, or under, what is on both of its sides:
+    the smaller of both differences; 0 where it is over one and under the other.
+    """
+    means = sums_over(sums, length) / length
+    stretch = means[length:-length]
+    over_before = stretch - means[: -2 * length]
+    over_after = stretch - means[2 * length :]
+    smaller = np.minimum(np.abs(over_before), np.abs(over_after))
+    is_same_way = over_before * over_after > 0
+    return np.where(is_same_way, smaller, 0.0)
 
 
 def _most_errors(piece: SensorReadings) -> float:
@@ -241,14 +280,21 @@ def _most_errors(piece: SensorReadings) -> float:
     beyond = piece.beyond()[piece.judged]
     doubt = float(piece.doubt[piece.judged].min())
     noise_w = _noise_w(spread(beyond), piece.quantum)
-    sums = np.concatenate([[0.0], np.cumsum(beyond - median_of_column(beyond))])
-    most, length = 0.0, 1
+    sums = running_sums(beyond - median_of_column(beyond))
+    most = 0.0
+    length = 1
     while length <= len(beyond):
-        off = float(np.abs(sums[length:] - sums[:-length]).max()) / length
+        sums_of_stretches = sums_over(sums, length)
+        off = float(np.abs(sums_of_stretches).max()) / length
         error = math.hypot(noise_w / math.sqrt(length), doubt)
         most = max(most, off / error)
-        length = max(length + 1, int(length * _LENGTH_RATIO))
+        length = _next_length(length)
     return most
+
+
+def _next_length(length: int) -> int:
+    """The next length of short stretches that is tried."""
+    return max(length + 1, int(length * _LENGTH_RATIO))
 
 
 def _noise_w(spread_w: float, quantum: float) -> float:
@@ -264,7 +310,9 @@ def _bounds(count: int) -> list[tuple[int, int]]:
     last_start = count - _PIECE_READINGS
     bounds = []
     for start in range(0, max(1, count - half), half):
-        bounds.append((max(0, min(start, last_start)), min(count, start + _PIECE_READINGS)))
+        first = max(0, min(start, last_start))
+        end = min(count, start + _PIECE_READINGS)
+        bounds.append((first, end))
     return bounds
 
 

@@ -15,7 +15,7 @@ from powertui.data.energy.expected_work import TRACING_STEP_FACTOR
 from powertui.data.energy.findings import stretch_search
 from powertui.data.energy.findings.finding_rules import MIN_STRETCH_SHARE
 from powertui.data.energy.findings.readings import SensorReadings
-from powertui.data.energy.findings.residual_noise import chance
+from powertui.data.energy.findings.residual_noise import chance, true_runs
 from powertui.data.energy.robust_stats import MEDIAN_TO_SIGMA
 from powertui.data.model import PS_PER_S, Bools, Floats, Int64s, Steps
 from powertui.data.quantiles import median_of_column, median_of_rows, quantile_of_column
@@ -59,30 +59,38 @@ def regular(length: Floats) -> Bools:
         return np.zeros(0, np.bool_)
     usual = median_of_column(length)
     slow = length > TRACING_STEP_FACTOR * usual
-    slow[min(_MAX_TRACING_STEPS, len(slow)) :] = False
-    good = ~np.logical_and.accumulate(slow)
+    slow[_MAX_TRACING_STEPS:] = False
+    is_tracing = np.logical_and.accumulate(slow)
+    good = ~is_tracing
     good[-1:] = False
     return np.asarray(good)
 
 
-def slower_stretches(length: Floats, usual: Floats, usable: Bools, looks: int = 1) -> list[Slow]:
+def slower_stretches(
+    length: Floats,
+    usual: Floats,
+    usable: Bools,
+    looks: int = 1,
+) -> list[Slow]:
     """Stretches of steps (columns) that took longer than usual by more than noise and than nothing.
 
     They are found as stretches of readings are: each step is a reading of its own length. Of very
     many steps each reading is the mean of several. `looks`: at so many series like this one.
     """
     columns = np.flatnonzero(usable)
-    if len(columns) < settings.MIN_SAMPLE_VALUES:
+    column_count = len(columns)
+    if column_count < settings.MIN_SAMPLE_VALUES:
         return []
-    each = -(-len(columns) // _MAX_READINGS)
-    starts = np.arange(0, len(columns), each)
-    counts = np.diff(np.append(starts, len(columns)))
+    each = -(-column_count // _MAX_READINGS)
+    starts = np.arange(0, column_count, each)
+    counts = np.diff(np.append(starts, column_count))
     took = np.add.reduceat(length[columns], starts) / counts
     expected = np.add.reduceat(usual[columns], starts) / counts
     step_s = median_of_column(expected)
+    ends = starts + counts
     readings = SensorReadings(
         lo=starts.astype(np.float64),
-        hi=(starts + counts).astype(np.float64),
+        hi=ends.astype(np.float64),
         watts=took,
         floor=expected,
         ceiling=expected,
@@ -96,9 +104,14 @@ def slower_stretches(length: Floats, usual: Floats, usable: Bools, looks: int = 
         # What is listed has to be worth a look.
         if box.watts <= MIN_STRETCH_SHARE * step_s or box.p * looks > _MAX_CHANCE:
             continue
-        first = min(max(round(box.start), 0), len(columns) - 1)
-        last = min(max(round(box.end), first + 1), len(columns))
-        slower.append(Slow(int(columns[first]), int(columns[last - 1]) + 1, box.p))
+        first = min(max(round(box.start), 0), column_count - 1)
+        last = min(max(round(box.end), first + 1), column_count)
+        slow = Slow(
+            first=int(columns[first]),
+            last=int(columns[last - 1]) + 1,
+            p=box.p,
+        )
+        slower.append(slow)
     return slower
 
 
@@ -107,7 +120,7 @@ def time(steps: Steps) -> list[Slow]:
     stalls.
     """
     slower: list[Slow] = []
-    stalls: list[tuple[float, Slow]] = []
+    stalls: list[_Stall] = []
     every = seconds(steps)
     for rows in groups(steps):
         length = every[rows]
@@ -120,15 +133,29 @@ def time(steps: Steps) -> list[Slow]:
         # looked for without them.
         steady = usable & ~stalled
         if steady.sum() >= _MIN_STEPS:
-            usual = np.full(len(length), median_of_column(length[steady]))
+            steady_s = median_of_column(length[steady])
+            usual = np.full(len(length), steady_s)
             for slow in slower_stretches(length, usual, steady):
-                first = int(rows[slow.first])
-                last = int(rows[slow.last - 1]) + 1
-                slower.append(Slow(first, last, slow.p))
+                slower.append(_slow_rows(rows, slow))
         stalls += _stalls(rows, length - around, stalled, steady)
-    return slower + [
-        slow for _, slow in sorted(stalls, key=lambda stretch: -stretch[0])[:MAX_STALLS]
-    ]
+    stalls.sort(key=lambda stall: -stall.longer_s)
+    return slower + [stall.steps for stall in stalls[:MAX_STALLS]]
+
+
+def _slow_rows(rows: Int64s, slow: Slow) -> Slow:
+    """Slow steps of a group, by their rows among all steps."""
+    return Slow(
+        first=int(rows[slow.first]),
+        last=int(rows[slow.last - 1]) + 1,
+        p=slow.p,
+    )
+
+
+class _Stall(NamedTuple):
+    """Steps that took much longer than those around them, and by how much the longest of them."""
+
+    longer_s: float
+    steps: Slow
 
 
 def _stalls(
@@ -136,22 +163,27 @@ def _stalls(
     longer: Floats,
     stalled: Bools,
     steady: Bools,
-) -> list[tuple[float, Slow]]:
+) -> list[_Stall]:
     """Steps, or a few that follow one another, that took so much longer (s) than those around them
     as noise never does.
     """
     if not steady.any():
         return []
-    noise = MEDIAN_TO_SIGMA * median_of_column(np.abs(longer[steady]))
-    noise = max(noise, quantile_of_column(np.abs(longer[steady]), 0.95) / 2, 1e-12)
+    differences_s = np.abs(longer[steady])
+    noise = max(
+        MEDIAN_TO_SIGMA * median_of_column(differences_s),
+        quantile_of_column(differences_s, 0.95) / 2,
+        1e-12,
+    )
+    steady_count = float(steady.sum())
+    freedom = max(steady_count - 2, 1.0)
     stalls = []
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], stalled.astype(np.int8), [0]])))
-    for first, last in edges.reshape(-1, 2).tolist():
+    for first, last in true_runs(stalled).tolist():
         more = float(longer[first:last].max())
-        steps = float(steady.sum())
-        p = chance(more / noise, max(steps - 2, 1.0), steps)
+        p = chance(more / noise, freedom, steady_count)
         if p <= _MAX_CHANCE:
-            stalls.append((more, Slow(int(rows[first]), int(rows[last - 1]) + 1, p)))
+            slow = _slow_rows(rows, Slow(first, last, p))
+            stalls.append(_Stall(more, slow))
     return stalls
 
 

@@ -24,21 +24,28 @@ def with_open_ends(box: Box, readings: SensorReadings) -> Box:
     earliest_s, latest_s = _farthest_ends(box, readings)
     earliest_s = max(earliest_s, box.start - length_s)
     latest_s = min(latest_s, box.end + length_s)
-    unseen_s = max(box.start - earliest_s, 0.0) + max(latest_s - box.end, 0.0)
+    unseen_before_s = max(box.start - earliest_s, 0.0)
+    unseen_after_s = max(latest_s - box.end, 0.0)
+    earliest_start, latest_start = box.start_within
+    earliest_end, latest_end = box.end_within
     return replace(
         box,
-        start_within=(min(box.start_within[0], earliest_s), box.start_within[1]),
-        end_within=(box.end_within[0], max(box.end_within[1], latest_s)),
-        hi_joules=box.hi_joules + box.watts * unseen_s,
+        start_within=(min(earliest_start, earliest_s), latest_start),
+        end_within=(earliest_end, max(latest_end, latest_s)),
+        hi_joules=box.hi_joules + box.watts * (unseen_before_s + unseen_after_s),
     )
 
 
 def _farthest_ends(box: Box, readings: SensorReadings) -> tuple[float, float]:
     """From when to when (s) nothing speaks against the load."""
-    speaks = np.flatnonzero(~may_hold(readings, box.watts))
+    speaks_against = ~may_hold(readings, box.watts)
     middle = (readings.lo + readings.hi) / 2
-    before = speaks[middle[speaks] < box.start]
-    after = speaks[middle[speaks] > box.end]
-    earliest_s = float(readings.hi[before[-1]] if len(before) else readings.lo[0])
-    latest_s = float(readings.lo[after[0]] if len(after) else readings.hi[-1])
-    return earliest_s, latest_s
+    before = np.flatnonzero(speaks_against & (middle < box.start))
+    after = np.flatnonzero(speaks_against & (middle > box.end))
+    earliest_s = readings.lo[0]
+    if len(before):
+        earliest_s = readings.hi[before[-1]]
+    latest_s = readings.hi[-1]
+    if len(after):
+        latest_s = readings.lo[after[0]]
+    return float(earliest_s), float(latest_s)

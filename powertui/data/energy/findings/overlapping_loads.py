@@ -76,14 +76,16 @@ def _are_few(clusters: Sequence[_Cluster], readings: SensorReadings) -> bool:
     if len(clusters) > _MAX_CLUSTERS:
         return False
     rows = sum(cluster.end - cluster.first for cluster in clusters)
-    return rows <= _MAX_CLUSTER_SHARE * max(int(readings.judged.sum()), 1)
+    judged_count = max(int(readings.judged.sum()), 1)
+    return rows <= _MAX_CLUSTER_SHARE * judged_count
 
 
 def _judged_without(readings: SensorReadings, clusters: Sequence[_Cluster]) -> Bools:
     """The judged readings that are in none of these, and not beside them."""
     judged: Bools = readings.judged.copy()
     for cluster in clusters:
-        judged[max(0, cluster.first - 1) : cluster.end + 1] = False
+        first = max(0, cluster.first - 1)
+        judged[first : cluster.end + 1] = False
     return judged
 
 
@@ -98,7 +100,8 @@ def _alone(
     # Where other epochs draw as much, a load shows less of itself: what shows is one stretch,
     # and not noise to itself.
     shown = np.abs(readings.beyond())
-    least = _MIN_SHOWN_SHARE * percentile_of_column(shown[cluster.first : cluster.end], 75)
+    shown_of_cluster = shown[cluster.first : cluster.end]
+    least = _MIN_SHOWN_SHARE * percentile_of_column(shown_of_cluster, 75)
     inner = slice(cluster.first + 1, cluster.end - 1)
     judged[inner] &= shown[inner] >= least
     return replace(readings, judged=judged)
@@ -113,24 +116,28 @@ class _Cluster(NamedTuple):
 
 def _clusters(readings: SensorReadings) -> list[_Cluster]:
     """The clusters of several readings each."""
-    beyond: Floats = np.where(readings.judged, readings.beyond(), 0.0)
-    judged = beyond[readings.judged]
+    is_judged = readings.judged
+    beyond: Floats = np.where(is_judged, readings.beyond(), 0.0)
+    judged = beyond[is_judged]
     if len(judged) < stretch_search.MIN_READINGS:
         return []
-    usual_w = abs(median_of_column(readings.watts[readings.judged]))
+    usual_w = abs(median_of_column(readings.watts[is_judged]))
     floor = noise_floor(readings.quantum, usual_w)
     noise_w = max(spread(judged), floor)
     error = np.hypot(noise_w, readings.doubt / 2)
-    far = np.flatnonzero(np.abs(beyond) > _FAR_ERRORS * error)
+    is_far = np.abs(beyond) > _FAR_ERRORS * error
+    far = np.flatnonzero(is_far)
     if not len(far):
         return []
     sign = np.sign(beyond[far])
     is_gap = np.diff(far) > _MAX_GAP_READINGS + 1
-    cuts = np.flatnonzero(is_gap | (sign[1:] != sign[:-1])) + 1
+    changes_side = sign[1:] != sign[:-1]
+    cuts = np.flatnonzero(is_gap | changes_side) + 1
     clusters = []
     for rows in np.split(far, cuts):
         if len(rows) >= _MIN_READINGS:
-            clusters.append(_Cluster(int(rows[0]), int(rows[-1]) + 1))
+            cluster = _Cluster(first=int(rows[0]), end=int(rows[-1]) + 1)
+            clusters.append(cluster)
     return clusters
 
 
@@ -167,14 +174,23 @@ def _lower(readings: SensorReadings, boxes: Sequence[Box]) -> SensorReadings | N
     if not down:
         return None
     longest = max(down, key=lambda box: box.end - box.start)
-    alike = [box for box in down if alike_heights(box.watts, longest.watts)]
-    shares = [covered_share(readings.lo, readings.hi, box.start, box.end) for box in alike]
-    low = np.max(shares, axis=0) > 0.5
+    shares = []
+    for box in down:
+        if alike_heights(box.watts, longest.watts):
+            share = covered_share(readings.lo, readings.hi, box.start, box.end)
+            shares.append(share)
+    is_low = np.max(shares, axis=0) > 0.5
     inside = readings.judged & (readings.floor == readings.ceiling)
-    if (low & inside).sum() < max(1, _MIN_USUAL_SHARE * inside.sum()):
+    low = is_low & inside
+    min_low = _MIN_USUAL_SHARE * inside.sum()
+    if low.sum() < max(1, min_low):
         return None
     # By how far these readings themselves are below it: the height of a box is how far they are
     # below what is beside them, too.
-    shift = centre(readings.beyond()[low & inside], readings.doubt[low & inside])
+    shift = centre(readings.beyond()[low], readings.doubt[low])
     by = np.where(inside, shift, 0.0)
-    return replace(readings, floor=readings.floor + by, ceiling=readings.ceiling + by)
+    return replace(
+        readings,
+        floor=readings.floor + by,
+        ceiling=readings.ceiling + by,
+    )

@@ -83,23 +83,32 @@ def loads_at_all_places(
     apart_s = 0.0
     room = max(_MAX_SEARCHED_READINGS // max(len(data), 1), 1)
     if len(places) > room:
-        offsets = [on_trace.offset_ps / PS_PER_S for _, on_trace in places]
-        apart_s = spread([weight for weight, _ in places], offsets)
+        weights = [weight for weight, _ in places]
+        offsets_s = [on_trace.offset_ps / PS_PER_S for _, on_trace in places]
+        apart_s = spread(weights, offsets_s)
         places = places[:room]
     by_place = []
     for weight, on_trace in places:
         half_s = (on_trace.offset_hi_ps - on_trace.offset_lo_ps) / 2 / PS_PER_S
-        place_s = float(np.sqrt((half_s / Z95) ** 2 + axis_err_s**2 + apart_s**2))
+        sigma_s = half_s / Z95
+        place_s = float(np.sqrt(sigma_s**2 + axis_err_s**2 + apart_s**2))
 
         def expect_there(
             layer: Samples,
             on_trace: PowerOnTrace = on_trace,
             place_s: float = place_s,
         ) -> Expectation:
-            return expect(_placed_on(layer, on_trace), _window_prior(power, layer, place_s))
+            prior = _window_prior(power, layer, place_s)
+            return expect(_placed_on(layer, on_trace), prior)
 
         loads = layers.find_in_layers(data, expect_there)
-        by_place.append(_LoadsAtPlace(weight, on_trace.offset_ps / PS_PER_S, loads))
+        by_place.append(
+            _LoadsAtPlace(
+                weight=weight,
+                offset=on_trace.offset_ps / PS_PER_S,
+                loads=loads,
+            )
+        )
     return _over_all_places(by_place, span)
 
 
@@ -123,8 +132,11 @@ def log_ends(power: PowerOnTrace) -> LogEnds:
         return LogEnds(-np.inf, np.inf)
     _, likeliest = likely_places(power)[0]
     data = _placed_on(data, likeliest)
-    first_s, last_s = (float(data.lo[row] + data.hi[row]) / 2 for row in (0, -1))
-    return LogEnds(first_s, last_s)
+    middles = (data.lo[[0, -1]] + data.hi[[0, -1]]) / 2
+    return LogEnds(
+        first_s=float(middles[0]),
+        last_s=float(middles[1]),
+    )
 
 
 def likely_places(power: PowerOnTrace) -> list[tuple[float, PowerOnTrace]]:
@@ -140,29 +152,30 @@ def _over_all_places(by_place: Sequence[_LoadsAtPlace], span: _Span) -> FoundLoa
     """What was found at the places together, on the trace as the likeliest one lays it."""
     likeliest = by_place[0]
     likeliest_loads = likeliest.loads
-    if likeliest_loads.expected.reason:
+    expected = likeliest_loads.expected
+    if expected.reason:
         return FoundLoads(
             boxes=(),
             expected=None,
             noise=None,
-            reason=likeliest_loads.expected.reason,
+            reason=expected.reason,
         )
     # Boxes are compared on the log's own clock, on which they do not move from place to place.
     on_log = [[box.moved(-place.offset) for box in place.loads.boxes] for place in by_place]
     weights = [place.weight for place in by_place]
-    by_alignment = _join_over_places(list(zip(weights, on_log, strict=True)))
+    everywhere, _ = _join_over_places(weights, on_log)
     weights = _weights_by_fit(by_place)
-    by_fit = _join_over_places(list(zip(weights, on_log, strict=True)))
+    sure, doubtful_count = _join_over_places(weights, on_log)
     offset = likeliest.offset
-    span = (span[0] - offset, span[1] - offset)
-    boxes, dropped = in_known_span(by_fit[0], by_alignment[0], span)
-    sigma = spread(weights, [place.offset for place in by_place])
-    sigma = float(np.hypot(sigma, likeliest_loads.expected.place_s))
+    begin, end = span
+    boxes, dropped = in_known_span(sure, everywhere, (begin - offset, end - offset))
+    offset_sigma = spread(weights, [place.offset for place in by_place])
+    sigma = float(np.hypot(offset_sigma, expected.place_s))
     return FoundLoads(
         boxes=tuple(box.moved(offset).wider(sigma) for box in one_load(boxes)),
-        expected=likeliest_loads.expected,
+        expected=expected,
         noise=likeliest_loads.noise,
-        doubtful=by_fit[1] + dropped,
+        doubtful=doubtful_count + dropped,
         at_likeliest=tuple(likeliest_loads.boxes),
         skipped=likeliest_loads.skipped,
     )
@@ -179,7 +192,8 @@ def _weights_by_fit(by_place: Sequence[_LoadsAtPlace]) -> list[float]:
     for place in by_place:
         noise = place.loads.noise
         care = min(noise.blocks, _MAX_FIT_BLOCKS) / _BLOCKS_OF_A_FIT
-        weights.append(place.weight * (least / noise.single) ** care)
+        fit = (least / noise.single) ** care
+        weights.append(place.weight * fit)
     return weights
 
 
@@ -194,9 +208,10 @@ def in_known_span(
     `span` is on the log's own clock. `everywhere`: the boxes at all places as the alignment weighs
     them, for how well a profile explains a place says little of what is beside it.
     """
+    begin, end = span
     inside = []
     for box in boxes:
-        overlaps = box.end > span[0] and box.start < span[1]
+        overlaps = box.end > begin and box.start < end
         if overlaps or any(same_load(box, candidate) for candidate in everywhere):
             inside.append(box)
     return inside, len(boxes) - len(inside)
@@ -205,23 +220,26 @@ def in_known_span(
 def _window_prior(power: PowerOnTrace, data: Samples, place_s: float) -> WindowPrior:
     """How well the windows are known, at a place that is known to `place_s` (one sigma)."""
     sensor = power.series.sensor
-    centre_err_s = sensors.centre_err_s(sensor, power.series.kind)
-    place = float(np.sqrt(place_s**2 + centre_err_s**2 + data.late**2 / 3))
-    exact = power.series.kind is PowerKind.INTERVAL
+    kind = power.series.kind
+    centre_err_s = sensors.centre_err_s(sensor, kind)
+    variance = place_s**2 + centre_err_s**2 + data.late**2 / 3
+    place = float(np.sqrt(variance))
+    exact = kind is PowerKind.INTERVAL
     if data.known_window or exact:
         return WindowPrior(place, 0.0, exact=exact)
     window = sensor.window_s.value if sensor.window_s else data.refresh
     error = sensor.window_err_s
     if error is None:
         error = _USUAL_WINDOW_ERROR * window
-    if len(data):
-        length = usual_window_s(data)
-    else:
-        length = window
     longest = 1.0
     if sensors.slow(sensor):
+        length = usual_window_s(data) if len(data) else window
         longest = max(1.0, data.refresh / max(length, 1e-9))
-    return WindowPrior(place, min(error / max(window, 1e-9), 0.9), longest=longest)
+    return WindowPrior(
+        place=place,
+        window=min(error / max(window, 1e-9), 0.9),
+        longest=longest,
+    )
 
 
 def _placed_on(data: Samples, power: PowerOnTrace) -> Samples:
@@ -231,8 +249,13 @@ def _placed_on(data: Samples, power: PowerOnTrace) -> Samples:
     shift_s: Floats | float = power.offset_ps / PS_PER_S
     if len(times) and len(times) == len(log_times):
         log_s = log_times / NS_PER_S
-        shift_s = np.interp(data.hi, log_s, times / PS_PER_S - log_s)
-    return replace(data, lo=data.lo + shift_s, hi=data.hi + shift_s)
+        trace_s = times / PS_PER_S
+        shift_s = np.interp(data.hi, log_s, trace_s - log_s)
+    return replace(
+        data,
+        lo=data.lo + shift_s,
+        hi=data.hi + shift_s,
+    )
 
 
 def spread(weights: Sequence[float], offsets: Sequence[float]) -> float:
@@ -240,7 +263,8 @@ def spread(weights: Sequence[float], offsets: Sequence[float]) -> float:
     share = np.asarray(weights) / sum(weights)
     places = np.asarray(offsets)
     middle = float(share @ places)
-    return float(np.sqrt(share @ (places - middle) ** 2))
+    variance = share @ (places - middle) ** 2
+    return float(np.sqrt(variance))
 
 
 class _BoxAtPlace(NamedTuple):
@@ -251,16 +275,19 @@ class _BoxAtPlace(NamedTuple):
     box: Box
 
 
-def _join_over_places(by_place: Sequence[tuple[float, list[Box]]]) -> tuple[list[Box], int]:
+def _join_over_places(
+    weights: Sequence[float],
+    boxes_by_place: Sequence[list[Box]],
+) -> tuple[list[Box], int]:
     """(boxes that are found at nearly all places, joined; how many are found at some only).
 
-    Each place is (weight, boxes on the log's own clock).
+    The boxes are on the log's own clock.
     """
-    if len(by_place) == 1:
-        return by_place[0][1], 0
-    total = sum(weight for weight, _ in by_place)
+    if len(boxes_by_place) == 1:
+        return boxes_by_place[0], 0
+    total = sum(weights)
     remaining: list[_BoxAtPlace] = []
-    for place, (weight, boxes) in enumerate(by_place):
+    for place, (weight, boxes) in enumerate(zip(weights, boxes_by_place, strict=True)):
         remaining += [_BoxAtPlace(weight, place, box) for box in boxes]
     remaining.sort(key=lambda candidate: -candidate.weight)
     sure: list[Box] = []
@@ -275,4 +302,5 @@ def _join_over_places(by_place: Sequence[tuple[float, list[Box]]]) -> tuple[list
             sure.append(joined([(candidate.weight, candidate.box) for candidate in same]))
         elif share >= _DOUBTFUL_WEIGHT:
             doubtful += 1
-    return sorted(sure, key=lambda box: box.start), doubtful
+    sure.sort(key=lambda box: box.start)
+    return sure, doubtful

@@ -50,27 +50,32 @@ class Box:
 
     def moved(self, by: float) -> Box:
         """The same, later by so many seconds."""
-        first = self.start_within
-        last = self.end_within
+        earliest_start, latest_start = self.start_within
+        earliest_end, latest_end = self.end_within
         return replace(
             self,
             start=self.start + by,
             end=self.end + by,
-            start_within=(first[0] + by, first[1] + by),
-            end_within=(last[0] + by, last[1] + by),
+            start_within=(earliest_start + by, latest_start + by),
+            end_within=(earliest_end + by, latest_end + by),
         )
 
     def wider(self, sigma: float) -> Box:
         """The same, its place uncertain by so much more."""
         # Watts are those of this very stretch: laid beside the load by so much, it contains the
         # less of it.
+        half_s = Z95 * sigma
         length = max(self.end - self.start, sigma, 1e-9)
-        watts_off = Z95 * sigma * abs(self.watts) / length
-        lo_watts, hi_watts = _widened(self.watts, (self.lo_watts, self.hi_watts), watts_off)
+        watts_off = half_s * abs(self.watts) / length
+        lo_watts, hi_watts = _widened(
+            self.watts,
+            (self.lo_watts, self.hi_watts),
+            watts_off,
+        )
         return replace(
             self,
-            start_within=_widened(self.start, self.start_within, Z95 * sigma),
-            end_within=_widened(self.end, self.end_within, Z95 * sigma),
+            start_within=_widened(self.start, self.start_within, half_s),
+            end_within=_widened(self.end, self.end_within, half_s),
             lo_watts=lo_watts,
             hi_watts=hi_watts,
         )
@@ -106,13 +111,16 @@ def joined(weighted: Sequence[tuple[float, Box]]) -> Box:
 
 def _hull(intervals: Sequence[tuple[float, float]]) -> tuple[float, float]:
     """The interval that contains all of these."""
-    return min(low for low, _ in intervals), max(high for _, high in intervals)
+    lows, highs = zip(*intervals, strict=True)
+    return min(lows), max(highs)
 
 
 def _widened(value: float, interval: tuple[float, float], half: float) -> tuple[float, float]:
     """The interval of a value, with an error of that half width that is independent of it."""
     low, high = interval
-    return value - math.hypot(value - low, half), value + math.hypot(high - value, half)
+    lower_half = math.hypot(value - low, half)
+    upper_half = math.hypot(high - value, half)
+    return value - lower_half, value + upper_half
 
 
 def same_load(first: Box, second: Box) -> bool:
@@ -129,7 +137,9 @@ def one_load(boxes: Sequence[Box], readings: SensorReadings | None = None) -> li
     """
     loads: list[Box] = []
     for box in sorted(boxes, key=lambda box: box.start):
-        gap_s = _gap_in_load(loads[-1], box, readings) if loads else None
+        gap_s = None
+        if loads:
+            gap_s = _gap_in_load(loads[-1], box, readings)
         if gap_s is None:
             loads.append(box)
         else:
@@ -144,7 +154,8 @@ def _gap_in_load(before: Box, box: Box, readings: SensorReadings | None) -> floa
     """
     if before.watts * box.watts < 0:
         return None
-    if box.start < before.end - _MAX_STICKING_OUT * (box.end - box.start):
+    length_s = box.end - box.start
+    if box.start < before.end - _MAX_STICKING_OUT * length_s:
         return 0.0
     if not alike_heights(box.watts, before.watts):
         return None
@@ -162,7 +173,8 @@ def _may_hold_between(readings: SensorReadings, before: Box, box: Box) -> bool:
     after_first = readings.lo >= before.end - 1e-9
     before_second = readings.hi <= box.start + 1e-9
     rows = readings.judged & after_first & before_second
-    holds = may_hold(readings, (before.watts + box.watts) / 2)[rows]
+    height = (before.watts + box.watts) / 2
+    holds = may_hold(readings, height)[rows]
     against = int((~holds).sum())
     # A reading that straddles an epoch's end may be anywhere.
     return against <= max(1, _MAX_AGAINST_SHARE * len(holds))
@@ -176,7 +188,8 @@ def may_hold(readings: SensorReadings, height: float) -> Bools:
     spare = 2 * readings.doubt + _SPARE_SHARE * abs(height)
     is_high_enough = rest >= readings.floor - spare
     is_low_enough = rest <= readings.ceiling + spare
-    return np.asarray(~readings.judged | (is_high_enough & is_low_enough))
+    holds = is_high_enough & is_low_enough
+    return np.asarray(~readings.judged | holds)
 
 
 def _united(first: Box, second: Box, gap_s: float) -> Box:
@@ -184,17 +197,20 @@ def _united(first: Box, second: Box, gap_s: float) -> Box:
     of the time in which the load was not seen; one may be inside the other.
     """
     later = second if second.end > first.end else first
-    lengths = (first.end - first.start, second.end - second.start)
-    seen_s = max(sum(lengths), 1e-9)
-    height = (lengths[0] * first.watts + lengths[1] * second.watts) / seen_s
+    first_s = first.end - first.start
+    second_s = second.end - second.start
+    seen_s = max(first_s + second_s, 1e-9)
+    height = (first_s * first.watts + second_s * second.watts) / seen_s
     # Both stand on the same readings beside them: what these leave open does not average out.
-    halves = (first.hi_watts - first.lo_watts, second.hi_watts - second.lo_watts)
-    watts_half = (lengths[0] * halves[0] + lengths[1] * halves[1]) / seen_s / 2
+    first_width_w = first.hi_watts - first.lo_watts
+    second_width_w = second.hi_watts - second.lo_watts
+    watts_half = (first_s * first_width_w + second_s * second_width_w) / seen_s / 2
     joules = first.joules + second.joules + height * gap_s
-    joules_half = (
-        math.hypot(first.hi_joules - first.lo_joules, second.hi_joules - second.lo_joules) / 2
-        + watts_half * gap_s
+    joules_width = math.hypot(
+        first.hi_joules - first.lo_joules,
+        second.hi_joules - second.lo_joules,
     )
+    joules_half = joules_width / 2 + watts_half * gap_s
     watts = joules / max(later.end - first.start, 1e-9)
     return replace(
         first,

@@ -87,9 +87,8 @@ class Windows(NamedTuple):
     @property
     def sigma(self) -> float:
         """What the place is uncertain by, s."""
-        variance = sum(
-            variant.weight * (variant.place - self.best.place) ** 2 for variant in self.all
-        )
+        best = self.best.place
+        variance = sum(variant.weight * (variant.place - best) ** 2 for variant in self.all)
         return float(np.sqrt(variance))
 
 
@@ -102,30 +101,39 @@ def fit_windows(residuals: Residuals, prior: WindowPrior, floor: float) -> Windo
     usual: _Variant = (0.0, 1.0)
     coarse = np.zeros(1)
     if prior.place > 0:
-        reach = np.linspace(-_RULES.reach_sigmas, _RULES.reach_sigmas, _RULES.coarse_places)
-        coarse = reach * prior.place
+        reach_sigmas = _RULES.reach_sigmas
+        coarse = np.linspace(-reach_sigmas, reach_sigmas, _RULES.coarse_places) * prior.place
     judge.best([usual])
-    place, length = judge.best([(float(at), 1.0) for at in coarse])
+    coarse_places: list[float] = coarse.tolist()
+    place, length = judge.best([(at, 1.0) for at in coarse_places])
     costs_of_length = _costs_of_length(prior)
     if len(costs_of_length) > 1:
         judge.costs_of_length.update(costs_of_length)
         # A place that was found with the wrong length is half the difference off.
-        place, length = judge.best(
-            [(at, tried) for at in sorted({place, 0.0}) for tried, _ in costs_of_length]
-        )
+        variants: list[_Variant] = []
+        for at in sorted({place, 0.0}):
+            variants += [(at, tried) for tried, _ in costs_of_length]
+        place, length = judge.best(variants)
     if (place, length) != usual:
         gain = judge.cost(usual) - judge.cost((place, length))
         if gain < _RULES.decisive:
             place, length = usual
-    places = set(coarse.tolist())
+    places = set(coarse_places)
     if prior.place > 0:
         step = float(coarse[1] - coarse[0])
         fine = place + np.linspace(-1, 1, _RULES.fine_places) * step
-        best, _ = judge.best([(float(at), length) for at in fine])
-        if judge.cost((place, length)) - judge.cost((best, length)) > _RULES.decisive:
+        fine_places: list[float] = fine.tolist()
+        best, _ = judge.best([(at, length) for at in fine_places])
+        gain = judge.cost((place, length)) - judge.cost((best, length))
+        if gain > _RULES.decisive:
             place = best
-        places |= set(fine.tolist())
-    return judge.weighed(place, length, sorted(places), costs_of_length)
+        places |= set(fine_places)
+    return judge.weighed(
+        place=place,
+        length=length,
+        places=sorted(places),
+        costs_of_length=costs_of_length,
+    )
 
 
 def _costs_of_length(prior: WindowPrior) -> list[tuple[float, float]]:
@@ -138,7 +146,8 @@ def _costs_of_length(prior: WindowPrior) -> list[tuple[float, float]]:
     for sigmas in _RULES.length_sigmas:
         length = 1 + sigmas * prior.window
         if length > _RULES.min_length:
-            costs[length] = min(sigmas * sigmas / 2, costs.get(length, np.inf))
+            cost = sigmas * sigmas / 2
+            costs[length] = min(cost, costs.get(length, np.inf))
     if prior.longest > 1.0:
         cost = -float(np.log(_RULES.longest_weight))
         costs[prior.longest] = min(cost, costs.get(prior.longest, np.inf))
@@ -162,18 +171,26 @@ class _Judge:
         """The variant that costs least."""
         for variant in variants:
             if variant not in self.tried:
-                residual, doubt = self.tried[variant] = self.residuals(*variant)
-                sure = doubt <= quantile_of_column(doubt, settings.STEADY_SHARE) + 1e-12
-                self.scale = max(min(self.scale, spread(residual[sure])), self.floor)
-        moved = np.ptp([residual for residual, _ in self.tried.values()], axis=0)
+                self._try(variant)
+        residuals = [residual for residual, _ in self.tried.values()]
+        moved = np.ptp(residuals, axis=0)
         self.rough = _RULES.rough_share * moved
         return min(variants, key=self.cost)
+
+    def _try(self, variant: _Variant) -> None:
+        """Learn the residuals of a variant, and from them how much sure readings spread."""
+        residual, doubt = self.residuals(*variant)
+        self.tried[variant] = residual, doubt
+        max_doubt = quantile_of_column(doubt, settings.STEADY_SHARE) + 1e-12
+        spread_w = spread(residual[doubt <= max_doubt])
+        self.scale = max(min(self.scale, spread_w), self.floor)
 
     def cost(self, variant: _Variant) -> float:
         """Minus the logarithm of its likelihood, and of what was known beforehand."""
         place, length = variant
         residual, doubt = self.tried[variant]
-        sigma = np.sqrt(self.scale**2 + doubt**2 + self.rough**2)
+        variance = self.scale**2 + doubt**2 + self.rough**2
+        sigma = np.sqrt(variance)
         # Student's t, whose tails let a reading far off say little.
         freedom = _RULES.freedom
         squares = (residual / sigma) ** 2 / freedom
@@ -194,8 +211,9 @@ class _Judge:
         Neighbors are alike, and a weight that forgets it is far too sure.
         """
         if self.alike is None:
-            residual = self.tried[variant][0]
-            self.alike = max(residual_noise(residual, self.floor).alike, 1.5)
+            residual, _ = self.tried[variant]
+            noise = residual_noise(residual, self.floor)
+            self.alike = max(noise.alike, 1.5)
         return self.alike
 
     def weighed(
@@ -210,22 +228,31 @@ class _Judge:
         self.alike = None
         self.best([(at, length) for at in places])
         best = self.cost((place, length))
+
+        def mixed(tried: list[_Variant], before: Floats, room: Floats) -> list[WindowVariant]:
+            gains = np.array([best - self.cost(variant) for variant in tried])
+            weights: list[float] = _mixed(gains, before, room).tolist()
+            return [
+                WindowVariant(*variant, weight)
+                for variant, weight in zip(tried, weights, strict=True)
+            ]
+
         variants: list[WindowVariant] = []
         if len(places) > 1:
-            room = np.gradient(np.array(places))
-            before = -((np.array(places) / self.prior.place) ** 2) / 2
-            gains = np.array([best - self.cost((at, length)) for at in places])
-            for at, weight in zip(places, _mixed(gains, before, room), strict=True):
-                variants.append(WindowVariant(at, length, float(weight)))
+            at_places = np.array(places)
+            variants += mixed(
+                tried=[(at, length) for at in places],
+                before=-((at_places / self.prior.place) ** 2) / 2,
+                room=np.gradient(at_places),
+            )
         if len(costs_of_length) > 1:
-            lengths = [tried for tried, _ in costs_of_length]
-            self.best([(place, tried) for tried in lengths])
-            before = np.array([-cost for _, cost in costs_of_length])
-            gains = np.array([best - self.cost((place, tried)) for tried in lengths])
-            for tried, weight in zip(
-                lengths, _mixed(gains, before, np.ones(len(lengths))), strict=True
-            ):
-                variants.append(WindowVariant(place, tried, float(weight)))
+            of_lengths = [(place, tried) for tried, _ in costs_of_length]
+            self.best(of_lengths)
+            variants += mixed(
+                tried=of_lengths,
+                before=np.array([-cost for _, cost in costs_of_length]),
+                room=np.ones(len(of_lengths)),
+            )
         # Places and lengths were weighed each by itself: their effects on a stretch add up.
         heavy = tuple(variant for variant in variants if variant.weight >= _RULES.min_weight)
         likeliest = WindowVariant(place, length)
@@ -237,4 +264,6 @@ def _mixed(by_readings: Floats, before: Floats, room: Floats) -> Floats:
     likely = np.exp(by_readings - by_readings.max()) * room
     prior = np.exp(before - before.max()) * room
     share = _RULES.prior_share
-    return np.asarray((1 - share) * likely / likely.sum() + share * prior / prior.sum())
+    of_readings = (1 - share) * likely / likely.sum()
+    of_prior = share * prior / prior.sum()
+    return np.asarray(of_readings + of_prior)

@@ -96,7 +96,12 @@ class Expectation:
     place_s: float = 0.0
 
 
-def covered_share(lo: Floats, hi: Floats, start: float | Floats, end: float | Floats) -> Floats:
+def covered_share(
+    lo: Floats,
+    hi: Floats,
+    start: float | Floats,
+    end: float | Floats,
+) -> Floats:
     """The share of each window, from `lo` to `hi`, that is between two moments."""
     overlap = np.minimum(hi, end) - np.maximum(lo, start)
     length = np.maximum(hi - lo, 1e-12)
@@ -126,7 +131,12 @@ def held_against(readings: SensorReadings) -> Against:
     expected = np.where(usable, readings.ceiling, np.nan)
     each = -(-len(readings) // _MAX_DRAWN_READINGS)
     if each < 2:
-        return Against(lo=readings.lo, hi=readings.hi, watts=readings.watts, expected=expected)
+        return Against(
+            lo=readings.lo,
+            hi=readings.hi,
+            watts=readings.watts,
+            expected=expected,
+        )
     firsts = np.arange(0, len(readings), each)
     counts = np.diff(np.append(firsts, len(readings)))
     lasts = firsts + counts - 1

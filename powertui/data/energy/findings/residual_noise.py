@@ -19,7 +19,8 @@ from powertui.data.energy.robust_stats import (
     scatter,
     spread,
 )
-from powertui.data.model import Bools, Floats
+from powertui.data.energy.running_sums import running_sums, sums_over
+from powertui.data.model import Bools, Floats, Int64s
 from powertui.data.quantiles import median_of_column, quantile_of_column
 from powertui.value_types import dataclass
 
@@ -68,12 +69,20 @@ class ResidualNoise:
         The noise was learned from few readings, but rounding is known. Doubts are no sample of
         anything: they count as `_DOUBT_FREEDOM` (Welch and Satterthwaite).
         """
-        learned = max(random**2 - self.floor**2 / count, 0.0)
-        total = random**2 + shared**2
-        blocks = self.means if count >= _MEMORY_READINGS else self.blocks
-        of_noise = learned**2 / max(blocks + _PRIOR_READINGS - 1, 1.0)
+        variance = random**2
+        learned = max(variance - self.floor**2 / count, 0.0)
+        total = variance + shared**2
+        blocks = self.blocks_of(count)
+        learned_freedom = max(blocks + _PRIOR_READINGS - 1, 1.0)
+        of_noise = learned**2 / learned_freedom
         of_doubts = (total - learned) ** 2 / _DOUBT_FREEDOM
         return total**2 / max(of_noise + of_doubts, 1e-300)
+
+    def blocks_of(self, count: float) -> float:
+        """Readings that count as independent, for means over `count` of them."""
+        if count >= _MEMORY_READINGS:
+            return self.means
+        return self.blocks
 
     def errors_of_chance(self, chance: float) -> float:
         """How many errors a stretch of a few readings is off that noise shows as rarely as this:
@@ -92,7 +101,8 @@ class ResidualNoise:
     def over(self, lengths: npt.ArrayLike) -> Floats:
         """The same for many lengths."""
         log_lengths, log_errors = self._logs
-        return np.asarray(np.exp(np.interp(np.log(lengths), log_lengths, log_errors)))
+        logs = np.interp(np.log(lengths), log_lengths, log_errors)
+        return np.asarray(np.exp(logs))
 
     @cached_property
     def _logs(self) -> tuple[Floats, Floats]:
@@ -114,23 +124,25 @@ def residual_noise(
     count = len(values)
     single = max(scatter(values), floor)
     # Few readings that happen to be alike do not show that there is no noise.
-    expected = _PRIOR_READINGS * max(_PRIOR_NOISE_SHARE * usual_w, floor) ** 2
+    expected_w = max(_PRIOR_NOISE_SHARE * usual_w, floor)
+    expected = _PRIOR_READINGS * expected_w**2
     single = math.sqrt((count * single**2 + expected) / (count + _PRIOR_READINGS))
     lengths = [1.0]
     errors = [single]
     alike = 1.0
     length = 2
     memory_readings = max(_MEMORY_READINGS, 2.5 * together)
-    sums = np.concatenate([[0.0], np.cumsum(values)])
+    sums = running_sums(values)
     # With fewer than eight means of a length, their scatter says nothing.
     while 8 * length <= count:
-        means = (sums[length:] - sums[:-length]) / length
+        means = sums_over(sums, length) / length
         independent = single / math.sqrt(length)
         continued = 0.9 * errors[-1] * math.sqrt(lengths[-1] / length)
-        errors.append(max(scatter(means), independent, continued))
+        error = max(scatter(means), independent, continued)
+        errors.append(error)
         lengths.append(float(length))
         if length <= memory_readings:
-            alike = max(alike, length * (errors[-1] / single) ** 2)
+            alike = max(alike, length * (error / single) ** 2)
         length = math.ceil(length * 1.5)
     # Of longer stretches there are too few to learn from, and drifts may go on: the error falls
     # more slowly than that of independent readings would.
@@ -157,19 +169,21 @@ def centre(residual: Floats, doubt: Floats) -> float:
     The single readings of a fast sensor are skewed, for its windows and the work's edges never
     quite meet, and a stretch is a mean.
     """
-    sure = residual[doubt <= 2 * quantile_of_column(doubt, 1 / 4) + 1e-9]
+    max_doubt = 2 * quantile_of_column(doubt, 1 / 4) + 1e-9
+    sure = residual[doubt <= max_doubt]
     size = max(1, len(sure) // _CENTER_BLOCKS)
     count = len(sure) // size
     if not count:
         return 0.0
-    means = sure[: count * size].reshape(count, size).mean(axis=1)
-    return median_of_column(means)
+    blocks = sure[: count * size].reshape(count, size)
+    return median_of_column(blocks.mean(axis=1))
 
 
 def chance(score: float, freedom: float, blocks: float) -> float:
     """The chance of such a score among all stretches of so many independent readings."""
     sigmas = _normal_sigmas(score, freedom)
-    return min(1.0, _different_stretches(blocks) * math.erfc(sigmas / math.sqrt(2)))
+    chance_of_one = math.erfc(sigmas / math.sqrt(2))
+    return min(1.0, _different_stretches(blocks) * chance_of_one)
 
 
 def _different_stretches(blocks: float) -> float:
@@ -193,13 +207,20 @@ def _normal_sigmas(errors: float, freedom: float) -> float:
 
 def _student_errors(sigmas: float, freedom: float) -> float:
     """The other way round: Wallace's approximation, solved for t."""
-    scaled = sigmas * ((8 * freedom + 3) / (8 * freedom + 1))
+    factor = (8 * freedom + 3) / (8 * freedom + 1)
+    scaled = sigmas * factor
     # Beyond e⁵⁰ nothing is found, however it is counted.
     exponent = min(scaled * scaled / freedom, 50.0)
     return math.sqrt(freedom * math.expm1(exponent))
 
 
-def ordinary(beyond: Floats, doubt: Floats, free: Bools, floor: float, tail: float) -> Floats:
+def ordinary(
+    beyond: Floats,
+    doubt: Floats,
+    free: Bools,
+    floor: float,
+    tail: float,
+) -> Floats:
     """The readings that noise may be learned from.
 
     They are those of which enough is known, without the far ones, however many these are: bursts
@@ -209,7 +230,8 @@ def ordinary(beyond: Floats, doubt: Floats, free: Bools, floor: float, tail: flo
     doubts = doubt[free]
     if not len(values):
         return values
-    sure = values[doubts <= max(floor, 2 * quantile_of_column(doubts, 1 / 4))]
+    max_doubt = max(floor, 2 * quantile_of_column(doubts, 1 / 4))
+    sure = values[doubts <= max_doubt]
     near_middle = calm(sure, floor, tail)
     near = (sure >= near_middle.min()) & (sure <= near_middle.max())
     return np.asarray(sure[near | _tails(sure, near)])
@@ -220,17 +242,23 @@ def _tails(values: Floats, near: Bools) -> Bools:
     tails = np.zeros(len(values), np.bool_)
     off = values - median_of_column(values)
     for sign in (-1.0, 1.0):
-        far = ~near & (sign * off > 0)
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], far, [False]]).astype(np.int8)))
-        first = edges[::2]
-        length = edges[1::2] - edges[::2]
+        runs = true_runs(~near & (sign * off > 0))
+        first = runs[:, 0]
+        length = runs[:, 1] - first
         if len(first) < _MIN_TAIL_RUNS or median_of_column(length) > _MAX_TAIL_READINGS:
             continue
         short = length <= 2 * _MAX_TAIL_READINGS
         for offset in range(2 * _MAX_TAIL_READINGS):
-            rows = first[short & (length > offset)] + offset
-            tails[rows] = True
+            is_that_long = short & (length > offset)
+            tails[first[is_that_long] + offset] = True
     return tails
+
+
+def true_runs(values: Bools) -> Int64s:
+    """[runs, 2]: the first row of each run of true values, and the row after it."""
+    padded = np.concatenate([[False], values, [False]])
+    changes = np.diff(padded.astype(np.int8))
+    return np.flatnonzero(changes).reshape(-1, 2)
 
 
 def calm(values: Floats, floor: float, tail: float = 0.0) -> Floats:
@@ -242,7 +270,8 @@ def calm(values: Floats, floor: float, tail: float = 0.0) -> Floats:
         if not len(values):
             break
         off = np.abs(values - median_of_column(values))
-        near = off <= max(_CLIP_DEVIATIONS * max(spread(values), floor), tail)
+        deviation = max(spread(values), floor)
+        near = off <= max(_CLIP_DEVIATIONS * deviation, tail)
         if near.all():
             break
         values = values[near]
@@ -259,14 +288,15 @@ def certainty(
 
     `shared`: by how much the expectation of their weighted mean may be off, one sigma.
     """
+    count = len(beyond)
     mean = float(weight @ beyond / weight.sum())
-    random = noise.mean_error(len(beyond))
+    random = noise.mean_error(count)
     size = abs(mean)
-    if len(beyond) >= _MIN_READINGS_FOR_MEDIAN:
+    if count >= _MIN_READINGS_FOR_MEDIAN:
         # A load lifts all readings of a stretch. What lifts the mean alone is noise with tails.
-        median = MEDIAN_ERROR * math.copysign(1.0, mean) * median_of_column(beyond)
+        sign = math.copysign(1.0, mean)
+        median = MEDIAN_ERROR * sign * median_of_column(beyond)
         size = min(size, max(median, 0.0))
     score = size / math.hypot(random, shared)
-    blocks = noise.means if len(beyond) >= _MEMORY_READINGS else noise.blocks
-    freedom = noise.freedom(random, len(beyond), shared)
-    return score, chance(score, freedom, blocks)
+    freedom = noise.freedom(random, count, shared)
+    return score, chance(score, freedom, noise.blocks_of(count))

@@ -32,9 +32,11 @@ class StepPlaces:
         if not len(steps):
             return np.empty(0, np.int64)
         ends = steps.ends()
+        lengths = ends - steps.start
         overlap = np.minimum(ends, end) - np.maximum(steps.start, start)
-        shorter = np.minimum(ends - steps.start, end - start)
-        return np.flatnonzero(2 * overlap >= np.maximum(shorter, 1))
+        shorter = np.minimum(lengths, end - start)
+        is_half_inside = 2 * overlap >= np.maximum(shorter, 1)
+        return np.flatnonzero(is_half_inside)
 
     def placed(self, finding: Finding, rows: Int64s) -> Finding:
         """The same with its epoch and its steps, which are these rows."""
@@ -42,10 +44,9 @@ class StepPlaces:
             return replace(finding, epoch=self._epoch_around(finding))
         epoch_of_row = self.steps.epoch[rows]
         in_epochs = epoch_of_row[epoch_of_row >= 0]
+        epoch = -1
         if len(in_epochs):
             epoch = int(np.bincount(in_epochs).argmax())
-        else:
-            epoch = -1
         rows_of_epoch = rows[epoch_of_row == epoch]
         first = int(rows_of_epoch[0])
         last = int(rows_of_epoch[-1])
@@ -60,25 +61,29 @@ class StepPlaces:
     def extra_seconds(self, rows: Int64s) -> float | None:
         """Seconds that these steps took longer than usual; None where nothing is usual."""
         if len(rows):
-            rows = rows[np.isfinite(self._usual_lengths[rows])]
+            has_usual = np.isfinite(self._usual_lengths[rows])
+            rows = rows[has_usual]
         if not len(rows):
             return None
         return neighbours.longer(self.lengths[rows], self._usual_lengths[rows])
 
     def are_stalls_in(self, finding: Finding, rows: Int64s) -> bool:
         """Whether these steps stall in a stretch of slower ones, whose seconds leave them out."""
-        if finding.kind != "time":
+        if finding.kind != "time" or not len(rows):
             return False
         inside = self.rows_inside(finding.start_ps, finding.end_ps)
-        stalls = inside[neighbours.stalling(self.lengths[inside])]
-        return bool(len(rows) and np.isin(rows, stalls).all())
+        is_stall = neighbours.stalling(self.lengths[inside])
+        return bool(np.isin(rows, inside[is_stall]).all())
 
     def _epoch_around(self, finding: Finding) -> int | None:
         """The epoch that contains the middle of a stretch without steps."""
         middle = (finding.start_ps + finding.end_ps) // 2
         for index in range(len(self.epochs)):
             bounds = self.epochs.bounds(index, self.steps)
-            if bounds is not None and bounds[0] <= middle < bounds[1]:
+            if bounds is None:
+                continue
+            begin, end = bounds
+            if begin <= middle < end:
                 return self._epoch_number(index)
         return None
 
@@ -107,15 +112,17 @@ class StepPlaces:
         elsewhere = self._same_steps_of_other_epochs(rows)
         if elsewhere:
             return elsewhere
-        steps = self.steps
+        starts = self.steps.start
         ends = self.steps.ends()
         count = len(rows)
         first = int(rows[0])
         last = int(rows[-1])
         around: list[_Stretch] = []
-        for begin, end in ((first - count, first), (last + 1, last + 1 + count)):
-            if begin >= 0 and end <= len(steps):
-                around.append((None, int(steps.start[begin]), int(ends[end - 1])))
+        for begin in (first - count, last + 1):
+            end = begin + count
+            if begin >= 0 and end <= len(starts):
+                stretch = (None, int(starts[begin]), int(ends[end - 1]))
+                around.append(stretch)
         return tuple(around)
 
     def _same_steps_of_other_epochs(self, rows: Int64s) -> tuple[_Stretch, ...]:
@@ -130,11 +137,13 @@ class StepPlaces:
         columns = np.flatnonzero(is_here[line])
         elsewhere: list[_Stretch] = []
         for another, number in enumerate(folded.epochs):
-            present = columns[folded.start[another, columns] >= 0]
-            if another != line and len(present):
-                start = folded.start[another, present[0]]
-                end = folded.end[another, present[-1]]
-                elsewhere.append((number, int(start), int(end)))
+            starts = folded.start[another, columns]
+            present = columns[starts >= 0]
+            if another == line or not len(present):
+                continue
+            start = int(folded.start[another, present[0]])
+            end = int(folded.end[another, present[-1]])
+            elsewhere.append((number, start, end))
         return tuple(elsewhere)
 
 
@@ -145,17 +154,19 @@ def _usual_lengths(steps: Steps, lengths: Floats, folded: Folded | None) -> Floa
     """
     usual = np.full(len(steps), np.nan)
     for rows in neighbours.groups(steps):
-        regular = neighbours.regular(lengths[rows])
-        if regular.any():
-            usual[rows[regular]] = median_of_column(lengths[rows][regular])
+        regular_rows = rows[neighbours.regular(lengths[rows])]
+        if len(regular_rows):
+            usual[regular_rows] = median_of_column(lengths[regular_rows])
     if folded is None:
         return usual
-    row_of_start = {int(start): row for row, start in enumerate(steps.start)}
+    row_of_start = {start: row for row, start in enumerate(steps.start.tolist())}
     regular = np.isfinite(folded.seconds) & ~folded.tracing
     for line in range(len(folded.epochs)):
         elsewhere = epoch_differences.others(folded.seconds, regular, line)
-        for column in np.flatnonzero(regular[line] & np.isfinite(elsewhere)):
-            row = row_of_start[int(folded.start[line, column])]
+        is_comparable = regular[line] & np.isfinite(elsewhere)
+        for column in np.flatnonzero(is_comparable):
+            start = int(folded.start[line, column])
+            row = row_of_start[start]
             # A step that is not regular in its own group stays without a usual length.
             if np.isfinite(usual[row]):
                 usual[row] = elsewhere[column]

@@ -11,8 +11,8 @@ import numpy as np
 from powertui.data import wire
 from powertui.data.energy import settings
 from powertui.data.energy.findings.readings import SensorReadings
-from powertui.data.energy.findings.residual_noise import ResidualNoise
-from powertui.data.model import Bools, Floats, Int64s
+from powertui.data.energy.findings.residual_noise import ResidualNoise, true_runs
+from powertui.data.model import Floats, Int64s
 from powertui.data.quantiles import median_of_column, median_of_rows, quantile_of_column
 
 # A reading whose doubt is at most this share of a height shows where a stretch ends. Chosen.
@@ -34,13 +34,16 @@ def unbroken(
 
     Such readings may be ones that are not judged: they are not in `rows`.
     """
-    inner = slice(rows[first], rows[last - 1] + 1)
+    first_reading = rows[first]
+    inner = slice(first_reading, rows[last - 1] + 1)
     height = median_of_column(beyond[first:last])
     above_floor = np.sign(height) * (readings.watts[inner] - readings.floor[inner])
-    against = ~readings.judged[inner] & (above_floor < 0.5 * abs(height))
+    is_low = above_floor < 0.5 * abs(height)
+    against = ~readings.judged[inner] & is_low
     if height < 0 or not against.any():
         return first, last
-    breaks = np.searchsorted(rows, np.flatnonzero(against) + rows[first])
+    against_rows = np.flatnonzero(against) + first_reading
+    breaks = np.searchsorted(rows, against_rows)
     bounds = wire.distinct(np.concatenate([[first], breaks, [last]]))
     longest = int(np.argmax(np.diff(bounds)))
     return int(bounds[longest]), int(bounds[longest + 1])
@@ -57,8 +60,9 @@ def even_part(
 
     Two bursts with a pause between them are not one.
     """
-    sign = 1.0 if beyond[first:last].sum() > 0 else -1.0
-    values = sign * beyond[first:last]
+    stretch = beyond[first:last]
+    sign = 1.0 if stretch.sum() > 0 else -1.0
+    values = sign * stretch
     height = quantile_of_column(values, 3 / 4)
     if height <= 0 or len(values) < 3:
         return first, last
@@ -67,18 +71,26 @@ def even_part(
         return first, last
     sure = doubt[first:last] <= _MAX_DOUBT_SHARE * height
     high = smooth > height / 2
-    parts = _true_runs(high | ~sure)
-    if not len(parts):
+    parts: list[list[int]] = true_runs(high | ~sure).tolist()
+    if not parts:
         return first, last
-    low, end = max(parts.tolist(), key=lambda part: float(values[part[0] : part[1]].sum()))
-    shown = np.flatnonzero(high[low:end] & sure[low:end])
+
+    def energy(part: list[int]) -> float:
+        begin, end = part
+        return float(values[begin:end].sum())
+
+    low, end = max(parts, key=energy)
+    is_shown = high[low:end] & sure[low:end]
+    shown = np.flatnonzero(is_shown)
     if not len(shown):
         return first + low, first + end
     # Readings that are not sure join two sure parts only when those are the greater part.
-    gaps = np.flatnonzero(np.diff(shown) > max(2, len(shown) // 2))
+    max_gap = max(2, len(shown) // 2)
+    gaps = np.flatnonzero(np.diff(shown) > max_gap)
     pieces = np.split(shown, gaps + 1)
     longest = max(pieces, key=len)
-    return first + low + int(longest[0]), first + low + int(longest[-1]) + 1
+    start = first + low
+    return start + int(longest[0]), start + int(longest[-1]) + 1
 
 
 def _smoothed(values: Floats, height: float, noise: ResidualNoise) -> Floats | None:
@@ -88,22 +100,24 @@ def _smoothed(values: Floats, height: float, noise: ResidualNoise) -> Floats | N
     count = len(values)
     # One reading among so many is no pause: a load may falter for a moment.
     falter = int(count >= _MIN_READINGS_FOR_FALTER)
-    size = 1 + 2 * max(min(count // 40, _MAX_SMOOTH_READINGS // 2), falter)
-    while size < min(count // 3, _MAX_SMOOTH_READINGS) and noise.mean_error(size) > height / 8:
+    half = min(count // 40, _MAX_SMOOTH_READINGS // 2)
+    size = 1 + 2 * max(half, falter)
+    max_size = min(count // 3, _MAX_SMOOTH_READINGS)
+    while size < max_size and noise.mean_error(size) > height / 8:
         size += 2
     if noise.mean_error(size) > height / 6:
         return None
     padded = np.pad(values, size // 2, mode="edge")
-    return median_of_rows(np.lib.stride_tricks.sliding_window_view(padded, size))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, size)
+    return median_of_rows(windows)
 
 
-def _true_runs(values: Bools) -> Int64s:
-    """[runs, 2]: the first row of each run of true values, and the row after it."""
-    padded = np.concatenate([[False], values, [False]]).astype(np.int8)
-    return np.flatnonzero(np.diff(padded)).reshape(-1, 2)
-
-
-def extended(readings: SensorReadings, first: int, last: int, height: float) -> tuple[int, int]:
+def extended(
+    readings: SensorReadings,
+    first: int,
+    last: int,
+    height: float,
+) -> tuple[int, int]:
     """A stretch of rows, carried on over readings that are not judged.
 
     It goes on as far as readings show the same foreign power again.
@@ -112,7 +126,8 @@ def extended(readings: SensorReadings, first: int, last: int, height: float) -> 
         return first, last
     rest = readings.watts - 0.5 * height
     fits_below = readings.judged & (rest <= readings.ceiling)
-    against = ~(rest > readings.floor) | ~np.isfinite(readings.ceiling) | fits_below
+    is_unknown = ~np.isfinite(readings.ceiling)
+    against = ~(rest > readings.floor) | is_unknown | fits_below
     shows = ~against & (rest > readings.ceiling)
 
     def farthest(row: int, step: int) -> int:

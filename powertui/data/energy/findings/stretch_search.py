@@ -29,6 +29,7 @@ from powertui.data.energy.findings.residual_noise import (
 )
 from powertui.data.energy.findings.stretch_ends import even_part, extended, unbroken
 from powertui.data.energy.robust_stats import noise_floor, spread
+from powertui.data.energy.running_sums import running_sums, sums_over
 from powertui.data.energy.samples import usual_pace_s, usual_window_s
 from powertui.data.model import Bools, Floats, Int64s
 from powertui.data.quantiles import median_of_column
@@ -93,7 +94,13 @@ def find_stretches(
     floor = noise_floor(readings.quantum, usual_w)
     if len(judged) < MIN_READINGS:
         return [], residual_noise(np.empty(0), floor)
-    search = _Search(readings=readings, rows=judged, floor=floor, looks=looks, rivals=rivals)
+    search = _Search(
+        readings=readings,
+        rows=judged,
+        floor=floor,
+        looks=looks,
+        rivals=rivals,
+    )
     if quiet is not None:
         search.learn_from(quiet[judged])
     return search.run()
@@ -159,19 +166,20 @@ class _Search:
             if fit is None:
                 break
             part = _watts_of_box(self.readings, fit.box)
-            shows_box = np.abs(part[self.rows]) > _MIN_SHOWN_SHARE * abs(fit.box.watts)
+            min_shown_w = _MIN_SHOWN_SHARE * abs(fit.box.watts)
+            shows_box = np.abs(part[self.rows]) > min_shown_w
             if not (shows_box & ~self.explained).any():
                 break
             self.explained |= shows_box
             self.explained[candidate.first : candidate.last] = True
             foreign += part
             fitted.append(fit)
-            if (~self.explained).sum() < MIN_READINGS:
-                break
-            if len(fitted) == _MAX_STRETCHES:
+            unexplained_count = (~self.explained).sum()
+            if unexplained_count < MIN_READINGS or len(fitted) == _MAX_STRETCHES:
                 break
         boxes = [fit.box for fit in _fitted_again(self.readings, fitted)]
-        return one_load(boxes), replace(noise, shortest=self.shortest, most=self.cut_off)
+        noise = replace(noise, shortest=self.shortest, most=self.cut_off)
+        return one_load(boxes), noise
 
     def _fitted(self, candidate: _Candidate, foreign: Floats) -> _FittedBox | None:
         """The box behind a stretch, beside the foreign power that is known already."""
@@ -189,14 +197,19 @@ class _Search:
         )
         if box is None:
             return None
-        return _FittedBox(box=box, first=first, last=last, noise=candidate.noise)
+        return _FittedBox(
+            box=box,
+            first=first,
+            last=last,
+            noise=candidate.noise,
+        )
 
     def _most_certain(self) -> tuple[_Candidate | None, float]:
         """(the stretch that noise shows most rarely, the deviation of ordinary readings)."""
         usual = self._ordinary(~self.explained & self.free)
         deviation = max(self.floor, spread(usual))
         single = residual_noise(usual[:1], deviation)
-        remembering = residual_noise(usual, self.floor, self.together, self.usual_w)
+        remembering = self._noise(usual)
         # The stretch that is farthest off if all noise were single, and the one for noise that
         # remembers: a burst that counts as noise hides in the second one.
         bounds = {self._largest(single), self._largest(remembering)}
@@ -221,10 +234,21 @@ class _Search:
         self.explained[candidate.first : candidate.last] = True
         first, last = self._largest(single)
         self.explained[first:last] = True
-        again = self._weigh(candidate.first, candidate.last, single) if last > first else candidate
+        again = candidate
+        if last > first:
+            again = self._weigh(candidate.first, candidate.last, single)
         self.explained = explained
         again = again._replace(p=_PRICE_OF_RIVAL * again.p)
         return min(candidate, again, key=lambda weighed: weighed.p)
+
+    def _noise(self, usual: Floats) -> ResidualNoise:
+        """The noise that readings show which contain no stretch."""
+        return residual_noise(
+            values=usual,
+            floor=self.floor,
+            together=self.together,
+            usual_w=self.usual_w,
+        )
 
     def _ordinary(self, free: Bools) -> Floats:
         """The readings among these that noise may be learned from."""
@@ -242,33 +266,38 @@ class _Search:
 
         That is in errors of a mean of its own length.
         """
+        inverse_variance = 1.0 / (noise.single**2 + self.doubt**2)
         beyond = np.where(self.explained, 0.0, self.beyond)
-        weight = np.where(self.explained, 0.0, 1.0 / (noise.single**2 + self.doubt**2))
-        gained = _running_sums(weight * beyond)
-        weights = _running_sums(weight)
+        weight = np.where(self.explained, 0.0, inverse_variance)
+        gained = running_sums(weight * beyond)
+        weights = running_sums(weight)
         # Most searches have no doubt to share, and the first round nothing explained: neither is
         # summed up for every length then.
-        explained = shared = None
+        explained = None
+        shared = None
         if self.explained.any():
-            explained = _running_sums(self.explained.astype(np.float64))
+            explained = running_sums(self.explained.astype(np.float64))
         if self.is_shared:
-            shared = _running_sums(weight * self.signed)
+            shared = running_sums(weight * self.signed)
         best = 0.0
         bounds = (0, 0)
         lengths = self._lengths()
-        for length, alone in zip(lengths, noise.over(lengths).tolist(), strict=True):
-            total = _over(weights, length)
+        errors: list[float] = noise.over(lengths).tolist()
+        for length, alone in zip(lengths, errors, strict=True):
+            total = sums_over(weights, length)
             np.maximum(total, 1e-300, out=total)
-            score = _over(gained, length)
+            score = sums_over(gained, length)
             np.abs(score, out=score)
             score /= total
             if shared is None:
                 score /= math.sqrt(alone**2)
             else:
-                shared_error = ((_over(shared, length) / total) ** 2).sum(axis=0)
+                shared_doubts = sums_over(shared, length) / total
+                shared_error = (shared_doubts**2).sum(axis=0)
                 score /= np.sqrt(alone**2 + shared_error)
             if explained is not None:
-                score[explained[length:] != explained[:-length]] = 0.0
+                holds_explained = explained[length:] != explained[:-length]
+                score[holds_explained] = 0.0
             start = int(score.argmax())
             if score[start] > best:
                 best = float(score[start])
@@ -288,7 +317,6 @@ class _Search:
     def _weigh(self, first: int, last: int, single: ResidualNoise) -> _Candidate:
         """A stretch against the noise of all the rest."""
         beyond = self.beyond
-        doubt = self.doubt
         first, last = unbroken(
             readings=self.readings,
             rows=self.rows,
@@ -298,12 +326,29 @@ class _Search:
         )
         # What `even_part` cuts off is not among the rest: another load is no noise.
         rest = self._without(first, last) & self.free
-        first, last = even_part(beyond=beyond, doubt=doubt, first=first, last=last, noise=single)
-        noise = residual_noise(self._ordinary(rest), self.floor, self.together, self.usual_w)
+        first, last = even_part(
+            beyond=beyond,
+            doubt=self.doubt,
+            first=first,
+            last=last,
+            noise=single,
+        )
+        noise = self._noise(self._ordinary(rest))
         stretch = readings_subset(self.readings, self.rows[first:last])
         weight = 1.0 / (noise.single**2 + stretch.doubt**2)
-        score, p = certainty(beyond[first:last], weight, stretch.shared(weight), noise)
-        return _Candidate(first=first, last=last, noise=noise, score=score, p=p)
+        score, p = certainty(
+            beyond=beyond[first:last],
+            weight=weight,
+            shared=stretch.shared(weight),
+            noise=noise,
+        )
+        return _Candidate(
+            first=first,
+            last=last,
+            noise=noise,
+            score=score,
+            p=p,
+        )
 
     def _without(self, first: int, last: int) -> Bools:
         """Readings of no stretch so far, and not of this one or beside it."""
@@ -318,16 +363,19 @@ class _Search:
         stretch = self.beyond[candidate.first : candidate.last]
         length = len(stretch)
         height = abs(float(stretch.mean()))
-        usable = self._without(candidate.first, candidate.last) & (self.doubt < height / 3)
-        sums = np.concatenate([[0.0], np.cumsum(self.beyond)])
-        counts = np.concatenate([[0], np.cumsum(usable)])
-        means = np.abs(_over(sums, length)) / length
-        all_usable = _over(counts, length) == length
-        alike = np.flatnonzero((means > MIN_ALIKE_HEIGHT * height) & all_usable)
+        is_sure = self.doubt < height / 3
+        usable = self._without(candidate.first, candidate.last) & is_sure
+        sums = running_sums(self.beyond)
+        counts = running_sums(usable)
+        means = np.abs(sums_over(sums, length)) / length
+        is_usable = sums_over(counts, length) == length
+        is_high = means > MIN_ALIKE_HEIGHT * height
+        alike = np.flatnonzero(is_high & is_usable)
         if len(alike) < _COMMON_STRETCHES:
             return False
         # Starts within one length of each other are the same stretch.
-        separate = 1 + int((np.diff(alike) > length).sum())
+        is_another = np.diff(alike) > length
+        separate = 1 + int(is_another.sum())
         return separate >= _COMMON_STRETCHES
 
     def _cut_off_like(self, candidate: _Candidate, deviation: float) -> None:
@@ -335,14 +383,18 @@ class _Search:
 
         What is found after that was looked for once more.
         """
-        first = candidate.first
-        last = candidate.last
         self.looks += 1
-        self.shortest = max(self.shortest + 1, math.ceil(1.5 * (last - first)))
-        height = abs(float(self.beyond[first:last].mean()))
-        self.cut_off = max(MIN_ALIKE_HEIGHT * height, _TAIL_DEVIATIONS * deviation)
+        stretch = self.beyond[candidate.first : candidate.last]
+        longer = math.ceil(1.5 * len(stretch))
+        self.shortest = max(self.shortest + 1, longer)
+        height = abs(float(stretch.mean()))
+        self.cut_off = max(
+            MIN_ALIKE_HEIGHT * height,
+            _TAIL_DEVIATIONS * deviation,
+        )
         self.beyond = np.clip(self.beyond, -self.cut_off, self.cut_off)
-        self.beyond -= centre(self.beyond[~self.explained], self.doubt[~self.explained])
+        rest = ~self.explained
+        self.beyond -= centre(self.beyond[rest], self.doubt[rest])
 
 
 def _fitted_again(readings: SensorReadings, fitted: list[_FittedBox]) -> list[_FittedBox]:
@@ -385,14 +437,3 @@ def _neighbours(box: Box, others: list[Box]) -> list[Box]:
         if is_near and candidate.watts * box.watts > 0:
             neighbours.append(candidate)
     return neighbours
-
-
-def _running_sums(values: Floats) -> Floats:
-    """Sums along the last axis, up to each place."""
-    before_first = np.zeros((*values.shape[:-1], 1))
-    return np.concatenate([before_first, np.cumsum(values, axis=-1)], axis=-1)
-
-
-def _over(running: Floats, length: int) -> Floats:
-    """The sums over all stretches of a length, by running sums."""
-    return running[..., length:] - running[..., :-length]

@@ -95,7 +95,12 @@ def _marked(placed: Sequence[PowerOnTrace]) -> list[ThrottledStretch]:
         channels = [channel for channel in placed if channel.series.path == path]
         sure = all(channel.status == "aligned" for channel in channels)
         stretches.append(
-            ThrottledStretch(start_ps=at.start_ps, end_ps=at.end_ps, why=(why,), sure=sure)
+            ThrottledStretch(
+                start_ps=at.start_ps,
+                end_ps=at.end_ps,
+                why=(why,),
+                sure=sure,
+            )
         )
     return stretches
 
@@ -122,16 +127,19 @@ def _at_limit(series: PowerSeries) -> list[_Run]:
         return []
     limit = _limit_of_readings(series)
     with np.errstate(invalid="ignore"):
-        at_limit = np.abs(series.watts - limit) <= _AT_LIMIT_SHARE * limit
+        below_limit = np.abs(series.watts - limit)
+        at_limit = below_limit <= _AT_LIMIT_SHARE * limit
     rows = np.flatnonzero(at_limit)
     if not len(rows):
         return []
     gaps_s = np.diff(series.times[rows]) / NS_PER_S
     between = np.diff(rows) - 1
-    changed = limit[rows[1:]] != limit[rows[:-1]]
+    limits = limit[rows]
+    changed = limits[1:] != limits[:-1]
     broken = (between > 1) & (gaps_s > _BRIDGED_S) | changed
+    cuts = np.flatnonzero(broken) + 1
     runs = []
-    for part in np.split(rows, np.flatnonzero(broken) + 1):
+    for part in np.split(rows, cuts):
         first = int(part[0])
         last = int(part[-1])
         length_ns = series.times[last] - series.times[first]
@@ -147,7 +155,8 @@ def _limit_of_readings(series: PowerSeries) -> Floats:
     starts = [limit.start_ns for limit in series.limits]
     watts = np.array([limit.watts for limit in series.limits])
     which = np.searchsorted(starts, series.times, side="right") - 1
-    return np.where(which >= 0, watts[np.maximum(which, 0)], np.nan)
+    is_set = which >= 0
+    return np.where(is_set, watts[np.maximum(which, 0)], np.nan)
 
 
 # ── what it means for the findings ───────────────────────────────────────────────────────────────
@@ -218,7 +227,12 @@ def bare_finding(stretch: ThrottledStretch) -> Finding:
     return replace(finding, explained=True)
 
 
-def sentence(stretch: ThrottledStretch, where: str, cost_s: float | None, step_count: int) -> str:
+def sentence(
+    stretch: ThrottledStretch,
+    where: str,
+    cost_s: float | None,
+    step_count: int,
+) -> str:
     """In words."""
     length = (stretch.end_ps - stretch.start_ps) / PS_PER_S
     text = f"{where}: held back for {length:.1f} s: {'; '.join(stretch.why)}"
@@ -234,18 +248,22 @@ def _longer(throttled: Sequence[ThrottledStretch], steps: Steps, rows: Int64s) -
     """
     lengths = neighbours.seconds(steps)
     free = _free(throttled, steps)
-    more, variance = 0.0, 0.0
+    more = 0.0
+    variance = 0.0
     for group in neighbours.groups(steps):
-        limited = group[np.isin(group, rows)]
+        is_limited = np.isin(group, rows)
+        limited = lengths[group[is_limited]]
         if not len(limited):
             continue
-        comparable = free[group] & neighbours.regular(lengths[group])
-        usual = lengths[group[comparable]]
+        lengths_of_group = lengths[group]
+        comparable = free[group] & neighbours.regular(lengths_of_group)
+        usual = lengths_of_group[comparable]
         if len(usual) < _MIN_USUAL_STEPS:
             return None
         middle = median_of_column(usual)
-        spread = max(MEDIAN_TO_SIGMA * median_of_column(np.abs(usual - middle)), 1e-9)
-        more += float((lengths[limited] - middle).sum())
+        deviation = median_of_column(np.abs(usual - middle))
+        spread = max(MEDIAN_TO_SIGMA * deviation, 1e-9)
+        more += float((limited - middle).sum())
         # Of the steps themselves, and of the median that all of them are compared with.
         count = len(limited)
         variance += count * spread**2 + (count * spread) ** 2 / len(usual)
@@ -256,10 +274,12 @@ def _longer(throttled: Sequence[ThrottledStretch], steps: Steps, rows: Int64s) -
 
 def _free(throttled: Sequence[ThrottledStretch], steps: Steps) -> Bools:
     """Which steps nothing held back: the stretches lie apart from each other, by time."""
+    count = len(throttled)
+    if not count:
+        return np.ones(len(steps), np.bool_)
     begin = np.array([stretch.start_ps for stretch in throttled], np.int64)
     end = np.array([stretch.end_ps for stretch in throttled], np.int64)
     following = np.searchsorted(end, steps.start, side="right")
-    if not len(throttled):
-        return np.ones(len(steps), np.bool_)
-    starts = begin[np.minimum(following, len(throttled) - 1)]
-    return np.asarray((following == len(throttled)) | (starts >= steps.ends()))
+    is_after_all = following == count
+    next_begin = begin[np.minimum(following, count - 1)]
+    return np.asarray(is_after_all | (next_begin >= steps.ends()))

@@ -186,7 +186,12 @@ class _Joining:
         against = None
         if by_trace.expected is not None:
             against = held_against(by_trace.expected.readings)
-        return _PowerAnswer(findings=findings, limits=limits, could=could, against=against)
+        return _PowerAnswer(
+            findings=findings,
+            limits=limits,
+            could=could,
+            against=against,
+        )
 
     def _from_box(self, box: Box, badge: Badge, cut: tuple[bool, bool]) -> Finding:
         finding = power_finding(box, UNEXPLAINED, badge, cut)

@@ -40,21 +40,23 @@ def unusual_intervals(trace: Trace, steps: Steps) -> Intervals:
         return _nothing()
     stem, stem_count = _stems(trace)
     bounds = _parts(trace, steps)
-    rows_by_lane = [
-        (stem[events.name], events.start, events.start + events.duration) for events in lanes
-    ]
+    rows_by_lane = []
+    for events in lanes:
+        ends = events.start + events.duration
+        rows_by_lane.append((stem[events.name], events.start, ends))
     parts_with_stem = _parts_with_stem(rows_by_lane, bounds, stem_count)
     rare = parts_with_stem < _MIN_COMMON_SHARE * len(bounds)
-    start = []
-    end = []
-    for events in lanes:
-        rows = rare[stem[events.name]] & (events.duration > 0)
-        start.append(events.start[rows])
-        end.append(events.start[rows] + events.duration[rows])
-    rare_work = union(np.concatenate(start), np.concatenate(end))
-    length = max(trace.span[1] - trace.span[0], 1)
+    rare_starts = []
+    rare_ends = []
+    for stem_of_event, start, end in rows_by_lane:
+        rows = rare[stem_of_event] & (end > start)
+        rare_starts.append(start[rows])
+        rare_ends.append(end[rows])
+    rare_work = union(np.concatenate(rare_starts), np.concatenate(rare_ends))
+    begin, stop = trace.span
+    max_rare_ps = _MAX_RARE_SHARE * max(stop - begin, 1)
     rare_ps = (rare_work.end - rare_work.start).sum()
-    if rare_ps > _MAX_RARE_SHARE * length and _in_most_parts(rare_work, bounds):
+    if rare_ps > max_rare_ps and _in_most_parts(rare_work, bounds):
         return _nothing()
     return rare_work
 
@@ -80,7 +82,8 @@ def _stems(trace: Trace) -> tuple[Int64s, int]:
     stems: dict[str, int] = {}
     stem = np.empty(len(trace.names), np.int64)
     for index in range(len(stem)):
-        name = _NUMBERS.sub("", trace.names.full(index))
+        full_name = trace.names.full(index)
+        name = _NUMBERS.sub("", full_name)
         stem[index] = stems.setdefault(name, len(stems))
     return stem, len(stems)
 
@@ -93,7 +96,8 @@ def untraced_edges(trace: Trace, steps: Steps) -> Intervals:
         return _nothing()
     ends = steps.ends()
     length = ends - steps.start
-    slow = length[:_MAX_TRACING_STEPS] > TRACING_STEP_FACTOR * median_of_column(length)
+    max_length = TRACING_STEP_FACTOR * median_of_column(length)
+    slow = length[:_MAX_TRACING_STEPS] > max_length
     if not slow.all():
         first = int(np.argmin(slow))
     else:
@@ -103,17 +107,20 @@ def untraced_edges(trace: Trace, steps: Steps) -> Intervals:
     else:
         first_start = int(ends[-1])
     begin, end = trace.span
-    edges = np.array([(begin, first_start), (int(ends.max()), end)], np.int64)
-    edges = edges[edges[:, 1] > edges[:, 0]]
-    return Intervals(edges[:, 0], edges[:, 1])
+    edge_starts = np.array([begin, int(ends.max())], np.int64)
+    edge_ends = np.array([first_start, end], np.int64)
+    rows = edge_ends > edge_starts
+    return Intervals(edge_starts[rows], edge_ends[rows])
 
 
 def _parts(trace: Trace, steps: Steps) -> Int64s:
     """Where each part begins: a step, or several."""
     if len(steps) < _MIN_STEPS:
-        return np.linspace(*trace.span, 8 * _MIN_STEPS + 1)[:-1].astype(np.int64)
+        bounds = np.linspace(*trace.span, 8 * _MIN_STEPS + 1)
+        return bounds[:-1].astype(np.int64)
     steps_in_part = -(-len(steps) // _MAX_PARTS)
-    return np.asarray(np.sort(steps.start)[::steps_in_part])
+    starts = np.sort(steps.start)
+    return np.asarray(starts[::steps_in_part])
 
 
 def _parts_with_stem(
@@ -123,14 +130,18 @@ def _parts_with_stem(
 ) -> Int64s:
     """How many parts contain each stem; a lane is the stem, start and end of its events."""
     count = len(bounds)
+    last_part = count - 1
     keys = []
     for stem, start, end in lanes:
-        first = np.clip(np.searchsorted(bounds, start, side="right") - 1, 0, count - 1)
-        last = np.clip(np.searchsorted(bounds, end, side="left") - 1, first, count - 1)
+        first = np.searchsorted(bounds, start, side="right") - 1
+        first = np.clip(first, 0, last_part)
+        last = np.searchsorted(bounds, end, side="left") - 1
+        last = np.clip(last, first, last_part)
         # One row for each part that an event touches.
         counts = last - first + 1
-        rows_before = np.repeat(np.cumsum(counts) - counts, counts)
-        part = np.repeat(first, counts) + np.arange(counts.sum()) - rows_before
+        first_rows = np.cumsum(counts) - counts
+        row_in_event = np.arange(counts.sum()) - np.repeat(first_rows, counts)
+        part = np.repeat(first, counts) + row_in_event
         keys.append(wire.distinct(np.repeat(stem, counts) * count + part))
     stem_of_key = wire.distinct(np.concatenate(keys)) // count
     return np.bincount(stem_of_key, minlength=stems).astype(np.int64)

@@ -50,20 +50,26 @@ class KindSeconds:
         """[windows, kinds]: the share of each window that each kind filled."""
         filled = np.zeros((len(lo), len(self.names)))
         for moments, seconds in self.devices:
-            filled += _running(moments, seconds, hi) - _running(moments, seconds, lo)
-        device_s = len(self.devices) * np.maximum(hi - lo, 1e-12)
+            until_hi = _running(moments, seconds, hi)
+            until_lo = _running(moments, seconds, lo)
+            filled += until_hi - until_lo
+        lengths = np.maximum(hi - lo, 1e-12)
+        device_s = len(self.devices) * lengths
         return np.asarray(filled / device_s[:, None])
 
 
 def _running(moments: Floats, seconds: Floats, when: Floats) -> Floats:
     """[moments, kinds]: seconds of each kind up to these moments."""
     when = np.clip(when, moments[0], moments[-1])
-    row = np.clip(np.searchsorted(moments, when, side="right") - 1, 0, len(moments) - 2)
-    step = np.maximum(moments[row + 1] - moments[row], 1e-12)
-    part = (when - moments[row]) / step
+    row = np.searchsorted(moments, when, side="right") - 1
+    row = np.clip(row, 0, len(moments) - 2)
+    start = moments[row]
+    step = np.maximum(moments[row + 1] - start, 1e-12)
+    part = (when - start) / step
     before = seconds.take(row, axis=0)
     after = seconds.take(row + 1, axis=0)
-    return np.asarray(before + part[:, None] * (after - before))
+    gained = part[:, None] * (after - before)
+    return np.asarray(before + gained)
 
 
 def kind_seconds(trace: Trace, steps: Steps, activities: Sequence[Activity]) -> KindSeconds:
@@ -76,20 +82,23 @@ def kind_seconds(trace: Trace, steps: Steps, activities: Sequence[Activity]) -> 
     rare = unusual.unusual_intervals(trace, steps)
     edges = unusual.untraced_edges(trace, steps)
     rare = expected_work.union(
-        np.concatenate([rare.start, edges.start]), np.concatenate([rare.end, edges.end])
+        np.concatenate([rare.start, edges.start]),
+        np.concatenate([rare.end, edges.end]),
     )
     has_device = any(process.kind is ProcessKind.DEVICE for process in trace.processes)
     pieces = [_separated(activity, long_ps, rare, has_device) for activity in activities]
-    filled = _filled_shares(pieces, max(trace.span[1] - trace.span[0], 1))
+    begin, end = trace.span
+    filled = _filled_shares(pieces, max(end - begin, 1))
     joined = _joined_kinds(filled)
     kinds = [kind for kind in range(expected_work.HOST, len(_NAMES)) if filled[kind] > 0]
+    devices = []
+    for device_edges, kind in pieces:
+        running = _running_seconds(device_edges, joined[kind], kinds)
+        devices.append((device_edges / PS_PER_S, running))
     return KindSeconds(
         names=tuple(_NAMES[kind] for kind in kinds),
-        span=(trace.span[0] / PS_PER_S, trace.span[1] / PS_PER_S),
-        devices=tuple(
-            (edges / PS_PER_S, _running_seconds(edges, joined[kind], kinds))
-            for edges, kind in pieces
-        ),
+        span=(begin / PS_PER_S, end / PS_PER_S),
+        devices=tuple(devices),
     )
 
 
@@ -97,7 +106,8 @@ def _filled_shares(pieces: Sequence[tuple[Int64s, Int64s]], length: int) -> Floa
     """The share of the profile that each kind filled, over all devices."""
     filled = np.zeros(len(_NAMES))
     for edges, kind in pieces:
-        filled += np.bincount(kind, np.diff(edges), len(_NAMES)) / (len(pieces) * length)
+        kind_ps = np.bincount(kind, np.diff(edges), len(_NAMES))
+        filled += kind_ps / (len(pieces) * length)
     return filled
 
 
@@ -120,7 +130,8 @@ def _running_seconds(edges: Int64s, kind: Int64s, kinds: Sequence[int]) -> Float
     lengths = np.diff(edges)
     running = np.zeros((len(edges), len(kinds)))
     for column, number in enumerate(kinds):
-        running[1:, column] = np.cumsum(np.where(kind == number, lengths, 0))
+        lengths_of_kind = np.where(kind == number, lengths, 0)
+        running[1:, column] = np.cumsum(lengths_of_kind)
     return running / PS_PER_S
 
 
@@ -134,11 +145,17 @@ def _separated(
     waits = activity.kind == expected_work.HOST
     if has_device:
         waits |= activity.kind == expected_work.IDLE
-    kind = np.where(waits & (np.diff(activity.edges) > long_ps), _BETWEEN, activity.kind)
+    is_long = np.diff(activity.edges) > long_ps
+    kind = np.where(waits & is_long, _BETWEEN, activity.kind)
     rare_edges = np.concatenate([rare.start, rare.end])
     rare_edges = np.clip(rare_edges, activity.edges[0], activity.edges[-1])
     edges = wire.distinct(np.concatenate([activity.edges, rare_edges]))
-    kind = kind[np.searchsorted(activity.edges, edges[:-1], side="right") - 1]
+    starts = edges[:-1]
+    row = np.searchsorted(activity.edges, starts, side="right") - 1
+    kind = kind[row]
     # A device that works does what it does whatever else the host begins meanwhile.
-    may_differ = kind <= expected_work.HOST if has_device else kind != expected_work.COMPILE
-    return edges, np.where(may_differ & rare.holds(edges[:-1]), _BETWEEN, kind)
+    if has_device:
+        may_differ = kind <= expected_work.HOST
+    else:
+        may_differ = kind != expected_work.COMPILE
+    return edges, np.where(may_differ & rare.holds(starts), _BETWEEN, kind)
