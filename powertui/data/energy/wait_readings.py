@@ -32,9 +32,11 @@ def wait_stretches(lateness: Lateness, rank: int) -> CoveredTime:
     """When a rank waited for the last one, on its own host's clock."""
     matched = lateness.matched
     takes_part = matched.is_in[:, rank]
-    start: Int64s = matched.ranks[rank].start[matched.rows[takes_part, rank]]
-    wait = np.rint(lateness.waits[takes_part, rank]).astype(np.int64)
-    return union(start, start + wait)
+    rows = matched.rows[takes_part, rank]
+    start: Int64s = matched.ranks[rank].start[rows]
+    waits = lateness.waits[takes_part, rank]
+    end = start + np.rint(waits).astype(np.int64)
+    return union(start, end)
 
 
 def over_several_waits(readings: Samples, waits: Sequence[CoveredTime]) -> Samples | None:
@@ -71,7 +73,10 @@ def over_several_waits(readings: Samples, waits: Sequence[CoveredTime]) -> Sampl
 def usual_period_s(waits: Sequence[CoveredTime]) -> float:
     """From one wait to the next, of the rank that waits most often."""
     starts = max((stretches.start for stretches in waits), key=len)
-    return float(np.median(np.diff(starts))) / PS_PER_S if len(starts) > 1 else 0.0
+    if len(starts) < 2:
+        return 0.0
+    distances = np.diff(starts)
+    return float(np.median(distances)) / PS_PER_S
 
 
 def slow_variation(shares: Floats, in_a_row: int) -> float:
@@ -82,9 +87,11 @@ def slow_variation(shares: Floats, in_a_row: int) -> float:
 
 def window_lengths(described: Sensor, refresh_s: float) -> list[float]:
     """The times that a reading may be the mean of, as shares of the one that is assumed."""
-    window, error = described.window_s, described.window_err_s
+    window = described.window_s
     if window is None or not window.value or window.badge is Badge.MEASURED:
         return [1.0]
-    error = error or window.value / 4
-    lengths = [window.value + sigmas * error for sigmas in (-2, -1, 0, 1, 2)]
-    return [length / window.value for length in (*lengths, refresh_s) if length > 0]
+    usual_s = window.value
+    error_s = described.window_err_s or usual_s / 4
+    lengths_s = [usual_s + sigmas * error_s for sigmas in (-2, -1, 0, 1, 2)]
+    lengths_s.append(refresh_s)
+    return [length_s / usual_s for length_s in lengths_s if length_s > 0]
