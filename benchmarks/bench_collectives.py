@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.harness import Table
 from benchmarks.rank_world import Ranks, RankWorld, Watts, happened, write_power, write_traces
 from powertui.data import logdir
-from powertui.data.energy.late_ranks_page import Late, known_late
+from powertui.data.energy.late_ranks import Late, known_late
 from powertui.data.energy.wait_energy import wait_sum
 from powertui.data.opened import Opened
 from powertui.data.tools.registry import Question

@@ -13,7 +13,8 @@ import pytest
 
 from benchmarks.rank_world import BASE_NS, Ranks, RankWorld, happened, write_traces
 from powertui.data import logdir
-from powertui.data.energy.late_ranks_page import Late, answer, known_late
+from powertui.data.energy.late_ranks import Late, known_late
+from powertui.data.energy.late_ranks_page import answer
 from powertui.data.energy.wait_energy import wait_sum
 from powertui.data.energy.wait_readings import TOO_FAR_APART
 from powertui.data.model import Floats

@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.rank_world import RankWorld, Watts, happened, write_power, write_traces
 from powertui.data import logdir
 from powertui.data.conclusions.run_conclusions import run_conclusions
-from powertui.data.energy.late_ranks_page import Late, known_late
+from powertui.data.energy.late_ranks import Late, known_late
 from powertui.data.energy.wait_energy import wait_sum
 from powertui.data.opened import Opened
 from powertui.data.tools.registry import Question

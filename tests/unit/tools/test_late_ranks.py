@@ -16,7 +16,7 @@ from powertui import cli
 from powertui.data import logdir
 from powertui.data.asked import ReadOptions
 from powertui.data.conclusions.run_conclusions import run_conclusions
-from powertui.data.energy.late_ranks_page import Late, known_late
+from powertui.data.energy.late_ranks import Late, known_late
 from powertui.data.opened import Opened
 from powertui.data.tools import registry
 from powertui.data.tools.rank_lateness import Lateness, medians_of_others, run_lateness

@@ -8,7 +8,7 @@ from powertui import units
 from powertui.data.conclusions.conclusion import Conclusion, Confidence, Evidence, Kind
 from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.conclusions.words import whole_percent
-from powertui.data.energy.late_ranks_page import Late, joules_text, known_late
+from powertui.data.energy.late_ranks import Late, joules_text, known_late
 from powertui.data.model import PS_PER_S
 from powertui.data.tools.rank_causes import LateCause
 from powertui.data.tools.rank_lateness import LateRank
