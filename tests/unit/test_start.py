@@ -205,13 +205,15 @@ COMMANDS = {
     # where lines end, when a training began, and what readings miss of work that repeats
     # cores that other processes keep busy; and Student's t, of which there were two; and what a
     # reading costs, what is expected of work, and rivals, each apart from the search for a place
-    "report RUN --json": (359, 143),
+    # bursts that are added, boxes that are fitted, running sums; what is known of late ranks, and
+    # the lines through what hosts read while they wait
+    "report RUN --json": (364, 148),
     # the names of operations of JAX; causes of time of slow steps; what programs annotate
     # those, what logs alone come to, and patterns that are compiled late; the layout of a table,
     # guessed apart from how it is read; and how surely a text is one
-    "energy DEMO": (333, 199),
+    "energy DEMO": (338, 204),
     # one more, which tells what ops of XLA cost, and the arguments about screens
-    "demo --report": (402, 187),
+    "demo --report": (407, 192),
 }
 
 
