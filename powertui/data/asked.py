@@ -128,7 +128,17 @@ class Pins:
 
     def add(self, log_s: float, trace_s: float, note: str = "") -> Pins:
         """One pin more."""
-        return replace(self, pins=(*self.pins, Pin(log_s, trace_s, " ".join(note.split()))))
+        return replace(
+            self,
+            pins=(
+                *self.pins,
+                Pin(
+                    log_s=log_s,
+                    trace_s=trace_s,
+                    note=" ".join(note.split()),
+                ),
+            ),
+        )
 
     def remove(self, index: int) -> Pins:
         """One pin less."""

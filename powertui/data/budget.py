@@ -88,7 +88,12 @@ class BudgetMeter:
         left_j = self.budget.joules - spent_j
         slowest = mean - spread
         most_s = left_j / slowest if slowest > 0 else math.inf
-        return Forecast(mean, left_j / mean, left_j / (mean + spread), most_s)
+        return Forecast(
+            watts=mean,
+            left_s=left_j / mean,
+            least_s=left_j / (mean + spread),
+            most_s=most_s,
+        )
 
     def words(self, room: int) -> str:
         """What is spent, at which rate, and when it will be gone; shorter where there is less

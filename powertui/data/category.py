@@ -203,7 +203,11 @@ def _rule(kind: Category, words: str) -> _Rule:
             texts.extend({word.replace("?", ""), word.replace("_?", "")})
         else:
             patterns.append(word.replace(" ", ""))
-    return _Rule(kind, tuple(texts), late_pattern("|".join(patterns) or "(?!)"))
+    return _Rule(
+        kind=kind,
+        texts=tuple(texts),
+        pattern=late_pattern("|".join(patterns) or "(?!)"),
+    )
 
 
 _RULES = tuple(_rule(kind, words) for kind, words in _WORDS.items())

@@ -325,7 +325,13 @@ def text_column(
 ) -> Column:
     """A column of words."""
     words = [value or "" for value in values]
-    return Column(id, label, "text", words, weight=weight)
+    return Column(
+        id=id,
+        label=label,
+        kind="text",
+        values=words,
+        weight=weight,
+    )
 
 
 def int_column(
@@ -339,7 +345,14 @@ def int_column(
 ) -> Column:
     """A column of counts, moments or lengths of time."""
     integers = np.array(list(values), np.int64)
-    return Column(id, label, kind, integers, present=present, weight=weight)
+    return Column(
+        id=id,
+        label=label,
+        kind=kind,
+        values=integers,
+        present=present,
+        weight=weight,
+    )
 
 
 def floats_or_nan(values: Iterable[float | None]) -> Floats:
@@ -364,7 +377,15 @@ def optional(
         numbers = floats_or_nan(listed)
     else:
         numbers = np.array([0 if value is None else value for value in listed], np.int64)
-    return Column(id, label, kind, numbers, unit, present, weight)
+    return Column(
+        id=id,
+        label=label,
+        kind=kind,
+        values=numbers,
+        unit=unit,
+        present=present,
+        weight=weight,
+    )
 
 
 _DTYPES: dict[ColumnKind, type] = {"number": np.float64, "share": np.float64, "flag": np.bool_}
@@ -390,7 +411,14 @@ class Field(Generic[_Row]):
             column = text_column(self.id, self.label, values, weight=self.weight)
         elif self.always:
             values = np.array(values, _DTYPES.get(self.kind, np.int64))
-            column = Column(self.id, self.label, self.kind, values, self.unit, weight=self.weight)
+            column = Column(
+                id=self.id,
+                label=self.label,
+                kind=self.kind,
+                values=values,
+                unit=self.unit,
+                weight=self.weight,
+            )
         else:
             column = optional(
                 self.id,

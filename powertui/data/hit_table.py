@@ -108,10 +108,10 @@ def hit_table(trace: Trace, hits: Hits, check: CancelCheck = unhindered) -> Tabl
         return {"count": count, "total_s": total, "self_s": self_time}
 
     return Table(
-        "hits",
-        "Hits by name",
-        columns,
-        place,
+        id="hits",
+        title="Hits by name",
+        columns=columns,
+        place=place,
         order=("total_s", True),
         empty="No name matches.",
         key=("name", "where"),

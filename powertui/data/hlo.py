@@ -141,10 +141,10 @@ def _modules(profile: Profile) -> Iterator[Module]:
             match = _NUMBERED.match(label)
             name = match["name"] if match else label
             yield Module(
-                module.name or name,
-                program_id or (match["id"] if match else str(module.id)),
-                module,
-                program.buffer_assignment,
+                name=module.name or name,
+                id=program_id or (match["id"] if match else str(module.id)),
+                proto=module,
+                buffers=program.buffer_assignment,
             )
 
 

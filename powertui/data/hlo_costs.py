@@ -90,7 +90,12 @@ class ProgramCosts:
         for body in proto.computations:
             if body.name == proto.entry_computation_name:
                 return self._body(body, 0)
-        return OpCost(None, 0.0, None, "it has no entry")
+        return OpCost(
+            flops=None,
+            transcendentals=0.0,
+            bytes=None,
+            why="it has no entry",
+        )
 
     def _cost(self, name: str, depth: int) -> OpCost:
         if name not in self._known:
@@ -103,7 +108,12 @@ class ProgramCosts:
                 bytes=float(_POINTER_BYTES * (op.opcode == "tuple") * len(op.operand_ids))
             )
         if depth > _MAX_DEPTH:
-            return OpCost(None, 0.0, None, "it is nested too deeply")
+            return OpCost(
+                flops=None,
+                transcendentals=0.0,
+                bytes=None,
+                why="it is nested too deeply",
+            )
         if op.opcode == "custom-call":
             return self._routine(op)
         if op.opcode in _CALLS:
@@ -111,7 +121,12 @@ class ProgramCosts:
         operands = self._operands(op)
         flops, transcendentals = self._arithmetic(op, operands, depth)
         why = _UNKNOWN if flops is None else ""
-        return OpCost(flops, transcendentals, _bytes(op, operands), why)
+        return OpCost(
+            flops=flops,
+            transcendentals=transcendentals,
+            bytes=_bytes(op, operands),
+            why=why,
+        )
 
     def _routine(self, op: Any) -> OpCost:
         """A library's routine: products and convolutions, as XLA counts them; no others."""
@@ -123,13 +138,18 @@ class ProgramCosts:
         elif op.custom_call_target in _CONVOLUTIONS:
             flops = _convolution(op, operands)
         if flops is None:
-            return OpCost(None, 0.0, None, _LIBRARY)
+            return OpCost(
+                flops=None,
+                transcendentals=0.0,
+                bytes=None,
+                why=_LIBRARY,
+            )
         inputs = sum(_size(operand.shape) for operand in operands)
         # Of a convolution XLA leaves out the scratch memory, which is its second result.
         outputs = result if op.custom_call_target in _CONVOLUTIONS else op.shape
         read_bytes = inputs if op.shape.tuple_shapes else None
         return OpCost(
-            flops,
+            flops=flops,
             bytes=inputs + _size(outputs),
             read_bytes=read_bytes,
             is_library_product=op.custom_call_target in _PRODUCTS,
@@ -181,7 +201,12 @@ class ProgramCosts:
             if number in self._bodies
         ]
         if not inner:
-            return OpCost(None, 0.0, None, _UNKNOWN)
+            return OpCost(
+                flops=None,
+                transcendentals=0.0,
+                bytes=None,
+                why=_UNKNOWN,
+            )
         if op.opcode == "conditional":
             return max(inner, key=lambda cost: cost.flops or 0.0)
         cost = _sum(inner)
@@ -189,7 +214,12 @@ class ProgramCosts:
             return cost
         body = self._bodies[op.called_computation_ids[0]]
         size = self._fusion_bytes(op, body)
-        return OpCost(cost.flops, cost.transcendentals, size, cost.why)
+        return OpCost(
+            flops=cost.flops,
+            transcendentals=cost.transcendentals,
+            bytes=size,
+            why=cost.why,
+        )
 
     def _body(self, computation: Any, depth: int) -> OpCost:
         return _sum([self._cost(op.name, depth) for op in computation.instructions])
@@ -246,7 +276,12 @@ def _sum(costs: Sequence[OpCost]) -> OpCost:
         flops = None if flops is None or cost.flops is None else flops + cost.flops
         size = None if size is None or cost.bytes is None else size + cost.bytes
         why = why or cost.why
-    return OpCost(flops, sum(cost.transcendentals for cost in costs), size, why)
+    return OpCost(
+        flops=flops,
+        transcendentals=sum(cost.transcendentals for cost in costs),
+        bytes=size,
+        why=why,
+    )
 
 
 def _repeats(op: Any, operands: Sequence[Any]) -> float | None:

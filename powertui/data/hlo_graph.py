@@ -93,7 +93,7 @@ class ProgramGraph:
         """
         op = self.module.instructions[name]
         inside = [
-            Neighbor("inside", inner, 1)
+            Neighbor(relation="inside", name=inner, level=1)
             for computation in self.called.get(name, ())
             for inner in self.computations[computation]
             if self.module.instructions[inner].opcode != "parameter"
@@ -116,11 +116,17 @@ class ProgramGraph:
         """Of an op inside another: that one, and what stands for a parameter there."""
         neighbors = []
         for caller in self.callers.get(self.computation_of[op.name], ()):
-            neighbors.append(Neighbor("called by", caller, 1))
+            neighbors.append(Neighbor(relation="called by", name=caller, level=1))
             number = self._parameter_numbers.get(op.name)
             operands = self.module.instructions[caller].operands
             if number is not None and number < len(operands):
-                neighbors.append(Neighbor(f"is operand {number}", operands[number], 2))
+                neighbors.append(
+                    Neighbor(
+                        relation=f"is operand {number}",
+                        name=operands[number],
+                        level=2,
+                    )
+                )
         return neighbors
 
     @cached_property
@@ -146,7 +152,7 @@ def _walk(beside: Any, name: str, depth: int, most: int) -> list[Neighbor]:
         level, relation, other = ahead.pop()
         if not other:  # the program names an op that it does not have
             continue
-        found.append(Neighbor(relation, other, level))
+        found.append(Neighbor(relation=relation, name=other, level=level))
         if level < depth and other not in opened:
             opened.add(other)
             for next_relation, next_op in reversed(beside(other)):

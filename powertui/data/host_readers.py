@@ -180,7 +180,7 @@ class HostReading:
     def failed(self, error: BaseException, noun: str, count: int = 1) -> None:
         """So many hosts or runs are read here, because of this."""
         with self._lock:
-            self._failures.append(_Failure(error, noun, count))
+            self._failures.append(_Failure(error=error, noun=noun, how_many=count))
 
     def warnings(self) -> tuple[Warn, ...]:
         """What went wrong since somebody asked, and was read all the same."""
@@ -196,12 +196,18 @@ class HostReading:
             were = f"1 {noun} was" if count == 1 else f"{count:,} {noun}s were"
             error = of_noun[0].error
             why = str(error).partition("\n")[0] or type(error).__name__
-            warnings.append(Warn(name, "", f"{were} read here instead: {why}"))
+            warnings.append(
+                Warn(
+                    file=name,
+                    where="",
+                    cause=f"{were} read here instead: {why}",
+                )
+            )
         if self._cluster is not None:
             lost, of_count = self._cluster.lost_workers()
             if lost:
                 were = "was" if lost == 1 else "were"
                 again = f"their {self._noun}s were read again"
                 cause = f"{lost} of {of_count} workers {were} lost; {again}"
-                warnings.append(Warn(name, "", cause))
+                warnings.append(Warn(file=name, where="", cause=cause))
         return tuple(warnings)

@@ -80,7 +80,11 @@ class HostsOfRun:
             stamp = FileState.at(candidate.path)
             if stamp is not None:
                 stamps.append((candidate.path, stamp))
-        return HostQuestion(entry, options, tuple(stamps))
+        return HostQuestion(
+            entry=entry,
+            options=options,
+            stamps=tuple(stamps),
+        )
 
     def _take(self, part: HostPart, question: HostQuestion, held: HeldEvents) -> None:
         """A host as it was read elsewhere."""
@@ -101,5 +105,11 @@ class HostsOfRun:
     def _host_trace(self, part: HostPart, stamp: FileState, held: HeldEvents) -> Trace:
         loader = self._loader
         assert part.small is not None
-        file = FileOfEvents(part.path, stamp, loader.options.limit, len(loader.done), held)
+        file = FileOfEvents(
+            path=part.path,
+            stamp=stamp,
+            limit=loader.options.limit,
+            host=len(loader.done),
+            held=held,
+        )
         return host_trace(part.small, file, dict(part.answers))

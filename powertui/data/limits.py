@@ -154,14 +154,19 @@ class _GroupFiles(NamedTuple):
     reclaimable: str  # an entry of memory.stat
 
 
-_GROUPS_V2 = _GroupFiles("sys/fs/cgroup", "memory.max", "memory.current", "inactive_file")
+_GROUPS_V2 = _GroupFiles(
+    top="sys/fs/cgroup",
+    limit="memory.max",
+    usage="memory.current",
+    reclaimable="inactive_file",
+)
 
 
 _GROUPS_V1 = _GroupFiles(
-    "sys/fs/cgroup/memory",
-    "memory.limit_in_bytes",
-    "memory.usage_in_bytes",
-    "total_inactive_file",
+    top="sys/fs/cgroup/memory",
+    limit="memory.limit_in_bytes",
+    usage="memory.usage_in_bytes",
+    reclaimable="total_inactive_file",
 )
 
 

@@ -175,9 +175,17 @@ class History:
         times_ns, watts = self.pieces(lo_ns, hi_ns).readings()
         zero_ns = int(times_ns[0]) if len(times_ns) else 0
         clock = Clock(
-            zero_ns, zero_ns, "absolute timestamps", "stamped by this machine while sampling"
+            lo_ns=zero_ns,
+            hi_ns=zero_ns,
+            source="absolute timestamps",
+            detail="stamped by this machine while sampling",
         )
-        sensor = Sensor(self.key.channel, self.key.source, self.scope, self.host)
+        sensor = Sensor(
+            name=self.key.channel,
+            source=self.key.source,
+            scope=self.scope,
+            host=self.host,
+        )
         caps = tuple(PowerCap(cap.start_ns - zero_ns, cap.watts) for cap in self.limits)
         return PowerSeries(
             sensor=sensor,
@@ -275,7 +283,12 @@ class Board:
         present = [self.histories[key].now for key in keys]
         known = [watts for watts in present if watts is not None]
         missing = len(present) - len(known)
-        return Total(sum(known) if known else None, keys, missing, text)
+        return Total(
+            watts=sum(known) if known else None,
+            keys=keys,
+            missing=missing,
+            text=text,
+        )
 
     def add_sums(self, sums: History, interval_ns: int) -> None:
         """Add the sums since the last one, one an interval. One that is short of a row is a gap.
@@ -354,4 +367,9 @@ class Board:
         if not keys:
             return _not_resolved(Badge.MEASURED, "nothing was sampled")
         half = math.sqrt(variance)
-        return WindowEnergy(joules, joules - half, joules + half, worst_badge(badges))
+        return WindowEnergy(
+            joules=joules,
+            lo=joules - half,
+            hi=joules + half,
+            badge=worst_badge(badges),
+        )

@@ -115,7 +115,12 @@ def load_run(
 
     Raises `UnreadableFile` when nothing at all is left of it: no profile, no scalars, no power.
     """
-    loader = RunLoader(entry, options or ReadOptions(), progress, beside or Beside())
+    loader = RunLoader(
+        entry=entry,
+        options=options or ReadOptions(),
+        progress=progress,
+        beside=beside or Beside(),
+    )
     for _ in loader.traces(partial=False):
         pass
     return loader.finish()
@@ -132,7 +137,12 @@ def stream_run(
 
     The last one is whole; those before have no steps for traces that still grow.
     """
-    loader = RunLoader(entry, options or ReadOptions(), progress, beside or Beside())
+    loader = RunLoader(
+        entry=entry,
+        options=options or ReadOptions(),
+        progress=progress,
+        beside=beside or Beside(),
+    )
     yield from loader.traces(partial=True)
     yield loader.finish()
 
@@ -150,7 +160,12 @@ class LoadedHost(NamedTuple):
 
 def load_host(entry: RunEntry, options: ReadOptions, beside: Beside) -> LoadedHost:
     """Read the only host of an entry; `beside`: where the scalars of its run are read already."""
-    loader = RunLoader(entry, options, silent, beside)
+    loader = RunLoader(
+        entry=entry,
+        options=options,
+        progress=silent,
+        beside=beside,
+    )
     loader.read_logs()
     loader.warnings.clear()  # those of the scalars are the run's
     loader.errors.clear()
@@ -269,7 +284,7 @@ class RunLoader:
 
     def _failed(self, error: UnreadableFile) -> None:
         self.errors.append(error)
-        self.warnings.append(Warn(error.path, "", error.cause))
+        self.warnings.append(Warn(file=error.path, where="", cause=error.cause))
 
     # ── profiles ──
 
@@ -322,7 +337,11 @@ class RunLoader:
         except FileChanged as error:  # what marks a step is read from the file
             found_steps = no_steps(f"the file {error.problem}")
             self.warnings.append(
-                Warn(trace.path, "", f"{error.problem} before its steps were found. {error.hint}")
+                Warn(
+                    file=trace.path,
+                    where="",
+                    cause=f"{error.problem} before its steps were found. {error.hint}",
+                )
             )
         trace = replace(
             trace, clock=self._clock(trace, found_steps.steps, epoch_num=found_steps.epoch_num)

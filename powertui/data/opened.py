@@ -168,7 +168,7 @@ class Opened:
         except UnreadableFile as error:
             if error.path in self.options.power:
                 raise
-            return None, str(Warn(error.path, "", error.cause))
+            return None, str(Warn(file=error.path, where="", cause=error.cause))
 
     @property
     def is_read(self) -> bool:

@@ -162,11 +162,21 @@ def _deltas(values: npt.NDArray[np.int64]) -> _Deltas | None:
     rest = steps - least
     most = int(rest.max()) if len(rest) else 0
     if not most:
-        return _Deltas(first, least, None, len(values))
+        return _Deltas(
+            first=first,
+            least=least,
+            rest=None,
+            rows=len(values),
+        )
     kind = _smallest_type(most)
     if kind is None:
         return None
-    return _Deltas(first, least, rest.astype(kind), len(values))
+    return _Deltas(
+        first=first,
+        least=least,
+        rest=rest.astype(kind),
+        rows=len(values),
+    )
 
 
 def _decimals(values: npt.NDArray[np.float64]) -> _Decimals | None:
@@ -191,7 +201,12 @@ def _decimals(values: npt.NDArray[np.float64]) -> _Decimals | None:
         spread = np.zeros(len(values), kind)
         spread[is_finite] = code + kind.type(1)
         code = spread
-    return _Decimals(low, scale, code, has_gaps)
+    return _Decimals(
+        least=low,
+        scale=scale,
+        code=code,
+        gaps=has_gaps,
+    )
 
 
 def _decimal_scale(numbers: npt.NDArray[np.float64]) -> float | None:

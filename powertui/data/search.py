@@ -55,7 +55,11 @@ class Hits:
         number = range(len(self))[number]
         flat = int(self._order[number])
         track = int(np.searchsorted(self._base, flat, side="right")) - 1
-        return Hit(number, track, flat - int(self._base[track]))
+        return Hit(
+            number=number,
+            track=track,
+            row=flat - int(self._base[track]),
+        )
 
     def _key(self, number: int) -> tuple[int, int, int]:
         hit = self[number]

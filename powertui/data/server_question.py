@@ -45,4 +45,8 @@ def question(
     for logged, host in (*options.assigned_hosts, *options.called_hosts):
         if logged and host.casefold() in folded:
             names.add(logged)
-    return PowerQuestion(bounds[0] / NS_PER_S, bounds[1] / NS_PER_S, frozenset(names))
+    return PowerQuestion(
+        start_s=bounds[0] / NS_PER_S,
+        end_s=bounds[1] / NS_PER_S,
+        hosts=frozenset(names),
+    )

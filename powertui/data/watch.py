@@ -169,7 +169,12 @@ class Watch:
         end, begin = max(ends, key=lambda pair: pair[0])
         begin_ns = begin if begin is not None and begin < end else None
         values = tuple((name, value) for name, (_, value) in scalars.items())
-        return FinishedEpoch(number, begin_ns, end, values)
+        return FinishedEpoch(
+            number=number,
+            begin_ns=begin_ns,
+            end_ns=end,
+            scalars=values,
+        )
 
     def _profiles(self, runs: tuple[RunEntry, ...], news: News) -> None:
         """Announce a profile once it has stopped growing: it is written in one go, and takes its

@@ -91,7 +91,12 @@ class Answer:
         parts = [f"<b>{html.escape(plain(title))}</b>"]
         for frame in (self.facts, *self.frames.values()):
             if len(frame):
-                rows = frame.to_html(max_rows=_MAX_ROWS, index=False, na_rep="", escape=True)
+                rows = frame.to_html(
+                    max_rows=_MAX_ROWS,
+                    index=False,
+                    na_rep="",
+                    escape=True,
+                )
                 parts.append(rows)
         for sentence in dict.fromkeys((*self._empty_tables(), *self.notes)):
             if sentence:

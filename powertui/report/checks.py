@@ -55,10 +55,18 @@ def of_program() -> Iterator[Check]:
             f"profiles are read without the compiled scanner ({wire.WHY_PURE}): the same "
             "answers, several times more slowly"
         )
-        yield Check(topic="program", state="note", what=what, do=do)
+        yield Check(
+            topic="program",
+            state="note",
+            what=what,
+            do=do,
+        )
     for problem in (*plugins.problems(), *plugins.failed()):
         yield Check(
-            topic="program", state="note", what=problem, do="update the package, or uninstall it"
+            topic="program",
+            state="note",
+            what=problem,
+            do="update the package, or uninstall it",
         )
 
 
@@ -71,7 +79,11 @@ def of_logdir(scan: Logdir) -> Iterator[Check]:
         yield from _nothing(scan)
     yield from _inside_plugins(scan)
     for file in scan.unread:
-        yield Check("files", "note", f"{path_as_typed(file.path)}: {facts.why_unread(file)}")
+        yield Check(
+            topic="files",
+            state="note",
+            what=f"{path_as_typed(file.path)}: {facts.why_unread(file)}",
+        )
     claimed = {log for run in scan.runs for log in run.power}
     for log in scan.power:
         if log not in claimed:
@@ -106,7 +118,10 @@ def _inside_plugins(scan: Logdir) -> Iterator[Check]:
                 "this is inside plugins/: powertui reads it, but TensorBoard needs the folder above"
             )
             yield Check(
-                topic="level", state="note", what=what, do=f"tensorboard --logdir {logdir_path}"
+                topic="level",
+                state="note",
+                what=what,
+                do=f"tensorboard --logdir {logdir_path}",
             )
 
 
@@ -115,7 +130,12 @@ def _nothing(scan: Logdir) -> Iterator[Check]:
     if scalars:
         logged = text.plural(len(scalars), "tfevents file")
         what = f"the training was logged ({logged}), but no profile was taken or kept"
-        yield Check(topic="profile", state="missing", what=what, do=_PROFILE_HOW)
+        yield Check(
+            topic="profile",
+            state="missing",
+            what=what,
+            do=_PROFILE_HOW,
+        )
         return
     if any(event.kind == "profile-empty" for event in scan.tfevents):
         what = (
@@ -155,7 +175,10 @@ def of_entry(entry: RunEntry) -> Iterator[Check]:
     if runs.growing(entry):
         what = "a profile of this run was written to just now: what is complete was read"
         yield Check(
-            topic="files", state="note", what=what, do="look again when its program has ended"
+            topic="files",
+            state="note",
+            what=what,
+            do="look again when its program has ended",
         )
     if entry.path != "-" and entry.profiles and ways_on.is_tensorboards(entry.profiles[0].path):
         yield from _level(entry)
@@ -169,16 +192,31 @@ def of_entry(entry: RunEntry) -> Iterator[Check]:
             )
         # Its topic says already what is missing.
         yield Check(
-            topic="timeline", state="missing", what=why.removeprefix("no timeline: "), do=do
+            topic="timeline",
+            state="missing",
+            what=why.removeprefix("no timeline: "),
+            do=do,
         )
     for file in entry.unread:
         if entry.profiles:
-            yield Check("files", "note", f"{path_as_typed(file.path)}: {facts.why_unread(file)}")
+            yield Check(
+                topic="files",
+                state="note",
+                what=f"{path_as_typed(file.path)}: {facts.why_unread(file)}",
+            )
     if entry.ignored:
         count = text.plural(len(entry.ignored), "cache file")
-        yield Check("files", "note", f"{count} of other viewers: ignored, safe to delete")
+        yield Check(
+            topic="files",
+            state="note",
+            what=f"{count} of other viewers: ignored, safe to delete",
+        )
     for problem in entry.problems:
-        yield Check("files", "problem", str(problem))
+        yield Check(
+            topic="files",
+            state="problem",
+            what=str(problem),
+        )
 
 
 def typed_path(entry: RunEntry) -> str:
@@ -195,7 +233,12 @@ def _level(entry: RunEntry) -> Iterator[Check]:
         what = "outside plugins/profile/RUN/: powertui reads it here, TensorBoard would not find it"
         target = shlex.quote(path_as_typed(str(folder / "plugins" / "profile" / "run1")))
         do = f"for TensorBoard: mkdir -p {target}, and move the profile there"
-        yield Check(topic="level", state="note", what=what, do=do)
+        yield Check(
+            topic="level",
+            state="note",
+            what=what,
+            do=do,
+        )
         return
     scalars = [event for event in entry.tfevents if event.has_scalars]
     empty = [event for event in entry.tfevents if event.kind == "profile-empty"]
@@ -208,14 +251,24 @@ def _level(entry: RunEntry) -> Iterator[Check]:
             "epochs and losses come from tfevents: keep train/events.out.tfevents.* with the "
             "profile"
         )
-        yield Check(topic="tfevents", state="note", what=what, do=do)
+        yield Check(
+            topic="tfevents",
+            state="note",
+            what=what,
+            do=do,
+        )
     groups = {event.group for event in scalars}
     if groups & _TRAINING_GROUPS and not groups & _VALIDATION_GROUPS:
         what = (
             "only train/: there is no validation/ beside it, so validation runs cannot be "
             "recognized by name"
         )
-        yield Check("tfevents", "note", what)
+        yield Check(topic="tfevents", state="note", what=what)
     if groups & _VALIDATION_GROUPS and not groups & {*_TRAINING_GROUPS, ""}:
         what = "only validation/: the epochs of the training are not here"
-        yield Check(topic="tfevents", state="missing", what=what, do="copy train/ too")
+        yield Check(
+            topic="tfevents",
+            state="missing",
+            what=what,
+            do="copy train/ too",
+        )

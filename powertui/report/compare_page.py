@@ -104,7 +104,11 @@ def families(figures: Sequence[ComparedFigure]) -> Iterator[FamilyRows]:
         if family in _LONG_FAMILIES:
             shown = sorted(rows, key=lambda row: -abs(row.difference or 0.0))[:MAX_ROWS]
         title = f"{family.value[0].upper()}{family.value[1:]}"
-        yield FamilyRows(title, shown, len(rows) - len(shown))
+        yield FamilyRows(
+            title=title,
+            rows=shown,
+            left_out=len(rows) - len(shown),
+        )
 
 
 def _figures(style: Style, figures: Sequence[ComparedFigure]) -> list[str]:

@@ -46,7 +46,12 @@ class SideWords:
     def window(self) -> WindowWords:
         if self.at is not None:
             return replace(WindowWords.from_place(self.at), host=None)
-        return WindowWords(start=self.start, end=self.end, epoch=self.epoch, steps=self.steps)
+        return WindowWords(
+            start=self.start,
+            end=self.end,
+            epoch=self.epoch,
+            steps=self.steps,
+        )
 
     @property
     def words(self) -> str:
@@ -241,7 +246,13 @@ class _OpenedRuns:
         listed = tuple(ListedRun(entry, self.trainings(path)) for path, entry in entries)
         narrowed = _Narrowed(words, self._reading.aligning)
         parts = self._parts(listed, narrowed)
-        return _ListedSide(name=name, parts=parts, notes=(), listed=listed, narrowed=narrowed)
+        return _ListedSide(
+            name=name,
+            parts=parts,
+            notes=(),
+            listed=listed,
+            narrowed=narrowed,
+        )
 
     def _parts(self, listed: Sequence[ListedRun], narrowed: _Narrowed) -> Iterator[ComparedPart]:
         """One part for each run; what was read of one is let go before the next."""
@@ -332,7 +343,9 @@ def _ask_part(
         try:
             is_readable = bool(opened.profiles)
         except UnreadableFile as error:
-            answer = _PartAnswer(problem=FailedFile(error.path, error.problem, error.hint))
+            answer = _PartAnswer(
+                problem=FailedFile(path=error.path, problem=error.problem, hint=error.hint)
+            )
         else:
             if is_readable:
                 answer = _PartAnswer((function(narrowed.part(opened, trainings)),))
@@ -358,7 +371,7 @@ def _window(profile: Profile, words: WindowWords) -> HostWindow:
     if words == WindowWords():
         return HostWindow(profile)
     lo, hi = profile_window(words, profile.opened.run, profile.index)
-    return HostWindow(profile, lo, hi)
+    return HostWindow(profile=profile, lo=lo, hi=hi)
 
 
 def _hosts(opened: Opened, name: str | None) -> Sequence[Profile]:

@@ -70,14 +70,28 @@ def _logs_alone(paths: Sequence[str]) -> Logdir:
     for path in paths:
         file = Path(path)
         size = file.stat().st_size if file.exists() else 0
-        logs.append(PowerFile(str(file), "", size))
+        logs.append(
+            PowerFile(
+                path=str(file),
+                dialect="",
+                size=size,
+            )
+        )
     if len(paths) == 1:
         name = Path(paths[0]).name
     else:
         name = f"{len(paths)} power logs"
     power = tuple(logs)
-    entry = RunEntry(name, paths[0], power=power)
-    return Logdir(", ".join(paths), (entry,), power=power)
+    entry = RunEntry(
+        name=name,
+        path=paths[0],
+        power=power,
+    )
+    return Logdir(
+        path=", ".join(paths),
+        runs=(entry,),
+        power=power,
+    )
 
 
 def _as_dict(
@@ -117,7 +131,11 @@ def _as_result(scan: Logdir, runs: Sequence[_ExaminedRun], path_checks: Sequence
         noun="check",
     )
     listed = run_table.table([run.entry for run in runs], [run.facts for run in runs])
-    return Result("doctor", f"Doctor: {scan.path}", (table, listed))
+    return Result(
+        id="doctor",
+        title=f"Doctor: {scan.path}",
+        tables=(table, listed),
+    )
 
 
 def _examine_run(entries: Sequence[RunEntry], trainings: Trainings, number: int) -> _ExaminedRun:
@@ -131,8 +149,12 @@ def _examine_run(entries: Sequence[RunEntry], trainings: Trainings, number: int)
         if problem:  # it is no profile: then it does not matter on which level it is
             entry_checks = _without(entry_checks, "level")
             topic = "power" if entry.power and not entry.profiles else "profile"
-            entry_checks.append(Check(topic, "problem", problem))
-        return _ExaminedRun(entry, entry_checks, listing.unreadable(entry, problem))
+            entry_checks.append(Check(topic=topic, state="problem", what=problem))
+        return _ExaminedRun(
+            entry=entry,
+            checks=entry_checks,
+            facts=listing.unreadable(entry, problem),
+        )
     entry_checks += run_checks.of_run(entry, run, _around_ns(opened, training))
     if run.traces or run.scalars or run.power:
         run_facts = listing.read(opened)
@@ -140,7 +162,7 @@ def _examine_run(entries: Sequence[RunEntry], trainings: Trainings, number: int)
         run_facts = listing.unreadable(entry, "")
     if training is not None:
         training.let_go(entry)
-    return _ExaminedRun(entry, entry_checks, run_facts)
+    return _ExaminedRun(entry=entry, checks=entry_checks, facts=run_facts)
 
 
 def _without(checks: Sequence[Check], topic: str) -> list[Check]:

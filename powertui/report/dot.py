@@ -13,7 +13,13 @@ from powertui.plain import plain
 from powertui.report import text
 
 
-def tell(path: str, run: str | None, reading: ReadOptions, choice: str, host: str | None) -> int:
+def tell(
+    path: str,
+    run: str | None,
+    reading: ReadOptions,
+    choice: str,
+    host: str | None,
+) -> int:
     """Print the program of one run; with an op, what is around that."""
     entries = [entry for entry in logdir.scan(path).chosen(run) if entry.profiles]
     if not entries:
@@ -26,7 +32,11 @@ def tell(path: str, run: str | None, reading: ReadOptions, choice: str, host: st
             hint="A graph shows one of them: --run NAME",
         )
     opened = Opened(entries[0], reading)
-    question = Question(opened, _host(opened, host), choice=choice)
+    question = Question(
+        opened=opened,
+        host=_host(opened, host),
+        choice=choice,
+    )
     graph, name = graph_viewer.chosen(question)
     names = None
     if "/" in choice:

@@ -51,7 +51,11 @@ class PageOptions:
     def writer(self, style: Style, lengths_ps: Iterable[int]) -> PageWriter:
         """What writes a page about stretches of these lengths."""
         unit = unit_for(self.unit, max(lengths_ps, default=0))
-        return PageWriter(style, EnergyWords(unit), self.is_verbose)
+        return PageWriter(
+            style=style,
+            words=EnergyWords(unit),
+            is_verbose=self.is_verbose,
+        )
 
 
 def pages(

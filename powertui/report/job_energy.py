@@ -37,7 +37,14 @@ _HEADERS = ("machine", "channels", "ran for", "energy", "±", "mean")
 _COLUMNS = ("machine", "channels", "start_unix_s", "end_unix_s", "joules", "half_j", "quality")
 
 
-def tell(written: str, url: str, server: JobServer, sacct: str | None, form: str, unit: str) -> int:
+def tell(
+    written: str,
+    url: str,
+    server: JobServer,
+    sacct: str | None,
+    form: str,
+    unit: str,
+) -> int:
     """Print the joules of a job. Raises PowertuiError."""
     question = _question(written)
     job = server.fetch_job(question)
@@ -84,7 +91,13 @@ def _slurm(question: JobQuestion, sacct: str | None) -> tuple[SlurmEnergy | None
 # ── text ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _page(written: str, job: JobPower, energy: JobEnergy, form: str, unit: str) -> list[str]:
+def _page(
+    written: str,
+    job: JobPower,
+    energy: JobEnergy,
+    form: str,
+    unit: str,
+) -> list[str]:
     style = style_of(form)
     sentences = [
         _when_words(job),

@@ -55,14 +55,27 @@ def of_run(entry: RunEntry, run: Run, around_ns: tuple[int, int] | None = None) 
     """What reading the run showed; `around_ns` is when the training around it ran."""
     for warning in run.warnings:
         if warning not in entry.problems:
-            yield Check("files", "problem", elsewhere.warning_text(warning))
+            yield Check(
+                topic="files",
+                state="problem",
+                what=elsewhere.warning_text(warning),
+            )
     for trace, steps, epochs in zip(run.traces, run.steps, run.epochs, strict=True):
         yield from _of_profile(trace, steps, entry)
         if len(epochs):
-            yield Check("epochs", "ok", f"{len(epochs)}: {epochs.source}")
+            yield Check(
+                topic="epochs",
+                state="ok",
+                what=f"{len(epochs)}: {epochs.source}",
+            )
         elif len(steps):
             do = "log epoch scalars (the TensorBoard callback does), or restart step_num each epoch"
-            yield Check(topic="epochs", state="note", what=f"none: {epochs.source}", do=do)
+            yield Check(
+                topic="epochs",
+                state="note",
+                what=f"none: {epochs.source}",
+                do=do,
+            )
     yield from _of_power(entry, run, around_ns)
 
 
@@ -80,15 +93,26 @@ def _of_profile(trace: Trace, steps: Steps, entry: RunEntry) -> Iterator[Check]:
     else:
         events = text.plural(trace.event_count, "event")
         state: CheckState = "ok" if trace.complete and not trace.missing else "problem"
-        yield Check("profile", state, f"{name}: {events} read as {trace.format}")
+        yield Check(
+            topic="profile",
+            state=state,
+            what=f"{name}: {events} read as {trace.format}",
+        )
     for warning in trace.warnings:
         if not _is_gpu_error(warning.cause):  # those are told with the devices
-            yield Check("profile", "problem", elsewhere.warning_text(warning))
+            yield Check(
+                topic="profile",
+                state="problem",
+                what=elsewhere.warning_text(warning),
+            )
     if trace.secret_names:
         names = ", ".join(trace.secret_names)
         what = f"{name} contains secrets, whose values are not shown: {names}"
         yield Check(
-            topic="secrets", state="problem", what=what, do="remove them before you share the file"
+            topic="secrets",
+            state="problem",
+            what=what,
+            do="remove them before you share the file",
         )
     yield from _devices(trace)
     if trace.event_count:
@@ -105,30 +129,42 @@ def _steps(trace: Trace, steps: Steps, entry: RunEntry) -> Iterator[Check]:
             "a step); or mark steps: "
             f"{ways_on.to_mark_steps(trace)}"
         )
-        yield Check(topic="steps", state="missing", what=what, do=do)
+        yield Check(
+            topic="steps",
+            state="missing",
+            what=what,
+            do=do,
+        )
         return
     if "no step marker" in steps.source:
         substitute = steps.source.split(" (")[0]
         what = f"no step marker in the profile: {len(steps):,} steps were taken from {substitute}"
         yield Check(
-            topic="steps", state="note", what=what, do=f"if these are not your steps: {option}"
+            topic="steps",
+            state="note",
+            what=what,
+            do=f"if these are not your steps: {option}",
         )
     else:
-        yield Check("steps", "ok", f"{len(steps):,} from {steps.source}")
+        yield Check(
+            topic="steps",
+            state="ok",
+            what=f"{len(steps):,} from {steps.source}",
+        )
     for note in steps.notes:
-        yield Check("steps", "note", note)
+        yield Check(topic="steps", state="note", what=note)
     if "Profiled batch" in steps.source:
         what = (
             "Keras 3 marks steps in a way that TensorBoard's overview does not know, so it "
             "shows none for this run"
         )
-        yield Check("steps", "note", what)
+        yield Check(topic="steps", state="note", what=what)
     if steps.asynchronous:
         what = (
             "the steps were dispatched asynchronously: judge them by device time, or by "
             "start to start, not by the host's time"
         )
-        yield Check("steps", "note", what)
+        yield Check(topic="steps", state="note", what=what)
 
 
 def _devices(trace: Trace) -> Iterator[Check]:
@@ -148,30 +184,40 @@ def _devices(trace: Trace) -> Iterator[Check]:
         return
     elif _gpu_on_host(trace):
         what = "GPU work was launched, but no kernel was recorded, so the GPU tracer did not run"
-        yield Check(topic="devices", state="problem", what=what, do=_GPU_FIX)
+        yield Check(
+            topic="devices",
+            state="problem",
+            what=what,
+            do=_GPU_FIX,
+        )
     elif devices:
         what = f"{text.plural(len(devices), 'device')} present, none recorded anything"
-        yield Check(topic="devices", state="missing", what=what, do=_GPU_FIX)
+        yield Check(
+            topic="devices",
+            state="missing",
+            what=what,
+            do=_GPU_FIX,
+        )
     elif trace.format == "torch_snapshot":
         what = "a snapshot of a device's memory: it holds allocations, and no steps or kernels"
-        yield Check("devices", "note", what)
+        yield Check(topic="devices", state="note", what=what)
     else:
         what = (
             "a CPU-only run: kernel statistics and the memory of devices do not apply to it; "
             "time and power do"
         )
-        yield Check("devices", "note", what)
+        yield Check(topic="devices", state="note", what=what)
 
 
 def _busy_devices(devices: Sequence[Process], idle: int) -> Iterator[Check]:
     what = f"{len(devices)} recorded"
     if idle:
         what += f", {idle} present but idle: not drawn"
-    yield Check("devices", "ok", what)
+    yield Check(topic="devices", state="ok", what=what)
     tracks = (track for device in devices for track in device.tracks)
     if not any(track.kind is TrackKind.STREAM for track in tracks):
         what = "the devices have only derived lines: no stream was recorded"
-        yield Check("devices", "note", what)
+        yield Check(topic="devices", state="note", what=what)
 
 
 def _is_gpu_error(cause: str) -> bool:
@@ -201,21 +247,41 @@ def _clock(clock: Clock, *, tensorboard: bool) -> Check:
         do = "align by hand: --offset"
         if tensorboard:
             do = f"keep the run folder's name and the tfevents with the profile, or {do}"
-        return Check(topic="clock", state="missing", what=what, do=do)
+        return Check(
+            topic="clock",
+            state="missing",
+            what=what,
+            do=do,
+        )
     half = units.duration(clock.half_ns * PS_PER_NS, 2)
     source = f"{clock.source}, ± {half} ({clock.detail})"
     if clock.source == "file time":
         do = "copy it with its time: cp -p, rsync -t"
         if tensorboard:
             do = "keep tfevents and the run folder's name with the profile"
-        return Check(topic="clock", state="note", what=f"only the file's own time: {source}", do=do)
+        return Check(
+            topic="clock",
+            state="note",
+            what=f"only the file's own time: {source}",
+            do=do,
+        )
     if clock.source == "run directory" and clock.utc_offset_s is None:
         do = "give the time zone of the profiled machine: --tz=-03:00"
-        return Check(topic="clock", state="note", what=source, do=do)
+        return Check(
+            topic="clock",
+            state="note",
+            what=source,
+            do=do,
+        )
     if clock.half_ns >= _MIN_VAGUE_NS:
         do = "or align the power by signal: --align signal"
-        return Check(topic="clock", state="note", what=f"vague: {source}", do=do)
-    return Check("clock", "ok", source)
+        return Check(
+            topic="clock",
+            state="note",
+            what=f"vague: {source}",
+            do=do,
+        )
+    return Check(topic="clock", state="ok", what=source)
 
 
 # ── power ────────────────────────────────────────────────────────────────────────────────────────
@@ -239,14 +305,24 @@ def _no_power(entry: RunEntry) -> Check:
             f"powertui {path} --power FILE, or record it next time: powertui record -o "
             "power.csv -- python train.py"
         )
-        return Check(topic="power", state="missing", what=what, do=do)
+        return Check(
+            topic="power",
+            state="missing",
+            what=what,
+            do=do,
+        )
     log = path_as_typed(entry.above[0].path)
     logs = log
     if len(entry.above) > 1:
         logs += f" and {len(entry.above) - 1} more"
     what = f"no power log in the logdir; {logs} above it may be another's, so it was not taken"
     do = f"if it is this run's: powertui {path} --power {shlex.quote(log)}"
-    return Check(topic="power", state="missing", what=what, do=do)
+    return Check(
+        topic="power",
+        state="missing",
+        what=what,
+        do=do,
+    )
 
 
 def _of_owners(run: Run) -> Iterator[Check]:
@@ -259,7 +335,12 @@ def _of_owners(run: Run) -> Iterator[Check]:
     has_owner = any(owner.machine is not None for owner in owners.owners)
     state: CheckState = "note" if has_owner else "problem"
     for what, remedy in owner_notes.strangers_and_remedies(run.power, owners):
-        yield Check(topic="power", state=state, what=what, do=remedy)
+        yield Check(
+            topic="power",
+            state=state,
+            what=what,
+            do=remedy,
+        )
 
 
 def _overlap(
@@ -276,18 +357,26 @@ def _overlap(
             "column, name it: --watts-col NAME"
         )
         return Check(
-            topic="power", state="problem", what=f"{name} has {rows} and not one reading", do=remedy
+            topic="power",
+            state="problem",
+            what=f"{name} has {rows} and not one reading",
+            do=remedy,
         )
     what = f"{name}: {text.plural(len(series), 'reading')}"
     if not series.clock.known:
         what += "; its times are relative, so it is aligned by evidence or by signal"
-        return Check(topic="power", state="ok", what=what, do="to see how: powertui energy PATH")
+        return Check(
+            topic="power",
+            state="ok",
+            what=what,
+            do="to see how: powertui energy PATH",
+        )
     profiled = [_span_ns(trace) for trace in traces if trace.clock.known and trace.event_count]
     spans = list(profiled)
     if around_ns is not None:
         spans.append(around_ns)
     if not spans:
-        return Check("power", "ok", what)
+        return Check(topic="power", state="ok", what=what)
     from powertui.data.energy import log_zone, meeting
 
     starts_ns, ends_ns = zip(*spans, strict=True)
@@ -307,15 +396,28 @@ def _overlap(
         )
     if clock is None:
         what += "; its times are local, and their zone is not known"
-        return Check(topic="power", state="note", what=what, do="give it: --tz ZONE")
+        return Check(
+            topic="power",
+            state="note",
+            what=what,
+            do="give it: --tz ZONE",
+        )
     gaps = [log_zone.gap(series, clock, span) for span in profiled]
     # The training around the run may have been logged, and none of its profiles.
     if gaps and None not in gaps:
         nearest = meeting.nearest(*(gap or 0 for gap in gaps))
         beside = meeting.sentence(series.path, nearest, "the profile")
-        return Check("power", "note", f"{what}, at the time of the training. {beside}")
+        return Check(
+            topic="power",
+            state="note",
+            what=f"{what}, at the time of the training. {beside}",
+        )
     covered = "profile" if profiled else "training"
-    return Check("power", "ok", f"{what}, at the time of the {covered}")
+    return Check(
+        topic="power",
+        state="ok",
+        what=f"{what}, at the time of the {covered}",
+    )
 
 
 def _clock_of_log(

@@ -159,10 +159,10 @@ def _figure_columns(facts: Sequence[KnownRun]) -> Callable[..., Column]:
 def _readable_column(facts: Sequence[KnownRun]) -> Column:
     """Whether each run could be read; missing where nobody tried yet."""
     return Column(
-        "readable",
-        "readable",
-        "flag",
-        np.array([run_facts.readable is not False for run_facts in facts], np.bool_),
+        id="readable",
+        label="readable",
+        kind="flag",
+        values=np.array([run_facts.readable is not False for run_facts in facts], np.bool_),
         present=np.array([run_facts.readable is not None for run_facts in facts], np.bool_),
         weight=0,
     )

@@ -143,7 +143,7 @@ def of_training(run: RunEntry, training: TrainingEntry) -> KnownRun:
         # The time of a power log's file is no evidence: copying gives it another.
         is_dated = bool(run.tfevents or training.sessions)
         return replace(facts, when=_by(facts) if is_dated else _NO_DATE)
-    when = _when(Clock(first_ns, first_ns, "scalars"))
+    when = _when(Clock(lo_ns=first_ns, hi_ns=first_ns, source="scalars"))
     if training.is_local:
         when = when.replace(" UTC", LOCAL_TIME)
     return replace(
@@ -416,5 +416,5 @@ def _by(facts: KnownRun) -> str:
     if facts.placed is None:
         return _UNDATED
     unix_ns = int(facts.placed * NS_PER_S)
-    when = _when(Clock(unix_ns, unix_ns, "file time"))
+    when = _when(Clock(lo_ns=unix_ns, hi_ns=unix_ns, source="file time"))
     return f"by {when}" if when else _UNDATED

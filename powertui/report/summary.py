@@ -399,8 +399,16 @@ def _read_steps(entries: Sequence[RunEntry], trainings: Trainings, number: int) 
     run, problem = Opened(entry, trainings.options).run_or_problem()
     if run is None:
         why = problem or f"{entry.name}: {facts.why_no_timeline(entry)}"
-        return _RunSteps([], False, why)
-    return _RunSteps(list(_step_rows(run)), bool(run.traces), "")
+        return _RunSteps(
+            rows=[],
+            readable=False,
+            problem=why,
+        )
+    return _RunSteps(
+        rows=list(_step_rows(run)),
+        readable=bool(run.traces),
+        problem="",
+    )
 
 
 def _step_rows(run: Run) -> Iterator[Sequence[Any]]:

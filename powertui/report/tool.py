@@ -63,8 +63,8 @@ class ToolRequest:
 
             lo, hi = profile_window(self.window, opened.run, host)
         return Question(
-            opened,
-            host,
+            opened=opened,
+            host=host,
             lo=lo,
             hi=hi,
             aligning=self.aligning,
@@ -85,7 +85,13 @@ class _HostAnswer:
     result: Result
 
 
-def tell(path: str, run: str | None, reading: ReadOptions, request: ToolRequest, form: str) -> int:
+def tell(
+    path: str,
+    run: str | None,
+    reading: ReadOptions,
+    request: ToolRequest,
+    form: str,
+) -> int:
     """Print the answers about the runs that were named.
 
     Raises `UnreadableFile` where none of them holds a profile.
@@ -158,8 +164,15 @@ def names(form: str) -> int:
         text_column("title", "title", [tool.title for tool in tools]),
         text_column("about", "what it shows", [tool.about for tool in tools]),
     )
-    table = Table("tools", "For powertui report PATH --tool NAME", columns)
-    document = write(Result("tools", "Tools", (table,)), form)
+    table = Table(id="tools", title="For powertui report PATH --tool NAME", columns=columns)
+    document = write(
+        Result(
+            id="tools",
+            title="Tools",
+            tables=(table,),
+        ),
+        form,
+    )
     if form == "csv":
         text.emit_csv(document)
     else:
@@ -213,13 +226,25 @@ def _told(opened: Opened, tool: Tool, request: ToolRequest) -> _RunAnswers:
     try:
         profiles = opened.profiles
     except UnreadableFile as error:  # the other runs still have answers
-        return _RunAnswers([], (), text.error_lines(error))
+        return _RunAnswers(
+            answers=[],
+            hosts=(),
+            messages=text.error_lines(error),
+        )
     messages = _warnings(opened)
     asks_about_all = request.host == _ALL_HOSTS or (tool.of_run and request.host is None)
     if asks_about_all and len(profiles) > 1:
         question = request.question(opened, 0, together=not tool.of_run)
-        answer = _HostAnswer(opened.name, "all hosts", written(tool.answer(question)))
-        return _RunAnswers([answer], (), messages)
+        answer = _HostAnswer(
+            run=opened.name,
+            host="all hosts",
+            result=written(tool.answer(question)),
+        )
+        return _RunAnswers(
+            answers=[answer],
+            hosts=(),
+            messages=messages,
+        )
     answers = []
     hosts = _host_names(opened)
     for index, host in enumerate(hosts):
@@ -231,8 +256,14 @@ def _told(opened: Opened, tool: Tool, request: ToolRequest) -> _RunAnswers:
                 "This window ends before it begins.",
                 hint="Times count from the profile's zero: --from 1.2s --to 1.5s",
             )
-        answers.append(_HostAnswer(opened.name, host, written(tool.answer(question))))
-    return _RunAnswers(answers, hosts, messages)
+        answers.append(
+            _HostAnswer(
+                run=opened.name,
+                host=host,
+                result=written(tool.answer(question)),
+            )
+        )
+    return _RunAnswers(answers=answers, hosts=hosts, messages=messages)
 
 
 def _warnings(opened: Opened) -> list[str]:
@@ -289,7 +320,11 @@ def _joined(answers: Sequence[_HostAnswer]) -> Table:
 
 
 def _first_table(result: Result) -> Table:
-    return result.table or Table(result.id, result.title, ())
+    return result.table or Table(
+        id=result.id,
+        title=result.title,
+        columns=(),
+    )
 
 
 def _named(answer: _HostAnswer) -> Table:

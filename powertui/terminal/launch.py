@@ -53,9 +53,9 @@ def prepare(asked: caps.Wishes, theme_name: str | None, instead: str) -> Display
     _settle_textual(capabilities)
     hurry()
     return Display(
-        capabilities,
-        theme.get("light" if name == "light" else "dark", capabilities.color),
-        settings,
+        capabilities=capabilities,
+        look=theme.get("light" if name == "light" else "dark", capabilities.color),
+        settings=settings,
     )
 
 

@@ -257,7 +257,13 @@ class Painter:
         return int(empty.argmax()) if empty.any() else own
 
 
-def _replace_cells(row: CellCodes, start: int, stop: int, cells: CellCodes, x: int) -> None:
+def _replace_cells(
+    row: CellCodes,
+    start: int,
+    stop: int,
+    cells: CellCodes,
+    x: int,
+) -> None:
     """Put the part of `cells`, which begin at column x, that covers [start, stop) into a row.
 
     Half of a wide character cannot stand alone: what is cut in two becomes a space.

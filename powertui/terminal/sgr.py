@@ -124,7 +124,11 @@ class Pens:
             return _Look(frozenset(attributes))
         ink = self._codes(style.color, True)
         paper = self._codes(style.bgcolor, False)
-        return _Look(frozenset(attributes), ink, paper)
+        return _Look(
+            attributes=frozenset(attributes),
+            ink=ink,
+            paper=paper,
+        )
 
     def _codes(self, color: Color | None, foreground: bool) -> str:
         page = self.ink if foreground else self.page
@@ -176,7 +180,13 @@ class Pens:
     def _step_to_paper(self, old: int, paper: str) -> tuple[str, int]:
         """The shorter way to a paper: with the old ink and attributes, or without any."""
         look = self._looks[old]
-        keeping = self._number_of(_Look(look.attributes - _SEEN_ON_SPACES, look.ink, paper))
+        keeping = self._number_of(
+            _Look(
+                attributes=look.attributes - _SEEN_ON_SPACES,
+                ink=look.ink,
+                paper=paper,
+            )
+        )
         bare = self._number_of(_Look(paper=paper))
         keeping_change = self.change(old, keeping)
         bare_change = self.change(old, bare)

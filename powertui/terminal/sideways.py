@@ -45,7 +45,7 @@ def find_move(target: CellCodes, shown: CellCodes, differs: npt.NDArray[np.bool_
     # Columns at the edge of the screen come from nowhere: they spare nothing and are never part of
     # the stretch.
     if 0 <= left < right <= target.shape[1]:
-        return Slide(left, right, by)
+        return Slide(left=left, right=right, by=by)
     return None
 
 

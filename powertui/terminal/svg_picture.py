@@ -55,7 +55,14 @@ class _Drawing:
     texts: list[str] = field(default_factory=list)
     classes: dict[str, str] = field(default_factory=dict)  # rule of the style sheet → its class
 
-    def rect(self, x: float, y: float, width: float, height: float, fill: str) -> None:
+    def rect(
+        self,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        fill: str,
+    ) -> None:
         self.rects.append(
             f'<rect x="{_px(x)}" y="{_px(y)}" width="{_px(width)}" height="{_px(height)}" {fill}/>'
         )
@@ -122,7 +129,7 @@ class SvgPage:
 
     def drawn(self, rows: Sequence[Iterable[Segment]]) -> str:
         """These rows as elements, in the page's colors where they have none of their own."""
-        drawing = _Drawing(self._ink, self._paper, classes=self._classes)
+        drawing = _Drawing(ink=self._ink, paper=self._paper, classes=self._classes)
         for y, segments in enumerate(rows):
             drawing.row(y, segments)
         rects = "\n".join(drawing.rects)

@@ -40,8 +40,22 @@ class Part:
 
 def parts(entry: TrainingEntry) -> tuple[Part, ...]:
     """The parts that a training was put together from."""
-    sessions = [Part("session", run.name, (key_of(run),)) for run in entry.sessions]
-    logs = [Part("power log", Path(log.path).name, (_real(log.path),)) for log in entry.power]
+    sessions = [
+        Part(
+            kind="session",
+            name=run.name,
+            paths=(key_of(run),),
+        )
+        for run in entry.sessions
+    ]
+    logs = [
+        Part(
+            kind="power log",
+            name=Path(log.path).name,
+            paths=(_real(log.path),),
+        )
+        for log in entry.power
+    ]
     return (*sessions, *_scalar_parts(entry), *logs)
 
 
@@ -53,7 +67,7 @@ def _scalar_parts(entry: TrainingEntry) -> Iterator[Part]:
     for (folder, program), files in files_by_program.items():
         name = _name_of_scalars(folder, program, files)
         paths = tuple(_real(file.path) for file in files)
-        yield Part("scalars", name, paths)
+        yield Part(kind="scalars", name=name, paths=paths)
 
 
 def _program_of(file: EventFile) -> tuple[str, str]:

@@ -77,15 +77,23 @@ def _by_names(run: RunEntry) -> Captured | None:
         if split is not None and _is_one_moment(split[0] * NS_PER_S, local, _NEAR_NS):
             exported = split[0] * NS_PER_S
             how = f"exported at Unix second {split[0]}"
-            return Captured(exported - _EXPORT_NS, exported + NS_PER_S, how)
+            return Captured(
+                lo_ns=exported - _EXPORT_NS,
+                hi_ns=exported + NS_PER_S,
+                evidence=how,
+            )
     written = _written(run)
     if written is not None and _is_one_moment(written, local, _NEAR_FILE_NS):
         how = "the folder's local time, and when its file was written"
-        return Captured(written - _EXPORT_NS, written + NS_PER_S, how)
+        return Captured(
+            lo_ns=written - _EXPORT_NS,
+            hi_ns=written + NS_PER_S,
+            evidence=how,
+        )
     return Captured(
-        local - _ZONES_NS[1] - _EXPORT_NS,
-        local - _ZONES_NS[0] + NS_PER_S,
-        "the folder's local time, in a zone that is not known",
+        lo_ns=local - _ZONES_NS[1] - _EXPORT_NS,
+        hi_ns=local - _ZONES_NS[0] + NS_PER_S,
+        evidence="the folder's local time, in a zone that is not known",
     )
 
 
@@ -105,7 +113,9 @@ def _by_file(run: RunEntry) -> Captured | None:
     if written is None:
         return None
     return Captured(
-        written - 60 * NS_PER_S, written, "when its file was written, if nobody copied it"
+        lo_ns=written - 60 * NS_PER_S,
+        hi_ns=written,
+        evidence="when its file was written, if nobody copied it",
     )
 
 

@@ -202,7 +202,7 @@ def _summary(log: PowerFile) -> _Summary:
         return _Summary(log)
     names = {channel.sensor.host or channel.sensor.logged_on for channel in channels}
     summary = _Summary(
-        log,
+        log=log,
         hosts=frozenset(_short(name) for name in names if name),
         sensors=frozenset(channel.sensor.name for channel in channels),
     )

@@ -43,7 +43,11 @@ def place() -> Path:
 def load() -> tuple[tuple[Move, ...], tuple[Warn, ...]]:
     """All that was moved, the first move first; and what is wrong with the file."""
     path = place()
-    not_ours = Warn(str(path), "", NOT_OURS)
+    not_ours = Warn(
+        file=str(path),
+        where="",
+        cause=NOT_OURS,
+    )
     try:
         if path.stat().st_size > _MAX_FILE_BYTES:
             return (), (not_ours,)
@@ -51,7 +55,13 @@ def load() -> tuple[tuple[Move, ...], tuple[Warn, ...]]:
     except FileNotFoundError:
         return (), ()
     except OSError as error:
-        return (), (Warn(str(path), "", f"cannot be read ({error.strerror}): {_LOST}"),)
+        return (), (
+            Warn(
+                file=str(path),
+                where="",
+                cause=f"cannot be read ({error.strerror}): {_LOST}",
+            ),
+        )
     except (ValueError, RecursionError):
         return (), (not_ours,)
     if not isinstance(content, dict) or content.get("what") != _WHAT:
@@ -91,7 +101,11 @@ def _move(entry: Any) -> Move | None:
         return None
     if not all(_is_list_of_paths(paths) for paths in entry.values()) or not entry["parts"]:
         return None
-    return Move(tuple(entry["parts"]), tuple(entry["out_of"]), tuple(entry["to"]))
+    return Move(
+        parts=tuple(entry["parts"]),
+        out_of=tuple(entry["out_of"]),
+        to=tuple(entry["to"]),
+    )
 
 
 def _is_list_of_paths(value: Any) -> bool:

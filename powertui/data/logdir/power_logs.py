@@ -43,7 +43,7 @@ def recognised(candidates: Iterable[FoundFile]) -> tuple[PowerFile, ...]:
     out = []
     for file in candidates:
         if file.size and (dialect := _sure(file)):
-            out.append(PowerFile(file.path, dialect, file.size))
+            out.append(PowerFile(path=file.path, dialect=dialect, size=file.size))
     return tuple(out)
 
 
@@ -51,7 +51,7 @@ def named(file: FoundFile) -> tuple[PowerFile, ...]:
     """The log that a person named: what a reader of power logs takes at all, under any name."""
     dialect, _ = _dialect(file) if file.size else ("", 0)
     if dialect:
-        return (PowerFile(file.path, dialect, file.size),)
+        return (PowerFile(path=file.path, dialect=dialect, size=file.size),)
     return ()
 
 

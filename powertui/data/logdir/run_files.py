@@ -44,7 +44,14 @@ def event_files(files: Iterable[FoundFile], folder: str) -> list[EventFile]:
     for file in files:
         if filenames.is_events(file.name):
             kind = "profile-empty" if file.name.endswith(".profile-empty") else "scalars"
-            events.append(EventFile(path=file.path, group=group, kind=kind, size=file.size))
+            events.append(
+                EventFile(
+                    path=file.path,
+                    group=group,
+                    kind=kind,
+                    size=file.size,
+                )
+            )
     return events
 
 
@@ -54,7 +61,12 @@ def profile_file(file: FoundFile) -> ProfileFile | None:
     if split is None or not filenames.readable(split[1]):
         return None
     host, tool = split
-    return ProfileFile(path=file.path, host=host, tool=tool, size=file.size)
+    return ProfileFile(
+        path=file.path,
+        host=host,
+        tool=tool,
+        size=file.size,
+    )
 
 
 class SortedFiles:
@@ -104,7 +116,14 @@ class SortedFiles:
     def _add_profile(self, file: FoundFile, host: str, tool: str) -> None:
         """A file that is called like a profile; other tools call their traces so, too."""
         if filenames.certain(tool) or self._is_run_folder or reader_takes(file):
-            self.profiles.append(ProfileFile(path=file.path, host=host, tool=tool, size=file.size))
+            self.profiles.append(
+                ProfileFile(
+                    path=file.path,
+                    host=host,
+                    tool=tool,
+                    size=file.size,
+                )
+            )
         elif tool not in _OFTEN_OTHERS:
             kind = "trace in an unknown JSON form"
             self.unread.append(
@@ -149,7 +168,7 @@ def without_twins(profiles: tuple[ProfileFile, ...]) -> tuple[tuple[ProfileFile,
             f"has the same bytes as {Path(first.path).name}: one host's profile under "
             "two names, counted once"
         )
-        problems.append(Warn(profile.path, "", cause))
+        problems.append(Warn(file=profile.path, where="", cause=cause))
     return tuple(profile for profile in profiles if profile.path not in first_of), problems
 
 

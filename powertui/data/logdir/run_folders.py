@@ -39,7 +39,11 @@ def _without_capture(folder: Path, *, has_caches: bool) -> Warn:
     cause = "the run's folder is empty"
     if has_caches:
         cause = "there are only caches of other viewers here"
-    return Warn(str(folder), "", f"{cause}: the capture was not written, or was moved away")
+    return Warn(
+        file=str(folder),
+        where="",
+        cause=f"{cause}: the capture was not written, or was moved away",
+    )
 
 
 def home_of(folder: Path) -> Path:
@@ -78,7 +82,12 @@ class RunTree(Tree):
         host = profiles[0].host if profiles else folder.name
         for file in by_kind.copies:
             profiles.append(
-                ProfileFile(path=file.path, host=host, tool="trace.json.gz", size=file.size)
+                ProfileFile(
+                    path=file.path,
+                    host=host,
+                    tool="trace.json.gz",
+                    size=file.size,
+                )
             )
         home = home_of(folder)
         best, alternates = one_per_host(profiles)
@@ -122,9 +131,19 @@ class RunTree(Tree):
             for trace, host in zip(cycle, pytorch.hosts(cycle), strict=True):
                 file = trace.file
                 profiles.append(
-                    ProfileFile(path=file.path, host=host, tool=trace.suffix, size=file.size)
+                    ProfileFile(
+                        path=file.path,
+                        host=host,
+                        tool=trace.suffix,
+                        size=file.size,
+                    )
                 )
-            run = RunEntry(name=name, path=str(folder), profiles=tuple(profiles), tfevents=events)
+            run = RunEntry(
+                name=name,
+                path=str(folder),
+                profiles=tuple(profiles),
+                tfevents=events,
+            )
             if len(cycles) > 1:
                 first = cycle[0]
                 run = replace(run, name=f"{name}/{first.stem}", path=first.file.path)
@@ -146,11 +165,21 @@ class RunTree(Tree):
             host = capture.prefix or folder.name
             first, *second = capture.files
             profiles.append(
-                ProfileFile(path=first.path, host=host, tool=rocprof.TOOL, size=capture.size)
+                ProfileFile(
+                    path=first.path,
+                    host=host,
+                    tool=rocprof.TOOL,
+                    size=capture.size,
+                )
             )
             for file in second:
                 alternates.append(
-                    ProfileFile(path=file.path, host=host, tool=rocprof.TOOL, size=file.size)
+                    ProfileFile(
+                        path=file.path,
+                        host=host,
+                        tool=rocprof.TOOL,
+                        size=file.size,
+                    )
                 )
         home = home_of(folder)
         run = RunEntry(
@@ -187,9 +216,17 @@ class RunTree(Tree):
         for file in traces:
             stem = chrome.stem(file)
             profile = ProfileFile(
-                path=file.path, host=stem, tool=chrome.suffix(file), size=file.size
+                path=file.path,
+                host=stem,
+                tool=chrome.suffix(file),
+                size=file.size,
             )
-            run = RunEntry(name=name, path=str(folder), profiles=(profile,), tfevents=events)
+            run = RunEntry(
+                name=name,
+                path=str(folder),
+                profiles=(profile,),
+                tfevents=events,
+            )
             if not is_only_run:
                 run = replace(run, name=f"{name}/{stem}", path=file.path)
             runs.append(run)

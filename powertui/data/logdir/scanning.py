@@ -92,7 +92,23 @@ def _stream(path: str | os.PathLike[str], every_s: float) -> Iterator[Logdir]:
             hint="Name a logdir, a run folder or a profile; . is the current folder.",
         )
     if text == "-":
-        yield Logdir("-", (RunEntry("standard input", "-", (ProfileFile("-", "", "", 0),)),))
+        yield Logdir(
+            "-",
+            (
+                RunEntry(
+                    name="standard input",
+                    path="-",
+                    profiles=(
+                        ProfileFile(
+                            path="-",
+                            host="",
+                            tool="",
+                            size=0,
+                        ),
+                    ),
+                ),
+            ),
+        )
         return
     if elsewhere.is_address(text):
         yield from _from_elsewhere(text, every_s)
@@ -221,7 +237,12 @@ class _Scan(RunTree):
         for folder in self.walk():
             folders.append(folder)
             if time.monotonic() - last_stage >= every_s and len(runs) >= min_runs:
-                yield Logdir(shown, tuple(runs), entries=self.entries, complete=False)
+                yield Logdir(
+                    path=shown,
+                    runs=tuple(runs),
+                    entries=self.entries,
+                    complete=False,
+                )
                 last_stage = time.monotonic()
                 min_runs = len(runs) + len(runs) // 2
             files, _ = self.listing(folder)
@@ -268,7 +289,11 @@ class _Scan(RunTree):
     def single(self, shown: str, path: Path) -> Logdir:
         """One file, with what is around it: scalars and power logs."""
         status = path.stat()
-        file = FoundFile(str(path), path.name, status.st_size)
+        file = FoundFile(
+            path=str(path),
+            name=path.name,
+            size=status.st_size,
+        )
         run = RunEntry(path.name, file.path)
         if filenames.is_events(file.name):
             run = replace(run, tfevents=tuple(event_files([file], str(path.parent))))
@@ -279,7 +304,14 @@ class _Scan(RunTree):
             folder_name = path.parent.name
         else:
             folder_name = path.name
-        profiles = (ProfileFile(file.path, host, tool, file.size),)
+        profiles = (
+            ProfileFile(
+                path=file.path,
+                host=host,
+                tool=tool,
+                size=file.size,
+            ),
+        )
         other_kinds = {**filenames.unread(), **filenames.RESULTS}
         if tool in other_kinds:
             other_file = OtherFile(

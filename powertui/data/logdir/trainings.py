@@ -378,8 +378,8 @@ def _below(base: str, log: str) -> bool:
 def as_run(entry: TrainingEntry) -> RunEntry:
     """A training that was never profiled, as a run without profiles: scalars and power."""
     return RunEntry(
-        entry.name,
-        entry.path,
+        name=entry.name,
+        path=entry.path,
         tfevents=entry.tfevents,
         power=entry.power,
         above=entry.above,

@@ -92,7 +92,11 @@ class _Links:
             ),
         )
         return [
-            Warn(folders[0], "", cause + _and_more(len(folders) - 1))
+            Warn(
+                file=folders[0],
+                where="",
+                cause=cause + _and_more(len(folders) - 1),
+            )
             for folders, cause in kinds
             if folders
         ]
@@ -132,13 +136,25 @@ class Tree:
         """
         links = _Links(str(self.root))
         visited: set[tuple[int, int]] = set()
-        stack: list[_Step] = [_Step(str(self.root), 0, linked=False)]
+        stack: list[_Step] = [
+            _Step(
+                folder=str(self.root),
+                depth=0,
+                linked=False,
+            )
+        ]
         while stack:
             step = stack.pop()
             try:
                 status = os.stat(step.folder)  # noqa: PTH116
             except OSError as error:
-                self.problems.append(Warn(step.folder, "", f"cannot be examined: {reason(error)}"))
+                self.problems.append(
+                    Warn(
+                        file=step.folder,
+                        where="",
+                        cause=f"cannot be examined: {reason(error)}",
+                    )
+                )
                 continue
             place = (status.st_dev, status.st_ino)
             if place in visited or not links.admit(step, status.st_dev):
@@ -154,7 +170,8 @@ class Tree:
                 self._stop(f"{step.depth} levels of folders", len(below))
                 continue
             for name in reversed(below):
-                stack.append(_Step(name, step.depth + 1, step.linked or os.path.islink(name)))  # noqa: PTH114
+                linked = step.linked or os.path.islink(name)  # noqa: PTH114
+                stack.append(_Step(folder=name, depth=step.depth + 1, linked=linked))
         self.problems += links.problems()
 
     def _stop(self, reach: str, unsearched: int) -> None:
@@ -169,7 +186,13 @@ class Tree:
                 f"the tree is too large to scan: stopped after {reach}, … and {more}. Name "
                 "a folder further down"
             )
-            self.problems.append(Warn(str(self.root), "", cause))
+            self.problems.append(
+                Warn(
+                    file=str(self.root),
+                    where="",
+                    cause=cause,
+                )
+            )
 
     def listing(self, folder: str) -> tuple[list[FoundFile], list[str]]:
         """(files that may matter, folders) of one folder, both by name."""
@@ -181,7 +204,13 @@ class Tree:
             with os.scandir(folder) as entries:
                 entries_here = sorted(islice(entries, MAX_ENTRIES), key=lambda entry: entry.name)
         except OSError as error:
-            self.problems.append(Warn(folder, "", f"cannot be listed: {reason(error)}"))
+            self.problems.append(
+                Warn(
+                    file=folder,
+                    where="",
+                    cause=f"cannot be listed: {reason(error)}",
+                )
+            )
             entries_here = []
         if folder.startswith(self._within) or folder == str(
             self.root
@@ -195,13 +224,25 @@ class Tree:
                 elif may_matter(entry.name):
                     status = entry.stat()
                     if stat.S_ISREG(status.st_mode):
-                        files.append(FoundFile(entry.path, entry.name, status.st_size))
+                        files.append(
+                            FoundFile(path=entry.path, name=entry.name, size=status.st_size)
+                        )
                     else:
                         self.problems.append(
-                            Warn(entry.path, "", "is not a plain file, so it was not opened")
+                            Warn(
+                                file=entry.path,
+                                where="",
+                                cause="is not a plain file, so it was not opened",
+                            )
                         )
             except OSError as error:
-                self.problems.append(Warn(entry.path, "", f"cannot be examined: {reason(error)}"))
+                self.problems.append(
+                    Warn(
+                        file=entry.path,
+                        where="",
+                        cause=f"cannot be examined: {reason(error)}",
+                    )
+                )
         self.listed[folder] = (files, below)
         return self.listed[folder]
 

@@ -51,7 +51,11 @@ def _glance(opened: Opened, aligning: Aligning) -> Glance:
     energy: tuple[Fact, ...] = ()
     if opened.run.power:
         energy = tuple(overview_facts.energy(inquiry.question, host_account))
-    return Glance(_input(inquiry, conclusions), _drew_more(inquiry, conclusions), energy)
+    return Glance(
+        input=_input(inquiry, conclusions),
+        drew_more=_drew_more(inquiry, conclusions),
+        energy=energy,
+    )
 
 
 # ── input ────────────────────────────────────────────────────────────────────────────────────────

@@ -34,7 +34,13 @@ def answer(question: Question) -> Result:
         "summary_nextstep": between_steps.next,
     }
     facts = (
-        Fact(fact.id, fact.label, instead[fact.id]) if fact.id in instead else fact
+        Fact(
+            id=fact.id,
+            label=fact.label,
+            value=instead[fact.id],
+        )
+        if fact.id in instead
+        else fact
         for fact in page.facts
     )
     return replace(page, facts=of_steps_alone(facts))

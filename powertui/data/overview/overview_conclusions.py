@@ -30,12 +30,33 @@ def conclusion_facts(conclusions: Conclusions) -> list[Fact]:
         ids.add(id)
         label = "what limits it" if id == "limit" else _LABELS.get(conclusion.kind, "also")
         badge = conclusion.finding.badge if conclusion.finding is not None else None
-        facts.append(Fact(id, label, conclusion.sentence, badge=badge, why=conclusion.next))
+        facts.append(
+            Fact(
+                id=id,
+                label=label,
+                value=conclusion.sentence,
+                badge=badge,
+                why=conclusion.next,
+            )
+        )
     if not facts:
-        facts.append(Fact("limit", "what limits it", _nothing(conclusions)))
+        facts.append(
+            Fact(
+                id="limit",
+                label="what limits it",
+                value=_nothing(conclusions),
+            )
+        )
     further = len(conclusions) - _MAX_LISTED
     if further > 0:
-        facts.append(Fact("further_findings", "further conclusions", further, "integer"))
+        facts.append(
+            Fact(
+                id="further_findings",
+                label="further conclusions",
+                value=further,
+                kind="integer",
+            )
+        )
     return facts
 
 
@@ -92,4 +113,4 @@ def _detection_limit(question: Question) -> list[Fact]:
     if not account.energy_account(question.profile, question.aligning).counted:
         return []
     could = account.findings(question.profile, question.aligning).could
-    return [Fact("could_find", "detection limit", could)] if could else []
+    return [Fact(id="could_find", label="detection limit", value=could)] if could else []

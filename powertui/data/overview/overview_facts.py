@@ -24,7 +24,14 @@ def performance(steps: Breakdown, step_shares: Shares | None) -> list[Fact]:
     usual = steps.usual()
     times = shares.spread(usual.length)
     if times is None or step_shares is None:
-        return [Fact("steps", "steps", 0, "integer")]
+        return [
+            Fact(
+                id="steps",
+                label="steps",
+                value=0,
+                kind="integer",
+            )
+        ]
     deviation = None if times.deviation is None else round(times.deviation)
     why = if_missing(deviation, "one step has none")
     facts = [
@@ -50,7 +57,15 @@ def performance(steps: Breakdown, step_shares: Shares | None) -> list[Fact]:
         ("host_compute_share", "host compute", on_host),
         ("other_share", "all others", step_shares.other),
     ]
-    return facts + [Fact(id, label, share, "share") for id, label, share in parts]
+    return facts + [
+        Fact(
+            id=id,
+            label=label,
+            value=share,
+            kind="share",
+        )
+        for id, label, share in parts
+    ]
 
 
 def _left_out(count: int) -> str:
@@ -67,8 +82,18 @@ def precision(step_shares: Shares | None) -> list[Fact]:
         return []
     half = step_shares.half
     return [
-        Fact("device_compute_16bit_share", "device compute in 16 bit", half, "share"),
-        Fact("device_compute_32bit_share", "in 32 bit", 1 - half, "share"),
+        Fact(
+            id="device_compute_16bit_share",
+            label="device compute in 16 bit",
+            value=half,
+            kind="share",
+        ),
+        Fact(
+            id="device_compute_32bit_share",
+            label="in 32 bit",
+            value=1 - half,
+            kind="share",
+        ),
     ]
 
 
@@ -81,7 +106,16 @@ def sides(question: Question) -> list[Fact]:
         ("host_op_time_eager_share", "eager on the host", parts.host_eager),
         ("device_op_time_eager_share", "eager on devices", parts.device_eager),
     )
-    return [Fact(id, label, share, "share") for id, label, share in rows if share is not None]
+    return [
+        Fact(
+            id=id,
+            label=label,
+            value=share,
+            kind="share",
+        )
+        for id, label, share in rows
+        if share is not None
+    ]
 
 
 # ── joules ───────────────────────────────────────────────────────────────────────────────────────
@@ -95,7 +129,16 @@ def energy(question: Question, host_account: Account | None) -> list[Fact]:
         if not host_account.elsewhere:
             return []
         why = host_account.apart
-        return [Fact("energy", "energy of the profile", None, "number", "J", why=why)]
+        return [
+            Fact(
+                id="energy",
+                label="energy of the profile",
+                value=None,
+                kind="number",
+                unit="J",
+                why=why,
+            )
+        ]
     return [*_energy_of_host(question, host_account), *_epochs(host_account)]
 
 
@@ -137,9 +180,27 @@ def _energy_of_all_hosts(question: Question) -> list[Fact]:
         return []
     if run_energy.missing:
         why = f"not known of {', '.join(run_energy.missing)}"
-        return [Fact("energy", "energy of all hosts", None, "number", "J", why=why)]
+        return [
+            Fact(
+                id="energy",
+                label="energy of all hosts",
+                value=None,
+                kind="number",
+                unit="J",
+                why=why,
+            )
+        ]
     if run_energy.total is None:
-        return [Fact("energy", "energy of all hosts", None, "number", "J", why="no power")]
+        return [
+            Fact(
+                id="energy",
+                label="energy of all hosts",
+                value=None,
+                kind="number",
+                unit="J",
+                why="no power",
+            )
+        ]
     return [_energy("energy", "energy of all hosts", run_energy.total)]
 
 
@@ -191,13 +252,36 @@ def _epoch_difference(first: EpochEnergy, last: EpochEnergy) -> list[Fact]:
 def _energy(id: str, label: str, measured: Energy | None, parts: int = 1) -> Fact:
     """The joules of one of so many equal parts of an energy; why not, where it is not resolved."""
     if measured is None:
-        return Fact(id, label, None, "number", "J", why="no power")
+        return Fact(
+            id=id,
+            label=label,
+            value=None,
+            kind="number",
+            unit="J",
+            why="no power",
+        )
     if not measured.resolved or measured.joules is None:
         why = f"not resolved: {measured.reason.removeprefix('not resolved: ')}"
-        return Fact(id, label, None, "number", "J", why=why)
+        return Fact(
+            id=id,
+            label=label,
+            value=None,
+            kind="number",
+            unit="J",
+            why=why,
+        )
     lo = None if measured.lo is None else measured.lo / parts
     hi = None if measured.hi is None else measured.hi / parts
-    return Fact(id, label, measured.joules / parts, "number", "J", measured.badge, lo, hi)
+    return Fact(
+        id=id,
+        label=label,
+        value=measured.joules / parts,
+        kind="number",
+        unit="J",
+        badge=measured.badge,
+        lo=lo,
+        hi=hi,
+    )
 
 
 # ── all hosts ────────────────────────────────────────────────────────────────────────────────────
@@ -211,7 +295,15 @@ def step_of_all_hosts(question: Question) -> list[Fact]:
     times = shares.spread(common.combined().length)
     assert times is not None
     why = f"{common.count:,} steps of {len(common.hosts)} hosts, each as long as the longest"
-    return [Fact("run_step_time_s", "step of all hosts", round(times.mean), "duration", why=why)]
+    return [
+        Fact(
+            id="run_step_time_s",
+            label="step of all hosts",
+            value=round(times.mean),
+            kind="duration",
+            why=why,
+        )
+    ]
 
 
 def step_with_work(question: Question) -> list[Fact]:
@@ -222,4 +314,12 @@ def step_with_work(question: Question) -> list[Fact]:
     if not mean_ps:
         return []
     why = f"from the first of {count} steps to the end of their work"
-    return [Fact("step_work_s", "step with its work", round(mean_ps), "duration", why=why)]
+    return [
+        Fact(
+            id="step_work_s",
+            label="step with its work",
+            value=round(mean_ps),
+            kind="duration",
+            why=why,
+        )
+    ]

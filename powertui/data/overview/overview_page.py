@@ -63,7 +63,12 @@ def answer(question: Question) -> Result:
     any_device = any(device_facts.has_device(profile.trace) for profile, _, _ in question.parts)
     facts = (
         *overview_conclusions.facts(question),
-        Fact("bottleneck", "input", bound, why=why_bound),
+        Fact(
+            id="bottleneck",
+            label="input",
+            value=bound,
+            why=why_bound,
+        ),
         *overview_facts.performance(steps, step_shares),
         *overview_facts.step_of_all_hosts(question),
         *overview_facts.step_with_work(question),

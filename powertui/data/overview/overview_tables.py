@@ -71,9 +71,9 @@ _PART_FIELDS: tuple[Field[_Part], ...] = (
 def summary(steps: Breakdown) -> Table:
     """What a step spends its time on, on average."""
     return Table(
-        "summary",
-        "A step, on average",
-        columns_of(_parts(steps), _PART_FIELDS),
+        id="summary",
+        title="A step, on average",
+        columns=columns_of(_parts(steps), _PART_FIELDS),
         empty="No step was measured.",
         key=("category",),
         noun="part",
@@ -128,7 +128,13 @@ def charts(steps: Breakdown, findings: Iterable[Finding] = ()) -> tuple[Chart, .
     for _, label, _, kinds in CATEGORIES:
         times = steps.time_by_type(kinds)
         if times.any():
-            series.append(Series(label, steps.names, times / PS_PER_S))
+            series.append(
+                Series(
+                    label=label,
+                    x=steps.names,
+                    y=times / PS_PER_S,
+                )
+            )
     return (
         Chart(
             id="step_time",
@@ -148,7 +154,15 @@ def by_kind(chart: Chart, steps: Breakdown, parts: Iterable[StepPart]) -> Chart:
     series = []
     for part in parts:
         times_s = part.times / PS_PER_S
-        series.append(Series(part.label, steps.names, times_s, part.kind, part.shade))
+        series.append(
+            Series(
+                label=part.label,
+                x=steps.names,
+                y=times_s,
+                kind=part.kind,
+                shade=part.shade,
+            )
+        )
     return replace(
         chart,
         id="step_kinds",
@@ -173,7 +187,11 @@ def _marked_steps(steps: Breakdown, findings: Iterable[Finding]) -> Iterator[Mar
         is_inside = (middles >= finding.start_ps) & (middles < finding.end_ps)
         inside = np.flatnonzero(is_inside)
         if len(inside) and finding.sizes:
-            yield MarkedBars(int(inside[0]), int(inside[-1]) + 1, finding.sizes)
+            yield MarkedBars(
+                first=int(inside[0]),
+                stop=int(inside[-1]) + 1,
+                sizes=finding.sizes,
+            )
 
 
 # ── ops ──────────────────────────────────────────────────────────────────────────────────────────
@@ -190,11 +208,11 @@ def ops(tops: Sequence[Top], *, device: bool) -> Table:
     columns = (
         Column("selfTimePercent", "time", "share", share, "%", weight=9, head="Time (%)"),
         Column(
-            "cumulativeTimePercent",
-            "cumulative",
-            "share",
-            cumulative,
-            "%",
+            id="cumulativeTimePercent",
+            label="cumulative",
+            kind="share",
+            values=cumulative,
+            unit="%",
             weight=5,
             head="Cumulative time (%)",
         ),
@@ -210,9 +228,9 @@ def ops(tops: Sequence[Top], *, device: bool) -> Table:
     )
     where = "devices" if device else "host"
     return Table(
-        "top_ops",
-        f"The {len(listed)} ops that took most time on the {where}",
-        columns,
+        id="top_ops",
+        title=f"The {len(listed)} ops that took most time on the {where}",
+        columns=columns,
         empty="No op ran.",
         key=("operation",),
         noun="op",
@@ -267,9 +285,9 @@ _ADVICE_FIELDS: tuple[Field[Advice], ...] = (
 def recommendations(rows: Sequence[Advice]) -> Table:
     """What to do."""
     return Table(
-        "recommendations",
-        "What to do",
-        columns_of(rows, _ADVICE_FIELDS),
+        id="recommendations",
+        title="What to do",
+        columns=columns_of(rows, _ADVICE_FIELDS),
         empty="No findings.",
         key=("rule",),
         noun="recommendation",
@@ -281,10 +299,30 @@ def diagnostics(rows: Sequence[tuple[str, str]]) -> Table:
     severity = [row[0] for row in rows]
     message = [row[1] for row in rows]
     columns = (
-        Column("severity", "severity", "text", severity, weight=8, head="Severity"),
-        Column("message", "message", "text", message, weight=9, head="Message"),
+        Column(
+            id="severity",
+            label="severity",
+            kind="text",
+            values=severity,
+            weight=8,
+            head="Severity",
+        ),
+        Column(
+            id="message",
+            label="message",
+            kind="text",
+            values=message,
+            weight=9,
+            head="Message",
+        ),
     )
-    return Table("diagnostics", "Diagnostics", columns, empty="Nothing to report.", noun="message")
+    return Table(
+        id="diagnostics",
+        title="Diagnostics",
+        columns=columns,
+        empty="Nothing to report.",
+        noun="message",
+    )
 
 
 # ── where it ran ─────────────────────────────────────────────────────────────────────────────────
@@ -318,7 +356,16 @@ def hosts_side_by_side(question: Question) -> list[Table]:
         Column("straggler", "straggler", "flag", straggler, weight=8),
     )
     title = "The hosts side by side"
-    return [Table("hosts", title, columns, order=None, key=("host",), noun="host")]
+    return [
+        Table(
+            id="hosts",
+            title=title,
+            columns=columns,
+            order=None,
+            key=("host",),
+            noun="host",
+        )
+    ]
 
 
 def tpu(question: Question) -> list[Table]:
@@ -350,7 +397,13 @@ def host_threads(question: Question) -> list[Table]:
     busy_share = np.array([thread.busy / window_ps for thread in busy], np.float64)
     columns = (
         text_column("thread", "thread", [thread.name for thread in busy], weight=9),
-        Column("busy_share", "busy", "share", busy_share, weight=9),
+        Column(
+            id="busy_share",
+            label="busy",
+            kind="share",
+            values=busy_share,
+            weight=9,
+        ),
         *columns_of(busy, _THREAD_FIELDS),
     )
 
@@ -366,9 +419,9 @@ def host_threads(question: Question) -> list[Table]:
 
     return [
         Table(
-            "threads",
-            "Host threads, busiest first",
-            columns,
+            id="threads",
+            title="Host threads, busiest first",
+            columns=columns,
             place=place,
             order=("busy_s", True),
             empty="No thread ran.",

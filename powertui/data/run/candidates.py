@@ -102,7 +102,12 @@ def _of_family(family: Marks) -> Candidate:
         numbering = OWN_NUMBERS
     elif family.titled.any():
         numbering = TITLED
-    return Candidate(_describe(family), pattern_of(family.kinds), family, numbering)
+    return Candidate(
+        title=_describe(family),
+        pattern=pattern_of(family.kinds),
+        marks=family,
+        numbering=numbering,
+    )
 
 
 def _joint_candidates(made: list[Candidate]) -> Iterator[Candidate]:
@@ -330,7 +335,13 @@ def optimizer_steps(trace: Trace) -> Candidate | None:
     )
     name = most_frequent[0]
     title = f"the time between two {name[:80]} (no step marker in the profile)"
-    return Candidate(title, rf"^{escaped(name)}$", between, NONE, inferred=True)
+    return Candidate(
+        title=title,
+        pattern=rf"^{escaped(name)}$",
+        marks=between,
+        numbering=NONE,
+        inferred=True,
+    )
 
 
 def interleaved(first: Marks, second: Marks) -> bool:

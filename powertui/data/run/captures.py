@@ -138,13 +138,20 @@ def _moments(captures: tuple[int, ...], tz: str | None) -> list[_CaptureMoments]
     """When the captures ended: in the named zone, or in each that there is."""
     local = np.array(captures, np.int64)
     if tz is None:
-        return [_CaptureMoments(offset, local - offset, local) for offset in zones.REAL_OFFSETS]
+        return [
+            _CaptureMoments(
+                zone=offset,
+                unix_s=local - offset,
+                capture=local,
+            )
+            for offset in zones.REAL_OFFSETS
+        ]
     moments = []
     for capture in captures:
         shown = datetime.fromtimestamp(capture, timezone.utc).replace(tzinfo=None)
         moments += [(capture - offset, capture) for offset in zones.offsets_at(tz, shown)]
     unix_s, capture_of = np.array(sorted(moments), np.int64).reshape(-1, 2).T
-    return [_CaptureMoments(0, unix_s, capture_of)]
+    return [_CaptureMoments(zone=0, unix_s=unix_s, capture=capture_of)]
 
 
 def _near_ends(moments: _CaptureMoments, ends: Int64s) -> list[_Fit]:

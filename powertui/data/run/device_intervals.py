@@ -86,7 +86,14 @@ def device_intervals(trace: Trace) -> DeviceWork | None:
         if process.kind is ProcessKind.DEVICE:
             tracks = [track for track in work_tracks(process) if len(track.events)]
             if tracks:
-                lines += [_WorkLine(len(devices), process, track) for track in tracks]
+                lines += [
+                    _WorkLine(
+                        device=len(devices),
+                        process=process,
+                        track=track,
+                    )
+                    for track in tracks
+                ]
                 devices.append(process.name)
     if not lines:
         return None

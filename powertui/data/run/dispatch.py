@@ -62,7 +62,11 @@ def work_done(trace: Trace, steps: Steps) -> WorkDone:
             ends.append(int(device_steps.end.max()))
     if ends:
         total = int(steps.device[steps.device >= 0].sum())
-        return WorkDone(total, 0, max(ends))
+        return WorkDone(
+            total=total,
+            outside=0,
+            end=max(ends),
+        )
     stop = steps.start + np.where(steps.host >= 0, steps.host, steps.duration)
     return _on_host(trace, steps.start, stop, np.empty(0, np.int32))
 
@@ -121,7 +125,7 @@ def _on_host(trace: Trace, start: Int64s, stop: Int64s, lines: Int32s) -> WorkDo
     end = int(stops[-1])
     by_process = _events_by_process(trace, frozenset(lines.tolist()))
     if not by_process:
-        return WorkDone(0, 0, end)
+        return WorkDone(total=0, outside=0, end=end)
     families = _families(trace)
     family_count = int(families.max(initial=0)) + 1
     for parts in by_process.values():
@@ -139,7 +143,7 @@ def _on_host(trace: Trace, start: Int64s, stop: Int64s, lines: Int32s) -> WorkDo
             total += int(work.duration.sum())
             outside += int(work.duration[~in_step].sum())
             end = max(end, int(work.end.max()))
-    return WorkDone(total, outside, end)
+    return WorkDone(total=total, outside=outside, end=end)
 
 
 def _events_by_process(trace: Trace, marked_lines: frozenset[int]) -> dict[int, list[Events]]:

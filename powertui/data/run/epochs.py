@@ -59,7 +59,11 @@ def place(
     epoch_of_step = [row_of_number.get(number, -1) for number in numbers.tolist()]
     marked = replace(steps_found.steps, epoch=np.array(epoch_of_step, np.int32))
     phases = phases_of(marked, steps_found, table, clock, logged)
-    return marked, Epochs(table, phases, _describe(table, how))
+    return marked, Epochs(
+        epochs=table,
+        phases=phases,
+        source=_describe(table, how),
+    )
 
 
 # ── numbers ──────────────────────────────────────────────────────────────────────────────────────

@@ -106,7 +106,12 @@ def choose_marker(trace: Trace, work: DeviceWork | None, marker: str | None) -> 
     other_marks = all_marks.take(all_marks.phase != TRAINING)
     device_lines = candidates.device_lines(trace)
     judged = _judged(trace, all_marks, device_lines, work)
-    choice = MarkerChoice(judged, all_marks, other_marks, device_lines)
+    choice = MarkerChoice(
+        judged=judged,
+        all_marks=all_marks,
+        other_marks=other_marks,
+        device_lines=device_lines,
+    )
     if pattern is not None:
         return _with_named_marker(trace, choice, pattern, work)
     if not judged:
@@ -268,7 +273,12 @@ def _scored(
     numbers = "numbered" if candidate.numbering > NONE else "counted"
     trains = "; computes gradients" if candidate.trains else ""
     why = f"covers {units.percent(covers)} {how}; {regularity}; {numbers}{nests}{trains}"
-    return JudgedCandidate(candidate, min(1.0, max(0.0, score)), covers, why)
+    return JudgedCandidate(
+        candidate=candidate,
+        score=min(1.0, max(0.0, score)),
+        covers=covers,
+        why=why,
+    )
 
 
 def _with_drawn_steps(candidate: Candidate, among: Sequence[Candidate], covers: float) -> float:

@@ -17,7 +17,13 @@ def with_matched_clocks(traces: Sequence[Trace]) -> tuple[list[Trace], list[Warn
     matched = match_ranks(list(rank_calls(traces)))
     if matched is None:
         cause = "clocks are as recorded: too few collectives match between the ranks"
-        return list(traces), [Warn(traces[0].path if traces else "", "", cause)]
+        return list(traces), [
+            Warn(
+                file=traces[0].path if traces else "",
+                where="",
+                cause=cause,
+            )
+        ]
     first = matched.ranks[0]
     # Of several devices of one host the first stands for its clock.
     clocks: dict[int, ClockDifference] = {}
@@ -28,7 +34,7 @@ def with_matched_clocks(traces: Sequence[Trace]) -> tuple[list[Trace], list[Warn
         difference = clocks.get(host)
         if difference is None or not trace.clock.known:
             cause = "its clock is as recorded: too few of its collectives match"
-            warnings.append(Warn(trace.path, "", cause))
+            warnings.append(Warn(file=trace.path, where="", cause=cause))
             corrected.append(trace)
         elif host == first.host:
             corrected.append(trace)

@@ -70,7 +70,13 @@ def pair_difference(first: RankCalls, second: RankCalls) -> ClockDifference | No
     half = Z95 * median_error + spread
     order = np.argsort(first.start[first_row], kind="stable")
     moved = max(_moved_within(ahead[order], median, spread), _moved_beside(first, second, pairs))
-    return ClockDifference(median, half, spread, len(pairs), moved)
+    return ClockDifference(
+        ahead_ps=median,
+        half_ps=half,
+        spread_ps=spread,
+        matches=len(pairs),
+        moved_ps=moved,
+    )
 
 
 def _moved_within(ahead: Int64s, median: float, spread: float) -> float:

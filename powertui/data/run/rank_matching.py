@@ -95,7 +95,14 @@ def _tied_clocks(ranks: Sequence[RankCalls]) -> dict[int, ClockDifference]:
     """Of each rank that collectives tie to the first, directly or by way of others, how far its
     clock is ahead.
     """
-    clocks = {0: ClockDifference(0.0, 0.0, 0.0, 0)}
+    clocks = {
+        0: ClockDifference(
+            ahead_ps=0.0,
+            half_ps=0.0,
+            spread_ps=0.0,
+            matches=0,
+        )
+    }
     waiting = deque([0])
     while waiting:
         tied = waiting.popleft()

@@ -111,10 +111,10 @@ def _two_that_train(calls: list[Candidate]) -> Iterator[Candidate]:
     together = marks.join_marks([call.marks for call in training])
     names = " and ".join(call.marks.kinds[0][:60] for call in training)
     yield Candidate(
-        f"launches of {names} (no step marker in the profile)",
-        pattern_of(together.kinds),
-        together,
-        NONE,
+        title=f"launches of {names} (no step marker in the profile)",
+        pattern=pattern_of(together.kinds),
+        marks=together,
+        numbering=NONE,
         inferred=True,
         share=sum(call.share or 0.0 for call in training),
         trains=True,
@@ -179,7 +179,13 @@ def _functions(trace: Trace) -> Iterator[Candidate]:
 
 def _launched(name: str, chosen: Marks) -> Candidate:
     title = f"launches of {name[:80]} (no step marker in the profile)"
-    return Candidate(title, f"^{escaped(name)}$", _counted(chosen), NONE, inferred=True)
+    return Candidate(
+        title=title,
+        pattern=f"^{escaped(name)}$",
+        marks=_counted(chosen),
+        numbering=NONE,
+        inferred=True,
+    )
 
 
 def _calls(trace: Trace) -> Iterator[Candidate]:

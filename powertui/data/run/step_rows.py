@@ -156,7 +156,12 @@ def _numbered(
         turn = marks.epoch.copy()
     elif side_by_side:
         step_rounds.align_replicas(marks.start, number, turn, sequences)
-    return _Numbering(number, turn, by_program, ordinal)
+    return _Numbering(
+        number=number,
+        turn=turn,
+        by_program=by_program,
+        ordinal=ordinal,
+    )
 
 
 def _step_keys(numbering: _Numbering, sequences: list[Int64s], *, by_kind: bool) -> Int64s:

@@ -169,12 +169,20 @@ def _longest(row: Int64s, start: Int64s, end: Int64s, count: int) -> _LongestSpa
     """For each of `count` steps the longest of these spans."""
     at = np.full(count, -1, np.int64)
     if not len(row):
-        return _LongestSpans(at, np.full(count, -1, np.int64), np.zeros(count, np.int64))
+        return _LongestSpans(
+            at=at,
+            length=np.full(count, -1, np.int64),
+            start=np.zeros(count, np.int64),
+        )
     length = end - start
     longest_first = np.lexsort((start, -length, row))
     rows, first_of_row = np.unique(row[longest_first], return_index=True)
     at[rows] = longest_first[first_of_row]
-    return _LongestSpans(at, np.where(at >= 0, length[at], -1), start[at])
+    return _LongestSpans(
+        at=at,
+        length=np.where(at >= 0, length[at], -1),
+        start=start[at],
+    )
 
 
 def _is_behind(start: Int64s, end: Int64s) -> bool:

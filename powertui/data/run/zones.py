@@ -68,7 +68,11 @@ def fit_zone(difference_s: int, early_s: int, late_s: int) -> ZoneFit | None:
     rest_s = difference_s - offset_s
     if not -early_s <= rest_s <= late_s:
         return None
-    return ZoneFit(bool(offset_s % _HOUR_S), abs(rest_s), offset_s)
+    return ZoneFit(
+        is_odd=bool(offset_s % _HOUR_S),
+        rest_s=abs(rest_s),
+        offset_s=offset_s,
+    )
 
 
 def name(offset_s: int) -> str:

@@ -47,7 +47,12 @@ class FindingsFromBoxes:
         self.axis = axis
         self.power = power
         self.idle_w = account.idle.value if account.idle is not None else None
-        self.parts = EpochParts(training=training, axis=axis, power=power, idle_w=self.idle_w)
+        self.parts = EpochParts(
+            training=training,
+            axis=axis,
+            power=power,
+            idle_w=self.idle_w,
+        )
         stretches = training.stretches
         span = (axis.at(int(stretches.start[0])), axis.at(int(stretches.end.max())))
         self.totals = RunTotals(power, span)
@@ -59,7 +64,7 @@ class FindingsFromBoxes:
         """
         parts = list(self.parts.of_box(box))
         if not self._same_epochs_everywhere(box, parts, shifts):
-            parts = [EpochPart(None, box.start, box.end)]
+            parts = [EpochPart(epoch=None, start=box.start, end=box.end)]
         main = max(parts, key=lambda part: part.end - part.start)
         finding = replace(
             power_finding(box, UNEXPLAINED, self.power.badge, self._log_ends.cut(box)),

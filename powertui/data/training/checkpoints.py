@@ -39,9 +39,9 @@ def saved_checkpoints(training: PlacedTraining) -> tuple[SavedCheckpoint, ...]:
     """All that is known, by time."""
     marked = [
         SavedCheckpoint(
-            mark.start_ns,
-            mark.start_ns if mark.end_ns is None else mark.end_ns,
-            f"marked {mark.name}",
+            start_ns=mark.start_ns,
+            end_ns=mark.start_ns if mark.end_ns is None else mark.end_ns,
+            by=f"marked {mark.name}",
         )
         for mark in training.marks
         if _MARK.search(mark.name)
@@ -77,7 +77,11 @@ def _files(folder: str) -> Iterator[SavedCheckpoint]:
                         return
                     if _FILE.search(entry.name) and not entry.is_symlink():
                         at = entry.stat().st_mtime_ns
-                        yield SavedCheckpoint(at, at, f"{entry.name} was written")
+                        yield SavedCheckpoint(
+                            start_ns=at,
+                            end_ns=at,
+                            by=f"{entry.name} was written",
+                        )
         except OSError:
             continue
 

@@ -64,7 +64,11 @@ def place_by_clock(
     kind = clock_kinds.clock_kind(series, _hosts(training), _gpu_ids(training))
     kind = clock_kinds.MARKED if clock.source == log_alignment.MARKER else kind
     half = clock.half_ns / NS_PER_S
-    offset = ClockOffset(-half, half, kind)
+    offset = ClockOffset(
+        lo_s=-half,
+        hi_s=half,
+        kind=kind,
+    )
 
     def judge() -> clock_check.Verdict:
         data = samples.power_samples(series)

@@ -87,17 +87,27 @@ def answer(question: Question) -> Result:
         return _nothing(_NO_RECORDS)
     sums = list(_sums(spans))
     return Result(
-        "end_to_end",
-        "End to end",
-        (_sums_table(sums), _spans_table(spans)),
-        tuple(_facts(spans, total.energy)),
+        id="end_to_end",
+        title="End to end",
+        tables=(_sums_table(sums), _spans_table(spans)),
+        facts=tuple(_facts(spans, total.energy)),
         notes=(_NOTE,),
     )
 
 
 def _nothing(why: str) -> Result:
-    fact = Fact("spans", "spans", None, why=why)
-    return Result("end_to_end", "End to end", (replace(_sums_table(()), empty=why),), (fact,))
+    fact = Fact(
+        id="spans",
+        label="spans",
+        value=None,
+        why=why,
+    )
+    return Result(
+        id="end_to_end",
+        title="End to end",
+        tables=(replace(_sums_table(()), empty=why),),
+        facts=(fact,),
+    )
 
 
 # ── any training ─────────────────────────────────────────────────────────────────────────────────
@@ -118,12 +128,24 @@ def _training_spans(energy: TrainingEnergy, lo: int, hi: int) -> list[_Span]:
         start = min(max(seen.at(start_ns), at), hi)
         end = min(max(seen.at(end_ns), start), hi)
         if start > at:
-            spans.append(_Span(_GAP if spans else _BEFORE, at, start))
+            spans.append(
+                _Span(
+                    kind=_GAP if spans else _BEFORE,
+                    start=at,
+                    end=start,
+                )
+            )
         if end > start:
-            spans.append(_Span(_name(KINDS[kind], (start_ns, end_ns), saved), start, end))
+            spans.append(
+                _Span(
+                    kind=_name(KINDS[kind], (start_ns, end_ns), saved),
+                    start=start,
+                    end=end,
+                )
+            )
         at = end
     if at < hi:
-        spans.append(_Span(_AFTER, at, hi))
+        spans.append(_Span(kind=_AFTER, start=at, end=hi))
     return list(_joined(_with_profile(spans, energy)))
 
 
@@ -140,7 +162,7 @@ def _with_profile(spans: Sequence[_Span], energy: TrainingEnergy) -> Iterator[_S
         yield from spans
         return
     shown = [
-        _Span(_TRACING, phase.start, phase.end)
+        _Span(kind=_TRACING, start=phase.start, end=phase.end)
         for phase in profile.epochs.phases
         if phase.name == _TRACING
     ]
@@ -168,7 +190,11 @@ def _first_step(profile: Profile, spans: Sequence[_Span]) -> _Span | None:
     begin = next((span.start for span in spans if span.kind != _BEFORE), None)
     if begin is None or not 0 <= start - begin < length:
         return None
-    return _Span(_FIRST_STEP, start, start + length)
+    return _Span(
+        kind=_FIRST_STEP,
+        start=start,
+        end=start + length,
+    )
 
 
 def _before_first_step(spans: Sequence[_Span], first_ps: int) -> Iterator[_Span]:
@@ -177,7 +203,11 @@ def _before_first_step(spans: Sequence[_Span], first_ps: int) -> Iterator[_Span]
         if span.kind == _BEFORE or span.start >= first_ps:
             yield span
             continue
-        yield _Span(_START, span.start, min(span.end, first_ps))
+        yield _Span(
+            kind=_START,
+            start=span.start,
+            end=min(span.end, first_ps),
+        )
         if span.end > first_ps:
             yield span._replace(start=first_ps)
 
@@ -192,11 +222,11 @@ def _laid_over(spans: Sequence[_Span], shown: Sequence[_Span]) -> Iterator[_Span
             if start >= end:
                 continue
             if start > at:
-                yield _Span(span.kind, at, start)
-            yield _Span(over.kind, start, end)
+                yield _Span(kind=span.kind, start=at, end=start)
+            yield _Span(kind=over.kind, start=start, end=end)
             at = end
         if at < span.end:
-            yield _Span(span.kind, at, span.end)
+            yield _Span(kind=span.kind, start=at, end=span.end)
 
 
 def _joined(spans: Iterator[_Span]) -> Iterator[_Span]:
@@ -282,14 +312,20 @@ _SPAN_FIELDS = (
 
 def _sums_table(sums: Sequence[_Sum]) -> Table:
     columns = columns_of(sums, _SUM_FIELDS)
-    return Table("kinds", "Where the time went", columns, key=("kind",), noun="kind")
+    return Table(
+        id="kinds",
+        title="Where the time went",
+        columns=columns,
+        key=("kind",),
+        noun="kind",
+    )
 
 
 def _spans_table(spans: Sequence[_Span]) -> Table:
     return Table(
-        "spans",
-        "Every span in its order",
-        columns_of(spans, _SPAN_FIELDS),
+        id="spans",
+        title="Every span in its order",
+        columns=columns_of(spans, _SPAN_FIELDS),
         place=lambda row: Place(lo=spans[row].start, hi=spans[row].end),
         key=("kind", "start_s"),
         noun="span",
@@ -297,12 +333,30 @@ def _spans_table(spans: Sequence[_Span]) -> Table:
 
 
 def _facts(spans: Sequence[_Span], total: Energy | None) -> Iterator[Fact]:
-    yield Fact("whole_s", "from end to end", sum(span.length for span in spans), "duration")
+    yield Fact(
+        id="whole_s",
+        label="from end to end",
+        value=sum(span.length for span in spans),
+        kind="duration",
+    )
     joules = _joules(total)
     why = "" if joules is not None else "no power of all machines is known"
     badge = total.badge if total is not None and joules is not None else None
-    yield Fact("whole_j", "energy", joules, "number", "J", badge, why=why)
-    yield Fact("spans", "spans", len(spans), "integer")
+    yield Fact(
+        id="whole_j",
+        label="energy",
+        value=joules,
+        kind="number",
+        unit="J",
+        badge=badge,
+        why=why,
+    )
+    yield Fact(
+        id="spans",
+        label="spans",
+        value=len(spans),
+        kind="integer",
+    )
 
 
 # ── TPUEstimator ─────────────────────────────────────────────────────────────────────────────────
@@ -338,19 +392,30 @@ _LOGGED_FIELDS = (
 def _estimator(logged: Sequence[EstimatorSpan], energy: TrainingEnergy | None) -> Result:
     rows = [_Logged(span, _logged_joules(span, energy)) for span in logged]
     table = Table(
-        "logger_spans",
-        "The ten spans of the profile logger",
-        columns_of(rows, _LOGGED_FIELDS),
+        id="logger_spans",
+        title="The ten spans of the profile logger",
+        columns=columns_of(rows, _LOGGED_FIELDS),
         key=("span",),
         noun="span",
     )
     begin = min((span.start_ns for span in logged if span.start_ns is not None), default=0)
     end = max((span.end_ns for span in logged if span.end_ns is not None), default=begin)
     facts = (
-        Fact("whole_s", "from end to end", (end - begin) * PS_PER_NS, "duration"),
-        Fact("logger", "recorded by", "TPUEstimator's profile logger"),
+        Fact(
+            id="whole_s",
+            label="from end to end",
+            value=(end - begin) * PS_PER_NS,
+            kind="duration",
+        ),
+        Fact(id="logger", label="recorded by", value="TPUEstimator's profile logger"),
     )
-    return Result("end_to_end", "End to end", (table,), facts, notes=(_LOGGER_NOTE,))
+    return Result(
+        id="end_to_end",
+        title="End to end",
+        tables=(table,),
+        facts=facts,
+        notes=(_LOGGER_NOTE,),
+    )
 
 
 def _logged_joules(span: EstimatorSpan, energy: TrainingEnergy | None) -> float | None:

@@ -72,7 +72,11 @@ class _Grid:
 def epoch_course(data: Samples, residual: Floats, judged: Bools, epochs: _Spans) -> CourseRange:
     """What each reading's epoch should draw above the level, by the other epochs."""
     rows = len(data)
-    course = CourseRange(np.zeros(rows), np.zeros(rows), np.zeros(rows))
+    course = CourseRange(
+        least=np.zeros(rows),
+        most=np.zeros(rows),
+        doubt=np.zeros(rows),
+    )
     usual_s = usual_length(epochs)
     starts = [start for start, _ in epochs]
     # The first epoch starts as well: its training is as long as that of the others.

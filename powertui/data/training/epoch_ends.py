@@ -121,5 +121,11 @@ def _tried_ends(usual_s: float) -> list[EpochEnds]:
         for end in _ENDS:
             if 0 < end - begin <= _MAX_SHARE:
                 step_s = _STEP_SHARE * usual_s
-                tried.append(EpochEnds(-begin * usual_s, end * usual_s, step_s))
+                tried.append(
+                    EpochEnds(
+                        before_s=-begin * usual_s,
+                        after_s=end * usual_s,
+                        step_s=step_s,
+                    )
+                )
     return tried

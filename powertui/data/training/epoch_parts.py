@@ -52,7 +52,7 @@ class _BatchRange(NamedTuple):
     half: int
 
 
-_NO_BATCHES = _BatchRange(None, None, 0)
+_NO_BATCHES = _BatchRange(first=None, last=None, half=0)
 
 
 class _Bounded(NamedTuple):
@@ -76,8 +76,8 @@ def _bounded(moment: float, within: tuple[float, float]) -> _Bounded:
     """A moment with its bounds; itself where it was cut off at an epoch's end."""
     earliest, latest = within
     if earliest <= moment <= latest:
-        return _Bounded(moment, earliest, latest)
-    return _Bounded(moment, moment, moment)
+        return _Bounded(likeliest=moment, earliest=earliest, latest=latest)
+    return _Bounded(likeliest=moment, earliest=moment, latest=moment)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +126,14 @@ class EpochParts:
             if end > begin:
                 length = hi - lo
                 share = (max(0.0, (begin - lo) / length), min(1.0, (end - lo) / length))
-                cuts.append(_Cut(epoch=epoch, begin=begin, end=end, share=share))
+                cuts.append(
+                    _Cut(
+                        epoch=epoch,
+                        begin=begin,
+                        end=end,
+                        share=share,
+                    )
+                )
         return cuts
 
     def _batches(
@@ -158,7 +165,11 @@ class EpochParts:
         start_half = (at_start.most - at_start.fewest + 1) // 2
         end_half = (at_end.most - at_end.fewest + 1) // 2
         half = max(start_half, end_half)
-        return _BatchRange(max(0, first), max(0, first, last), int(half))
+        return _BatchRange(
+            first=max(0, first),
+            last=max(0, first, last),
+            half=int(half),
+        )
 
     def _steps_done_within(self, epoch: TrainedEpoch | None, moment: _Bounded) -> StepsDone | None:
         """Steps done at a moment, as far as its bounds leave that open."""
@@ -167,7 +178,7 @@ class EpochParts:
             return None
         at_earliest = self._steps_done(epoch, moment.earliest) or done
         at_latest = self._steps_done(epoch, moment.latest) or done
-        return StepsDone(at_earliest.fewest, done.likeliest, at_latest.most)
+        return StepsDone(fewest=at_earliest.fewest, likeliest=done.likeliest, most=at_latest.most)
 
     def _batches_by_work(self, epoch: TrainedEpoch, start: _Bounded, end: _Bounded) -> _BatchRange:
         """Batches by the share of the epoch's work that was done, as the others' power shows it.
@@ -249,14 +260,22 @@ class EpochParts:
             before_pause = rate.step_at(int(stretches.start[row]))
             if before_pause is None:
                 return done
-            return StepsDone(done.fewest, float(before_pause.fewest), done.most)
+            return StepsDone(
+                fewest=done.fewest,
+                likeliest=float(before_pause.fewest),
+                most=done.most,
+            )
         if epoch is None or epoch.steps is None:
             return None
         if epoch.start is None or epoch.end is None:
             return None
         in_second_half = ns >= (epoch.start.ns + epoch.end.ns) // 2
         steps = epoch.steps[1] if in_second_half else epoch.steps[0]
-        return StepsDone(steps, float(steps), steps)
+        return StepsDone(
+            fewest=steps,
+            likeliest=float(steps),
+            most=steps,
+        )
 
     def elsewhere(self, part: EpochPart) -> tuple[tuple[int | None, int, int], ...]:
         """The same batches, else the same share, of the other epochs."""

@@ -101,9 +101,24 @@ def expected_course(data: Samples, course: KnownCourse, unsure: WindowPrior) -> 
     judged = good & _judged_windows(data, course, shares)
     reason = _reason_for_nothing(course, data, judged)
     if reason:
-        return Expectation(unjudged_readings(data, data.lo, data.hi), (), reason)
-    fit = _fit(data=data, course=course, shares=shares, good=good, judged=judged)
-    doubt = _Doubts(data=data, course=course, unsure=unsure, fit=fit).all(shares)
+        return Expectation(
+            readings=unjudged_readings(data, data.lo, data.hi),
+            watts=(),
+            reason=reason,
+        )
+    fit = _fit(
+        data=data,
+        course=course,
+        shares=shares,
+        good=good,
+        judged=judged,
+    )
+    doubt = _Doubts(
+        data=data,
+        course=course,
+        unsure=unsure,
+        fit=fit,
+    ).all(shares)
     residual = np.where(good, data.watts - fit.expected, 0.0)
     # Where nothing within an epoch is known, what is slower than two of them is drift, and all else
     # their course.
@@ -130,7 +145,7 @@ def expected_course(data: Samples, course: KnownCourse, unsure: WindowPrior) -> 
         judged=judged,
         quantum=data.quantum,
     )
-    return Expectation(readings, fit.watts, place_s=unsure.place)
+    return Expectation(readings=readings, watts=fit.watts, place_s=unsure.place)
 
 
 def _judged_windows(data: Samples, course: KnownCourse, shares: Floats) -> Bools:
@@ -165,7 +180,13 @@ def _read_epochs(course: KnownCourse, data: Samples) -> int:
     return count
 
 
-def _fit(data: Samples, course: KnownCourse, shares: Floats, good: Bools, judged: Bools) -> _Fit:
+def _fit(
+    data: Samples,
+    course: KnownCourse,
+    shares: Floats,
+    good: Bools,
+    judged: Bools,
+) -> _Fit:
     """The watts of each kind, and what they let one expect of each reading."""
     kinds = []
     for index, kind in enumerate(KINDS):

@@ -73,17 +73,52 @@ def _of_epochs(training: TrainingRecords) -> list[_Change]:
     last = epochs[-1].end
     assert first is not None
     assert last is not None
-    moments = [_Change(last.ns, last.half_ns, _FALLS, END)]
+    moments = [
+        _Change(
+            at_ns=last.ns,
+            half_ns=last.half_ns,
+            sign=_FALLS,
+            kind=END,
+        )
+    ]
     start = training_start(training)
     if start is None:
-        moments.append(_Change(first.ns, first.half_ns, _RISES, START))
+        moments.append(
+            _Change(
+                at_ns=first.ns,
+                half_ns=first.half_ns,
+                sign=_RISES,
+                kind=START,
+            )
+        )
     else:
         # The first record came at the end of an epoch, which is a border like the others.
-        moments.append(_Change(start.ns, start.half_ns, _RISES, START))
-        moments.append(_Change(first.ns, first.half_ns, _EITHER, BORDER))
+        moments.append(
+            _Change(
+                at_ns=start.ns,
+                half_ns=start.half_ns,
+                sign=_RISES,
+                kind=START,
+            )
+        )
+        moments.append(
+            _Change(
+                at_ns=first.ns,
+                half_ns=first.half_ns,
+                sign=_EITHER,
+                kind=BORDER,
+            )
+        )
     for epoch in epochs[:-1]:
         if epoch.end is not None:
-            moments.append(_Change(epoch.end.ns, epoch.end.half_ns, _EITHER, BORDER))
+            moments.append(
+                _Change(
+                    at_ns=epoch.end.ns,
+                    half_ns=epoch.end.half_ns,
+                    sign=_EITHER,
+                    kind=BORDER,
+                )
+            )
     return moments
 
 
@@ -98,8 +133,18 @@ def _of_loop(training: TrainingRecords) -> list[_Change]:
         return []
     half_ns = usual_ns // 2
     return [
-        _Change(int(at[0]), int(half[0]) + half_ns, _RISES, START),
-        _Change(int(at[-1]) + half_ns, half_ns, _FALLS, END),
+        _Change(
+            at_ns=int(at[0]),
+            half_ns=int(half[0]) + half_ns,
+            sign=_RISES,
+            kind=START,
+        ),
+        _Change(
+            at_ns=int(at[-1]) + half_ns,
+            half_ns=half_ns,
+            sign=_FALLS,
+            kind=END,
+        ),
     ]
 
 
@@ -114,8 +159,18 @@ def _of_stretches(stretches: Stretches, *, begun: bool) -> list[_Change]:
     else:
         open_ns = round(_OPEN_SHARE * int(at[-1] - at[0]))
     moments = [
-        _Change(int(at[0]), int(half[0]) + open_ns, _RISES, START),
-        _Change(int(at[-1]), int(half[-1]) + open_ns, _FALLS, END),
+        _Change(
+            at_ns=int(at[0]),
+            half_ns=int(half[0]) + open_ns,
+            sign=_RISES,
+            kind=START,
+        ),
+        _Change(
+            at_ns=int(at[-1]),
+            half_ns=int(half[-1]) + open_ns,
+            sign=_FALLS,
+            kind=END,
+        ),
     ]
     borders = at[1:-1]
     row = stretches.start.searchsorted(borders, side="right") - 1
@@ -130,5 +185,12 @@ def _of_stretches(stretches: Stretches, *, begun: bool) -> list[_Change]:
             sign = _RISES
         elif trains_before[number]:
             sign = _FALLS
-        moments.append(_Change(at_ns, half_ns, sign, BORDER))
+        moments.append(
+            _Change(
+                at_ns=at_ns,
+                half_ns=half_ns,
+                sign=sign,
+                kind=BORDER,
+            )
+        )
     return moments

@@ -46,7 +46,13 @@ def kind_levels(columns: Floats, watts: Floats, low: float, quantum: float) -> F
     for high in percentiles_of_column(watts, START_PERCENTILES):
         starts.append(levels + high - levels[0])
     tried = [
-        _refined(columns=columns, watts=watts, start=start, low=low, floor=floor)
+        _refined(
+            columns=columns,
+            watts=watts,
+            start=start,
+            low=low,
+            floor=floor,
+        )
         for start in starts
     ]
     residuals = [np.abs(watts - columns @ fit) for fit in tried]
@@ -68,7 +74,13 @@ def _pure_levels(columns: Floats, watts: Floats, usual_w: float) -> Floats | Non
     return levels
 
 
-def _refined(columns: Floats, watts: Floats, start: Floats, low: float, floor: float) -> Floats:
+def _refined(
+    columns: Floats,
+    watts: Floats,
+    start: Floats,
+    low: float,
+    floor: float,
+) -> Floats:
     """The robust fit next to these watts: what is far from it moves nothing."""
     levels = start
     ridge = np.eye(columns.shape[1]) * 1e-3

@@ -20,7 +20,7 @@ from powertui.data.training.training_records import TrainingRecords
 from powertui.value_types import dataclass
 
 _ChannelKey = tuple[str, str, str, "Device | None"]
-_NOBODY = Owner(None, HostEvidence.NOBODY, "")
+_NOBODY = Owner(machine=None, how=HostEvidence.NOBODY, why="")
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,11 @@ class TrainingPower:
                 words.append(f"{name}: {disjoint.text}")
             elif disjoint.text:
                 words.append(disjoint.text)
-        return Addends(tuple(series[row] for row in counted), tuple(counted), "; ".join(words))
+        return Addends(
+            series=tuple(series[row] for row in counted),
+            indices=tuple(counted),
+            text="; ".join(words),
+        )
 
     def of_machine(self, series: Sequence[PowerSeries]) -> Addends:
         """Of one machine's channels those that may be added up."""
@@ -185,8 +189,8 @@ def _profiles(training: TrainingRecords) -> Iterator[Profiled]:
             writer = filenames.trace_writer(PurePath(file.path).name)
             is_json = ".json" in PurePath(file.path).name
             yield _UnreadProfile(
-                file.host,
-                writer.host if writer is not None and writer.timed else "",
+                host=file.host,
+                machine=writer.host if writer is not None and writer.timed else "",
                 launch=ProcessLaunch() if is_json else None,
             )
 

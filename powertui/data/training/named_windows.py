@@ -94,7 +94,12 @@ def find_window(axis: TrainingOnAxis, request: WindowRequest) -> AxisWindow:
     words = "everything"
     if by_time:
         words = f"{request.start or 'the start'} to {request.end or 'the end'}"
-    return AxisWindow(lo=lo, hi=hi, half=0, words=words)
+    return AxisWindow(
+        lo=lo,
+        hi=hi,
+        half=0,
+        words=words,
+    )
 
 
 def is_wall(words: str) -> bool:
@@ -191,7 +196,12 @@ def _wall_times(
 def _local_days(first_ns: int, last_ns: int, offset_s: int) -> list[datetime]:
     """The midnights of all days that a training touches in one zone."""
     local = datetime.fromtimestamp(first_ns // NS_PER_S + offset_s, timezone.utc)
-    midnight = local.replace(hour=0, minute=0, second=0, microsecond=0)
+    midnight = local.replace(
+        hour=0,
+        minute=0,
+        second=0,
+        microsecond=0,
+    )
     count = (last_ns - first_ns) // (_DAY_S * NS_PER_S) + 2
     return [midnight + timedelta(days=number) for number in range(count)]
 
@@ -357,7 +367,12 @@ def _session(axis: TrainingOnAxis, name: str) -> AxisWindow:
     lo = min(session.start for session in matching if session.start is not None)
     hi = max(session.end for session in matching if session.end is not None)
     half = max(session.half for session in matching)
-    return AxisWindow(lo=lo, hi=hi, half=half, words=f"session {matching[0].island.entry.name}")
+    return AxisWindow(
+        lo=lo,
+        hi=hi,
+        half=half,
+        words=f"session {matching[0].island.entry.name}",
+    )
 
 
 def _session_names(session: SessionOnAxis) -> tuple[str, str]:

@@ -74,7 +74,13 @@ class PlacedTraining(TrainingRecords):
         marks = []
         for mark in recorded_marks.on_trace(channel.on_axis(base) for channel in self.power):
             end = None if mark.end_ps is None else base + mark.end_ps // 1000
-            marks.append(Mark(mark.name, base + mark.start_ps // 1000, end))
+            marks.append(
+                Mark(
+                    name=mark.name,
+                    start_ns=base + mark.start_ps // 1000,
+                    end_ns=end,
+                )
+            )
         return tuple(marks)
 
     @property

@@ -76,7 +76,13 @@ def place_channels(training: TrainingRecords) -> tuple[PlacedChannel, ...]:
             shift = 0.0
             if series.clock.known and lead.clock.known:
                 shift = (series.clock.mid_ns - lead.clock.mid_ns) / NS_PER_S
-            out.append(PlacedChannel(series, base, alignment.moved(shift)))
+            out.append(
+                PlacedChannel(
+                    series=series,
+                    base_ns=base,
+                    alignment=alignment.moved(shift),
+                )
+            )
     return tuple(out)
 
 
@@ -305,7 +311,13 @@ def _places(alignment: Alignment) -> tuple[Where, ...]:
     if alignment.places:
         return alignment.places
     lo, hi = _ends(alignment)
-    return (Where((lo + hi) / 2, 1.0, (hi - lo) / 2),)
+    return (
+        Where(
+            offset_s=(lo + hi) / 2,
+            weight=1.0,
+            half_s=(hi - lo) / 2,
+        ),
+    )
 
 
 def _clock(training: TrainingRecords, series: PowerSeries, notes: list[str]) -> Clock | None:

@@ -60,7 +60,14 @@ def _joined(group: str, tag: str, parts: Sequence[ScalarSeries]) -> ScalarStrip:
         at = at[order]
         step = step[order]
         values = values[order]
-    return ScalarStrip(group=group, tag=tag, at_ns=at, step=step, values=values, unit="")
+    return ScalarStrip(
+        group=group,
+        tag=tag,
+        at_ns=at,
+        step=step,
+        values=values,
+        unit="",
+    )
 
 
 def step_rate(strips: Sequence[ScalarStrip]) -> Rate:

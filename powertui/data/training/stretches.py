@@ -123,7 +123,12 @@ def training_stretches(rate: Rate, epochs: Sequence[TrainedEpoch]) -> Stretches:
     else:
         rows = _by_rate(rate, epochs)
     columns = np.array(sorted(_without_empty(rows)), np.int64).reshape(-1, 4)
-    return Stretches(start=columns[:, 0], end=columns[:, 1], kind=columns[:, 2], half=columns[:, 3])
+    return Stretches(
+        start=columns[:, 0],
+        end=columns[:, 1],
+        kind=columns[:, 2],
+        half=columns[:, 3],
+    )
 
 
 def _without_empty(rows: Sequence[_Row]) -> list[_Row]:
@@ -133,7 +138,14 @@ def _without_empty(rows: Sequence[_Row]) -> list[_Row]:
 def _by_epochs(epochs: Sequence[TrainedEpoch]) -> list[_Row]:
     rows = []
     for _, start, end in bounded_epochs(epochs):
-        rows.append(_Row(start=start.ns, end=end.ns, kind=_TRAINING, half=start.half_ns))
+        rows.append(
+            _Row(
+                start=start.ns,
+                end=end.ns,
+                kind=_TRAINING,
+                half=start.half_ns,
+            )
+        )
     return rows
 
 
@@ -187,8 +199,18 @@ def _before_records(
     steps_ns = round(rate.every * intervals.step_ns[0])
     steps_begin = max(first - steps_ns, begin)
     return [
-        _Row(start=begin, end=steps_begin, kind=_STARTING, half=LOGGED_NS),
-        _Row(start=steps_begin, end=first, kind=_TRAINING, half=steps_ns // 2),
+        _Row(
+            start=begin,
+            end=steps_begin,
+            kind=_STARTING,
+            half=LOGGED_NS,
+        ),
+        _Row(
+            start=steps_begin,
+            end=first,
+            kind=_TRAINING,
+            half=steps_ns // 2,
+        ),
     ]
 
 
@@ -220,7 +242,12 @@ def _after_records(rate: Rate, epochs: Sequence[TrainedEpoch], intervals: _Inter
         kind = _PAUSE
     return [
         _Row(last, steps_end, _TRAINING),
-        _Row(start=steps_end, end=end, kind=kind, half=LOGGED_NS + round(open_ns)),
+        _Row(
+            start=steps_end,
+            end=end,
+            kind=kind,
+            half=LOGGED_NS + round(open_ns),
+        ),
     ]
 
 
@@ -249,7 +276,7 @@ def _intervals(rate: Rate) -> _Intervals:
     step_ns = _usual(each)
     steps_ns = np.where(forward, steps * step_ns, 0.0)
     paused = ~forward | (length > _PAUSE_TIMES_USUAL * steps_ns)
-    return _Intervals(steps_ns, step_ns, paused)
+    return _Intervals(steps_ns=steps_ns, step_ns=step_ns, paused=paused)
 
 
 def _between_records(
@@ -362,11 +389,32 @@ def _split(
     rows = [_Row(lo, steps_end, _TRAINING)]
     if bound is not None and steps_end < bound <= steps_begin:
         kind = _VALIDATION if validated is not None else _PAUSE
-        rows.append(_Row(start=steps_end, end=bound, kind=kind, half=half))
+        rows.append(
+            _Row(
+                start=steps_end,
+                end=bound,
+                kind=kind,
+                half=half,
+            )
+        )
         pause_begin = bound
     pause_half = half if pause_begin == steps_end else LOGGED_NS
-    rows.append(_Row(start=pause_begin, end=steps_begin, kind=_PAUSE, half=pause_half))
-    rows.append(_Row(start=steps_begin, end=hi, kind=_TRAINING, half=half))
+    rows.append(
+        _Row(
+            start=pause_begin,
+            end=steps_begin,
+            kind=_PAUSE,
+            half=pause_half,
+        )
+    )
+    rows.append(
+        _Row(
+            start=steps_begin,
+            end=hi,
+            kind=_TRAINING,
+            half=half,
+        )
+    )
     return _without_empty(rows)
 
 

@@ -45,7 +45,12 @@ class Training(PlacedTraining):
         entry = self.entry
         if entry.sessions:
             return self.opened(entry.sessions[0])
-        run = RunEntry(entry.name, entry.path, tfevents=entry.tfevents, power=entry.power)
+        run = RunEntry(
+            name=entry.name,
+            path=entry.path,
+            tfevents=entry.tfevents,
+            power=entry.power,
+        )
         return Opened(run, self.options, around=self)
 
     def _forget_axis(self) -> None:
@@ -155,7 +160,7 @@ class Trainings:
                 if training is not None and training not in needed:
                     needed.append(training)
         found = Logdir(
-            self.found.path,
+            path=self.found.path,
             runs=tuple(entries),
             by_hand=tuple(training.entry for training in needed),
         )

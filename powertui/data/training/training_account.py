@@ -79,7 +79,7 @@ def trace_of(axis: TrainingOnAxis, span: tuple[int, int] | None = None) -> Trace
     if axis.wall:
         earliest = axis.zero_ns - axis.half_ns
         latest = axis.zero_ns + axis.half_ns
-        clock = Clock(earliest, latest, "the training's axis")
+        clock = Clock(lo_ns=earliest, hi_ns=latest, source="the training's axis")
     return Trace(
         path=axis.training.entry.path,
         host="",
@@ -162,5 +162,12 @@ def _idle(axis: TrainingOnAxis, channels: Sequence[PowerOnTrace]) -> IdlePower:
     starts = np.array([lo], np.int64)
     ends = np.array([hi], np.int64)
     return idle.of_all(
-        channels, idle.When(los=starts, his=ends, first=lo, last=hi, ends_known=True)
+        channels,
+        idle.When(
+            los=starts,
+            his=ends,
+            first=lo,
+            last=hi,
+            ends_known=True,
+        ),
     )

@@ -227,7 +227,14 @@ class TrainingEnergy:
     def whole(self) -> TrainingWindow:
         """As far as its power reaches; without any, everything that is placed."""
         lo, hi = self._power_reach or (self.seen.start, self.seen.end)
-        window = self._window(kind="whole", name="everything", epoch=None, lo=lo, hi=hi, half=0)
+        window = self._window(
+            kind="whole",
+            name="everything",
+            epoch=None,
+            lo=lo,
+            hi=hi,
+            half=0,
+        )
         if window.energy is None or not window.energy.resolved:
             return window
         energy = window_energy.log_energy(self.account.channels, window.start, window.end)

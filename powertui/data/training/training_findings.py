@@ -62,10 +62,18 @@ def _power_findings(training: PlacedTraining, axis: TrainingOnAxis, account: Acc
     """Stretches of unexpected power, or why there are none."""
     power = account.power
     if power is None or power.status == "none" or not len(power.times):
-        return Findings(None, (), reason="no power log covers this training")
+        return Findings(
+            folded=None,
+            findings=(),
+            reason="no power log covers this training",
+        )
     reason = _reason_for_none(training, axis, power)
     if reason:
-        return Findings(None, (), reason=reason)
+        return Findings(
+            folded=None,
+            findings=(),
+            reason=reason,
+        )
     # A training that its sessions cover, or that has no power, imports nothing to search with.
     from powertui.data.training.training_search import searched_findings
 

@@ -46,7 +46,7 @@ def read_power(
         except UnreadableFile as error:
             if path in records.options.power:
                 raise  # it was asked for by name
-            warnings.append(Warn(error.path, "", error.cause))
+            warnings.append(Warn(file=error.path, where="", cause=error.cause))
             continue
         power += read.series
         warnings += read.warnings

@@ -184,7 +184,13 @@ def place_training(
         half = profile.clock.half_ns
         wall = True
     sessions = tuple(_session(placed, profile, zero, half) for placed in training.islands)
-    placements = _power(training=training, profile=profile, aligning=aligning, zero=zero, half=half)
+    placements = _power(
+        training=training,
+        profile=profile,
+        aligning=aligning,
+        zero=zero,
+        half=half,
+    )
     power = _placed_power(placements)
     by_wall: tuple[Placed, ...] | None = placements
     if profile is not None:
@@ -228,13 +234,27 @@ def _alone(training: PlacedTraining, profile: Profile, aligning: Aligning) -> Tr
     """A profile that nothing ties to wall time, or whose clock is not believed: only what is placed
     on it itself is there.
     """
-    placements = _power(training=training, profile=profile, aligning=aligning, zero=0, half=0)
+    placements = _power(
+        training=training,
+        profile=profile,
+        aligning=aligning,
+        zero=0,
+        half=0,
+    )
     power = _placed_power(placements)
     start, end = profile.trace.span
     sessions: tuple[SessionOnAxis, ...] = ()
     for placed in training.islands:
         if _is(placed, profile):
-            sessions = (SessionOnAxis(island=placed, start=start, end=end, half=0, here=True),)
+            sessions = (
+                SessionOnAxis(
+                    island=placed,
+                    start=start,
+                    end=end,
+                    half=0,
+                    here=True,
+                ),
+            )
             break
     start, end = _with_power((start, end), power)
     return TrainingOnAxis(
@@ -264,7 +284,13 @@ def _session(island: PlacedSession, profile: Profile | None, zero: int, half: in
     start = _ps(island.start, zero)
     end = _ps(island.end, zero)
     if island.start is None or start is None or end is None:
-        return SessionOnAxis(island=island, start=None, end=None, half=0, here=False)
+        return SessionOnAxis(
+            island=island,
+            start=None,
+            end=None,
+            half=0,
+            here=False,
+        )
     return SessionOnAxis(
         island=island,
         start=start,
@@ -305,10 +331,20 @@ def epochs_of(training: PlacedTraining, zero: int, half: int) -> Epochs:
         if begin_ps is not None and end_ps is not None:
             source = "from the last logged step to its results"
             phases.append(
-                Phase(name="validation", start=begin_ps, end=end_ps, epoch=index, source=source)
+                Phase(
+                    name="validation",
+                    start=begin_ps,
+                    end=end_ps,
+                    epoch=index,
+                    source=source,
+                )
             )
     source = training.epochs[0].source if training.epochs else "no epochs are logged"
-    return Epochs(tuple(epochs), tuple(phases), source)
+    return Epochs(
+        epochs=tuple(epochs),
+        phases=tuple(phases),
+        source=source,
+    )
 
 
 def _power(

@@ -30,7 +30,12 @@ def answer(axis: TrainingOnAxis) -> Result:
     energy = training_energy(axis)
     all_of_it = energy.whole()
     facts = [
-        Fact("length", "length", all_of_it.end - all_of_it.start, "duration"),
+        Fact(
+            id="length",
+            label="length",
+            value=all_of_it.end - all_of_it.start,
+            kind="duration",
+        ),
         *_when(axis),
         *_energy(all_of_it.energy),
     ]
@@ -44,33 +49,104 @@ def answer(axis: TrainingOnAxis) -> Result:
         _windows([all_of_it, *windows, *marked]),
         _sensors([window.power for window in axis.placements]),
     )
-    return Result(id=_ID, title="Overview", tables=tables, facts=tuple(facts), notes=_notes(axis))
+    return Result(
+        id=_ID,
+        title="Overview",
+        tables=tables,
+        facts=tuple(facts),
+        notes=_notes(axis),
+    )
 
 
 def _when(axis: TrainingOnAxis) -> list[Fact]:
     if not axis.wall:
         return []
     began = np.datetime64(axis.unix_ns(axis.start) // NS_PER_S, "s")
-    return [Fact("from", "from", f"{str(began).replace('T', ' ')} UTC")]
+    return [
+        Fact(
+            id="from",
+            label="from",
+            value=f"{str(began).replace('T', ' ')} UTC",
+        )
+    ]
 
 
 def _energy(energy: Energy | None) -> list[Fact]:
     if energy is None:
-        return [Fact("energy", "energy", None, "number", "J", why="no power was logged")]
+        return [
+            Fact(
+                id="energy",
+                label="energy",
+                value=None,
+                kind="number",
+                unit="J",
+                why="no power was logged",
+            )
+        ]
     if not energy.resolved:
-        return [Fact("energy", "energy", None, "number", "J", why=energy.reason)]
+        return [
+            Fact(
+                id="energy",
+                label="energy",
+                value=None,
+                kind="number",
+                unit="J",
+                why=energy.reason,
+            )
+        ]
     facts = [
-        Fact("energy", "energy", energy.joules, "number", "J", energy.badge, energy.lo, energy.hi),
-        Fact("mean", "mean power", energy.mean_w, "number", "W", energy.badge),
+        Fact(
+            id="energy",
+            label="energy",
+            value=energy.joules,
+            kind="number",
+            unit="J",
+            badge=energy.badge,
+            lo=energy.lo,
+            hi=energy.hi,
+        ),
+        Fact(
+            id="mean",
+            label="mean power",
+            value=energy.mean_w,
+            kind="number",
+            unit="W",
+            badge=energy.badge,
+        ),
     ]
     if energy.max_w is not None:
-        facts.append(Fact("max", "highest reading", energy.max_w, "number", "W", energy.badge))
+        facts.append(
+            Fact(
+                id="max",
+                label="highest reading",
+                value=energy.max_w,
+                kind="number",
+                unit="W",
+                badge=energy.badge,
+            )
+        )
     else:
         # Channels that were added up: no sensor read their sum.
         reason = "no sensor reads several channels together"
-        facts.append(Fact("max", "highest reading", None, "number", "W", why=reason))
+        facts.append(
+            Fact(
+                id="max",
+                label="highest reading",
+                value=None,
+                kind="number",
+                unit="W",
+                why=reason,
+            )
+        )
     if energy.coverage < 0.9995:
-        facts.append(Fact("coverage", "sampled", energy.coverage, "share"))
+        facts.append(
+            Fact(
+                id="coverage",
+                label="sampled",
+                value=energy.coverage,
+                kind="share",
+            )
+        )
     return facts
 
 
@@ -180,7 +256,13 @@ def _sensors(channels: Sequence[PowerOnTrace]) -> Table:
             values=np.array([len(channel.series) for channel in channels], np.int64),
             weight=7,
         ),
-        Column(id="gaps", label="gaps", kind="integer", values=np.array(gaps, np.int64), weight=6),
+        Column(
+            id="gaps",
+            label="gaps",
+            kind="integer",
+            values=np.array(gaps, np.int64),
+            weight=6,
+        ),
         figures("poll_s", "polled", "s", 7),
         figures("refresh_s", "changes", "s", 8),
         figures("quantum_w", "in steps of", "W", 7),
@@ -195,9 +277,9 @@ def _sensors(channels: Sequence[PowerOnTrace]) -> Table:
         ),
     )
     return Table(
-        "sensors",
-        "Sensors",
-        columns,
+        id="sensors",
+        title="Sensors",
+        columns=columns,
         empty="No power was logged.",
         key=("name",),
         noun="channel",

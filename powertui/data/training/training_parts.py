@@ -154,13 +154,17 @@ class Rate:
         begin = int(at[row])
         first = int(step[row])
         if row + 1 >= len(self):
-            return StepsDone(first, first, first) if ns == begin else None
+            return StepsDone(fewest=first, likeliest=first, most=first) if ns == begin else None
         if not self.goes_on[row + 1]:
             return None
         end = int(at[row + 1])
         last = int(step[row + 1])
         share = (ns - begin) / max(1, end - begin)
-        return StepsDone(first, first + share * (last - first), last)
+        return StepsDone(
+            fewest=first,
+            likeliest=first + share * (last - first),
+            most=last,
+        )
 
     def ns_at(self, step: float, lo_ns: int, hi_ns: int) -> int | None:
         """When so many steps were done, between two moments.

@@ -213,7 +213,11 @@ class TrainingRecords:
         warnings: list[Warn] = []
         events = self._read_events(warnings)
         power = training_logs.read_power(self, warnings, events)
-        return Logs(tuple(events), tuple(power), tuple(warnings))
+        return Logs(
+            events=tuple(events),
+            power=tuple(power),
+            warnings=tuple(warnings),
+        )
 
     def _read_events(self, warnings: list[Warn]) -> list[EventLog]:
         events: list[EventLog] = []
@@ -221,7 +225,7 @@ class TrainingRecords:
             try:
                 log = self.beside.tfevents(file.path, file.group, self.options.limit)
             except UnreadableFile as error:
-                warnings.append(Warn(error.path, "", error.cause))
+                warnings.append(Warn(file=error.path, where="", cause=error.cause))
                 continue
             events.append(log)
             warnings += log.warnings
@@ -308,7 +312,11 @@ class TrainingRecords:
                 clock = profile.clock
                 key = (opened.entry.path, opened.entry.name, profile.index)
                 if clock.known and key not in doubted:
-                    sessions.append(SessionSteps(profile.steps, clock.mid_ns, clock.half_ns))
+                    sessions.append(
+                        SessionSteps(
+                            steps=profile.steps, zero_ns=clock.mid_ns, half_ns=clock.half_ns
+                        )
+                    )
         return sessions
 
     @property
@@ -391,7 +399,11 @@ class TrainingRecords:
                 zero = series.clock.mid_ns
                 for mark in series.marks:
                     end = None if mark.end_ns is None else zero + mark.end_ns
-                    yield Mark(mark.name, zero + mark.start_ns, end)
+                    yield Mark(
+                        name=mark.name,
+                        start_ns=zero + mark.start_ns,
+                        end_ns=end,
+                    )
 
 
 def _session_key(entry: RunEntry) -> str:

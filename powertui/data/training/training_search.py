@@ -50,8 +50,17 @@ def searched_findings(
     span = _span(training, axis)
     loads = placed_search.loads_at_all_places(power, expect, span, axis.apart_ns / Z95 / NS_PER_S)
     if loads.expected is None:
-        return Findings(None, (), reason=loads.reason)
-    converter = FindingsFromBoxes(training=training, axis=axis, account=account, power=power)
+        return Findings(
+            folded=None,
+            findings=(),
+            reason=loads.reason,
+        )
+    converter = FindingsFromBoxes(
+        training=training,
+        axis=axis,
+        account=account,
+        power=power,
+    )
     mattering: list[Finding] = []
     smaller: list[Finding] = []
     for finding in _from_boxes(loads, converter):

@@ -136,7 +136,14 @@ def _rows_inside(
     if rest is not None:
         count = window.step_count
         name = energy_rows.rest_name(count)
-        steps = replace(rest, kind="steps", name=name, epoch=window.epoch, level=level, steps=count)
+        steps = replace(
+            rest,
+            kind="steps",
+            name=name,
+            epoch=window.epoch,
+            level=level,
+            steps=count,
+        )
         rows.append(steps)
     return rows
 

@@ -34,4 +34,10 @@ def account_by_wall_time(
     if (summed := summed_channels.where_many([placed[row].power for row in counted])) is not None:
         placed, counted = (*placed, Placed(summed, placed[counted[0]].alignment)), (len(placed),)
     epochs = epochs_of(training, profile.clock.mid_ns, 0)
-    return replace(account, placed=placed, counted=counted, epochs=epochs, around=None)
+    return replace(
+        account,
+        placed=placed,
+        counted=counted,
+        epochs=epochs,
+        around=None,
+    )
