@@ -94,7 +94,7 @@ LATER = (
 # apart from the search for a place (residual_price, work_prior, rival_places), 382 with the lines
 # beside the timeline (context_lines), what is drawn upon a power curve (power_drawing), what lies over
 # a track (track_index) and which lines and columns of a table are in sight (listed_table).
-MAX_MODULES = 382  # four of them make classes cheaply, know help, and hold what screens take
+MAX_MODULES = 385  # four of them make classes cheaply, know help, and hold what screens take
 
 
 def test_the_first_picture_needs_little(tmp_path: Path) -> None:

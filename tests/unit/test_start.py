@@ -86,7 +86,7 @@ def test_what_runs_before_the_sentence_can_be_read_by_older_pythons(
 
 
 # The shell and the timeline, before a run is read (2026-11-30).
-FIRST_PAGE_MODULES = 222
+FIRST_PAGE_MODULES = 225
 
 
 def test_the_first_page_needs_nothing_of_the_others() -> None:
@@ -197,8 +197,9 @@ COMMANDS = {
     "sensors": (50, 1),  # and where lines end, and patterns that are compiled late
     # The last of each is the settings that energy answers share; before it the rivals of edges and
     # their costs, and how runs are read on other machines.
-    "doctor RUN": (150, 21),
-    "report RUN --tool kernel_stats": (184, 23),
+    # Three for the evidence of a clock, drawn steps and who asked for work, and the nodes of a line.
+    "doctor RUN": (153, 21),
+    "report RUN --tool kernel_stats": (187, 23),
     # The power beside a training, the start of a session, and the account of a trace apart from how
     # it is made; the fit of short pauses; what parts of a program are for, which two findings ask;
     # the ends of stretches apart from the search for them; and other stretches of a long log.
@@ -207,13 +208,13 @@ COMMANDS = {
     # reading costs, what is expected of work, and rivals, each apart from the search for a place
     # bursts that are added, boxes that are fitted, running sums; what is known of late ranks, and
     # the lines through what hosts read while they wait
-    "report RUN --json": (364, 148),
+    "report RUN --json": (368, 148),
     # the names of operations of JAX; causes of time of slow steps; what programs annotate
     # those, what logs alone come to, and patterns that are compiled late; the layout of a table,
     # guessed apart from how it is read; and how surely a text is one
-    "energy DEMO": (338, 204),
+    "energy DEMO": (341, 204),
     # one more, which tells what ops of XLA cost, and the arguments about screens
-    "demo --report": (407, 192),
+    "demo --report": (411, 192),
 }
 
 

@@ -100,9 +100,15 @@ def _named(place: Path) -> tuple[tuple[int, ...], int]:
 @functools.lru_cache(maxsize=4)
 def _listed(place: str, _: int) -> tuple[tuple[int, ...], int]:
     """Kept as long as nothing is added there: a place may have thousands, and each of them asks."""
-    names = os.listdir(place)  # noqa: PTH208
-    times = [time for name in names if (time := local_time(name)) is not None]
-    return tuple(sorted({int(time.timestamp()) for time in times})), len(names) - len(times)
+    seconds = set()
+    unnamed_count = 0
+    for name in os.listdir(place):  # noqa: PTH208
+        time = local_time(name)
+        if time is not None:
+            seconds.add(int(time.timestamp()))
+        else:
+            unnamed_count += 1
+    return tuple(sorted(seconds)), unnamed_count
 
 
 @functools.lru_cache(maxsize=4)
@@ -118,17 +124,16 @@ def _owners(captures: tuple[int, ...], seconds: tuple[int, ...], tz: str | None)
     for moments in _moments(captures, tz):
         if len(moments.unix_s):
             fits += _near_ends(moments, ends)
-    votes = Counter(fit.zone for fit in fits)
+    ends_that_fit = Counter(fit.zone for fit in fits)
     # Of each end: which captures fit it, and how many ends fit some capture in the same zone.
-    votes_of_end: dict[int, dict[int, int]] = {}
+    votes_of_end: dict[int, Counter[int]] = {}
     for fit in fits:
-        votes_of_capture = votes_of_end.setdefault(fit.end_row, {})
-        most_votes = votes_of_capture.get(fit.capture, 0)
-        votes_of_capture[fit.capture] = max(votes[fit.zone], most_votes)
+        votes = votes_of_end.setdefault(fit.end_row, Counter())
+        votes[fit.capture] = max(votes[fit.capture], ends_that_fit[fit.zone])
     owners = {}
-    for row, votes_of_capture in votes_of_end.items():
-        most_votes = max(votes_of_capture.values())
-        likeliest = [capture for capture, count in votes_of_capture.items() if count == most_votes]
+    for row, votes in votes_of_end.items():
+        most_votes = max(votes.values())
+        likeliest = [capture for capture, count in votes.items() if count == most_votes]
         if len(likeliest) == 1:
             owners[int(ends[row])] = likeliest[0]
     return owners
@@ -136,35 +141,32 @@ def _owners(captures: tuple[int, ...], seconds: tuple[int, ...], tz: str | None)
 
 def _moments(captures: tuple[int, ...], tz: str | None) -> list[_CaptureMoments]:
     """When the captures ended: in the named zone, or in each that there is."""
-    local = np.array(captures, np.int64)
     if tz is None:
-        return [
-            _CaptureMoments(
-                zone=offset,
-                unix_s=local - offset,
-                capture=local,
-            )
-            for offset in zones.REAL_OFFSETS
-        ]
+        local = np.array(captures, np.int64)
+        return [_CaptureMoments(offset, local - offset, local) for offset in zones.REAL_OFFSETS]
     moments = []
     for capture in captures:
         shown = datetime.fromtimestamp(capture, timezone.utc).replace(tzinfo=None)
-        moments += [(capture - offset, capture) for offset in zones.offsets_at(tz, shown)]
-    unix_s, capture_of = np.array(sorted(moments), np.int64).reshape(-1, 2).T
+        for offset in zones.offsets_at(tz, shown):
+            moments.append((capture - offset, capture))
+    moments.sort()
+    unix_s, capture_of = np.array(moments, np.int64).reshape(-1, 2).T
     return [_CaptureMoments(zone=0, unix_s=unix_s, capture=capture_of)]
 
 
 def _near_ends(moments: _CaptureMoments, ends: Int64s) -> list[_Fit]:
     """Each end with the nearest of these moments, where that is near enough."""
     unix_s = moments.unix_s
-    after = np.minimum(unix_s.searchsorted(ends), len(unix_s) - 1)
+    last = len(unix_s) - 1
+    after = np.minimum(unix_s.searchsorted(ends), last)
     before = np.maximum(after - 1, 0)
     distance_after = np.abs(unix_s[after] - ends)
     distance_before = np.abs(unix_s[before] - ends)
     nearest = np.where(distance_after < distance_before, after, before)
     distance = np.minimum(distance_after, distance_before)
+    is_near = distance <= _MAX_DISTANCE_S
     fits = []
-    for row in np.flatnonzero(distance <= _MAX_DISTANCE_S).tolist():
+    for row in np.flatnonzero(is_near).tolist():
         capture = int(moments.capture[nearest[row]])
         fits.append(_Fit(moments.zone, row, capture))
     return fits

@@ -19,30 +19,28 @@ intersected; what contradicts the better evidence is left out and named in the c
 
 from __future__ import annotations
 
-import os
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-import numpy as np
-
-from powertui.data.by_number import ByNumber
 from powertui.data.formats import registry
 from powertui.data.formats.filenames import run_of, split_events
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.logdir import RunEntry
 from powertui.data.model import NS_PER_S, PS_PER_NS, Clock, Steps, Trace
 from powertui.data.run import captures, zones
-from powertui.data.run.logged_epochs import from_logs
-from powertui.named_tuples import NamedTuple
-
-# Collecting, converting and writing a capture: seconds, more for large ones.
-_EXPORT_S = 5.0
-_EXPORT_BYTES_PER_S = 10e6
-# So much later than the export a file may have been written and still be the original. Chosen, not
-# measured.
-_COPY_S = 60.0
+from powertui.data.run.clock_evidence import (
+    FILE_RANK,
+    ClockEvidence,
+    from_batches,
+    from_epochs,
+    from_exports,
+    from_file,
+    from_folder,
+    from_training,
+    written_ns,
+)
 
 # How many seconds before and after another moment the folder may have been named: before and after
 # the second that names an export, and the recorded end of a session; a file is written soon after
@@ -50,30 +48,6 @@ _COPY_S = 60.0
 _NAMED_S = (5, 60)
 _NAMED_AFTER_SESSION_S = (1, 60)
 _NAMED_BEFORE_FILE_S = (20, 1)
-
-
-class _Evidence(NamedTuple):
-    """One interval for the zero, with what says so. Lower rank is better."""
-
-    rank: int
-    lo: int  # Unix ns
-    hi: int
-    source: str
-    detail: str
-
-    def agrees_with(self, other: _Evidence) -> bool:
-        """Whether both can be true."""
-        return self.lo <= other.hi and other.lo <= self.hi
-
-
-# Ranks of evidence, the surest first. A file's own time narrows nothing.
-_BATCH_RANK = 1
-_EXPORT_RANK = 2
-_FOLDER_IN_ZONE_RANK = 3
-_EPOCHS_RANK = 4
-_TRAINING_RANK = 5
-_FOLDER_RANK = 6
-_FILE_RANK = 7
 
 
 def best_clock(
@@ -108,13 +82,13 @@ def best_clock(
     elif trace.clock.known:
         clock = trace.clock
     else:
-        evidence = _from_batches(trace, logs, steps, ends)
-        evidence += _from_exports(trace, [second for second in exports if second in ends])
-        evidence += _from_folder(trace, local, offsets, how)
-        evidence += _from_training(trace, logs)
-        evidence += _from_file(trace)
+        evidence = from_batches(trace, logs, steps, ends)
+        evidence += from_exports(trace, [second for second in exports if second in ends])
+        evidence += from_folder(trace, local, offsets, how)
+        evidence += from_training(trace, logs)
+        evidence += from_file(trace)
         if steps is not None and epoch_num:
-            evidence += _from_epochs(steps, logs)
+            evidence += from_epochs(steps, logs)
         clock = _settle(sorted(evidence, key=lambda piece: piece.rank))
         if all_ends and not ends:
             of_others = "the ends of captures in its tfevents are of other runs"
@@ -146,7 +120,11 @@ def first_began(traces: Sequence[Trace]) -> Clock:
     return min(clocks, key=lambda clock: clock.mid_ns)
 
 
-def own_logs(logs: Sequence[EventLog], clock: Clock, span: tuple[int, int]) -> tuple[EventLog, ...]:
+def own_logs(
+    logs: Sequence[EventLog],
+    clock: Clock,
+    span: tuple[int, int],
+) -> tuple[EventLog, ...]:
     """The logs of the process that was profiled, when several runs share a folder.
 
     Those whose times hold the profile's.
@@ -154,15 +132,17 @@ def own_logs(logs: Sequence[EventLog], clock: Clock, span: tuple[int, int]) -> t
     processes = {run_of(log.path) for log in logs if log.first_ns is not None}
     if len(processes) <= 1 or clock.lo_ns is None or clock.hi_ns is None:
         return tuple(logs)
-    first = clock.lo_ns + span[0] // PS_PER_NS
-    last = clock.hi_ns + span[1] // PS_PER_NS
+    first_ps, last_ps = span
+    first = clock.lo_ns + first_ps // PS_PER_NS
+    last = clock.hi_ns + last_ps // PS_PER_NS
     longest_overlap: dict[tuple[str, int | None], int] = {}
     for log in logs:
         if log.first_ns is None or log.last_ns is None:
             continue
         process = run_of(log.path)
         overlap = min(last, log.last_ns) - max(first, log.first_ns)
-        longest_overlap[process] = max(longest_overlap.get(process, overlap), overlap)
+        longest = longest_overlap.get(process, overlap)
+        longest_overlap[process] = max(longest, overlap)
     profiled = max(longest_overlap, key=lambda process: longest_overlap[process])
     return tuple(log for log in logs if run_of(log.path) == profiled)
 
@@ -172,7 +152,8 @@ def own_logs(logs: Sequence[EventLog], clock: Clock, span: tuple[int, int]) -> t
 
 def _run_folder(trace: Trace, entry: RunEntry | None) -> Path | None:
     """The folder that is named by the time of the capture."""
-    for path in (Path(trace.path), Path(entry.path if entry is not None else "")):
+    entry_path = entry.path if entry is not None else ""
+    for path in (Path(trace.path), Path(entry_path)):
         for part in (path.parent, path):
             if captures.RUN_TIME.match(part.name):
                 return part
@@ -182,29 +163,33 @@ def _run_folder(trace: Trace, entry: RunEntry | None) -> Path | None:
 def _place(trace: Trace, folder: Path | None) -> tuple[Path | None, str]:
     """(the folder that the capture lies in with others, its own name)."""
     if folder is not None:
-        own_folder = folder
-    else:
-        own_folder = Path(trace.path).parent
-    if folder is not None or own_folder.parent.name == "profile":
+        return folder.parent, folder.name
+    own_folder = Path(trace.path).parent
+    if own_folder.parent.name == "profile":
         return own_folder.parent, own_folder.name
     return None, own_folder.name
 
 
 def _exports(entry: RunEntry | None) -> list[int]:
     """Unix seconds in the names of profile-empty files."""
+    if entry is None:
+        return []
     seconds = []
-    for event in entry.tfevents if entry is not None else ():
-        if event.kind == "profile-empty":
-            name_parts = split_events(Path(event.path).name)
-        else:
-            name_parts = None
+    for event in entry.tfevents:
+        if event.kind != "profile-empty":
+            continue
+        name_parts = split_events(Path(event.path).name)
         if name_parts is not None:
             seconds.append(name_parts[0])
     return sorted(seconds)
 
 
 def _utc_offsets(
-    local: datetime | None, stopped: Sequence[int], stop_ns: int | None, tz: str | None, path: str
+    local: datetime | None,
+    stopped: Sequence[int],
+    stop_ns: int | None,
+    tz: str | None,
+    path: str,
 ) -> tuple[tuple[int, ...] | None, str]:
     """(seconds east of UTC when the folder was named, how that is known) of the profiled machine;
     None where it is not known.
@@ -215,48 +200,33 @@ def _utc_offsets(
     if local is None:
         return None, ""
     if tz is not None:
-        return _offsets_in_zone(local, tz)
+        return zones.offsets_in_zone(local, tz)
     named_s = int(local.timestamp())
     if stop_ns is not None:
-        fit = zones.fit_zone(named_s - stop_ns // NS_PER_S, *_NAMED_AFTER_SESSION_S)
+        since_stop_s = named_s - stop_ns // NS_PER_S
+        fit = zones.fit_zone(since_stop_s, *_NAMED_AFTER_SESSION_S)
         if fit is not None:
             return _fitting(fit, "the session's recorded end")
     # Several runs may share the folder: the one that was exported when this folder was named fits
     # best.
-    fits = [zones.fit_zone(named_s - second, *_NAMED_S) for second in stopped]
-    best_fit = min((fit for fit in fits if fit is not None), default=None)
-    if best_fit is not None:
-        return _fitting(best_fit, "tfevents")
-    written_ns = _written_ns(path)
-    if written_ns is not None:
-        fit = zones.fit_zone(named_s - written_ns // NS_PER_S, *_NAMED_BEFORE_FILE_S)
+    fits = []
+    for second in stopped:
+        fit = zones.fit_zone(named_s - second, *_NAMED_S)
+        if fit is not None:
+            fits.append(fit)
+    if fits:
+        return _fitting(min(fits), "tfevents")
+    file_ns = written_ns(path)
+    if file_ns is not None:
+        since_written_s = named_s - file_ns // NS_PER_S
+        fit = zones.fit_zone(since_written_s, *_NAMED_BEFORE_FILE_S)
         if fit is not None:
             return _fitting(fit, "the file's own time")
     return None, ""
 
 
-def _offsets_in_zone(local: datetime, tz: str) -> tuple[tuple[int, ...], str]:
-    offsets = zones.offsets_at(tz, local.replace(tzinfo=None))
-    if not offsets:
-        return offsets, f"no such time in {tz}, where clocks were set forward: check --tz"
-    names = " or ".join(zones.name(offset) for offset in offsets)
-    if len(offsets) == 2:
-        return offsets, f"{names}: the clocks in {tz} showed this hour twice"
-    return offsets, f"{names}, given with --tz"
-
-
 def _fitting(fit: zones.ZoneFit, against: str) -> tuple[tuple[int, ...], str]:
     return (fit.offset_s,), f"{zones.name(fit.offset_s)}, folder name against {against}"
-
-
-def _written_ns(path: str) -> int | None:
-    """When a file was last written; None for what is no file."""
-    if path == "-":
-        return None
-    try:
-        return os.stat(path).st_mtime_ns  # noqa: PTH116
-    except OSError:
-        return None
 
 
 def _offset_then(clock: Clock, offsets: tuple[int, ...] | None, tz: str | None) -> int | None:
@@ -271,143 +241,7 @@ def _offset_then(clock: Clock, offsets: tuple[int, ...] | None, tz: str | None) 
     return offsets[0] if offsets else None
 
 
-# ── what each piece of evidence gives ────────────────────────────────────────────────────────────
-
-
-def _span(trace: Trace) -> int:
-    return trace.span[1] // PS_PER_NS
-
-
-def _allowance(trace: Trace) -> int:
-    """How long collecting and writing this capture may have taken, in ns."""
-    return int((_EXPORT_S + trace.size / _EXPORT_BYTES_PER_S) * NS_PER_S)
-
-
-def _from_batches(
-    trace: Trace, logs: Sequence[EventLog], steps: Steps | None, ends: Container[int]
-) -> list[_Evidence]:
-    early, late = registry.clock_rule(trace.format).batch_ns
-    last_mark_ns = None
-    if steps is not None and len(steps) and not steps.asynchronous:
-        last_mark_ns = int(steps.mark_ends().max()) // PS_PER_NS
-    evidence = []
-    for log in logs:
-        for batch, wall_ns in log.batches:
-            if wall_ns // NS_PER_S not in ends:
-                continue
-            zero = wall_ns - _span(trace)
-            hi = zero + late
-            if last_mark_ns is not None:
-                hi = min(hi, wall_ns - last_mark_ns)
-            evidence.append(
-                _Evidence(
-                    rank=_BATCH_RANK,
-                    lo=min(zero + early, hi),
-                    hi=hi,
-                    source="tfevents batch",
-                    detail=f"record batch_{batch} of {Path(log.path).name}",
-                )
-            )
-    return evidence
-
-
-def _from_exports(trace: Trace, exported: Sequence[int]) -> list[_Evidence]:
-    """The name holds whole seconds, cut: the export began within the second that follows."""
-    evidence = []
-    for second in exported:
-        zero = second * NS_PER_S - _span(trace)
-        evidence.append(
-            _Evidence(
-                rank=_EXPORT_RANK,
-                lo=zero - _allowance(trace),
-                hi=zero + NS_PER_S,
-                source="profile-empty",
-                detail=f"exported at Unix second {second}",
-            )
-        )
-    return evidence
-
-
-def _from_folder(
-    trace: Trace, local: datetime | None, offsets: tuple[int, ...] | None, how: str
-) -> list[_Evidence]:
-    if local is None:
-        return []
-    shown = f"{local:%Y-%m-%d %H:%M:%S}"
-    if offsets:
-        rank = _FOLDER_IN_ZONE_RANK
-        detail = f"exported at {shown} ({how})"
-    elif offsets is not None:
-        rank = _FOLDER_RANK
-        detail = f"{shown}: {how}"
-    else:
-        rank = _FOLDER_RANK
-        detail = "the folder's name is a local time and its time zone is not known: give --tz"
-    possible = offsets or zones.OFFSET_LIMITS
-    named_s = int(local.timestamp())
-    first_zero = (named_s - max(possible)) * NS_PER_S - _span(trace)
-    last_zero = (named_s - min(possible)) * NS_PER_S - _span(trace)
-    return [
-        _Evidence(
-            rank=rank,
-            lo=first_zero - _allowance(trace),
-            hi=last_zero + NS_PER_S,
-            source="run directory",
-            detail=detail,
-        )
-    ]
-
-
-def _from_epochs(steps: Steps, logs: Sequence[EventLog]) -> list[_Evidence]:
-    """The steps of an epoch began after the one before it was logged, and ended before it was
-    logged itself.
-    """
-    ends = steps.mark_ends()
-    numbers, place = np.unique(steps.epoch, return_inverse=True)
-    rows_by_number = dict(zip(numbers.tolist(), ByNumber(place, len(numbers)), strict=True))
-    evidence = []
-    for epoch in from_logs(logs):
-        rows = rows_by_number.get(epoch.number)
-        if rows is None or epoch.start is None:
-            continue
-        lo = epoch.start - int(steps.start[rows].min()) // PS_PER_NS
-        hi = epoch.end - int(ends[rows].max()) // PS_PER_NS
-        if lo <= hi:
-            detail = f"its steps are inside epoch {epoch.number} of the tfevents"
-            evidence.append(_Evidence(_EPOCHS_RANK, lo, hi, "epochs", detail))
-    return evidence
-
-
-def _from_training(trace: Trace, logs: Sequence[EventLog]) -> list[_Evidence]:
-    evidence = []
-    for log in logs:
-        if log.group not in ("train", "training", "") or log.first_ns is None:
-            continue
-        assert log.last_ns is not None
-        if log.header_ns is not None:
-            start = log.header_ns
-        else:
-            start = log.first_ns
-        hi = max(log.last_ns - _span(trace) + NS_PER_S, start)
-        detail = (
-            "if the profile was taken between the first and the last record of "
-            f"{os.path.basename(log.path)}"  # noqa: PTH119
-        )
-        evidence.append(_Evidence(_TRAINING_RANK, start, hi, "tfevents", detail))
-    return evidence
-
-
-def _from_file(trace: Trace) -> list[_Evidence]:
-    written_ns = _written_ns(trace.path)
-    if written_ns is None:
-        return []
-    hi = written_ns - _span(trace)
-    lo = hi - _allowance(trace) - int(_COPY_S * NS_PER_S)
-    detail = "when the file was last written, which is right only if it was never copied"
-    return [_Evidence(_FILE_RANK, lo, hi, "file time", detail)]
-
-
-def _settle(evidence: list[_Evidence]) -> Clock:
+def _settle(evidence: list[ClockEvidence]) -> Clock:
     """The best evidence, narrowed by all that agrees with it. Weak kinds (file time) narrow
     nothing.
 
@@ -418,15 +252,15 @@ def _settle(evidence: list[_Evidence]) -> Clock:
         return Clock(detail="nothing ties this profile to wall time")
     best_rank = evidence[0].rank
     best_pieces = [piece for piece in evidence if piece.rank == best_rank]
-    others = [piece for piece in evidence if best_rank < piece.rank < _FILE_RANK]
+    others = [piece for piece in evidence if best_rank < piece.rank < FILE_RANK]
 
-    def agreement(piece: _Evidence) -> tuple[int, int]:
+    def agreement(piece: ClockEvidence) -> tuple[int, int]:
         # Of equals the later is taken: a folder that was profiled twice was exported last for the
         # newer run.
         return sum(piece.agrees_with(other) for other in others), piece.hi
 
     best = max(best_pieces, key=agreement)
-    agreed: set[str] = set()
+    agreed: list[str] = []
     narrowing: list[str] = []
     contradicting: list[str] = []
     settled = best
@@ -434,10 +268,13 @@ def _settle(evidence: list[_Evidence]) -> Clock:
         if not settled.agrees_with(piece):
             contradicting.append(piece.source)
             continue
-        agreed.add(piece.source)
+        agreed.append(piece.source)
         if piece.lo > settled.lo or piece.hi < settled.hi:
             narrowing.append(piece.source)
-        settled = settled._replace(lo=max(settled.lo, piece.lo), hi=min(settled.hi, piece.hi))
+        settled = settled._replace(
+            lo=max(settled.lo, piece.lo),
+            hi=min(settled.hi, piece.hi),
+        )
     detail = best.detail
     if narrowing:
         detail += ", narrowed by " + ", ".join(dict.fromkeys(narrowing))
@@ -445,4 +282,9 @@ def _settle(evidence: list[_Evidence]) -> Clock:
     contradicting = [source for source in dict.fromkeys(contradicting) if source not in agreed]
     if contradicting:
         detail += "; contradicted by " + ", ".join(contradicting)
-    return Clock(settled.lo, settled.hi, best.source, detail)
+    return Clock(
+        lo_ns=settled.lo,
+        hi_ns=settled.hi,
+        source=best.source,
+        detail=detail,
+    )

@@ -83,18 +83,14 @@ def device_intervals(trace: Trace) -> DeviceWork | None:
     lines: list[_WorkLine] = []
     devices: list[str] = []
     for process in trace.processes:
-        if process.kind is ProcessKind.DEVICE:
-            tracks = [track for track in work_tracks(process) if len(track.events)]
-            if tracks:
-                lines += [
-                    _WorkLine(
-                        device=len(devices),
-                        process=process,
-                        track=track,
-                    )
-                    for track in tracks
-                ]
-                devices.append(process.name)
+        if process.kind is not ProcessKind.DEVICE:
+            continue
+        tracks = [track for track in work_tracks(process) if len(track.events)]
+        if not tracks:
+            continue
+        for track in tracks:
+            lines.append(_WorkLine(len(devices), process, track))
+        devices.append(process.name)
     if not lines:
         return None
     stats = _decoded(trace, lines)
@@ -106,8 +102,7 @@ def device_intervals(trace: Trace) -> DeviceWork | None:
         if ids is None:
             continue
         calls = _calls(trace, stat)
-        place, matches = places_among(calls.id, ids)
-        launched = matches
+        place, launched = places_among(calls.id, ids)
         launched &= ids >= 0
         if launched.any():
             return replace(
@@ -154,13 +149,13 @@ def work_tracks(process: Process) -> Iterator[Track]:
 
 def _occurring_stats(trace: Trace, lines: Sequence[_WorkLine]) -> list[str]:
     """Those of the linking stats that the name of any of this work may carry."""
-    by_process: dict[int, tuple[Process, list[Track]]] = {}
+    lines_of_process: dict[int, list[_WorkLine]] = {}
     for line in lines:
-        _, tracks = by_process.setdefault(id(line.process), (line.process, []))
-        tracks.append(line.track)
+        lines_of_process.setdefault(id(line.process), []).append(line)
     occurring: set[str] = set()
-    for process, tracks in by_process.values():
-        names_with = carried(trace, process, tracks, _STATS)
+    for process_lines in lines_of_process.values():
+        tracks = [line.track for line in process_lines]
+        names_with = carried(trace, process_lines[0].process, tracks, _STATS)
         occurring.update(stat for stat in _STATS if names_with[stat].any())
     return [stat for stat in _STATS if stat in occurring]
 
@@ -194,7 +189,9 @@ def _by_module(lines: Sequence[_WorkLine], ids: Int64s | None) -> Int64s | None:
             run_ids = _with_ids_of_modules(line, run_ids)
         parts.append(run_ids)
     every_id = np.concatenate(parts)
-    return every_id if (every_id >= 0).any() else None
+    if (every_id >= 0).any():
+        return every_id
+    return None
 
 
 def _with_ids_of_modules(line: _WorkLine, run_ids: Int64s) -> Int64s:
@@ -203,8 +200,10 @@ def _with_ids_of_modules(line: _WorkLine, run_ids: Int64s) -> Int64s:
             modules = track.lane(0)
             columns = line.process.source.columns(modules.position, ("run_id",))
             module_ids = whole_numbers(columns["run_id"])
-            runs, module = open_at(modules.start, modules.end, line.track.events.start)
-            return np.where((run_ids < 0) & runs, module_ids[module], run_ids)
+            work_start = line.track.events.start
+            runs, module = open_at(modules.start, modules.end, work_start)
+            is_missing = run_ids < 0
+            return np.where(is_missing & runs, module_ids[module], run_ids)
     return run_ids
 
 
@@ -225,9 +224,10 @@ def host_lines(trace: Trace) -> Iterator[tuple[Process, list[tuple[int, Track]]]
 
 def _calls(trace: Trace, stat: str) -> _Calls:
     """The calls that carry this stat: of several with one id one counts."""
-    calls: list[_Calls] = []
+    parts: list[_Calls] = []
     for process, lines in host_lines(trace):
-        carrying = carried(trace, process, [track for _, track in lines], (stat,))[stat]
+        tracks = [track for _, track in lines]
+        carrying = carried(trace, process, tracks, (stat,))[stat]
         for line, track in lines:
             rows = np.flatnonzero(carrying.take(track.events.name))
             if not len(rows):
@@ -237,38 +237,58 @@ def _calls(trace: Trace, stat: str) -> _Calls:
             if not has_id.all():
                 ids = ids[has_id]
                 rows = rows[has_id]
-            start = track.events.start.take(rows)
-            calls.append(_Calls(ids, start, np.full(len(ids), line, np.int32)))
-    if not calls:
-        return _Calls(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32))
-    if len(calls) == 1:
-        every_call = calls[0]
-    else:
-        every_call = _Calls(
-            id=np.concatenate([part.id for part in calls]),
-            start=np.concatenate([part.start for part in calls]),
-            line=np.concatenate([part.line for part in calls]),
-        )
-    if (every_call.id[1:] > every_call.id[:-1]).all():  # as on a thread that alone launches
-        return every_call
+            parts.append(
+                _Calls(
+                    id=ids,
+                    start=track.events.start.take(rows),
+                    line=np.full(len(ids), line, np.int32),
+                )
+            )
+    calls = _joined_calls(parts)
+    if (calls.id[1:] > calls.id[:-1]).all():  # as on a thread that alone launches
+        return calls
     if stat == "correlation_id":  # a launch's id is used anew: the last call counts
-        order = np.lexsort((every_call.start, every_call.id))
+        order = np.lexsort((calls.start, calls.id))
     else:  # a run is enqueued once and its completion reported later: the first call counts
-        order = np.lexsort((-every_call.start, every_call.id))
-    chosen = order[ends_run(every_call.id[order])]
-    return _Calls(every_call.id[chosen], every_call.start[chosen], every_call.line[chosen])
+        order = np.lexsort((-calls.start, calls.id))
+    is_last = ends_run(calls.id[order])
+    chosen = order[is_last]
+    return _Calls(
+        id=calls.id[chosen],
+        start=calls.start[chosen],
+        line=calls.line[chosen],
+    )
+
+
+def _joined_calls(parts: list[_Calls]) -> _Calls:
+    if len(parts) == 1:
+        return parts[0]
+    no_ids = np.empty(0, np.int64)
+    no_lines = np.empty(0, np.int32)
+    return _Calls(
+        id=np.concatenate([no_ids, *(part.id for part in parts)]),
+        start=np.concatenate([no_ids, *(part.start for part in parts)]),
+        line=np.concatenate([no_lines, *(part.line for part in parts)]),
+    )
 
 
 # ── each moment once ─────────────────────────────────────────────────────────────────────────────
 
 
-def covered_ps(key: Int64s, start: Int64s, end: Int64s, count: int) -> Int64s:
+def covered_ps(
+    key: Int64s,
+    start: Int64s,
+    end: Int64s,
+    count: int,
+) -> Int64s:
     """For each of `count` keys how long at least one of its events ran; -1 for keys without any."""
     out = np.full(count, -1, np.int64)
     if not len(key):
         return out
+    falls = key[1:] < key[:-1]
     same_key = key[1:] == key[:-1]
-    is_out_of_order = (key[1:] < key[:-1]) | (same_key & (start[1:] < start[:-1]))
+    starts_earlier = start[1:] < start[:-1]
+    is_out_of_order = falls | (same_key & starts_earlier)
     if is_out_of_order.any():
         order = np.lexsort((start, key))
         key = key[order]
@@ -276,8 +296,8 @@ def covered_ps(key: Int64s, start: Int64s, end: Int64s, count: int) -> Int64s:
         end = end[order]
     is_first = begins_run(key)
     reached = end
-    falls = end[1:] < end[:-1]
-    if falls.any() and (falls & ~is_first[1:]).any():
+    ends_earlier = end[1:] < end[:-1]
+    if ends_earlier.any() and (ends_earlier & ~is_first[1:]).any():
         reached = furthest(key, end)
     # Up to where the events before have covered the time already.
     before = np.empty_like(reached)
@@ -287,7 +307,8 @@ def covered_ps(key: Int64s, start: Int64s, end: Int64s, count: int) -> Int64s:
     added = np.subtract(end, before, out=before)
     np.maximum(0, added, out=added)
     firsts = np.flatnonzero(is_first)
-    out[key[firsts]] = np.add.reduceat(added, firsts)
+    keys = key[firsts]
+    out[keys] = np.add.reduceat(added, firsts)
     return out
 
 

@@ -78,16 +78,21 @@ def work_stretches(trace: Trace, steps: Steps) -> tuple[Int64s, Int64s] | None:
     The op is one that ran exactly once a step, after the step's mark began; of several the
     earliest. None where no op did.
     """
-    if not steps.asynchronous or len(steps) < _MIN_STEPS or (steps.device >= 0).any():
+    if not steps.asynchronous or len(steps) < _MIN_STEPS:
+        return None
+    if (steps.device >= 0).any():
         return None
     earliest: Int64s | None = None
     earliest_sum = np.inf
     op_end = 0
     for parts in _pool_ops(trace, steps).values():
-        if sum(len(events) for events in parts) != len(steps):
+        if sum(map(len, parts)) != len(steps):
             continue
-        start = np.sort(np.concatenate([events.start for events in parts]))
-        if (start < steps.start).any() or (np.diff(start) <= 0).any():
+        start = np.concatenate([events.start for events in parts])
+        start.sort()
+        runs_early = (start < steps.start).any()
+        runs_twice = (np.diff(start) <= 0).any()
+        if runs_early or runs_twice:
             continue
         # Sums of absolute times pass the range of int64.
         start_sum = float(start.sum(dtype=np.float64))
@@ -97,8 +102,9 @@ def work_stretches(trace: Trace, steps: Steps) -> tuple[Int64s, Int64s] | None:
             op_end = max(int(events.end.max()) for events in parts)
     if earliest is None:
         return None
-    end = max(work_done(trace, steps).end, op_end)
-    return earliest, np.append(earliest[1:], end)
+    steps_end = work_done(trace, steps).end
+    end = np.append(earliest[1:], max(steps_end, op_end))
+    return earliest, end
 
 
 def _pool_ops(trace: Trace, steps: Steps) -> dict[int, list[Events]]:
@@ -107,13 +113,15 @@ def _pool_ops(trace: Trace, steps: Steps) -> dict[int, list[Events]]:
     for _, _, track in trace.threads():
         if _INPUT_LINE.search(track.name):
             continue
-        if are_among(steps.start, track.events.start).any():  # the thread that dispatches
+        events = track.events
+        dispatches = are_among(steps.start, events.start).any()
+        if dispatches:
             continue
-        counts = np.bincount(track.events.name.astype(np.int64))
+        counts = np.bincount(events.name.astype(np.int64))
         is_rare = (counts > 0) & (counts <= len(steps))
         for name in np.flatnonzero(is_rare).tolist():
-            events = track.events[track.events.name == name]
-            by_name.setdefault(name, []).append(events)
+            events_of_name = events[events.name == name]
+            by_name.setdefault(name, []).append(events_of_name)
     return by_name
 
 
@@ -128,20 +136,24 @@ def _on_host(trace: Trace, start: Int64s, stop: Int64s, lines: Int32s) -> WorkDo
         return WorkDone(total=0, outside=0, end=end)
     families = _families(trace)
     family_count = int(families.max(initial=0)) + 1
+    min_count = _MIN_TIMES_A_STEP * len(start)
     for parts in by_process.values():
         # Pools hand the work of a step to any of their threads: count per process, not per line.
         counts = np.zeros(family_count, np.int64)
         for events in parts:
-            counts += np.bincount(families[events.name], minlength=family_count)
-        repeats = counts >= _MIN_TIMES_A_STEP * len(start)
+            family = families[events.name]
+            counts += np.bincount(family, minlength=family_count)
+        repeats = counts >= min_count
         for events in parts:
-            is_work = repeats[families[events.name]] & (events.duration > 0)
+            family = families[events.name]
+            is_work = repeats[family] & (events.duration > 0)
             if not is_work.any():
                 continue
             work = events[np.flatnonzero(is_work)]
             in_step, _ = open_at(start, stops, work.start)
+            outside_steps = work.duration[~in_step]
             total += int(work.duration.sum())
-            outside += int(work.duration[~in_step].sum())
+            outside += int(outside_steps.sum())
             end = max(end, int(work.end.max()))
     return WorkDone(total=total, outside=outside, end=end)
 
@@ -150,9 +162,11 @@ def _events_by_process(trace: Trace, marked_lines: frozenset[int]) -> dict[int, 
     """The events of threads and streams that hold no mark and feed no input, by process."""
     by_process: dict[int, list[Events]] = {}
     for line, (process, track) in enumerate(trace.tracks()):
-        if process.kind not in (ProcessKind.HOST, ProcessKind.DEVICE) or track.derived:
+        if process.kind not in (ProcessKind.HOST, ProcessKind.DEVICE):
             continue
-        if line in marked_lines or not len(track.events) or _INPUT_LINE.search(track.name):
+        if track.derived or line in marked_lines or not len(track.events):
+            continue
+        if _INPUT_LINE.search(track.name):
             continue
         by_process.setdefault(id(process), []).append(track.events)
     return by_process
@@ -160,11 +174,13 @@ def _events_by_process(trace: Trace, marked_lines: frozenset[int]) -> dict[int, 
 
 def _families(trace: Trace) -> Int64s:
     """Names that differ in their numbers alone, as one."""
-    if len(trace.names) > _MAX_NAMES:
-        return np.arange(len(trace.names), dtype=np.int64)
+    count = len(trace.names)
+    families = np.arange(count, dtype=np.int64)
+    if count > _MAX_NAMES:
+        return families
     codes: dict[str, int] = {}
-    families = np.empty(len(trace.names), np.int64)
-    for index in range(len(trace.names)):
-        family = _DIGITS.sub("", trace.names.full(index))
+    for index in range(count):
+        name = trace.names.full(index)
+        family = _DIGITS.sub("", name)
         families[index] = codes.setdefault(family, len(codes))
     return families

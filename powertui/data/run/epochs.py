@@ -102,14 +102,18 @@ def _medians_by_turn(turns: Int32s, logged_number: Int32s) -> Int64s:
     """
     # All turns at once: there may be as many of them as steps.
     count = int(turns.max()) + 1
-    in_order = logged_number[np.lexsort((logged_number, turns))]
+    by_turn = np.lexsort((logged_number, turns))
+    in_order = logged_number[by_turn]
     bounds = np.sort(turns).searchsorted(np.arange(count + 1))
     first = bounds[:-1]
     after = bounds[1:]
     last_row = len(turns) - 1
+    # An even count has two middles.
+    low_middle = (first + after - 1) // 2
+    high_middle = (first + after) // 2
     lowest = in_order[np.minimum(first, last_row)]
-    low_median = in_order[np.minimum((first + after - 1) // 2, last_row)]
-    high_median = in_order[np.minimum((first + after) // 2, last_row)]
+    low_median = in_order[np.minimum(low_middle, last_row)]
+    high_median = in_order[np.minimum(high_middle, last_row)]
     has_numbers = (lowest >= 0) & (after > first)
     return np.where(has_numbers, (low_median + high_median) // 2, -1)
 
@@ -120,16 +124,21 @@ def _logged_number(marked: Steps, clock: Clock, logged: Sequence[LoggedEpoch]) -
     if not logged or not clock.known or not len(marked):
         return numbers
     lengths_ns = [epoch.end - epoch.start for epoch in logged if epoch.start is not None]
-    if clock.half_ns > min(lengths_ns, default=0) // 2:
+    shortest_ns = min(lengths_ns, default=0)
+    if clock.half_ns > shortest_ns // 2:
         return numbers
     middle_ps = marked.start + marked.duration // 2
     middle_ns = middle_ps // PS_PER_NS + clock.mid_ns
     order = np.argsort(middle_ns, kind="stable")
     in_order = middle_ns[order]
     for epoch in logged:
-        if epoch.start is not None:  # from after its start to its end
-            first, after = in_order.searchsorted([epoch.start, epoch.end], side="right")
-            numbers[order[first:after]] = epoch.number
+        if epoch.start is None:
+            continue
+        # From after its start to its end.
+        bounds = [epoch.start, epoch.end]
+        first, after = in_order.searchsorted(bounds, side="right")
+        steps_inside = order[first:after]
+        numbers[steps_inside] = epoch.number
     return numbers
 
 

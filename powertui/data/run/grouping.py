@@ -33,9 +33,9 @@ from powertui.data.run.grouping_events import (
     STATS,
     NamesWith,
     NodeForest,
-    NodeLine,
 )
 from powertui.data.run.hand_overs import HandOver
+from powertui.data.run.line_nodes import NodeLine, Nodes
 from powertui.data.run.stat_carriers import carried, numbers_of_line, stat_numbers
 from powertui.data.sorted_columns import are_among, ends_run, places_among
 from powertui.named_tuples import NamedTuple
@@ -94,12 +94,13 @@ class Groups:
     def _groups_of_launches(self, process: Process, track: Track, rows: Int64s) -> Int32s:
         """The group of the call that launched each of these kernels."""
         out = np.full(len(rows), -1, np.int32)
-        if self._launched is not None:
-            launch_ids, groups = self._launched
-            ids = stat_numbers(process, track, rows, "correlation_id")
-            place, matches = places_among(launch_ids, ids)
-            matches &= ids >= 0
-            out[matches] = groups[place[matches]]
+        if self._launched is None:
+            return out
+        launch_ids, groups = self._launched
+        ids = stat_numbers(process, track, rows, "correlation_id")
+        place, matches = places_among(launch_ids, ids)
+        matches &= ids >= 0
+        out[matches] = groups[place[matches]]
         return out
 
     def nodes(self, line: int) -> Nodes | None:
@@ -109,56 +110,19 @@ class Groups:
         return self._nodes.get(line)
 
 
-@dataclass(frozen=True, eq=False)
-class Nodes:
-    """The nodes of one line, by start, the longest first."""
-
-    row: Int32s  # of the track's events
-    parent: Int32s  # the node around each; -1 for none
-    own: Int32s  # the group of each
-    inner: Int32s  # of what lies in it and in no node deeper
-
-    def groups(self, track: Track, rows: Int64s) -> Int32s:
-        """The groups of any events of the line."""
-        node_around = self.around(track, rows)
-        inside = node_around >= 0
-        out = np.full(len(rows), -1, np.int32)
-        out[inside] = self.inner[node_around[inside]]
-        order = np.argsort(self.row, kind="stable")
-        place, is_node = places_among(self.row[order], rows)
-        out[is_node] = self.own[order[place[is_node]]]
-        return out
-
-    def around(self, track: Track, rows: Int64s) -> Int64s:
-        """The innermost node that holds each event; -1 for none.
-
-        Of equal stretches the one in the higher lane holds the other.
-        """
-        starts = track.events.start
-        lengths = track.events.duration
-        start = starts[rows]
-        end = start + lengths[rows]
-        around: Int64s = starts[self.row].searchsorted(start, side="right") - 1
-        # A node that began before may have ended as well: climb until one holds the event.
-        rest = np.flatnonzero(around >= 0)
-        while len(rest):
-            node = self.row[around[rest]]
-            node_start = starts[node]
-            node_end = node_start + lengths[node]
-            starts_before = (node_start < start[rest]) | (node < rows[rest])
-            holds = (node_end > end[rest]) | ((node_end == end[rest]) & starts_before)
-            rest = rest[~holds]
-            around[rest] = self.parent[around[rest]]
-            rest = rest[around[rest] >= 0]
-        return around
-
-
 def _line_at(trace: Trace, line: int) -> tuple[Process, Track]:
-    return next(pair for number, pair in enumerate(trace.tracks()) if number == line)
+    for number, process_and_track in enumerate(trace.tracks()):
+        if number == line:
+            return process_and_track
+    raise IndexError(line)
 
 
 def find_groups(
-    trace: Trace, *, lasting: bool = False, by_number: bool = True, input_roots: bool = True
+    trace: Trace,
+    *,
+    lasting: bool = False,
+    by_number: bool = True,
+    input_roots: bool = True,
 ) -> Groups:
     """The groups of a trace: those in the file, or computed as TensorBoard would.
 
@@ -169,15 +133,19 @@ def find_groups(
     by_process: dict[int, list[NodeLine]] = {}
     for number, (process, track) in enumerate(trace.tracks()):
         if len(track.events):
-            by_process.setdefault(id(process), []).append(NodeLine(number, process, track))
+            line = NodeLine(number, process, track)
+            by_process.setdefault(id(process), []).append(line)
     if not by_process:
         return _no_groups(trace, "no event")
     stats = ("group_id", "step_name", "correlation_id", *STATS)
+    has_stored_ids = False
     processes: list[tuple[list[NodeLine], NamesWith]] = []
     for lines in by_process.values():
         tracks = [line.track for line in lines]
-        processes.append((lines, carried(trace, lines[0].process, tracks, stats)))
-    if any(names_with["group_id"].any() for _, names_with in processes):
+        names_with = carried(trace, lines[0].process, tracks, stats)
+        processes.append((lines, names_with))
+        has_stored_ids |= bool(names_with["group_id"].any())
+    if has_stored_ids:
         return _stored(trace, processes)
     forest = NodeForest(trace, processes, lasting=lasting)
     return _computed(forest, by_number=by_number, input_roots=input_roots)
@@ -188,14 +156,15 @@ def find_groups(
 
 def _stored(trace: Trace, processes: list[tuple[list[NodeLine], NamesWith]]) -> Groups:
     ids: dict[int, Int64s] = {}
+    valid_ids = [_NO_IDS]
     for lines, names_with in processes:
+        carriers = names_with["group_id"]
         for line in lines:
-            line_ids = numbers_of_line(line.process, line.track, names_with["group_id"], "group_id")
+            line_ids = numbers_of_line(line.process, line.track, carriers, "group_id")
             if line_ids is not None:
                 ids[line.number] = line_ids
-    distinct_ids = wire.distinct(
-        np.concatenate([_NO_IDS, *(column[column >= 0] for column in ids.values())])
-    )
+                valid_ids.append(line_ids[line_ids >= 0])
+    distinct_ids = wire.distinct(np.concatenate(valid_ids))
     start = np.full(len(distinct_ids), np.iinfo(np.int64).max)
     end = np.full(len(distinct_ids), np.iinfo(np.int64).min)
     groups_of: dict[int, Int32s] = {}
@@ -203,17 +172,16 @@ def _stored(trace: Trace, processes: list[tuple[list[NodeLine], NamesWith]]) -> 
     for lines, names_with in processes:
         for line in lines:
             events = line.track.events
+            group_of_event = np.full(len(events), -1, np.int32)
+            groups_of[line.number] = group_of_event
             if line.number not in ids:
-                groups_of[line.number] = np.full(len(events), -1, np.int32)
                 continue
             line_ids = ids[line.number]
             has_id = np.flatnonzero(line_ids >= 0)
             group = distinct_ids.searchsorted(line_ids[has_id])
             np.minimum.at(start, group, events.start[has_id])
             np.maximum.at(end, group, events.end[has_id])
-            group_of_event = np.full(len(events), -1, np.int32)
             group_of_event[has_id] = group
-            groups_of[line.number] = group_of_event
             # Roots may be on several lines: the first title counts.
             for title_group, title in _titles(line, names_with, group_of_event):
                 titles.setdefault(title_group, title)
@@ -241,13 +209,15 @@ def _stored(trace: Trace, processes: list[tuple[list[NodeLine], NamesWith]]) -> 
 def _titles(line: NodeLine, names_with: NamesWith, groups: Int32s) -> Iterator[tuple[int, str]]:
     """(group, the name that the collector gave to its root) of roots on this line."""
     events = line.track.events
-    titled = np.flatnonzero(names_with["step_name"][events.name] & (groups >= 0))
-    if not len(titled):
+    may_have_title = names_with["step_name"][events.name]
+    rows = np.flatnonzero(may_have_title & (groups >= 0))
+    if not len(rows):
         return
-    columns = line.process.source.columns(events.positions(titled), ("step_name",))
+    columns = line.process.source.columns(events.positions(rows), ("step_name",))
     step_name = columns["step_name"]
-    for row in np.flatnonzero(step_name.present).tolist():
-        yield int(groups[titled[row]]), step_name.text(row) or ""
+    for place in np.flatnonzero(step_name.present).tolist():
+        group = int(groups[rows[place]])
+        yield group, step_name.text(place) or ""
 
 
 # ── ids that are computed ────────────────────────────────────────────────────────────────────────
@@ -301,12 +271,19 @@ def _computed(forest: NodeForest, *, by_number: bool, input_roots: bool) -> Grou
 
 def _nodes_by_line(forest: NodeForest, group: Int32s, inner_group: Int32s) -> dict[int, Nodes]:
     """The nodes of each line, in a numbering of its own."""
+    no_parent = np.int32(-1)
     nodes = {}
     for part in forest.parts:
-        of_line = slice(part.first, part.first + len(part.row))
+        first = part.first
+        of_line = slice(first, first + len(part.row))
         parent = forest.parent[of_line]
-        in_line = np.where(parent >= 0, parent - np.int32(part.first), np.int32(-1))
-        nodes[part.line.number] = Nodes(part.row, in_line, group[of_line], inner_group[of_line])
+        place_of_parent = parent - np.int32(first)
+        nodes[part.line.number] = Nodes(
+            row=part.row,
+            parent=np.where(parent >= 0, place_of_parent, no_parent),
+            own=group[of_line],
+            inner=inner_group[of_line],
+        )
     return nodes
 
 
@@ -351,7 +328,9 @@ def _no_groups(trace: Trace, why: str) -> Groups:
 
 def _depths(forest: NodeForest) -> list[Int32s]:
     """Nodes by nesting depth, all lines together: those that hold others before those."""
-    deepest = max((int(part.depth.max()) for part in forest.parts), default=0)
+    deepest = 0
+    for part in forest.parts:
+        deepest = max(deepest, int(part.depth.max()))
     by_depth = []
     for depth in range(1, deepest + 1):
         nodes = [np.flatnonzero(part.depth == depth) + part.first for part in forest.parts]
@@ -374,27 +353,29 @@ def _launched(forest: NodeForest, nodes: dict[int, Nodes]) -> tuple[Int64s, Int6
     """(ids of launches ascending, the group of the last launch with each)."""
     if not forest.kernels:
         return None
-    ids = []
-    starts = []
-    groups = []
+    id_parts = []
+    start_parts = []
+    group_parts = []
     for line, rows in forest.launches:
         if line.number not in nodes:
             continue
-        line_ids = stat_numbers(line.process, line.track, rows, "correlation_id")
-        has_id = line_ids >= 0
+        ids = stat_numbers(line.process, line.track, rows, "correlation_id")
+        has_id = ids >= 0
         if not has_id.any():
             continue
         launches = rows[has_id]
-        ids.append(line_ids[has_id])
-        starts.append(line.track.events.start[launches])
-        line_groups = nodes[line.number].groups(line.track, launches)
-        groups.append(line_groups.astype(np.int64))
-    if not ids:
+        groups = nodes[line.number].groups(line.track, launches)
+        id_parts.append(ids[has_id])
+        start_parts.append(line.track.events.start[launches])
+        group_parts.append(groups.astype(np.int64))
+    if not id_parts:
         return None
-    launch_id = np.concatenate(ids)
-    order = np.lexsort((np.concatenate(starts), launch_id))
+    launch_id = np.concatenate(id_parts)
+    start = np.concatenate(start_parts)
+    group = np.concatenate(group_parts)
+    order = np.lexsort((start, launch_id))
     launch_id = launch_id[order]
-    group = np.concatenate(groups)[order]
+    group = group[order]
     is_last = ends_run(launch_id)
     return launch_id[is_last], group[is_last]
 
@@ -406,29 +387,35 @@ def _roots(forest: NodeForest, *, by_number: bool) -> tuple[Int64s, str]:
     # Where nothing else marks steps, the iterations of a loop in the graph are the steps.
     if not len(forest.markers):
         loops = forest.loops()
-    else:
-        loops = np.empty(0, np.int64)
-    if len(loops):
-        nodes = np.sort(loops)
-        level = np.ones(len(nodes), np.int64)
-        how = "iterations of a loop inside the graph"
-    best_first = np.lexsort((-forest.length_of(nodes), forest.start_of(nodes), -level))
+        if len(loops):
+            nodes = np.sort(loops)
+            level = np.ones(len(nodes), np.int64)
+            how = "iterations of a loop inside the graph"
+    start = forest.start_of(nodes)
+    length = forest.length_of(nodes)
+    best_first = np.lexsort((-length, start, -level))
     return nodes[best_first], how
 
 
 def _flow(
-    label: Int32s, parent: Int32s, depths: Sequence[Int32s], contexts: Sequence[HandOver]
+    label: Int32s,
+    parent: Int32s,
+    depths: Sequence[Int32s],
+    contexts: Sequence[HandOver],
 ) -> None:
     """Let the best label run down the lanes and through the contexts until nothing changes."""
     levels = [rows[parent[rows] >= 0] for rows in depths]
     for _ in range(_MAX_ROUNDS):
         before = label.copy()
         for rows in levels:
-            label[rows] = np.minimum(label[rows], label[parent[rows]])
+            label_of_parent = label[parent[rows]]
+            label[rows] = np.minimum(label[rows], label_of_parent)
         for context in contexts:
-            best = np.minimum.reduceat(label[context.producers], context.producer_starts)
+            produced = label[context.producers]
+            best = np.minimum.reduceat(produced, context.producer_starts)
+            handed = best[context.consumer_of]
             consumers = context.consumers  # each once
-            label[consumers] = np.minimum(label[consumers], best[context.consumer_of])
+            label[consumers] = np.minimum(label[consumers], handed)
         if np.array_equal(before, label):
             return
 
@@ -436,10 +423,8 @@ def _flow(
 def _title(forest: NodeForest, event: int, group: int) -> tuple[str, bool]:
     """(TensorBoard's name of the group that this root starts, whether it marks a step)."""
     name = forest.name_of(event)
-    marked = name not in _IMPLICIT
-    if marked:
-        prefix = (forest.text(event, "graph_type") or name) + " "
-    else:
-        prefix = ""
     number = forest.text(event, "iter_num") or forest.text(event, "step_num") or str(group)
-    return f"{prefix}{number}", marked
+    if name in _IMPLICIT:
+        return number, False
+    graph = forest.text(event, "graph_type") or name
+    return f"{graph} {number}", True

@@ -14,17 +14,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 
 from powertui.data import texts, wire
-from powertui.data.formats.builder import is_sorted
 from powertui.data.model import (
     Bools,
     Int32s,
     Int64s,
-    Process,
     ProcessKind,
     Trace,
-    Track,
-    UInt8s,
-    UInt32s,
 )
 from powertui.data.run.hand_overs import (
     MISSING,
@@ -35,10 +30,10 @@ from powertui.data.run.hand_overs import (
     hand_over,
     or_minus_one,
 )
+from powertui.data.run.line_nodes import LineNodes, NodeLine, nested_nodes
 from powertui.data.run.row_numbers import KeyRows
 from powertui.data.run.stat_carriers import rows_named
 from powertui.data.sorted_columns import are_among, begins_run
-from powertui.named_tuples import NamedTuple
 
 _OF_NODES = ("_p", "_c", "_r", "_a", "step_num", "iter_num")  # what makes an event a node
 _MAKES = ("_pt", "_p", "_pid", "_r", "_a", "id", "iter_num", "step_num")
@@ -61,37 +56,7 @@ _INPUT_FUNCTIONS = (
 NamesWith = dict[str, Bools]  # of each stat which names carry it
 
 
-class NodeLine(NamedTuple):
-    """One line with events."""
-
-    number: int  # over Trace.tracks()
-    process: Process
-    track: Track
-
-
 _NO_NODES = np.empty(0, np.int64)
-
-
-class LineNodes(NamedTuple):
-    """The nodes of one line, by start, the longest first."""
-
-    line: NodeLine
-    row: Int32s  # of the track's events
-    depth: UInt8s
-    first: int  # of them in the common numbering
-
-    def among(self, nodes: Int64s) -> Int64s:
-        """Those of these nodes, ascending, that are of this line."""
-        first, after = nodes.searchsorted((self.first, self.first + len(self.row)))
-        return nodes[first:after]
-
-    def rows_of(self, nodes: Int64s) -> Int32s:
-        """The events of these nodes of this line."""
-        return self.row[nodes - self.first]
-
-    def names_of(self, nodes: Int64s) -> UInt32s:
-        """The names of these nodes of this line."""
-        return self.line.track.events.name[self.rows_of(nodes)]
 
 
 class NodeForest:
@@ -124,12 +89,12 @@ class NodeForest:
         parents: list[Int32s] = [np.empty(0, np.int32)]
         for lines, names_with in processes:
             self._names_with[id(lines[0].process)] = names_with
-            node_names = np.logical_or.reduce(
-                [has_level, *(names_with[stat] for stat in _OF_NODES)]
-            )
+            carriers = [names_with[stat] for stat in _OF_NODES]
+            node_names = np.logical_or.reduce([has_level, *carriers])
             node_names &= ~is_pool
+            launch_names = names_with["correlation_id"]
             for line in lines:
-                parents.append(self._add_line(line, node_names, names_with["correlation_id"]))
+                parents.append(self._add_line(line, node_names, launch_names))
         self.parent: Int32s = np.concatenate(parents)
         if self.count:
             self._read()
@@ -141,14 +106,15 @@ class NodeForest:
         if line.process.kind is ProcessKind.DEVICE or line.track.derived:
             self.kernels = self.kernels or launches
             return none
+        names = line.track.events.name
         if launches:
-            calls = rows_named(line.track.events.name, launch_names)
+            calls = rows_named(names, launch_names)
             if len(calls):
                 self.launches.append((line, calls))
-        rows = rows_named(line.track.events.name, node_names)
+        rows = rows_named(names, node_names)
         if not len(rows):
             return none
-        part, parent = _nested(line, rows, self.count)
+        part, parent = nested_nodes(line, rows, self.count)
         self.parts.append(part)
         self.count += len(rows)
         return parent
@@ -190,11 +156,13 @@ class NodeForest:
         parts = [np.empty(0, np.int64)]
         for part in self.parts:
             if nodes is None:
-                with_name = np.flatnonzero(has_name[part.line.track.events.name[part.row]])
+                line_names = part.line.track.events.name
+                with_name = np.flatnonzero(has_name[line_names[part.row]])
                 parts.append(with_name + part.first)
             else:
                 of_line = part.among(nodes)
-                parts.append(of_line[has_name[part.names_of(of_line)]])
+                is_named = has_name[part.names_of(of_line)]
+                parts.append(of_line[is_named])
         return np.concatenate(parts)
 
     def locate(self, node: int) -> tuple[NodeLine, int]:
@@ -204,7 +172,8 @@ class NodeForest:
 
     def _part_with(self, node: int) -> LineNodes:
         firsts = [part.first for part in self.parts]
-        return self.parts[int(np.searchsorted(firsts, node, side="right")) - 1]
+        after = np.searchsorted(firsts, node, side="right")
+        return self.parts[int(after) - 1]
 
     def rows_by_line(self, nodes: Int64s) -> dict[int, Int32s]:
         """The rows of these nodes, ascending, by the numbers of their lines; rows ascend too."""
@@ -218,12 +187,14 @@ class NodeForest:
     def name_of(self, node: int) -> str:
         """Its name."""
         line, row = self.locate(node)
-        return self.trace.names.full(int(line.track.events.name[row]))
+        name = int(line.track.events.name[row])
+        return self.trace.names.full(name)
 
     def text(self, node: int, name: str) -> str | None:
         """One stat of one node as text."""
         line, row = self.locate(node)
-        for stat in line.process.source.event_stats(line.track.events.position_of(row)):
+        position = line.track.events.position_of(row)
+        for stat in line.process.source.event_stats(position):
             if stat.name == name:
                 return str(stat.value)
         return None
@@ -233,28 +204,35 @@ class NodeForest:
 
         `by_number`: those too that carry a step's number and no level.
         """
-        parts = list(self._levels)
+        node_parts = []
+        level_parts = []
+        for nodes, levels in self._levels:
+            node_parts.append(nodes)
+            level_parts.append(levels)
         for name, level in _LEVELS.items():
-            named = self.named({name})
-            parts.append((named, np.full(len(named), level)))
+            nodes = self.named({name})
+            node_parts.append(nodes)
+            level_parts.append(np.full(len(nodes), level))
         if by_number:
-            parts.append((self.markers, np.ones(len(self.markers), np.int64)))
-        nodes = np.concatenate([part_nodes for part_nodes, _ in parts])
-        level_of = np.concatenate([part_levels for _, part_levels in parts])
-        order = np.lexsort((-level_of, nodes))
-        nodes = nodes[order]
+            node_parts.append(self.markers)
+            level_parts.append(np.ones(len(self.markers), np.int64))
+        node = np.concatenate(node_parts)
+        level_of = np.concatenate(level_parts)
+        order = np.lexsort((-level_of, node))
+        node = node[order]
         level_of = level_of[order]
-        highest = begins_run(nodes) & (level_of > 0)
-        return nodes[highest], level_of[highest]
+        highest = begins_run(node) & (level_of > 0)
+        return node[highest], level_of[highest]
 
     def input_roots(self) -> Int64s:
         """The nodes with a root level that are work of tf.data: to the collectors they start
         nothing.
         """
-        runs = self._input_runs()
+        input_runs = self._input_runs()
         roots = [np.empty(0, np.int64)]
         for nodes, run_ids in self._run_ids:
-            roots.append(nodes[are_among(run_ids, runs)])
+            is_input = are_among(run_ids, input_runs)
+            roots.append(nodes[is_input])
         return np.concatenate(roots)
 
     def _input_runs(self) -> Int64s:
@@ -268,15 +246,19 @@ class NodeForest:
                 continue
             events = track.events
             rows = rows_named(events.name, is_input)
-            if len(rows):
-                ids = process.source.columns(events.positions(rows), ("id",))["id"]
-                run_ids.append(ids.ints[ids.present])
+            if not len(rows):
+                continue
+            columns = process.source.columns(events.positions(rows), ("id",))
+            ids = columns["id"]
+            run_ids.append(ids.ints[ids.present])
         return wire.distinct(np.concatenate(run_ids))
 
     # ── stats ────────────────────────────────────────────────────────────────────────────────────
 
     def _stats(
-        self, stats: Sequence[str], *names: Bools
+        self,
+        stats: Sequence[str],
+        *names: Bools,
     ) -> Iterator[tuple[Int64s, dict[str, Int64s]]]:
         """(nodes, their stats; MISSING where one has none) of the nodes with a name among these,
         part by part.
@@ -289,19 +271,24 @@ class NodeForest:
             asked = [stat for stat in stats if names_with[stat].any()]
             if not asked:
                 continue
-            chosen = np.flatnonzero(chosen_names[events.name[part.row]])
+            node_names = events.name[part.row]
+            chosen = np.flatnonzero(chosen_names[node_names])
             for first in range(0, len(chosen), _DECODED_ROWS):
-                some = chosen[first : first + _DECODED_ROWS]
-                values = dict.fromkeys(stats, np.full(len(some), MISSING, np.int64))
-                columns = process.source.columns(events.positions(part.row[some]), asked)
+                nodes = chosen[first : first + _DECODED_ROWS]
+                positions = events.positions(part.row[nodes])
+                columns = process.source.columns(positions, asked)
+                missing = np.full(len(nodes), MISSING, np.int64)
+                values = dict.fromkeys(stats, missing)
                 for stat, column in columns.items():
                     is_number = column.present & np.isfinite(column.floats)
                     values[stat] = np.where(is_number, column.ints, MISSING)
-                yield some + part.first, values
+                yield nodes + part.first, values
 
     def _carriers(self, *stats: str) -> Bools:
         """Which names carry one of these stats, on any process."""
-        carrying = [names_with[stat] for names_with in self._names_with.values() for stat in stats]
+        carrying = []
+        for names_with in self._names_with.values():
+            carrying += [names_with[stat] for stat in stats]
         names: Bools = np.logical_or.reduce(carrying)
         return names
 
@@ -314,53 +301,59 @@ class NodeForest:
         consumers = NodePairs()
         iterations = NodePairs()
         self._read_takers(produced_keys, input_keys, consumers, iterations)
-        hand_overs = (
-            hand_over(
-                produced_keys.count,
-                NodesOfContexts(produced.nodes(), produced_keys.codes),
-                consumers.all(),
-                without_crowds=True,
-            ),
-            hand_over(
-                input_keys.count,
-                iterations.all(),
-                NodesOfContexts(inputs.nodes(), input_keys.codes),
-            ),
+        to_consumers = hand_over(
+            produced_keys.count,
+            NodesOfContexts(produced.nodes(), produced_keys.codes),
+            consumers.all(),
+            without_crowds=True,
         )
-        self.contexts = [context for context in hand_overs if context.size]
+        to_inputs = hand_over(
+            input_keys.count,
+            iterations.all(),
+            NodesOfContexts(inputs.nodes(), input_keys.codes),
+        )
+        self.contexts = [context for context in (to_consumers, to_inputs) if context.size]
 
     def _read_makers(self, produced: NodeStats, inputs: NodeStats) -> None:
         """Read the stats of what hands work on or starts a group."""
         is_input = self._names(_GET_NEXT)
-        apart = []
-        markers = []
+        apart = [_NO_NODES]
+        markers = [_NO_NODES]
         making = self._carriers("_p", "_r", "_a", "step_num")
         asking = is_input & self._carriers("id")
         for nodes, stats in self._stats(_MAKES, making, asking):
-            has_id = stats["id"] != MISSING
-            produced.add(nodes, stats, stats["_p"] != MISSING)
+            is_produced = stats["_p"] != MISSING
+            produced.add(nodes, stats, is_produced)
+            run_id = stats["id"]
+            has_id = run_id != MISSING
             level = stats["_r"]
             is_root = level != MISSING
             self._levels.append((nodes[is_root], level[is_root]))
             is_of_run = is_root & has_id
-            self._run_ids.append((nodes[is_of_run], stats["id"][is_of_run]))
-            is_apart = (stats["_a"] != MISSING) & (stats["_a"] != 0)
+            self._run_ids.append((nodes[is_of_run], run_id[is_of_run]))
+            apart_flag = stats["_a"]
+            is_apart = (apart_flag != MISSING) & (apart_flag != 0)
             apart.append(nodes[is_apart])
             is_marker = stats["step_num"] != MISSING
             markers.append(nodes[is_marker])
-            has_iteration = has_id & (stats["iter_num"] >= 0)
-            asks = has_iteration & self._have(nodes, is_input)
+            has_iteration = stats["iter_num"] >= 0
+            asks = has_id & has_iteration & self._have(nodes, is_input)
             inputs.add(nodes, stats, asks)
-        self.apart = np.concatenate([_NO_NODES, *apart])
-        self.markers = np.concatenate([_NO_NODES, *markers])
+        self.apart = np.concatenate(apart)
+        self.markers = np.concatenate(markers)
 
     def _read_takers(
-        self, produced: KeyRows, inputs: KeyRows, consumers: NodePairs, iterations: NodePairs
+        self,
+        produced: KeyRows,
+        inputs: KeyRows,
+        consumers: NodePairs,
+        iterations: NodePairs,
     ) -> None:
         """Read the stats of what takes work: of each only which hand-over it answers is kept."""
         is_executor = self._names({EXECUTOR})
         # Where nothing hands work on, nothing takes it: then no event is read.
-        taking = iterating = np.zeros(len(self.trace.names), np.bool_)
+        taking = np.zeros(len(self.trace.names), np.bool_)
+        iterating = taking
         if produced.count:
             taking = self._carriers("_c")
         if inputs.count:
@@ -374,8 +367,9 @@ class NodeForest:
                 answered = np.where(context != MISSING, number, -1)
                 consumers.add(nodes, answered)
             if inputs.count:
-                number = inputs.find((stats["iter_num"], stats["id"]))
-                is_iteration = (stats["id"] != MISSING) & self._have(nodes, is_executor)
+                run_id = stats["id"]
+                number = inputs.find((stats["iter_num"], run_id))
+                is_iteration = (run_id != MISSING) & self._have(nodes, is_executor)
                 answered = np.where(is_iteration, number, -1)
                 iterations.add(nodes, answered)
 
@@ -394,55 +388,23 @@ class NodeForest:
             return np.empty(0, np.int64)
         iterations = NodeStats(_LOOP_STATS)
         for nodes, stats in self._stats(_LOOP_STATS, is_executor):
-            is_of_loop = np.isin(stats["id"], loop_ids) & self._have(nodes, is_executor)
+            is_of_loop = np.isin(stats["id"], loop_ids)
+            is_of_loop &= self._have(nodes, is_executor)
             iterations.add(nodes, stats, is_of_loop)
         loop, iteration = (or_minus_one(column) for column in iterations.columns())
         nodes = iterations.nodes()
-        order = np.lexsort((self.start_of(nodes), iteration, loop))
+        start = self.start_of(nodes)
+        order = np.lexsort((start, iteration, loop))
         is_first = begins_run(loop[order], iteration[order])
-        return nodes[order[is_first]]
+        firsts = order[is_first]
+        return nodes[firsts]
 
     def _iterating_loops(self, is_executor: Bools) -> Int64s:
         """The ids of loops with a second iteration: an executor that runs once counts none."""
         loops = [np.empty(0, np.int64)]
         for nodes, stats in self._stats(_LOOP_STATS, is_executor):
-            iterates = (stats["iter_num"] > 0) & self._have(nodes, is_executor)
-            loops.append(wire.distinct(stats["id"][iterates]))
+            is_later = stats["iter_num"] > 0
+            iterates = is_later & self._have(nodes, is_executor)
+            loop_ids = stats["id"][iterates]
+            loops.append(wire.distinct(loop_ids))
         return wire.distinct(np.concatenate(loops))
-
-
-def _nested(line: NodeLine, rows: Int64s, first: int) -> tuple[LineNodes, Int32s]:
-    """(the nodes of one line, the innermost node that holds each)."""
-    events = line.track.events
-    order = np.argsort(events.start[rows], kind="stable")  # a few ascending runs, one a lane: quick
-    start = events.start[rows[order]]
-    duration = events.duration[rows[order]]
-    if not is_sorted(start, duration):
-        order = np.lexsort((-events.duration[rows], events.start[rows]))
-        start = events.start[rows[order]]
-        duration = events.duration[rows[order]]
-    depth = wire.nest(start, duration)
-    nodes = LineNodes(line, rows[order].astype(np.int32), depth, first)
-    return nodes, _holders(start, start + duration, depth, first)
-
-
-def _holders(start: Int64s, end: Int64s, depth: UInt8s, first: int) -> Int32s:
-    """The innermost node of the same line that holds each, in the common numbering; -1 for none."""
-    parent = np.full(len(start), -1, np.int32)
-    above = np.flatnonzero(depth == 0)
-    for level in range(1, int(depth.max()) + 1):
-        nodes = np.flatnonzero(depth == level)
-        # Nodes come by start: of the level above it is the last that comes before.
-        place = above.searchsorted(nodes) - 1
-        has_parent = place >= 0
-        parent[nodes[has_parent]] = above[place[has_parent]]
-        above = nodes
-    # Where events overlap partly, that one may end too early: one further up holds the node.
-    rest = np.flatnonzero(parent >= 0)
-    while len(rest):
-        parent_end = end[parent[rest]]
-        rest = rest[parent_end < end[rest]]
-        parent[rest] = parent[parent[rest]]
-        rest = rest[parent[rest] >= 0]
-    parent[parent >= 0] += np.int32(first)
-    return parent

@@ -62,20 +62,23 @@ def pair_difference(first: RankCalls, second: RankCalls) -> ClockDifference | No
     if pairs is None or len(pairs) < _MIN_MATCHES:
         return None
     first_row, second_row = pairs.T
-    ahead = ends_on_axis(second)[second_row] - ends_on_axis(first)[first_row]
+    first_end = ends_on_axis(first)[first_row]
+    second_end = ends_on_axis(second)[second_row]
+    ahead = second_end - first_end
     median = median_of_column(ahead)
-    spread = _MAD_TO_SIGMA * median_of_column(np.abs(ahead - median))
+    deviations = np.abs(ahead - median)
+    spread = _MAD_TO_SIGMA * median_of_column(deviations)
     median_error = _MEDIAN_ERROR * spread / np.sqrt(len(pairs))
-    # A rank may always be among the last to leave, by as much as the ends are apart.
-    half = Z95 * median_error + spread
-    order = np.argsort(first.start[first_row], kind="stable")
-    moved = max(_moved_within(ahead[order], median, spread), _moved_beside(first, second, pairs))
+    by_start = np.argsort(first.start[first_row], kind="stable")
+    moved_within = _moved_within(ahead[by_start], median, spread)
+    moved_beside = _moved_beside(first, second, pairs)
     return ClockDifference(
         ahead_ps=median,
-        half_ps=half,
+        # A rank may always be among the last to leave, by as much as the ends are apart.
+        half_ps=Z95 * median_error + spread,
         spread_ps=spread,
         matches=len(pairs),
-        moved_ps=moved,
+        moved_ps=max(moved_within, moved_beside),
     )
 
 
@@ -86,10 +89,14 @@ def _moved_within(ahead: Int64s, median: float, spread: float) -> float:
     count = min(_MAX_STRETCHES, len(ahead) // _MIN_STRETCH)
     if count < 2:
         return 0.0
-    stretches = np.array_split(ahead, count)
-    furthest = max(abs(median_of_column(stretch) - median) for stretch in stretches)
+    moves = []
+    for stretch in np.array_split(ahead, count):
+        moves.append(abs(median_of_column(stretch) - median))
+    furthest = max(moves)
     by_chance = _MIN_SIGMAS_OVER_CHANCE * _MEDIAN_ERROR * spread / np.sqrt(_MIN_STRETCH)
-    return float(furthest) if furthest > by_chance else 0.0
+    if furthest > by_chance:
+        return float(furthest)
+    return 0.0
 
 
 def _moved_beside(first: RankCalls, second: RankCalls, pairs: Int64s) -> float:
@@ -103,23 +110,29 @@ def _moved_beside(first: RankCalls, second: RankCalls, pairs: Int64s) -> float:
         matched = pairs[np.isin(pairs[:, 0], mine)]
         if not len(matched):
             continue
-        at_mine = np.searchsorted(mine, matched[:, 0])
-        at_others = np.searchsorted(others, matched[:, 1])
-        ahead = median_of_column(second_end[matched[:, 1]] - first_end[matched[:, 0]])
-        before = min(int(at_mine.min()), int(at_others.min()))
-        after = min(len(mine) - 1 - int(at_mine.max()), len(others) - 1 - int(at_others.max()))
-        begin_mine, begin_others = int(at_mine.min()) - before, int(at_others.min()) - before
-        end_mine, end_others = int(at_mine.max()) + 1, int(at_others.max()) + 1
-        for row, other_row, count in (
-            (begin_mine, begin_others, before),
-            (end_mine, end_others, after),
+        my_row, other_row = matched.T
+        ahead = median_of_column(second_end[other_row] - first_end[my_row])
+        my_place = mine.searchsorted(my_row)
+        other_place = others.searchsorted(other_row)
+        # As many calls before the first match, and after the last, as both ranks have.
+        my_first = int(my_place.min())
+        other_first = int(other_place.min())
+        before = min(my_first, other_first)
+        my_next = int(my_place.max()) + 1
+        other_next = int(other_place.max()) + 1
+        after = min(len(mine) - my_next, len(others) - other_next)
+        for my_begin, other_begin, count in (
+            (my_first - before, other_first - before, before),
+            (my_next, other_next, after),
         ):
             if count < _MIN_STRETCH:
                 continue
-            beside = second_end[others[other_row : other_row + count]]
-            beside = beside - first_end[mine[row : row + count]]
+            my_rows = mine[my_begin : my_begin + count]
+            other_rows = others[other_begin : other_begin + count]
+            beside = second_end[other_rows] - first_end[my_rows]
             middle = median_of_column(beside)
-            if median_of_column(np.abs(beside - middle)) <= _MAX_APART_PS:
+            spread = median_of_column(np.abs(beside - middle))
+            if spread <= _MAX_APART_PS:
                 furthest = max(furthest, abs(middle - ahead))
     return float(furthest)
 
@@ -136,13 +149,15 @@ def ends_on_axis(calls: RankCalls) -> Int64s:
 
 def _shared(first: RankCalls, second: RankCalls) -> list[tuple[Int64s, Int64s]]:
     """The rows of both for each operation that both ran."""
-    numbers = {key: number for number, key in enumerate(second.keys)}
+    number_of_key = {key: number for number, key in enumerate(second.keys)}
     rows = []
-    for number, key in enumerate(first.keys):
-        if key in numbers:
-            mine = np.flatnonzero(first.key == number)
-            others = np.flatnonzero(second.key == numbers[key])
-            rows.append((mine, others))
+    for my_number, key in enumerate(first.keys):
+        other_number = number_of_key.get(key)
+        if other_number is None:
+            continue
+        mine = np.flatnonzero(first.key == my_number)
+        others = np.flatnonzero(second.key == other_number)
+        rows.append((mine, others))
     return rows
 
 
@@ -150,13 +165,19 @@ def _numbered_pairs(first: RankCalls, second: RankCalls) -> Int64s | None:
     """[pairs × 2]: rows of one call by the number that its group gave it; None without numbers."""
     pairs = []
     for mine, others in _shared(first, second):
-        if (first.sequence[mine] < 0).any() or (second.sequence[others] < 0).any():
+        my_numbers = first.sequence[mine]
+        other_numbers = second.sequence[others]
+        if (my_numbers < 0).any() or (other_numbers < 0).any():
             return None
-        _, at_first, at_second = np.intersect1d(
-            first.sequence[mine], second.sequence[others], return_indices=True
+        _, my_place, other_place = np.intersect1d(
+            my_numbers,
+            other_numbers,
+            return_indices=True,
         )
-        pairs.append(np.stack([mine[at_first], others[at_second]], axis=1))
-    return np.concatenate(pairs) if pairs else None
+        pairs.append(np.stack([mine[my_place], others[other_place]], axis=1))
+    if not pairs:
+        return None
+    return np.concatenate(pairs)
 
 
 def _pairs_by_time(first: RankCalls, second: RankCalls) -> Int64s | None:
@@ -169,7 +190,9 @@ def _pairs_by_time(first: RankCalls, second: RankCalls) -> Int64s | None:
     differences = []
     fewest = 0
     for mine, others in shared:
-        differences.append(_differences(first_end[mine], second_end[others]))
+        my_end = first_end[mine]
+        other_end = second_end[others]
+        differences.append(_differences(my_end, other_end))
         fewest += min(len(mine), len(others))
     candidates = np.sort(np.concatenate(differences))
     on_clock = first.on_clock and second.on_clock
@@ -178,8 +201,14 @@ def _pairs_by_time(first: RankCalls, second: RankCalls) -> Int64s | None:
         return None
     pairs = []
     for mine, others in shared:
-        others_end = second_end[others] - ahead
-        pairs.append(_nearest(first_end[mine], others_end, mine, others, _MAX_APART_PS))
+        nearest = _nearest(
+            first=first_end[mine],
+            second=second_end[others] - ahead,
+            first_rows=mine,
+            second_rows=others,
+            apart_ps=_MAX_APART_PS,
+        )
+        pairs.append(nearest)
     return np.concatenate(pairs)
 
 
@@ -187,13 +216,15 @@ def _differences(first: Int64s, second: Int64s) -> Int64s:
     """All differences of ends that may be one call's."""
     if max(len(first), len(second)) <= _MAX_SHIFT:
         return np.subtract.outer(second, first).ravel()
-    shifts = range(-min(_MAX_SHIFT, len(first) - 1), min(_MAX_SHIFT, len(second) - 1) + 1)
+    max_back = min(_MAX_SHIFT, len(first) - 1)
+    max_ahead = min(_MAX_SHIFT, len(second) - 1)
     parts = []
-    for shift in shifts:
+    for shift in range(-max_back, max_ahead + 1):
         mine = first[max(0, -shift) :]
         others = second[max(0, shift) :]
         count = min(len(mine), len(others))
-        parts.append(others[:count] - mine[:count])
+        difference = others[:count] - mine[:count]
+        parts.append(difference)
     return np.concatenate(parts)
 
 
@@ -216,16 +247,24 @@ def _best_difference(candidates: Int64s, fewest: int, *, on_clock: bool) -> int 
     rivals = _rivals(candidates, counts, best)
     if len(rivals) == 1:
         return rivals[0].middle
-    closest, second = sorted(rivals, key=lambda rival: rival.spread)[:2]
-    if second.spread >= _CLEARLY_CLOSER * closest.spread:
+    rivals.sort(key=lambda rival: rival.spread)
+    closest = rivals[0]
+    if rivals[1].spread >= _CLEARLY_CLOSER * closest.spread:
         return closest.middle
     if not on_clock:
         return None
-    # Steps that are all alike match at any shift: then the clocks as recorded decide, where they
-    # leave one shift alone.
-    nearest, further = sorted(rivals, key=lambda rival: abs(rival.middle))[:2]
-    if abs(nearest.middle) < _MAX_SHARE_OF_SHIFT * abs(further.middle):
-        return nearest.middle
+    return _nearest_to_clock(rivals)
+
+
+def _nearest_to_clock(rivals: list[_Rival]) -> int | None:
+    """Steps that are all alike match at any shift: then the clocks as recorded decide, where they
+    leave one shift alone.
+    """
+    by_distance = sorted(rivals, key=lambda rival: abs(rival.middle))
+    nearest = by_distance[0].middle
+    further = by_distance[1].middle
+    if abs(nearest) < _MAX_SHARE_OF_SHIFT * abs(further):
+        return nearest
     return None
 
 
@@ -238,29 +277,35 @@ class _Rival(NamedTuple):
 
 def _rivals(candidates: Int64s, counts: Int64s, best: int) -> list[_Rival]:
     """All differences that match nearly as many ends as the best."""
+    fewest = max(1, _RIVAL_SHARE * best)
+    # What is nearer than two windows is the same difference.
+    apart_ps = 4 * _MAX_APART_PS
     remaining = counts.copy()
     rivals: list[_Rival] = []
     while True:
         place = int(remaining.argmax())
-        if remaining[place] < max(1, _RIVAL_SHARE * best):
+        if remaining[place] < fewest:
             return rivals
         begin = candidates[place]
-        inside = candidates[place : place + int(counts[place])]
+        window_end = place + int(counts[place])
+        inside = candidates[place:window_end]
         middle = int(_middle_value(inside))
         deviations = np.sort(np.abs(inside - middle))
-        rivals.append(_Rival(middle, max(1.0, _middle_value(deviations))))
-        # What is nearer than two windows is the same difference.
-        first = candidates.searchsorted(begin - 4 * _MAX_APART_PS)
-        after_last = candidates.searchsorted(begin + 4 * _MAX_APART_PS, side="right")
+        spread = max(1.0, _middle_value(deviations))
+        rivals.append(_Rival(middle, spread))
+        first = candidates.searchsorted(begin - apart_ps)
+        after_last = candidates.searchsorted(begin + apart_ps, side="right")
         remaining[first:after_last] = 0
 
 
 def _middle_value(ascending: Int64s) -> float:
     """The median. NumPy's own takes 20 µs for a few values; a run of 256 hosts has 10,000 such."""
     half = len(ascending) // 2
+    upper = float(ascending[half])
     if len(ascending) % 2:
-        return float(ascending[half])
-    return (float(ascending[half - 1]) + float(ascending[half])) / 2
+        return upper
+    lower = float(ascending[half - 1])
+    return (lower + upper) / 2
 
 
 def _nearest(
@@ -274,18 +319,22 @@ def _nearest(
     nearest_second = nearest_places(second, first)
     nearest_first = nearest_places(first, second)
     is_mutual = nearest_first[nearest_second] == np.arange(len(first))
-    is_close = np.abs(second[nearest_second] - first) <= apart_ps
-    chosen = np.flatnonzero(is_mutual & is_close)
-    return np.stack([first_rows[chosen], second_rows[nearest_second[chosen]]], axis=1)
+    distance = np.abs(second[nearest_second] - first)
+    first_chosen = np.flatnonzero(is_mutual & (distance <= apart_ps))
+    second_chosen = nearest_second[first_chosen]
+    return np.stack([first_rows[first_chosen], second_rows[second_chosen]], axis=1)
 
 
 def nearest_places(values: Int64s, wanted: Int64s) -> Int64s:
     """For each wanted value the place of the nearest of these."""
-    order = np.argsort(values, kind="stable")
-    in_order = values[order]
-    after = in_order.searchsorted(wanted).clip(1, max(1, len(values) - 1))
     if len(values) == 1:
         return np.zeros(len(wanted), np.int64)
+    order = np.argsort(values, kind="stable")
+    in_order = values[order]
+    last_place = max(1, len(values) - 1)
+    after = in_order.searchsorted(wanted).clip(1, last_place)
     before = after - 1
-    is_before = wanted - in_order[before] <= in_order[after] - wanted
-    return order[np.where(is_before, before, after)]
+    to_before = wanted - in_order[before]
+    to_after = in_order[after] - wanted
+    nearest = np.where(to_before <= to_after, before, after)
+    return order[nearest]

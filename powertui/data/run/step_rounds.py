@@ -31,17 +31,21 @@ def turns(number: Int64s) -> Int64s:
     if (values == values[0]).all():  # these are parts of one step
         return out
     change = np.diff(values)
-    if (change < 0).sum() > (change > 0).sum():  # a countdown: what starts again goes up
+    rises = int((change > 0).sum())
+    falls = int((change < 0).sum())
+    if falls > rises:  # a countdown: what starts again goes up
         values = -values
         change = -change
     if (change >= 0).all():
         return out
     changes = change[change != 0]
     _, counts = np.unique(changes, return_counts=True)
-    if counts.max() <= _MIN_EQUAL_CHANGES * len(changes):
+    is_shuffled = counts.max() <= _MIN_EQUAL_CHANGES * len(changes)
+    if is_shuffled:
         out[counted] = _repeats(values.tolist())
     elif _falls_to_the_beginning(values, change):
-        out[counted] = np.cumsum(np.append(False, change < 0))
+        begins_round = np.append(False, change < 0)
+        out[counted] = np.cumsum(begins_round)
     else:
         out[counted] = _restarts(values.tolist())
     return np.maximum.accumulate(out)
@@ -52,11 +56,12 @@ def _falls_to_the_beginning(values: Int64s, change: Int64s) -> bool:
     look.
     """
     falls = np.flatnonzero(change < 0) + 1
-    round_began = values[np.append(0, falls[:-1])]
-    if (values[falls] > round_began).any():
+    begins = np.append(0, falls[:-1])
+    if (values[falls] > values[begins]).any():
         return False
+    last = len(values) - 1
     before = values[falls - 1]
-    after = values[np.minimum(falls + 1, len(values) - 1)]
+    after = values[np.minimum(falls + 1, last)]
     return bool((after <= before).all())
 
 
@@ -69,13 +74,15 @@ def _restarts(values: list[int]) -> list[int]:
     """
     out = [0]
     earlier = {values[0]}
-    lowest = highest = values[0]
+    lowest = values[0]
+    highest = values[0]
+    last = len(values) - 1
     for at in range(1, len(values)):
         value = values[at]
         before = values[at - 1]
         again = False
         if value < before:
-            after = values[at + 1] if at + 1 < len(values) else value
+            after = values[min(at + 1, last)]
             swapped = after > before and value not in earlier
             is_near_lowest = value - lowest < _RESTART_SHARE * (highest - lowest)
             goes_back = value in earlier and is_near_lowest
@@ -106,27 +113,37 @@ def _repeats(values: list[int]) -> list[int]:
     return out
 
 
-def align_replicas(start: Int64s, number: Int64s, turn: Int64s, sequences: list[Int64s]) -> None:
+def align_replicas(
+    start: Int64s,
+    number: Int64s,
+    turn: Int64s,
+    sequences: list[Int64s],
+) -> None:
     """Shift the turns of replicas to where their steps begin closest to those of the first one:
     each may enter the profile on either side of an epoch's end.
     """
-    lead = sequences[0]
-    if len(sequences) < 2 or not any((turn[rows] > 0).any() for rows in sequences):
+    if len(sequences) < 2:
         return
+    if not any((turn[rows] > 0).any() for rows in sequences):
+        return
+    lead = sequences[0]
     lead_keys = number_keys(number[lead], turn[lead])
     _, first = np.unique(lead_keys, return_index=True)
     lead_starts: dict[tuple[int, int], int] = {}
     for row in lead[first].tolist():
-        lead_starts[int(number[row]), int(turn[row])] = int(start[row])
+        key = (int(number[row]), int(turn[row]))
+        lead_starts[key] = int(start[row])
     for rows in sequences[1:]:
         shift_of_distance: dict[float, int] = {}
         for shift in _REPLICA_SHIFTS:
-            distance = _median_distance(start, number, turn + shift, rows, lead_starts)
+            shifted = turn + shift
+            distance = _median_distance(start, number, shifted, rows, lead_starts)
             if distance is not None:
                 # Of shifts that do equally well the first, which is none.
                 shift_of_distance.setdefault(distance, shift)
         if shift_of_distance:
-            turn[rows] += shift_of_distance[min(shift_of_distance)]
+            least = min(shift_of_distance)
+            turn[rows] += shift_of_distance[least]
     turn -= turn.min()
 
 
@@ -140,10 +157,13 @@ def _median_distance(
     """How far these steps begin from the same ones of the first replica; None without any."""
     distances = []
     for row in rows.tolist():
-        lead_start = lead_starts.get((int(number[row]), int(turn[row])))
+        key = (int(number[row]), int(turn[row]))
+        lead_start = lead_starts.get(key)
         if lead_start is not None:
             distances.append(abs(lead_start - int(start[row])))
-    return median_of_column(distances) if distances else None
+    if not distances:
+        return None
+    return median_of_column(distances)
 
 
 def runs_before(number: Int64s, turn: Int64s, sequences: list[Int64s]) -> Int64s:
@@ -162,10 +182,11 @@ def runs_before(number: Int64s, turn: Int64s, sequences: list[Int64s]) -> Int64s
         if is_first.all():
             continue
         place = np.arange(len(order))
-        first_place = np.maximum.accumulate(np.where(is_first, place, 0))
-        times = np.empty(len(order), np.int64)
-        times[order] = place - first_place
-        out[rows] = times[np.cumsum(begins) - 1]
+        first_places = np.where(is_first, place, 0)
+        runs = np.empty(len(order), np.int64)
+        runs[order] = place - np.maximum.accumulate(first_places)
+        run_of_row = np.cumsum(begins) - 1
+        out[rows] = runs[run_of_row]
     return out
 
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from powertui.data.model import UNKNOWN, Bools, Int64s, StepsOn
-from powertui.data.run.assign import TIME, DrawnSteps, StepOfWork
+from powertui.data.run.assign import TIME, StepOfWork
 from powertui.data.run.device_intervals import DeviceWork, any_ps, covered_ps, extents
+from powertui.data.run.drawn_steps import DrawnSteps
 from powertui.data.run.step_rows import StepRows
 from powertui.data.sorted_columns import places_among
 from powertui.named_tuples import NamedTuple

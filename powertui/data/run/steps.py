@@ -2,7 +2,7 @@
 
 What a person names (`--step-marker`) goes first. Else every candidate is judged (`marker_choice`),
 the marks of the best one are joined to steps (`step_rows`), and each step gets the work of the
-devices that belongs to it (`device_work`, `assign`, `step_times`). A loop inside the graph
+devices that belongs to it (`drawn_steps`, `assign`, `step_times`). A loop inside the graph
 (`ExecutorState::Process` with iteration numbers) never hides markers: it is not a candidate.
 
 Callers want `epochs.mark`, which calls this and places the steps in epochs.
@@ -21,6 +21,7 @@ from powertui.data.run import (
     candidates,
     device_intervals,
     dispatch,
+    drawn_steps,
     functions,
     marker_choice,
     marks,
@@ -29,9 +30,10 @@ from powertui.data.run import (
     step_times,
     steps_between_marks,
 )
-from powertui.data.run.assign import DrawnSteps, StepOfWork
+from powertui.data.run.assign import StepOfWork
 from powertui.data.run.candidates import Candidate
 from powertui.data.run.device_intervals import DeviceWork
+from powertui.data.run.drawn_steps import NO_DRAWN_STEPS, DrawnSteps
 from powertui.data.run.marker_choice import JudgedCandidate, MarkerChoice
 from powertui.data.run.marks import TRAINING, Marks
 from powertui.data.run.step_confidence import StepsEvidence
@@ -184,7 +186,7 @@ def _device_share(
         are_roots = best.numbering == candidates.TITLED
         if not are_roots:  # else the numbers are the collector's
             unmarked = steps_between_marks.unmarked_count(rows, lines.marks, drawn.row)
-        rows, drawn, cut_lines = assign.with_cut_steps(
+        rows, drawn, cut_lines = drawn_steps.with_cut_steps(
             rows, lines, drawn, choice.other_marks.group, roots=are_roots
         )
     given = _steps_of_work(trace, rows, drawn, work, on_devices=best.device)
@@ -209,7 +211,7 @@ def _drawn_lines(
     """(the lines of devices that show steps, which of the steps each event there is)."""
     best = choice.best
     lines = choice.device_lines
-    drawn = assign.drawn_steps(
+    drawn = drawn_steps.drawn_steps(
         trace, best if best.apart else lines, rows, work, made_of_lines=best.apart
     )
     if lines is not None or best.device:
@@ -217,7 +219,7 @@ def _drawn_lines(
     # A line of modules shows steps where its runs can be numbered by the marks.
     modules = steps_between_marks.numbered_modules(trace, rows, work)
     if modules is not None:
-        by_modules = assign.drawn_steps(trace, modules, rows, work, made_of_lines=False)
+        by_modules = drawn_steps.drawn_steps(trace, modules, rows, work, made_of_lines=False)
         if steps_between_marks.numbered_alike(rows, modules.marks, by_modules.row):
             return modules, by_modules
     return lines, drawn
@@ -235,9 +237,9 @@ def _steps_of_work(
         return None
     profile_end = max(trace.span[1], int(rows.end.max())) + 1
     next_start = np.append(rows.start[1:], profile_end)
-    modules = assign.NO_DRAWN_STEPS
+    modules = NO_DRAWN_STEPS
     if not on_devices and not work.link and not len(drawn.row):
-        modules = assign.modules_in_order(trace, rows)
+        modules = drawn_steps.modules_in_order(trace, rows)
     return assign.steps_of_work(
         work=work,
         rows=rows,

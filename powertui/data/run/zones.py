@@ -45,6 +45,17 @@ def offsets_at(text: str, local: datetime) -> tuple[int, ...]:
     return tuple(dict.fromkeys(offsets))
 
 
+def offsets_in_zone(local: datetime, text: str) -> tuple[tuple[int, ...], str]:
+    """(the offsets of a zone that a person named when its clocks showed this, in words)."""
+    offsets = offsets_at(text, local.replace(tzinfo=None))
+    if not offsets:
+        return offsets, f"no such time in {text}, where clocks were set forward: check --tz"
+    names = " or ".join(name(offset) for offset in offsets)
+    if len(offsets) == 2:
+        return offsets, f"{names}: the clocks in {text} showed this hour twice"
+    return offsets, f"{names}, given with --tz"
+
+
 def offset_of(text: str, unix_ns: int) -> int:
     """Seconds east of UTC in a named zone at a moment: that is never in doubt."""
     named = _zone(text)

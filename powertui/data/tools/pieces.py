@@ -15,7 +15,8 @@ import numpy as np
 
 from powertui.data.model import Bools, Int32s, Int64s, UInt8s
 from powertui.data.run.device_intervals import extents
-from powertui.data.run.grouping import Groups, Nodes
+from powertui.data.run.grouping import Groups
+from powertui.data.run.line_nodes import Nodes
 from powertui.data.sorted_columns import among, begins_run, rows_of_ranges
 from powertui.data.tools import sweep
 from powertui.data.tools.covered_time import CoveredTime

@@ -10,7 +10,7 @@ import pytest
 
 from powertui.data import sorted_columns
 from powertui.data.model import Int64s
-from powertui.data.run import assign
+from powertui.data.run import asked_work, drawn_steps
 from powertui.data.run.marks import join_marks
 from powertui.data.tools import typed_events
 from powertui.data.tools.typed_events import Typed
@@ -58,7 +58,7 @@ def test_the_mark_of_the_calls_own_line_counts_and_then_the_one_opened_last(
     moments = chance.permutation(np.arange(0, 700))
     lines = chance.integers(0, 5, len(moments)).astype(np.int32)
     asked = chance.random(len(moments)) < 0.8
-    found = assign._open_at(moments, lines, asked, rows)  # type: ignore[arg-type]
+    found = asked_work._open_at(moments, lines, asked, rows)  # type: ignore[arg-type]
     for at, moment in enumerate(moments.tolist()):
         open_marks = [start for _, start, length in marks if start <= moment < start + length]
         if asked[at] and len(open_marks) != len(set(open_marks)):
@@ -123,7 +123,7 @@ def test_values_are_found_among_others_of_any_kind(kind: type) -> None:
 @pytest.mark.parametrize("device_count", [1, 2])
 def test_work_belongs_to_the_step_that_its_device_drew_around_it(device_count: int) -> None:
     devices = [f"GPU {number}" for number in range(device_count)]
-    drawn = assign.DrawnSteps(
+    drawn = drawn_steps.DrawnSteps(
         device=devices * 2,
         start=np.repeat([30, 0], device_count),  # the later steps first
         duration=np.full(2 * device_count, 20),
@@ -136,7 +136,7 @@ def test_work_belongs_to_the_step_that_its_device_drew_around_it(device_count: i
         start=np.tile(starts, device_count),
     )
     work = _Sized(work)
-    found = assign._in_lines(work, drawn)  # type: ignore[arg-type]
+    found = drawn_steps.in_drawn_steps(work, drawn)  # type: ignore[arg-type]
     assert found.tolist() == [-1, 0, 0, -1, 1, 1, -1] * device_count
 
 
