@@ -20,7 +20,8 @@ from powertui.data.energy import (
 )
 from powertui.data.energy.alignment_places import Where
 from powertui.data.energy.clock_advice import RECORD_ENDS, clock_advice
-from powertui.data.energy.clock_check import ClockOffset, Status, Verdict
+from powertui.data.energy.clock_check import Status, Verdict
+from powertui.data.energy.clock_kinds import ClockOffset
 from powertui.data.energy.edge_matching import OffsetWeights, weights_of_places
 from powertui.data.energy.log_alignment import (
     CLOCKS,

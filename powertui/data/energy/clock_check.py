@@ -28,8 +28,7 @@ from powertui.data.energy.alignment_places import (
     weighed_places,
     weighted_quantile,
 )
-from powertui.data.energy.clock_kinds import LATE_S, ClockKind
-from powertui.data.energy.edge_costs import ROOT_2PI
+from powertui.data.energy.clock_kinds import ClockOffset
 from powertui.data.energy.edge_matching import PLACE_STEPS, SHIFTS, OffsetWeights
 from powertui.data.energy.robust_stats import TAILS, normal_quantile
 from powertui.data.energy.samples import Samples
@@ -44,22 +43,20 @@ Status = Literal["aligned", "clock corrected", "ambiguous", "cannot tell", "none
 class _ClockRules:
     """When an answer is sure. Chosen on half of the worlds of `benchmarks.clock_answers`."""
 
-    search_s: float = 600.0  # on either side of a clock; BMCs that were minutes off have been seen
-    # A clock that is wrong is so much off, as a rule (mean of an exponential).
-    wrong_by_s: float = settings.WRONG_CLOCK_S
     min_sure_weight: float = settings.SURE_WEIGHT  # within one place
     min_reading_weight: float = settings.MAJORITY_SHARE  # by them alone: else the clock is sure
-    min_clear_weight: float = settings.LIKELY_WEIGHT  # of 12 corrected with less one was wrong
+    # The same of a clear place. Of 12 clocks corrected with less one was wrong, of 172 confirmed
+    # with less 6 (`clock_answers`, six sets of seeds).
+    min_clear_weight: float = settings.LIKELY_WEIGHT
     # Within the clock's interval, where no place is sure.
     min_believed_weight: float = settings.MAJORITY_SHARE
     # Odds of the clock, by those before any reading. Of 155 right ones (seeds 700 to 715) none fell
     # below 0.91, of 41 believed ones that were 2 to 30 s off 22 did.
     min_odds_left: float = 0.75
-    # Their log at the clock itself. Of 32 right clocks (seeds 700 to 715) none fell below 0.1, of
-    # 17 that were 2 s off 8 fell below -1.
+    # Their log at the clock itself, and at its best place by that of a better one elsewhere. Of 32
+    # right clocks (seeds 700 to 715) none fell below 0.1, of 17 that were 2 s off 8 fell below -1.
+    # Noise alone prefers a place elsewhere by 0.1, one edge by 5.
     min_log_odds_at_clock: float = -1.0
-    # The same of a better place elsewhere. Chosen: noise alone prefers one by 0.1, one edge by 5.
-    min_better_elsewhere: float = 1.0
     min_vague_s: float = settings.FOREIGN_CLOCK_S  # known to less, it needs no confirmation
     min_doubt_s: float = 0.2  # sensors are late by as much as that anyway
     min_error_s: float = 0.05  # records are written late, and pauses not known better
@@ -72,55 +69,6 @@ _PLACE_SURES = 4.0  # a place reaches so many times as far as it may be open
 # ── how finely offsets are weighed: bounds of time ──
 _MIN_GRID = 601  # offsets that stand for a clock of which readings say nothing
 _BELIEVED_PLACES = 4  # pieces of half of the interval that a clock is believed to
-
-
-class ClockOffset(NamedTuple):
-    """Where a clock puts the log's zero (s), with the ± of both clocks themselves."""
-
-    lo_s: float
-    hi_s: float
-    kind: ClockKind
-
-    @property
-    def middle_s(self) -> float:
-        return (self.lo_s + self.hi_s) / 2
-
-    @property
-    def believed(self) -> tuple[float, float]:
-        """The interval that is claimed where no reading says anything."""
-        return self.lo_s - self.kind.believed_s, self.hi_s + self.kind.believed_s
-
-    @property
-    def prompt(self) -> tuple[float, float]:
-        """The same where nothing was written late."""
-        return self.lo_s - self.kind.prompt_s, self.hi_s + self.kind.prompt_s
-
-    @property
-    def search_range(self) -> tuple[float, float]:
-        return self.lo_s - _RULES.search_s, self.hi_s + _RULES.search_s
-
-    def prior(self, offsets: Floats) -> Floats:
-        """The density (1/s) of each offset beforehand."""
-        outside_s = np.maximum(self.lo_s - offsets, offsets - self.hi_s)
-        beside_s = np.maximum(outside_s, 0.0)
-        # 95 % of an exponential is within three of its means.
-        prompt = self._exponential(beside_s, self.kind.prompt_s / 3)
-        late = self._normal(beside_s, LATE_S)
-        wrong = self._exponential(beside_s, _RULES.wrong_by_s)
-        late_share = self.kind.late_share
-        right = (1 - late_share) * prompt + late_share * late
-        right_share = self.kind.right_share
-        return np.asarray(right_share * right + (1 - right_share) * wrong)
-
-    def _exponential(self, beside_s: Floats, mean_s: float) -> Floats:
-        """A density that is level within the clock's interval and falls off on either side."""
-        area_s = 2 * mean_s + (self.hi_s - self.lo_s)
-        return np.asarray(np.exp(-beside_s / mean_s) / area_s)
-
-    def _normal(self, beside_s: Floats, sigma_s: float) -> Floats:
-        """The same that falls off as a normal distribution does."""
-        area_s = ROOT_2PI * sigma_s + (self.hi_s - self.lo_s)
-        return np.asarray(np.exp(-0.5 * (beside_s / sigma_s) ** 2) / area_s)
 
 
 class Verdict(NamedTuple):
@@ -213,14 +161,13 @@ def judge(clock: ClockOffset | None, readings: OffsetWeights | None, data: Sampl
     is_heavy = posterior.share_of(best) >= _RULES.min_sure_weight
     if is_heavy and hi - lo <= widest_s:
         # One narrow place: also by the readings alone?
-        reading_weight = _posterior(None, readings, data).share_of(best)
-        if reading_weight >= _RULES.min_reading_weight:
+        by_readings = _posterior(None, readings, data)
+        if by_readings.share_of(best) >= _RULES.min_reading_weight:
             verdict = _sure(clock, best, sure_s)
-            # To confirm a clock by edges takes less than to correct one.
             is_corrected = verdict.status == "clock corrected"
             may_correct = readings.may_overrule and readings.is_confirmed
             takes_more = is_corrected or readings.is_by_levels
-            is_clear = reading_weight >= _RULES.min_clear_weight or not takes_more
+            is_clear = _is_clear(best, by_readings, None if takes_more else clock)
             if is_clear and (may_correct or not is_corrected):
                 return verdict
             by_s = max(clock.kind.believed_s, _RULES.min_vague_s)
@@ -233,8 +180,23 @@ def judge(clock: ClockOffset | None, readings: OffsetWeights | None, data: Sampl
     before, after = _shares_within(around_clock, clock, readings, posterior, data)
     if _is_doubted(before, after, readings) or _is_beside(clock, readings, posterior, data):
         return _ambiguous(_unless_overruled(posterior, clock, readings), sure_s)
-    is_worse_here = _best_at_clock(clock, readings) < -_RULES.min_better_elsewhere
+    is_worse_here = _best_at_clock(clock, readings) < _RULES.min_log_odds_at_clock
     return _believed(clock, posterior, is_less_likely=is_worse_here and after < before)
+
+
+def _is_clear(best: _Posterior, by_readings: _Posterior, clock: ClockOffset | None) -> bool:
+    """Whether the readings alone show one place, as clearly as an answer takes.
+
+    A clock that they are to confirm rules out what is far from it: only of places near it they
+    have to show which it is. A clock that was 2 s ahead was called right to ± 1 s where they liked
+    another place beside it as well.
+    """
+    rivals = by_readings
+    if clock is not None:
+        near_lo, near_hi = clock.nearby
+        first, last = float(best.offset_s[0]), float(best.offset_s[-1])
+        rivals = by_readings.between(min(near_lo, first), max(near_hi, last))
+    return rivals.share_of(best) >= _RULES.min_clear_weight
 
 
 def _unless_overruled(

@@ -19,9 +19,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
+import numpy as np
+
 from powertui.data.energy import hostnames, settings
-from powertui.data.model import PowerSeries
+from powertui.data.energy.robust_stats import ROOT_2PI
+from powertui.data.model import Floats, PowerSeries
 from powertui.data.power import times
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 
@@ -50,7 +54,7 @@ _PROMPT_S = settings.SAME_CLOCK_S
 # looked at: chosen, not measured. In odds: 32, 999, 49, 19 and 4 to 1.
 
 # One sigma. Chosen: loggers that write 0.1 to 0.5 s late are common.
-LATE_S = 0.3
+_LATE_S = 0.3
 # 0.5 s: 2.5 % on either side are later than that. It was 0.01 s, and 20 of 20 logs that were
 # written 0.1 to 0.5 s late were outside of what was claimed.
 SAME_MACHINE = ClockKind("the log", 0.5, 0.97, late_share=0.5)
@@ -71,6 +75,68 @@ _COMPARED = replace(RECORDED, right_share=GIVEN.right_share)
 FOREIGN = ClockKind("the log", 2.0, 0.95)
 # The interval of a BMC's clock is minutes wide already (`times.BMC_SLACK`).
 _CONTROLLER = ClockKind("the BMC", 2.0, 0.8)
+
+# On either side of a clock; BMCs that were minutes off have been seen.
+_SEARCH_S = 600.0
+# Once and three times: 2 and 1 of 2,256 and 2,160 sure answers were wrong, with this 1 of 2,189.
+_NEARBY_OF_BELIEVED = 2.0
+
+
+class ClockOffset(NamedTuple):
+    """Where a clock puts the log's zero (s), with the ± of both clocks themselves."""
+
+    lo_s: float
+    hi_s: float
+    kind: ClockKind
+
+    @property
+    def middle_s(self) -> float:
+        return (self.lo_s + self.hi_s) / 2
+
+    @property
+    def believed(self) -> tuple[float, float]:
+        """The interval that is claimed where no reading says anything."""
+        return self.lo_s - self.kind.believed_s, self.hi_s + self.kind.believed_s
+
+    @property
+    def prompt(self) -> tuple[float, float]:
+        """The same where nothing was written late."""
+        return self.lo_s - self.kind.prompt_s, self.hi_s + self.kind.prompt_s
+
+    @property
+    def nearby(self) -> tuple[float, float]:
+        """Where it may well be, though it is believed to be nearer."""
+        by_s = _NEARBY_OF_BELIEVED * self.kind.believed_s
+        return self.lo_s - by_s, self.hi_s + by_s
+
+    @property
+    def search_range(self) -> tuple[float, float]:
+        return self.lo_s - _SEARCH_S, self.hi_s + _SEARCH_S
+
+    def prior(self, offsets: Floats) -> Floats:
+        """The density (1/s) of each offset beforehand."""
+        outside_s = np.maximum(self.lo_s - offsets, offsets - self.hi_s)
+        beside_s = np.maximum(outside_s, 0.0)
+        # 95 % of an exponential is within three of its means.
+        prompt = self._exponential(beside_s, self.kind.prompt_s / 3)
+        late = self._normal(beside_s, _LATE_S)
+        # How far off a clock is that is wrong: an exponential.
+        wrong = self._exponential(beside_s, settings.WRONG_CLOCK_S)
+        late_share = self.kind.late_share
+        right = (1 - late_share) * prompt + late_share * late
+        right_share = self.kind.right_share
+        return np.asarray(right_share * right + (1 - right_share) * wrong)
+
+    def _exponential(self, beside_s: Floats, mean_s: float) -> Floats:
+        """A density that is level within the clock's interval and falls off on either side."""
+        area_s = 2 * mean_s + (self.hi_s - self.lo_s)
+        return np.asarray(np.exp(-beside_s / mean_s) / area_s)
+
+    def _normal(self, beside_s: Floats, sigma_s: float) -> Floats:
+        """The same that falls off as a normal distribution does."""
+        area_s = ROOT_2PI * sigma_s + (self.hi_s - self.lo_s)
+        return np.asarray(np.exp(-0.5 * (beside_s / sigma_s) ** 2) / area_s)
+
 
 # Programs that read only the machine on which they run, by the first word of their log's dialect.
 _LOCAL_PROGRAMS = frozenset(

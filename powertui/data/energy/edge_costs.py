@@ -17,6 +17,7 @@ from powertui.data.energy.alignment_places import SURE_S
 from powertui.data.energy.edge_rivals import EdgeEvidence
 from powertui.data.energy.level_fit import LevelCosts
 from powertui.data.energy.power_jumps import PowerJumps
+from powertui.data.energy.robust_stats import ROOT_2PI
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats, Int64s
 from powertui.data.quantiles import median_of_column, percentile_of_column
@@ -64,7 +65,6 @@ class _MatchingRules:
 
 RULES = _MatchingRules()
 _CHUNK_CELLS = 400_000  # of jumps and offsets that are compared at once: a bound of memory
-ROOT_2PI = float(np.sqrt(2 * np.pi))
 
 
 @dataclass(frozen=True)

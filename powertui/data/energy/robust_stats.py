@@ -31,6 +31,8 @@ MEDIAN_TO_SIGMA = 1.4826
 _INNER_TO_SIGMA = 1.26
 # The standard error of a median over that of a mean.
 MEDIAN_ERROR = 1.25
+# Its area over its height, of one with a standard deviation of 1.
+ROOT_2PI = math.sqrt(2 * math.pi)
 # The points of the 95 % interval.
 TAILS = (0.025, 0.975)
 # Tukey's constant: at this cut the fit of normal values is 95 % as good as that of least squares.

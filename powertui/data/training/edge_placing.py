@@ -17,7 +17,7 @@ from powertui.data.energy import (
     settings,
 )
 from powertui.data.energy.clock_advice import RECORD_ENDS, clock_advice
-from powertui.data.energy.clock_check import ClockOffset
+from powertui.data.energy.clock_kinds import ClockOffset
 from powertui.data.energy.edge_matching import OffsetWeights
 from powertui.data.energy.log_alignment import Alignment
 from powertui.data.energy.log_zone import HALF_HOUR_S

@@ -15,8 +15,8 @@ from powertui.data.energy import (
     power_jumps,
 )
 from powertui.data.energy.alignment_places import Where
-from powertui.data.energy.clock_check import ClockOffset, Verdict
-from powertui.data.energy.clock_kinds import FOREIGN, RECORDED, SAME_MACHINE
+from powertui.data.energy.clock_check import Verdict
+from powertui.data.energy.clock_kinds import FOREIGN, RECORDED, SAME_MACHINE, ClockOffset
 from powertui.data.energy.edge_costs import BORDER, END, START, ExpectedEdges, sorted_edges
 from powertui.data.energy.edge_matching import OffsetWeights
 from powertui.data.energy.log_alignment import clock_words, unplaced
@@ -404,6 +404,20 @@ def test_a_clock_is_corrected_only_to_where_readings_alone_would_have_it() -> No
     assert one_place.status == "clock corrected"
     assert two_places.status != "clock corrected"
     assert two_places.lo_s <= -2.0
+
+
+def test_a_clock_is_confirmed_only_where_readings_alone_would_have_it() -> None:
+    """A clock that was 2 s ahead was called right to ± 1 s: the place that its readings liked beside
+    the true one was nearer to it.
+    """
+    two_places = clock_check.judge(FOREIGN_CLOCK, weights([(-0.1, 0.0), (-2.0, -1.5)]), LOG)
+    one_place = clock_check.judge(FOREIGN_CLOCK, weights([(-0.1, 0.0), (-2.0, -3.5)]), LOG)
+    assert two_places.status == "cannot tell"
+    assert two_places.lo_s <= -2.0
+    assert one_place.status == "aligned"
+    assert one_place.lo_s > -1.0
+    far = clock_check.judge(FOREIGN_CLOCK, weights([(-0.1, 0.0), (-20.0, -1.5)]), LOG)
+    assert far.status == "aligned", "the clock rules it out"
 
 
 def test_levels_alone_that_fit_a_little_better_elsewhere_do_not_doubt_a_clock() -> None:
