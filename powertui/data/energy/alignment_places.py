@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 
 from powertui.data.model import Z95, Floats
@@ -60,23 +62,32 @@ def weighed_places(
     """
     places: list[Where] = []
     remaining = weight.copy()
-    while remaining.max() > _MIN_PEAK_SHARE * weight.max():
+    negligible = _MIN_PEAK_SHARE * weight.max()
+    while remaining.max() > negligible:
         heaviest = offsets[int(np.argmax(remaining))]
-        in_place = (np.abs(offsets - heaviest) <= width / 2) & (remaining > 0)
+        distance = np.abs(offsets - heaviest)
+        in_place = (distance <= width / 2) & (remaining > 0)
         places.append(_place(offsets[in_place], remaining[in_place], least))
         remaining[in_place] = 0.0
-    best = max(places, key=lambda place: place.weight)
+    best_s = _heaviest(places).offset_s
     places = _thinned(places)
     total = sum(place.weight for place in places)
-    places.sort(key=lambda place: (place.offset_s != best.offset_s, -place.weight))
+    places.sort(key=lambda place: (place.offset_s != best_s, -place.weight))
     return tuple(place._replace(weight=place.weight / total) for place in places)
+
+
+def _heaviest(places: list[Where]) -> Where:
+    return max(places, key=lambda place: place.weight)
 
 
 def _place(offsets: Floats, weight: Floats, least: float) -> Where:
     middle = float(np.average(offsets, weights=weight))
     variance = np.average((offsets - middle) ** 2, weights=weight)
-    half_s = Z95 * float(np.sqrt(variance)) + least
-    return Where(middle, float(weight.sum()), half_s)
+    return Where(
+        offset_s=middle,
+        weight=float(weight.sum()),
+        half_s=Z95 * float(np.sqrt(variance)) + least,
+    )
 
 
 def _thinned(places: list[Where]) -> list[Where]:
@@ -86,21 +97,26 @@ def _thinned(places: list[Where]) -> list[Where]:
     if len(places) <= MAX_PLACES:
         return places
     ordered = sorted(places)
-    best = max(ordered, key=lambda place: place.weight)
+    best = _heaviest(ordered)
     running = np.cumsum([place.weight for place in ordered])
+    total = running[-1]
     count = MAX_PLACES - 1
-    middles_of_shares = (np.arange(count) + 0.5) / count * running[-1]
-    drawn = np.searchsorted(running, middles_of_shares)
-    share = running[-1] / count
+    share = total / count
+    middles_of_shares = (np.arange(count) + 0.5) / count * total
+    rows = np.searchsorted(running, middles_of_shares)
+    shares_of_row = Counter(rows.tolist())
     chosen = []
-    for row, times in zip(*np.unique(drawn, return_counts=True), strict=True):
-        chosen.append(ordered[int(row)]._replace(weight=float(int(times) * share)))
-    has_best = any(place.offset_s == best.offset_s for place in chosen)
-    return chosen if has_best else [*chosen, best]
+    for row, shares in shares_of_row.items():
+        weight = float(shares * share)
+        chosen.append(ordered[row]._replace(weight=weight))
+    if all(place.offset_s != best.offset_s for place in chosen):
+        chosen.append(best)
+    return chosen
 
 
 def weighted_quantile(offsets: Floats, weight: Floats, share: float) -> float:
     """The offset below which this share of the weight is."""
     running = np.cumsum(weight)
-    row = int(np.searchsorted(running, share * running[-1]))
-    return float(offsets[min(row, len(offsets) - 1)])
+    reached = np.searchsorted(running, share * running[-1])
+    row = min(int(reached), len(offsets) - 1)
+    return float(offsets[row])

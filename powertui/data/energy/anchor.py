@@ -25,7 +25,7 @@ from powertui.value_types import dataclass
 _MAX_LOST_READINGS = 11  # at the end: dbToCSV can lose one of its two buffers
 # start() is called before fit(), which prepares itself before it writes its first record. Chosen,
 # not measured.
-_START_BEFORE_FIT_S = settings.MOMENT_S
+_START_BEFORE_FIT_NS = round(settings.MOMENT_S * NS_PER_S)
 
 
 @dataclass(frozen=True)
@@ -43,37 +43,56 @@ def find(series: PowerSeries, logs: Sequence[EventLog]) -> Anchor | None:
     """
     if not len(series):
         return None
-    last = int(series.times[-1])
-    logged_ns = last - int(series.times[0])
-    pace = int(logged_ns / max(len(series) - 1, 1))
-    markers = [(log, wall) for log in logs for _, _, wall in log.markers]
-    starts = [
-        (log, wall)
-        for log in logs
-        if (wall := _start(log)) is not None and not log.markers and log.group != "validation"
-    ]
+    last_ns = int(series.times[-1])
+    logged_ns = last_ns - int(series.times[0])
+    pace_ns = int(logged_ns / max(len(series) - 1, 1))
+    starts = _training_starts(logs)
     best: tuple[int, Anchor] | None = None
-    for marker, wall in markers:
-        lo = wall - last - _MAX_LOST_READINGS * pace
-        hi = wall - last
+    for marker, wall_ns in _markers(logs):
+        hi = wall_ns - last_ns
+        lo = hi - _MAX_LOST_READINGS * pace_ns
         about = (
-            f"PowerBoard's marker was written at {_clock(wall)}; the log's last reading is "
-            f"{last / NS_PER_S:.2f} s after its "
-            f"start, and up to {_MAX_LOST_READINGS} readings of {pace / NS_PER_S:.2f} s may be "
+            f"PowerBoard's marker was written at {_clock(wall_ns)}; the log's last reading is "
+            f"{last_ns / NS_PER_S:.2f} s after its "
+            f"start, and up to {_MAX_LOST_READINGS} readings of {pace_ns / NS_PER_S:.2f} s may be "
             "missing at "
             "its end"
         )
-        for log, at in starts:
-            low = max(lo, at - round(_START_BEFORE_FIT_S * NS_PER_S))
-            high = min(hi, at)
+        for log, start_ns in starts:
+            low = max(lo, start_ns - _START_BEFORE_FIT_NS)
+            high = min(hi, start_ns)
             if low > high or not _may_be_one_process(marker, log):
                 continue
-            if best is None or high - low < best[0]:
-                evidence = (about, _agreement(marker, log, at))
-                best = (high - low, _by_marker(low, high, "and first training record", evidence))
+            width = high - low
+            if best is None or width < best[0]:
+                evidence = (about, _agreement(marker, log, start_ns))
+                best = width, _by_marker(low, high, "and first training record", evidence)
         if best is None:
-            best = (hi - lo + NS_PER_S, _by_marker(lo, hi, "alone", (about,)))
-    return best[1] if best else None
+            best = hi - lo + NS_PER_S, _by_marker(lo, hi, "alone", (about,))
+    if best is None:
+        return None
+    _, anchor = best
+    return anchor
+
+
+def _markers(logs: Sequence[EventLog]) -> list[tuple[EventLog, int]]:
+    """Each marker with the moment at which it was written (Unix ns)."""
+    markers = []
+    for log in logs:
+        for _, _, wall_ns in log.markers:
+            markers.append((log, wall_ns))
+    return markers
+
+
+def _training_starts(logs: Sequence[EventLog]) -> list[tuple[EventLog, int]]:
+    """Each log of a training with its first moment (Unix ns)."""
+    starts = []
+    for log in logs:
+        start_ns = _start(log)
+        if start_ns is None or log.markers or log.group == "validation":
+            continue
+        starts.append((log, start_ns))
+    return starts
 
 
 def _may_be_one_process(marker: EventLog, log: EventLog) -> bool:
@@ -86,7 +105,8 @@ def _by_marker(
     with_what: str,
     evidence: tuple[str, ...],
 ) -> Anchor:
-    return Anchor(Clock(lo_ns, hi_ns, "powerboard marker", f"marker {with_what}"), evidence)
+    clock = Clock(lo_ns, hi_ns, "powerboard marker", f"marker {with_what}")
+    return Anchor(clock, evidence)
 
 
 def _agreement(marker: EventLog, log: EventLog, at: int) -> str:
@@ -104,17 +124,15 @@ def near(entry: RunEntry | None, paths: Iterable[str]) -> tuple[EventLog, ...]:
     """The run's tfevents, and markers in folders `demo_logs` beside the run, its logdir or the
     power logs.
     """
-    groups: dict[str, str] = (
-        {file.path: file.group for file in entry.tfevents if file.kind == "scalars"}
-        if entry is not None
-        else {}
-    )
-    folders: dict[Path, None] = {}
-    for path in [*paths, *([entry.path] if entry is not None and entry.path != "-" else [])]:
-        place = Path(path).absolute()
-        for folder in list(place.parents)[: 2 if place.is_file() else 7]:
-            folders[folder] = None
-    for folder in folders:
+    groups: dict[str, str] = {}
+    paths = list(paths)
+    if entry is not None:
+        for event_file in entry.tfevents:
+            if event_file.kind == "scalars":
+                groups[event_file.path] = event_file.group
+        if entry.path != "-":
+            paths.append(entry.path)
+    for folder in _folders_above(paths):
         try:
             for file in sorted((folder / MARKERS_FOLDER).glob("*tfevents*"))[:64]:
                 groups.setdefault(str(file), "")
@@ -129,8 +147,21 @@ def near(entry: RunEntry | None, paths: Iterable[str]) -> tuple[EventLog, ...]:
     return tuple(logs)
 
 
+def _folders_above(paths: Iterable[str]) -> Iterable[Path]:
+    """The folders in which markers may be, each once: two above a file, seven above a folder."""
+    folders: dict[Path, None] = {}
+    for path in paths:
+        place = Path(path).absolute()
+        levels = 2 if place.is_file() else 7
+        for folder in list(place.parents)[:levels]:
+            folders[folder] = None
+    return folders
+
+
 def _start(log: EventLog) -> int | None:
-    return log.keras_graph_ns if log.keras_graph_ns is not None else log.first_ns
+    if log.keras_graph_ns is not None:
+        return log.keras_graph_ns
+    return log.first_ns
 
 
 def _clock(ns: int) -> str:

@@ -201,21 +201,19 @@ def _sliding_sums(power: _EvenPower, template: _Template) -> _Sums:
     mask = power.has_reading.astype(np.float64)
     padded_w = np.concatenate([nothing, power.above_middle_w, nothing])
     padded_mask = np.concatenate([nothing, mask, nothing])
-    slide = np.lib.stride_tricks.sliding_window_view
 
     pairs = [(first, second) for first in range(kinds) for second in range(first, kinds)]
     weights = [columns[:, first] * columns[:, second] for first, second in pairs]
     weights.append(template.is_profiled.astype(np.float64))
-    products = _correlate(slide(padded_mask, cells), np.stack(weights, axis=1))
+    products = _slide(padded_mask, np.stack(weights, axis=1))
     gram = np.empty((len(products), kinds, kinds))
     for column, (first, second) in enumerate(pairs):
         gram[:, first, second] = products[:, column]
         gram[:, second, first] = products[:, column]
 
-    watts = slide(padded_w, cells)
-    squared_watts = slide(padded_w**2, cells)
     everywhere = np.ones((cells, 1))
-    above_moment = _correlate(watts, columns)
+    squares = _slide(padded_w**2, everywhere)
+    total = _slide(padded_w, everywhere)
     # Cell k of the padded power is at begin + (k - cells) steps; the template's first cell is put
     # there.
     steps = np.arange(len(products)) - cells
@@ -223,9 +221,9 @@ def _sliding_sums(power: _EvenPower, template: _Template) -> _Sums:
     return _Sums(
         offsets=template.begin - shifts,
         gram=gram,
-        moment=above_moment + power.middle_w * gram[:, 0, :],
-        squares=_correlate(squared_watts, everywhere)[:, 0],
-        total=_correlate(watts, everywhere)[:, 0],
+        moment=_slide(padded_w, columns) + power.middle_w * gram[:, 0, :],
+        squares=squares[:, 0],
+        total=total[:, 0],
         profiled_cells=products[:, -1],
     )
 
@@ -268,12 +266,13 @@ def margin(data: Samples, length: float) -> float:
     return min(length / 2, enough_s)
 
 
-def _correlate(windows: Floats, weights: Floats) -> Floats:
-    """windows @ weights without ever copying the overlapping windows."""
-    count, cells = windows.shape
-    out = np.empty((count, weights.shape[1]))
+def _slide(values: Floats, weights: Floats) -> Floats:
+    """All windows of `values` @ weights, without ever copying these overlapping windows."""
+    cells, columns = weights.shape
+    windows = np.lib.stride_tricks.sliding_window_view(values, cells)
+    out = np.empty((len(windows), columns))
     chunk = max(1, _CHUNK_PRODUCTS // max(cells, 1))
-    for start in range(0, count, chunk):
+    for start in range(0, len(windows), chunk):
         part = slice(start, start + chunk)
         out[part] = np.ascontiguousarray(windows[part]) @ weights
     return out

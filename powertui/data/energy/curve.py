@@ -204,19 +204,19 @@ class Curve:
         """J that holes up to each of the first so many times are taken to hold, its variance, and
         s² of these holes.
         """
-        if self.bridges is None:
+        bridges = self.bridges
+        if bridges is None:
             nothing = _zeros(count)
             return nothing, nothing, nothing
-        bridges = self.bridges
         row = at.row[:count]
         start = at.start[:count]
-        end = at.end[:count]
         since_start = (at.inside[:count] - start) / _PS_PER_S_FLOAT
-        segment_s = (end - start) / _PS_PER_S_FLOAT
+        segment_s = (at.end[:count] - start) / _PS_PER_S_FLOAT
         joules = bridges.joules[row] + bridges.watts[row] * since_start
         variance = bridges.variance[row] + bridges.spread[row] * since_start
-        cut_hole = since_start * segment_s * ~self.known[row]
-        return joules, variance, bridges.squares[row] + cut_hole
+        is_hole = ~self.known[row]
+        squares = bridges.squares[row] + since_start * segment_s * is_hole
+        return joules, variance, squares
 
     def cuts(self, at: Spot, count: int) -> Floats:
         """What the first so many times leave open of a long interval that they cut: W², 0 where
@@ -231,14 +231,16 @@ class Curve:
         there; 0 of readings that are no counter's.
         """
         count = int((last - first).max(initial=0))
-        if self.kind is not PowerKind.INTERVAL or not 2 < count <= _MAX_COMPARED_READINGS:
+        is_counter = self.kind is PowerKind.INTERVAL
+        if not is_counter or not 2 < count <= _MAX_COMPARED_READINGS:
             return _zeros(len(first))
         largest = np.zeros(len(first))
         second = np.zeros(len(first))
         for step in range(count):
             # Past its last knot a range goes on with a change of nothing.
             before = np.minimum(first + step, last)
-            change = self.steep[np.minimum(before + 1, last)] - self.steep[before]
+            after = np.minimum(before + 1, last)
+            change = self.steep[after] - self.steep[before]
             second = np.maximum(second, np.minimum(largest, change))
             largest = np.maximum(largest, change)
         return largest + second
@@ -247,27 +249,28 @@ class Curve:
         """The maximum of each range: where they are short, all of them in one pass."""
         covered_knots = sum(last - first for first, last in ranges)
         is_short = covered_knots <= len(ranges) * 2 * BLOCK_ROWS
-        maxima = None
         if len(ranges) >= _MIN_GROUPED_RANGES and is_short:
             maxima = self._peaks_in_one_pass(ranges)
-        if maxima is None:
-            maxima = [self.peak(first, last) for first, last in ranges]
-        return maxima
+            if maxima is not None:
+                return maxima
+        return [self.peak(first, last) for first, last in ranges]
 
     def _peaks_in_one_pass(self, ranges: Sequence[tuple[int, int]]) -> list[float] | None:
         """The maximum of each range; None where one pass would look at far more than them."""
         bounds = np.array(ranges, np.int64)
-        first = bounds[:, 0]
-        last = bounds[:, 1]
+        first, last = bounds.T
         in_order = (first < last) & (last < len(self.power))
+        if not in_order.any():
+            return None
         flat = bounds[in_order].ravel()
         # What is between two of them is gone through as well: where they follow one another it
         # is little.
         gone_through = np.maximum(np.diff(flat), 0).sum()
-        if not in_order.any() or int(gone_through) > 2 * len(self.power):
+        if int(gone_through) > 2 * len(self.power):
             return None
+        of_pieces = np.maximum.reduceat(self.power, flat)
         maxima = np.full(len(ranges), np.nan)
-        maxima[in_order] = np.maximum.reduceat(self.power, flat)[::2]
+        maxima[in_order] = of_pieces[::2]
         for row in np.flatnonzero(~in_order).tolist():
             maxima[row] = self.peak(*ranges[row])
         peaks: list[float] = maxima.tolist()

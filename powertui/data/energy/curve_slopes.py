@@ -90,14 +90,24 @@ def steep(
     if lag == 1 or kind is PowerKind.INTERVAL:
         if between.most <= PAUSE_REFRESHES * reach:
             return squares, reach
-        return summed_up(np.maximum(seconds, reach) * np.diff(squares)), 1.0
-    middle = knots[:-1] + np.diff(knots) // 2
-    half_ps = round(reach / 2 * PS_PER_S)
-    later = np.minimum(knots.searchsorted(middle + half_ps), len(knots) - 1)
-    earlier = np.maximum(knots.searchsorted(middle - half_ps, side="right") - 1, 0)
+        of_segment = np.maximum(seconds, reach) * np.diff(squares)
+        return summed_up(of_segment), 1.0
     # What repeats within the window is not seen in means over it; but one mean and the next differ
     # by what came and what went.
-    across = (level[later] - level[earlier]) ** 2
+    across = _change_across(knots, level, reach) ** 2
     along = lag * np.diff(level) ** 2
     change = _WINDOW_CHANGE_WEIGHT * across + _NEIGHBOUR_CHANGE_WEIGHT * along
-    return summed_up(np.where(known, seconds * change, 0.0)), 1.0
+    of_segment = np.where(known, seconds * change, 0.0)
+    return summed_up(of_segment), 1.0
+
+
+def _change_across(knots: Int64s, level: Floats, reach: float) -> Floats:
+    """From the reading half a reach before the middle of each segment to that after it."""
+    middle = knots[:-1] + np.diff(knots) // 2
+    half_ps = round(reach / 2 * PS_PER_S)
+    later = knots.searchsorted(middle + half_ps)
+    later = np.minimum(later, len(knots) - 1)
+    earlier = knots.searchsorted(middle - half_ps, side="right") - 1
+    earlier = np.maximum(earlier, 0)
+    change: Floats = level[later] - level[earlier]
+    return change

@@ -74,23 +74,24 @@ def _windows(curve: Curve, a: Int64s, b: Int64s) -> _Windows:
     edges = curves.spot(knots, np.concatenate((both, *beside, *beyond)))
     row_a = edges.row[:count]
     row_b = edges.row[count : 2 * count]
-    opens = row_a + (knots[row_a] < a)
-    ends = row_b + 1 + (knots[-1] <= b)
+    first_inside = row_a + (knots[row_a] < a)
+    end_inside = row_b + 1 + (knots[-1] <= b)
     # The segment that b cuts counts with its end.
     ends_moving = np.maximum(row_b + (knots[row_b] < b), row_a)
     last = np.maximum(row_a, row_b)
     near = _moments_around(a, b, _reach_ps(curve, NEAR_REFRESHES))
     far = _moments_around(a, b, _reach_ps(curve, FAR_REFRESHES))
-    around = np.concatenate((*near, *far))
+    around = knots.searchsorted(np.concatenate((*near, *far)))
+    ranges = zip(first_inside.tolist(), end_inside.tolist(), strict=True)
     return _Windows(
         edges=edges,
-        around=np.minimum(knots.searchsorted(around), len(knots) - 1),
+        around=np.minimum(around, len(knots) - 1),
         held=curve.held_at(both),
         moved=np.concatenate((row_a, ends_moving)),
         pairs=ends_moving - row_a,
         runs=np.concatenate((row_a, last)),
         read=(row_a, last + 1),
-        ranges=list(zip(opens.tolist(), ends.tolist(), strict=True)),
+        ranges=list(ranges),
         inside=edges.inside[: 2 * count] == both,
     )
 
@@ -102,7 +103,8 @@ def _moments_around(a: Int64s, b: Int64s, reach: int) -> tuple[Int64s, Int64s, I
 
 def _reach_ps(curve: Curve, times: float) -> int:
     """So many times what a step is smeared over."""
-    return min(round(times * curve.smeared_s * PS_PER_S), _MAX_REACH_PS)
+    reach_ps = round(times * curve.smeared_s * PS_PER_S)
+    return min(reach_ps, _MAX_REACH_PS)
 
 
 def entries_at(
@@ -115,11 +117,13 @@ def entries_at(
     key = (id(curve.knots), id(curve.hold_at), curve.hold_end, curve.smeared_s)
     at = memo.get(key)
     if at is None:
-        at = memo[key] = _windows(curve, a, b)
+        at = _windows(curve, a, b)
+        memo[key] = at
+    count = len(at.inside)
     return WindowEntries(
         reading=curve.read(at.edges),
-        bridged=curve.bridged(at.edges, len(at.inside)),
-        cut=curve.cuts(at.edges, len(at.inside)),
+        bridged=curve.bridged(at.edges, count),
+        cut=curve.cuts(at.edges, count),
         steep=curve.steep[at.around],
         isolated=curve.isolated(*_far_around(at.around)),
         moved=curve.squares[at.moved],
@@ -224,29 +228,25 @@ def curve_figures(looks: Sequence[WindowEntries]) -> CurveFigures:
         table = _of_channels(looks)
     else:
         table = _of_windows(looks[0])
-    reading, inside = table.reading, table.inside
+    reading = table.reading
+    inside = table.inside
     energy, covered, watts = curves.place(reading)
     # An edge on known ground counts for the maximum, too.
     is_on_known_ground = reading.known[:2] & inside
-    at_edges = np.fmax.reduce(np.where(is_on_known_ground, watts[:2], np.nan))
-    slopes = table.steep[1::2] - table.steep[::2]
-    near = slopes[:2] / (2 * NEAR_REFRESHES)
-    far = slopes[2:] / (2 * FAR_REFRESHES)
-    # A counter's change of level shows in its two intervals: where it is beside the edge it leaves
-    # nothing open at the edge. The other changes show how the power moves within an interval.
-    unisolated = (slopes[2:] - table.isolated) / (2 * FAR_REFRESHES)
-    around = np.minimum(far, STEADY_CHANGE_FACTOR * unisolated)
+    known_w = np.where(is_on_known_ground, watts[:2], np.nan)
+    at_edges = np.fmax.reduce(known_w)
+    near, far, around = _steepness(table)
     since_last = (reading.inside[:2] - reading.start[:2]) / PS_PER_S
     to_next = (reading.end[:2] - reading.inside[:2]) / PS_PER_S
     filled, opened, lost = table.bridged
     return CurveFigures(
-        joules=energy[1] - energy[0],
+        joules=_gained(energy),
         stepped=moved_to_steps(reading, energy, watts),
-        length=covered[1] - covered[0],
-        within=(reading.inside[1] - reading.inside[0]) / PS_PER_S,
-        filled=filled[1] - filled[0],
-        opened=opened[1] - opened[0],
-        lost=lost[1] - lost[0],
+        length=_gained(covered),
+        within=_gained(reading.inside) / PS_PER_S,
+        filled=_gained(filled),
+        opened=_gained(opened),
+        lost=_gained(lost),
         steep=np.maximum(near, around),
         far=far,
         inner=np.where(inside, since_last * to_next, 0.0),
@@ -255,11 +255,28 @@ def curve_figures(looks: Sequence[WindowEntries]) -> CurveFigures:
         after=watts[3] - watts[5],
         at_a=watts[0],
         at_b=watts[1],
-        moved=table.moved[1] - table.moved[0],
-        turned=table.turned[1] - table.turned[0],
+        moved=_gained(table.moved),
+        turned=_gained(table.turned),
         pairs=table.pairs[0],
-        runs=table.runs[1] - table.runs[0] + 1.0,
+        runs=_gained(table.runs) + 1.0,
         alike=table.alike,
-        held=table.held[1] - table.held[0],
+        held=_gained(table.held),
         peak=np.fmax(table.peak, at_edges),
     )
+
+
+def _gained(rows: Any) -> Any:
+    """From the beginning of each window to its end: rows are what is summed up to either."""
+    return rows[1] - rows[0]
+
+
+def _steepness(table: _Table) -> tuple[Floats, Floats, Floats]:
+    """The slope near and far around each edge, and far around it without a change of level."""
+    slopes = table.steep[1::2] - table.steep[::2]
+    near = slopes[:2] / (2 * NEAR_REFRESHES)
+    far = slopes[2:] / (2 * FAR_REFRESHES)
+    # A counter's change of level shows in its two intervals: where it is beside the edge it leaves
+    # nothing open at the edge. The other changes show how the power moves within an interval.
+    unisolated = (slopes[2:] - table.isolated) / (2 * FAR_REFRESHES)
+    around = np.minimum(far, STEADY_CHANGE_FACTOR * unisolated)
+    return near, far, around

@@ -96,16 +96,22 @@ class ExpectedEdges:
             kind=self.kind[rows],
         )
 
+    def nearest_row(self, moments_s: Floats) -> Int64s:
+        """For each moment the row of the edge that is nearest to it."""
+        distance_s = np.abs(self.at - moments_s[:, None])
+        nearest: Int64s = distance_s.argmin(axis=1)
+        return nearest
+
 
 def sorted_edges(moments: Sequence[tuple[float, float, float, int]]) -> ExpectedEdges:
     """From (moment, ±, sign, kind) in any order."""
-    columns = np.array(sorted(moments), np.float64).reshape(-1, 4)
-    kind = columns[:, 3].astype(np.int64)
+    rows = np.array(sorted(moments), np.float64).reshape(-1, 4)
+    at, half_s, sign, kind = rows.T
     return ExpectedEdges(
-        at=columns[:, 0],
-        half_s=columns[:, 1],
-        sign=columns[:, 2],
-        kind=kind,
+        at=at,
+        half_s=half_s,
+        sign=sign,
+        kind=kind.astype(np.int64),
     )
 
 
@@ -166,8 +172,8 @@ class EdgeCosts:
 
         A place is made by a pair of a jump and an edge; the other jumps agree by chance.
         """
-        at_edge = self.is_at_edge(offset)
-        nearest = _nearest_row(self.edges.at, self.jumps.at[at_edge] + offset)
+        jumps_s = self.jumps.at[self.is_at_edge(offset)] + offset
+        nearest = self.edges.nearest_row(jumps_s)
         agreeing = len(wire.distinct(nearest))
         if agreeing < 2:
             return np.inf
@@ -175,10 +181,7 @@ class EdgeCosts:
         is_match = self._likelihood(tried, 0.0) > 1.0
         share = float(is_match.mean())
         others = len(self.jumps) - 1
-        chance = 0.0
-        for count in range(agreeing - 1, others + 1):
-            ways = comb(others, count)
-            chance += ways * share**count * (1 - share) ** (others - count)
+        chance = _chance_of(agreeing - 1, others, share)
         pairs = len(self.jumps) * len(self.edges)
         return pairs / agreeing * chance
 
@@ -210,12 +213,17 @@ class EdgeCosts:
         """The density (1/s) of jumps beside an edge each; 0 where there is no such edge."""
         last_edge = len(self.edges) - 1
         exists = (edge >= 0) & (edge <= last_edge)
-        edges = self.edges.rows(np.clip(edge, 0, last_edge))
+        row = np.clip(edge, 0, last_edge)
+        edges = self.edges.rows(row)
         jump_sigma_s = self.sigma[:, None]
         jump_sign = np.sign(self.jumps.watts)[:, None]
         edge_sigma_s = edges.half_s / 2
-        sigma = np.sqrt(jump_sigma_s**2 + edge_sigma_s**2 + coarse_step**2)
-        by_time = _kernel(at - edges.at, sigma, edges.kind)
+        variance = jump_sigma_s**2 + edge_sigma_s**2 + coarse_step**2
+        by_time = _kernel(
+            late=at - edges.at,
+            sigma=np.sqrt(variance),
+            kind=edges.kind,
+        )
         by_sign = _sign_factor(edges.sign, jump_sign)
         density: Floats = exists * by_time * by_sign
         return density
@@ -276,7 +284,7 @@ class EdgePlaces:
             return EdgeEvidence(nothing, nothing, is_inside)
         at = at[is_near]
         likelihood = likelihood[is_near]
-        nearest = _nearest_row(edges.at, at)
+        nearest = edges.nearest_row(at)
         # By edge, and for each edge by likelihood: the last row of an edge is its best jump.
         order = np.lexsort((likelihood, nearest))
         best = np.full(len(edges), -1)
@@ -297,21 +305,30 @@ class EdgePlaces:
         return float(costs[0])
 
     def cut_meetings(self) -> Floats:
+        first_s = self.first_s
+        last_s = self.last_s
         jumps = self.costs.jumps
-        at_end = self.last_s - jumps.at[jumps.watts < 0]
-        at_start = self.first_s - jumps.at[jumps.watts > 0]
-        begins_within = float(self.data.lo[0]) + at_end > self.first_s
-        ends_within = float(self.data.hi[-1]) + at_start < self.last_s
+        falls = jumps.at[jumps.watts < 0]
+        rises = jumps.at[jumps.watts > 0]
+        at_end = last_s - falls
+        at_start = first_s - rises
+        log_begin = float(self.data.lo[0])
+        log_end = float(self.data.hi[-1])
+        begins_within = log_begin + at_end > first_s
+        ends_within = log_end + at_start < last_s
         offsets = np.concatenate([at_end[begins_within], at_start[ends_within]])
         return self._in_range(offsets)
 
     def is_at_work(self, best_s: float, offset: float) -> bool:
         data = self.data
-        begin = max(self.first_s, float(data.lo[0]) + offset)
-        end = min(self.last_s, float(data.hi[-1]) + offset)
+        log_begin = float(data.lo[0])
+        log_end = float(data.hi[-1])
+        begin = max(self.first_s, log_begin + offset)
+        end = min(self.last_s, log_end + offset)
         here = self._watts_within(begin, end, best_s)
         there = self._watts_within(begin, end, offset)
-        if min(len(here), len(there)) < settings.MIN_REPEATS:
+        readings = min(len(here), len(there))
+        if readings < settings.MIN_REPEATS:
             return False
         idle_w = percentile_of_column(data.watts, 2)
         work_w = float(here.mean() - idle_w)
@@ -334,18 +351,21 @@ class EdgePlaces:
         return chance_places > RULES.max_chance_places_of_owner
 
 
+def _chance_of(count: int, jumps: int, share: float) -> float:
+    """The chance that so many jumps or more are at edges, when each is with this share."""
+    chance = 0.0
+    for agreeing in range(count, jumps + 1):
+        elsewhere = jumps - agreeing
+        ways = comb(jumps, agreeing)
+        chance += ways * share**agreeing * (1 - share) ** elsewhere
+    return chance
+
+
 def _sign_factor(edge_sign: Floats, jump_sign: Floats) -> Floats:
     """How many times likelier a jump is by its direction; 1 where an edge may have either."""
     agreement = edge_sign * jump_sign
     sign_share = np.where(agreement > 0, RULES.sign_share, 1 - RULES.sign_share)
     return np.where(agreement == 0, 1.0, 2 * sign_share)
-
-
-def _nearest_row(edges_s: Floats, moments_s: Floats) -> Int64s:
-    """For each moment the row of the edge that is nearest to it."""
-    distance_s = np.abs(edges_s - moments_s[:, None])
-    nearest: Int64s = distance_s.argmin(axis=1)
-    return nearest
 
 
 def _kernel(late: Floats, sigma: Floats, kind: Int64s) -> Floats:
@@ -356,16 +376,19 @@ def _kernel(late: Floats, sigma: Floats, kind: Int64s) -> Floats:
     border = _mixed(exact, inexact, RULES.exact_share)
 
     # A program begins to work at any time around its first record ...
-    spread = RULES.start_spread_s
-    around_start = np.exp(-np.abs(late) / spread) / (2 * spread)
+    around_start = _decay(np.abs(late), RULES.start_spread_s) / (2 * RULES.start_spread_s)
     start = _mixed(exact, around_start, RULES.exact_start_share)
 
     # ... but ends only after its last one.
-    spread = RULES.end_spread_s
-    decay = np.exp(-np.maximum(late, 0.0) / spread) / spread
+    decay = _decay(np.maximum(late, 0.0), RULES.end_spread_s) / RULES.end_spread_s
     after_end = np.where(late > -sigma, decay, 0.0)
     end = _mixed(exact, after_end, RULES.exact_end_share)
     return np.select([kind == BORDER, kind == START], [border, start], end)
+
+
+def _decay(late: Floats, spread_s: float) -> Floats:
+    decay: Floats = np.exp(-late / spread_s)
+    return decay
 
 
 def _mixed(exact: Floats, inexact: Floats, exact_share: float) -> Floats:

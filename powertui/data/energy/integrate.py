@@ -10,8 +10,9 @@ readings of a counter.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -83,28 +84,48 @@ def across(
     """One window of many channels: what `energy` returns for each, at a fraction of the cost."""
     begin = np.array([lo_ps], np.int64)
     stop = np.array([hi_ps], np.int64)
-    results: list[Energy | None] = [None] * len(powers)
-    usable: list[tuple[int, PowerOnTrace, Curve]] = []
-    for row, power in enumerate(powers):
-        curve = curve_building.power_curve(power)
-        if len(curve.knots) >= 2:
-            usable.append((row, power, curve))
+    channels = [(power, curve_building.power_curve(power)) for power in powers]
+    usable = [channel for channel in channels if _is_line(channel[1])]
+    values = _values_across(usable, begin, stop, edge_ps)
+    energies_of_channels = []
+    for power, curve in channels:
+        if _is_line(curve):
+            energy = energy_of_row(power, curve, (lo_ps, hi_ps), next(values))
         else:
-            results[row] = unresolved_rows(power, curve, begin, stop)[0]
-    if usable:
-        windows: WindowCache = {}
-        looks = [entries_at(curve, begin, stop, windows) for _, _, curve in usable]
-        traits_by_channel = [sensor_traits(power, curve) for _, power, curve in usable]
-        traits_columns = zip(*traits_by_channel, strict=True)
-        traits = SensorTraits(*(np.array(column) for column in traits_columns))
-        begins = np.full(len(usable), lo_ps)
-        stops = np.full(len(usable), hi_ps)
-        columns = energy_columns(curve_figures(looks), traits, begins, stops, edge_ps)
-        lists = {name: columns[name].tolist() for name in VALUE_COLUMNS}
-        for place, (row, power, curve) in enumerate(usable):
-            values = {name: values_of_all[place] for name, values_of_all in lists.items()}
-            results[row] = energy_of_row(power, curve, (lo_ps, hi_ps), values)
-    return [energy for energy in results if energy is not None]
+            energy = unresolved_rows(power, curve, begin, stop)[0]
+        energies_of_channels.append(energy)
+    return energies_of_channels
+
+
+def _is_line(curve: Curve) -> bool:
+    """Whether it has two knots at least, between which there is energy."""
+    return len(curve.knots) >= 2
+
+
+def _values_across(
+    channels: Sequence[tuple[PowerOnTrace, Curve]],
+    begin: Int64s,
+    stop: Int64s,
+    edge_ps: float,
+) -> Iterator[dict[str, Any]]:
+    """The figures of one window, channel by channel."""
+    if not channels:
+        return
+    windows: WindowCache = {}
+    looks = [entries_at(curve, begin, stop, windows) for _, curve in channels]
+    traits_by_channel = [sensor_traits(power, curve) for power, curve in channels]
+    traits_columns = zip(*traits_by_channel, strict=True)
+    traits = SensorTraits(*(np.array(column) for column in traits_columns))
+    columns = energy_columns(
+        curve_figures(looks),
+        traits,
+        begin.repeat(len(channels)),
+        stop.repeat(len(channels)),
+        edge_ps,
+    )
+    lists = [columns[name].tolist() for name in VALUE_COLUMNS]
+    for row in zip(*lists, strict=True):
+        yield dict(zip(VALUE_COLUMNS, row, strict=True))
 
 
 def energy(
@@ -138,8 +159,8 @@ def mean_energy(
     begins = begins[order]
     stops = stops[order]
     length = stops[:-1] - begins[:-1]
-    touching_ps = np.maximum(_MIN_TOUCHING_PS, length // _TOUCHING_PARTS)
-    is_apart = begins[1:] - stops[:-1] > touching_ps
+    pause_ps = begins[1:] - stops[:-1]
+    is_apart = pause_ps > np.maximum(_MIN_TOUCHING_PS, length // _TOUCHING_PARTS)
     starts = np.r_[0, np.flatnonzero(is_apart) + 1]
     ends = np.maximum.reduceat(stops, starts)
     counts = np.diff(np.append(starts, len(begins)))

@@ -8,6 +8,8 @@ a log of some hours on any run.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from powertui.data.energy import meeting, settings
 from powertui.data.model import NS_PER_S, Clock, PowerSeries
 from powertui.data.power import times
@@ -22,7 +24,11 @@ _SAME_MACHINE_NS = int(settings.SAME_CLOCK_S * NS_PER_S)
 _DAYS_OF_LOG = 8  # that a log without dates may have run before the run began
 
 
-def log_clock(series: PowerSeries, run: tuple[int, int], machine_s: int | None) -> Clock | None:
+def log_clock(
+    series: PowerSeries,
+    run: tuple[int, int],
+    machine_s: int | None,
+) -> Clock | None:
     """A clock for naive local times.
 
     `run`: its first and last moment (Unix ns); `machine_s`: seconds east of UTC, where known.
@@ -38,22 +44,23 @@ def log_clock(series: PowerSeries, run: tuple[int, int], machine_s: int | None) 
         machine_clock = times.with_offset(series.clock, machine_s, detail)
         if _overlap(series, machine_clock, run):
             return machine_clock
-    fits = [
-        at * HALF_HOUR_S
-        for at in _ZONES
-        if _overlap(series, times.with_offset(series.clock, at * HALF_HOUR_S), run)
-    ]
+    fits = []
+    for half_hours in _ZONES:
+        zone_s = half_hours * HALF_HOUR_S
+        if _overlap(series, times.with_offset(series.clock, zone_s), run):
+            fits.append(zone_s)
     if len(fits) != 1:
         return machine_clock
-    only = f"log and run overlap only in time zone UTC{times.offset_words(fits[0])}"
+    (zone_s,) = fits
+    only = f"log and run overlap only in time zone UTC{times.offset_words(zone_s)}"
     if machine_clock is None:
-        return times.with_offset(series.clock, fits[0], only)
+        return times.with_offset(series.clock, zone_s, only)
     if _may_overlap_by_chance(series, run):
         return machine_clock
     machine = times.offset_words(machine_s or 0)
     return times.with_offset(
         series.clock,
-        fits[0],
+        zone_s,
         f"{only} (assumed; the profiled machine's is UTC{machine}); --tz overrules it",
     )
 
@@ -74,13 +81,21 @@ def nowhere(series: PowerSeries, run: tuple[int, int]) -> bool:
     """
     if not len(series) or series.clock.of_day_ns is not None:
         return False
-    return not any(
-        _overlap(series, times.with_offset(series.clock, at * HALF_HOUR_S // 2, ""), run)
-        for at in _QUARTER_HOUR_ZONES
-    )
+    return not any(_overlap(series, clock, run) for clock in _clocks_of_all_zones(series))
 
 
-def gap(series: PowerSeries, clock: Clock | None, run: tuple[int, int]) -> int | None:
+def _clocks_of_all_zones(series: PowerSeries) -> Iterator[Clock]:
+    """The clock of local times in each zone there is."""
+    for quarter_hours in _QUARTER_HOUR_ZONES:
+        zone_s = quarter_hours * HALF_HOUR_S // 2
+        yield times.with_offset(series.clock, zone_s, "")
+
+
+def gap(
+    series: PowerSeries,
+    clock: Clock | None,
+    run: tuple[int, int],
+) -> int | None:
     """How far a log lies from a run (ns) by the clock that was found for it; None where they meet,
     or where no clock tells.
 
@@ -90,25 +105,25 @@ def gap(series: PowerSeries, clock: Clock | None, run: tuple[int, int]) -> int |
     if not len(series):
         return None
     if clock is None:
-        unknown = times.is_local(series.clock) and series.clock.known
-        return nearest_gap(series, run) if unknown and nowhere(series, run) else None
+        is_of_unknown_zone = times.is_local(series.clock) and series.clock.known
+        if is_of_unknown_zone and nowhere(series, run):
+            return nearest_gap(series, run)
+        return None
     if not clock.known:
         return None
-    spare = (
-        times.BMC_SLACK if "BMC" in series.clock.detail else _SAME_MACHINE_NS
-    )  # a BMC's clock is one that nobody sets
-    return _gap(series, clock, (run[0] - spare, run[1] + spare))
+    spare_ns = _SAME_MACHINE_NS
+    if "BMC" in series.clock.detail:
+        spare_ns = times.BMC_SLACK  # nobody sets a BMC's clock
+    first_ns, last_ns = run
+    return _gap(series, clock, (first_ns - spare_ns, last_ns + spare_ns))
 
 
 def nearest_gap(series: PowerSeries, run: tuple[int, int]) -> int:
     """How far local times lie from a run that they meet in no zone (ns): in the zone that brings
     them nearest.
     """
-    gaps = [
-        _gap(series, times.with_offset(series.clock, at * HALF_HOUR_S // 2, ""), run)
-        for at in _QUARTER_HOUR_ZONES
-    ]
-    return meeting.nearest(*(distance or 0 for distance in gaps))
+    gaps = [_gap(series, clock, run) or 0 for clock in _clocks_of_all_zones(series)]
+    return meeting.nearest(*gaps)
 
 
 def unplaced(series: PowerSeries) -> str:
@@ -121,28 +136,34 @@ def unplaced(series: PowerSeries) -> str:
     return "the log has only elapsed time, and no marker shows when it started"
 
 
-def _on_the_day(series: PowerSeries, run: tuple[int, int], machine_s: int | None) -> Clock | None:
+def _on_the_day(
+    series: PowerSeries,
+    run: tuple[int, int],
+    machine_s: int | None,
+) -> Clock | None:
     """Times of day in the machine's zone, on the one day on which log and run meet; None where that
     tells no day, or two.
     """
-    of_day = series.clock.of_day_ns or 0
     if not len(series):
         return None
-    zone_s = series.clock.utc_offset_s if series.clock.utc_offset_s is not None else machine_s
-    if zone_s is None and _may_overlap_by_chance(series, run):
-        return None
+    of_day_ns = series.clock.of_day_ns or 0
+    zone_s = series.clock.utc_offset_s
+    if zone_s is None:
+        zone_s = machine_s
     if zone_s is not None:
         zones = [zone_s]
-    else:
-        zones = [at * HALF_HOUR_S for at in _ZONES]
-    clocks = {
-        zero: zone
-        for zone in zones
-        for zero in _zeros_on_the_day(series, of_day - zone * NS_PER_S, zone, run)
-    }
-    if len(clocks) != 1:
+    elif _may_overlap_by_chance(series, run):
         return None
-    zero, zone = clocks.popitem()
+    else:
+        zones = [half_hours * HALF_HOUR_S for half_hours in _ZONES]
+    zone_of_zero: dict[int, int] = {}
+    for zone in zones:
+        midnight_ns = of_day_ns - zone * NS_PER_S
+        for zero in _zeros_on_the_day(series, midnight_ns, zone, run):
+            zone_of_zero[zero] = zone
+    if len(zone_of_zero) != 1:
+        return None
+    zero, zone = zone_of_zero.popitem()
     name = times.offset_words(zone)
     day = times.day_words(zero + zone * NS_PER_S)
     assumed = f"date {day} assumed from the run's own day"
@@ -165,9 +186,14 @@ def _zeros_on_the_day(
     run: tuple[int, int],
 ) -> list[int]:
     """The zeros of a log (Unix ns), one for each day on which it would meet a run."""
-    first, last = ((moment + zone_s * NS_PER_S) // times.DAY for moment in run)
-    zeros = [day * times.DAY + of_day_ns for day in range(first - _DAYS_OF_LOG, last + 1)]
-    return [zero for zero in zeros if _overlap(series, Clock(zero, zero, times.ABSOLUTE, ""), run)]
+    first_day, last_day = ((moment + zone_s * NS_PER_S) // times.DAY for moment in run)
+    zeros = []
+    for day in range(first_day - _DAYS_OF_LOG, last_day + 1):
+        zero = day * times.DAY + of_day_ns
+        clock = Clock(zero, zero, times.ABSOLUTE, "")
+        if _overlap(series, clock, run):
+            zeros.append(zero)
+    return zeros
 
 
 def _overlap(series: PowerSeries, clock: Clock, run: tuple[int, int]) -> bool:
@@ -176,7 +202,13 @@ def _overlap(series: PowerSeries, clock: Clock, run: tuple[int, int]) -> bool:
     return _gap(series, clock, run) is None
 
 
-def _gap(series: PowerSeries, clock: Clock, run: tuple[int, int]) -> int | None:
+def _gap(
+    series: PowerSeries,
+    clock: Clock,
+    run: tuple[int, int],
+) -> int | None:
     assert clock.lo_ns is not None
     assert clock.hi_ns is not None
-    return meeting.gap(clock.lo_ns + int(series.times[0]), clock.hi_ns + int(series.times[-1]), run)
+    first_ns = clock.lo_ns + int(series.times[0])
+    last_ns = clock.hi_ns + int(series.times[-1])
+    return meeting.gap(first_ns, last_ns, run)

@@ -29,7 +29,9 @@ def gap(first: int, last: int, run: Span) -> int | None:
     lo, hi = run
     if first < hi and last > lo:
         return None
-    return first - hi if first >= hi else last - lo
+    if first >= hi:
+        return first - hi
+    return last - lo
 
 
 def gap_on_trace(power: PowerOnTrace, span: Span) -> int | None:
@@ -41,16 +43,16 @@ def gap_on_trace(power: PowerOnTrace, span: Span) -> int | None:
     if not len(times):
         return 0
     # Not `power.times`: of a log that a person put far away, its ps hold nothing.
-    return gap(
-        int(times[0]) * PS_PER_NS + power.offset_lo_ps,
-        int(times[-1]) * PS_PER_NS + power.offset_hi_ps,
-        span,
-    )
+    first_ps = int(times[0]) * PS_PER_NS + power.offset_lo_ps
+    last_ps = int(times[-1]) * PS_PER_NS + power.offset_hi_ps
+    return gap(first_ps, last_ps, span)
 
 
 def meets(power: PowerOnTrace, span: Span) -> bool:
     """Whether a log has a place, and some reading of it may lie within this span."""
-    return power.status != "none" and bool(len(power.times)) and gap_on_trace(power, span) is None
+    if power.status == "none" or not len(power.times):
+        return False
+    return gap_on_trace(power, span) is None
 
 
 def nearest(*gaps: int) -> int:
@@ -64,11 +66,9 @@ def sentence(path: str, gap_ns: int, what: str = "this run") -> str:
     distance = length(abs(gap_ns) / NS_PER_S)
     if not gap_ns:
         return f"{name} has no reading within {what}."
-    return (
-        f"{name} begins {distance} after {what}."
-        if gap_ns > 0
-        else f"{name} ends {distance} before {what}."
-    )
+    if gap_ns > 0:
+        return f"{name} begins {distance} after {what}."
+    return f"{name} ends {distance} before {what}."
 
 
 def not_used(path: str, gap_ns: int) -> str:
@@ -79,11 +79,12 @@ def not_used(path: str, gap_ns: int) -> str:
 def length(seconds: float) -> str:
     """A length that may be years: "199 days", "2.5 hours", "0.3 seconds"."""
     for unit, unit_size in _UNITS:
-        if seconds >= 2 * unit_size:
-            number = seconds / unit_size
-            return (
-                f"{number:,.0f} {unit}" if number >= _WHOLE_UNITS_FROM else f"{number:.1f} {unit}"
-            )
+        if seconds < 2 * unit_size:
+            continue
+        number = seconds / unit_size
+        if number >= _WHOLE_UNITS_FROM:
+            return f"{number:,.0f} {unit}"
+        return f"{number:.1f} {unit}"
     if seconds >= _WHOLE_UNITS_FROM:
         return f"{seconds:.0f} seconds"
     return f"{seconds:.2g} seconds"

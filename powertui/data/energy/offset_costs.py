@@ -268,11 +268,15 @@ class OffsetCosts:
 
     def lag(self, residual: Floats) -> float:
         """How alike neighbouring residuals are, bursts that no trace explains left aside."""
-        is_ordinary = np.abs(residual) < _ORDINARY_SIGMAS * self.like.scale
+        largest = _ORDINARY_SIGMAS * self.like.scale
+        is_ordinary = np.abs(residual) < largest
         is_pair = is_ordinary[1:] & is_ordinary[:-1]
+        if is_pair.sum() < MIN_SAMPLES:
+            return 0.0
         first = residual[:-1][is_pair]
         second = residual[1:][is_pair]
-        if is_pair.sum() < MIN_SAMPLES or np.ptp(first) == 0 or np.ptp(second) == 0:
+        if np.ptp(first) == 0 or np.ptp(second) == 0:
             return 0.0
-        correlation = float(np.corrcoef(first, second)[0, 1])
+        correlations = np.corrcoef(first, second)
+        correlation = float(correlations[0, 1])
         return min(max(correlation, 0.0), _MAX_LAG)

@@ -73,7 +73,9 @@ def beside(
     like any other.
     """
     first, last = span or model.shares.span
-    is_beside: Bools = (data.lo + offset > first - margin) & (data.hi + offset < last + margin)
+    begin = data.lo + offset
+    end = data.hi + offset
+    is_beside: Bools = (begin > first - margin) & (end < last + margin)
     return is_beside
 
 
@@ -86,14 +88,16 @@ def explained_share(
     """The share of these readings' variation that the fit explains, single odd ones
     left aside.
     """
-    watts, residual = data.watts[rows], residual[rows]
-    sigmas = np.abs(residual) / (_HUBER_SIGMAS * model.like.scale)
-    trust = 1 / np.maximum(1.0, sigmas)
+    watts = data.watts[rows]
+    residual = residual[rows]
+    ordinary_w = _HUBER_SIGMAS * model.like.scale
+    trust = 1 / np.maximum(1.0, np.abs(residual) / ordinary_w)
     centre = float(np.average(watts, weights=trust))
     variation = float((trust * (watts - centre) ** 2).sum())
     if variation <= 0:
         return 0.0
-    return 1 - float((trust * residual**2).sum()) / variation
+    unexplained = float((trust * residual**2).sum())
+    return 1 - unexplained / variation
 
 
 def other_stretches(
@@ -133,14 +137,18 @@ def with_stretches(places: Sequence[Where], others: Sequence[Where]) -> tuple[Wh
     A search looks closely at fewer stretches (`MAX_BASINS`) than places are listed, so the best
     places always keep some weight.
     """
-    kept = list(places)
+    listed = list(places)
     most = max(MAX_PLACES - len(others), 1)
-    if len(kept) > most:
-        rows = np.linspace(0, len(kept) - 1, most).astype(np.int64)
-        kept = [kept[int(row)] for row in rows]
+    if len(listed) > most:
+        rows = np.linspace(0, len(listed) - 1, most).astype(np.int64)
+        listed = [listed[row] for row in rows.tolist()]
     rest = 1 - sum(place.weight for place in others)
-    total = sum(place.weight for place in kept)
-    return (*(place._replace(weight=place.weight / total * rest) for place in kept), *others)
+    total = sum(place.weight for place in listed)
+    weighed = []
+    for place in listed:
+        weight = place.weight / total * rest
+        weighed.append(place._replace(weight=weight))
+    return (*weighed, *others)
 
 
 def _explained(
@@ -150,17 +158,20 @@ def _explained(
     margin_s: float,
 ) -> _Explained | None:
     """None where hardly a reading is in the profile."""
-    offset, way = float(choices.offsets[row]), float(choices.way[row])
+    offset = float(choices.offsets[row])
+    way = float(choices.way[row])
     residual, is_inside = model.residuals(offset, choices.watts[row], model.data, way)
-    if is_inside.sum() < MIN_READINGS_IN_PROFILE:
+    readings = int(is_inside.sum())
+    if readings < MIN_READINGS_IN_PROFILE:
         return None
     data = model.averaged_as(way, model.data)
     rows = beside(model, data, offset - model.shift(way), margin_s)
     most = MAX_LEFT_SIGMAS * model.like.scale
-    left = float(np.mean(np.minimum(np.abs(residual[rows]), most) ** 2))
+    size = np.minimum(np.abs(residual[rows]), most)
+    left = float(np.mean(size**2))
     variance = float(np.var(data.watts[rows]))
     return _Explained(
-        readings=int(is_inside.sum()),
+        readings=readings,
         left=left,
         explained=variance - left,
         share=explained_share(model, rows, data, residual),

@@ -136,8 +136,7 @@ def _candidates(
     """All readings at which means of some length differ clearly, and more than beside them."""
     above_first_w = data.watts - data.watts[0]
     total = np.concatenate([[0.0], np.cumsum(above_first_w)])
-    least_w = max(_MIN_SWING_SHARE * swing_w, _MIN_QUANTA * data.quantum)
-    reading_noise_w = max(_MIN_NOISE_SWING_SHARE * swing_w, rounding_sigma(data.quantum))
+    limits = _jump_limits(data, swing_w)
     rows = [np.empty(0, np.int64)]
     lengths = [np.empty(0, np.int64)]
     clearness = [np.empty(0)]
@@ -148,9 +147,8 @@ def _candidates(
         if len(row) < _MIN_READINGS // 2 or is_too_long:
             break
         height_w = _height_w(total, row, skipped, length)
-        quiet_w = percentile_of_column(height_w, _QUIET_PERCENT) * _QUIET_TO_SIGMA
-        noise_w = max(quiet_w, reading_noise_w / length**0.5)
-        is_clear = (height_w > _MIN_NOISE_TIMES * noise_w) & (height_w > least_w)
+        noise_w = limits.noise_w(height_w, length)
+        is_clear = (height_w > _MIN_NOISE_TIMES * noise_w) & (height_w > limits.least_w)
         is_candidate = is_clear & is_local_maximum(height_w)
         candidate_rows = row[is_candidate]
         rows.append(candidate_rows)
@@ -162,6 +160,31 @@ def _candidates(
     # The shortest means first: a longer one shows two steps in a row as one, somewhere between.
     order = np.lexsort((clearest_first, length_of_row))
     return _Candidates(row[order], length_of_row[order])
+
+
+class _JumpLimits(NamedTuple):
+    """What a difference of two means has to exceed."""
+
+    least_w: float
+    reading_noise_w: float  # of one reading, at the least
+
+    def noise_w(self, height_w: Floats, length: int) -> float:
+        """The noise of differences of means over so many readings: what the smaller ones show."""
+        quiet_w = percentile_of_column(height_w, _QUIET_PERCENT) * _QUIET_TO_SIGMA
+        averaged_w: float = self.reading_noise_w / length**0.5
+        return max(quiet_w, averaged_w)
+
+
+def _jump_limits(data: Samples, swing_w: float) -> _JumpLimits:
+    least_w = max(
+        _MIN_SWING_SHARE * swing_w,
+        _MIN_QUANTA * data.quantum,
+    )
+    reading_noise_w = max(
+        _MIN_NOISE_SWING_SHARE * swing_w,
+        rounding_sigma(data.quantum),
+    )
+    return _JumpLimits(least_w, reading_noise_w)
 
 
 def _height_w(
@@ -184,8 +207,10 @@ def _height_w(
 def is_local_maximum(values: Floats) -> Bools:
     """Whether no value beside it is larger."""
     is_highest = np.ones(len(values), np.bool_)
-    is_highest[1:] &= values[1:] >= values[:-1]
-    is_highest[:-1] &= values[:-1] >= values[1:]
+    earlier = values[:-1]
+    later = values[1:]
+    is_highest[1:] &= later >= earlier
+    is_highest[:-1] &= earlier >= later
     return is_highest
 
 
@@ -216,14 +241,15 @@ def _refined(
         overlap_s = max(window_s - pace, 0.0)
         begin = float(data.hi[first - 1]) - overlap_s / 2
         at.append(begin + before_s)
+        jump_w.append(step_w)
 
-        root_squares_s = float(np.sqrt((stands_for_s**2).sum()))
-        by_noise_s = noise_w * root_squares_s / abs(step_w)
-        hidden_s = _hidden_sigma_s(float(stands_for_s.max()), window_s)
+        squares = (stands_for_s**2).sum()
+        by_noise_s = noise_w * float(np.sqrt(squares)) / abs(step_w)
+        longest_s = float(stands_for_s.max())
+        hidden_s = _hidden_sigma_s(longest_s, window_s)
         model_s = _MODEL_SIGMA_PACES * pace
         variance = by_noise_s**2 + hidden_s**2 + model_s**2
         sigma.append(float(np.sqrt(variance)))
-        jump_w.append(step_w)
     jumps = PowerJumps(
         at=np.array(at),
         sigma_s=np.maximum(np.array(sigma), _MIN_SIGMA_S),
@@ -247,10 +273,14 @@ def _without_repeated(jumps: PowerJumps) -> PowerJumps:
 
 def _is_same_step(jumps: PowerJumps, first: int, second: int) -> bool:
     """Whether two jumps are nearer than they are known, and in the same direction."""
-    apart_s = abs(float(jumps.at[second] - jumps.at[first]))
-    error_s = float(jumps.sigma_s[second] + jumps.sigma_s[first])
-    is_same_way = jumps.watts[second] * jumps.watts[first] > 0
-    return apart_s < error_s and bool(is_same_way)
+    pair = [first, second]
+    error_s = float(jumps.sigma_s[pair].sum())
+    apart_s = float(np.ptp(jumps.at[pair]))
+    if apart_s >= error_s:
+        return False
+    first_w = float(jumps.watts[first])
+    second_w = float(jumps.watts[second])
+    return first_w * second_w > 0
 
 
 def _hidden_sigma_s(longest_s: float, window_s: float) -> float:

@@ -60,14 +60,10 @@ def beat(moved: Floats) -> tuple[float, float]:
     if len(changes) > _BEAT_DIFFERENCES:
         first = _liveliest(changes)
         changes = changes[first : first + _BEAT_DIFFERENCES]
-    count = len(changes)
-    lags = min(_MAX_LAGS, count // 3)
+    lags = min(_MAX_LAGS, len(changes) // 3)
     if lags < _MIN_LAGS:
         return 1.0, 1.0
-    size = 1 << (2 * count - 1).bit_length()
-    spectrum = np.abs(np.fft.rfft(changes, size)) ** 2
-    correlation = np.fft.irfft(spectrum, size)[: lags + 1]
-    correlation = correlation / correlation[0] * count / (count - np.arange(lags + 1))
+    correlation = _autocorrelation(changes, lags)
     repeats = np.flatnonzero(correlation[2:] > _REPEAT_CORRELATION) + 2
     if not len(repeats):
         return 1.0, 1.0
@@ -75,10 +71,21 @@ def beat(moved: Floats) -> tuple[float, float]:
     at_periods = correlation[period::period]
     lost = np.flatnonzero(at_periods < _REPEAT_CORRELATION / 2)
     if len(lost):
-        periods = int(lost[0])
-    else:
-        periods = len(at_periods)
-    return float(period), float(period * (1 + 2 * at_periods[:periods].sum()))
+        at_periods = at_periods[: int(lost[0])]
+    readings = period * (1 + 2 * at_periods.sum())
+    return float(period), float(readings)
+
+
+def _autocorrelation(changes: Floats, lags: int) -> Floats:
+    """The correlation of changes with those so many readings later, up to `lags`."""
+    count = len(changes)
+    # Twice as long, so that the end is not compared with the beginning.
+    size = 1 << (2 * count - 1).bit_length()
+    spectrum = np.abs(np.fft.rfft(changes, size)) ** 2
+    products = np.fft.irfft(spectrum, size)[: lags + 1]
+    pairs = count - np.arange(lags + 1)
+    correlation: Floats = products / products[0] * count / pairs
+    return correlation
 
 
 def _liveliest(changes: Floats) -> int:
@@ -86,8 +93,10 @@ def _liveliest(changes: Floats) -> int:
     sums = []
     for at in range(0, len(changes), _PIECE_DIFFERENCES):
         piece = changes[at : at + _PIECE_DIFFERENCES]
-        sums.append(np.add.reduceat(piece * piece, np.arange(0, len(piece), _BEAT_DIFFERENCES)))
-    return int(np.concatenate(sums).argmax()) * _BEAT_DIFFERENCES
+        starts = np.arange(0, len(piece), _BEAT_DIFFERENCES)
+        sums.append(np.add.reduceat(piece * piece, starts))
+    liveliest = int(np.concatenate(sums).argmax())
+    return liveliest * _BEAT_DIFFERENCES
 
 
 def sensor_noise_w(moved: Floats, quantum: float) -> float:
@@ -106,22 +115,25 @@ def sensor_noise_w(moved: Floats, quantum: float) -> float:
     smaller_half = moved[: len(moved) // 2]
     # It may be quiet nowhere for long: then the smallest differences of all show it.
     by_stretches = percentile_of_column(variances, 5) / _CHI_SQUARE_5_PERCENT
-    by_differences = (smaller_half.mean() / _SMALLER_HALF_MEAN) ** 2 / 2
-    least = min(by_stretches, by_differences)
+    deviation = smaller_half.mean() / _SMALLER_HALF_MEAN
+    least = min(by_stretches, deviation**2 / 2)
     if _MIN_SHORT_STRETCHES <= count < _MIN_STRETCHES:
         # No twentieth of so few stretches is quiet, and of a slow sensor nearly every reading is of
         # other work than the one before.
         quiet = float(moved[len(moved) // _QUIET_SHARE])
-        least = min(least, (quiet / _QUIET_QUANTILE) ** 2 / 2)
-    return float(np.sqrt(max(least - quantum**2 / 12, 0.0)))
+        deviation = quiet / _QUIET_QUANTILE
+        least = min(least, deviation**2 / 2)
+    by_rounding = quantum**2 / 12
+    return float(np.sqrt(max(least - by_rounding, 0.0)))
 
 
 def _stretch_variances(moved: Floats, count: int) -> Floats:
     """The variance of one reading by the differences of each stretch."""
+    size = _STRETCH_DIFFERENCES
     variances = np.empty(count)
     for first in range(0, count, _BATCH_STRETCHES):
         last = min(first + _BATCH_STRETCHES, count)
-        batch = moved[first * _STRETCH_DIFFERENCES : last * _STRETCH_DIFFERENCES]
-        squares = batch.reshape(-1, _STRETCH_DIFFERENCES) ** 2
+        batch = moved[first * size : last * size]
+        squares = batch.reshape(-1, size) ** 2
         variances[first:last] = squares.mean(axis=1) / 2
     return variances

@@ -124,13 +124,16 @@ class Samples:
         if count < 2 or len(self) < 2 * count:
             return self
         first = np.arange(0, len(self) - count + 1, count)
-        length = self.hi[first + count - 1] - self.hi[first]
-        first = first[length < 1.5 * count * pace]  # none across a pause
+        last = first + count - 1
+        length = self.hi[last] - self.hi[first]
+        is_in_a_row = length < 1.5 * count * pace  # no pause within
+        first = first[is_in_a_row]
+        last = last[is_in_a_row]
+        begin = self.lo[first]
+        end = self.hi[last]
         rows = first[:, None] + np.arange(count)
-        begin = self.lo[rows[:, 0]]
-        end = self.hi[rows[:, -1]]
         # A reading of a moment stands for the time until the next one as well.
-        window = median_of_column(self.hi[rows[:, 0]] - begin)
+        window = median_of_column(self.hi[first] - begin)
         spare = max(pace - window, 0.0) / 2
         return replace(
             self,
@@ -145,7 +148,8 @@ class Samples:
         """The same samples for a sensor that averages over a window `factor` times as long, the end
         where it was.
         """
-        return replace(self, lo=self.hi - factor * (self.hi - self.lo), windows=())
+        length = self.hi - self.lo
+        return replace(self, lo=self.hi - factor * length, windows=())
 
     def forgetting(self, forget_s: float) -> Samples:
         """The same samples for a sensor that tells an exponential mean of all that was, up to when
@@ -165,16 +169,18 @@ class Samples:
         """The same with the noise of each: how much neighbours differ around it, edges left
         aside.
         """
-        if len(self) < 2 * _NOISE_READINGS:
-            return replace(self, noise=np.zeros(len(self)))
         pace = usual_pace_s(self, single=0.0)
-        if pace * _NOISE_READINGS > _MAX_NOISE_SPAN_S:
+        is_short = len(self) < 2 * _NOISE_READINGS
+        if is_short or pace * _NOISE_READINGS > _MAX_NOISE_SPAN_S:
             return replace(self, noise=np.zeros(len(self)))
         reach = _NOISE_READINGS // 2
-        moved = np.pad(np.abs(np.diff(self.watts)), (reach, reach + 1), mode="reflect")
-        windows = np.lib.stride_tricks.sliding_window_view(moved, 2 * reach + 1)
+        moved = np.abs(np.diff(self.watts))
+        # As many windows as readings: there is one difference less than there are readings.
+        padded = np.pad(moved, (reach, reach + 1), mode="reflect")
+        windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1)
         usual_move = median_of_rows(windows)[: len(self)]
-        return replace(self, noise=np.asarray(MEDIAN_TO_SIGMA / 2**0.5 * usual_move))
+        noise: Floats = MEDIAN_TO_SIGMA / 2**0.5 * usual_move
+        return replace(self, noise=noise)
 
 
 def power_samples(series: PowerSeries) -> Samples:
@@ -321,14 +327,16 @@ def _published(
     if not len(times):
         return np.empty(0, np.bool_)
     is_change = np.concatenate([[True], watts[1:] != watts[:-1]])
-    rows = np.flatnonzero(is_change)
+    change_times = times[is_change]
     run = np.cumsum(is_change) - 1
-    run_begin = times[rows][run]
-    run_end = np.append(times[rows[1:]], np.inf)[run]
-    publication = np.floor((times - run_begin + poll / 2) / refresh)
+    run_begin = change_times[run]
+    run_end = np.append(change_times[1:], np.inf)[run]
+    since_begin = times - run_begin
+    publication = np.floor((since_begin + poll / 2) / refresh)
     is_again = np.concatenate([[False], publication[1:] != publication[:-1]])
     is_change[0] = False  # nobody knows when the first one was published
     # Just before a change a repeated reading may still be the publication before: it says nothing
     # new.
     is_settled = run_end - times > 0.75 * refresh
-    return np.asarray(is_change | (is_again & is_settled))
+    is_new: Bools = is_change | (is_again & is_settled)
+    return is_new

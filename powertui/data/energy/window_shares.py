@@ -70,7 +70,12 @@ class WindowShares:
         outside_share = (before + after) / length
         return np.concatenate([work, outside_share[..., None]], axis=-1)
 
-    def work(self, lo: Floats, hi: Floats, forget_s: float = 0.0) -> Floats:
+    def work(
+        self,
+        lo: Floats,
+        hi: Floats,
+        forget_s: float = 0.0,
+    ) -> Floats:
         """All of them but the last: what lies outside draws nothing more.
 
         `forget_s`: of an exponential mean up to `hi`.
@@ -84,16 +89,21 @@ class WindowShares:
         until_hi = self._ran_up_to(hi, is_fine)
         until_lo = self._ran_up_to(lo, is_fine)
         np.subtract(until_hi, until_lo, out=ran)
-        first, last = self.span
-        begin, end = self.training
-        if begin < first or end > last:
-            before = np.minimum(hi, first) - np.maximum(lo, begin)
-            after = np.minimum(hi, end) - np.maximum(lo, last)
-            beside = np.clip(before, 0, None)
-            beside += np.clip(after, 0, None)
+        if self.training != self.span:
+            beside = self._training_beside(lo, hi)
             ran += beside[..., None] * self.mixture
         ran /= length[..., None]
         return out
+
+    def _training_beside(self, lo: Floats, hi: Floats) -> Floats:
+        """Seconds of each window in training before the profile and after it."""
+        first, last = self.span
+        begin, end = self.training
+        before = np.minimum(hi, first) - np.maximum(lo, begin)
+        after = np.minimum(hi, end) - np.maximum(lo, last)
+        beside: Floats = np.clip(before, 0, None)
+        beside += np.clip(after, 0, None)
+        return beside
 
     def _idle_column(self, shape: tuple[int, ...]) -> Floats:
         """Room for the columns of so many windows; the idle machine's is filled."""
@@ -146,19 +156,9 @@ class WindowShares:
         last_bin = bins // every * every
         running = self.table[: last_bin + 1 : every]
         spacing_s = every * self.step
-        keep = float(np.exp(-spacing_s / forget_s))
-        weight = (1 - keep) / spacing_s
-        gained = weight * np.diff(running, axis=0)
-        means = np.zeros_like(running)
-        size = max(1, int(_MEMORIES_AT_ONCE * forget_s / spacing_s))
-        for start in range(0, len(gained), size):
-            piece = gained[start : start + size]
-            first = start + 1
-            end = first + len(piece)
-            means[first:end] = _filtered(piece, means[start], keep)
         row = np.arange(len(running), dtype=np.float64)
         times: Floats = self.span[0] + spacing_s * row
-        return times, means
+        return times, _running_means(running, spacing_s, forget_s)
 
     def running(self, watts: Floats) -> Callable[[Floats], Floats]:
         """The joules up to any moment, to the nearest bin, when the kinds of work draw so much."""
@@ -190,6 +190,21 @@ def _remembered(moment_s: float, times_s: Floats, forget_s: float) -> Floats:
     since_s = np.maximum(times_s - moment_s, 0.0)
     share: Floats = np.exp(-since_s / forget_s)
     return share
+
+
+def _running_means(running: Floats, spacing_s: float, forget_s: float) -> Floats:
+    """Exponential means of what is summed up at even times, from 0 at the first."""
+    keep = float(np.exp(-spacing_s / forget_s))
+    weight = (1 - keep) / spacing_s
+    gained = weight * np.diff(running, axis=0)
+    means = np.zeros_like(running)
+    size = max(1, int(_MEMORIES_AT_ONCE * forget_s / spacing_s))
+    for start in range(0, len(gained), size):
+        piece = gained[start : start + size]
+        first = start + 1
+        end = first + len(piece)
+        means[first:end] = _filtered(piece, means[start], keep)
+    return means
 
 
 def _filtered(gained: Floats, mean: Floats, keep: float) -> Floats:
