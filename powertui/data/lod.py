@@ -2,7 +2,7 @@
 
 Over the durations of each track, lane by lane as its columns are, lie a sum and the longest event
 of every 16 of them, and a sparse table: which of these blocks holds the longest event of 2^k groups
-of four. Less than two bytes an event in all.
+of four. Beside it lies every 64th start. Less than two bytes an event in all.
 
 * Coverage of a cell is the difference of two sums up to an event, less what hangs over the cell's
   edges: exact, in integers, for a nanosecond and for an hour. A sum is that of the blocks before
@@ -27,6 +27,7 @@ import numpy as np
 
 from powertui.data.model import Bools, Floats, Int32s, Int64s, Trace, Track
 from powertui.data.track_index import TrackIndex, track_index
+from powertui.data.wire.types import PlacedAtEdges
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
@@ -215,15 +216,13 @@ class Forest:
         rows = np.full(positions.shape, -1, np.int64)
         moments = np.zeros(positions.shape, np.int64)
         is_busy = busy[:, 0] > 0
-        track_of_cell = self._track_of[at_edges.lanes[lane]]
-        for track, _ in self._by_track(at_edges.lanes):
-            cells = np.flatnonzero((track_of_cell == track) & is_busy)
-            row, since_start = self._indices[track].row_at(positions[cells])
-            # Sums that have wrapped around are not in order: the answer stays in its cell.
-            row = np.clip(row, first[cells, None], last[cells, None])
-            rows[cells] = row
-            starts = self.tracks[track].events.start
-            moments[cells] = starts[row] + since_start
+        for track, run in self._runs_of_track(at_edges.lanes):
+            begin_cell, end_cell = np.searchsorted(lane, (run.start, run.stop))
+            cells = begin_cell + np.flatnonzero(is_busy[begin_cell:end_cell])
+            events_of_cell = (first[cells], last[cells])
+            rows[cells], moments[cells] = self._indices[track].rows_at(
+                events_of_cell, positions[cells]
+            )
         return BusyMoments(rows, moments)
 
     def running(self, lane: int, moments: Int64s) -> Int64s:
@@ -242,37 +241,20 @@ class Forest:
     def at_edges(self, edges: Int64s, lanes: Sequence[int] | Int64s) -> AtEdges:
         """How the events of these lanes lie to the edges."""
         numbers = np.asarray(lanes, np.int64)
-        shape = (len(numbers), len(edges))
-        at = np.empty(shape, np.int64)  # the first event that starts at or after the edge
-        before = np.zeros(shape, np.int64)  # the start of the one before it …
-        length = np.zeros(shape, np.int64)  # … and its duration
-        sums = np.zeros(shape, np.int64)
-        for row, number in enumerate(numbers.tolist()):
-            starts = self._starts[number]
-            lengths = self._lengths[number]
-            at[row] = self._lo[number]
-            if len(starts):
-                next_event = starts.searchsorted(edges)
-                at[row] += next_event
-                next_event -= 1
-                starts.take(next_event, mode="clip", out=before[row])
-                lengths.take(next_event, mode="clip", out=length[row])
-        for track, rows in self._by_track(numbers):
-            event_rows = at[rows].reshape(-1)
-            sums_of_track = self._indices[track].sums(event_rows)
-            sums[rows] = sums_of_track.reshape(-1, len(edges))
-        first = self._lo[numbers][:, None]
-        over = before + length - edges
-        over[at <= first] = 0
-        np.maximum(over, 0, out=over)  # how far the event before each edge reaches past it
-        sums -= over
+        lo = self._lo[numbers]
+        hi = self._hi[numbers]
+        placed = np.zeros((4, len(numbers), len(edges)), np.int64)
+        for track, run in self._runs_of_track(numbers):
+            part = PlacedAtEdges(*placed[:, run])
+            self._indices[track].put_at_edges((lo[run], hi[run]), edges, part)
+        at, over, length, passed = placed
         return AtEdges(
             edges=edges,
             lanes=numbers,
             at=at,
             over=over,
             length=length,
-            passed=sums,
+            passed=passed,
         )
 
     def summary(self, edges: Int64s, lanes: Sequence[int] | Int64s) -> Frame:
@@ -311,42 +293,23 @@ class Forest:
 
         It reaches in from the cell before, is inside, or reaches out into the next cell.
         """
-        widths = np.diff(at_edges.edges)
-        over_left = at_edges.over[:, :-1]
-        over_right = at_edges.over[:, 1:]
-        hangs_in = over_left > 0
-        hangs_out = over_right > 0
-        lo = at_edges.at[:, :-1]
-        hi = at_edges.at[:, 1:]
-        stay = np.minimum(over_left, widths)
-        best = np.where(hangs_in, stay, -1)
-        winner = np.where(hangs_in, lo - 1, -1)
-        # [lo, inside): events that start and end in the cell
-        has_start = hi > lo
-        inside = hi - (hangs_out & has_start)
-        for track, rows in self._by_track(at_edges.lanes):
-            has_event = inside[rows] > lo[rows]
-            lane_rows, cells = np.nonzero(has_event)
-            if len(lane_rows):
-                index = self._indices[track]
-                cell = (rows[lane_rows], cells)
-                longest = index.longest(lo[cell], inside[cell])
-                stay = index.durations.take(longest)
-                _keep_longer(winner, best, cell, longest, stay)
-        last = np.nonzero(inside < hi)
-        if len(last[0]):
-            length = at_edges.length[:, 1:]
-            stay = length[last] - over_right[last]
-            _keep_longer(winner, best, last, hi[last] - 1, stay)
-        return winner
+        edges, lanes, *placed = at_edges
+        events = np.full((len(lanes), len(edges) - 1), -1, np.int64)
+        for track, run in self._runs_of_track(lanes):
+            part = PlacedAtEdges(*[column[run] for column in placed])
+            self._indices[track].put_dominant(edges, part, events[run])
+        return events
 
-    def _by_track(self, numbers: Int64s) -> Iterator[tuple[int, Int64s]]:
-        """Each track that holds events among these lanes, with the lanes' places among them."""
-        tracks = self._track_of[numbers]
-        for track in sorted(set(tracks.tolist())):
-            events = self.tracks[track].events
-            if len(events):
-                yield track, np.flatnonzero(tracks == track)
+    def _runs_of_track(self, numbers: Int64s) -> Iterator[tuple[int, slice]]:
+        """Lanes in a row that are of one track which holds events, as their places among these."""
+        tracks = self._track_of[numbers].tolist()
+        begin = 0
+        for end in range(1, len(tracks) + 1):
+            track = tracks[begin]
+            if end == len(tracks) or tracks[end] != track:
+                if len(self.tracks[track].events):
+                    yield track, slice(begin, end)
+                begin = end
 
     # ── single events ────────────────────────────────────────────────────────────────────────────
 
@@ -386,20 +349,3 @@ def _unsteady(moments: Int64s, count: int) -> Floats:
     numbers ^= numbers >> np.uint64(27)
     unsteady: Floats = numbers / float(1 << 64)
     return unsteady
-
-
-def _keep_longer(
-    winner: Int64s,
-    best: Int64s,
-    cells: tuple[Int64s, ...],
-    candidate: Int64s,
-    stay: Int64s,
-) -> None:
-    """Put an event in where it stays longer.
-
-    Called from the earliest candidate to the latest: ties keep the earlier.
-    """
-    longest_stay = best[cells]
-    wins = stay > longest_stay
-    winner[cells] = np.where(wins, candidate, winner[cells])
-    best[cells] = np.where(wins, stay, longest_stay)

@@ -1,16 +1,23 @@
-"""What lies over the durations of one track, so that sums and the longest event of any rows are
-found by a few looks: less than two bytes an event.
+"""What lies over the times of one track, so that the events at a moment, sums and the longest event
+of any rows are found by a few looks: less than two bytes an event.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from powertui.data import wire
 from powertui.data.model import Int32s, Int64s, Track, UInt8s
+from powertui.data.wire.types import PlacedAtEdges
 from powertui.value_types import dataclass
+
+if TYPE_CHECKING or not wire.COMPILED:
+    from powertui.data.wire.pure import cells
+else:
+    from powertui.data.wire import compiled_cells as cells
 
 # Events indexed in one call, so that no call holds the GIL for long.
 _CHUNK_EVENTS = 4096 * wire.BLOCK
@@ -18,44 +25,41 @@ _CHUNK_EVENTS = 4096 * wire.BLOCK
 
 @dataclass(frozen=True, eq=False)
 class TrackIndex:
-    """The durations of a track by blocks of 16."""
+    """The durations of a track by blocks of 16, and every 64th start."""
 
+    starts: Int64s
     durations: Int64s
+    guide: Int64s  # the start of every GUIDE rows: a search looks at few that no cache holds
     before: Int64s  # durations summed up to each block, and to the end
     top: UInt8s  # which of its block is the longest
     table: Int32s  # row k: the block that holds the longest event of the 2^k groups from each on
 
     @property
     def nbytes(self) -> int:
-        """What it takes beside the durations."""
-        return self.before.nbytes + self.top.nbytes + self.table.nbytes
+        """What it takes beside starts and durations."""
+        return self.guide.nbytes + self.before.nbytes + self.top.nbytes + self.table.nbytes
 
     def sums(self, rows: Int64s) -> Int64s:
         """Durations summed up to these rows."""
         return wire.sums(self.durations, self.before, rows)
 
-    def longest(self, lo: Int64s, hi: Int64s) -> Int64s:
-        """The longest event of each range of rows, the first of equals."""
-        return wire.longest(self.durations, self.top, self.table, lo, hi)
-
-    def row_at(self, position: Int64s) -> tuple[Int64s, Int64s]:
-        """The event in which the durations, summed up, reach this position, and how far into it
-        that is.
+    def put_at_edges(
+        self, lanes: tuple[Int64s, Int64s], edges: Int64s, into: PlacedAtEdges
+    ) -> None:
+        """How the events of lanes, by their first rows and those behind their last ones, are placed
+        at edges.
         """
-        last_block = len(self.before) - 2
-        block = self.before.searchsorted(position, side="right") - 1
-        np.clip(block, 0, last_block, out=block)
-        first_row = block * wire.BLOCK
-        rows_of_block = first_row[..., None] + np.arange(wire.BLOCK)
-        length = self.durations.take(rows_of_block, mode="clip")
-        before_block = self.before[block]
-        end = before_block[..., None] + length.cumsum(axis=-1)
-        has_ended = end <= position[..., None]
-        in_block = has_ended.sum(axis=-1)
-        np.minimum(in_block, wire.BLOCK - 1, out=in_block)
-        row = np.minimum(first_row + in_block, len(self.durations) - 1)
-        begin = np.take_along_axis(end - length, in_block[..., None], axis=-1)
-        return row, position - begin[..., 0]
+        cells.at_edges((self.starts, self.durations), self.before, self.guide, lanes, edges, into)
+
+    def put_dominant(self, edges: Int64s, placed: PlacedAtEdges, into: Int64s) -> None:
+        """Of each cell between two edges the event that covers most of it, -1 for none."""
+        cells.dominant(self.durations, (self.top, self.table), edges, placed, into)
+
+    def rows_at(self, within: tuple[Int64s, Int64s], positions: Int64s) -> tuple[Int64s, Int64s]:
+        """The events in which the durations, summed up, reach these positions of each cell, and the
+        moments of that. `within`: the first and the last event of each cell.
+        """
+        return cells.rows_at((self.starts, self.durations), self.before, within, positions)
 
 
 def track_index(
@@ -87,7 +91,9 @@ def track_index(
     largest_lane = int(events_of_lanes.max(initial=0))
     most_groups = largest_lane // (wire.BLOCK * wire.FAN)
     return TrackIndex(
+        starts=track.events.start,
         durations=durations,
+        guide=track.events.start[:: wire.GUIDE].copy(),
         before=before,
         top=top,
         table=sparse_table(longest, most_groups),

@@ -93,8 +93,9 @@ LATER = (
 # with Slurm's (windows), 378 with what a reading costs, what is expected of work, and rivals, each
 # apart from the search for a place (residual_price, work_prior, rival_places), 382 with the lines
 # beside the timeline (context_lines), what is drawn upon a power curve (power_drawing), what lies over
-# a track (track_index) and which lines and columns of a table are in sight (listed_table).
-MAX_MODULES = 385  # four of them make classes cheaply, know help, and hold what screens take
+# a track (track_index), which lines and columns of a table are in sight (listed_table), and what its
+# cells show, compiled (compiled_cells).
+MAX_MODULES = 386  # four of them make classes cheaply, know help, and hold what screens take
 
 
 def test_the_first_picture_needs_little(tmp_path: Path) -> None:

@@ -328,9 +328,15 @@ static void try_blocks(const Input *in, const int64_t *duration, size_t rows)
         hi[i] = i ? (int64_t)(a < b ? b : a) + 1 : (int64_t)rows; /* the first as far as it goes */
         at[i] = hi[i];
     }
-    int64_t *l = block(lo, asked * 8), *h = block(hi, asked * 8), *row = block(NULL, asked * 8), *total = block(NULL, asked * 8);
-    Py_DECREF(call("longest", "(NNNNNN)", view(d, rows * 8), view(top, blocks), view(table, levels * groups * 4),
-                   view(l, asked * 8), view(h, asked * 8), view(row, asked * 8)));
+    int64_t *row = block(NULL, asked * 8), *total = block(NULL, asked * 8);
+    int64_t *ends = block(NULL, 2 * asked * 8), *none = block(NULL, 2 * asked * 8), *edges = block(NULL, 16);
+    for (size_t i = 0; i < asked; i++)
+        ends[2 * i] = lo[i], ends[2 * i + 1] = hi[i];
+    /* a cell for each range, over whose edges no event reaches: its longest event covers most of it */
+    Py_DECREF(call("dominant", "(NNNNNNNN)", view(d, rows * 8), view(top, blocks), view(table, levels * groups * 4),
+                   view(edges, 16), view(ends, 2 * asked * 8), view(none, 2 * asked * 8), view(none, 2 * asked * 8),
+                   view(row, asked * 8)));
+    free(ends), free(none), free(edges);
     int64_t *places = block(at, asked * 8);
     Py_DECREF(call("sums", "(NNNN)", view(d, rows * 8), view(before, (blocks + 1) * 8), view(places, asked * 8),
                    view(total, asked * 8)));
@@ -341,9 +347,9 @@ static void try_blocks(const Input *in, const int64_t *duration, size_t rows)
             best = k > lo[i] && d[k] > d[best] ? k : best;
             all += (uint64_t)d[k];
         }
-        MUST(row[i] == best && total[i] == (int64_t)all);
+        MUST(row[i] == (d[best] < 0 ? -1 : best) && total[i] == (int64_t)all);
     }
-    free(d), free(sum), free(before), free(top), free(table), free(l), free(h), free(row), free(total), free(places);
+    free(d), free(sum), free(before), free(top), free(table), free(row), free(total), free(places);
 }
 
 static void try_ends(const uint32_t *names, size_t rows)
@@ -468,7 +474,7 @@ static const struct {
 } FUNCTIONS[] = {
     {"hop", "dLLL"}, {"pick", "d88qcCC"}, {"scan_events", "dLLL4888LL"}, {"stats", "dLLL"}, {"event_stats", "dL"},
     {"scan_stats", "d8qcCC"}, {"nest", "881"}, {"scan_lanes", "dLLLLLL4s188448844"}, {"move_lanes", "18844l8844"},
-    {"blocks", "8uv"}, {"sums", "8U88"}, {"longest", "8vx888"}, {"ends", "488"}, {"put_numbers", "188188"},
+    {"blocks", "8uv"}, {"sums", "8U88"}, {"dominant", "8vx8888u"}, {"at_edges", "88Uu888qqqq"}, {"rows_at", "88U88888"}, {"ends", "488"}, {"put_numbers", "188188"},
     {"ranks", "88L8"}, {"covered", "88t88"}, {"united", "88L"}, {"united_events", "881L"}, {"add_events", "48888LLL888"},
 };
 
@@ -534,12 +540,18 @@ static void try_garbage(const Input *in)
         noise[i] = in->size ? in->message[i % in->size] : 0;
     int64_t *duration = block(noise, ROWS * 8), *before = block(noise, (BLOCKS + 1) * 8), *row = block(NULL, ASKED * 8);
     int64_t *lo = block(NULL, ASKED * 8), *hi = block(NULL, ASKED * 8), *cursor = block(NULL, MAX_LANES * 8);
+    int64_t *edges = block(noise, 16), *at = block(NULL, 2 * ASKED * 8), *over = block(noise, 2 * ASKED * 8);
+    int64_t *guide = block(noise, GROUPS * 8), *made[4];
+    for (int i = 0; i < 4; i++)
+        made[i] = block(NULL, 2 * ASKED * 8);
     uint8_t *top = block(noise, BLOCKS), *lanes = block(noise, ROWS);
     int32_t *table = block(noise, LEVELS * GROUPS * 4);
     uint32_t *names = block(noise, ROWS * 4);
     for (int i = 0; i < ASKED; i++) {
         lo[i] = (int64_t)(in->position >> 4 * i & 255) - 8;
         hi[i] = lo[i] + (int64_t)(in->position >> 12 * i & 255);
+        at[2 * i] = lo[i];
+        at[2 * i + 1] = hi[i];
     }
     for (int i = 0; i < MAX_LANES; i++)
         cursor[i] = (int64_t)noise[i] - 4;
@@ -549,15 +561,23 @@ static void try_garbage(const Input *in)
         table[i] = table[i] % 24;
     Columns from = columns_of(ROWS, 4), to = columns_of(ROWS, 8);
     PyObject *arguments[] = {
-        Py_BuildValue("(NNNNNN)", view(duration, ROWS * 8), view(top, BLOCKS), view(table, LEVELS * GROUPS * 4),
-                      view(lo, ASKED * 8), view(hi, ASKED * 8), view(row, ASKED * 8)),
+        Py_BuildValue("(NNNNNNNN)", view(duration, ROWS * 8), view(top, BLOCKS), view(table, LEVELS * GROUPS * 4),
+                      view(edges, 16), view(at, 2 * ASKED * 8), view(over, 2 * ASKED * 8), view(over, 2 * ASKED * 8),
+                      view(row, ASKED * 8)),
+        Py_BuildValue("(NNNNNNNNNNN)", view(duration, ROWS * 8), view(duration, ROWS * 8), view(before, (BLOCKS + 1) * 8),
+                      view(guide, GROUPS * 8), view(lo, ASKED * 8), view(hi, ASKED * 8), view(edges, 16),
+                      view(made[0], 2 * ASKED * 8), view(made[1], 2 * ASKED * 8), view(made[2], 2 * ASKED * 8),
+                      view(made[3], 2 * ASKED * 8)),
+        Py_BuildValue("(NNNNNNNN)", view(duration, ROWS * 8), view(duration, ROWS * 8), view(before, (BLOCKS + 1) * 8),
+                      view(lo, ASKED * 8), view(hi, ASKED * 8), view(over, 2 * ASKED * 8), view(made[0], 2 * ASKED * 8),
+                      view(made[1], 2 * ASKED * 8)),
         Py_BuildValue("(NNNN)", view(duration, ROWS * 8), view(before, (BLOCKS + 1) * 8), view(hi, ASKED * 8),
                       view(row, ASKED * 8)),
         Py_BuildValue("(NNN)", view(names, ROWS * 4), view(lo, ASKED * 8), view(hi, ASKED * 8)),
         Py_BuildValue("(NNNNNNNNNN)", view(lanes, ROWS), FOUR(from), view(cursor, MAX_LANES * 8), FOUR(to)),
     };
-    static const char *const called[] = {"longest", "sums", "ends", "move_lanes"};
-    for (int i = 0; i < 4; i++) {
+    static const char *const called[] = {"dominant", "at_edges", "rows_at", "sums", "ends", "move_lanes"};
+    for (size_t i = 0; i < sizeof called / sizeof *called; i++) {
         PyObject *function = PyObject_GetAttrString(module, called[i]);
         MUST(function && arguments[i]);
         PyObject *result = PyObject_Call(function, arguments[i], NULL);
@@ -569,6 +589,9 @@ static void try_garbage(const Input *in)
         Py_DECREF(arguments[i]);
     }
     drop(&from), drop(&to);
+    for (int i = 0; i < 4; i++)
+        free(made[i]);
+    free(edges), free(at), free(over), free(guide);
     free(duration), free(before), free(row), free(lo), free(hi), free(cursor), free(top), free(lanes), free(table), free(names);
 }
 

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from powertui.data import wire
+from powertui.data import track_index
 from powertui.data.lod import Forest
 from powertui.data.model import Events, Int64s, Track, TrackKind
 from powertui.data.wire import BLOCK
+from powertui.data.wire.pure import cells as pure_cells
 from powertui.data.wire.pure import columns
 from tests.synthetic import traces
 
@@ -235,8 +236,7 @@ def test_a_frame_costs_the_cells_not_the_events(monkeypatch: pytest.MonkeyPatch)
         return out
 
     monkeypatch.setattr(columns, "_gather", counted)
-    monkeypatch.setattr(wire, "sums", columns.sums)
-    monkeypatch.setattr(wire, "longest", columns.longest)
+    monkeypatch.setattr(track_index, "cells", pure_cells)
     lanes, cells = 20, 160
     looks = []
     for size in (200_000, 2_000_000):

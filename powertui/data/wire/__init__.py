@@ -44,9 +44,6 @@ second. What they share is in `types`.
         equals.
     sums(duration, before, at) -> sums
         Durations summed up to these rows; `before` is the sum up to each block and to the end.
-    longest(duration, top, table, lo, hi) -> rows
-        The longest event from row lo to row hi (more than none), the first of equals. table[k, g]
-        is the block that holds the longest of 2**k groups from g on; a group is FAN blocks.
     ends(name, names) -> (first, last)
         The first and the last row of each of so many names; -1 for those that no row has.
     ranks(ascending, moments, equal_too=False) -> places
@@ -83,6 +80,7 @@ from powertui.data.wire.types import (
     FAN,
     FIXED32,
     FIXED64,
+    GUIDE,
     INT64,
     LEN,
     MAX_LANES,
@@ -117,6 +115,7 @@ __all__ = [
     "FAN",
     "FIXED32",
     "FIXED64",
+    "GUIDE",
     "INT64",
     "LEN",
     "MAX_LANES",
@@ -145,7 +144,6 @@ __all__ = [
     "ends",
     "event_stats",
     "hop",
-    "longest",
     "nest",
     "pick",
     "places",
@@ -186,7 +184,7 @@ if TYPE_CHECKING or WHY_PURE:
 else:
     from powertui.data.wire import compiled as decoder
 
-blocks, ends, longest, sums = decoder.blocks, decoder.ends, decoder.longest, decoder.sums
+blocks, ends, sums = decoder.blocks, decoder.ends, decoder.sums
 ranks, covered, united = decoder.ranks, decoder.covered, decoder.united
 united_events = decoder.united_events
 event_stats, scan_stats, stats = decoder.event_stats, decoder.scan_stats, decoder.stats

@@ -47,7 +47,42 @@ def move_lanes(
 ) -> None: ...  # fmt: skip
 def blocks(duration: _In, sum: _Out, top: _Out, /) -> None: ...
 def sums(duration: _In, before: _In, at: _In, sum: _Out, /) -> None: ...
-def longest(duration: _In, top: _In, table: _In, lo: _In, hi: _In, row: _Out, /) -> None: ...
+def at_edges(
+    start: _In,
+    duration: _In,
+    before: _In,
+    guide: _In,
+    lo: _In,
+    hi: _In,
+    edges: _In,
+    at: _Out,
+    over: _Out,
+    length: _Out,
+    passed: _Out,
+    /,
+) -> None: ...
+def dominant(
+    duration: _In,
+    top: _In,
+    table: _In,
+    edges: _In,
+    at: _In,
+    over: _In,
+    length: _In,
+    dominant: _Out,
+    /,
+) -> None: ...
+def rows_at(
+    start: _In,
+    duration: _In,
+    before: _In,
+    first: _In,
+    last: _In,
+    positions: _In,
+    row: _Out,
+    moment: _Out,
+    /,
+) -> None: ...
 def ends(name: _In, first: _Out, last: _Out, /) -> None: ...
 def ranks(ascending: _In, moments: _In, equal_too: bool, place: _Out, /) -> None: ...
 def covered(start: _In, end: _In, before: _In, moments: _In, covered: _Out, /) -> None: ...

@@ -21,7 +21,6 @@ from powertui.data.wire.types import (
     EventColumns,
     Floats,
     Hop,
-    Int32s,
     Int64s,
     Laned,
     PickedFields,
@@ -38,7 +37,7 @@ from powertui.data.wire.types import (
 )
 from powertui.named_tuples import NamedTuple
 
-INTERFACE = 6  # of scan/module.c; counted up with every change of what its functions take or give
+INTERFACE = 7  # of scan/module.c; counted up with every change of what its functions take or give
 if (
     getattr(_scan, "INTERFACE", 1) != INTERFACE
 ):  # an editable installation whose sources were updated
@@ -316,15 +315,6 @@ def sums(duration: Int64s, before: Int64s, at: Int64s) -> Int64s:
     total = np.empty(len(at), np.int64)
     _scan.sums(_i64(duration).data, before.data, _i64(at).data, total.data)
     return total
-
-
-def longest(duration: Int64s, top: UInt8s, table: Int32s, lo: Int64s, hi: Int64s) -> Int64s:
-    """The longest event of each range of rows. See the package's docstring."""
-    row = np.empty(len(lo), np.int64)
-    _scan.longest(
-        _i64(duration).data, top.data, _flat(table), _i64(lo).data, _i64(hi).data, row.data
-    )
-    return row
 
 
 def ends(name: UInt32s, names: int) -> tuple[Int64s, Int64s]:

@@ -47,6 +47,7 @@ _HUGE_COLUMN_BYTES = 1 << 22  # bytes of a column from which numpy asks for huge
 
 BLOCK = 16  # rows that are summed up together …
 FAN = 4  # … and so many such blocks are a group
+GUIDE = 64  # rows from one start that a search looks at first to the next
 
 RawStat: TypeAlias = "tuple[int, int, int | float | bytes]"  # (stat metadata id, kind, value)
 
@@ -151,6 +152,15 @@ class RecordFrames(NamedTuple):
     good: npt.NDArray[np.bool_]
     next: int  # where the first lies that is not whole
     damaged: bool  # and that the checksum of its length is wrong
+
+
+class PlacedAtEdges(NamedTuple):
+    """How the events of lanes are placed at edges, each [lane, edge]."""
+
+    at: Int64s  # the first event that starts at or after the edge
+    over: Int64s  # how far the one before it reaches past the edge …
+    length: Int64s  # … and how long that one is
+    passed: Int64s  # what the events of the track cover before the edge, in ps
 
 
 class StatScan(NamedTuple):

@@ -4,6 +4,7 @@ Python.
 
 from __future__ import annotations
 
+import importlib
 from types import ModuleType
 
 import numpy as np
@@ -11,8 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from powertui.data.model import Int32s, Int64s, UInt8s
 from powertui.data.track_index import sparse_table
-from powertui.data.wire import BLOCK, FAN
+from powertui.data.wire import BLOCK, FAN, GUIDE
+from powertui.data.wire.types import PlacedAtEdges
 from tests.unit.wire.wire_oracle import DECODERS
 
 GROUP = BLOCK * FAN
@@ -21,6 +24,13 @@ GROUP = BLOCK * FAN
 @pytest.fixture(params=DECODERS, ids=lambda module: module.__name__.rpartition(".")[2])
 def decoder(request: pytest.FixtureRequest) -> ModuleType:
     return request.param
+
+
+def cells_of(decoder: ModuleType) -> ModuleType:
+    """The decoder's part that is imported only for a picture."""
+    package, _, kind = decoder.__name__.rpartition(".")
+    name = f"{package}.pure.cells" if kind == "pure" else f"{package}.compiled_cells"
+    return importlib.import_module(name)
 
 
 @settings(max_examples=150, deadline=None)
@@ -44,10 +54,69 @@ def test_sums_and_longest_of_any_range(seed: int, rows: int, most: int) -> None:
         assert decoder.sums(duration, before, at).tolist() == [int(duration[:i].sum()) for i in at]
         longest = np.array([int(block.max()) for block in blocks])
         table = sparse_table(longest, rows // GROUP)
-        found = decoder.longest(duration, top, table, lo, hi)
-        assert found.tolist() == [
+        found = np.empty((60, 1), np.int64)
+        cells_of(decoder).dominant(duration, (top, table), np.array([0, 9]), inside(lo, hi), found)
+        assert found[:, 0].tolist() == [
             int(a + duration[a:b].argmax()) for a, b in zip(lo, hi, strict=True)
         ]
+
+
+def inside(lo: Int64s, hi: Int64s) -> PlacedAtEdges:
+    """A cell for each range of rows, over whose edges no event reaches."""
+    at = np.stack([lo, hi], axis=1)
+    none = np.zeros_like(at)
+    return PlacedAtEdges(at, none, none, none)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from([1, BLOCK, GUIDE - 1, GUIDE, GUIDE + 1, 3 * GUIDE + 5, 700]),
+    st.sampled_from([0, 1, GUIDE, 2 * GUIDE + 3]),
+)
+def test_events_are_placed_at_edges_and_found_by_what_they_cover(
+    seed: int, rows: int, first_lane: int
+) -> None:
+    random = np.random.default_rng(seed)
+    rows = max(rows, first_lane)
+    duration = random.integers(0, 9, rows) * random.integers(0, 2, rows)
+    start = np.empty(rows, np.int64)
+    lanes = [(0, first_lane), (first_lane, rows)]
+    for lo, hi in lanes:  # the second lane begins anew
+        length = duration[lo:hi]
+        start[lo:hi] = np.cumsum(length + random.integers(0, 5, hi - lo)) - length
+    end = start + duration
+    edges = np.sort(random.integers(-20, 2 + 8 * rows, 30))
+    for decoder in DECODERS:
+        sums, _ = decoder.blocks(duration)
+        before = np.concatenate([[0], np.cumsum(sums)])
+        made = PlacedAtEdges(*np.full((4, 2, len(edges)), 77, np.int64))
+        bounds = np.array(lanes, np.int64).T
+        guide = start[::GUIDE].copy()
+        cells_of(decoder).at_edges(
+            (start, duration), before, guide, (bounds[0], bounds[1]), edges, made
+        )
+        for lane, (lo, hi) in enumerate(lanes):
+            for place, edge in enumerate(edges.tolist()):
+                at = lo + int((start[lo:hi] < edge).sum())
+                over = max(0, int(end[at - 1]) - edge) if at > lo else 0
+                assert made.at[lane, place] == at
+                assert made.over[lane, place] == over
+                assert made.passed[lane, place] == duration[:at].sum() - over
+                if at > lo:
+                    assert made.length[lane, place] == duration[at - 1]
+        if not duration.any():
+            continue
+        # Of each picosecond that any event covers: which event that is, and when.
+        covered = np.repeat(np.arange(rows), duration)
+        moments = [moment for row in range(rows) for moment in range(start[row], end[row])]
+        positions = np.arange(len(covered))
+        for first, last in ((covered, covered), (0 * covered, 0 * covered + rows - 1)):
+            row, moment = cells_of(decoder).rows_at(
+                (start, duration), before, (first, last), positions[:, None]
+            )
+            assert row[:, 0].tolist() == covered.tolist()
+            assert moment[:, 0].tolist() == moments
 
 
 @settings(max_examples=60, deadline=None)
@@ -80,16 +149,26 @@ def test_wrong_rows_and_tables_are_an_error_and_no_crash() -> None:
         with pytest.raises(IndexError):
             _scan.sums(duration, before, one * at, out)
     table = np.zeros((3, 4), np.int32)
-    for lo, hi in ((-1, 5), (5, 5), (6, 5), (0, len(duration) + 1)):
+    none = np.zeros(2, np.int64)
+
+    def longest(duration: Int64s, top: UInt8s, table: Int32s, lo: int, hi: int) -> None:
+        _scan.dominant(duration, top, table, none, np.array([lo, hi]), none, none, out)
+
+    for lo, hi in ((-1, 5), (0, len(duration) + 1)):
         with pytest.raises(IndexError):
-            _scan.longest(duration, top, table, one * lo, one * hi, out)
+            longest(duration, top, table, lo, hi)
     for broken in (table - 1, table + 10_000, table[:0]):
         with pytest.raises(IndexError):
-            _scan.longest(duration, top, broken, one * 0, one * len(duration), out)
+            longest(duration, top, broken, 0, len(duration))
     with pytest.raises(IndexError):
-        _scan.longest(
-            duration[:-3], top + np.uint8(BLOCK - 1), table, one * 0, one * (len(duration) - 3), out
-        )
+        longest(duration[:-3], top + np.uint8(BLOCK - 1), table, 0, len(duration) - 3)
+    guide = duration[::GUIDE].copy()
+    for lo, hi in ((-1, 5), (6, 5), (0, len(duration) + 1)):
+        lanes = (one * lo, one * hi)
+        with pytest.raises(IndexError):
+            _scan.at_edges(duration, duration, before, guide, *lanes, one, out, out, out, out)
+        with pytest.raises(IndexError):
+            _scan.rows_at(duration, duration, before, *lanes, one, out, out)
     with pytest.raises(ValueError, match="another length"):
         _scan.sums(duration, before[1:], one, out)
 

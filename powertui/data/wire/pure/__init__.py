@@ -8,7 +8,7 @@ each that has one.
 
 from __future__ import annotations
 
-from powertui.data.wire.pure.columns import blocks, ends, longest, sums
+from powertui.data.wire.pure.columns import blocks, ends, sums
 from powertui.data.wire.pure.events import scan_events
 from powertui.data.wire.pure.fields import hop, pick
 from powertui.data.wire.pure.lanes import nest
@@ -22,7 +22,6 @@ __all__ = [
     "ends",
     "event_stats",
     "hop",
-    "longest",
     "nest",
     "pick",
     "put_numbers",

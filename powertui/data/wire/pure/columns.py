@@ -49,7 +49,7 @@ def sums(duration: Int64s, before: Int64s, at: Int64s) -> Int64s:
 
 
 def longest(duration: Int64s, top: UInt8s, table: Int32s, lo: Int64s, hi: Int64s) -> Int64s:
-    """The longest event of each range of rows. See the package's docstring."""
+    """The longest event from row lo to row hi (more than none), the first of equals."""
     # Each range is rows, whole blocks, whole groups of blocks, blocks, rows. They are tried in that
     # order, so that of several events of equal length the first one stays.
     first_block = -(-lo // BLOCK)

@@ -29,7 +29,9 @@ PyObject *call_move_lanes(PyObject *self, PyObject *args);
 /* columns.c */
 PyObject *call_blocks(PyObject *self, PyObject *args);
 PyObject *call_sums(PyObject *self, PyObject *args);
-PyObject *call_longest(PyObject *self, PyObject *args);
+PyObject *call_at_edges(PyObject *self, PyObject *args);
+PyObject *call_dominant(PyObject *self, PyObject *args);
+PyObject *call_rows_at(PyObject *self, PyObject *args);
 PyObject *call_ends(PyObject *self, PyObject *args);
 
 /* stretches.c */

@@ -23,7 +23,10 @@ static PyMethodDef methods[] = {
      "move_lanes(lanes, start, duration, name, place, cursor, start, duration, name, place)"},
     {"blocks", call_blocks, METH_VARARGS, "blocks(duration, sum, top)"},
     {"sums", call_sums, METH_VARARGS, "sums(duration, before, at, sum)"},
-    {"longest", call_longest, METH_VARARGS, "longest(duration, top, table, lo, hi, row)"},
+    {"at_edges", call_at_edges, METH_VARARGS,
+     "at_edges(start, duration, before, guide, lo, hi, edges, at, over, length, passed)"},
+    {"dominant", call_dominant, METH_VARARGS, "dominant(duration, top, table, edges, at, over, length, dominant)"},
+    {"rows_at", call_rows_at, METH_VARARGS, "rows_at(start, duration, before, first, last, positions, row, moment)"},
     {"ends", call_ends, METH_VARARGS, "ends(name, first, last)"},
     {"ranks", call_ranks, METH_VARARGS, "ranks(ascending, moments, equal_too, place)"},
     {"covered", call_covered, METH_VARARGS, "covered(start, end, before, moments, covered)"},
@@ -37,7 +40,7 @@ static PyMethodDef methods[] = {
 };
 
 /* compiled.py says the same number: another one means that this was built from another version of powertui. */
-enum { INTERFACE = 6 };
+enum { INTERFACE = 7 };
 
 static int fill_module(PyObject *made)
 {
