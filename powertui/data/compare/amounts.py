@@ -32,7 +32,10 @@ def in_unit(value: float | None, unit: str) -> str:
 def signed(value: float | None, unit: str) -> str:
     """A difference with its sign: "+3.1 ms"."""
     words = in_unit(value, unit)
-    if value is None or value <= 0 or value < LEAST_MEASURED.get(unit, 0.0):
+    if value is None or value <= 0:
+        return words
+    is_rounding = value < LEAST_MEASURED.get(unit, 0.0)
+    if is_rounding:
         return words
     return f"+{words}"
 
@@ -46,7 +49,8 @@ def both_sides(figure: ComparedFigure) -> str:
 
 def size_of_difference(figure: ComparedFigure) -> str:
     """The difference without its sign."""
-    return in_unit(abs(figure.difference or 0.0), figure.unit)
+    size = abs(figure.difference or 0.0)
+    return in_unit(size, figure.unit)
 
 
 def ratio(figure: ComparedFigure) -> str:
@@ -59,8 +63,9 @@ def ratio(figure: ComparedFigure) -> str:
         return f"<{_LEAST_RATIO}"
     if figure.ratio < _MANY_TIMES:
         return f"{figure.ratio:.3f}"
-    decimals = 1 if figure.ratio < _MOST_TIMES_WITH_TENTHS else 0
-    return f"{figure.ratio:,.{decimals}f}"
+    if figure.ratio < _MOST_TIMES_WITH_TENTHS:
+        return f"{figure.ratio:,.1f}"
+    return f"{figure.ratio:,.0f}"
 
 
 def change(figure: ComparedFigure) -> str:
@@ -84,6 +89,7 @@ _LEAST_PERCENT = 1e-3  # of files whose times are rounded to nanoseconds
 _MANY_PERCENT = 999.5
 IN_B = " in B)"  # behind what B calls an op
 _OTHER_NAME = f" (another{IN_B}"
+_DAY_NS = 24 * 3600 * NS_PER_S
 _SHARED_CELLS = 48  # of a table's name column
 
 
@@ -110,7 +116,7 @@ def row_names(rows: Iterable[_TwoNames]) -> list[str]:
         names_b = [_other_in_words(row.name, row.name_b) for row in rows]
         names = in_distinct_words(names)
     names = names_with_place(names, rows)
-    return [both_names(*pair) for pair in zip(names, names_b, strict=True)]
+    return list(map(both_names, names, names_b))
 
 
 def names_with_place(names: Sequence[str], rows: Sequence[_Named]) -> list[str]:
@@ -121,7 +127,11 @@ def names_with_place(names: Sequence[str], rows: Sequence[_Named]) -> list[str]:
     out = []
     for name, row in zip(names, rows, strict=True):
         place = getattr(row, "within", "")
-        out.append(f"{name} · {place}" if place and counts[name] > 1 else name)
+        is_ambiguous = counts[name] > 1
+        if place and is_ambiguous:
+            out.append(f"{name} · {place}")
+        else:
+            out.append(name)
     return out
 
 
@@ -137,14 +147,17 @@ def unmatched_names(rows: Sequence[_Named]) -> list[str]:
 def name_in_sentence(name: str, name_b: str, cells: int) -> str:
     """Both names of one op, in words where they are too long."""
     if len(name) + len(name_b) > cells:
-        return both_names(in_words(name), _other_in_words(name, name_b), cells)
+        name_b = _other_in_words(name, name_b)
+        name = in_words(name)
     return both_names(name, name_b, cells)
 
 
 def _other_in_words(name: str, name_b: str) -> str:
     """What B calls it; "" where it reads as in A: functors of other lambdas are the same op."""
     words = in_words(name_b)
-    return "" if words == in_words(name) else words
+    if words == in_words(name):
+        return ""
+    return words
 
 
 def _is_long(name: str) -> bool:
@@ -156,11 +169,14 @@ def both_names(name: str, name_b: str, cells: int = _SHARED_CELLS) -> str:
     if not name_b:
         return _cut_in_middle(name, cells)
     room = cells - len(f" ({IN_B}")
-    short_b = cut(name_b, max(room // 2, room - len(name)))
+    least_b = room // 2
+    cells_b = max(least_b, room - len(name))
+    short_b = cut(name_b, cells_b)
     short_a = cut(name, room - len(short_b))
     # Kernels of C++ may differ in their last letters alone, of hundreds.
     if short_a != name and name_b.startswith(short_a.removesuffix("…")):
-        return f"{cut(name, cells - len(_OTHER_NAME))}{_OTHER_NAME}"
+        room = cells - len(_OTHER_NAME)
+        return f"{cut(name, room)}{_OTHER_NAME}"
     return f"{short_a} ({short_b}{IN_B}"
 
 
@@ -176,7 +192,8 @@ def _cut_in_middle(name: str, cells: int) -> str:
     if len(name) <= cells:
         return name
     tail = cells // 2
-    return f"{name[: cells - tail - 1]}…{name[-tail:]}"
+    head = cells - tail - 1
+    return f"{name[:head]}…{name[-tail:]}"
 
 
 def signed_percent(share: float) -> str:
@@ -192,7 +209,8 @@ def signed_percent(share: float) -> str:
 
 def time_apart(ns: float) -> str:
     """A pause between recordings: "35 min 10 s", "20 h 05 min", "3 days"."""
-    days = round(ns / (24 * 3600 * NS_PER_S))
+    days = round(ns / _DAY_NS)
     if days > 1:
         return f"{days} days"
-    return units.duration(round(ns) * PS_PER_NS)
+    pause_ps = round(ns) * PS_PER_NS
+    return units.duration(pause_ps)

@@ -113,11 +113,13 @@ def _why_the_same(
     if len(a) > 1 or len(b) > 1:
         if _identities(a) == _identities(b):
             return _SAME_RUNS_ANSWER
-        in_a = len(_in_both(a, b, recordings))
-        in_b = len(_in_both(b, a, recordings))
-        is_copied = in_a == len(a) and in_b == len(b)
-        return _COPIED_RUNS_ANSWER if is_copied else ""
-    first, second = a[0].stretch, b[0].stretch
+        copies_in_a = _in_both(a, b, recordings)
+        copies_in_b = _in_both(b, a, recordings)
+        if len(copies_in_a) == len(a) and len(copies_in_b) == len(b):
+            return _COPIED_RUNS_ANSWER
+        return ""
+    first = a[0].stretch
+    second = b[0].stretch
     if first is not None and first == second:
         return _SAME_STEPS_ANSWER
     is_equal = all(figure.difference == 0 for figure in together.figures)
@@ -129,17 +131,27 @@ def _why_the_same(
 
 def _identities(runs: Sequence[Measured]) -> set[tuple[tuple[str, ...], str]]:
     """The files of each run, and what it is called with its window."""
-    return {(tuple(entry.path for entry in run.entries), run.name) for run in runs}
+    identities = set()
+    for run in runs:
+        paths = tuple(entry.path for entry in run.entries)
+        identities.add((paths, run.name))
+    return identities
 
 
 def _in_both(a: Sequence[Measured], b: Sequence[Measured], recordings: Recordings) -> list[str]:
     """The names of the runs of A that are runs of B, too, or copies of such."""
-    return [run.name for run in a if any(_is_same_stretch(run, other, recordings) for other in b)]
+    names = []
+    for run in a:
+        if any(_is_same_stretch(run, run_of_b, recordings) for run_of_b in b):
+            names.append(run.name)
+    return names
 
 
 def _is_same_stretch(run: Measured, other: Measured, recordings: Recordings) -> bool:
     """Whether both are the same part of one recording."""
-    if len(run.entries) != len(other.entries) or _window_words(run) != _window_words(other):
+    if len(run.entries) != len(other.entries):
+        return False
+    if _window_words(run) != _window_words(other):
         return False
     return all(map(recordings.are_copies, run.entries, other.entries))
 
@@ -161,8 +173,9 @@ def _of_same_steps(compared: Matched) -> Matched:
 
 
 def _compared(side: AskedSide, runs: Sequence[Measured]) -> ComparedSide:
+    names = tuple(run.name for run in runs)
     entries = tuple(entry for run in runs for entry in run.entries)
-    return ComparedSide(side.name, tuple(run.name for run in runs), entries)
+    return ComparedSide(side.name, names, entries)
 
 
 def _measured(side: AskedSide) -> list[Measured]:
@@ -178,7 +191,9 @@ def _measured(side: AskedSide) -> list[Measured]:
 def judged(a: Sequence[Measured], b: Sequence[Measured]) -> Matched:
     """All figures of both sides with their verdicts, family by family."""
     runs = with_common_names([*a, *b])
-    sides = with_joint_kernels(runs[: len(a)], runs[len(a) :])
+    runs_a = runs[: len(a)]
+    runs_b = runs[len(a) :]
+    sides = with_joint_kernels(runs_a, runs_b)
     together = matched(*sides, _stretches(a, b))
     figures: list[ComparedFigure] = []
     unmatched: list[Unmatched] = []
@@ -189,7 +204,8 @@ def judged(a: Sequence[Measured], b: Sequence[Measured]) -> Matched:
         beside_zero = [_beside_zero(row) for row in one_sided]
         judged_rows = judge_family([*rows, *beside_zero])
         figures += judged_rows[: len(rows)]
-        for row, figure in zip(one_sided, judged_rows[len(rows) :], strict=True):
+        judged_one_sided = judged_rows[len(rows) :]
+        for row, figure in zip(one_sided, judged_one_sided, strict=True):
             judgement = row.judgement and figure.judgement
             unmatched.append(replace(row, judgement=judgement))
     return Matched(tuple(figures), tuple(unmatched))
@@ -221,8 +237,11 @@ def _stretches(a: Sequence[Measured], b: Sequence[Measured]) -> MatchedStretches
         first, second = second, first
     length = (first.count + second.count) // 2
     steps_between = max(0, second.first - first.last - 1)
-    is_even = first.count == second.count
-    return MatchedStretches(length, gap=steps_between / length, is_even=is_even)
+    return MatchedStretches(
+        length=length,
+        gap=steps_between / length,
+        is_even=first.count == second.count,
+    )
 
 
 def _conclusion_changes(
@@ -259,7 +278,8 @@ def _notes(
     b: Sequence[Measured],
     recordings: Recordings,
 ) -> tuple[str, ...]:
-    notes: list[str] = [*sides[0].notes, *sides[1].notes]
+    side_a, side_b = sides
+    notes: list[str] = [*side_a.notes, *side_b.notes]
     notes += _shared_runs(a, b, recordings)
     notes += _left_out_steps((*a, *b))
     for label, runs in (("A", a), ("B", b)):

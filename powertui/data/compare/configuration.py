@@ -44,8 +44,10 @@ def _environment(part: ComparedPart, profile: Profile) -> dict[str, str]:
     values_by_name: dict[str, str] = {}
     for fact in environment.facts(part.opened, profile):
         if fact.value is not None:
-            values_by_name[fact.label] = shown(fact.value, fact.kind, fact.unit)
-    values_by_name["hosts"] = ", ".join(window.profile.host for window in part.windows)
+            words = shown(fact.value, fact.kind, fact.unit)
+            values_by_name[fact.label] = words
+    hosts = [window.profile.host for window in part.windows]
+    values_by_name["hosts"] = ", ".join(hosts)
     return values_by_name
 
 
@@ -66,9 +68,14 @@ def differing_settings(
 ) -> tuple[Setting, ...]:
     """The settings whose values on one side are not those of the other."""
     names = dict.fromkeys(name for one_run in (*a, *b) for name in one_run)
-    rows = [Setting(name, _values(a, name), _values(b, name)) for name in names]
-    return tuple(row for row in rows if row.a != row.b)
+    rows = []
+    for name in names:
+        row = Setting(name, _values(a, name), _values(b, name))
+        if row.a != row.b:
+            rows.append(row)
+    return tuple(rows)
 
 
 def _values(runs: Sequence[dict[str, str]], name: str) -> str:
-    return " / ".join(sorted({settings_of.get(name, "") for settings_of in runs} - {""}))
+    values = {settings_of.get(name, "") for settings_of in runs}
+    return " / ".join(sorted(values - {""}))

@@ -46,7 +46,9 @@ def block_edges(steps: int) -> Int64s:
     """Where the blocks of so many steps begin and end; a single 0 where the steps are too few."""
     if steps < MIN_STEPS:
         return np.zeros(1, np.int64)
-    return np.asarray(np.linspace(0, steps, min(steps, BLOCKS) + 1).round(), np.int64)
+    blocks = min(steps, BLOCKS)
+    edges = np.linspace(0, steps, blocks + 1).round()
+    return np.asarray(edges, np.int64)
 
 
 def block_means(values: Floats) -> Floats:
@@ -54,7 +56,9 @@ def block_means(values: Floats) -> Floats:
     edges = block_edges(len(values))
     if len(edges) == 1:
         return np.empty(0, np.float64)
-    return np.asarray(np.add.reduceat(values, edges[:-1]) / np.diff(edges))
+    totals = np.add.reduceat(values, edges[:-1])
+    steps = np.diff(edges)
+    return np.asarray(totals / steps)
 
 
 def reach(
@@ -67,9 +71,13 @@ def reach(
 
     `figures` are judged together.
     """
-    variance = (float(np.var(a_blocks, ddof=1)) + float(np.var(b_blocks, ddof=1))) / 2
-    widened = _RANDOM_WALK_REACH * math.pow(max(1, figures), _FIGURES_GROWTH)
-    return widened * math.sqrt((1 + _GAP_GROWTH * gap) * variance)
+    variance_a = float(np.var(a_blocks, ddof=1))
+    variance_b = float(np.var(b_blocks, ddof=1))
+    variance = (variance_a + variance_b) / 2
+    growth = math.pow(max(1, figures), _FIGURES_GROWTH)
+    widened = _RANDOM_WALK_REACH * growth
+    variance_over_gap = (1 + _GAP_GROWTH * gap) * variance
+    return widened * math.sqrt(variance_over_gap)
 
 
 def share_as_far_apart(series: Floats, length: int, difference: float) -> float | None:
@@ -87,7 +95,9 @@ def share_as_far_apart(series: Floats, length: int, difference: float) -> float 
     pairs = as_far = 0
     first_without_overlap = math.ceil(length / stride)
     for ahead in range(first_without_overlap, len(logs)):
-        differences = np.abs(logs[ahead:] - logs[:-ahead])
+        later = logs[ahead:]
+        earlier = logs[:-ahead]
+        differences = np.abs(later - earlier)
         pairs += len(differences)
         as_far += int((differences >= least).sum())
     if not pairs:
@@ -98,6 +108,9 @@ def share_as_far_apart(series: Floats, length: int, difference: float) -> float 
 def _window_logs(series: Floats, length: int, stride: int) -> Floats:
     """The logarithms of the sums of all windows, a stride apart."""
     sums = np.concatenate([[0.0], np.cumsum(series)])
-    starts = np.arange(0, len(series) - length + 1, stride)
-    totals = sums[starts + length] - sums[starts]
-    return np.asarray(np.log(np.maximum(totals, np.finfo(np.float64).tiny)))
+    last_start = len(series) - length
+    starts = np.arange(0, last_start + 1, stride)
+    ends = starts + length
+    totals = sums[ends] - sums[starts]
+    least = np.finfo(np.float64).tiny
+    return np.asarray(np.log(np.maximum(totals, least)))

@@ -71,8 +71,16 @@ class Judgement:
     runs_needed: int | None = None  # a side, where they would tell
     run_sigma: float | None = None  # by which runs of one side differ
     most_runs: int = 0  # that a side has
+
     is_drift_decisive: bool = False  # whether only a drift from run to run keeps it from differing
     sides: tuple[FigureSamples, FigureSamples] | None = None  # the runs that decided
+
+    @property
+    def excludes_zero(self) -> bool:
+        """Whether the interval holds differences of one sign alone."""
+        if self.lo is None or self.hi is None:
+            return False
+        return self.lo > 0 or self.hi < 0
 
 
 @dataclass(frozen=True)

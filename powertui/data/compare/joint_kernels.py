@@ -23,12 +23,16 @@ def with_joint_kernels(
     b: Sequence[Measured],
 ) -> tuple[list[Measured], list[Measured]]:
     """The same runs, with one op for kernels that stand for the same operators on both sides."""
-    sides = [_kernels(a), _kernels(b)]
-    names_a, names_b = ({key for run in runs for key in run.values} for runs in (a, b))
-    joint = _joint_names(_without(sides[0], names_b), _without(sides[1], names_a))
+    names_a = {key for run in a for key in run.values}
+    names_b = {key for run in b for key in run.values}
+    kernels_of_a = _without(_kernels(a), names_b)
+    kernels_of_b = _without(_kernels(b), names_a)
+    joint = _joint_names(kernels_of_a, kernels_of_b)
     if not joint:
         return list(a), list(b)
-    return [_joined_run(run, joint) for run in a], [_joined_run(run, joint) for run in b]
+    joined_a = [_joined_run(run, joint) for run in a]
+    joined_b = [_joined_run(run, joint) for run in b]
+    return joined_a, joined_b
 
 
 def _kernels(runs: Iterable[Measured]) -> dict[ValueKey, frozenset[str]]:
@@ -55,7 +59,8 @@ def _operators(identity: OpIdentity) -> frozenset[str]:
     """What launched a kernel; nothing for what a compiler made, which is an op of its own."""
     if identity.is_numbered or not identity.path:
         return frozenset()
-    return frozenset(path.rpartition("/")[2] for path in identity.path.split(" | "))
+    paths = identity.path.split(" | ")
+    return frozenset(path.rpartition("/")[2] for path in paths)
 
 
 def _joint_names(
@@ -69,9 +74,10 @@ def _joint_names(
         members = {key}
         apart = []
         for group in groups:
-            if group[0] & names:
-                names |= group[0]
-                members |= group[1]
+            names_of_group, members_of_group = group
+            if names_of_group & names:
+                names |= names_of_group
+                members |= members_of_group
             else:
                 apart.append(group)
         groups = [*apart, (names, members)]
@@ -80,8 +86,13 @@ def _joint_names(
         if len(names) > _MAX_OPERATORS:
             continue
         if members & a.keys() and members & b.keys():
-            name = f"kernels of {', '.join(sorted(names))}"
-            key = ValueKey(family=Family.OP, name=name, unit="s", within=ON_DEVICE)
+            listed = ", ".join(sorted(names))
+            key = ValueKey(
+                family=Family.OP,
+                name=f"kernels of {listed}",
+                unit="s",
+                within=ON_DEVICE,
+            )
             joint.update(dict.fromkeys(members, key))
     return joint
 

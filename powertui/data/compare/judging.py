@@ -100,7 +100,8 @@ def judge_family(figures: Sequence[ComparedFigure]) -> list[ComparedFigure]:
     judged = []
     for figure in figures:
         is_tested = figure.judgement.p is not None
-        if is_tested and figure.verdict is FigureVerdict.DIFFERS and id(figure) not in differing:
+        is_open = is_tested and id(figure) not in differing
+        if is_open and figure.verdict is FigureVerdict.DIFFERS:
             judged.append(_by_chance(figure, len(tested)))
         else:
             judged.append(figure)
@@ -116,9 +117,12 @@ def _differing(figures: Sequence[ComparedFigure]) -> Iterator[ComparedFigure]:
         verdicts = run_scatter.differing_in_order(p_values, levels)
     else:
         p_values = []
-        for figure, split_p in zip(ordered, _split_p_values(ordered), strict=True):
-            is_rare = relabeling.is_low(split_p, *_run_counts(figure))
-            p_values.append(_p_of_interval(figure) if is_rare else 1.0)
+        split_p_values = _split_p_values(ordered)
+        for figure, split_p in zip(ordered, split_p_values, strict=True):
+            if relabeling.is_low(split_p, *_run_counts(figure)):
+                p_values.append(_p_of_interval(figure))
+            else:
+                p_values.append(1.0)
         verdicts = run_scatter.differing(p_values)
     return itertools.compress(ordered, verdicts)
 
@@ -159,12 +163,13 @@ def _split_p_values(figures: Sequence[ComparedFigure]) -> list[float]:
         runs = (a.places, b.places, len(a.runs), len(b.runs))
         rows_by_runs.setdefault(runs, []).append(row)
     p_values = [1.0] * len(figures)
+    groups = len(rows_by_runs)
     for rows in rows_by_runs.values():
         sides = [_sides(figures[row]) for row in rows]
         p_of_rows = relabeling.family_p_values(sides)
         for row, p in zip(rows, p_of_rows, strict=True):
             # Each further group of runs is one more chance to be wrong.
-            p_values[row] = min(1.0, p * len(rows_by_runs))
+            p_values[row] = min(1.0, p * groups)
     return p_values
 
 

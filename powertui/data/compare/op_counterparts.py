@@ -31,12 +31,19 @@ def with_common_names(runs: Sequence[Measured]) -> list[Measured]:
         keys = _new_keys(common, ops)
         for key, identity in ops.items():
             common.setdefault(keys.get(key, key), identity)
-        renamed.append(replace(run, values=_renamed(run.values, keys)) if keys else run)
+        if keys:
+            renamed.append(replace(run, values=_renamed(run.values, keys)))
+        else:
+            renamed.append(run)
     return renamed
 
 
 def _ops(values: Values) -> dict[ValueKey, OpIdentity | None]:
-    return {key: value.identity for key, value in values.items() if key.family is Family.OP}
+    ops = {}
+    for key, value in values.items():
+        if key.family is Family.OP:
+            ops[key] = value.identity
+    return ops
 
 
 def _renamed(values: Values, keys: Mapping[ValueKey, ValueKey]) -> Values:
@@ -120,7 +127,11 @@ def _pairs(
             first.sort(key=_by_number)
             second.sort(key=_by_number)
             pairs += zip(first, second, strict=True)
-    return [pair for pair in pairs if _may_be_one(left[pair[0]], right[pair[1]], sign)]
+    clear_pairs = []
+    for left_key, right_key in pairs:
+        if _may_be_one(left[left_key], right[right_key], sign):
+            clear_pairs.append((left_key, right_key))
+    return clear_pairs
 
 
 def _by_sign(ops: _Ops, sign: _Sign) -> dict[Hashable, list[ValueKey]]:
@@ -138,11 +149,17 @@ def _by_number(key: ValueKey) -> tuple[int, str]:
 
 def _may_be_one(a: OpIdentity | None, b: OpIdentity | None, sign: _Sign) -> bool:
     """Whether two ops that a name brings together do the same, as far as both say."""
-    if sign not in (_by_name, _number_of_unknown_place) or a is None or b is None:
+    if a is None or b is None:
         return True
-    if not (a.is_numbered and b.is_numbered) and sign is _by_name:
+    if sign is _by_name:
+        are_numbered = a.is_numbered and b.is_numbered
+        if not are_numbered:
+            return True
+    elif sign is not _number_of_unknown_place:
         return True
-    return not a.path or not b.path or a.end_of_path == b.end_of_path
+    if not a.path or not b.path:
+        return True
+    return a.end_of_path == b.end_of_path
 
 
 # ── what two ops have in common, from the surest to the least ────────────────────────────────────

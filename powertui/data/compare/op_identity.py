@@ -43,14 +43,17 @@ def without_number(name: str) -> str:
 
 def op_identities(window: HostWindow, stats: OpStats, rows: Int64s) -> dict[int, OpIdentity]:
     """By row what is known of these ops; those of which nothing is known are left out."""
-    by_own_time = np.argsort(-stats.self_time[rows], kind="stable")
+    own_time = stats.self_time[rows]
+    by_own_time = np.argsort(-own_time, kind="stable")
     rows = rows[by_own_time][:_MAX_OPS]
     contexts = _contexts(window, stats, rows)
     identities = {}
     for row in rows.tolist():
-        op = (int(stats.process[row]), int(stats.name[row]))
-        if op in contexts:
-            identities[row] = joined(sorted(contexts[op]))
+        process = int(stats.process[row])
+        name = int(stats.name[row])
+        places = contexts.get((process, name))
+        if places is not None:
+            identities[row] = joined(sorted(places))
     return identities
 
 
@@ -64,13 +67,15 @@ def _contexts(
     contexts: dict[tuple[int, int], set[OpIdentity]] = defaultdict(set)
     if trace.format == kineto.NAME:
         for context in torch_contexts(window, stats, rows):
+            op = (context.process, context.name)
             identity = OpIdentity(context.path, context.shape, context.is_compiled)
-            contexts[context.process, context.name].add(identity)
+            contexts[op].add(identity)
         return contexts
     reader = _XlaReader(window, stats.lo, stats.hi)
     process_of_row = stats.process[rows]
     for number, process in enumerate(trace.processes):
-        names = stats.name[rows[process_of_row == number]]
+        rows_of_process = rows[process_of_row == number]
+        names = stats.name[rows_of_process]
         for name, identity in reader.identities(process, names):
             contexts[number, name].add(identity)
     return contexts
@@ -80,9 +85,18 @@ def joined(identities: Sequence[OpIdentity]) -> OpIdentity:
     """An op that stands in several places: all of them, or none where they are too many."""
     if len(identities) > _MAX_CONTEXTS:
         return OpIdentity("", "", identities[0].is_numbered)
-    paths = " | ".join(dict.fromkeys(identity.path for identity in identities))
-    shapes = " | ".join(dict.fromkeys(identity.shape for identity in identities))
-    return OpIdentity(paths, shapes, all(identity.is_numbered for identity in identities))
+    paths: dict[str, None] = {}
+    shapes: dict[str, None] = {}
+    is_numbered = True
+    for identity in identities:
+        paths[identity.path] = None
+        shapes[identity.shape] = None
+        is_numbered = is_numbered and identity.is_numbered
+    return OpIdentity(
+        path=" | ".join(paths),
+        shape=" | ".join(shapes),
+        is_numbered=is_numbered,
+    )
 
 
 class _XlaReader:
@@ -95,21 +109,30 @@ class _XlaReader:
 
     def identities(self, process: Process, names: Int64s) -> Iterator[tuple[int, OpIdentity]]:
         """(name, what its first and its last event on each line say)."""
-        tracks = [track for track in process.tracks if op_sums.counts(track) and len(track.events)]
+        tracks = []
+        for track in process.tracks:
+            if op_sums.counts(track) and len(track.events):
+                tracks.append(track)
         if process.kind is ProcessKind.HOST:
-            carried = stat_carriers.carried(self._trace, process, tracks, ("hlo_op",))["hlo_op"]
-            names = names[carried[names]]
-        for track in tracks if len(names) else ():
+            carried = stat_carriers.carried(self._trace, process, tracks, ("hlo_op",))
+            has_op = carried["hlo_op"]
+            names = names[has_op[names]]
+        if not len(names):
+            return
+        for track in tracks:
             rows = _first_and_last(track, names, *self._bounds)
             if not len(rows):
                 continue
             events = track.events
-            columns = process.source.columns(events.positions(rows), _STATS)
+            positions = events.positions(rows)
+            columns = process.source.columns(positions, _STATS)
             for place, name in enumerate(events.name[rows].tolist()):
                 stats = _texts_of(self._trace.names.stats(name))
                 for stat in _STATS:
-                    stats[stat] = columns[stat].text(place) or stats.get(stat, "")
-                identity = self._identity(self._trace.names.display(name), stats)
+                    text = columns[stat].text(place)
+                    stats[stat] = text or stats.get(stat, "")
+                op_name = self._trace.names.display(name)
+                identity = self._identity(op_name, stats)
                 if identity is not None:
                     yield name, identity
 
@@ -120,10 +143,9 @@ class _XlaReader:
         if op:
             programs = hlo.modules(self._profile)
             module = hlo.find(programs, stats["program_id"], stats["hlo_module"])
+            instruction = None
             if module is not None:
                 instruction = module.instructions.get(op)
-            else:
-                instruction = None
             if instruction is not None:
                 path = instruction.provenance or path
                 shape = instruction.shape or shape
@@ -133,7 +155,8 @@ class _XlaReader:
             return None
         # A kernel of a library has a name of its own; the others are called after their op.
         is_numbered = not op or _plain(name) == _plain(op)
-        return OpIdentity(path, _LAYOUT.sub("", shape), is_numbered)
+        shape_without_layout = _LAYOUT.sub("", shape)
+        return OpIdentity(path, shape_without_layout, is_numbered)
 
 
 def _plain(name: str) -> str:
@@ -151,12 +174,16 @@ def _texts_of(stats: Sequence[Stat]) -> dict[str, str]:
 def _first_and_last(track: Track, names: Int64s, lo: int, hi: int) -> Int64s:
     """The rows of the first and of the last event of each name in a window."""
     events = track.events
-    rows = np.flatnonzero(touches(events.start, events.end, lo, hi))
-    rows = rows[np.isin(events.name[rows], names)]
+    is_inside = touches(events.start, events.end, lo, hi)
+    rows = np.flatnonzero(is_inside)
+    is_named = np.isin(events.name[rows], names)
+    rows = rows[is_named]
     if not len(rows):
         return rows
     name_of_row = events.name[rows]
+    from_the_last = name_of_row[::-1]
     _, first = np.unique(name_of_row, return_index=True)
-    _, from_the_end = np.unique(name_of_row[::-1], return_index=True)
+    _, from_the_end = np.unique(from_the_last, return_index=True)
     last = len(rows) - 1 - from_the_end
-    return wire.distinct(np.concatenate([rows[first], rows[last]]))
+    first_and_last = np.concatenate([rows[first], rows[last]])
+    return wire.distinct(first_and_last)

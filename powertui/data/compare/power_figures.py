@@ -63,13 +63,17 @@ def power_values(part: ComparedPart) -> PowerMeasured:
     blocks = _summed([host.block_joules for host in hosts])
     watts: tuple[float, ...] = ()
     if blocks:
-        watts = tuple((np.array(blocks) / hosts[0].block_seconds).tolist())
+        block_watts = np.array(blocks) / hosts[0].block_seconds
+        watts = tuple(block_watts.tolist())
     joules_of_steps = watts_of_steps = None
     if _alike(hosts):
-        joules_of_steps = np.sum([host.series for host in hosts], axis=0)
-        watts_of_steps = joules_of_steps / comparable_seconds(part.windows[0].profile)
+        series = [host.series for host in hosts]
+        seconds_of_steps = comparable_seconds(part.windows[0].profile)
+        joules_of_steps = np.sum(series, axis=0)
+        watts_of_steps = joules_of_steps / seconds_of_steps
     values[JOULES] = ComparedValue(joules, blocks, joules_of_steps)
-    values[WATTS] = ComparedValue(joules / seconds, watts, watts_of_steps)
+    mean_watts = joules / seconds
+    values[WATTS] = ComparedValue(mean_watts, watts, watts_of_steps)
     if watts_of_steps is not None:
         values |= _undisturbed_values(part, hosts, watts_of_steps)
     return PowerMeasured(values)
@@ -105,15 +109,20 @@ def _away_from_pauses(window: HostWindow, reading_s: float) -> Bools:
     starts, ends = step_bounds(window.profile)
     reading_ps = int(reading_s * PS_PER_S)
     pauses = starts[1:] - ends[:-1]
-    is_after_pause = np.r_[True, pauses > reading_ps // _PAUSE_PARTS]
+    least_pause_ps = reading_ps // _PAUSE_PARTS
+    is_after_pause = np.r_[True, pauses > least_pause_ps]
     # Of each step, the stretch of steps without a pause that it is in, and where that lies.
     stretch = np.cumsum(is_after_pause) - 1
     first = np.flatnonzero(is_after_pause)
-    last = np.r_[first[1:] - 1, len(starts) - 1]
+    last_step = len(starts) - 1
+    last = np.r_[first[1:] - 1, last_step]
     begin = starts[first][stretch]
     end = ends[last][stretch]
-    is_clear = (starts >= begin + reading_ps) & (ends <= end - reading_ps)
-    return np.asarray(is_clear[comparable_steps(window.profile)])
+    begins_later = starts >= begin + reading_ps
+    ends_earlier = ends <= end - reading_ps
+    is_clear = begins_later & ends_earlier
+    comparable = comparable_steps(window.profile)
+    return np.asarray(is_clear[comparable])
 
 
 def _alike(hosts: Sequence[_HostEnergy]) -> bool:
@@ -151,12 +160,14 @@ def _host_energy(window: HostWindow, aligning: Aligning) -> _HostEnergy | str:
     seconds = step_seconds(window.profile)
     edges = block_edges(len(rows)).tolist()
     blocks = [rows[lo:hi] for lo, hi in itertools.pairwise(edges)]
+    block_seconds = [float(seconds[block].mean()) for block in blocks]
+    comparable = comparable_steps(window.profile)
     return _HostEnergy(
         joules=joules,
         seconds=float(seconds[rows].mean()),
         block_joules=_joules_of_blocks(energies, bounds, blocks),
-        block_seconds=tuple(float(seconds[block].mean()) for block in blocks),
-        series=_joules_of_steps(energies, bounds, comparable_steps(window.profile)),
+        block_seconds=tuple(block_seconds),
+        series=_joules_of_steps(energies, bounds, comparable),
         reading_s=_longest_reading_s(energies),
     )
 
@@ -196,7 +207,8 @@ def _longest_reading_s(energies: Account) -> float:
 def _joules_of_steps(energies: Account, bounds: _Bounds, comparable: Bools) -> Floats:
     """The energy of each step as readings have it, too short for the sensor or not."""
     starts, ends = bounds
-    lo, hi = starts[comparable], ends[comparable]
+    lo = starts[comparable]
+    hi = ends[comparable]
     joules = np.zeros(len(lo), np.float64)
     for channel in energies.channels:
         joules += integrate.energies(channel, lo, hi).covered_joules
@@ -206,16 +218,23 @@ def _joules_of_steps(energies: Account, bounds: _Bounds, comparable: Bools) -> F
 def _joules(energies: Account, bounds: _Bounds, rows: Int64s) -> float | None:
     """The mean energy of these steps by all counted channels; None where it is not resolved."""
     starts, ends = bounds
-    lo, hi = starts[rows], ends[rows]
-    parts = [integrate.mean_energy(channel, lo, hi) for channel in energies.channels]
-    mean = combined([part for part in parts if part is not None])
-    if mean is not None and mean.resolved:
-        return mean.joules
-    return None
+    lo = starts[rows]
+    hi = ends[rows]
+    parts = []
+    for channel in energies.channels:
+        energy = integrate.mean_energy(channel, lo, hi)
+        if energy is not None:
+            parts.append(energy)
+    mean = combined(parts)
+    if mean is None or not mean.resolved:
+        return None
+    return mean.joules
 
 
 def _summed(hosts: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
     """Blocks of all hosts, added up; empty where one of the hosts has none."""
-    if not all(hosts) or len({len(blocks) for blocks in hosts}) != 1:
+    lengths = {len(blocks) for blocks in hosts}
+    if not all(hosts) or len(lengths) != 1:
         return ()
-    return tuple(np.sum(hosts, axis=0).tolist())
+    total = np.sum(hosts, axis=0)
+    return tuple(total.tolist())

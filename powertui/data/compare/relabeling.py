@@ -38,27 +38,37 @@ _EQUAL_SHARE = 1e-9  # differences that are equal to so many digits are ties
 def least_p(a_runs: int, b_runs: int) -> float:
     """The smallest p-value that splits of so many runs can have."""
     splits = math.comb(a_runs + b_runs, a_runs)
-    # Of two equal groups, A and B changed round differ as much.
-    as_clear = 2 if a_runs == b_runs else 1
-    return as_clear / splits
+    if a_runs == b_runs:
+        # A and B changed round differ as much.
+        return 2 / splits
+    return 1 / splits
 
 
 def is_rare(a: FigureSamples, b: FigureSamples) -> bool:
     """Whether at most 5 % of the splits differ as much, or as few as there can be."""
     (p,) = family_p_values([(a, b)])
-    return is_low(p, len(a.runs), len(b.runs))
+    a_runs = len(a.runs)
+    b_runs = len(b.runs)
+    return is_low(p, a_runs, b_runs)
 
 
 def is_low(p: float, a_runs: int, b_runs: int) -> bool:
     """Whether a p-value is at most 5 %, or the least that splits of so many runs can have."""
+    if not can_show(a_runs, b_runs):
+        return False
     least = least_p(a_runs, b_runs) * (1 + _EQUAL_SHARE)
-    return can_show(a_runs, b_runs) and p <= max(_ERROR_SHARE, least)
+    highest = max(_ERROR_SHARE, least)
+    return p <= highest
 
 
 def can_show(a_runs: int, b_runs: int) -> bool:
     """Whether so many runs can show a difference: three a side, or two beside five."""
     fewer = min(a_runs, b_runs)
-    return fewer >= MIN_RUNS or (fewer > 1 and least_p(a_runs, b_runs) <= _ERROR_SHARE)
+    if fewer >= MIN_RUNS:
+        return True
+    if fewer <= 1:
+        return False
+    return least_p(a_runs, b_runs) <= _ERROR_SHARE
 
 
 def family_p_values(family: Sequence[tuple[FigureSamples, FigureSamples]]) -> list[float]:
@@ -68,18 +78,24 @@ def family_p_values(family: Sequence[tuple[FigureSamples, FigureSamples]]) -> li
     the first, and so on.
     """
     a, b = family[0]
+    a_runs = len(a.runs)
+    b_runs = len(b.runs)
     values, is_of_b = _runs_in_order(family)
     is_in_turns = are_in_turns(a.places, b.places)
     beside = _beside(len(is_of_b), is_in_turns)
     figures = beside @ values
-    scale = np.sqrt((figures**2).sum(axis=0))
+    squares = (figures**2).sum(axis=0)
+    scale = np.sqrt(squares)
     # Counts that never vary differ in no split.
-    is_constant = scale <= _EQUAL_SHARE * np.abs(values).max(axis=0)
+    largest_values = np.abs(values).max(axis=0)
+    is_constant = scale <= _EQUAL_SHARE * largest_values
     figures /= np.where(is_constant, np.inf, scale)
-    actual = _sizes(is_of_b[np.newaxis], beside, figures)[0]
-    splits = _splits(len(a.runs), len(b.runs), is_in_turns)
+    actual_split = is_of_b[np.newaxis]
+    actual = _sizes(actual_split, beside, figures)[0]
+    splits = _splits(a_runs, b_runs, is_in_turns)
     others = _sizes(splits, beside, figures)
-    return _stepped_down(actual, others, _is_drawn(a, b))
+    is_drawn = _is_drawn(a_runs, b_runs)
+    return _stepped_down(actual, others, is_drawn)
 
 
 def _runs_in_order(
@@ -87,31 +103,39 @@ def _runs_in_order(
 ) -> tuple[Floats, Floats]:
     """[runs × figures] the values, and 1 for the runs of B: as recorded, where that is known."""
     a, b = family[0]
-    values = np.array([[*of_a.runs, *of_b.runs] for of_a, of_b in family]).T
-    is_of_b = np.repeat([0.0, 1.0], [len(a.runs), len(b.runs)])
+    runs_of_figures = [[*of_a.runs, *of_b.runs] for of_a, of_b in family]
+    values = np.array(runs_of_figures).T
+    run_counts = [len(a.runs), len(b.runs)]
+    is_of_b = np.repeat([0.0, 1.0], run_counts)
     if not a.places or not b.places:
         return values, is_of_b
-    order = np.argsort([*a.places, *b.places], kind="stable")
+    places = [*a.places, *b.places]
+    order = np.argsort(places, kind="stable")
     return values[order], is_of_b[order]
 
 
 def _sizes(splits: Floats, beside: Floats, figures: Floats) -> Floats:
     """[splits × figures] how far the two groups are apart: the correlation with belonging to B."""
     belonging = splits @ beside
-    length = np.sqrt((belonging**2).sum(axis=1, keepdims=True))
-    return np.asarray(np.abs(belonging @ figures) / length)
+    squares = (belonging**2).sum(axis=1, keepdims=True)
+    length = np.sqrt(squares)
+    distance = np.abs(belonging @ figures)
+    return np.asarray(distance / length)
 
 
 def _stepped_down(actual: Floats, others: Floats, is_drawn: bool) -> list[float]:
     p_values = np.ones(len(actual))
     largest = np.zeros(len(others))
     extra = int(is_drawn)  # the actual split is not among those that are drawn
+    splits = len(others) + extra
     ascending = np.argsort(actual, kind="stable").tolist()
     for figure in ascending:
-        largest = np.maximum(largest, others[:, figure])
-        is_as_far = largest >= actual[figure] * (1 - _EQUAL_SHARE)
+        of_figure = others[:, figure]
+        largest = np.maximum(largest, of_figure)
+        least = actual[figure] * (1 - _EQUAL_SHARE)
+        is_as_far = largest >= least
         as_far = int(is_as_far.sum()) + extra
-        p_values[figure] = as_far / (len(others) + extra)
+        p_values[figure] = as_far / splits
     # A figure is no clearer than one that differs more.
     highest = 0.0
     descending = np.argsort(-actual, kind="stable").tolist()
@@ -125,13 +149,17 @@ def _beside(runs: int, is_in_turns: bool) -> Floats:
     """Takes the mean out of the runs, and a straight line where they were recorded in turns."""
     columns = [np.ones(runs)]
     if is_in_turns:
-        columns.append(np.linspace(-0.5, 0.5, runs))
+        line = np.linspace(-0.5, 0.5, runs)
+        columns.append(line)
     model = np.column_stack(columns)
-    return np.asarray(np.eye(runs) - model @ np.linalg.pinv(model))
+    fitted = model @ np.linalg.pinv(model)
+    return np.asarray(np.eye(runs) - fitted)
 
 
-def _is_drawn(a: FigureSamples, b: FigureSamples) -> bool:
-    return math.comb(len(a.runs) + len(b.runs), len(a.runs)) > _MAX_SPLITS
+def _is_drawn(a_runs: int, b_runs: int) -> bool:
+    """Whether there are more splits than are looked at."""
+    splits = math.comb(a_runs + b_runs, b_runs)
+    return splits > _MAX_SPLITS
 
 
 @functools.lru_cache(maxsize=16)
@@ -141,21 +169,27 @@ def _splits(a_runs: int, b_runs: int, is_in_turns: bool) -> Floats:
     Where the runs were recorded in turns only splits in turns are as likely: others hold a drift.
     """
     every = _all_splits(a_runs, b_runs)
-    if is_in_turns:
-        alternating = [at for at, split in enumerate(every) if are_alternating(split > 0)]
-        if len(alternating) >= _LEAST_SPLITS_IN_TURNS:
-            return np.asarray(every[alternating])
-    return every
+    if not is_in_turns:
+        return every
+    alternating = []
+    for number, split in enumerate(every):
+        is_of_b = split > 0
+        if are_alternating(is_of_b):
+            alternating.append(number)
+    if len(alternating) < _LEAST_SPLITS_IN_TURNS:
+        return every
+    return np.asarray(every[alternating])
 
 
 def _all_splits(a_runs: int, b_runs: int) -> Floats:
     runs = a_runs + b_runs
-    if math.comb(runs, b_runs) > _MAX_SPLITS:
+    if _is_drawn(a_runs, b_runs):
         rng = np.random.default_rng(runs)  # the same answer each time
-        of_b = np.repeat([0.0, 1.0], [a_runs, b_runs])
-        return np.array([rng.permutation(of_b) for _ in range(_MAX_SPLITS - 1)])
-    chosen = list(itertools.combinations(range(runs), b_runs))
-    splits = np.zeros((len(chosen), runs))
-    for row, places in enumerate(chosen):
+        is_of_b = np.repeat([0.0, 1.0], [a_runs, b_runs])
+        drawn = [rng.permutation(is_of_b) for _ in range(_MAX_SPLITS - 1)]
+        return np.array(drawn)
+    places_of_b = list(itertools.combinations(range(runs), b_runs))
+    splits = np.zeros((len(places_of_b), runs))
+    for row, places in enumerate(places_of_b):
         splits[row, places] = 1.0
     return splits

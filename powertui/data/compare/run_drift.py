@@ -76,22 +76,33 @@ def difference_beside_drift(
     is_of_b = (False,) * len(a) + (True,) * len(b)
     forms = _drift_forms(is_of_b, (*places_a, *places_b))
     fitted_df = len(values) - 2
-    differences = np.array([float(form.weights @ values) for form in forms])
-    squares = np.array([float(np.sum((form.residuals @ values) ** 2)) for form in forms])
-    log_weights = np.array([form.log_weight for form in forms]) - fitted_df / 2 * np.log(squares)
+    differences_of_forms = []
+    squares_of_forms = []
+    for form in forms:
+        residuals = form.residuals @ values
+        differences_of_forms.append(float(form.weights @ values))
+        squares_of_forms.append(float(np.sum(residuals**2)))
+    differences = np.array(differences_of_forms)
+    squares = np.array(squares_of_forms)
+    log_weights = np.array([form.log_weight for form in forms])
+    log_weights = log_weights - fitted_df / 2 * np.log(squares)
     weights = np.exp(log_weights - log_weights.max())
     weights /= weights.sum()
     variances = squares / fitted_df
     difference = float(weights @ differences)
-    errors = variances * np.array([form.error_factor for form in forms])
-    error = math.sqrt(float(weights @ (errors + (differences - difference) ** 2)))
+    error_factors = np.array([form.error_factor for form in forms])
+    errors = variances * error_factors
+    between_forms = (differences - difference) ** 2
+    error = math.sqrt(float(weights @ (errors + between_forms)))
     df = _degrees_of_freedom(len(a), len(b))
+    p_of_form = student.two_sided_p(difference / error, df)
+    difference_of_means = float(np.mean(b) - np.mean(a))
     return Scatter(
         difference=difference,
         half=student.quantile(df, _ERROR_SHARE_OF_FORMS) * error,
-        p=p_at_level(student.two_sided_p(difference / error, df), _ERROR_SHARE_OF_FORMS),
+        p=p_at_level(p_of_form, _ERROR_SHARE_OF_FORMS),
         run_sigma=math.sqrt(float(weights @ variances)),
-        drift=float(np.mean(b) - np.mean(a)) - difference,
+        drift=difference_of_means - difference,
     )
 
 
@@ -108,18 +119,23 @@ def _degrees_of_freedom(a: int, b: int) -> int:
 @functools.lru_cache(maxsize=16)  # one comparison has many figures of the same runs
 def _drift_forms(is_of_b: tuple[bool, ...], places: tuple[float, ...]) -> list[_DriftForm]:
     at = np.array(places)
-    share = (at - at.min()) / (at.max() - at.min())
+    first = at.min()
+    share = (at - first) / (at.max() - first)
     runs = len(share)
-    model = np.column_stack([np.ones(runs), np.array(is_of_b, dtype=float)])
+    mean = np.ones(runs)
+    difference = np.array(is_of_b, dtype=float)
+    model = np.column_stack([mean, difference])
     forms = []
     for prior, drift in _covariances(share):
         # Each run scatters by 1 beside the drift.
-        whiten = np.linalg.inv(np.linalg.cholesky(np.eye(runs) + drift))
+        covariance = np.eye(runs) + drift
+        whiten = np.linalg.inv(np.linalg.cholesky(covariance))
         whitened = whiten @ model
         factors = np.linalg.inv(whitened.T @ whitened)
         solve = factors @ whitened.T @ whiten
+        _, log_determinant = np.linalg.slogdet(factors)
         log_likelihood = float(np.log(np.diag(whiten)).sum())
-        log_likelihood += float(np.linalg.slogdet(factors)[1]) / 2
+        log_likelihood += float(log_determinant) / 2
         form = _DriftForm(
             log_weight=math.log(prior) + log_likelihood,
             weights=solve[1],
@@ -132,7 +148,8 @@ def _drift_forms(is_of_b: tuple[bool, ...], places: tuple[float, ...]) -> list[_
 
 def _covariances(share: Floats) -> Iterator[tuple[float, Floats]]:
     """Each form of drift with its weight: how runs at these shares of the recording go together."""
-    yield _NO_DRIFT_WEIGHT, np.zeros((len(share), len(share)))
+    runs = len(share)
+    yield _NO_DRIFT_WEIGHT, np.zeros((runs, runs))
     middle = share - 0.5
     line = 12 * np.outer(middle, middle)  # 12: the variance of a whole line is 1
     walk = np.minimum.outer(share, share)
@@ -140,11 +157,13 @@ def _covariances(share: Floats) -> Iterator[tuple[float, Floats]]:
     waves = []
     for length in _WAVE_LENGTHS:
         lengths_apart = distance / length
-        waves.append(np.exp(-(lengths_apart**2) / 2))
+        exponent = -(lengths_apart**2) / 2
+        waves.append(np.exp(exponent))
     weight = 1 / len(_DRIFT_SIZES)
+    weight_of_wave = weight / len(waves)
     for size in _DRIFT_SIZES:
         variance = size**2
         yield weight, variance * line
         yield weight, variance * walk
         for wave in waves:
-            yield weight / len(waves), variance * wave
+            yield weight_of_wave, variance * wave

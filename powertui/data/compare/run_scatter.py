@@ -47,24 +47,30 @@ class Scatter:
 
 def welch(a: Sequence[float], b: Sequence[float]) -> Scatter:
     """B less A by the scatter of the runs of each side."""
-    difference = float(np.mean(b) - np.mean(a))
+    mean_a = np.mean(a)
+    mean_b = np.mean(b)
+    difference = float(mean_b - mean_a)
     error_a = _squared_error(a)
     error_b = _squared_error(b)
     error = error_a + error_b
-    rounding = _EQUAL_SHARE * max(map(abs, (*a, *b)))
+    largest = max(map(abs, (*a, *b)))
+    rounding = _EQUAL_SHARE * largest
     if error <= rounding**2:
         is_same = abs(difference) <= rounding
         return Scatter(difference, half=0.0, p=1.0 if is_same else 0.0)
     # Welch–Satterthwaite: the side that varies more has more of a say.
-    spread = error_a**2 / (len(a) - 1) + error_b**2 / (len(b) - 1)
+    df_a = len(a) - 1
+    df_b = len(b) - 1
+    spread = error_a**2 / df_a + error_b**2 / df_b
     df = error**2 / spread
     sigma = math.sqrt(error)
     fewer = min(len(a), len(b))
+    inverse_runs = 1 / len(a) + 1 / len(b)
     return Scatter(
-        difference,
+        difference=difference,
         half=quantile_beside_unequal_scatter(df, fewer) * sigma,
         p=p_beside_unequal_scatter(difference / sigma, df, fewer),
-        run_sigma=sigma / math.sqrt(1 / len(a) + 1 / len(b)),
+        run_sigma=sigma / math.sqrt(inverse_runs),
     )
 
 
@@ -76,16 +82,21 @@ def p_beside_unequal_scatter(t: float, df: float, fewer_runs: int) -> float:
     being the runs of the smaller side (200,000 pairs a cell; 3 beside 10 just reach it at 0.05,
     equal sides reach 0.9 of it, and some cells 1.5 times as much below 0.002).
     """
-    p = student.two_sided_p(t, _at_most_of_equal_sides(df, fewer_runs))
-    at_most = ERROR_SHARE * math.pow(p / ERROR_SHARE, 1 - 1 / fewer_runs)
+    least_df = _at_most_of_equal_sides(df, fewer_runs)
+    p = student.two_sided_p(t, least_df)
+    share_of_level = p / ERROR_SHARE
+    exponent = 1 - 1 / fewer_runs
+    at_most = ERROR_SHARE * math.pow(share_of_level, exponent)
     at_most *= _excess(fewer_runs)
     return min(1.0, max(p, at_most))
 
 
 def quantile_beside_unequal_scatter(df: float, fewer_runs: int) -> float:
     """The t whose p is 5 % by that rule."""
-    level = ERROR_SHARE * math.pow(_excess(fewer_runs), -fewer_runs / (fewer_runs - 1))
-    return student.quantile(_at_most_of_equal_sides(df, fewer_runs), level)
+    exponent = -fewer_runs / (fewer_runs - 1)
+    level = ERROR_SHARE * math.pow(_excess(fewer_runs), exponent)
+    least_df = _at_most_of_equal_sides(df, fewer_runs)
+    return student.quantile(least_df, level)
 
 
 def _excess(fewer_runs: int) -> float:
@@ -130,8 +141,10 @@ def runs_to_find(
 
 def difference_found(run_sigma: float, runs: int, level: float = ERROR_SHARE) -> float:
     """Which difference so many runs a side find, in 79 and more of 100 cases."""
-    reach = student.quantile(2 * runs - 2, level) + _FINDING_SIGMA
-    return reach * run_sigma * math.sqrt(2 / runs)
+    df = 2 * runs - 2
+    reach = student.quantile(df, level) + _FINDING_SIGMA
+    mean_sigma = math.sqrt(2 / runs)
+    return reach * run_sigma * mean_sigma
 
 
 def differing_in_order(p_values: Sequence[float], levels: Sequence[float]) -> list[bool]:
@@ -144,8 +157,9 @@ def differing_in_order(p_values: Sequence[float], levels: Sequence[float]) -> li
     passed_on = 0.0
     for p, level in zip(p_values, levels, strict=True):
         available = level + passed_on
-        differs.append(p <= available)
-        passed_on = available if differs[-1] else 0.0
+        is_different = p <= available
+        differs.append(is_different)
+        passed_on = available if is_different else 0.0
     return differs
 
 
@@ -154,11 +168,13 @@ def differing(p_values: Sequence[float], level: float = 0.05) -> list[bool]:
 
     Hochberg's rule: the k-th largest p must be at most level / k.
     """
-    order = sorted(range(len(p_values)), key=lambda row: -p_values[row])
+    rows = range(len(p_values))
+    descending = sorted(rows, key=lambda row: -p_values[row])
     differs = [False] * len(p_values)
-    for place, row in enumerate(order):
-        if p_values[row] <= level / (place + 1):
-            for smaller in order[place:]:
+    for place, row in enumerate(descending):
+        rank = place + 1
+        if p_values[row] <= level / rank:
+            for smaller in descending[place:]:
                 differs[smaller] = True
             break
     return differs

@@ -97,15 +97,18 @@ def _few_common_ops(matched: Matched) -> str:
             total[row.side] += row.value
     if not all(total.values()):
         return ""
-    share_a, share_b = (common[side] / total[side] for side in "ab")
+    share_a = common["a"] / total["a"]
+    share_b = common["b"] / total["b"]
     is_contained = max(share_a, share_b) >= _MIN_CONTAINED_SHARE
     if is_contained or min(share_a, share_b) >= _MIN_COMMON_SHARE:
         return ""
     if not common["a"] and not common["b"]:
         return " A and B have no op in common: they may be different programs."
+    percent_a = units.percent(share_a)
+    percent_b = units.percent(share_b)
     return (
-        f" A and B have few ops in common ({units.percent(share_a)} of the op time of A, "
-        f"{units.percent(share_b)} of B): they may be different programs."
+        f" A and B have few ops in common ({percent_a} of the op time of A, "
+        f"{percent_b} of B): they may be different programs."
     )
 
 
@@ -182,10 +185,8 @@ def _subject(time: ComparedFigure) -> str:
 
 def _is_beyond_drift(time: ComparedFigure, counts: Counts) -> bool:
     """Whether two recordings are further apart than either drifts, which nobody can explain."""
-    lo = time.judgement.lo
-    hi = time.judgement.hi
     is_single = time.judgement.basis is Basis.WITHIN_RUN and not counts.same_run
-    return is_single and lo is not None and hi is not None and (lo > 0 or hi < 0)
+    return is_single and time.judgement.excludes_zero
 
 
 def _drift_words(time: ComparedFigure) -> str:
@@ -225,7 +226,8 @@ def _parts_that_differ(causes: Sequence[Cause]) -> str:
         parts = [cause for cause in causes if cause.account == account and cause.differs]
         if not parts:
             continue
-        named = " and ".join(_with_size(cause) for cause in parts[:2])
+        sizes = [_with_size(cause) for cause in parts[:2]]
+        named = " and ".join(sizes)
         if len(parts) == 1:
             return f" {one}: {named}."
         others = ""
@@ -283,10 +285,8 @@ def _of_joules(joules: ComparedFigure) -> str:
     if joules.verdict is FigureVerdict.WITHIN_NOISE:
         return f"Its energy is the same, as far as the noise shows ({sizes})."
     words = f"Cannot tell whether it draws more energy ({sizes})"
-    lo = joules.judgement.lo
-    hi = joules.judgement.hi
-    leaves_out_zero = lo is not None and hi is not None and (lo > 0 or hi < 0)
-    if leaves_out_zero and joules.judgement.basis is Basis.RUN_TO_RUN:
+    judgement = joules.judgement
+    if judgement.excludes_zero and judgement.basis is Basis.RUN_TO_RUN:
         # Its interval alone would say that it does.
         return f"{words}: chance, or a drift of the machine, may make as much."
     return f"{words}."
@@ -307,7 +307,11 @@ def _basis(figure: ComparedFigure, counts: Counts) -> str:
 def _source(causes: Sequence[Cause]) -> str:
     """The category and the op that make up most of the difference."""
     accounts = (cause_accounts.BY_CATEGORY, cause_accounts.BY_OP)
-    parts = [part for part in (_first_named(causes, account) for account in accounts) if part]
+    parts = []
+    for account in accounts:
+        part = _first_named(causes, account)
+        if part:
+            parts.append(part)
     if not parts:
         return ""
     named = " and ".join(_with_size(part) for part in parts)

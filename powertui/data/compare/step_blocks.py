@@ -39,11 +39,14 @@ def run_pieces(part: ComparedPart) -> tuple[StepBlock, ...]:
     """The whole run that a part is of, piece by piece; () where the part is the whole run."""
     if all(window.is_whole for window in part.windows):
         return ()
-    return _joined_hosts([HostWindow(window.profile) for window in part.windows], _piece_edges)
+    windows = [HostWindow(window.profile) for window in part.windows]
+    return _joined_hosts(windows, _piece_edges)
 
 
 def _piece_edges(steps: int) -> Int64s:
-    return np.asarray(np.linspace(0, steps, min(steps, _MAX_PIECES) + 1).round(), np.int64)
+    pieces = min(steps, _MAX_PIECES)
+    edges = np.linspace(0, steps, pieces + 1).round()
+    return np.asarray(edges, np.int64)
 
 
 def _joined_hosts(
@@ -77,10 +80,15 @@ def _host_blocks(window: HostWindow, edges_of: Callable[[int], Int64s]) -> Itera
     rows = window.rows
     if not len(rows):
         return
-    starts = [*step_bounds(window.profile)[0][rows].tolist(), window.bounds[1]]
-    for first, last in itertools.pairwise(edges_of(len(rows)).tolist()):
-        lo, hi = starts[first], starts[last]
-        yield _HostBlock(HostWindow(window.profile, lo, hi), (lo, hi), last - first)
+    step_starts, _ = step_bounds(window.profile)
+    _, end_of_window = window.bounds
+    starts = [*step_starts[rows].tolist(), end_of_window]
+    edges = edges_of(len(rows)).tolist()
+    for first, last in itertools.pairwise(edges):
+        lo = starts[first]
+        hi = starts[last]
+        block = HostWindow(window.profile, lo, hi)
+        yield _HostBlock(block, (lo, hi), last - first)
 
 
 def called_in_each(
@@ -106,6 +114,8 @@ def in_all_pieces(
     keys = dict.fromkeys(key for piece in values for key in piece)
     series = {}
     for key in keys:
-        series[key] = np.array([piece.get(key, 0.0) for piece in values])
+        course = [piece.get(key, 0.0) for piece in values]
+        series[key] = np.array(course)
     steps = sum(piece.steps for piece in pieces)
-    return series, steps / max(1, len(pieces))
+    steps_of_piece = steps / max(1, len(pieces))
+    return series, steps_of_piece

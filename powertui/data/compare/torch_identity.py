@@ -43,13 +43,14 @@ def torch_contexts(window: HostWindow, stats: OpStats, rows: Int64s) -> Iterator
         return
     reader = _Reader(links)
     on_device = stats.on_device[rows]
-    yield from reader.of_kernels(stats, stats.name[rows[on_device]])
+    kernel_rows = rows[on_device]
+    yield from reader.of_kernels(stats, stats.name[kernel_rows])
     names = stats.trace.names
-    compiled = [
-        name
-        for name in stats.name[rows[~on_device]].tolist()
-        if names.display(name).startswith(_COMPILED)
-    ]
+    host_rows = rows[~on_device]
+    compiled = []
+    for name in stats.name[host_rows].tolist():
+        if names.display(name).startswith(_COMPILED):
+            compiled.append(name)
     yield from reader.of_operators(stats, np.array(compiled, np.int64))
 
 
@@ -72,14 +73,18 @@ class _Reader:
         device = self._links.device
         operators = self._links.operator
         is_copy = device.of_kind(COPIES | SETS)
-        is_asked = (operators >= 0) & ~is_copy & np.isin(device.name, names)
-        rows = self._first_inside(stats, device, np.flatnonzero(is_asked))
+        is_named = np.isin(device.name, names)
+        has_operator = operators >= 0
+        is_asked = has_operator & ~is_copy & is_named
+        asked_rows = np.flatnonzero(is_asked)
+        rows = self._first_inside(stats, device, asked_rows)
         return self._contexts(device, rows, operators[rows])
 
     def of_operators(self, stats: OpStats, names: Int64s) -> Iterator[TorchContext]:
         host = self._links.host
-        is_asked = host.operator & np.isin(host.name, names)
-        rows = self._first_inside(stats, host, np.flatnonzero(is_asked))
+        is_named = np.isin(host.name, names)
+        asked_rows = np.flatnonzero(host.operator & is_named)
+        rows = self._first_inside(stats, host, asked_rows)
         return self._contexts(host, rows, rows)
 
     def _contexts(
@@ -116,7 +121,8 @@ class _Reader:
             columns = self._lines[line][2].events
             place = events.row[rows[at]]
             start = columns.start[place]
-            is_inside[at] = touches(start, start + columns.duration[place], stats.lo, stats.hi)
+            end = start + columns.duration[place]
+            is_inside[at] = touches(start, end, stats.lo, stats.hi)
         rows = rows[is_inside]
         return _first_of_each(events.name[rows], rows)
 
@@ -130,16 +136,19 @@ class _Reader:
             at = np.flatnonzero(line_of_operator == line)
             _, process, track = self._lines[line]
             rows = host.row[operators[at]]
-            columns = process.source.columns(track.events.positions(rows), ("Input Dims",))
-            shapes = columns["Input Dims"]
+            positions = track.events.positions(rows)
+            shapes = process.source.columns(positions, ("Input Dims",))["Input Dims"]
             starts = track.events.start[rows].tolist()
             modules = self._modules.get(line)
             if modules is None:
-                modules = self._modules[line] = _Modules(self._links, process, track)
+                modules = _Modules(self._links, process, track)
+                self._modules[line] = modules
             for order, place in enumerate(at.tolist()):
                 operator = int(operators[place])
-                name = _INSTANCE.sub("", names.full(int(host.name[operator])))
-                path = "/".join([*modules.around(starts[order]), name])
+                name_of_operator = names.full(int(host.name[operator]))
+                name = _INSTANCE.sub("", name_of_operator)
+                outer = modules.around(starts[order])
+                path = "/".join([*outer, name])
                 places[place] = path, shapes.text(order) or ""
         return places
 
@@ -150,27 +159,33 @@ class _Modules:
     def __init__(self, links: Links, process: Process, thread: Track) -> None:
         names = links.trace.names
         self._lanes: list[tuple[Int64s, Int64s, list[str]]] = []
+        frame_line = thread.name + FRAME_LINE_SUFFIX
         for track in process.tracks:
-            if track.name != thread.name + FRAME_LINE_SUFFIX or track.key != thread.key:
+            if track.name != frame_line or track.key != thread.key:
                 continue
-            used = wire.distinct(track.events.name)
-            module_of = {
-                name: text.removeprefix(_MODULE)
-                for name, text in ((name, names.full(name)) for name in used.tolist())
-                if text.startswith(_MODULE)
-            }
-            is_module = np.isin(track.events.name, list(module_of))
+            events = track.events
+            module_of = {}
+            for name in wire.distinct(events.name).tolist():
+                text = names.full(name)
+                if text.startswith(_MODULE):
+                    module_of[name] = text.removeprefix(_MODULE)
+            is_module = np.isin(events.name, list(module_of))
             for depth in range(track.lane_count):
-                rows = np.arange(track.lanes[depth], track.lanes[depth + 1])
+                first = track.lanes[depth]
+                end_of_lane = track.lanes[depth + 1]
+                rows = np.arange(first, end_of_lane)
                 rows = rows[is_module[rows]]
-                if len(rows):
-                    texts = [module_of[name] for name in track.events.name[rows].tolist()]
-                    self._lanes.append((track.events.start[rows], track.events.end[rows], texts))
+                if not len(rows):
+                    continue
+                texts = [module_of[name] for name in events.name[rows].tolist()]
+                lane = (events.start[rows], events.end[rows], texts)
+                self._lanes.append(lane)
 
     def around(self, moment: int) -> Iterator[str]:
         """Those that run at a moment, from the outermost on, without their numbers."""
         for start, end, texts in self._lanes:
-            row = int(start.searchsorted(moment, side="right")) - 1
+            after = int(start.searchsorted(moment, side="right"))
+            row = after - 1
             if row >= 0 and int(end[row]) > moment:
                 yield _INSTANCE.sub("", texts[row])
 

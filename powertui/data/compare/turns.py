@@ -57,24 +57,31 @@ def places_by_start(
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """When the runs of either side began, after the first of all; empty where that is unknown."""
     starts = [start for start in (*a, *b) if start is not None]
-    if len(set(starts)) < len(a) + len(b):
+    runs = len(a) + len(b)
+    if len(set(starts)) < runs:
         return (), ()
     first = min(starts)
     places = tuple(float(start - first) for start in starts)
-    return places[: len(a)], places[len(a) :]
+    places_a = places[: len(a)]
+    places_b = places[len(a) :]
+    return places_a, places_b
 
 
 def are_in_turns(a: Sequence[float], b: Sequence[float]) -> bool:
     """Whether runs at these places were recorded in turns. False where that is not known."""
-    if min(len(a), len(b)) < MIN_RUNS:
+    fewer = min(len(a), len(b))
+    if fewer < MIN_RUNS:
         return False
-    return are_alternating(_sides_in_order(a, b)[1])
+    _, is_of_b = _sides_in_order(a, b)
+    return are_alternating(is_of_b)
 
 
 def are_alternating(of_b: Bools) -> bool:
     """Whether no three runs of one side follow each other."""
-    longest = max(len(list(runs)) for _, runs in itertools.groupby(of_b.tolist()))
-    return longest <= _MAX_IN_A_ROW
+    for _, runs_in_a_row in itertools.groupby(of_b.tolist()):
+        if len(list(runs_in_a_row)) > _MAX_IN_A_ROW:
+            return False
+    return True
 
 
 def long_pause_ns(a: Sequence[float], b: Sequence[float]) -> float:
@@ -84,15 +91,23 @@ def long_pause_ns(a: Sequence[float], b: Sequence[float]) -> float:
     """
     if not a or not b:
         return 0.0
-    pause = max(min(b) - max(a), min(a) - max(b))
-    longer_side = max(max(a) - min(a), max(b) - min(b))
-    return pause if pause > longer_side else 0.0
+    first_a = min(a)
+    first_b = min(b)
+    last_a = max(a)
+    last_b = max(b)
+    pause = max(first_b - last_a, first_a - last_b)
+    longer_side = max(last_a - first_a, last_b - first_b)
+    if pause > longer_side:
+        return pause
+    return 0.0
 
 
 def _sides_in_order(a: Sequence[float], b: Sequence[float]) -> tuple[Floats, Bools]:
     """The order of all runs, and which of them are of B."""
-    order = np.argsort([*a, *b], kind="stable")
-    return np.asarray(order), np.asarray(order >= len(a))
+    places = [*a, *b]
+    order = np.argsort(places, kind="stable")
+    is_of_b = order >= len(a)
+    return np.asarray(order), np.asarray(is_of_b)
 
 
 def _welch_and_drift(a: FigureSamples, b: FigureSamples) -> Scatter:
@@ -100,33 +115,49 @@ def _welch_and_drift(a: FigureSamples, b: FigureSamples) -> Scatter:
     plain = welch(a.runs, b.runs)
     if plain.half == 0:
         return plain
-    return _together(plain, _beside_drift(a, b))
+    beside = _beside_drift(a, b)
+    return _together(plain, beside)
 
 
 def few_beside_several(several: FigureSamples, few: FigureSamples) -> Scatter:
     """Few less several, where the few are taken to vary and to drift as the several do."""
     plain = _distance(several.runs, few)
-    if plain.half == 0 or not several.places or not few.places:
+    are_placed = several.places and few.places
+    if plain.half == 0 or not are_placed:
         return plain
-    return _together(plain, _beside_drift(several, few))
+    beside = _beside_drift(several, few)
+    return _together(plain, beside)
 
 
 def _beside_drift(a: FigureSamples, b: FigureSamples) -> Scatter:
-    return run_drift.difference_beside_drift(a.runs, b.runs, a.places, b.places)
+    return run_drift.difference_beside_drift(
+        a=a.runs,
+        b=b.runs,
+        places_a=a.places,
+        places_b=b.places,
+    )
 
 
 def _distance(several: Sequence[float], few: FigureSamples) -> Scatter:
     """How far the few lie from the mean of the several, by the scatter of the several."""
     df = len(several) - 1
     variance = float(np.var(several, ddof=1))
-    error = math.sqrt(variance * (1 / len(several) + 1 / len(few.runs)))
-    difference = few.mean - float(np.mean(several))
+    inverse_runs = 1 / len(several) + 1 / len(few.runs)
+    error = math.sqrt(variance * inverse_runs)
+    mean = float(np.mean(several))
+    difference = few.mean - mean
     # Values that are equal to nine digits are counts, which do not vary.
-    rounding = _EQUAL_SHARE * max(map(abs, (*several, *few.runs)))
+    values = (*several, *few.runs)
+    rounding = _EQUAL_SHARE * max(map(abs, values))
     if error <= rounding:
-        return Scatter(difference, half=0.0, p=1.0 if abs(difference) <= rounding else 0.0)
+        is_same = abs(difference) <= rounding
+        return Scatter(
+            difference=difference,
+            half=0.0,
+            p=1.0 if is_same else 0.0,
+        )
     return Scatter(
-        difference,
+        difference=difference,
         half=student.quantile_95(df) * error,
         p=student.two_sided_p(difference / error, df),
         run_sigma=math.sqrt(variance),
@@ -135,8 +166,12 @@ def _distance(several: Sequence[float], few: FigureSamples) -> Scatter:
 
 def _together(plain: Scatter, beside: Scatter) -> Scatter:
     """What the scatter alone allows, and what it allows beside a drift: both."""
-    lo = min(plain.difference - plain.half, beside.difference - beside.half)
-    hi = max(plain.difference + plain.half, beside.difference + beside.half)
+    plain_lo = plain.difference - plain.half
+    plain_hi = plain.difference + plain.half
+    beside_lo = beside.difference - beside.half
+    beside_hi = beside.difference + beside.half
+    lo = min(plain_lo, beside_lo)
+    hi = max(plain_hi, beside_hi)
     # A side that is higher beside the drift, and lower without it, is neither.
     is_opposite = plain.difference * beside.difference < 0
     return Scatter(
@@ -153,9 +188,12 @@ def _together(plain: Scatter, beside: Scatter) -> Scatter:
 def welch_in_turns(a: FigureSamples, b: FigureSamples) -> Scatter:
     """B less A beside a straight line in the order of the runs, with its interval."""
     order, is_of_b = _sides_in_order(a.places, b.places)
-    values = np.array([*a.runs, *b.runs])[order]
-    line = np.linspace(-0.5, 0.5, len(values))
-    model = np.column_stack([np.ones(len(values)), is_of_b, line])
+    unordered = np.array([*a.runs, *b.runs])
+    values = unordered[order]
+    runs = len(values)
+    mean = np.ones(runs)
+    line = np.linspace(-0.5, 0.5, runs)
+    model = np.column_stack([mean, is_of_b, line])
     solve = np.linalg.pinv(model)
     fit = solve @ values
     _, difference, slope = fit.tolist()
@@ -165,24 +203,29 @@ def welch_in_turns(a: FigureSamples, b: FigureSamples) -> Scatter:
     degrees: list[float] = []
     for side in (~is_of_b, is_of_b):
         degrees_left = float(free[side].sum())
-        variance = float(residuals[side] @ residuals[side]) / degrees_left
+        of_side = residuals[side]
+        variance = float(of_side @ of_side) / degrees_left
         weights = solve[1, side]
-        errors.append(variance * float(weights @ weights))
+        squared_weights = float(weights @ weights)
+        errors.append(variance * squared_weights)
         degrees.append(degrees_left)
     error = sum(errors)
     plain = welch(a.runs, b.runs)
     if plain.half == 0 or error <= 0:  # counts that never vary
         return plain
     # Welch–Satterthwaite, as without the line.
-    terms = (part**2 / left for part, left in zip(errors, degrees, strict=True))
-    df = error**2 / sum(terms)
+    spread = 0.0
+    for error_of_side, degrees_left in zip(errors, degrees, strict=True):
+        spread += error_of_side**2 / degrees_left
+    df = error**2 / spread
     sigma = math.sqrt(error)
     fewer = min(len(a.runs), len(b.runs))
-    residual = float(residuals @ residuals) / (len(values) - _LINE_PARAMETERS)
+    square_sum = float(residuals @ residuals)
+    residual_variance = square_sum / (runs - _LINE_PARAMETERS)
     return Scatter(
         difference=difference,
         half=quantile_beside_unequal_scatter(df, fewer) * sigma,
         p=p_beside_unequal_scatter(difference / sigma, df, fewer),
-        run_sigma=math.sqrt(residual),
+        run_sigma=math.sqrt(residual_variance),
         drift=slope,
     )

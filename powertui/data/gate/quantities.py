@@ -96,9 +96,8 @@ def prefix_of(name: str) -> str:
 def near_names(name: str, others: Iterable[str]) -> list[str]:
     """Names with the same prefix that this one may have meant; none of a page's length."""
     prefix = prefix_of(name)
-    same_kind = [
-        other
-        for other in others
-        if prefix and other.startswith(prefix) and len(other) <= _MAX_NAME_CHARACTERS
-    ]
+    same_kind = []
+    for other in others:
+        if prefix and other.startswith(prefix) and len(other) <= _MAX_NAME_CHARACTERS:
+            same_kind.append(other)
     return difflib.get_close_matches(name[:_MAX_NAME_CHARACTERS], same_kind, 3, cutoff=0.5)

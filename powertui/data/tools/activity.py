@@ -278,7 +278,11 @@ def _add_host_line(
         _add_input_line(layers, events, kind, classes)
         return 0
     is_mark = kind == MARK
-    own_class = np.where(is_mark, np.uint8(NameClass.SILENT), classes.take(events.name))
+    own_class = np.where(
+        is_mark,
+        np.uint8(NameClass.SILENT),
+        classes.take(events.name),
+    )
     name_class = _with_inherited(line.track, own_class)
     is_frame = any_class(name_class, _FRAMES)
     waits_for_input = (kind == EventType.WAIT_INPUT) & ~is_frame

@@ -300,7 +300,11 @@ def _profiler_steps(
     if has_device:
         hosts = pieces.chosen(hosts, on_device)
         counts = on_device[marks.group]
-        marks = Marked(marks.group[counts], marks.start[counts], marks.end[counts])
+        marks = Marked(
+            group=marks.group[counts],
+            start=marks.start[counts],
+            end=marks.end[counts],
+        )
     host_lo, host_hi = longest_of_groups(*marks, len(groups.groups))
     holds_device = (host_hi > host_lo) & (host_lo <= device_lo) & (host_hi >= device_hi)
     by_device = on_device & ~holds_device

@@ -113,7 +113,14 @@ def _collective_calls(question: Question) -> Iterator[tuple[_CollectiveKind, _Ca
         for place, row in enumerate(rows.tolist()):
             kernel = trace.names.full(int(events.name[row]))
             kind = _kind(columns, place, kernel)
-            yield kind, _Call(int(end[place] - start[place]), number, row)
+            yield (
+                kind,
+                _Call(
+                    ps=int(end[place] - start[place]),
+                    line=number,
+                    event=row,
+                ),
+            )
 
 
 def _kind(columns: Mapping[str, StatColumn], row: int, kernel: str) -> _CollectiveKind:

@@ -84,7 +84,11 @@ class CoveredTime(NamedTuple):
         first = wire.ranks(more.end, fewer.start, equal_too=True)
         after_last = wire.ranks(more.start, fewer.end)
         if len(fewer.start) == 1:  # a window: what it touches is in one piece
-            return _clipped(more, slice(int(first[0]), int(after_last[0])), fewer)
+            return _clipped(
+                more,
+                slice(int(first[0]), int(after_last[0])),
+                fewer,
+            )
         row, touched = rows_of_ranges(first, np.maximum(after_last - first, 0))
         start = fewer.start.take(row)
         np.maximum(start, more.start.take(touched), out=start)

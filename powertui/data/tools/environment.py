@@ -45,7 +45,11 @@ def _devices(profile: Profile) -> tuple[DeviceFacts, ...]:
 
 def facts(opened: Opened, profile: Profile) -> list[Fact]:
     """As facts, those that are known."""
-    facts = [_hosts(opened), *_device_kinds(opened), *_first_device(_devices(profile))]
+    facts = [
+        _hosts(opened),
+        *_device_kinds(opened),
+        *_first_device(_devices(profile)),
+    ]
     batch = batch_size(profile)
     if batch is not None:
         facts.append(Fact("batch_size", "batch size", batch, "integer"))

@@ -69,7 +69,14 @@ def answer(question: Question) -> Result:
     rows = list(range(len(epochs)))
     if question.lo is not None or question.hi is not None:
         rows = _rows_in_window(bounds, *question.window)
-    listed = [_EpochRow(epochs[row], bounds[row], len(step_rows[row])) for row in rows]
+    listed = [
+        _EpochRow(
+            epoch=epochs[row],
+            bounds=bounds[row],
+            steps=len(step_rows[row]),
+        )
+        for row in rows
+    ]
 
     def place(row: int) -> Place | None:
         span = listed[row].bounds
@@ -91,7 +98,10 @@ def answer(question: Question) -> Result:
         noun="epoch",
     )
     return Result(
-        "epochs", "Epochs", (table,), (Fact("source", "evidence", epochs.source or None),)
+        id="epochs",
+        title="Epochs",
+        tables=(table,),
+        facts=(Fact("source", "evidence", epochs.source or None),),
     )
 
 

@@ -335,7 +335,13 @@ def _rate_columns(rows: Sequence[_Row]) -> Iterator[Column]:
 
 def _kind_columns(rows: Sequence[_Row], facts: tuple[DeviceFacts, ...]) -> Iterator[Column]:
     """What bounds it, and how it was called."""
-    yield _text("bound_by", "bound by", "Bound by", [_bound(row, facts) for row in rows], 2)
+    yield _text(
+        "bound_by",
+        "bound by",
+        "Bound by",
+        [_bound(row, facts) for row in rows],
+        2,
+    )
     modes = ["Eager" if row.eager else "Function" for row in rows]
     yield _text("eager", "mode", "Execution mode", modes, 1)
 

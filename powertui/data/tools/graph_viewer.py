@@ -65,9 +65,9 @@ def answer(question: Question) -> Result:
     ran = hlo_choice.ops_of(question, graph.module)
     op = graph.module.instructions[name]
     return Result(
-        "graph_viewer",
-        "Graph of a program",
-        (
+        id="graph_viewer",
+        title="Graph of a program",
+        tables=(
             _neighbors(graph, name, ran, question),
             _all_ops(graph, ran, question),
             _program_table(programs),

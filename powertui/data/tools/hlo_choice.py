@@ -94,7 +94,11 @@ def event_lead(profile: Profile, track: int, event: int) -> Lead | None:
     columns = process.source.columns(at, _STATS)
     texts = {stat: columns[stat].text(0) or "" for stat in _STATS}
     name = texts["hlo_op"].rpartition("::")[2]
-    module = hlo.find(hlo.modules(profile), texts["program_id"], texts["hlo_module"])
+    module = hlo.find(
+        hlo.modules(profile),
+        texts["program_id"],
+        texts["hlo_module"],
+    )
     if module is None or name not in module.instructions:
         return None
     return graph_lead(module, name)

@@ -172,7 +172,12 @@ def _sampled(ran: _DeviceKernels, counter: Counter) -> _Measured:
     sampled_ps = time_before[last] - time_before[first]
     # Beside another kernel nobody knows whose the samples are.
     weight = np.where(ran.alone, sampled_ps, 0.0)
-    mean = np.divide(integral, weight, out=np.zeros(len(weight)), where=weight > 0)
+    mean = np.divide(
+        integral,
+        weight,
+        out=np.zeros(len(weight)),
+        where=weight > 0,
+    )
     return _Measured(mean, weight)
 
 

@@ -82,7 +82,11 @@ def _converter_cost(cost: OpCost) -> OpCost:
 
 def _program_cost(profile: Profile, op: DeviceOp) -> OpCost | None:
     """Of one run, by the program's text; None where the profile has none."""
-    module = hlo.find(hlo.modules(profile), op.program_id, op.program.rpartition("(")[0])
+    module = hlo.find(
+        hlo.modules(profile),
+        op.program_id,
+        op.program.rpartition("(")[0],
+    )
     if module is None:
         return None
     from powertui.data import hlo_costs  # not for runs without a program of XLA
@@ -119,14 +123,13 @@ def missing_peaks(devices: Sequence[DeviceFacts]) -> str:
     recorded = next((device for device in devices if device.recorded), None)
     if recorded is None:
         return "nothing ran on a device"
-    lacks = [
-        word
-        for word, value in (
-            ("FLOP/s", recorded.peak_flops),
-            ("memory bandwidth", recorded.bandwidth),
-        )
-        if not value
-    ]
+    lacks = []
+    for word, value in (
+        ("FLOP/s", recorded.peak_flops),
+        ("memory bandwidth", recorded.bandwidth),
+    ):
+        if not value:
+            lacks.append(word)
     if not lacks:
         return ""
     return f"the profile does not report the device's peak {' and '.join(lacks)}"

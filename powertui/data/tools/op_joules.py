@@ -80,7 +80,11 @@ class _DevicePower(NamedTuple):
         """By the watts of the one stretch that holds a window: sums lose digits in a long trace."""
         row = np.maximum(np.searchsorted(self.start, lo, side="right") - 1, 0)
         is_one = (lo >= self.start[row]) & (hi <= self.end[row])
-        return np.where(is_one, self.watts[row] * ((hi - lo) / PS_PER_S), otherwise)
+        return np.where(
+            is_one,
+            self.watts[row] * ((hi - lo) / PS_PER_S),
+            otherwise,
+        )
 
 
 def _device_power(trace: Trace, process: Process) -> _DevicePower | None:

@@ -150,7 +150,11 @@ def op_numbers(names: Names, used: Bools, table: OpTable, compat: Compat) -> Int
         # No other name can be an op: of millions few are parsed.
         may_be_op = full.contain(b":") | full.lower().contain(b"memcpy")
         chosen = np.flatnonzero(may_be_op)
-        for row, text in zip(batch[chosen].tolist(), full.take(chosen).strings(), strict=True):
+        for row, text in zip(
+            batch[chosen].tolist(),
+            full.take(chosen).strings(),
+            strict=True,
+        ):
             op = parsed(text, compat)
             if op.form:
                 op_of_name[row] = table.index(op)

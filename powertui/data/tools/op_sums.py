@@ -191,7 +191,11 @@ def _add_lane(
     """The same sums as of `_times`, in one walk over the events and those in the lane below."""
     for events, below in _pieces_of_lane(part, _FLUSH_EVENTS):
         check()
-        held = _reached(below, int(events.start[0]), int(events.start[-1] + events.duration[-1]))
+        held = _reached(
+            below,
+            int(events.start[0]),
+            int(events.start[-1] + events.duration[-1]),
+        )
         wire.add_events(
             name=events.name,
             times=(events.start, events.duration),

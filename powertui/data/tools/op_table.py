@@ -26,7 +26,11 @@ _ORDER_KEYS = {"total_s": "total", "self_s": "self", "average_s": "average", "fu
 def answer(question: Question) -> Result:
     """The op table of the window, most self time first."""
     lo, hi = question.window
-    return result(op_stats(question.profile.trace, lo, hi), question.opened.name, question.host)
+    return result(
+        op_stats(question.profile.trace, lo, hi),
+        question.opened.name,
+        question.host,
+    )
 
 
 def result(
@@ -43,10 +47,22 @@ def result(
     """
     order = stats.order("self")
     ops = stats.take(order)
-    tables = [_op_table(ops, run, host, energy.take(order) if energy is not None else None)]
+    tables = [
+        _op_table(
+            ops,
+            run,
+            host,
+            energy.take(order) if energy is not None else None,
+        )
+    ]
     if len(ops.copies):
         tables.append(_replica_table(ops, run, host))
-    return Result("op_stats", "Ops", (*tables, *_counted(stats.trace)), notes=notes)
+    return Result(
+        id="op_stats",
+        title="Ops",
+        tables=(*tables, *_counted(stats.trace)),
+        notes=notes,
+    )
 
 
 def _op_table(ops: OpStats, run: str, host: int, energy: OpJoules | None) -> Table:
@@ -76,7 +92,13 @@ def _op_table(ops: OpStats, run: str, host: int, energy: OpJoules | None) -> Tab
         summary=f"shares of the self time of all events {_base(ops)}  {ops.events:,} events",
         kind_of_work=lambda row: ops[row].category.value,
         quick=Quick(
-            order, ops.matching, lambda key, rows: ops.find(str(key[0]), str(key[1]), rows)
+            order=order,
+            matching=ops.matching,
+            find=lambda key, rows: ops.find(
+                str(key[0]),
+                str(key[1]),
+                rows,
+            ),
         ),
         parts=_parts(ops),
         wrappers=lambda _check: ops.wrappers,
@@ -167,7 +189,10 @@ def _parts(ops: OpStats) -> tuple[TablePart, ...]:
         host_name: ~on_device & ~frames,
         "Python frames": frames,
     }
-    parts = [TablePart(name, _always(rows)) for name, rows in sides.items() if rows.any()]
+    parts = []
+    for name, rows in sides.items():
+        if rows.any():
+            parts.append(TablePart(name, _always(rows)))
     if len(parts) < 2:
         return ()
     every_row = np.ones(len(ops), np.bool_)

@@ -54,7 +54,11 @@ def op_types(
                 check()
                 op_type, _ = kind_of(*pair)
                 code_of_pair[pair] = types.setdefault(op_type, len(types))
-        codes[rows] = np.fromiter(map(code_of_pair.__getitem__, pairs), np.int32, len(pairs))
+        codes[rows] = np.fromiter(
+            map(code_of_pair.__getitem__, pairs),
+            np.int32,
+            len(pairs),
+        )
     return codes, tuple(types)
 
 

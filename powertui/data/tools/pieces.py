@@ -94,7 +94,11 @@ def _by_group(line: Typed, rows: Int64s | Int32s, group: Int64s | Int32s) -> Lin
         order = np.argsort(group, kind="stable")
         rows = rows[order]
         group = group[order]
-    return LinePiece(line, rows.astype(np.int32, copy=False), group.astype(np.int32, copy=False))
+    return LinePiece(
+        line=line,
+        row=rows.astype(np.int32, copy=False),
+        group=group.astype(np.int32, copy=False),
+    )
 
 
 def renumbered(pieces: Iterable[LinePiece], number: Int64s) -> list[LinePiece]:
@@ -235,13 +239,25 @@ def _grouped(nodes: Nodes, line: Typed) -> tuple[Int32s, Int32s]:
     telling = telling[~among(node_rows, telling)]
     if len(nodes.row):
         holder = nodes.around(line.track, telling)
-        telling_group = np.where(holder >= 0, nodes.inner[np.maximum(holder, 0)], -1)
+        telling_group = np.where(
+            holder >= 0,
+            nodes.inner[np.maximum(holder, 0)],
+            -1,
+        )
     else:
         telling_group = np.full(len(telling), -1)
     plain, plain_group = _bare(nodes, node_rows, line)
     is_new = ~among(telling, plain)
-    rows = [nodes.row, telling.astype(np.int32), plain[is_new].astype(np.int32)]
-    group = [nodes.own, telling_group.astype(np.int32), plain_group[is_new].astype(np.int32)]
+    rows = [
+        nodes.row,
+        telling.astype(np.int32),
+        plain[is_new].astype(np.int32),
+    ]
+    group = [
+        nodes.own,
+        telling_group.astype(np.int32),
+        plain_group[is_new].astype(np.int32),
+    ]
     return np.concatenate(rows), np.concatenate(group)
 
 

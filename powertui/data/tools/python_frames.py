@@ -208,7 +208,12 @@ def parse_frame(text: str, ps: int = 0) -> PythonFunction:
     if match is not None:
         path = match["file"].replace("\\", "/")  # a frame of Windows, too
         file_name = path.rpartition("/")[2]
-        return PythonFunction(match["name"], file_name, int(match["line"][:9]), ps)
+        return PythonFunction(
+            name=match["name"],
+            file=file_name,
+            line=int(match["line"][:9]),
+            ps=ps,
+        )
     built_in = _BUILT_IN.match(text)
     if built_in is not None:
         name = built_in["name"]

@@ -69,9 +69,10 @@ class LateCause(NamedTuple):
         if first.kind == _NOTHING and first.share >= _MIN_CAUSE_SHARE:
             share = _percent(first.share)
             return f"the cause is not in the trace: nothing was recorded in {share} of it"
-        parts = [
-            f"{part.kind} {_percent(part.share)}" for part in self.shares[:3] if part.share > 0
-        ]
+        parts = []
+        for part in self.shares[:3]:
+            if part.share > 0:
+                parts.append(f"{part.kind} {_percent(part.share)}")
         return f"no one kind of work explains 80 % of it: {', '.join(parts)}"
 
 

@@ -174,7 +174,11 @@ def _launching_rows(links: Links, question: Question) -> Iterable[_Row]:
     for number, name in enumerate(launched.names):
         caller = int(launched.at[number])
         if host.operator[caller]:
-            shapes = _shapes(question.profile, int(host.line[caller]), int(host.row[caller]))
+            shapes = _shapes(
+                question.profile,
+                int(host.line[caller]),
+                int(host.row[caller]),
+            )
             launches.setdefault((name, shapes), []).append(number)
     for (name, shapes), numbers in launches.items():
         longest = max(numbers, key=lambda number: launched.direct[number])
@@ -197,7 +201,11 @@ def _host_rows(links: Links, question: Question) -> Iterable[_Row]:
     for number, at in enumerate(work.at.tolist()):
         shapes: tuple[str, ...] = _NO_SHAPES
         if work.has_rule[number]:
-            shapes = _shapes(question.profile, int(host.line[at]), int(host.row[at]))
+            shapes = _shapes(
+                question.profile,
+                int(host.line[at]),
+                int(host.row[at]),
+            )
         name = links.trace.names.full(int(host.name[at]))
         rows.setdefault((name, shapes), []).append(number)
     for (name, shapes), numbers in rows.items():
@@ -350,11 +358,10 @@ def _notes(rows: Sequence[_Row]) -> tuple[str, ...]:
 
 
 def _charts(rows: Sequence[_Row], peaks: _Peaks) -> tuple[Chart, ...]:
-    points = [
-        (row.intensity, row.flop_rate)
-        for row in rows
-        if row.intensity and row.flop_rate is not None and row.flop_rate > 0
-    ]
+    points = []
+    for row in rows:
+        if row.intensity and row.flop_rate is not None and row.flop_rate > 0:
+            points.append((row.intensity, row.flop_rate))
     if not points:
         return ()
     x = np.array([intensity for intensity, _ in points], np.float64)
@@ -362,7 +369,13 @@ def _charts(rows: Sequence[_Row], peaks: _Peaks) -> tuple[Chart, ...]:
     series = []
     if peaks.flops and peaks.bandwidth:
         ridge = peaks.flops / peaks.bandwidth
-        xs = np.array([min(x.min(), ridge / _ROOF_SPAN), ridge, max(x.max(), ridge * _ROOF_SPAN)])
+        xs = np.array(
+            [
+                min(x.min(), ridge / _ROOF_SPAN),
+                ridge,
+                max(x.max(), ridge * _ROOF_SPAN),
+            ]
+        )
         roof = np.minimum(peaks.flops, xs * peaks.bandwidth)
         series.append(Series("roof", xs, roof))
     series.append(Series("ops", x, y))

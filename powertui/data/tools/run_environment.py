@@ -38,7 +38,10 @@ class _Host(NamedTuple):
     @property
     def process_id(self) -> str:
         """The process that was profiled, as the file says."""
-        ids = [str(stat.value) for _, stat in _stats(self.profile) if stat.name == "process_id"]
+        ids = []
+        for _, stat in _stats(self.profile):
+            if stat.name == "process_id":
+                ids.append(str(stat.value))
         return ids[0] if ids else ""
 
 
@@ -73,15 +76,19 @@ def answer(question: Question) -> Result:
         ),
     )
     return Result(
-        "run_environment", "Run environment", tables, tuple(_facts(opened, question.profile))
+        id="run_environment",
+        title="Run environment",
+        tables=tables,
+        facts=tuple(_facts(opened, question.profile)),
     )
 
 
 def _facts(opened: Opened, profile: Profile) -> Iterator[Fact]:
     known = {fact.id: fact for fact in environment.facts(opened, profile)}
-    versions = {
-        stat.name: str(stat.value) for _, stat in _stats(profile) if _VERSION.search(stat.name)
-    }
+    versions = {}
+    for _, stat in _stats(profile):
+        if _VERSION.search(stat.name):
+            versions[stat.name] = str(stat.value)
     if versions:
         words = ", ".join(f"{_VERSION.sub('', name)} {value}" for name, value in versions.items())
         known["software"] = Fact("software", "software", words)

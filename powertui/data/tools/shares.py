@@ -132,7 +132,12 @@ def step_table(question: Question, steps: Breakdown, columns: Sequence[Column]) 
 
     def place(row: int) -> Place:
         lo = int(steps.start[row])
-        return Place(question.opened.name, question.host, lo, lo + int(steps.length[row]))
+        return Place(
+            run=question.opened.name,
+            host=question.host,
+            lo=lo,
+            hi=lo + int(steps.length[row]),
+        )
 
     return Table(
         id="steps",

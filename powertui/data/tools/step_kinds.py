@@ -150,7 +150,12 @@ def _borders(start: Int64s, length: Int64s) -> Int64s:
 
 def _pieces(track: Track, depth: int, borders: Int64s) -> Iterator[_Pieces]:
     """The events of a lane, cut where a step begins or ends; what lies in no step is left out."""
-    first, last = op_sums.touching(track, depth, int(borders[0]), int(borders[-1]))
+    first, last = op_sums.touching(
+        track,
+        depth,
+        int(borders[0]),
+        int(borders[-1]),
+    )
     for begin in range(first, last, _CHUNK_EVENTS):
         events = track.events[slice(begin, min(begin + _CHUNK_EVENTS, last))]
         end = events.start + events.duration

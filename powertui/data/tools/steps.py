@@ -42,7 +42,12 @@ def answer(question: Question) -> Result:
     )
 
     def place(row: int) -> Place:
-        return Place(question.opened.name, question.host, int(start[row]), int(end[row]))
+        return Place(
+            run=question.opened.name,
+            host=question.host,
+            lo=int(start[row]),
+            hi=int(end[row]),
+        )
 
     notes = list(steps.notes)
     if steps.asynchronous:
@@ -122,10 +127,10 @@ def _each(question: Question, steps: Steps) -> Table:
     def place(row: int) -> Place:
         track = steps.on[row]
         return Place(
-            question.opened.name,
-            question.host,
-            int(track.start.min()),
-            int((track.start + track.duration).max()),
+            run=question.opened.name,
+            host=question.host,
+            lo=int(track.start.min()),
+            hi=int((track.start + track.duration).max()),
         )
 
     return Table(

@@ -182,7 +182,7 @@ def _in_halves(
     left = group < border
     right = ~left
     return Halves(
-        sweep_events(
+        left=sweep_events(
             group=group[left],
             start=start[left],
             end=end[left],
@@ -190,7 +190,7 @@ def _in_halves(
             lo=lo[:border],
             hi=hi[:border],
         ),
-        sweep_events(
+        right=sweep_events(
             group=group[right] - border,
             start=start[right],
             end=end[right],
@@ -198,7 +198,7 @@ def _in_halves(
             lo=lo[border:],
             hi=hi[border:],
         ),
-        border,
+        border=border,
     )
 
 

@@ -56,7 +56,11 @@ def operator_cost(name: str, dims: str, types: str, concrete: str) -> OpCost:
         flops, output = rule(tensors, _listed(concrete) or [])
     except (IndexError, ValueError, TypeError):
         return _unknown(_OTHER_SHAPES)
-    return OpCost(flops, 0.0, _bytes(tensors, _listed(types) or [], output))
+    return OpCost(
+        flops=flops,
+        transcendentals=0.0,
+        bytes=_bytes(tensors, _listed(types) or [], output),
+    )
 
 
 def _unknown(why: str) -> OpCost:

@@ -53,7 +53,11 @@ def host_work(links: Links, question: Question) -> HostWork:
     has_row_around = around >= 0
     np.subtract.at(time, around[has_row_around], duration[rows[has_row_around]])
     shown = rows[touches(start[rows], start[rows] + duration[rows], *question.window)]
-    return HostWork(shown, np.maximum(time[shown], 0), is_costed[shown])
+    return HostWork(
+        at=shown,
+        time=np.maximum(time[shown], 0),
+        has_rule=is_costed[shown],
+    )
 
 
 def category(name: str) -> str:

@@ -32,9 +32,9 @@ def ops_summary(question: Question) -> Result:
         empty = torch_work.NO_WORK
         notes = torch_work.unlinked_note(links, question)
     return Result(
-        "ops_summary",
-        "PyTorch operators",
-        (_ops(launched, empty, question), _categories(launched, empty)),
+        id="ops_summary",
+        title="PyTorch operators",
+        tables=(_ops(launched, empty, question), _categories(launched, empty)),
         notes=notes,
     )
 

@@ -157,7 +157,11 @@ def _kernels(links: Links, question: Question) -> _Kernels:
             category = call_category(parent)
         key = (category, parent, names.full(name), stream)
         numbers.append(keys.setdefault(key, len(keys)))
-    return _Kernels(list(keys), np.array(numbers, np.int64), device.duration[rows])
+    return _Kernels(
+        keys=list(keys),
+        number=np.array(numbers, np.int64),
+        duration=device.duration[rows],
+    )
 
 
 def _linked_span(links: Links, question: Question) -> float:
@@ -214,6 +218,10 @@ def _first_work_of_operators(links: Links) -> dict[int, str]:
     rows = np.flatnonzero(links.operator >= 0)
     latest_first = rows[np.argsort(-device.start[rows], kind="stable")]
     first_name = dict(
-        zip(links.operator[latest_first].tolist(), device.name[latest_first].tolist(), strict=True)
+        zip(
+            links.operator[latest_first].tolist(),
+            device.name[latest_first].tolist(),
+            strict=True,
+        )
     )
     return {operator: links.trace.names.full(name) for operator, name in first_name.items()}

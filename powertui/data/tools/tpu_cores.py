@@ -145,9 +145,15 @@ class _Cores(NamedTuple):
 
 def _common_steps(profile: Profile) -> _Cores | None:
     """None where a core that ran anything has no steps, or no step is common to all of them."""
-    steps_by_core = {part.name: part for part in profile.steps.on if part.kind == "device"}
+    steps_by_core = {}
+    for part in profile.steps.on:
+        if part.kind == "device":
+            steps_by_core[part.name] = part
     busy_cores = [process.name for process in _cores(profile.trace) if process.event_count]
-    each = [steps_by_core[name] for name in busy_cores if len(steps_by_core.get(name, ()))]
+    each = []
+    for name in busy_cores:
+        if len(steps_by_core.get(name, ())):
+            each.append(steps_by_core[name])
     if not each or len(each) != len(busy_cores):
         return None
     common = each[0].row
@@ -256,9 +262,17 @@ class _OpTimes:
             np.add.at(self.sums[kind][core], op_steps, op_self_time)
             # Barriers and prints count with all that runs inside them.
             if _BARRIER in name:
-                np.add.at(self.sums["barrier"][core], op_steps, events.duration[op_rows])
+                np.add.at(
+                    self.sums["barrier"][core],
+                    op_steps,
+                    events.duration[op_rows],
+                )
             if _PRINT in name:
-                np.add.at(self.sums["print"][core], op_steps, events.duration[op_rows])
+                np.add.at(
+                    self.sums["print"][core],
+                    op_steps,
+                    events.duration[op_rows],
+                )
             if kind == "all_reduce":
                 self._add_reduces(
                     core=core,
@@ -308,11 +322,10 @@ def enqueuing(profile: Profile, steps_of_cores: TpuSteps) -> float:
     """The part of the steps' time in which the host is in EnqueueDevice."""
     is_enqueue = texts.beginning(profile.trace.names, _ENQUEUE)
     start = profile.steps.start[steps_of_cores.row]
-    parts = [
-        (track, rows_named(track.events.name, is_enqueue))
-        for process, track in profile.trace.tracks()
-        if process.kind is ProcessKind.HOST and is_enqueue.any()
-    ]
+    parts = []
+    for process, track in profile.trace.tracks():
+        if process.kind is ProcessKind.HOST and is_enqueue.any():
+            parts.append((track, rows_named(track.events.name, is_enqueue)))
     return steps_of_cores.share(_covered(parts, start, steps_of_cores.length))
 
 

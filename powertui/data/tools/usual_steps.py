@@ -146,7 +146,11 @@ class UsualSteps:
         """The self time of ops in one step."""
         times = self._counted.get(row)
         if times is None:
-            times, _places = self._times(int(self._steps.start[row]), int(self._ends[row]), check)
+            times, _places = self._times(
+                int(self._steps.start[row]),
+                int(self._ends[row]),
+                check,
+            )
             self._counted[row] = times
         return times
 

@@ -333,7 +333,12 @@ def tpu_table(
     def place(row: int) -> Place:
         step = int(tpu_steps.row[int(rows[row])])
         lo = int(profile.steps.start[step])
-        return Place(opened.name, host, lo, lo + max(0, int(profile.steps.step[step])))
+        return Place(
+            run=opened.name,
+            host=host,
+            lo=lo,
+            hi=lo + max(0, int(profile.steps.step[step])),
+        )
 
     title = (
         f"Each step over {len(tpu_steps.cores)} TPU core{'s' if len(tpu_steps.cores) > 1 else ''}"

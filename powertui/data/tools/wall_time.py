@@ -223,7 +223,11 @@ def _periods(
     if steps.inferred and series is not None and len(series.training.start):
         # Launches of the training function are surer than steps that were only inferred.
         start, mark_end = series.training
-        row = np.where(among(steps.start, start), steps.start.searchsorted(start), -1)
+        row = np.where(
+            among(steps.start, start),
+            steps.start.searchsorted(start),
+            -1,
+        )
     inside = (start >= lo) & (start < hi) & ~evaluations.hold(start)
     order = np.flatnonzero(inside)
     order = order[np.argsort(start[order], kind="stable")]
@@ -419,11 +423,10 @@ def _blocks(evaluations: CoveredTime, training: CoveredTime) -> CoveredTime:
 
 def _evaluations(profile: Profile, series: _Series | None) -> CoveredTime:
     """Where an evaluation runs beside training: by its marks, else by its functions."""
-    parts = [
-        _stretch(phase.start, phase.end)
-        for phase in profile.epochs.phases
-        if phase.name.startswith(_EVALUATION)
-    ]
+    parts = []
+    for phase in profile.epochs.phases:
+        if phase.name.startswith(_EVALUATION):
+            parts.append(_stretch(phase.start, phase.end))
     if series is not None:
         parts.append(series.evaluation)
     return joined(parts)

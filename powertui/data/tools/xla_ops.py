@@ -65,7 +65,12 @@ def _on_host(profile: Profile, lo: int, hi: int) -> XlaOps:
             if key not in ops:
                 module = hlo.find(programs, stats["program_id"], stats["hlo_module"])
                 ops[key] = _new(name, stats, module)
-            _add(ops[key], int(length[place]), int(self_time[place]), (number, row))
+            _add(
+                ops[key],
+                int(length[place]),
+                int(self_time[place]),
+                (number, row),
+            )
     for op in ops.values():
         op.runs = op.occurrences
     op_costs.fill_costs(profile, ops.values(), "corrected")

@@ -67,7 +67,12 @@ class _Spot:
 
     def below(self, name: str) -> _Spot:
         """In a member that is a record of its own and in no list."""
-        return _Spot(self.table, self.path(name), self.owner, self.depth + 1)
+        return _Spot(
+            table=self.table,
+            within=self.path(name),
+            owner=self.owner,
+            depth=self.depth + 1,
+        )
 
     def in_list(self, name: str, owner: tuple[tuple[str, Any], ...]) -> _Spot:
         """In a record of a list."""
@@ -121,7 +126,12 @@ def _walk_list(flat: Flattened, records: list[Any], spot: _Spot) -> None:
     for item in records:
         row = dict(spot.owner)
         table.rows.append(row)
-        _walk(flat, item if isinstance(item, dict) else {"value": item}, row, spot)
+        _walk(
+            flat,
+            item if isinstance(item, dict) else {"value": item},
+            row,
+            spot,
+        )
 
 
 def _by_name(members: dict[str, Any], noun: str) -> list[dict[str, Any]]:

@@ -76,7 +76,11 @@ def _table(flat: FlatTable) -> Table:
         values = [row.get(name) for row in flat.rows]
         columns.append(recorded_column(name, values, known.columns.get(name) if known else None))
     if known is None:
-        return Table(flat.path, words_of(flat.path).capitalize(), tuple(columns))
+        return Table(
+            id=flat.path,
+            title=words_of(flat.path).capitalize(),
+            columns=tuple(columns),
+        )
     return Table(
         id=known.id,
         title=known.title,
