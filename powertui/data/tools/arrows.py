@@ -28,11 +28,20 @@ class TiedEvents:
         """The events at the other ends of this one's arrows: first those that it leads to, then
         where it comes from.
         """
-        leaving = np.flatnonzero((self.line == line) & (self.row == row))
-        arriving = np.flatnonzero((self.to_line == line) & (self.to_row == row))
-        lines = [*self.to_line[leaving].tolist(), *self.line[arriving].tolist()]
-        rows = [*self.to_row[leaving].tolist(), *self.row[arriving].tolist()]
-        return list(dict.fromkeys(zip(lines, rows, strict=True)))
+        is_from_here = (self.line == line) & (self.row == row)
+        is_to_here = (self.to_line == line) & (self.to_row == row)
+        leaving = np.flatnonzero(is_from_here)
+        arriving = np.flatnonzero(is_to_here)
+        lines = [
+            *self.to_line[leaving].tolist(),
+            *self.line[arriving].tolist(),
+        ]
+        rows = [
+            *self.to_row[leaving].tolist(),
+            *self.row[arriving].tolist(),
+        ]
+        places = zip(lines, rows, strict=True)
+        return list(dict.fromkeys(places))
 
 
 def tied_events(profile: Profile) -> TiedEvents:
@@ -52,8 +61,10 @@ def find_tied_events(trace: Trace) -> TiedEvents:
     row = _rows(tracks, arrows.line, arrows.at, never)
     to_row = _rows(tracks, arrows.to_line, arrows.to_at, arrows.next)
     # Both ends in one event say nothing that the event does not.
-    to_itself = (row == to_row) & (arrows.line == arrows.to_line)
-    ties = (row >= 0) & (to_row >= 0) & ~to_itself
+    is_same_line = arrows.line == arrows.to_line
+    to_itself = (row == to_row) & is_same_line
+    has_both_ends = (row >= 0) & (to_row >= 0)
+    ties = has_both_ends & ~to_itself
     return TiedEvents(
         line=arrows.line[ties],
         row=row[ties],
@@ -72,8 +83,9 @@ def _rows(tracks: list[Track], line: Int32s, at: Int64s, later: Bools) -> Int64s
     for number in wire.distinct(line).tolist():
         on_line = np.flatnonzero(line == number)
         moments = at[on_line]
-        around = _around_rows(tracks[number], moments)
-        after = _next_rows(tracks[number], moments)
+        track = tracks[number]
+        around = _around_rows(track, moments)
+        after = _next_rows(track, moments)
         takes_next = later[on_line] & (after >= 0)
         rows[on_line] = np.where(takes_next, after, around)
     return rows
@@ -84,7 +96,8 @@ def _around_rows(track: Track, at: Int64s) -> Int64s:
     none.
     """
     best = np.full(len(at), -1, np.int64)
-    best_start = np.full(len(at), np.iinfo(np.int64).min)
+    earliest = np.iinfo(np.int64).min
+    best_start = np.full(len(at), earliest)
     for lo, hi in pairwise(track.lanes.tolist()):
         if lo == hi:
             continue
@@ -92,7 +105,8 @@ def _around_rows(track: Track, at: Int64s) -> Int64s:
         durations = track.events.duration[lo:hi]
         any_begun, row = last_begun(starts, at)
         start = starts[row]
-        is_around = any_begun & (start + durations[row] >= at)
+        end = start + durations[row]
+        is_around = any_begun & (end >= at)
         # Of equal starts the deeper lane, which comes later, is the inner event.
         is_better = is_around & (start >= best_start)
         best[is_better] = row[is_better] + lo
@@ -103,14 +117,16 @@ def _around_rows(track: Track, at: Int64s) -> Int64s:
 def _next_rows(track: Track, at: Int64s) -> Int64s:
     """The event that begins first at or after each moment, of those the outermost; -1 for none."""
     best = np.full(len(at), -1, np.int64)
-    best_start = np.full(len(at), np.iinfo(np.int64).max)
+    latest = np.iinfo(np.int64).max
+    best_start = np.full(len(at), latest)
     for lo, hi in pairwise(track.lanes.tolist()):
         if lo == hi:
             continue
         starts = track.events.start[lo:hi]
         row = starts.searchsorted(at, side="left")
         exists = row < len(starts)
-        row = np.minimum(row, len(starts) - 1)
+        last_row = len(starts) - 1
+        row = np.minimum(row, last_row)
         start = starts[row]
         is_better = exists & (start < best_start)
         best[is_better] = row[is_better] + lo

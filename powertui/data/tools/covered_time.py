@@ -38,7 +38,9 @@ class CoveredTime(NamedTuple):
             return np.zeros(len(lo), np.int64)
         if lengths_before is None:
             lengths_before = self.lengths_before()
-        return self._until(hi, lengths_before) - self._until(lo, lengths_before)
+        until_end = self._until(hi, lengths_before)
+        until_start = self._until(lo, lengths_before)
+        return until_end - until_start
 
     def touched(self, start: Int64s, end: Int64s) -> Int64s:
         """The rows of other stretches, ascending and apart, that may share time with these."""
@@ -47,8 +49,11 @@ class CoveredTime(NamedTuple):
         first = wire.ranks(end, self.start, equal_too=True)
         after_last = wire.ranks(start, self.end)
         # One that two of these share counts once.
-        first[1:] = np.maximum(first[1:], after_last[:-1])
-        return rows_of_ranges(first, np.maximum(after_last - first, 0))[1]
+        last_of_previous = after_last[:-1]
+        first[1:] = np.maximum(first[1:], last_of_previous)
+        count = np.maximum(after_last - first, 0)
+        _, rows = rows_of_ranges(first, count)
+        return rows
 
     def lengths_before(self) -> Int64s:
         """How long all stretches before each one are together, and all of them."""
@@ -77,30 +82,33 @@ class CoveredTime(NamedTuple):
         """The moments that are in both."""
         if not len(self.start) or not len(other.start):
             return NO_TIME
-        fewer, more = self, other
+        fewer = self
+        more = other
         if len(fewer.start) > len(more.start):
             fewer, more = more, fewer
         # Each stretch of the fewer with all of the others that it touches.
         first = wire.ranks(more.end, fewer.start, equal_too=True)
         after_last = wire.ranks(more.start, fewer.end)
         if len(fewer.start) == 1:  # a window: what it touches is in one piece
-            return _clipped(
-                more,
-                slice(int(first[0]), int(after_last[0])),
-                fewer,
-            )
-        row, touched = rows_of_ranges(first, np.maximum(after_last - first, 0))
+            rows_in_window = slice(int(first[0]), int(after_last[0]))
+            return _clipped(more, rows_in_window, fewer)
+        count = np.maximum(after_last - first, 0)
+        row, touched = rows_of_ranges(first, count)
         start = fewer.start.take(row)
-        np.maximum(start, more.start.take(touched), out=start)
+        start_of_touched = more.start.take(touched)
+        np.maximum(start, start_of_touched, out=start)
         end = fewer.end.take(row)
-        np.minimum(end, more.end.take(touched), out=end)
+        end_of_touched = more.end.take(touched)
+        np.minimum(end, end_of_touched, out=end)
         return _apart(start, end)
 
 
 def _clipped(stretches: CoveredTime, rows: slice, bounds: CoveredTime) -> CoveredTime:
     """Some of the stretches, within one bounding stretch."""
-    start = np.maximum(stretches.start[rows], bounds.start[0])
-    end = np.minimum(stretches.end[rows], bounds.end[0])
+    lo = bounds.start[0]
+    hi = bounds.end[0]
+    start = np.maximum(stretches.start[rows], lo)
+    end = np.minimum(stretches.end[rows], hi)
     return _apart(start, end)
 
 

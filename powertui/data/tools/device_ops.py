@@ -166,7 +166,13 @@ def _runs_by_kind(line: DeviceLine, lo: int, hi: int) -> Iterator[tuple[int, _Ru
     self_time = selfs(line.track, rows, length)
     codes = line.facts[rows]
     for chosen in rows_of_each(codes):
-        yield int(codes[chosen[0]]), _Runs(rows[chosen], length[chosen], self_time[chosen])
+        code = int(codes[chosen[0]])
+        runs = _Runs(
+            row=rows[chosen],
+            length=length[chosen],
+            self_time=self_time[chosen],
+        )
+        yield code, runs
 
 
 _Key = tuple[str, str]
@@ -190,9 +196,14 @@ def _executions(line: DeviceLine, keys: Sequence[_Key | None], lo: int, hi: int)
             number_of_code[code] = numbers.setdefault(key, len(numbers))
             counts[key] = max(counts.get(key, 0), count)
     sequence = number_of_code[codes]
-    first = sequence[np.flatnonzero(np.diff(sequence, prepend=-2))]
+    is_other_op = np.diff(sequence, prepend=-2) != 0
+    first = sequence[is_other_op]
     stretches = np.bincount(first[first >= 0], minlength=len(numbers))
-    return {key: max(counts[key], int(stretches[number])) for key, number in numbers.items()}
+    executions = {}
+    for key, number in numbers.items():
+        stretch_count = int(stretches[number])
+        executions[key] = max(counts[key], stretch_count)
+    return executions
 
 
 def merged(parts: Sequence[DeviceOps]) -> DeviceOps:
@@ -243,7 +254,8 @@ def added(cost: float | None, further: float | None) -> float | None:
 
 def _span(process: Process, lo: int, hi: int) -> tuple[int, int] | None:
     """From the first to the last event of a device, those of derived lines too."""
-    first, last = hi, lo
+    first = hi
+    last = lo
     for track in process.tracks:
         if track.kind is TrackKind.COUNTER or not len(track.events):
             continue
@@ -251,8 +263,10 @@ def _span(process: Process, lo: int, hi: int) -> tuple[int, int] | None:
         end = track.events.end
         inside = touches(start, end, lo, hi)
         if inside.any():
-            first = min(first, int(start[inside].min()))
-            last = max(last, int(end[inside].max()))
+            first_start = int(start[inside].min())
+            last_end = int(end[inside].max())
+            first = min(first, first_start)
+            last = max(last, last_end)
     if last < first:
         return None
     return max(first, lo), min(last, hi)
@@ -268,14 +282,17 @@ def selfs(track: Track, rows: Int64s, length: Int64s) -> Int64s:
     # Where each event of the line stands among the rows; -1 for one that is not asked.
     place = np.full(len(track.events), -1, np.int64)
     place[rows] = np.arange(len(rows))
+    lane_borders = track.lanes.tolist()
     for depth in range(1, track.lane_count):
         outer = track.lane(depth - 1)
         inner = track.lane(depth)
         _, outer_row = last_begun(outer.start, inner.start)
-        holder = place[outer_row + int(track.lanes[depth - 1])]
-        child = place[int(track.lanes[depth]) : int(track.lanes[depth + 1])]
+        first_outer, first_inner, after_inner = lane_borders[depth - 1 : depth + 2]
+        holder = place[first_outer + outer_row]
+        child = place[first_inner:after_inner]
         both = (child >= 0) & (holder >= 0)
-        np.subtract.at(self_time, holder[both], length[child[both]])
+        inner_length = length[child[both]]
+        np.subtract.at(self_time, holder[both], inner_length)
     return np.asarray(np.maximum(self_time, 0), np.int64)
 
 
@@ -284,15 +301,16 @@ def _key(facts: KernelFacts, programs: dict[str, Module], compat: Compat) -> tup
     known.
     """
     program = facts.program or facts.hlo_module
-    if _is_hlo_op(facts, hlo.find(programs, facts.program, facts.hlo_module), compat):
+    module = hlo.find(programs, facts.program, facts.hlo_module)
+    if _is_hlo_op(facts, module, compat):
         return program, facts.hlo_op.rpartition("::")[2]
     # An op of a TPU without an `hlo_op` stat is told apart by its display name.
     if facts.category:  # an op of a TPU
         return program, facts.short or facts.name
     op = framework_op(facts, compat)
-    if op is not None:
-        return ("", f"{op.name}/{facts.name}")
-    return None
+    if op is None:
+        return None
+    return "", f"{op.name}/{facts.name}"
 
 
 def _is_hlo_op(facts: KernelFacts, module: Module | None, compat: Compat) -> bool:
@@ -385,7 +403,8 @@ def _add(op: DeviceOp, facts: KernelFacts, runs: _Runs, line: int) -> None:
     longest = int(np.argmax(runs.length))
     longest_ps = int(runs.length[longest])
     if not op.events or longest_ps > op.events[0][1]:
-        op.events = [(line, int(runs.row[longest])), (longest_ps, longest_ps)]
+        row = int(runs.row[longest])
+        op.events = [(line, row), (longest_ps, longest_ps)]
 
 
 def _plus(cost: float | None, cost_of_run: float | None, runs: int) -> float | None:

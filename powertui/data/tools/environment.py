@@ -55,12 +55,14 @@ def facts(opened: Opened, profile: Profile) -> list[Fact]:
         facts.append(Fact("batch_size", "batch size", batch, "integer"))
     stats: dict[str, object] = {}
     for process in profile.trace.processes:
-        stats.update((stat.name, stat.value) for stat in process.stats)
+        for stat in process.stats:
+            stats[stat.name] = stat.value
     versions: list[str] = []
     for name in _VERSIONS:
         version = stats.get(name)
         if isinstance(version, str):
-            versions.append(f"{name.removesuffix('_version')} {version}")
+            program = name.removesuffix("_version")
+            versions.append(f"{program} {version}")
     if versions:
         facts.append(Fact("software", "software", ", ".join(versions)))
     for name in _COMMANDS:
@@ -86,7 +88,8 @@ def _device_kinds(opened: Opened) -> list[Fact]:
     for profile in opened.profiles:
         kinds.update(device.label or device.name for device in _devices(profile))
     if kinds:
-        words = ", ".join(f"{count} × {label}" for label, count in kinds.items())
+        counts = [f"{count} × {label}" for label, count in kinds.items()]
+        words = ", ".join(counts)
         return [
             Fact("devices", "devices", words),
             Fact("device_core_count", "device count", kinds.total(), "integer"),
@@ -96,7 +99,8 @@ def _device_kinds(opened: Opened) -> list[Fact]:
         why = "no device in the part of the profile that could be read"
         return [Fact("devices", "devices", None, why=why)]
     for profile in opened.profiles:
-        if any(process.kind is ProcessKind.HOST for process in profile.trace.processes):
+        kinds_of_processes = {process.kind for process in profile.trace.processes}
+        if ProcessKind.HOST in kinds_of_processes:
             return [Fact("devices", "devices", "CPU only")]
     return [Fact("devices", "devices", None, why="the trace names none")]
 
@@ -124,8 +128,10 @@ def batch_size(profile: Profile) -> int | None:
 
 
 def _batch_size(trace: Trace) -> int | None:
-    roots, batching = [], []
-    for index in np.flatnonzero(texts.beginning(trace.names, "Iterator::")).tolist():
+    roots = []
+    batching = []
+    is_iterator = texts.beginning(trace.names, "Iterator::")
+    for index in np.flatnonzero(is_iterator).tolist():
         name = trace.names.full(index)
         if _ROOT.match(name):
             roots.append(index)
@@ -141,12 +147,15 @@ def _batch_size(trace: Trace) -> int | None:
         # Only the threads of a host run tf.data.
         if process.kind is not ProcessKind.HOST or not len(track.events):
             continue
-        rows = rows_named(track.events.name, is_batch)[:_MAX_BATCH_EVENTS]
+        rows = rows_named(track.events.name, is_batch)
+        rows = rows[:_MAX_BATCH_EVENTS]
         spacing = max(1, len(rows) // _READ_BATCH_EVENTS)
         for row in rows[::spacing].tolist():
-            stats = _stats(process, track.events.position_of(row))
+            position = track.events.position_of(row)
+            stats = _stats(process, position)
             size = stats.get("batch_size")
-            if int(track.events.name[row]) in roots:
+            name_number = int(track.events.name[row])
+            if name_number in roots:
                 leading = _leading(stats.get("shapes"))
                 if leading is not None:
                     from_shapes[leading] += 1

@@ -154,26 +154,29 @@ class _Spread(NamedTuple):
     def fill(self, rows: slice, lengths: Int64s, sizes: Int64s) -> None:
         """Of some sets their lengths, set after set, ascending in each, and how many each has."""
         first = np.cumsum(sizes) - sizes
+        last = first + sizes - 1
         total = np.add.reduceat(lengths, first)
         self.total[rows] = total
         self.shortest[rows] = lengths[first]
-        self.longest[rows] = lengths[first + sizes - 1]
+        self.longest[rows] = lengths[last]
         self.deviation[rows] = _deviations(lengths, first, sizes, total / sizes)
         for column, percent in enumerate(PERCENTILES):
             # Between the two nearest lengths, as numpy's percentile does.
             place = (sizes - 1) * percent / 100
             below = np.floor(place).astype(np.int64)
             above = np.minimum(below + 1, sizes - 1)
+            part_above = place - below
             low = lengths[first + below]
             high = lengths[first + above]
-            self.percentiles[rows, column] = low + (high - low) * (place - below)
+            self.percentiles[rows, column] = low + (high - low) * part_above
 
 
 def _deviations(lengths: Int64s, first: Int64s, sizes: Int64s, mean: Floats) -> Floats:
     """The sample deviation of each set of lengths; NaN for a set of one."""
     difference = lengths - np.repeat(mean, sizes)
     squares = np.add.reduceat(difference * difference, first)
-    deviations = np.sqrt(squares / np.maximum(sizes - 1, 1))
+    degrees = np.maximum(sizes - 1, 1)
+    deviations = np.sqrt(squares / degrees)
     deviations[sizes < 2] = np.nan
     return np.asarray(deviations)
 
@@ -192,15 +195,19 @@ def _parts(trace: Trace, lo: int, hi: int, check: CancelCheck) -> Iterator[Event
 def _rows(track: Track, depth: int, lo: int, hi: int) -> Iterator[slice]:
     lane_begin = int(track.lanes[depth])
     first, last = lane_rows(track.lane(depth), lo, hi)
-    for begin in range(lane_begin + first, lane_begin + last, _AT_ONCE):
-        yield slice(begin, min(begin + _AT_ONCE, lane_begin + last))
+    first_row = lane_begin + first
+    after_last = lane_begin + last
+    for begin in range(first_row, after_last, _AT_ONCE):
+        end = min(begin + _AT_ONCE, after_last)
+        yield slice(begin, end)
 
 
 def _groups(count: Int64s) -> Iterator[tuple[int, int]]:
     """Rows that are sorted together: as many names as hold about a million events, so that no more
     lie in memory.
     """
-    events_before = np.concatenate(([0], np.cumsum(count)))
+    events_so_far = np.cumsum(count)
+    events_before = np.concatenate(([0], events_so_far))
     lo = 0
     while lo < len(count):
         limit = events_before[lo] + _AT_ONCE

@@ -51,9 +51,11 @@ def idle_time(start: Int64s, end: Int64s, call: Int64s, launched: Int64s) -> Idl
         return Idle(0, 0, 0, 0)
     order = np.argsort(start, kind="stable")
     following = order[1:]
-    idle_from = np.maximum.accumulate(end[order])[:-1]
+    busy_until = np.maximum.accumulate(end[order])
+    idle_from = busy_until[:-1]
     # Kernels of a graph may overlap on one stream: then there is no gap.
-    gap = np.maximum(0, start[following] - idle_from)
+    next_start = start[following]
+    gap = np.maximum(0, next_start - idle_from)
     has_call = call[following] >= 0
     is_late = has_call & (launched[following] > idle_from)
     in_time = has_call & ~is_late
@@ -70,12 +72,14 @@ def longest_gaps(work: Kernels, launches: Launches, lo: int, hi: int, limit: int
     """Return the longest gaps in [lo, hi) of the devices, all streams of each together."""
     lines_by_device: dict[str, list[int]] = {}
     for number, line in enumerate(work.lines):
-        lines_by_device.setdefault(line.process.name, []).append(number)
+        device = line.process.name
+        lines_by_device.setdefault(device, []).append(number)
     gaps: list[Gap] = []
     for device, numbers in lines_by_device.items():
         events = _device_events(work, launches, numbers, lo, hi)
         gaps += _device_gaps(device, events, launches, limit)
-    return sorted(gaps, key=lambda gap: gap.lo - gap.hi)[:limit]
+    gaps.sort(key=lambda gap: gap.lo - gap.hi)
+    return gaps[:limit]
 
 
 class _DeviceEvents(NamedTuple):
@@ -117,10 +121,13 @@ def _device_gaps(device: str, events: _DeviceEvents, launches: Launches, limit: 
     busy_until = np.maximum.accumulate(events.end)
     # The event that ended last so far, at each event.
     ends_last = events.end == busy_until
-    last_to_end = np.maximum.accumulate(np.where(ends_last, np.arange(len(ends_last)), 0))
-    length = events.start[1:] - busy_until[:-1]
+    rows = np.arange(len(ends_last))
+    last_to_end = np.maximum.accumulate(np.where(ends_last, rows, 0))
+    next_start = events.start[1:]
+    length = next_start - busy_until[:-1]
     gap_rows = np.flatnonzero(length > 0)
-    longest_first = gap_rows[np.argsort(-length[gap_rows], kind="stable")]
+    by_length = np.argsort(-length[gap_rows], kind="stable")
+    longest_first = gap_rows[by_length]
     gaps = []
     for before in longest_first[:limit].tolist():
         after = before + 1
@@ -166,12 +173,15 @@ def busiest_event(trace: Trace, line: int, lo: int, hi: int) -> tuple[str, int]:
         start, end = op_sums.inside(events, lo, hi)
         self_time = end - start
         if depth + 1 < track.lane_count:
-            self_time = self_time - op_sums.covered(track.lane(depth + 1), start, end)
+            inner = track.lane(depth + 1)
+            self_time = self_time - op_sums.covered(inner, start, end)
         for name, ps in zip(events.name.tolist(), self_time.tolist(), strict=True):
             self_times[name] = self_times.get(name, 0) + ps
     if not self_times:
         return "", 0
+    # Of equally long ones the first that the trace names.
     name = max(self_times, key=lambda name: (self_times[name], -name))
-    if self_times[name] <= 0:
+    longest_ps = self_times[name]
+    if longest_ps <= 0:
         return "", 0
-    return trace.names.display(name), self_times[name]
+    return trace.names.display(name), longest_ps

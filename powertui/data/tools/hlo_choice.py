@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 
 from powertui.data import hlo
@@ -28,13 +29,17 @@ def named_module(modules: Iterable[Module], name: str) -> Module:
     same_name = [module for module in listed if module.name == name]
     if len(same_name) == 1:
         return same_name[0]
-    labels = ", ".join(plain(module.label, 60) for module in (same_name or listed)[:_MAX_NAMED])
-    if len(same_name or listed) > _MAX_NAMED:
-        more = ", …"
+    if same_name:
+        what = "names several programs"
+        choices = same_name
     else:
-        more = ""
-    what = "names several programs" if same_name else "is not a program of this profile"
-    raise UsageError(f"{plain(name, 60)} {what}.", hint=f"--choice takes: {labels}{more}")
+        what = "is not a program of this profile"
+        choices = listed
+    labels = [plain(module.label, 60) for module in choices[:_MAX_NAMED]]
+    if len(choices) > _MAX_NAMED:
+        labels.append("…")
+    hint = f"--choice takes: {', '.join(labels)}"
+    raise UsageError(f"{plain(name, 60)} {what}.", hint=hint)
 
 
 def _ops_that_ran(profile: Profile) -> dict[str, dict[str, DeviceOp]]:
@@ -45,12 +50,13 @@ def _ops_that_ran(profile: Profile) -> dict[str, dict[str, DeviceOp]]:
 
     def work() -> dict[str, dict[str, DeviceOp]]:
         lo, hi = profile.trace.span
-        found: dict[str, dict[str, DeviceOp]] = {}
+        ran: dict[str, dict[str, DeviceOp]] = defaultdict(dict)
         for op in xla_ops.xla_ops(profile, lo, hi + 1, "corrected").ops:
+            name = op.hlo_op or op.name
             for program in (op.program, op.program_id):
                 if program:
-                    found.setdefault(program, {}).setdefault(op.hlo_op or op.name, op)
-        return found
+                    ran[program].setdefault(name, op)
+        return dict(ran)
 
     return profile.cached("hlo ops that ran", work)
 
@@ -69,7 +75,8 @@ def graph_lead(module: Module, name: str) -> Lead:
 def op_lead(question: Question, op: DeviceOp) -> tuple[Lead, ...]:
     """The same of an op that ran; nothing where the profile does not hold its program."""
     programs = hlo.modules(question.profile)
-    module = hlo.find(programs, op.program_id, op.program.rpartition("(")[0])
+    program_name = op.program.rpartition("(")[0]
+    module = hlo.find(programs, op.program_id, program_name)
     name = op.hlo_op or op.name
     if module is None or name not in module.instructions:
         return ()
@@ -92,13 +99,12 @@ def event_lead(profile: Profile, track: int, event: int) -> Lead | None:
     process, line = tracks[track]
     at = line.events.positions(slice(event, event + 1))
     columns = process.source.columns(at, _STATS)
-    texts = {stat: columns[stat].text(0) or "" for stat in _STATS}
+    texts = {}
+    for stat in _STATS:
+        texts[stat] = columns[stat].text(0) or ""
     name = texts["hlo_op"].rpartition("::")[2]
-    module = hlo.find(
-        hlo.modules(profile),
-        texts["program_id"],
-        texts["hlo_module"],
-    )
+    programs = hlo.modules(profile)
+    module = hlo.find(programs, texts["program_id"], texts["hlo_module"])
     if module is None or name not in module.instructions:
         return None
     return graph_lead(module, name)

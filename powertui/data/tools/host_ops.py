@@ -94,7 +94,9 @@ def host_ops(
         times = op_stack.self_times(start, duration, like_tensorflow=compat != "corrected")
         busy += sums.add(rows.op, duration, times)
         first, last = bounds.get(id(track), (hi, lo))
-        bounds[id(track)] = min(first, int(start.min())), max(last, int(end.max()))
+        first = min(first, int(start.min()))
+        last = max(last, int(end.max()))
+        bounds[id(track)] = (first, last)
         # Lines come in stretches: what is known of a line serves all of its stretches.
         if eager is None or eager[0] is not track:
             eager = track, _Eager(trace, process, track)
@@ -159,10 +161,14 @@ class _Sums:
             duration = duration[times.counted]
             self_time = self_time[times.counted]
         # Ops are numbered as they come up: a further line may have some that none had before.
-        size = max(len(self._occurrences), int(op.max(initial=-1)) + 1)
-        self._occurrences = _padded(self._occurrences, size) + np.bincount(op, minlength=size)
-        self._total = _padded(self._total, size) + exact(op, duration, size)
-        self._self_time = _padded(self._self_time, size) + exact(op, self_time, size)
+        highest = int(op.max(initial=-1))
+        size = max(len(self._occurrences), highest + 1)
+        self._occurrences = _padded(self._occurrences, size)
+        self._occurrences += np.bincount(op, minlength=size)
+        self._total = _padded(self._total, size)
+        self._total += exact(op, duration, size)
+        self._self_time = _padded(self._self_time, size)
+        self._self_time += exact(op, self_time, size)
         return int(self_time.sum())
 
     def host_ops(self, table: OpTable, idle: int, span: int, lines: int) -> HostOps:
@@ -253,19 +259,27 @@ def _stretches(track: Track) -> Iterator[list[slice]]:
     for depth, lane in enumerate(lanes):
         inner_edges = lane.start.searchsorted(cuts)
         edges = np.concatenate(([0], inner_edges, [len(lane)]))
-        edges_by_lane.append(edges + int(track.lanes[depth]))
+        first = int(track.lanes[depth])
+        edges_by_lane.append(edges + first)
     for number in range(len(cuts) + 1):
-        yield [slice(int(edges[number]), int(edges[number + 1])) for edges in edges_by_lane]
+        stretch = []
+        for edges in edges_by_lane:
+            rows = slice(int(edges[number]), int(edges[number + 1]))
+            stretch.append(rows)
+        yield stretch
 
 
 def _quiet_moments(lanes: list[Events], count: int) -> Int64s:
     """About so many moments at which no event of a line goes on, evenly by its fullest lane."""
     outermost = lanes[0]
     fullest = max(lanes, key=len)
-    with_ends = np.linspace(0, len(fullest) - 1, count + 1)
+    last_row = len(fullest) - 1
+    with_ends = np.linspace(0, last_row, count + 1)
     even_rows = with_ends[1:-1].astype(np.int64)
-    row: Int64s = wire.distinct(outermost.start.searchsorted(fullest.start[even_rows]))
-    moments = outermost.start[row[row < len(outermost)]]
+    even_moments = fullest.start[even_rows]
+    row: Int64s = wire.distinct(outermost.start.searchsorted(even_moments))
+    exists = row < len(outermost)
+    moments = outermost.start[row[exists]]
     for lane in lanes:
         before = lane.start.searchsorted(moments) - 1
         last = lane[np.maximum(before, 0)]
@@ -314,7 +328,10 @@ def _rows(
 
 def _where(events: Events, stretch: list[slice], names: Bools) -> Int64s:
     """Rows of a stretch with one of these names."""
-    parts = [np.flatnonzero(names[events.name[rows]]) + rows.start for rows in stretch]
+    parts = []
+    for rows in stretch:
+        has_name = names[events.name[rows]]
+        parts.append(np.flatnonzero(has_name) + rows.start)
     return np.concatenate([_NONE, *parts])
 
 
@@ -357,7 +374,8 @@ def _torch(trace: Trace, used: Bools, table: OpTable) -> Int32s:
     for index in np.flatnonzero(used).tolist():
         categories = {stat.value for stat in trace.names.stats(index) if stat.name == "cat"}
         if not categories.isdisjoint(torch_links.OPERATORS):
-            op_of_name[index] = table.index(op_names.torch(trace.names.full(index)))
+            op = op_names.torch(trace.names.full(index))
+            op_of_name[index] = table.index(op)
     return op_of_name
 
 
@@ -387,8 +405,9 @@ class _Eager:
         self._is_function = np.zeros(len(runs), np.bool_)
         for begin in range(0, len(runs), _STAT_CHUNK_EVENTS):
             chunk = runs[begin : begin + _STAT_CHUNK_EVENTS]
-            columns = process.source.columns(track.events.positions(chunk), ("is_func",))
-            self._is_function[begin : begin + len(chunk)] = columns["is_func"].ints != 0
+            positions = track.events.positions(chunk)
+            column = process.source.columns(positions, ("is_func",))["is_func"]
+            self._is_function[begin : begin + len(chunk)] = column.ints != 0
 
     def among(self, rows: _Rows) -> Int32s:
         """Those of the ops that some of these events ran eagerly."""
@@ -398,14 +417,16 @@ class _Eager:
             if carries.any():
                 positions = events.positions(rows.row[carries])
                 column = self._process.source.columns(positions, ("is_eager",))["is_eager"]
-                return wire.distinct(rows.op[carries][column.ints != 0])
+                is_eager = column.ints != 0
+                return wire.distinct(rows.op[carries][is_eager])
         if not len(self._start):
             return np.empty(0, np.int32)
         start = events.start[rows.row]
         end = start + events.duration[rows.row]
         any_begun, run = last_begun(self._start, start)
         is_inside = any_begun & (self._end[run] >= end)
-        return wire.distinct(rows.op[is_inside & ~self._is_function[run]])
+        is_eager = is_inside & ~self._is_function[run]
+        return wire.distinct(rows.op[is_eager])
 
 
 def _eager_runs(trace: Trace, track: Track, carries_is_func: Bools) -> Int64s:

@@ -91,7 +91,8 @@ def iterator_calls(trace: Trace, lo: int, hi: int) -> IteratorCalls:
     self_time = end - start
     np.subtract.at(self_time, parents, overlap[children])
     name = events.name[calls]
-    root, blocking = _roots(_is_root(trace, name), parent, overlap)
+    is_root = _is_root(trace, name)
+    root, blocking = _roots(is_root, parent, overlap)
     return IteratorCalls(
         name=name,
         start=start,
@@ -115,20 +116,26 @@ def _askers(events: _Events) -> Int64s:
     element = events.element
     holder = _holders(events.track, events.start, events.end)
     # Who consumes an element: the iterator's call around the consumption.
-    consumed = np.flatnonzero((role == _CONSUME) & (element >= 0) & (holder >= 0))
-    consumed = consumed[role[holder[consumed]] == _ITERATOR]
+    has_holder = holder >= 0
+    is_consumption = (role == _CONSUME) & (element >= 0)
+    consumed = np.flatnonzero(is_consumption & has_holder)
+    role_of_consumer = role[holder[consumed]]
+    consumed = consumed[role_of_consumer == _ITERATOR]
     consumers: dict[tuple[int, int], int] = {}
     for row in consumed.tolist():
-        consumers.setdefault((int(family[row]), int(element[row])), int(holder[row]))
+        key = (int(family[row]), int(element[row]))
+        consumers.setdefault(key, int(holder[row]))
     askers: Int64s = holder.copy()
-    handed = np.flatnonzero((role == _ITERATOR) & (holder >= 0))
-    handed = handed[role[holder[handed]] != _ITERATOR]
+    handed = np.flatnonzero((role == _ITERATOR) & has_holder)
+    role_around = role[holder[handed]]
+    handed = handed[role_around != _ITERATOR]
     for row in handed.tolist():
         asker = int(holder[row])
         while asker >= 0 and role[asker] == _CONSUME:
             asker = int(holder[asker])
         if asker >= 0 and role[asker] == _PRODUCE:
-            asker = consumers.get((int(family[asker]), int(element[asker])), -1)
+            key = (int(family[asker]), int(element[asker]))
+            asker = consumers.get(key, -1)
         askers[row] = asker
     return askers
 
@@ -136,33 +143,41 @@ def _askers(events: _Events) -> Int64s:
 def _is_root(trace: Trace, name: Int64s) -> Bools:
     """Which of these are names of a root, "Iterator::Prefetch": paths of one part."""
     names, number = np.unique(name, return_inverse=True)
-    is_root = [trace.names.full(int(index)).count("::") == 1 for index in names.tolist()]
+    is_root = []
+    for index in names.tolist():
+        path = trace.names.full(int(index))
+        is_root.append(path.count("::") == 1)
     return np.array(is_root, np.bool_)[number.ravel()]
 
 
 def _roots(is_root: Bools, parent: Int64s, overlap: Int64s) -> tuple[Int64s, Bools]:
     """(the root's call that each belongs to, whether it held that call up)."""
-    root = np.where(is_root, np.arange(len(parent)), -1)
+    rows = np.arange(len(parent))
+    root = np.where(is_root, rows, -1)
     blocking = is_root.copy()
     has_parent = parent >= 0
     parent_row = np.maximum(parent, 0)
     for _ in range(_MAX_DEPTH):
         # One level further down with each round.
-        next_root = np.where((root < 0) & has_parent, root[parent_row], root)
+        takes_root = (root < 0) & has_parent
+        next_root = np.where(takes_root, root[parent_row], root)
         blocks_parent = has_parent & (overlap > 0)
         next_blocking = blocking | (blocks_parent & blocking[parent_row])
-        if np.array_equal(next_root, root) and np.array_equal(next_blocking, blocking):
+        is_same_root = np.array_equal(next_root, root)
+        if is_same_root and np.array_equal(next_blocking, blocking):
             break
-        root, blocking = next_root, next_blocking
+        root = next_root
+        blocking = next_blocking
     return root, blocking
 
 
 def _roles(trace: Trace) -> tuple[Int64s, Int64s]:
     """(the role of each name, the kind of iterator that hands over there); -1 for none."""
-    role_of_name = np.full(len(trace.names), -1, np.int64)
-    family_of_name = np.full(len(trace.names), -1, np.int64)
+    size = len(trace.names)
+    role_of_name = np.full(size, -1, np.int64)
+    family_of_name = np.full(size, -1, np.int64)
     families: dict[str, int] = {}
-    for index in range(len(trace.names)):
+    for index in range(size):
         name = trace.names.full(index)
         if name.startswith("Iterator::"):
             role_of_name[index] = _ITERATOR
@@ -170,43 +185,52 @@ def _roles(trace: Trace) -> tuple[Int64s, Int64s]:
         if not name.endswith(("Produce", "Consume")):
             continue
         hand_over = _HANDS.match(name)
-        if hand_over is not None and hand_over[1] in WORKS_AHEAD:
-            if hand_over[2] == "Produce":
-                role_of_name[index] = _PRODUCE
-            else:
-                role_of_name[index] = _CONSUME
-            family_of_name[index] = families.setdefault(hand_over[1], len(families))
+        if hand_over is None or hand_over[1] not in WORKS_AHEAD:
+            continue
+        if hand_over[2] == "Produce":
+            role_of_name[index] = _PRODUCE
+        else:
+            role_of_name[index] = _CONSUME
+        family = families.setdefault(hand_over[1], len(families))
+        family_of_name[index] = family
     return role_of_name, family_of_name
 
 
 def _events(trace: Trace, lo: int, hi: int) -> _Events:
     """All calls and hand-overs that touch the window."""
     role_of_name, family_of_name = _roles(trace)
-    parts = [_Events(*(np.empty(0, np.int64) for _ in _Events._fields))]
+    nothing = np.empty(0, np.int64)
+    parts = [_Events(*[nothing] * len(_Events._fields))]
     for number, process, track in trace.threads():
         events = track.events
-        rows = np.flatnonzero(role_of_name[events.name] >= 0)
+        has_role = role_of_name[events.name] >= 0
+        rows = np.flatnonzero(has_role)
         start = events.start[rows]
-        end = events.start[rows] + events.duration[rows]
+        end = start + events.duration[rows]
         rows = rows[(start < hi) & (end >= lo)]
         if not len(rows):
             continue
-        rows = rows[np.lexsort((-events.duration[rows], events.start[rows]))]
-        columns = process.source.columns(events.positions(rows), ("id", "element_id"))
+        by_start = np.lexsort((-events.duration[rows], events.start[rows]))
+        rows = rows[by_start]
+        positions = events.positions(rows)
+        columns = process.source.columns(positions, ("id", "element_id"))
+        ids = columns["id"]
         name = events.name[rows].astype(np.int64)
+        start = events.start[rows]
         parts.append(
             _Events(
-                start=events.start[rows],
-                end=events.start[rows] + events.duration[rows],
+                start=start,
+                end=start + events.duration[rows],
                 track=np.full(len(rows), number, np.int64),
                 role=role_of_name[name],
                 family=family_of_name[name],
-                id=np.where(columns["id"].present, columns["id"].ints, -1),
+                id=np.where(ids.present, ids.ints, -1),
                 element=whole_numbers(columns["element_id"]),
                 name=name,
             )
         )
-    return _Events(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    columns_of_parts = zip(*parts, strict=True)
+    return _Events(*map(np.concatenate, columns_of_parts))
 
 
 def _holders(track: Int64s, start: Int64s, end: Int64s) -> Int64s:
@@ -218,16 +242,20 @@ def _holders(track: Int64s, start: Int64s, end: Int64s) -> Int64s:
     if not len(start):
         return holder
     line_borders = np.flatnonzero(np.diff(track)) + 1
-    for rows in np.split(np.arange(len(start)), line_borders):
-        depth = wire.nest(start[rows], end[rows] - start[rows])
+    every_row = np.arange(len(start))
+    for rows in np.split(every_row, line_borders):
+        duration = end[rows] - start[rows]
+        depth = wire.nest(start[rows], duration)
         above = rows[depth == 0]
         for level in range(1, int(depth.max()) + 1):
             lane = rows[depth == level]
             # Rows are in order of start: the last one above that began before.
             place = np.searchsorted(above, lane) - 1
-            holder[lane] = np.where(place >= 0, above[np.maximum(place, 0)], -1)
+            row_above = above[np.maximum(place, 0)]
+            holder[lane] = np.where(place >= 0, row_above, -1)
             above = lane
     held = np.flatnonzero(holder >= 0)
-    outlasts = end[held] > end[holder[held]]
+    end_of_holder = end[holder[held]]
+    outlasts = end[held] > end_of_holder
     holder[held[outlasts]] = -1
     return holder

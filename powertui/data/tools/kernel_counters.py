@@ -105,19 +105,31 @@ def _device_kernels(trace: Trace, process: Process, lo: int, hi: int) -> _Device
     parts: list[tuple[Int64s, ...]] = []
     for track in work_tracks(process):
         events = track.events
-        rows = np.flatnonzero(touches(events.start, events.end, lo, hi))
+        is_inside = touches(events.start, events.end, lo, hi)
+        rows = np.flatnonzero(is_inside)
         name = events.name[rows].astype(np.int64)
-        number = np.full(len(rows), track_numbers[id(track)])
-        parts.append((name, events.start[rows], events.end[rows], number, rows))
+        track_number = track_numbers[id(track)]
+        columns_of_track = (
+            name,
+            events.start[rows],
+            events.end[rows],
+            np.full(len(rows), track_number),
+            rows,
+        )
+        parts.append(columns_of_track)
     if not any(len(rows) for *_, rows in parts):
+        return None
         return None
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     _, start, end, _, _ = columns
     by_start = np.lexsort((end, start))
     name, start, end, track_number, row = (column[by_start] for column in columns)
     alone = np.ones(len(start), np.bool_)
-    alone[1:] &= np.maximum.accumulate(end)[:-1] <= start[1:]
-    alone[:-1] &= start[1:] >= end[:-1]
+    # Alone is what begins after all before it ended, and ends before the next begins.
+    busy_until = np.maximum.accumulate(end)
+    next_start = start[1:]
+    alone[1:] &= busy_until[:-1] <= next_start
+    alone[:-1] &= next_start >= end[:-1]
     return _DeviceKernels(
         process=process,
         name=name,
@@ -146,7 +158,8 @@ def _counted(ran: _DeviceKernels, counted: CountedEvents) -> _Measured:
     lo = counted.start[interval]
     hi = counted.end[interval]
     holds_kernel = any_begun & (hi >= ran.end)
-    kernels_inside = np.searchsorted(ran.start, hi) - np.searchsorted(ran.start, lo)
+    kernels_before = np.searchsorted(ran.start, lo)
+    kernels_inside = np.searchsorted(ran.start, hi) - kernels_before
     is_measured = holds_kernel & ran.alone & (kernels_inside == 1)
     length_ps = np.maximum(1, ran.end - ran.start)
     return _Measured(
@@ -162,10 +175,13 @@ def _sampled(ran: _DeviceKernels, counter: Counter) -> _Measured:
     is_pause = lasts_ps > _MAX_SAMPLE_DISTANCES * np.median(lasts_ps)
     lasts_ps[is_pause] = 0
     # Prefix sums: what lies between two samples is the difference of two of them.
-    time_before = np.concatenate(([0.0], np.cumsum(lasts_ps)))
-    integral_before = np.concatenate(([0.0], np.cumsum(counter.values[:-1] * lasts_ps)))
+    time_so_far = np.cumsum(lasts_ps)
+    integral_so_far = np.cumsum(counter.values[:-1] * lasts_ps)
+    time_before = np.concatenate(([0.0], time_so_far))
+    integral_before = np.concatenate(([0.0], integral_so_far))
+    last_sample = len(times) - 1
     next_sample = np.searchsorted(times, ran.start)
-    first = np.minimum(next_sample, len(times) - 1)
+    first = np.minimum(next_sample, last_sample)
     last_inside = np.searchsorted(times, ran.end, side="right") - 1
     last = np.maximum(last_inside, first)
     integral = integral_before[last] - integral_before[first]
@@ -246,18 +262,20 @@ def _add_counter(
     if measured is None:
         return
     size = len(values)
-    runs = np.bincount(kernel, measured.weight > 0, size)
+    has_weight = measured.weight > 0
+    runs = np.bincount(kernel, has_weight, size)
     weight = np.bincount(kernel, measured.weight, size)
     # A sampler's level counts by its time, a count of a kernel by its run.
     by_run = counter.counted is not None and counter.unit not in _LEVELS
     share = measured.weight
     if by_run:
-        share = (measured.weight > 0).astype(np.float64)
+        share = has_weight.astype(np.float64)
     sums = np.bincount(kernel, measured.value * share, size)
     shares = np.bincount(kernel, share, size)
     for number in np.flatnonzero(runs > 0).tolist():
         mean = float(sums[number] / shares[number])
-        values[number][counter.name, counter.unit] = (mean, int(runs[number]))
+        key = (counter.name, counter.unit)
+        values[number][key] = (mean, int(runs[number]))
         if by_run:
             per_second = float(sums[number] / weight[number] * PS_PER_S)
             rates[number][counter.name] = per_second

@@ -102,17 +102,21 @@ class KernelRows(NamedTuple):
         np.minimum.at(self.shortest, row, ns)
         longest_before = self.longest.copy()
         np.maximum.at(self.longest, row, ns)
-        is_longest = (ns == self.longest[row]) & (ns > longest_before[row])
+        is_record = ns > longest_before[row]
+        is_longest = (ns == self.longest[row]) & is_record
         longest = np.flatnonzero(is_longest)[::-1]  # of several the first is written last
-        self.line[row[longest]] = line
-        self.event[row[longest]] = events[longest]
+        longest_row = row[longest]
+        self.line[longest_row] = line
+        self.event[longest_row] = events[longest]
 
     def by_time(self) -> KernelRows:
         """The rows that ran at all, those with most time first."""
         ran = np.flatnonzero(self.occurrences).tolist()
         ran.sort(key=lambda row: (-int(self.total[row]), self.rows[row].sort_key))
         order = np.array(ran, np.int64)
-        return KernelRows([self.rows[row] for row in ran], *(column[order] for column in self[1:]))
+        rows = [self.rows[row] for row in ran]
+        columns = [column[order] for column in self[1:]]
+        return KernelRows(rows, *columns)
 
 
 def launch(details: str) -> Launch:
@@ -181,13 +185,16 @@ def together(parts: list[KernelRows]) -> KernelRows:
             numbers.setdefault(row, len(numbers))
     sums = KernelRows.empty(list(numbers))
     for part in parts:
-        place = np.array([numbers[row] for row in part.rows], np.int64)
+        row_numbers = [numbers[row] for row in part.rows]
+        place = np.array(row_numbers, np.int64)
         sums.occurrences[place] += part.occurrences
         sums.total[place] += part.total
         sums.delay[place] += part.delay
         sums.linked[place] += part.linked
-        sums.shortest[place] = np.minimum(sums.shortest[place], part.shortest)
-        sums.longest[place] = np.maximum(sums.longest[place], part.longest)
+        shortest = sums.shortest[place]
+        longest = sums.longest[place]
+        sums.shortest[place] = np.minimum(shortest, part.shortest)
+        sums.longest[place] = np.maximum(longest, part.longest)
     return sums.by_time()
 
 
@@ -199,9 +206,11 @@ def kernel_rows(profile: Profile, lo: int, hi: int, compat: Compat) -> KernelRow
     numbers: dict[KernelRow, int] = {}
     row_of_facts = np.full(len(work.facts), -1, np.int64)
     for code, facts in enumerate(work.facts):
-        if facts.details.strip():
-            kernel_row = row_of(facts, compat, programs)
-            row_of_facts[code] = numbers.setdefault(kernel_row, len(numbers))
+        if not facts.details.strip():
+            continue
+        kernel_row = row_of(facts, compat, programs)
+        number = numbers.setdefault(kernel_row, len(numbers))
+        row_of_facts[code] = number
     sums = KernelRows.empty(list(numbers))
     for line, call_of in zip(work.lines, calls.of_line, strict=True):
         events, ps = kernels.inside(line.track, lo, hi)
@@ -214,8 +223,9 @@ def kernel_rows(profile: Profile, lo: int, hi: int, compat: Compat) -> KernelRow
         sums.add(line.number, events, row, ns[is_kernel])
         start = line.track.events.start[events]
         delay, has_call = launches.delays(start, call_of[events], calls.calls)
-        np.add.at(sums.delay, row[has_call], delay[has_call])
-        np.add.at(sums.linked, row[has_call], 1)
+        linked_row = row[has_call]
+        np.add.at(sums.delay, linked_row, delay[has_call])
+        np.add.at(sums.linked, linked_row, 1)
     return sums.by_time()
 
 

@@ -107,32 +107,38 @@ def operator_kind(name: str) -> Category | None:
 
 def _device_lines(trace: Trace) -> Iterator[tuple[Process, Track]]:
     for process, track in trace.tracks():
-        if process.kind is ProcessKind.DEVICE and not track.derived and len(track.events):
+        if process.kind is not ProcessKind.DEVICE or track.derived:
+            continue
+        if len(track.events):
             yield process, track
 
 
 def _silent_names(trace: Trace) -> Bools:
     """The names of a device's events that say nothing of their work: those that took most time."""
-    silent = np.zeros(len(trace.names), np.bool_)
-    time_by_name = np.zeros(len(trace.names))
+    size = len(trace.names)
+    silent = np.zeros(size, np.bool_)
+    time_by_name = np.zeros(size)
     for _, track in _device_lines(trace):
         events = track.events
         # A pass over all names for each of ten thousand short lines would never end.
-        if len(events) < len(time_by_name) // 8:
+        if len(events) < size // 8:
             np.add.at(time_by_name, events.name, events.duration)
         else:
-            time_by_name += np.bincount(events.name, events.duration, len(time_by_name))
+            time_by_name += np.bincount(events.name, events.duration, size)
     used = np.flatnonzero(time_by_name)
     if not len(used):
         return silent
     if len(used) > _MAX_LOOKED_AT:
         most_time_first = np.argpartition(-time_by_name[used], _MAX_LOOKED_AT)
-        used = used[most_time_first[:_MAX_LOOKED_AT]]
+        looked_at = most_time_first[:_MAX_LOOKED_AT]
+        used = used[looked_at]
     codes, types = op_types.op_types(trace.names, used)
-    type_is_silent = np.array([kind in _SILENT for kind in types], np.bool_)
+    silent_types = [kind in _SILENT for kind in types]
+    type_is_silent = np.array(silent_types, np.bool_)
     rows = used[type_is_silent[codes]]
     most_time_first = np.argsort(-time_by_name[rows], kind="stable")
-    silent[rows[most_time_first[:_MAX_NAMES]]] = True
+    looked_at = most_time_first[:_MAX_NAMES]
+    silent[rows[looked_at]] = True
     return silent
 
 
@@ -144,22 +150,29 @@ def _by_operators(trace: Trace, silent: Bools) -> _Votes:
     links = torch_links.linked(trace)
     host = links.host
     device = links.device
-    rows = np.flatnonzero(silent[device.name] & (device.call >= 0))
+    is_launched = device.call >= 0
+    rows = np.flatnonzero(silent[device.name] & is_launched)
     if not len(rows):
         return votes
-    kinds = {
-        name: operator_kind(trace.names.full(name)) for name in wire.distinct(host.name).tolist()
-    }
+    kinds: dict[int, Category | None] = {}
     says_nothing = np.zeros(len(trace.names), np.bool_)
-    says_nothing[[name for name, kind in kinds.items() if kind is None]] = True
-    operator = host.operator_above(device.call[rows], says_nothing[host.name])
+    for name in wire.distinct(host.name).tolist():
+        kind = operator_kind(trace.names.full(name))
+        kinds[name] = kind
+        says_nothing[name] = kind is None
+    calls = device.call[rows]
+    operator = host.operator_above(calls, says_nothing[host.name])
     has_operator = operator >= 0
     rows = rows[has_operator]
     operator = operator[has_operator]
     # A name and its launcher, each pair once: few of the many kernels.
-    pair_of_row = np.stack((device.name[rows], host.name[operator]))
+    name_of_row = device.name[rows]
+    launcher_of_row = host.name[operator]
+    pair_of_row = np.stack((name_of_row, launcher_of_row))
     pairs, number = np.unique(pair_of_row, axis=1, return_inverse=True)
-    times = np.bincount(number.ravel(), device.duration[rows], pairs.shape[1])
+    number = number.ravel()
+    pair_count = pairs.shape[1]
+    times = np.bincount(number, device.duration[rows], pair_count)
     names, launchers = pairs.tolist()
     for name, launcher, ps in zip(names, launchers, times.tolist(), strict=True):
         kind = kinds[launcher]
@@ -175,14 +188,20 @@ def _by_stats(trace: Trace, silent: Bools) -> _Votes:
         rows = _few_of_each(track, silent)
         if not len(rows):
             continue
-        columns = process.source.columns(track.events.positions(rows), _STATS)
-        stat_texts = [columns[stat].texts for stat in _STATS]
+        positions = track.events.positions(rows)
+        columns = process.source.columns(positions, _STATS)
+        stat_texts = []
+        for stat in _STATS:
+            if columns[stat].texts is not None:
+                stat_texts.append(columns[stat].texts)
         for place, row in enumerate(rows.tolist()):
             name = int(track.events.name[row])
-            of_event = [texts[place] if texts is not None else None for texts in stat_texts]
-            kind = _first_kind([*of_event, *_name_stats(trace, name)])
+            of_event = [texts[place] for texts in stat_texts]
+            of_name = _name_stats(trace, name)
+            kind = _first_kind([*of_event, *of_name])
             if kind is not None:
-                votes.add(name, kind, int(track.events.duration[row]))
+                ps = int(track.events.duration[row])
+                votes.add(name, kind, ps)
     return votes
 
 
@@ -191,9 +210,11 @@ def _few_of_each(track: Track, silent: Bools) -> Int64s:
     rows = np.flatnonzero(silent[track.events.name])
     name = track.events.name[rows]
     by_name = np.argsort(name, kind="stable")
-    first_of_name = np.searchsorted(name[by_name], name[by_name], side="left")
+    ordered = name[by_name]
+    first_of_name = np.searchsorted(ordered, ordered, side="left")
     number_in_name = np.arange(len(rows)) - first_of_name
-    return np.sort(rows[by_name[number_in_name < _MAX_ASKED]])
+    is_asked = number_in_name < _MAX_ASKED
+    return np.sort(rows[by_name[is_asked]])
 
 
 def _name_stats(trace: Trace, name: int) -> list[str]:

@@ -56,7 +56,8 @@ class LongerOps:
         code = np.full(len(self._trace.names), -1, np.int32)
         for number, op in enumerate(here.values()):
             code[op.names] = number
-        there = self._there(code, len(here), _spread(others))
+        windows = _spread(others)
+        there = self._there(code, len(here), windows)
         times = {}
         for (text, op), elsewhere_ps in zip(here.items(), there.tolist(), strict=True):
             times[text] = (op.ran_ps, elsewhere_ps)
@@ -79,15 +80,19 @@ class LongerOps:
         ran = np.concatenate([sums.self_time for sums in parts])
         group = self._names.group[name]
         # Twins of one text are added before any of them is held against the limit.
-        is_long = op_sums.exact(group, ran, len(self._names)) > least_ps
+        ran_by_group = op_sums.exact(group, ran, len(self._names))
+        is_long = ran_by_group > least_ps
         ops: dict[str, _LongOp] = {}
         for row in np.flatnonzero(is_long[group]).tolist():
-            text = without_replica(self._trace.names.display(int(name[row])))
+            display = self._trace.names.display(int(name[row]))
+            text = without_replica(display)
             ran_ps = int(ran[row])
-            if text in ops:
-                ops[text] = ops[text]._replace(ran_ps=ops[text].ran_ps + ran_ps)
+            op = ops.get(text)
+            if op is None:
+                names = self._names.called(text, int(group[row]))
+                ops[text] = _LongOp(ran_ps, names)
             else:
-                ops[text] = _LongOp(ran_ps, self._names.called(text, int(group[row])))
+                ops[text] = op._replace(ran_ps=op.ran_ps + ran_ps)
         # A group may hold several texts, none of which ran long by itself.
         return {text: op for text, op in ops.items() if op.ran_ps > least_ps}
 
@@ -96,7 +101,9 @@ class LongerOps:
         times_ps = np.zeros((size, len(windows)), np.int64)
         for process in self._trace.processes:
             threads = thread_time.framed_threads(process)
-            framed_lines = {id(line) for lines in threads.values() for line in lines}
+            framed_lines: set[int] = set()
+            for lines in threads.values():
+                framed_lines.update(map(id, lines))
             for track in process.tracks:
                 if op_sums.counts(track) and id(track) not in framed_lines:
                     _add_line(times_ps, track, code, windows)
@@ -105,7 +112,8 @@ class LongerOps:
                     times = thread.inside(lo, hi)
                     op = code[times.name]
                     rows = np.flatnonzero(op >= 0)
-                    times_ps[:, window] += op_sums.exact(op[rows], times.self_time[rows], size)
+                    self_time = times.self_time[rows]
+                    times_ps[:, window] += op_sums.exact(op[rows], self_time, size)
         return times_ps
 
 
@@ -114,7 +122,9 @@ def _spread(windows: Sequence[tuple[int, int]]) -> Int64s:
     columns: Int64s = np.array(windows, np.int64).reshape(-1, 2)
     if len(columns) <= MAX_COMPARED_STRETCHES:
         return columns
-    even_rows = np.linspace(0, len(columns) - 1, MAX_COMPARED_STRETCHES).round().astype(int)
+    last_row = len(columns) - 1
+    even_places = np.linspace(0, last_row, MAX_COMPARED_STRETCHES)
+    even_rows = even_places.round().astype(int)
     return np.asarray(columns[even_rows])
 
 
@@ -123,12 +133,14 @@ def _add_line(times_ps: Int64s, track: Track, code: Int32s, windows: Int64s) -> 
     starts, ends = windows.T
     for depth in range(track.lane_count):
         lane_begin = int(track.lanes[depth])
-        first, last = rows_of_windows(track.lane(depth), starts, ends)
-        for window in np.flatnonzero(first < last).tolist():
-            rows = range(int(first[window]) + lane_begin, int(last[window]) + lane_begin)
+        lane = track.lane(depth)
+        firsts, lasts = rows_of_windows(lane, starts, ends)
+        for window in np.flatnonzero(firsts < lasts).tolist():
+            first = int(firsts[window]) + lane_begin
+            last = int(lasts[window]) + lane_begin
             lo, hi = windows[window].tolist()
-            for begin in rows[::_CHUNK_EVENTS]:
-                chunk = slice(begin, min(begin + _CHUNK_EVENTS, rows.stop))
+            for begin in range(first, last, _CHUNK_EVENTS):
+                chunk = slice(begin, min(begin + _CHUNK_EVENTS, last))
                 op, self_time = _self_times(
                     track=track,
                     depth=depth,
@@ -169,17 +181,20 @@ class _NamesByText:
         self._all = names
         marks = np.empty(len(names), np.uint64)
         for begin in range(0, len(names), texts.BATCH):
-            batch = np.arange(begin, min(begin + texts.BATCH, len(names)))
+            end = min(begin + texts.BATCH, len(names))
+            batch = np.arange(begin, end)
             shown = texts.displayed(names, batch)
             marks[batch] = shown.marks()
             scoped = np.flatnonzero(shown.contain(replicas.SCOPE))
             if len(scoped):
-                marks[batch[scoped]] = replicas.all_without_replica(shown.take(scoped)).marks()
+                without_scope = replicas.all_without_replica(shown.take(scoped))
+                marks[batch[scoped]] = without_scope.marks()
         order = np.argsort(marks, kind="stable")
         is_first = begins_run(marks[order])
+        first_rows = np.flatnonzero(is_first)
         # Group by group: its names are _order[_first[group] : _first[group + 1]].
         self._order = order.astype(np.int32)
-        self._first = np.append(np.flatnonzero(is_first), len(order))
+        self._first = np.append(first_rows, len(order))
         self.group = np.empty(len(order), np.int32)
         self.group[order] = np.cumsum(is_first) - 1
 
@@ -189,5 +204,11 @@ class _NamesByText:
 
     def called(self, text: str, group: int) -> list[int]:
         """The names of a group that are displayed as this text, whatever the replica."""
-        members = self._order[self._first[group] : self._first[group + 1]].tolist()
-        return [name for name in members if without_replica(self._all.display(name)) == text]
+        first = self._first[group]
+        after_last = self._first[group + 1]
+        names = []
+        for name in self._order[first:after_last].tolist():
+            display = self._all.display(name)
+            if without_replica(display) == text:
+                names.append(name)
+        return names

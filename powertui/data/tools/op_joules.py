@@ -61,30 +61,34 @@ class _DevicePower(NamedTuple):
 
     def joules(self, lo: Int64s, hi: Int64s) -> Floats:
         """What was drawn in these windows; NaN where a part of it is not known."""
-        (drawn_to, known_to), (drawn_from, known_from) = self._until(hi), self._until(lo)
+        drawn_to, known_to = self._until(hi)
+        drawn_from, known_from = self._until(lo)
+        drawn = drawn_to - drawn_from
         length = hi - lo
         unknown = length - (known_to - known_from)
         allowed = np.maximum(_MAX_UNKNOWN_PS, _MAX_UNKNOWN_SHARE * length)
         # An instant draws nothing; a window within one stretch is exact by its watts.
-        return np.where(
-            (unknown <= allowed) & (length > 0), self._within(lo, hi, drawn_to - drawn_from), np.nan
-        )
+        is_known = (unknown <= allowed) & (length > 0)
+        return np.where(is_known, self._within(lo, hi, drawn), np.nan)
+
+    def _stretch_at(self, at: Int64s) -> Int64s:
+        """The last stretch that begins by then, else the first."""
+        begun = np.searchsorted(self.start, at, side="right")
+        return np.maximum(begun - 1, 0)
 
     def _until(self, at: Int64s) -> tuple[Floats, Int64s]:
-        row = np.maximum(np.searchsorted(self.start, at, side="right") - 1, 0)
-        inside = np.clip(at, self.start[row], self.end[row]) - self.start[row]
-        joules = self.joules_before[row] + self.watts[row] * (inside / PS_PER_S)
-        return joules, self.known_before[row] + inside
+        row = self._stretch_at(at)
+        start = self.start[row]
+        inside = np.clip(at, start, self.end[row]) - start
+        drawn = self.watts[row] * (inside / PS_PER_S)
+        return self.joules_before[row] + drawn, self.known_before[row] + inside
 
     def _within(self, lo: Int64s, hi: Int64s, otherwise: Floats) -> Floats:
         """By the watts of the one stretch that holds a window: sums lose digits in a long trace."""
-        row = np.maximum(np.searchsorted(self.start, lo, side="right") - 1, 0)
+        row = self._stretch_at(lo)
         is_one = (lo >= self.start[row]) & (hi <= self.end[row])
-        return np.where(
-            is_one,
-            self.watts[row] * ((hi - lo) / PS_PER_S),
-            otherwise,
-        )
+        seconds = (hi - lo) / PS_PER_S
+        return np.where(is_one, self.watts[row] * seconds, otherwise)
 
 
 def _device_power(trace: Trace, process: Process) -> _DevicePower | None:
@@ -125,23 +129,29 @@ def op_joules(ops: OpStats, factor: float = 1.0) -> OpJoules | None:
         any_known = True
         row_of_name = _rows_by_name(ops, number)
         for name, drawn in _events(ops, process, power):
-            rows = np.array([row_of_name.get(index, -1) for index in name.tolist()], np.int64)
+            rows_of_events = [row_of_name.get(index, -1) for index in name.tolist()]
+            rows = np.array(rows_of_events, np.int64)
             known = (rows >= 0) & np.isfinite(drawn)
-            joules += np.bincount(rows[known], drawn[known], len(ops))
-            calls += np.bincount(rows[known], minlength=len(ops))
+            known_rows = rows[known]
+            joules += np.bincount(known_rows, drawn[known], len(ops))
+            calls += np.bincount(known_rows, minlength=len(ops))
     if not any_known:
         return None
-    return OpJoules(np.where(calls > 0, joules * factor, np.nan), calls)
+    scaled = joules * factor
+    return OpJoules(np.where(calls > 0, scaled, np.nan), calls)
 
 
 def _rows_by_name(ops: OpStats, process: int) -> Mapping[int, int]:
     """The row of each name of a process, with the names that were counted into others."""
     rows = np.flatnonzero(ops.process == process)
-    row_of_name = dict(zip(ops.name[rows].tolist(), rows.tolist(), strict=True))
-    is_here = ops.process[ops.twins[1]] == process
-    twin_names = ops.twins[0][is_here]
-    twin_rows = ops.twins[1][is_here]
-    return {**row_of_name, **dict(zip(twin_names.tolist(), twin_rows.tolist(), strict=True))}
+    names = ops.name[rows]
+    row_of_name = dict(zip(names.tolist(), rows.tolist(), strict=True))
+    every_twin_name, every_twin_row = ops.twins
+    is_here = ops.process[every_twin_row] == process
+    twin_names = every_twin_name[is_here].tolist()
+    twin_rows = every_twin_row[is_here].tolist()
+    row_of_name.update(zip(twin_names, twin_rows, strict=True))
+    return row_of_name
 
 
 def _events(ops: OpStats, process: Process, power: _DevicePower) -> Iterator[tuple[Int64s, Floats]]:
@@ -150,7 +160,9 @@ def _events(ops: OpStats, process: Process, power: _DevicePower) -> Iterator[tup
         if not op_sums.counts(track):
             continue
         events = track.events
-        rows = np.flatnonzero(touches(events.start, events.end, ops.lo, ops.hi))
+        is_inside = touches(events.start, events.end, ops.lo, ops.hi)
+        rows = np.flatnonzero(is_inside)
         lo = np.maximum(events.start[rows], ops.lo)
         hi = np.minimum(events.end[rows], ops.hi)
-        yield events.name[rows].astype(np.int64), power.joules(lo, hi)
+        names = events.name[rows].astype(np.int64)
+        yield names, power.joules(lo, hi)

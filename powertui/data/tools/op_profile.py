@@ -168,10 +168,15 @@ class _Row(NamedTuple):
 
 def _walk(node: Node) -> Iterator[_Row]:
     """All nodes below this one, each before its children, those with most time first."""
-    children = sorted(node.children.values(), key=lambda child: (-child.self_time, child.name))
+    children = sorted(node.children.values(), key=_most_time_first)
     for child in children[:_MAX_CHILDREN]:
-        yield _Row(child, max(0, len(child.children) - _MAX_CHILDREN))
+        left_out = max(0, len(child.children) - _MAX_CHILDREN)
+        yield _Row(child, left_out)
         yield from _walk(child)
+
+
+def _most_time_first(node: Node) -> tuple[int, str]:
+    return -node.self_time, node.name
 
 
 def _with_idle(rows: list[_Row], idle: int) -> list[_Row]:
@@ -180,7 +185,8 @@ def _with_idle(rows: list[_Row], idle: int) -> list[_Row]:
         return rows
     idle_row = _Row(Node(_IDLE, 0, self_time=idle), 0)
     for number, row in enumerate(rows):
-        if row.node.level == 0 and row.node.self_time < idle:
+        is_category = row.node.level == 0
+        if is_category and row.node.self_time < idle:
             return [*rows[:number], idle_row, *rows[number:]]
     return [*rows, idle_row]
 
@@ -199,12 +205,21 @@ def _columns(
     count = np.array([node.occurrences for node in nodes], np.int64)
     is_op = np.array([not node.is_idle for node in nodes], np.bool_)
     # xprof shows both: shares of all time, and of the time without idle.
-    share = time / max(1, ran.busy + ran.idle)
+    all_ps = max(1, ran.busy + ran.idle)
+    share = time / all_ps
     busy_share = time / max(1, ran.busy)
     mean_time = time // np.maximum(count, 1)
-    used = [(None, None) if node.name == _IDLE else node.utilisation(devices) for node in nodes]
-    names = ["  " * node.level + node.name for node in nodes]
+    used: list[tuple[float | None, float | None]] = []
+    names = []
+    for node in nodes:
+        if node.name == _IDLE:
+            used.append((None, None))
+        else:
+            used.append(node.utilisation(devices))
+        indent = "  " * node.level
+        names.append(indent + node.name)
     padding = [_padding(node.op) for node in nodes]
+    left_out = [row.left_out for row in rows]
     return (
         text_column("name", "node", names, weight=9),
         int_column("level", "level", "integer", [node.level for node in nodes], weight=0),
@@ -222,9 +237,7 @@ def _columns(
         text_column("provenance", "framework op", [text.provenance for text in texts], weight=1),
         text_column("source", "source", [text.source for text in texts], weight=0),
         text_column("expression", "text", [text.expression for text in texts], weight=0),
-        int_column(
-            "children_left_out", "left out", "integer", [row.left_out for row in rows], weight=0
-        ),
+        int_column("children_left_out", "left out", "integer", left_out, weight=0),
     )
 
 
@@ -252,7 +265,8 @@ def _cards(
         node = rows[row].node
         facts = _node_facts(node, ran, devices)
         if node.op is not None:
-            return op_card.op_card(node.op, facts, hlo_choice.op_lead(question, node.op))
+            lead = hlo_choice.op_lead(question, node.op)
+            return op_card.op_card(node.op, facts, lead)
         own = [Fact("time", "time", node.self_time, "duration")]
         if not node.is_idle:
             inside = len(node.children)
@@ -265,10 +279,12 @@ def _cards(
 
 def _node_facts(node: Node, ran: XlaOps, devices: tuple[DeviceFacts, ...]) -> tuple[Fact, ...]:
     """A node's shares of time and of what the device can do."""
-    whole = Fact("share", "of all time", node.self_time / max(1, ran.busy + ran.idle), "share")
+    all_ps = max(1, ran.busy + ran.idle)
+    busy_ps = max(1, ran.busy)
+    whole = Fact("share", "of all time", node.self_time / all_ps, "share")
     if node.is_idle:
         return (whole,)
-    busy = Fact("share_busy", "of the busy time", node.self_time / max(1, ran.busy), "share")
+    busy = Fact("share_busy", "of the busy time", node.self_time / busy_ps, "share")
     compute, memory = node.utilisation(devices)
     why = op_costs.missing_peaks(devices) or _NO_COSTS
     return (
@@ -290,7 +306,8 @@ def _wasted(share: Floats, used: Sequence[tuple[float | None, float | None]]) ->
             most_used.append(np.nan)
         else:
             most_used.append(max(compute or 0.0, memory or 0.0))
-    wasted: Floats = share * (1 - np.array(most_used, np.float64))
+    unused = 1 - np.array(most_used, np.float64)
+    wasted: Floats = share * unused
     return wasted
 
 

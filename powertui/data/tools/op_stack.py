@@ -39,14 +39,17 @@ def self_times(start: Int64s, duration: Int64s, *, like_tensorflow: bool = True)
     parent, levels = parents(depth)
     if like_tensorflow:
         counted &= ~_lost(parent, levels, end)
-    nested = np.flatnonzero((parent >= 0) & counted)
+    has_parent = parent >= 0
+    nested = np.flatnonzero(has_parent & counted)
     nested_ps = np.bincount(parent[nested], duration[nested], count)
     self_time -= nested_ps.astype(np.int64)
-    for lo, hi in _stretches_with(_crossing(parent, depth, end), start, end):
+    crossing = _crossing(parent, depth, end)
+    for lo, hi in _stretches_with(crossing, start, end):
         by_stack = self_times_by_stack(start[lo:hi], end[lo:hi])
         if not like_tensorflow:
             uncounted = ~by_stack.counted
-            by_stack.self_time[uncounted] = duration[lo:hi][uncounted]
+            whole_durations = duration[lo:hi]
+            by_stack.self_time[uncounted] = whole_durations[uncounted]
             by_stack.counted[:] = True
         counted[lo:hi] = by_stack.counted
         self_time[lo:hi] = by_stack.self_time
@@ -77,7 +80,8 @@ def parents(depth: UInt8s) -> tuple[Int64s, list[Int64s]]:
         levels.append(rows)
         if len(above):
             began_last = above.searchsorted(rows) - 1
-            parent[rows] = above[np.maximum(began_last, 0)]
+            began_last = np.maximum(began_last, 0)
+            parent[rows] = above[began_last]
         else:
             parent[rows] = 0
         above = rows
@@ -91,7 +95,8 @@ def _lost(parent: Int64s, levels: list[Int64s], end: Int64s) -> Bools:
     """
     inner = np.flatnonzero(parent >= 0)
     ends_with_parent = np.zeros(len(parent), np.bool_)
-    ends_with_parent[inner] = end[inner] == end[parent[inner]]
+    end_of_parent = end[parent[inner]]
+    ends_with_parent[inner] = end[inner] == end_of_parent
     lost = np.zeros(len(parent), np.bool_)
     if not ends_with_parent.any():
         return lost
@@ -100,7 +105,8 @@ def _lost(parent: Int64s, levels: list[Int64s], end: Int64s) -> Bools:
     cleared[parent[ends_with_parent]] = True
     cleared &= ~ends_with_parent
     for rows in reversed(levels):
-        spoiled = rows[cleared[rows] | lost[rows]]
+        is_spoiled = cleared[rows] | lost[rows]
+        spoiled = rows[is_spoiled]
         lost[parent[spoiled]] = True
     return ends_with_parent | lost
 
@@ -113,14 +119,17 @@ def _stretches_with(crossing: Int64s, start: Int64s, end: Int64s) -> list[tuple[
     if not len(crossing):
         return []
     begins_idle = np.ones(len(start), np.bool_)
-    begins_idle[1:] = start[1:] >= np.maximum.accumulate(end)[:-1]
+    last_end_so_far = np.maximum.accumulate(end)
+    begins_idle[1:] = start[1:] >= last_end_so_far[:-1]
     first_rows = np.flatnonzero(begins_idle)
     edges = np.append(first_rows, len(start))
     range_of_op = np.searchsorted(edges, crossing, side="right") - 1
-    return [
-        (int(edges[number]), int(edges[number + 1]))
-        for number in wire.distinct(range_of_op).tolist()
-    ]
+    ranges = []
+    for number in wire.distinct(range_of_op).tolist():
+        first = int(edges[number])
+        after_last = int(edges[number + 1])
+        ranges.append((first, after_last))
+    return ranges
 
 
 def self_times_by_stack(start: Int64s, end: Int64s) -> SelfTimes:
@@ -129,7 +138,8 @@ def self_times_by_stack(start: Int64s, end: Int64s) -> SelfTimes:
     ends = end.tolist()
     moments: list[tuple[int, int, bool]] = []  # (time, row, whether it is an end)
     for row, (op_start, op_end) in enumerate(zip(starts, ends, strict=True)):
-        moments += [(op_start, row, False), (op_end, row, True)]
+        moments.append((op_start, row, False))
+        moments.append((op_end, row, True))
     # TensorFlow sorts by time alone; among equal times its order of writing stays.
     moments.sort(key=lambda moment: moment[0])
     counted = [False] * len(starts)
@@ -149,4 +159,7 @@ def self_times_by_stack(start: Int64s, end: Int64s) -> SelfTimes:
                 if stack:
                     stack[-1][1] += length
                 break
-    return SelfTimes(np.array(counted, np.bool_), np.array(self_time, np.int64))
+    return SelfTimes(
+        counted=np.array(counted, np.bool_),
+        self_time=np.array(self_time, np.int64),
+    )

@@ -100,11 +100,14 @@ def exact(name: UInt32s | Int32s | Int64s, values: Int64s, size: int) -> Int64s:
 
     bincount adds floats: where they could round, the high and the low bits are added separately.
     """
-    if float(values.sum(dtype=np.float64)) < _EXACT_FLOAT / 2:
+    float_sum = float(values.sum(dtype=np.float64))
+    if float_sum < _EXACT_FLOAT / 2:
         return np.bincount(name, values, size).astype(np.int64)
+    low_mask = (1 << _LOW_BITS) - 1
     high_bits = np.bincount(name, values >> _LOW_BITS, size)
-    low_bits = np.bincount(name, values & ((1 << _LOW_BITS) - 1), size)
-    return (high_bits.astype(np.int64) << _LOW_BITS) + low_bits.astype(np.int64)
+    low_bits = np.bincount(name, values & low_mask, size)
+    high_sums = high_bits.astype(np.int64) << _LOW_BITS
+    return high_sums + low_bits.astype(np.int64)
 
 
 class _LaneRows(NamedTuple):
@@ -137,8 +140,10 @@ def summed(
     event_count = sum(len(part.name) for part in parts)
     used_names: Int64s | None = None
     if name_range > _MAX_PLACES_PER_EVENT * event_count + _FREE_PLACES:
-        used_names = wire.distinct(np.concatenate([part.name for part in parts])).astype(np.int64)
-    adder = _Adder(name_range if used_names is None else len(used_names))
+        names = np.concatenate([part.name for part in parts])
+        used_names = wire.distinct(names).astype(np.int64)
+        name_range = len(used_names)
+    adder = _Adder(name_range)
     direct = wire.COMPILED and used_names is None
     for part in parts:
         if direct and isinstance(part, _LaneRows):
@@ -165,15 +170,24 @@ def summed(
 def _parts(process: Process, lo: int, hi: int) -> list[_LaneRows | EventTimes]:
     """What of a process belongs to [lo, hi): lane by lane, of threads with frames all at once."""
     threads = thread_time.framed_threads(process)
-    framed_lines = {id(line) for lines in threads.values() for line in lines}
+    framed_lines: set[int] = set()
+    for lines in threads.values():
+        framed_lines.update(map(id, lines))
     parts: list[_LaneRows | EventTimes] = []
     for track in process.tracks:
         if not counts(track) or id(track) in framed_lines:
             continue
         for depth in range(track.lane_count):
             first, last = touching(track, depth, lo, hi)
-            if first < last:
-                parts.append(_LaneRows(track, depth, first, last))
+            if first >= last:
+                continue
+            rows = _LaneRows(
+                track=track,
+                depth=depth,
+                first=first,
+                last=last,
+            )
+            parts.append(rows)
     for thread in threads:
         times = thread.inside(lo, hi)
         if len(times.name):
@@ -214,7 +228,8 @@ def _pieces_of_lane(part: _LaneRows, size: int) -> Iterator[tuple[Events, Events
     else:
         below = track.events[:0]
     for begin in range(first, last, size):
-        yield track.events[begin : min(begin + size, last)], below
+        end = min(begin + size, last)
+        yield track.events[begin:end], below
 
 
 def _times(
@@ -244,7 +259,8 @@ def counts(track: Track) -> bool:
 def touching(track: Track, depth: int, lo: int, hi: int) -> tuple[int, int]:
     """Rows of a lane, in the track's columns, that belong to the window."""
     begin = int(track.lanes[depth])
-    first, last = lane_rows(track.lane(depth), lo, hi)
+    lane = track.lane(depth)
+    first, last = lane_rows(lane, lo, hi)
     return begin + first, begin + last
 
 
@@ -258,11 +274,14 @@ def covered(lane: Events, start: Int64s, end: Int64s) -> Int64s:
 
     The stretches come in the order of time, one after the other.
     """
-    events = _reached(lane, int(start[0]), int(end[-1]))
+    first_start = int(start[0])
+    last_end = int(end[-1])
+    events = _reached(lane, first_start, last_end)
     if not len(events):
         return np.zeros(len(start), np.int64)
     # As `CoveredTime.inside`, with one prefix sum for both ends: all op tables wait for this.
-    length_before = np.concatenate(([0], np.cumsum(events.duration)))
+    length_so_far = np.cumsum(events.duration)
+    length_before = np.concatenate(([0], length_so_far))
     stop = events.start + events.duration
 
     covered_ps: Int64s = wire.covered(events.start, stop, length_before, end)
@@ -283,23 +302,26 @@ def merged(names: Names, sums: OpSums, check: CancelCheck) -> OpSums:
     """The same sums with one row for each op: files number some texts twice, and name its copy on
     each replica.
     """
-    marks = np.empty(len(sums.name), np.uint64)
-    waits = np.empty(len(sums.name), np.bool_)
-    scoped = np.empty(len(sums.name), np.bool_)  # may be a replica's copy
+    size = len(sums.name)
+    marks = np.empty(size, np.uint64)
+    waits = np.empty(size, np.bool_)
+    scoped = np.empty(size, np.bool_)  # may be a replica's copy
     zero_is_scoped = False
     for rows, full, display in texts.batches(names, sums.name, check):
         marks[rows] = _marks(full, display)
         waits[rows] = full.among(category.HAND_OVER)
         scoped[rows] = full.contain(replicas.SCOPE)
         in_scope = np.flatnonzero(scoped[rows])
-        if len(in_scope):
-            zero_is_scoped |= bool(full.contain(replicas.FIRST_SCOPE).any())
-            marks[rows.start + in_scope] = _marks(
-                replicas.all_without_replica(full.take(in_scope)),
-                replicas.all_without_replica(display.take(in_scope)),
-            )
+        if not len(in_scope):
+            continue
+        is_first_replica = full.contain(replicas.FIRST_SCOPE)
+        zero_is_scoped |= bool(is_first_replica.any())
+        full_without = replicas.all_without_replica(full.take(in_scope))
+        display_without = replicas.all_without_replica(display.take(in_scope))
+        marks[rows.start + in_scope] = _marks(full_without, display_without)
     in_order = np.sort(marks)
-    repeated = in_order[1:][in_order[1:] == in_order[:-1]]
+    is_repeated = in_order[1:] == in_order[:-1]
+    repeated = in_order[1:][is_repeated]
     if not len(repeated):
         return replace(sums, waits=waits)
     # Equal marks are a hint: the texts decide.
@@ -307,8 +329,14 @@ def merged(names: Names, sums: OpSums, check: CancelCheck) -> OpSums:
     suspects = np.flatnonzero(np.isin(marks, repeated))
     for rows, full, display in texts.batches(names, sums.name[suspects], check):
         numbers = suspects[rows]
-        same_ops.add(numbers, scoped[numbers], full.strings(), display.strings())
-    return replace(_added_up(sums, same_ops), waits=waits[same_ops.is_first])
+        same_ops.add(
+            rows=numbers,
+            scoped=scoped[numbers],
+            full=full.strings(),
+            display=display.strings(),
+        )
+    added_up = _added_up(sums, same_ops)
+    return replace(added_up, waits=waits[same_ops.is_first])
 
 
 def _added_up(sums: OpSums, same_ops: _SameOps) -> OpSums:
@@ -367,7 +395,8 @@ class _SameOps:
                 text = replicas.without_replica(text)
                 shown = replicas.without_replica(shown)
             is_no_copy = self._zero_is_scoped and not is_scoped
-            self.first_name[row] = self._rows.setdefault((text, shown, is_no_copy), row)
+            key = (text, shown, is_no_copy)
+            self.first_name[row] = self._rows.setdefault(key, row)
 
 
 def _copies(sums: OpSums, new_row: Int64s, replica: Int64s) -> ReplicaRows:
@@ -375,7 +404,8 @@ def _copies(sums: OpSums, new_row: Int64s, replica: Int64s) -> ReplicaRows:
     numbered = np.flatnonzero(replica >= 0)
     if not len(numbered):
         return ReplicaRows.empty()
-    rows = np.flatnonzero(np.isin(new_row, new_row[numbered]))
+    of_numbered = np.isin(new_row, new_row[numbered])
+    rows = np.flatnonzero(of_numbered)
     number = np.maximum(replica[rows], 0)  # the first replica has no scope of its own
     order = np.lexsort((number, new_row[rows]))
     rows = rows[order]
@@ -391,4 +421,5 @@ def _copies(sums: OpSums, new_row: Int64s, replica: Int64s) -> ReplicaRows:
         self_time=np.add.reduceat(sums.self_time[rows], first),
     )
     copies_of_op = np.bincount(copies.row)
-    return copies.take(np.flatnonzero(copies_of_op[copies.row] > 1))
+    has_several = copies_of_op[copies.row] > 1
+    return copies.take(np.flatnonzero(has_several))

@@ -67,14 +67,17 @@ def without_numbers(names: Texts) -> Texts:
     if not len(names.data):
         return names
     # Bytes are characters only in ASCII.
-    if not names.ascii or int(np.diff(names.start).max()) > _MAX_NAME_CHARS:
-        return Texts.from_strings([_NUMBER.sub("0", text) for text in names.strings()])
+    longest = int(np.diff(names.start).max())
+    if not names.ascii or longest > _MAX_NAME_CHARS:
+        replaced = [_NUMBER.sub("0", text) for text in names.strings()]
+        return Texts.from_strings(replaced)
     data = names.data
     is_digit = (data >= ord("0")) & (data <= ord("9"))
     begins_number = is_digit.copy()
     begins_number[1:] &= ~is_digit[:-1]
+    byte_before = data[:-1]
     behind_separator = np.zeros(len(data), np.bool_)
-    behind_separator[1:] = _SEPARATORS[data[:-1]]
+    behind_separator[1:] = _SEPARATORS[byte_before]
     # What another name ends with says nothing of the first character of the next.
     first = names.start[names.start < len(data)]
     begins_number[first] = is_digit[first]
@@ -83,9 +86,12 @@ def without_numbers(names: Texts) -> Texts:
     counts_instances = behind_separator[edges]
     # Of such a number one digit stays, as a 0. The number of a digit is the last one begun.
     number_of_byte = np.cumsum(begins_number)
-    in_counted = np.append(False, counts_instances)[number_of_byte]
+    is_counted = np.append(False, counts_instances)
+    in_counted = is_counted[number_of_byte]
     is_dropped = is_digit & ~begins_number & in_counted
     data = data.copy()
     data[edges[counts_instances]] = ord("0")
-    dropped_before = np.concatenate(([0], np.cumsum(is_dropped)))
-    return Texts(data[~is_dropped], names.start - dropped_before[names.start])
+    dropped_so_far = np.cumsum(is_dropped)
+    dropped_before = np.concatenate(([0], dropped_so_far))
+    start = names.start - dropped_before[names.start]
+    return Texts(data[~is_dropped], start)

@@ -72,28 +72,33 @@ def _overlaps(trace: Trace, lo: int, hi: int) -> Iterator[_Overlap]:
     for cut in window_summary(trace, lo, hi).cuts(derived=False):
         by_track.setdefault(cut.number, []).append(cut)
     for number, cuts in by_track.items():
-        rows = np.concatenate([np.arange(cut.first, cut.last) for cut in cuts])
+        rows_of_cuts = [np.arange(cut.first, cut.last) for cut in cuts]
+        rows = np.concatenate(rows_of_cuts)
         process = cuts[0].process
         track = cuts[0].track
         events = track.events
+        event_end = events.start[rows] + events.duration[rows]
         start = np.maximum(events.start[rows], lo)
-        end = np.minimum(events.start[rows] + events.duration[rows], hi)
+        end = np.minimum(event_end, hi)
         inside = np.maximum(end - start, 0)
         names, place = np.unique(events.name[rows], return_inverse=True)
+        numbers = np.arange(len(names))
         counts = np.bincount(place)
         shared = _shared_times(place, start, start + inside, len(names))
         longest_first = np.lexsort((-inside, place))
-        first_of_name = np.searchsorted(place[longest_first], np.arange(len(names)))
+        first_of_name = place[longest_first].searchsorted(numbers)
+        longest = rows[longest_first[first_of_name]]
         for row, name in enumerate(names.tolist()):
+            shared_ps = int(shared[row])
             yield _Overlap(
                 process=process.name,
                 line=track.name,
                 name=trace.names.full(name),
                 events=int(counts[row]),
-                shared=int(shared[row]),
-                share=float(shared[row]) / max(1, hi - lo),
+                shared=shared_ps,
+                share=shared_ps / max(1, hi - lo),
                 track=number,
-                event=int(rows[longest_first[first_of_name[row]]]),
+                event=int(longest[row]),
             )
 
 

@@ -67,16 +67,19 @@ def line_pieces(groups: Groups, lines: Iterable[Typed]) -> tuple[list[LinePiece]
     for line in lines:
         rows, group = _rows_and_groups(groups, line)
         kind = line.types_for(rows)
-        counts = (group >= 0) & (kind != NOTHING)
+        is_in_group = group >= 0
+        counts = is_in_group & (kind != NOTHING)
         is_mark = counts & (kind == MARK)
         if is_mark.any():
             start, end = line.times(rows[is_mark])
-            marks.append(Marked(group[is_mark].astype(np.int64), start, end))
+            group_of_mark = group[is_mark].astype(np.int64)
+            marks.append(Marked(group_of_mark, start, end))
         counts &= ~is_mark
         if counts.any():
-            pieces.append(_by_group(line, rows[counts], group[counts]))
-    mark_columns = (np.concatenate(column) for column in zip(*marks, strict=True))
-    return pieces, Marked(*mark_columns)
+            piece = _by_group(line, rows[counts], group[counts])
+            pieces.append(piece)
+    columns = zip(*marks, strict=True)
+    return pieces, Marked(*map(np.concatenate, columns))
 
 
 def _rows_and_groups(groups: Groups, line: Typed) -> tuple[Int32s, Int64s | Int32s]:
@@ -129,8 +132,10 @@ def bounds(pieces: Iterable[LinePiece], count: int) -> tuple[Int64s, Int64s]:
         start, end = piece.line.times(piece.row)
         firsts = np.flatnonzero(begins_run(piece.group))
         group = piece.group[firsts]
-        lo[group] = np.minimum(lo[group], np.minimum.reduceat(start, firsts))
-        hi[group] = np.maximum(hi[group], np.maximum.reduceat(end, firsts))
+        first_start = np.minimum.reduceat(start, firsts)
+        last_end = np.maximum.reduceat(end, firsts)
+        lo[group] = np.minimum(lo[group], first_start)
+        hi[group] = np.maximum(hi[group], last_end)
     return lo, hi
 
 
@@ -142,14 +147,21 @@ def _columns(pieces: Sequence[LinePiece], first: int, last: int) -> _PieceColumn
         if hi <= lo:
             continue
         rows = piece.row[lo:hi]
-        group = piece.group[lo:hi].astype(np.int64) - first
+        group = piece.group[lo:hi].astype(np.int64)
         start, end = piece.line.times(rows)
-        parts.append(_PieceColumns(group, start, end, piece.line.types_for(rows)))
+        columns = _PieceColumns(
+            group=group - first,
+            start=start,
+            end=end,
+            kind=piece.line.types_for(rows),
+        )
+        parts.append(columns)
     if not parts:
         return _PieceColumns(_NONE, _NONE, _NONE, _NO_KINDS)
     if len(parts) == 1:
         return parts[0]
-    return _PieceColumns(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    columns_of_parts = zip(*parts, strict=True)
+    return _PieceColumns(*map(np.concatenate, columns_of_parts))
 
 
 def swept(
@@ -201,9 +213,12 @@ def _with_python(
         return events
     first = python.end.searchsorted(lo, side="right")
     after_last = python.start.searchsorted(hi, side="left")
-    group, row = rows_of_ranges(first, np.maximum(0, after_last - first))
-    start = np.maximum(python.start[row], lo[group])
-    end = np.minimum(python.end[row], hi[group])
+    count = np.maximum(0, after_last - first)
+    group, row = rows_of_ranges(first, count)
+    python_start = python.start[row]
+    python_end = python.end[row]
+    start = np.maximum(python_start, lo[group])
+    end = np.minimum(python_end, hi[group])
     kind = np.full(len(row), EventType.PYTHON, np.uint8)
     return _PieceColumns(
         group=np.concatenate([events.group, group]),
@@ -219,8 +234,10 @@ def _portions(pieces: Sequence[LinePiece], count: int) -> Iterator[tuple[int, in
     for piece in pieces:
         events += np.bincount(piece.group, minlength=count)
     portion = np.cumsum(events) // _CHUNK_EVENTS
-    borders = np.flatnonzero(portion[1:] != portion[:-1]) + 1
-    for first, last in itertools.pairwise([0, *borders.tolist(), count]):
+    is_next = portion[1:] != portion[:-1]
+    borders = np.flatnonzero(is_next) + 1
+    edges = [0, *borders.tolist(), count]
+    for first, last in itertools.pairwise(edges):
         if last > first:
             yield first, last
 
@@ -265,17 +282,19 @@ def _bare(nodes: Nodes, node_rows: Int32s, line: Typed) -> tuple[Int64s, Int64s]
     """(the outermost events that count below marks and events that count nowhere, their groups),
     lane by lane.
     """
-    is_open = ~_is_work(line.types_for(nodes.row)) & (nodes.inner >= 0)
+    is_work = _is_work(line.types_for(nodes.row))
+    is_open = ~is_work & (nodes.inner >= 0)
     if not is_open.any():
         return _NONE, _NONE
     track = line.track
-    open_rows, open_group = _ascending(
-        nodes.row[is_open].astype(np.int64), nodes.inner[is_open].astype(np.int64)
-    )
+    rows_of_open = nodes.row[is_open].astype(np.int64)
+    groups_of_open = nodes.inner[is_open].astype(np.int64)
+    open_rows, open_group = _ascending(rows_of_open, groups_of_open)
     rows_by_lane: list[Int64s] = []
     groups_by_lane: list[Int64s] = []
     # What in the lane above counts nowhere itself: the events inside it may count.
-    above, above_group = _NONE, _NONE
+    above = _NONE
+    above_group = _NONE
     for depth in range(track.lane_count):
         first = int(track.lanes[depth])
         last = int(track.lanes[depth + 1])
@@ -287,9 +306,11 @@ def _bare(nodes: Nodes, node_rows: Int32s, line: Typed) -> tuple[Int64s, Int64s]
         rows_by_lane.append(rows[counts])
         groups_by_lane.append(group[counts])
         lo, hi = open_rows.searchsorted((first, last))
+        holders = [open_rows[lo:hi], rows[~counts]]
+        groups_of_holders = [open_group[lo:hi], group[~counts]]
         above, above_group = _ascending(
-            np.concatenate([open_rows[lo:hi], rows[~counts]]),
-            np.concatenate([open_group[lo:hi], group[~counts]]),
+            np.concatenate(holders),
+            np.concatenate(groups_of_holders),
         )
     return np.concatenate(rows_by_lane), np.concatenate(groups_by_lane)
 
@@ -319,9 +340,12 @@ def _inside(
     lo, hi = line.times(holders)
     begin = lane_start.searchsorted(lo, side="left")
     stop = lane_start.searchsorted(hi, side="right")
-    holder, rows = rows_of_ranges(begin + first, np.maximum(0, stop - begin))
+    count = np.maximum(0, stop - begin)
+    holder, rows = rows_of_ranges(begin + first, count)
     _, end = line.times(rows)
     lies_inside = end <= hi[holder]
-    if len(rows):  # on the border of two: the later one's
-        lies_inside[:-1] &= rows[:-1] != rows[1:]
+    if len(rows):
+        # On the border of two: the later one's.
+        is_last_of_equal = rows[:-1] != rows[1:]
+        lies_inside[:-1] &= is_last_of_equal
     return rows[lies_inside], group[holder[lies_inside]]

@@ -84,10 +84,12 @@ def late_cause(opened: Opened, lateness: Lateness, late: LateRank) -> LateCause:
         why = "the cause is unknown: several ranks share one profile"
         return LateCause((), why)
     before = _calls_before(matched.is_in)
-    calls = np.flatnonzero(late_in(lateness, late) & (before >= 0))
+    is_late = late_in(lateness, late)
+    calls = np.flatnonzero(is_late & (before >= 0))
     if not len(calls):
         return LateCause((), "the cause is unknown: no collective came before")
-    parts = np.full((len(calls), len(hosts), len(_KINDS)), np.nan)
+    shape = (len(calls), len(hosts), len(_KINDS))
+    parts = np.full(shape, np.nan)
     for number, rank in enumerate(matched.ranks):
         rows = matched.rows[calls, number]
         rows_before = matched.rows[before[calls], number]
@@ -95,20 +97,19 @@ def late_cause(opened: Opened, lateness: Lateness, late: LateRank) -> LateCause:
         lo = rank.end[rows_before[takes_part]]
         hi = rank.start[rows[takes_part]]
         timeline = activity_timeline(opened.profiles[rank.host])
-        by_activity = timeline.parts(lo, np.maximum(lo, hi))
+        hi = np.maximum(lo, hi)
+        timeline = activity_timeline(opened.profiles[rank.host])
+        by_activity = timeline.parts(lo, hi)
         parts[takes_part, number] = _by_kind(by_activity)
-    excess = np.array(
-        [
-            float(np.nansum((table - medians_of_others(table))[:, late.rank]))
-            for table in np.moveaxis(parts, 2, 0)
-        ]
-    )
-    total = float(lateness.late[calls, late.rank].sum())
-    shares = [
-        CauseShare(kind, late_ps, late_ps / total)
-        for (kind, _), late_ps in zip(_KINDS, excess.tolist(), strict=True)
-    ]
-    return LateCause(tuple(sorted(shares, key=lambda share: -share.late_ps)))
+    late_calls = lateness.late[calls, late.rank]
+    total = float(late_calls.sum())
+    shares = []
+    for (kind, _), times in zip(_KINDS, np.moveaxis(parts, 2, 0), strict=True):
+        excess = (times - medians_of_others(times))[:, late.rank]
+        late_ps = float(np.nansum(excess))
+        shares.append(CauseShare(kind, late_ps, late_ps / total))
+    shares.sort(key=lambda share: -share.late_ps)
+    return LateCause(tuple(shares))
 
 
 def _percent(share: float) -> str:

@@ -101,8 +101,11 @@ class Lateness:
         """By how much each call would have begun earlier, had its last rank come with the one
         before.
         """
-        in_order = np.sort(np.where(np.isnan(self.waits), np.inf, self.waits), axis=1)
-        return np.asarray(in_order[:, 1], np.float64)
+        is_absent = np.isnan(self.waits)
+        waits = np.where(is_absent, np.inf, self.waits)
+        in_order = np.sort(waits, axis=1)
+        shortest_but_one = in_order[:, 1]
+        return np.asarray(shortest_but_one, np.float64)
 
     @property
     def unsure(self) -> int:
@@ -122,21 +125,29 @@ class Lateness:
         Times are averaged before ranks are compared: where now and then a call takes long, whatever
         its rank, each rank's mean would be above the median of the others, though all are alike.
         """
-        sums = np.zeros(self.arrivals.shape[1])
-        counts = np.zeros(self.arrivals.shape[1])
+        ranks = self.arrivals.shape[1]
+        sums = np.zeros(ranks)
+        counts = np.zeros(ranks)
         for is_in, calls in self.groups:
             arrivals = self.arrivals[calls][:, is_in]
-            means = (arrivals - arrivals[:, :1]).mean(axis=0)[None, :]
-            sums[is_in] += (means - medians_of_others(means))[0] * len(calls)
+            after_first_rank = arrivals - arrivals[:, :1]
+            means = after_first_rank.mean(axis=0)[None, :]
+            late = (means - medians_of_others(means))[0]
+            sums[is_in] += late * len(calls)
             counts[is_in] += len(calls)
-        return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+        means_of_all = sums / np.maximum(counts, 1)
+        return np.where(counts > 0, means_of_all, np.nan)
 
     @functools.cached_property
     def groups(self) -> list[tuple[Bools, Int64s]]:
         """The groups of ranks that meet: which ranks, and their calls in order."""
         groups, group_of_call = np.unique(self.matched.is_in, axis=0, return_inverse=True)
         group_of_call = group_of_call.reshape(-1)
-        return [(is_in, np.flatnonzero(group_of_call == g)) for g, is_in in enumerate(groups)]
+        calls_by_group = []
+        for number, is_in in enumerate(groups):
+            calls = np.flatnonzero(group_of_call == number)
+            calls_by_group.append((is_in, calls))
+        return calls_by_group
 
     @functools.cached_property
     def paces(self) -> list[RankPace]:
@@ -175,15 +186,19 @@ def medians_of_others(times: Floats) -> Floats:
     order = np.argsort(times, axis=1, kind="stable")  # NaN is last
     in_order = np.take_along_axis(times, order, axis=1)
     place = np.argsort(order, axis=1, kind="stable")
-    others = (~np.isnan(times)).sum(axis=1)[:, None] - 1
+    is_there = ~np.isnan(times)
+    others = is_there.sum(axis=1)[:, None] - 1
 
     def nth(n: Int64s) -> Floats:
         """The n-th of the others: those from the cell's own place on are one further."""
-        return np.asarray(np.take_along_axis(in_order, n + (n >= place), axis=1), np.float64)
+        place_in_row = n + (n >= place)
+        values = np.take_along_axis(in_order, place_in_row, axis=1)
+        return np.asarray(values, np.float64)
 
     lower = np.broadcast_to((others - 1) // 2, times.shape)
     upper = np.broadcast_to(others // 2, times.shape)
-    return np.asarray((nth(lower) + nth(upper)) / 2, np.float64)
+    both = nth(lower) + nth(upper)
+    return np.asarray(both / 2, np.float64)
 
 
 def late_ranks(lateness: Lateness) -> list[LateRank]:
@@ -240,9 +255,11 @@ def _steady_error(pace: RankPace, paces: list[RankPace], others: list[RankPace])
         return MeanError(max(pace.error, usual), freedom)
     # Two or three ranks cannot show whether they wander.
     wandering = wandering_of(paces, cautious=True)
-    block_ps = max(pace.error * math.sqrt(pace.blocks), wandering.block_ps)
+    own_block_ps = pace.error * math.sqrt(pace.blocks)
+    block_ps = max(own_block_ps, wandering.block_ps)
     error = block_ps * wandering.mean_share
-    return MeanError(error, max(_MIN_FREEDOM, round(freedom * wandering.informative_share)))
+    informative = round(freedom * wandering.informative_share)
+    return MeanError(error, max(_MIN_FREEDOM, informative))
 
 
 class Wander(NamedTuple):
@@ -260,25 +277,25 @@ def wander(lateness: Lateness) -> Wander | None:
     if len(paces) < 2:
         return None
     latest = paces[0]
-    if latest.mean <= max(_MIN_LATE_PS, _MIN_SHARE * lateness.period_ps):
+    least_ps = max(_MIN_LATE_PS, _MIN_SHARE * lateness.period_ps)
+    if latest.mean <= least_ps:
         return None
     if not can_compare_ranks(paces):
         if latest.mean < _SEEMS_LATE_ERRORS * latest.error:
             return None
         of_stretches = latest.error * math.sqrt(latest.blocks)
         return Wander(latest.rank, latest.mean, of_stretches, of_stretches=True)
-    if not wandering_of(paces[1:]).wanders:
+    earlier = paces[1:]
+    if not wandering_of(earlier).wanders:
         return None
-    scatter = float(np.std([pace.mean for pace in paces[1:]], ddof=1))
+    means = [pace.mean for pace in earlier]
+    scatter = float(np.std(means, ddof=1))
     return Wander(latest.rank, latest.mean, scatter, of_stretches=False)
 
 
 def _sometimes_late(lateness: Lateness) -> Iterator[LateRank]:
     """Those that are last in nearly all of the calls that take unusually long."""
-    spread = lateness.spread
-    usual = median_of_column(spread)
-    least_ps = max(_MIN_LATE_PS, _MIN_SHARE * lateness.period_ps, _LONG_WAIT_FACTOR * usual)
-    is_long = lateness.held_up > least_ps
+    is_long = _takes_long(lateness)
     begins = _begins_of_waits(lateness, is_long)
     is_in = lateness.matched.is_in
     sizes = is_in.sum(axis=1)
@@ -287,16 +304,20 @@ def _sometimes_late(lateness: Lateness) -> Iterator[LateRank]:
         # Only calls that it takes part in may find it last, and of two ranks one always is.
         of_group = begins & is_in[:, rank]
         times = int(of_group.sum())
-        of_rank = int((lateness.last[of_group] == rank).sum())
+        is_last = lateness.last[of_group] == rank
+        of_rank = int(is_last.sum())
         if of_rank < _MIN_LONG_WAITS:
             continue
-        chance = float((1 / sizes[of_group]).mean())
+        chances = 1 / sizes[of_group]
+        chance = float(chances.mean())
         if ranks * _tail(times, of_rank, chance) > MAX_CHANCE:
             continue
         calls = is_long & (lateness.last == rank)
         late = lateness.late[calls, rank]
-        error = float(late.std(ddof=1)) / math.sqrt(len(late))
-        half = math.hypot(2 * error, _clock_half(lateness, rank))
+        deviation = float(late.std(ddof=1))
+        error = deviation / math.sqrt(len(late))
+        clock_half = _clock_half(lateness, rank)
+        half = math.hypot(2 * error, clock_half)
         yield LateRank(
             rank=rank,
             late_ps=float(late.mean()),
@@ -343,7 +364,18 @@ def shown_calls(lateness: Lateness, most: int) -> Int64s:
 def late_in(lateness: Lateness, late: LateRank) -> Bools:
     """The calls that a late rank is late to."""
     if late.always:
-        return np.asarray(~np.isnan(lateness.arrivals[:, late.rank]))
+        arrivals = lateness.arrivals[:, late.rank]
+        return np.asarray(~np.isnan(arrivals))
+    is_last = lateness.last == late.rank
+    return np.asarray(_takes_long(lateness) & is_last)
+
+
+def _takes_long(lateness: Lateness) -> Bools:
+    """The calls that take unusually long because of one rank."""
     usual = median_of_column(lateness.spread)
-    least_ps = max(_MIN_LATE_PS, _MIN_SHARE * lateness.period_ps, _LONG_WAIT_FACTOR * usual)
-    return np.asarray((lateness.held_up > least_ps) & (lateness.last == late.rank))
+    least_ps = max(
+        _MIN_LATE_PS,
+        _MIN_SHARE * lateness.period_ps,
+        _LONG_WAIT_FACTOR * usual,
+    )
+    return lateness.held_up > least_ps

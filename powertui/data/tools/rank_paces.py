@@ -100,27 +100,32 @@ def rank_paces(late: Floats, mean_late: Floats) -> list[RankPace]:
     """
     paces = []
     for rank, mean in enumerate(mean_late.tolist()):
-        of_rank = late[~np.isnan(late[:, rank]), rank]
+        takes_part = ~np.isnan(late[:, rank])
+        of_rank = late[takes_part, rank]
         if len(of_rank) >= MIN_BLOCKS:
             paces.append(_pace(rank, of_rank, mean))
     return sorted(paces, key=lambda pace: -pace.mean)
 
 
 def _pace(rank: int, late: Floats, mean: float) -> RankPace:
-    blocks = np.array_split(late, min(_MAX_BLOCKS, len(late)))
+    calls = len(late)
+    blocks = np.array_split(late, min(_MAX_BLOCKS, calls))
     means = np.array([block.mean() for block in blocks])
     off = means - means.mean()
-    few = max(_RULE.few_calls, round(_RULE.few_share * len(late)))
-    longest = np.sort(late)[-few - 1 :]
+    few_calls = max(_RULE.few_calls, round(_RULE.few_share * calls))
+    longest = np.sort(late)[-few_calls - 1 :]
+    beyond_usual = longest - longest[0]
+    deviation = float(means.std(ddof=1))
+    products = off[1:] * off[:-1]
     return RankPace(
         rank=rank,
         mean=mean,
-        firm_mean=mean - float((longest - longest[0]).sum()) / len(late),
-        error=float(means.std(ddof=1)) / math.sqrt(len(means)),
+        firm_mean=mean - float(beyond_usual.sum()) / calls,
+        error=deviation / math.sqrt(len(means)),
         blocks=len(means),
-        calls=len(late),
+        calls=calls,
         squares=float((off**2).sum()),
-        products=float((off[1:] * off[:-1]).sum()),
+        products=float(products.sum()),
     )
 
 
@@ -133,7 +138,8 @@ def _likeness_of_blocks(paces: Sequence[RankPace]) -> float:
     likeness = sum(pace.products for pace in paces) / squares
     # Around their own mean, few blocks look less alike than they are, by (1 + 4 × likeness) / n
     # (Kendall 1954).
-    return (likeness + 1 / blocks) / (1 - 4 / blocks)
+    bias = 1 / blocks
+    return (likeness + bias) / (1 - 4 / blocks)
 
 
 def wandering_of(paces: Sequence[RankPace], *, cautious: bool = False) -> Wandering:
@@ -143,15 +149,19 @@ def wandering_of(paces: Sequence[RankPace], *, cautious: bool = False) -> Wander
     likeness = _likeness_of_blocks(paces)
     counted = likeness
     if cautious:
-        counted += 1 / math.sqrt(_MAX_BLOCKS * count) / (1 - 4 / blocks)
+        standard_error = 1 / math.sqrt(_MAX_BLOCKS * count)
+        counted += standard_error / (1 - 4 / blocks)
     alike = min(_RULE.max_counted_likeness, max(0.0, counted))
-    variance = sum(pace.squares for pace in paces) / sum(pace.blocks - 1 for pace in paces)
+    squares = sum(pace.squares for pace in paces)
+    variance = squares / sum(pace.blocks - 1 for pace in paces)
     if count > _RULE.least_alike:
-        variance += float(np.var([pace.mean for pace in paces]))
+        means = [pace.mean for pace in paces]
+        variance += float(np.var(means))
+    mean_variance_share = (1 + alike) / (1 - alike) / blocks
     return Wandering(
         likeness=likeness,
         block_ps=math.sqrt(variance),
-        mean_share=math.sqrt(min(1.0, (1 + alike) / (1 - alike) / blocks)),
+        mean_share=math.sqrt(min(1.0, mean_variance_share)),
         informative_share=(1 - alike) / (1 + alike),
         ranks=count,
     )
@@ -177,25 +187,27 @@ def ranks_apart(paces: Sequence[RankPace], *, in_pairs: bool) -> dict[int, MeanE
     """
     count = len(paces)
     partners = 2 if in_pairs else 1
-    most = min(_RULE.most_apart, (count - _RULE.least_alike) // partners)
-    for late in range(most, 0, -1):
+    most = (count - _RULE.least_alike) // partners
+    for late in range(min(_RULE.most_apart, most), 0, -1):
         if in_pairs:
             rest = paces[late : count - late]
-        else:
-            rest = paces[late:]
-        means = [pace.mean for pace in rest]
-        wandering = wandering_of(rest)
-        variance = (float(np.var(means, ddof=1)) + wandering.mean_error**2) / 2
-        error = math.sqrt(variance * (1 + 1 / len(rest)))
-        if in_pairs:
             freedom = len(rest) // 2
         else:
+            rest = paces[late:]
             freedom = 2 * (len(rest) - 1)
+        means = [pace.mean for pace in rest]
+        wandering = wandering_of(rest)
+        scatter = float(np.var(means, ddof=1))
+        variance = (scatter + wandering.mean_error**2) / 2
+        error = math.sqrt(variance * (1 + 1 / len(rest)))
         # One late rank is likelier than two: each more has half of the chance of an error.
-        limit = student.upper_quantile(freedom, MAX_CHANCE / 2**late / math.comb(count, late))
-        least = min(pace.firm_mean for pace in paces[:late])
-        gap = paces[late - 1].mean - rest[0].mean
+        chance = MAX_CHANCE / 2**late / math.comb(count, late)
+        limit = student.upper_quantile(freedom, chance)
+        late_paces = paces[:late]
+        least = min(pace.firm_mean for pace in late_paces)
+        gap = late_paces[-1].mean - rest[0].mean
         is_close = wandering.wanders and gap < _RULE.least_gap * error
-        if least - sum(means) / len(means) >= limit * error and not is_close:
-            return {pace.rank: MeanError(error, freedom) for pace in paces[:late]}
+        mean_of_rest = sum(means) / len(means)
+        if least - mean_of_rest >= limit * error and not is_close:
+            return {pace.rank: MeanError(error, freedom) for pace in late_paces}
     return {}

@@ -41,8 +41,10 @@ def holders(track: Track, depth: int) -> tuple[Bools, Int64s]:
     outer = track.lane(depth - 1)
     lane = track.lane(depth)
     any_begun, place = last_begun(outer.start, lane.start)
-    held = any_begun & (lane.end <= outer.end[place])
-    return held, place + int(track.lanes[depth - 1])
+    end_of_outer = outer.end[place]
+    held = any_begun & (lane.end <= end_of_outer)
+    first_outer = int(track.lanes[depth - 1])
+    return held, place + first_outer
 
 
 def small_calls(track: Track, is_small: Bools, crowds: CoveredTime) -> int:
@@ -52,7 +54,8 @@ def small_calls(track: Track, is_small: Bools, crowds: CoveredTime) -> int:
     lengths = track.events.duration[rows[in_crowd]]
     if not len(lengths):
         return 0
-    return int((lengths > _MIN_CALL_SHARE * lengths.mean()).sum())
+    is_call = lengths > _MIN_CALL_SHARE * lengths.mean()
+    return int(is_call.sum())
 
 
 def _outermost(track: Track, chosen: Bools) -> Bools:
@@ -62,7 +65,9 @@ def _outermost(track: Track, chosen: Bools) -> Bools:
     for depth in range(1, track.lane_count):
         held, holder = holders(track, depth)
         inside = held & covered[holder]
-        lane = slice(int(track.lanes[depth]), int(track.lanes[depth + 1]))
+        first = int(track.lanes[depth])
+        after_last = int(track.lanes[depth + 1])
+        lane = slice(first, after_last)
         outermost[lane] &= ~inside
         covered[lane] |= inside
     return outermost
@@ -79,11 +84,14 @@ def long_by_name(events: Events, rows: Bools) -> Bools:
     name = events.name.take(chosen)
     duration = events.duration.take(chosen)
     count = np.bincount(name)
-    short_count = np.bincount(name[duration < _SHORT_OP_PS], minlength=len(count))
+    name_of_short = name[duration < _SHORT_OP_PS]
+    short_count = np.bincount(name_of_short, minlength=len(count))
     # The median is long where no more than half of all are short: nothing has to be sorted.
     usually_long = short_count <= count // 2
     limit = np.where(usually_long, _SHORT_OP_PS, _MAX_DELAYED_PS)
-    may_be_large = ~usually_long & (count - short_count >= _MIN_LARGE_SHARE * count)
+    long_count = count - short_count
+    has_long = long_count >= _MIN_LARGE_SHARE * count
+    may_be_large = ~usually_long & has_long
     for index in np.flatnonzero(may_be_large).tolist():
         lengths = duration[name == index]
         large_ps = max(_SHORT_OP_PS, _LARGE_TIMES_USUAL * median_of_column(lengths))
@@ -98,10 +106,12 @@ def crowded_time(events: Events, rows: Int64s) -> CoveredTime:
     portions = len(rows) // _CROWD_CALLS
     if not portions:
         return NO_TIME
-    rows = rows[np.argsort(events.start[rows], kind="stable")]
+    by_start = np.argsort(events.start[rows], kind="stable")
+    rows = rows[by_start]
     start = events.start[rows]
     duration = events.duration[rows]
-    period = np.append(np.diff(start), duration[-1])
+    periods = np.diff(start)
+    period = np.append(periods, duration[-1])
     in_portions = portions * _CROWD_CALLS
     is_short = _medians_in_turn(duration[:in_portions]) < _SHORT_OP_PS
     is_close = _medians_in_turn(period[:in_portions]) < MAX_USUAL_PERIOD_PS
@@ -110,9 +120,11 @@ def crowded_time(events: Events, rows: Int64s) -> CoveredTime:
     is_member[:in_portions] = np.repeat(is_crowd, _CROWD_CALLS)
     # Fewer calls than a portion at the end belong to what was going on before them.
     is_member[in_portions:] = is_member[in_portions - 1]
-    is_delayed = (2 * duration > period) & (duration < _MAX_DELAYED_PS)
+    takes_most = 2 * duration > period
+    is_delayed = takes_most & (duration < _MAX_DELAYED_PS)
     is_member &= (period < _MAX_PERIOD_PS) | is_delayed
-    return union(start[is_member], (start + period)[is_member])
+    next_start = start + period
+    return union(start[is_member], next_start[is_member])
 
 
 def _medians_in_turn(values: Int64s) -> Floats:

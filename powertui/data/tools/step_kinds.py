@@ -90,10 +90,13 @@ def step_kinds(
                 self_time = pieces.end - pieces.start
                 if depth + 1 < track.lane_count:
                     inner = track.lane(depth + 1)
-                    self_time = self_time - op_sums.covered(inner, pieces.start, pieces.end)
-                cell = pieces.step * width + names.number[pieces.name]
+                    covered_ps = op_sums.covered(inner, pieces.start, pieces.end)
+                    self_time = self_time - covered_ps
+                column = names.number[pieces.name]
+                cell = pieces.step * width + column
                 sums += np.bincount(cell, self_time, len(sums))
-    return StepKinds(names.kinds, sums.reshape(len(start), width)[:, :-1])
+    self_ps = sums.reshape(len(start), width)
+    return StepKinds(names.kinds, self_ps[:, :-1])
 
 
 def _counted_tracks(processes: list[Process]) -> Iterator[Track]:
@@ -107,7 +110,8 @@ def _counted_tracks(processes: list[Process]) -> Iterator[Track]:
 def _kinds(profile: Profile, tracks: list[Track], steps: int) -> _Names | None:
     """What each name stands for; None where there are too many names."""
     trace = profile.trace
-    used = wire.distinct(np.concatenate([wire.distinct(row.events.name) for row in tracks]))
+    names_by_track = [wire.distinct(track.events.name) for track in tracks]
+    used = wire.distinct(np.concatenate(names_by_track))
     if len(used) > _MAX_NAMES:
         return None
     launched = launched_kinds.launched_kinds(trace)
@@ -116,12 +120,15 @@ def _kinds(profile: Profile, tracks: list[Track], steps: int) -> _Names | None:
         kind = _kind(trace.names, name, launched.get(name))
         if kind is not None:
             kind_of_name[name] = kind
-    if len(set(kind_of_name.values())) * steps > _MAX_SUMS:
+    kinds_in_use = set(kind_of_name.values())
+    if len(kinds_in_use) * steps > _MAX_SUMS:
         for name, kind in kind_of_name.items():
             kind_of_name[name] = OpKind(kind.category)
-    kinds = tuple(sorted(set(kind_of_name.values())))
+        kinds_in_use = set(kind_of_name.values())
+    kinds = tuple(sorted(kinds_in_use))
     number_of_kind = {kind: number for number, kind in enumerate(kinds)}
-    number_of_name = np.full(len(trace.names), len(kinds), np.int64)
+    no_kind = len(kinds)
+    number_of_name = np.full(len(trace.names), no_kind, np.int64)
     for name, kind in kind_of_name.items():
         number_of_name[name] = number_of_kind[kind]
     return _Names(kinds, number_of_name)
@@ -134,7 +141,8 @@ def _kind(names: Names, name: int, launched: Category | None) -> OpKind | None:
         return None
     if launched is not None:
         return OpKind(launched)
-    _type, kind = op_types.kind_of(full, names.display(name))
+    display = names.display(name)
+    _, kind = op_types.kind_of(full, display)
     return OpKind(kind, category.op_type(full))
 
 
@@ -143,7 +151,8 @@ def _borders(start: Int64s, length: Int64s) -> Int64s:
     borders = np.empty(2 * len(start), np.int64)
     borders[0::2] = start
     end = start + length
-    end[:-1] = np.minimum(end[:-1], start[1:])
+    next_start = start[1:]
+    end[:-1] = np.minimum(end[:-1], next_start)
     borders[1::2] = end
     return borders
 
@@ -157,11 +166,15 @@ def _pieces(track: Track, depth: int, borders: Int64s) -> Iterator[_Pieces]:
         int(borders[-1]),
     )
     for begin in range(first, last, _CHUNK_EVENTS):
-        events = track.events[slice(begin, min(begin + _CHUNK_EVENTS, last))]
+        chunk = slice(begin, min(begin + _CHUNK_EVENTS, last))
+        events = track.events[chunk]
         end = events.start + events.duration
         first_bin = borders.searchsorted(events.start, side="right") - 1
-        last_bin = np.maximum(borders.searchsorted(end, side="left") - 1, first_bin)
-        row, bin_number = rows_of_ranges(first_bin, last_bin - first_bin + 1)
+        last_bin = borders.searchsorted(end, side="left") - 1
+        last_bin = np.maximum(last_bin, first_bin)
+        bin_counts = last_bin - first_bin + 1
+        row, bin_number = rows_of_ranges(first_bin, bin_counts)
+        # Every other bin lies between two steps.
         is_in_step = (bin_number >= 0) & (bin_number % 2 == 0)
         row = row[is_in_step]
         bin_number = bin_number[is_in_step]

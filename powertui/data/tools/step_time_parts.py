@@ -53,14 +53,20 @@ def step_time_parts(profile: Profile, steps: Breakdown) -> list[StepPart] | None
         return None
     computed = _COMPUTED[steps.has_device]
     computed_ps = steps.category(computed).astype(np.float64)
-    work = step_kinds.step_kinds(profile, steps.start, steps.length, devices=steps.has_device)
+    work = step_kinds.step_kinds(
+        profile,
+        steps.start,
+        steps.length,
+        devices=steps.has_device,
+    )
     if work is None or not computed_ps.any() or not work.self_ps.any():
         return None
     parts: list[StepPart] = []
     for id, label, _, _ in CATEGORIES:
         times = steps.category(id).astype(np.float64)
         if id == computed:
-            parts = [*_computed_parts(label, computed_ps, work), *parts]
+            computed_parts = _computed_parts(label, computed_ps, work)
+            parts = [*computed_parts, *parts]
         elif times.any():
             parts.append(StepPart(label, times))
     return parts
@@ -69,8 +75,10 @@ def step_time_parts(profile: Profile, steps: Breakdown) -> list[StepPart] | None
 def _computed_parts(label: str, computed_ps: Floats, work: StepKinds) -> Iterator[StepPart]:
     """What is computed, by kinds; whole where nothing is known to have run during a step."""
     sums = work.self_ps.sum(axis=1)
+    divisors = np.maximum(sums, 1)
     for part in _work_parts(work):
-        yield part._replace(times=computed_ps * part.times / np.maximum(sums, 1))
+        times = computed_ps * part.times / divisors
+        yield part._replace(times=times)
     without_kinds = np.where(sums > 0, 0.0, computed_ps)
     if without_kinds.any():
         yield StepPart(label, without_kinds)
@@ -85,14 +93,17 @@ def _work_parts(work: StepKinds) -> Iterator[StepPart]:
     columns_of_kind: dict[Category, list[int]] = {}
     for column, op_kind in enumerate(work.kinds):
         columns_of_kind.setdefault(op_kind.category, []).append(column)
-    by_kind = {kind: work.self_ps[:, rows].sum(axis=1) for kind, rows in columns_of_kind.items()}
+    by_kind = {}
+    for kind, columns in columns_of_kind.items():
+        by_kind[kind] = work.self_ps[:, columns].sum(axis=1)
     rest = np.zeros(len(work.self_ps))
     for kind in sorted(by_kind, key=lambda kind: -float(by_kind[kind].sum())):
         times = by_kind[kind]
         share = float(times.sum()) / all_ps
         is_small = share < _MIN_KIND_SHARE
-        if is_small and float((times / step_ps).max()) >= _MIN_SHARE_OF_A_STEP:
-            is_small = False
+        if is_small:
+            shares_of_steps = times / step_ps
+            is_small = float(shares_of_steps.max()) < _MIN_SHARE_OF_A_STEP
         if is_small or kind is Category.OTHER:
             rest = rest + times
             continue
@@ -104,18 +115,23 @@ def _work_parts(work: StepKinds) -> Iterator[StepPart]:
                 type_times = work.self_ps[:, column]
                 times = times - type_times
                 type_label = type_in_words(work.kinds[column].op_type)
-                yield StepPart(type_label, type_times, kind.value, type_shade)
+                part = StepPart(type_label, type_times, kind.value, type_shade)
+                yield part
         if times.any():
             yield StepPart(_LABELS[kind], times, kind.value, shade)
     if rest.any():
-        yield StepPart(_LABELS[Category.OTHER], rest, Category.OTHER.value)
+        label = _LABELS[Category.OTHER]
+        yield StepPart(label, rest, Category.OTHER.value)
 
 
 def _large_types(work: StepKinds, columns: list[int], all_ps: float) -> list[int]:
     """The columns of the op types that have much of all self time, the largest first."""
     large = []
     for column in columns:
+        has_type = bool(work.kinds[column].op_type)
         type_ps = float(work.self_ps[:, column].sum())
-        if work.kinds[column].op_type and type_ps >= _MIN_TYPE_SHARE * all_ps:
+        if has_type and type_ps >= _MIN_TYPE_SHARE * all_ps:
             large.append((-type_ps, column))
-    return [column for _, column in sorted(large)[: len(_SHADES_OF_TYPES)]]
+    large.sort()
+    most = len(_SHADES_OF_TYPES)
+    return [column for _, column in large[:most]]

@@ -48,7 +48,8 @@ class Sweep:
         # A cover holds its own type and all higher ones, so a type has what its cover adds.
         by_higher_types = np.zeros(len(lo), np.int64)
         for kind in range(KINDS - 1, 0, -1):
-            covered = CoveredTime(*self.covers[kind]).inside(axis_lo, axis_hi)
+            cover = CoveredTime(*self.covers[kind])
+            covered = cover.inside(axis_lo, axis_hi)
             times[:, kind] = covered - by_higher_types
             by_higher_types = covered
         length = np.maximum(0, axis_hi - axis_lo)
@@ -71,8 +72,9 @@ class Halves:
         times = np.zeros((len(lo), KINDS), np.int64)
         left = group < self.border
         right = ~left
-        times[left] = self.left.inside(group[left], lo[left], hi[left])
+        left_group = group[left]
         right_group = group[right] - self.border
+        times[left] = self.left.inside(left_group, lo[left], hi[left])
         times[right] = self.right.inside(right_group, lo[right], hi[right])
         return times
 
@@ -204,9 +206,12 @@ def _in_halves(
 
 def _with(cover: tuple[Int64s, Int64s], start: Int64s, end: Int64s) -> tuple[Int64s, Int64s]:
     """The union with events of one type more, all of some length."""
-    if not len(cover[0]):
+    cover_start, cover_end = cover
+    if not len(cover_start):
         return union(start, end)
-    return union(np.concatenate([cover[0], start]), np.concatenate([cover[1], end]))
+    starts = np.concatenate([cover_start, start])
+    ends = np.concatenate([cover_end, end])
+    return union(starts, ends)
 
 
 class _Moments:
@@ -233,9 +238,11 @@ class _Moments:
         """
         higher = np.sort(np.concatenate([_NONE, *higher_starts]), kind="stable")
         moments, first_at = np.unique(self._start[dots], return_index=True)
-        free = ~CoveredTime(*cover).hold(moments) & ~among(higher, moments)
+        is_covered = CoveredTime(*cover).hold(moments)
+        free = ~is_covered & ~among(higher, moments)
         moments = moments[free]
-        until = self._final[self._group[dots[first_at[free]]]]
+        free_dots = dots[first_at[free]]
+        until = self._final[self._group[free_dots]]
         if len(moments):
             for ending in (higher, np.sort(starts, kind="stable")):
                 until = np.minimum(until, _next_after(ending, moments))

@@ -45,9 +45,11 @@ class FramedThread:
         self._start = start[order]
         self._end = self._start + duration[order]
         self._name = name[order].astype(np.int64)
-        moments = wire.distinct(np.concatenate([self._start, self._end]))
+        borders = np.concatenate([self._start, self._end])
+        moments = wire.distinct(borders)
         owner = self._running(moments)
-        owned = np.flatnonzero(owner[:-1] >= 0)
+        is_owned = owner[:-1] >= 0
+        owned = np.flatnonzero(is_owned)
         self._from = moments[owned]
         self._until = moments[owned + 1]
         self._owner = owner[owned]
@@ -66,19 +68,27 @@ class FramedThread:
         first = int(self._until.searchsorted(lo, side="right"))
         after_last = int(self._from.searchsorted(hi, side="left"))
         touching = slice(first, max(first, after_last))
-        length = _length_inside(self._from[touching], self._until[touching], lo, hi)
+        length = _length_inside(
+            self._from[touching],
+            self._until[touching],
+            lo,
+            hi,
+        )
+        row_of_owner = rows.searchsorted(self._owner[touching])
         self_times = np.zeros(len(rows), np.int64)
-        np.add.at(self_times, rows.searchsorted(self._owner[touching]), length)
+        np.add.at(self_times, row_of_owner, length)
         return self_times
 
     def _running(self, moments: Int64s) -> Int64s:
         """The last begun of the events that run at each moment; -1 for none."""
         outlasting = _outlasting(self._end)
-        owner = (self._start.searchsorted(moments, side="right") - 1).astype(np.int64)
+        begun = self._start.searchsorted(moments, side="right")
+        owner = (begun - 1).astype(np.int64)
         # Where the last begun has ended, one that began before and lasts longer may go on.
         unsure = np.flatnonzero(owner >= 0)
         while len(unsure):
-            has_ended = self._end[owner[unsure]] <= moments[unsure]
+            end_of_owner = self._end[owner[unsure]]
+            has_ended = end_of_owner <= moments[unsure]
             ended = unsure[has_ended]
             owner[ended] = outlasting[owner[ended]]
             unsure = ended[owner[ended] >= 0]

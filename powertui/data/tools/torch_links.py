@@ -128,7 +128,8 @@ def linked(trace: Trace) -> Links:
     categories = [_category(trace, index) for index in range(len(trace.names))]
     host, calls = _host(trace, categories)
     device = _device(trace, categories, calls)
-    return Links(trace, host, device, host.operator_above(device.call))
+    operator = host.operator_above(device.call)
+    return Links(trace, host, device, operator)
 
 
 def _category(trace: Trace, index: int) -> str:
@@ -150,8 +151,9 @@ class _ByCorrelation(NamedTuple):
     def calls_of(self, ids: Int64s) -> Int64s:
         """The call that has each of these; -1 for none."""
         has_call = among(self.correlation, ids) & (ids >= 0)
+        place = self.correlation.searchsorted(ids[has_call])
         calls = np.full(len(ids), -1, np.int64)
-        calls[has_call] = self.call[self.correlation.searchsorted(ids[has_call])]
+        calls[has_call] = self.call[place]
         return calls
 
 
@@ -168,15 +170,18 @@ def _host(trace: Trace, categories: list[str]) -> tuple[HostCalls, _ByCorrelatio
     first = 0  # rows of the lines before this one
     for number, process, track in trace.threads():
         events = track.events
-        chosen = _by_start(events, np.flatnonzero((is_operator | is_call)[events.name]))
+        is_of_host = (is_operator | is_call)[events.name]
+        chosen = _by_start(events, np.flatnonzero(is_of_host))
         if not len(chosen):
             continue
         name = events.name[chosen].astype(np.int64)
         parent = _parents(events[chosen])
         # Parents are rows of all lines together.
-        parents.append(np.where(parent >= 0, parent + first, -1))
+        parent_of_all = np.where(parent >= 0, parent + first, -1)
+        parents.append(parent_of_all)
         calls = np.flatnonzero(is_call[name])
-        correlation = _correlations(process, events.positions(chosen[calls]))
+        positions = events.positions(chosen[calls])
+        correlation = _correlations(process, positions)
         has_correlation = correlation >= 0
         ids.append(correlation[has_correlation])
         callers.append(calls[has_correlation] + first)
@@ -201,10 +206,13 @@ def _host(trace: Trace, categories: list[str]) -> tuple[HostCalls, _ByCorrelatio
 def _by_start(events: Events, rows: Int64s) -> Int64s:
     """The rows by start, of equal starts the longest first."""
     # Events of a file are mostly in that order: then no further sort is needed.
-    rows = rows[np.argsort(events.place[rows], kind="stable")]
-    if is_sorted(events.start[rows], events.duration[rows]):
+    in_file = np.argsort(events.place[rows], kind="stable")
+    rows = rows[in_file]
+    start = events.start[rows]
+    duration = events.duration[rows]
+    if is_sorted(start, duration):
         return rows
-    return rows[np.lexsort((-events.duration[rows], events.start[rows]))]
+    return rows[np.lexsort((-duration, start))]
 
 
 def _correlations(process: Process, positions: UInt64s) -> Int64s:
@@ -216,14 +224,17 @@ def _parents(events: Events) -> Int64s:
     start = events.start
     end = events.end
     depth = wire.nest(start, events.duration)
-    levels = [np.flatnonzero(depth == level) for level in range(int(depth.max(initial=0)) + 1)]
+    deepest = int(depth.max(initial=0))
+    levels = [np.flatnonzero(depth == level) for level in range(deepest + 1)]
     parent = np.full(len(start), -1, np.int64)
     for level in range(1, len(levels)):
         orphans = levels[level]
         # What overlaps partly is held further up, or by none.
         for above in reversed(levels[:level]):
-            holder = above[np.maximum(above.searchsorted(orphans) - 1, 0)]
-            is_held = (holder < orphans) & (end[orphans] <= end[holder])
+            began_before = above.searchsorted(orphans) - 1
+            holder = above[np.maximum(began_before, 0)]
+            ends_inside = end[orphans] <= end[holder]
+            is_held = (holder < orphans) & ends_inside
             parent[orphans[is_held]] = holder[is_held]
             orphans = orphans[~is_held]
             if not len(orphans):
@@ -314,6 +325,7 @@ def covered_by(key: Int64s, start: Floats, end: Floats, count: int) -> Floats:
     covered_until = np.empty_like(furthest_end)
     covered_until[1:] = furthest_end[:-1]
     covered_until[is_first] = start[is_first]
-    added = np.maximum(0.0, end - np.maximum(start, covered_until))
+    begins_anew = np.maximum(start, covered_until)
+    added = np.maximum(0.0, end - begins_anew)
     np.add.at(covered_us, key, added)
     return covered_us

@@ -89,9 +89,13 @@ def _timeline(links: Links, rows: Bools) -> dict[str, float]:
     computes = rows & ~communicates & ~copies
 
     def covered_us(chosen: Bools) -> float:
-        return covered(device.start[chosen], device.end[chosen])
+        start = device.start[chosen]
+        end = device.end[chosen]
+        return covered(start, end)
 
-    total = float(device.end[rows].max() - device.start[rows].min())
+    first_start = device.start[rows].min()
+    last_end = device.end[rows].max()
+    total = float(last_end - first_start)
     busy = covered_us(rows)
     computing = covered_us(computes)
     without_copies = covered_us(computes | communicates)
@@ -137,7 +141,8 @@ def _kernels(links: Links, question: Question) -> _Kernels:
     host = links.host
     names = links.trace.names
     is_kernel = ~device.of_kind(COPIES | SETS)
-    rows = np.flatnonzero(torch_work.in_window(links, question, is_kernel))
+    is_asked = torch_work.in_window(links, question, is_kernel)
+    rows = np.flatnonzero(is_asked)
     first_work = _first_work_of_operators(links)
     keys: dict[_KernelKey, int] = {}
     numbers: list[int] = []
@@ -148,7 +153,8 @@ def _kernels(links: Links, question: Question) -> _Kernels:
         device.stream[rows].tolist(),
         strict=True,
     ):
-        parent, category = "", ""
+        parent = ""
+        category = ""
         if operator >= 0:
             parent = names.full(int(host.name[operator]))
             category = category_of(parent, first_work.get(operator, ""))
@@ -167,10 +173,13 @@ def _kernels(links: Links, question: Question) -> _Kernels:
 def _linked_span(links: Links, question: Question) -> float:
     """From the first to the last work that a call is known of, ps: TraceLens' total time."""
     device = links.device
-    linked = torch_work.in_window(links, question, device.call >= 0)
+    has_call = device.call >= 0
+    linked = torch_work.in_window(links, question, has_call)
     if not linked.any():
         return 0.0
-    return float(device.end[linked].max() - device.start[linked].min()) * PS_PER_US
+    first_start = device.start[linked].min()
+    last_end = device.end[linked].max()
+    return float(last_end - first_start) * PS_PER_US
 
 
 def _kernel_columns(kernels: _Kernels, span_ps: float) -> tuple[Column, ...]:
@@ -178,16 +187,19 @@ def _kernel_columns(kernels: _Kernels, span_ps: float) -> tuple[Column, ...]:
     number = kernels.number
     count = np.bincount(number, minlength=size)
     total = np.bincount(number, kernels.duration, size) if size else np.empty(0)
-    shortest = np.full(size, np.iinfo(np.int64).max)
+    mean = total / np.maximum(count, 1)
+    most_ps = np.iinfo(np.int64).max
+    shortest = np.full(size, most_ps)
     longest = np.zeros(size, np.int64)
     np.minimum.at(shortest, number, kernels.duration)
     np.maximum.at(longest, number, kernels.duration)
     order = np.argsort(-total, kind="stable")
+    most_first = total[order]
     keys = [kernels.keys[place] for place in order.tolist()]
-    share_of_kernels = total[order] / (total.sum() or 1.0)
+    share_of_kernels = most_first / (total.sum() or 1.0)
     # It may pass 100 % in sum: kernels without a call count here, and not in the span.
     if span_ps:
-        share_of_span = total[order] / span_ps
+        share_of_span = most_first / span_ps
     else:
         share_of_span = np.full(size, np.nan)
 
@@ -204,7 +216,7 @@ def _kernel_columns(kernels: _Kernels, span_ps: float) -> tuple[Column, ...]:
         int_column("Kernel stream", "stream", "integer", [key[3] for key in keys], weight=3),
         us_column("Kernel duration (µs)_sum", "total", total, 9),
         Column("Kernel duration (µs)_count", "count", "integer", count[order], weight=7),
-        us_column("Kernel duration (µs)_mean", "average", total / np.maximum(count, 1), 5),
+        us_column("Kernel duration (µs)_mean", "average", mean, 5),
         us_column("Kernel duration (µs)_min", "shortest", shortest, 2),
         us_column("Kernel duration (µs)_max", "longest", longest, 2),
         share_column("Percent of kernels time (%)", "of kernels", share_of_kernels, 8),

@@ -38,6 +38,8 @@ from powertui.named_tuples import NamedTuple
 _WORKING_ANNOTATIONS = ("Optimizer.", "enumerate(DataLoader)")
 _STATS = ("correlation_id", "step_name", "step_num", "shape", "_ipl_stage_id")
 _NONE = np.empty(0, np.int64)
+# What does nothing and what copies keeps its type, whatever it launched.
+_NO_LAUNCHES = (NOTHING, EventType.HOST_TO_DEVICE, EventType.HOST_TO_HOST)
 # From every fourth event of a line on, the types of all are worked out: that is sooner done than to
 # look each up (4 against 9 ms of 100,000 events).
 _MIN_LOOKED_UP = 4
@@ -68,10 +70,12 @@ class Typed(NamedTuple):
             if self._are_all(rows):
                 return self.types
             return self.types.take(rows)
-        kind = self.by_name.take(self.track.events.name.take(rows))
+        name = self.track.events.name.take(rows)
+        kind = self.by_name.take(name)
         if not len(self.rows):
             return kind
-        place = np.minimum(self.rows.searchsorted(rows), len(self.rows) - 1)
+        last = len(self.rows) - 1
+        place = np.minimum(self.rows.searchsorted(rows), last)
         has_own_type = self.rows[place] == rows
         return np.where(has_own_type, self.kinds[place], kind)
 
@@ -109,7 +113,8 @@ class Typed(NamedTuple):
         if not len(self.rows):
             return rows_by_name
         rows_by_stat = self.rows[self.kinds != NOTHING]
-        rows = np.sort(np.concatenate([rows_by_name, rows_by_stat]), kind="stable")
+        both = np.concatenate([rows_by_name, rows_by_stat])
+        rows = np.sort(both, kind="stable")
         return rows[begins_run(rows)]
 
 
@@ -155,8 +160,12 @@ def has_device(trace: Trace, compat: Compat) -> bool:
 
     One that recorded nothing counts for TensorFlow, and not for us.
     """
-    devices = (process for process in trace.processes if process.kind is ProcessKind.DEVICE)
-    return any(compat != "corrected" or process.event_count for process in devices)
+    for process in trace.processes:
+        if process.kind is not ProcessKind.DEVICE:
+            continue
+        if compat != "corrected" or process.event_count:
+            return True
+    return False
 
 
 def _device(
@@ -211,10 +220,13 @@ def _by_shape(process: Process, track: Track, rows: Int64s, kinds: UInt8s) -> UI
     """The types of these events, where the shapes of their tensors say whether they compute in
     16 bit.
     """
-    column = process.source.columns(track.events.positions(rows), ("shape",))["shape"]
+    positions = track.events.positions(rows)
+    column = process.source.columns(positions, ("shape",))["shape"]
     shapes = column.texts or [None] * len(rows)
-    is_half = np.array([shape is not None and "half" in shape for shape in shapes], np.bool_)
-    computes = np.isin(kinds, (EventType.COMPUTE_16, EventType.COMPUTE_32)) & column.present
+    half_shapes = [shape is not None and "half" in shape for shape in shapes]
+    is_half = np.array(half_shapes, np.bool_)
+    is_computing = np.isin(kinds, (EventType.COMPUTE_16, EventType.COMPUTE_32))
+    computes = is_computing & column.present
     by_shape = np.where(is_half, EventType.COMPUTE_16, EventType.COMPUTE_32)
     return np.where(computes, by_shape, kinds).astype(np.uint8)
 
@@ -241,14 +253,17 @@ def _host(
             table[index] = MARK
         else:
             table[index] = host_kind(name, has_device=has_device, compat=compat)
-    table[carry["_ipl_stage_id"] & (table != MARK) & (table != NOTHING)] = EventType.WAIT_INPUT
+    is_open = (table != MARK) & (table != NOTHING)
+    table[carry["_ipl_stage_id"] & is_open] = EventType.WAIT_INPUT
     if compat == "corrected":
         table[python_frames.frame_names(trace) & used] = NOTHING
-        table[_annotations(trace, used) & (table == EventType.HOST_COMPUTE)] = NOTHING
+        computes = table == EventType.HOST_COMPUTE
+        table[_annotations(trace, used) & computes] = NOTHING
         table[carry["step_num"]] = MARK  # whatever carries a step's number marks it
-    asks = (carry["step_name"] & ~marks) | (
-        carry["correlation_id"] & has_device & ~np.isin(table, (MARK, NOTHING))
-    )
+    may_mark = carry["step_name"] & ~marks
+    is_silent = np.isin(table, (MARK, NOTHING))
+    may_launch = carry["correlation_id"] & has_device & ~is_silent
+    asks = may_mark | may_launch
     out = []
     for track in tracks:
         names = track.events.name
@@ -260,11 +275,12 @@ def _host(
         if len(rows):
             if has_device and carry["correlation_id"].any():
                 launches = have_number(process, track, rows, "correlation_id")
-                plain = ~np.isin(kinds, (NOTHING, EventType.HOST_TO_DEVICE, EventType.HOST_TO_HOST))
+                plain = ~np.isin(kinds, _NO_LAUNCHES)
                 kinds[launches & plain] = EventType.HOST_PREPARE
             if carry["step_name"].any():
-                column = process.source.columns(track.events.positions(rows), ("step_name",))
-                kinds[column["step_name"].present] = MARK
+                positions = track.events.positions(rows)
+                column = process.source.columns(positions, ("step_name",))["step_name"]
+                kinds[column.present] = MARK
         out.append(
             Typed(
                 number=numbers[id(track)],

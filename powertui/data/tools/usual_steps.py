@@ -117,8 +117,10 @@ class UsualSteps:
         # Steps of about the usual length do what a step usually does; outliers do not.
         middle = int(median_of_column(self._lengths[others]))
         distance = np.abs(self._lengths[others] - middle)
-        references = others[np.argsort(distance, kind="stable")[:_REFERENCES]].tolist()
-        lo = int(self._steps.start[rows].min())
+        closest_first = np.argsort(distance, kind="stable")
+        references = others[closest_first[:_REFERENCES]].tolist()
+        starts = self._steps.start[rows]
+        lo = int(starts.min())
         hi = int(self._ends[rows].max())
         here, places = self._times(lo, hi, check)
         there = [self._reference(row, check) for row in references]
@@ -130,8 +132,13 @@ class UsualSteps:
         usual: _Times = {}
         for key, ran in times_there.items():
             # An op that a reference lacks ran for 0 there.
-            absent = [0] * (len(references) - len(ran))
-            usual[key] = round(median_of_column([*ran, *absent])) * len(rows)
+            lacking = len(references) - len(ran)
+            absent = [0] * lacking
+            usual_ps = round(median_of_column([*ran, *absent]))
+            usual[key] = usual_ps * len(rows)
+        places_of_families = {}
+        for key, place in places.items():
+            places_of_families[families.get(key, key)] = place
         return ComparedSteps(
             length_ps=int(self._lengths[rows].sum()),
             usual_ps=middle * len(rows),
@@ -139,7 +146,7 @@ class UsualSteps:
             reference_count=len(references),
             here=_folded(here, families),
             usual=usual,
-            places={families.get(key, key): place for key, place in places.items()},
+            places=places_of_families,
         )
 
     def _reference(self, row: int, check: CancelCheck) -> _Times:
@@ -165,10 +172,11 @@ class UsualSteps:
             if row % _CHECK_PERIOD == 0:
                 check()
             # One replica may have run alone in one step, and several in another.
-            name = without_replica(stats.trace.names.display(int(stats.name[row])))
-            key = (name, stats.device(row))
-            if self._steps.is_own_mark(key[0]):
+            display = stats.trace.names.display(int(stats.name[row]))
+            name = without_replica(display)
+            if self._steps.is_own_mark(name):
                 continue
+            key = (name, stats.device(row))
             times[key] += int(stats.self_time[row])
             places.setdefault(key, (stats, row))
         return times, places
@@ -184,11 +192,16 @@ def _counted_names(steps: Sequence[Mapping[OpKey, int]]) -> dict[OpKey, OpKey]:
     for step, times in enumerate(steps):
         for name, device in times:
             without_digits = _DIGITS.sub("#", name)
-            if step_counts[name, device] == 1 and without_digits != name:
+            is_in_one_step = step_counts[name, device] == 1
+            if is_in_one_step and without_digits != name:
                 family = (without_digits, device)
                 family_of[name, device] = family
                 steps_of_family[family].add(step)
-    return {key: family for key, family in family_of.items() if len(steps_of_family[family]) > 1}
+    names = {}
+    for key, family in family_of.items():
+        if len(steps_of_family[family]) > 1:
+            names[key] = family
+    return names
 
 
 def _folded(times: Mapping[OpKey, int], families: Mapping[OpKey, OpKey]) -> _Times:

@@ -136,14 +136,17 @@ def _by_costs(profile: Profile, lo: int, hi: int, compat: Compat) -> Use:
     # An op that holds others says what they cost, too: only those that hold none are added.
     leaves = [op for op in ops.ops if op.total == op.self_time]
     work_ps = ops.busy + ops.unnamed
-    flops = _sum_of_costs([(op.flops, op.self_time) for op in leaves], work_ps)
-    size = _sum_of_costs([(op.bytes, op.self_time) for op in leaves], work_ps)
+    flops_by_op = [(op.flops, op.self_time) for op in leaves]
+    bytes_by_op = [(op.bytes, op.self_time) for op in leaves]
+    flops = _sum_of_costs(flops_by_op, work_ps)
+    size = _sum_of_costs(bytes_by_op, work_ps)
     span_s = ops.span / PS_PER_S
+    busy_s = ops.busy / PS_PER_S
     of_peak = flops.of_peak(peaks.peak_flops, span_s)
     of_memory = size.of_peak(peaks.bandwidth, span_s)
     return Use(
         flops=of_peak if flops.is_whole else None,
-        roofline=_of_roofline(flops, size, peaks, ops.busy / PS_PER_S),
+        roofline=_of_roofline(flops, size, peaks, busy_s),
         memory=of_memory if size.is_whole else None,
         flops_bound=flops.bound(of_peak),
         memory_bound=size.bound(of_memory),
@@ -171,9 +174,11 @@ def _why_unknown(profile: Profile, lo: int, hi: int, compat: Compat) -> str:
     if peaks:
         return peaks
     ops = top_ops.on_devices(profile, lo, hi, compat)
-    unnamed_share = ops.unnamed / max(1, ops.busy + ops.unnamed)
+    work_ps = max(1, ops.busy + ops.unnamed)
+    unnamed_share = ops.unnamed / work_ps
     if unnamed_share > 1 - MIN_COSTED_SHARE:
-        return f"the profile names no op for {units.percent(unnamed_share)} of the devices' work"
+        percent = units.percent(unnamed_share)
+        return f"the profile names no op for {percent} of the devices' work"
     return missing_costs(ops.ops)
 
 
@@ -212,7 +217,8 @@ class _CostSum(NamedTuple):
 def _sum_of_costs(costs: Sequence[tuple[float | None, int]], work_ps: float) -> _CostSum:
     """What ops cost together, by (cost, self time) of each."""
     costed_ps = sum(self_time for cost, self_time in costs if cost is not None)
-    return _CostSum(sum(cost or 0.0 for cost, _ in costs), costed_ps / work_ps)
+    total = sum(cost or 0.0 for cost, _ in costs)
+    return _CostSum(total, costed_ps / work_ps)
 
 
 def facts(use: Use) -> list[Fact]:
@@ -238,14 +244,26 @@ def facts(use: Use) -> list[Fact]:
             continue
         bound = bounds.get(id)
         if bound is not None:
-            at_least = Fact(f"{id}_at_least", f"{label}, at least", bound.share, "share", why=why)
+            at_least = Fact(
+                id=f"{id}_at_least",
+                label=f"{label}, at least",
+                value=bound.share,
+                kind="share",
+                why=why,
+            )
             facts.append(at_least)
-        elif use.why and id in ("flops_utilization", "hbm_utilization"):
+        elif use.why and id in bounds:
             facts.append(Fact(id, label, None, "share", why=f"n/a: {use.why}"))
     costed_shares = [bound.costed_share for bound in bounds.values() if bound is not None]
     if costed_shares:
-        costed = min(costed_shares)
-        facts.append(Fact("costed_share", "work with known costs", costed, "share", why=use.why))
+        costed = Fact(
+            id="costed_share",
+            label="work with known costs",
+            value=min(costed_shares),
+            kind="share",
+            why=use.why,
+        )
+        facts.append(costed)
     return facts
 
 
@@ -291,14 +309,17 @@ def _memory_used(trace: Trace) -> float | None:
     for process, track in trace.tracks():
         rows = rows_named(track.events.name, is_allocation)
         for begin in range(0, len(rows), _BATCH_EVENTS):
-            positions = track.events.positions(rows[begin : begin + _BATCH_EVENTS])
+            batch = rows[begin : begin + _BATCH_EVENTS]
+            positions = track.events.positions(batch)
             recorded = process.source.columns(positions, _ALLOCATORS)
             heap, stack, free = (recorded[name].floats for name in _ALLOCATORS)
             used = heap + np.nan_to_num(stack)
             managed = used + free
-            share = used / np.where(managed > 0, managed, np.nan)
+            capacity = np.where(managed > 0, managed, np.nan)
+            share = used / capacity
             if np.isfinite(share).any():
-                most = max(most, float(np.nanmax(share)))
+                highest = float(np.nanmax(share))
+                most = max(most, highest)
     return most or None
 
 

@@ -101,7 +101,8 @@ class WallTime:
     def of_slow_steps(self, chosen: Bools) -> WallTime:
         """The same account, where some of the slow steps, by their order, are the slow ones."""
         slow = np.zeros(len(self.periods), np.bool_)
-        slow[np.flatnonzero(self.slow)[chosen]] = True
+        slow_rows = np.flatnonzero(self.slow)
+        slow[slow_rows[chosen]] = True
         extra_by_step = self.extra_by_step[:, chosen]
         extra = extra_by_step.sum(axis=1)
         return replace(self, slow=slow, extra=extra, extra_by_step=extra_by_step)
@@ -195,7 +196,9 @@ def _driving_track(trace: Trace, steps: Steps) -> Track | None:
         rank = (_marked_steps(track, steps), len(track.events))
         if best is None or rank > best[:2]:
             best = (*rank, track)
-    return None if best is None else best[2]
+    if best is None:
+        return None
+    return best[2]
 
 
 def _marked_steps(track: Track, steps: Steps) -> int:
@@ -228,16 +231,20 @@ def _periods(
             steps.start.searchsorted(start),
             -1,
         )
-    inside = (start >= lo) & (start < hi) & ~evaluations.hold(start)
+    is_profiled = (start >= lo) & (start < hi)
+    inside = is_profiled & ~evaluations.hold(start)
     order = np.flatnonzero(inside)
     order = order[np.argsort(start[order], kind="stable")]
     start = start[order]
     mark_end = mark_end[order]
     row = row[order]
     next_start = np.append(start[1:], hi)
-    own_end = np.minimum(np.maximum(mark_end, start), next_start)
+    later_end = np.maximum(mark_end, start)
+    own_end = np.minimum(later_end, next_start)
     periods = Periods(row=row, start=start, mark_end=own_end, end=next_start)
-    return _with_unfinished_step(periods) if steps.inferred else periods
+    if not steps.inferred:
+        return periods
+    return _with_unfinished_step(periods)
 
 
 def _with_unfinished_step(periods: Periods) -> Periods:
@@ -255,12 +262,14 @@ def _with_unfinished_step(periods: Periods) -> Periods:
     if rest_ps > _SLOW_TIMES_USUAL * usual_ps:
         return periods  # no step, but what the program does last
     if rest_ps < _MIN_UNFINISHED_PART * usual_ps:
-        return replace(periods, mark_end=np.append(periods.mark_end[:-1], profile_end))
+        mark_end = np.append(periods.mark_end[:-1], profile_end)
+        return replace(periods, mark_end=mark_end)
+    end = np.append(periods.end[:-1], last_end)
     return Periods(
         row=np.append(periods.row, -1),
         start=np.append(periods.start, last_end),
         mark_end=np.append(periods.mark_end, profile_end),
-        end=np.append(np.append(periods.end[:-1], last_end), profile_end),
+        end=np.append(end, profile_end),
     )
 
 
@@ -293,7 +302,8 @@ def _slow(periods: Periods, evaluations: CoveredTime) -> Bools:
     slow = length > _SLOW_TIMES_USUAL * median_of_column(length)
     if slow.mean() > _MAX_SLOW_SHARE:
         # Steps of two usual lengths: the slow ones are slow beside the longer of them.
-        slow = length > _SLOW_TIMES_USUAL * quantile_of_column(length, 1 - _MAX_SLOW_SHARE)
+        longer_usual = quantile_of_column(length, 1 - _MAX_SLOW_SHARE)
+        slow = length > _SLOW_TIMES_USUAL * longer_usual
     return np.asarray(slow)
 
 
@@ -320,7 +330,8 @@ def _driven(driver: Track | None, profile: Profile, periods: Periods) -> Covered
         return NO_TIME
     classes = name_classes.name_classes(profile)
     events = driver.events
-    calls = np.isin(classes[events.name], name_classes.CALLS) & (events.duration > 0)
+    is_call = np.isin(classes[events.name], name_classes.CALLS)
+    calls = is_call & (events.duration > 0)
     busy = joined([CoveredTime(events.start[calls], events.end[calls])])
     marks = joined([CoveredTime(periods.start, periods.mark_end)])
     return busy.without(marks)

@@ -34,7 +34,8 @@ def parts_of(axis: Sweep, lo: Int64s, hi: Int64s) -> Int64s:
 def at_work(axis: Sweep) -> CoveredTime:
     """When more than Python ran."""
     start, end = axis.covers[EventType.PYTHON + 1]
-    return CoveredTime(start - axis.shift[0], end - axis.shift[0])
+    shift = axis.shift[0]
+    return CoveredTime(start - shift, end - shift)
 
 
 def typed_lines(profile: Profile) -> tuple[list[Typed], list[Typed]]:
@@ -56,13 +57,15 @@ def _of_profile(profile: Profile) -> Sweep:
     by_type: list[list[CoveredTime]] = [[] for _ in range(KINDS)]
     for line in [*devices, *_typed_by_time(trace, hosts)]:
         types = line.types
-        present = np.flatnonzero(np.bincount(types, minlength=KINDS)[:KINDS])
-        for event_type in present.tolist():
+        counts = np.bincount(types, minlength=KINDS)[:KINDS]
+        for event_type in np.flatnonzero(counts).tolist():
             # A moment says nothing of the time after it: "end: dot" of XLA has no length.
-            by_type[event_type].append(time_of(line.track.events, types == event_type))
+            is_type = types == event_type
+            by_type[event_type].append(time_of(line.track.events, is_type))
     # Python is the lowest type: it counts where nothing else runs.
+    span = covered_time.window(*trace.span)
     python = python_frames.working_stretches(profile)
-    by_type[EventType.PYTHON].append(python.common(covered_time.window(*trace.span)))
+    by_type[EventType.PYTHON].append(python.common(span))
     return sweep.sweep_times(by_type)
 
 
@@ -80,8 +83,10 @@ def _typed_by_time(trace: Trace, hosts: list[Typed]) -> list[Typed]:
     for line in hosts:
         # What tells more than the host's computing keeps its type, unless it only waits.
         is_plain = has_type & (line.by_name == EventType.HOST_COMPUTE)
-        by_name = np.where(is_plain | only_waits, type_of_name, line.by_name)
-        row_waits = only_waits[line.track.events.name[line.rows]]
+        is_replaced = is_plain | only_waits
+        by_name = np.where(is_replaced, type_of_name, line.by_name)
+        name_of_row = line.track.events.name[line.rows]
+        row_waits = only_waits[name_of_row]
         row_kinds = np.where(row_waits, NOTHING, line.kinds)
         lines.append(
             line._replace(
@@ -95,4 +100,6 @@ def _typed_by_time(trace: Trace, hosts: list[Typed]) -> list[Typed]:
 def _used(hosts: list[Typed]) -> list[int]:
     """The names of these lines."""
     names = [wire.distinct(line.track.events.name) for line in hosts]
-    return wire.distinct(np.concatenate(names)).tolist() if names else []
+    if not names:
+        return []
+    return wire.distinct(np.concatenate(names)).tolist()

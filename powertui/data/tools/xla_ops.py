@@ -50,18 +50,24 @@ def _on_host(profile: Profile, lo: int, hi: int) -> XlaOps:
     idle = 0
     numbers = trace.track_numbers()
     for process, track, rows in _lines(trace, lo, hi):
-        columns = process.source.columns(track.events.positions(rows), _STATS)
+        positions = track.events.positions(rows)
+        columns = process.source.columns(positions, _STATS)
         start, end = op_sums.inside(track.events[rows], lo, hi)
         length = end - start
-        self_time = op_stack.self_times(start, length, like_tensorflow=False).self_time
+        times = op_stack.self_times(start, length, like_tensorflow=False)
+        self_time = times.self_time
         line_ps = int(end.max() - start.min())
+        busy_ps = int(self_time.sum())
         # Threads work side by side: the idle time of each is counted by itself.
-        idle += max(0, line_ps - int(self_time.sum()))
+        idle += max(0, line_ps - busy_ps)
         number = numbers[id(track)]
         for place, row in enumerate(rows.tolist()):
-            stats = {stat: columns[stat].text(place) or "" for stat in _STATS}
+            stats = {}
+            for stat in _STATS:
+                stats[stat] = columns[stat].text(place) or ""
             name = stats["hlo_op"].rpartition("::")[2]
-            key = (stats["program_id"] or stats["hlo_module"], name)
+            program = stats["program_id"] or stats["hlo_module"]
+            key = (program, name)
             if key not in ops:
                 module = hlo.find(programs, stats["program_id"], stats["hlo_module"])
                 ops[key] = _new(name, stats, module)
@@ -89,7 +95,8 @@ def covered(trace: Trace, lo: int, hi: int) -> int:
     """How long at least one of XLA's ops ran on the host in a window, ps."""
     ran: list[CoveredTime] = []
     for _, track, rows in _lines(trace, lo, hi):
-        start, end = op_sums.inside(track.events[rows], lo, hi)
+        events = track.events[rows]
+        start, end = op_sums.inside(events, lo, hi)
         ran.append(CoveredTime(start, end))
     return joined(ran).length
 
@@ -101,20 +108,25 @@ def _lines(trace: Trace, lo: int, hi: int) -> list[tuple[Process, Track, Int64s]
         tracks = process.recorded_tracks
         if process.kind is not ProcessKind.HOST or not tracks:
             continue
-        may_have_op = stat_carriers.carried(trace, process, tracks, ("hlo_op",))["hlo_op"]
+        carried = stat_carriers.carried(trace, process, tracks, ("hlo_op",))
+        may_have_op = carried["hlo_op"]
         for track in tracks:
             events = track.events
             rows = np.flatnonzero(may_have_op[events.name])
             start = events.start[rows]
-            rows = rows[touches(start, start + events.duration[rows], lo, hi)]
+            end = start + events.duration[rows]
+            rows = rows[touches(start, end, lo, hi)]
             if not len(rows):
                 continue
             # Events of one name may carry an op or none.
-            column = process.source.columns(events.positions(rows), ("hlo_op",))["hlo_op"]
+            positions = events.positions(rows)
+            column = process.source.columns(positions, ("hlo_op",))["hlo_op"]
             rows = rows[column.present]
-            if len(rows):
-                by_start = np.lexsort((-events.duration[rows], events.start[rows]))
-                lines.append((process, track, rows[by_start]))
+            if not len(rows):
+                continue
+            start = events.start[rows]
+            by_start = np.lexsort((-events.duration[rows], start))
+            lines.append((process, track, rows[by_start]))
     return lines
 
 

@@ -9,8 +9,10 @@ known by its words, in any spelling; a table without names or times is refused.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -93,9 +95,14 @@ def read_ops(document: Document, view: str, path: str) -> NeuronOps:
         )
     fields = [_by_words(record) for record in records if isinstance(record, dict)]
     ops = [_op(record) for record in fields]
-    usable = tuple(op for op in ops if op.name and op.time is not None)
+    usable_ops = []
+    for op in ops:
+        if op.name and op.time is not None:
+            usable_ops.append(op)
+    usable = tuple(usable_ops)
     if records and not usable:
-        named = _listed(str(name) for name in (records[0] if fields else ()))
+        first_record = records[0] if fields else ()
+        named = _listed(str(name) for name in first_record)
         if any(op.name for op in ops):
             lacks = "a time"
         else:
@@ -104,18 +111,28 @@ def read_ops(document: Document, view: str, path: str) -> NeuronOps:
             path, f"is a table of ops in which no row has {lacks}; its fields: {named}", hint=_HINT
         )
     total = _time(_by_words(members))
-    return NeuronOps(view, usable, total, len(records) - len(usable))
+    return NeuronOps(
+        view=view,
+        ops=usable,
+        total=total,
+        unusable=len(records) - len(usable),
+    )
 
 
 def _listed(names: Iterable[str]) -> str:
-    shown = [plain(name, 40) for name, _ in zip(names, range(_MAX_NAMED_FIELDS), strict=False)]
+    first_names = itertools.islice(names, _MAX_NAMED_FIELDS)
+    shown = [plain(name, 40) for name in first_names]
     return ", ".join(shown) or "none"
 
 
 def _by_words(record: Mapping[str, Any]) -> dict[str, Any]:
     """A record by its fields' words: "Time (ns)", `time_ns` and `timeNs` are one."""
-    spelled = ((str(name).replace("%", "percent").lower(), value) for name, value in record.items())
-    return {re.sub(r"[^a-z0-9]", "", name): value for name, value in spelled}
+    by_words = {}
+    for name, value in record.items():
+        spelled = str(name).replace("%", "percent").lower()
+        letters = re.sub(r"[^a-z0-9]", "", spelled)
+        by_words[letters] = value
+    return by_words
 
 
 def _op(record: Mapping[str, Any]) -> NeuronOp:
@@ -149,7 +166,8 @@ def _fused_op(part: Any) -> NeuronOp:
 def _word(record: Mapping[str, Any], names: tuple[str, ...]) -> str:
     for name in names:
         value = record.get(name)
-        if isinstance(value, str | int) and not isinstance(value, bool) and value != "":
+        is_word = isinstance(value, str | int) and not isinstance(value, bool)
+        if is_word and value != "":
             return str(value)
     return ""
 
@@ -177,21 +195,30 @@ def _number(value: Any) -> float | None:
 
 
 def _count(record: Mapping[str, Any]) -> int | None:
-    numbers = (_number(record.get(name)) for name in _COUNTS)
-    return next((int(number) for number in numbers if number is not None and number < 2**62), None)
+    for name in _COUNTS:
+        number = _number(record.get(name))
+        if number is not None and number < 2**62:
+            return int(number)
+    return None
 
 
 def _time(record: Mapping[str, Any]) -> int | None:
     for name, unit_ps in _TIMES.items():
         number = _number(record.get(name))
-        if number is not None and number * unit_ps < _MAX_PS:
-            return round(number * unit_ps)
+        if number is None:
+            continue
+        time_ps = number * unit_ps
+        if time_ps < _MAX_PS:
+            return round(time_ps)
     return None
 
 
 def _share(record: Mapping[str, Any]) -> float | None:
-    numbers = (_number(record.get(name)) for name in _SHARES)
-    return next((number / 100 for number in numbers if number is not None), None)
+    for name in _SHARES:
+        number = _number(record.get(name))
+        if number is not None:
+            return number / 100
+    return None
 
 
 # ── as tables ────────────────────────────────────────────────────────────────────────────────────
@@ -204,7 +231,7 @@ def op_content(table: NeuronOps) -> RecordedContent:
 
 def _op_tables(table: NeuronOps) -> tuple[Table, ...]:
     """The ops of a table, most time first, with what is fused in them; then each core's share."""
-    ordered = sorted(table.ops, key=lambda op: (-(op.time or 0), op.name))
+    ordered = sorted(table.ops, key=_most_time_first)
     whole = _whole(table)
     rows: list[NeuronOp] = []
     within: list[int] = []
@@ -215,10 +242,12 @@ def _op_tables(table: NeuronOps) -> tuple[Table, ...]:
         for part in op.fused:
             rows.append(part)
             within.append(parent)
-    owners = ["" if owner < 0 else rows[owner].name for owner in within]
-    shares = [
-        _share_of(row, whole, is_top=owner < 0) for row, owner in zip(rows, within, strict=True)
-    ]
+    owners = []
+    shares = []
+    for row, owner in zip(rows, within, strict=True):
+        is_top = owner < 0
+        owners.append("" if is_top else rows[owner].name)
+        shares.append(_share_of(row, whole, is_top=is_top))
     columns = (
         text_column("op", "op", [row.name for row in rows], weight=9),
         text_column("fused_in", "fused in", owners, weight=4),
@@ -228,20 +257,26 @@ def _op_tables(table: NeuronOps) -> tuple[Table, ...]:
         optional("time_s", "time", "duration", [row.time for row in rows], weight=9),
         optional("share", "share", "share", shares, weight=8),
     )
-    id = f"{table.view.lower()}_ops"
-    view = table.view[0].upper() + table.view[1:]
+    view = table.view
+    capitalized = view[0].upper() + view[1:]
+    has_cores = any(row.core for row in rows)
+    has_fused = any(op.fused for op in ordered)
     ops = Table(
-        id=id,
-        title=f"{view} ops on NeuronCores, most time first",
+        id=f"{view.lower()}_ops",
+        title=f"{capitalized} ops on NeuronCores, most time first",
         columns=tuple(column for column in columns if not _is_empty(column)),
         order=("time_s", True),
         empty="The table lists no op.",
-        key=("op", "core") if any(row.core for row in rows) else ("op",),
+        key=("op", "core") if has_cores else ("op",),
         noun="op",
-        within=np.array(within, np.int64) if any(op.fused for op in ordered) else None,
+        within=np.array(within, np.int64) if has_fused else None,
         counts_outer=True,  # a fused op is an op, too
     )
     return (ops, *_by_core(table, whole))
+
+
+def _most_time_first(op: NeuronOp) -> tuple[int, str]:
+    return -(op.time or 0), op.name
 
 
 def _is_empty(column: Column) -> bool:
@@ -267,41 +302,44 @@ def _share_of(op: NeuronOp, whole: int, *, is_top: bool) -> float | None:
 
 def _by_core(table: NeuronOps, whole: int) -> tuple[Table, ...]:
     """The time of each core, where the file names several places."""
-    times: dict[tuple[str, str], int] = {}
-    counts: dict[tuple[str, str], int] = {}
+    times: dict[tuple[str, str], int] = defaultdict(int)
+    counts: dict[tuple[str, str], int] = defaultdict(int)
     for op in table.ops:
-        key = op.device, op.core
-        times[key] = times.get(key, 0) + (op.time or 0)
-        counts[key] = counts.get(key, 0) + 1
+        key = (op.device, op.core)
+        times[key] += op.time or 0
+        counts[key] += 1
     if not any(any(key) for key in times):
         return ()
     keys = sorted(times, key=lambda key: -times[key])
+    op_counts = [counts[key] for key in keys]
+    times_ps = [times[key] for key in keys]
+    shares = [time / whole if whole else None for time in times_ps]
     columns = (
         text_column("device", "device", [device for device, _ in keys], weight=8),
         text_column("core", "core", [core for _, core in keys], weight=9),
-        optional("ops", "ops", "integer", [counts[key] for key in keys], weight=5),
-        optional("time_s", "time", "duration", [times[key] for key in keys], weight=9),
-        optional(
-            "share",
-            "share",
-            "share",
-            [times[key] / whole if whole else None for key in keys],
-            weight=8,
-        ),
+        optional("ops", "ops", "integer", op_counts, weight=5),
+        optional("time_s", "time", "duration", times_ps, weight=9),
+        optional("share", "share", "share", shares, weight=8),
     )
-    shown = tuple(column for column in columns if not _is_empty(column))
-    title = f"Time by core ({table.view} ops)"
-    return (Table(f"{table.view.lower()}_cores", title, shown, noun="core"),)
+    by_core = Table(
+        id=f"{table.view.lower()}_cores",
+        title=f"Time by core ({table.view} ops)",
+        columns=tuple(column for column in columns if not _is_empty(column)),
+        noun="core",
+    )
+    return (by_core,)
 
 
 def _op_facts(table: NeuronOps) -> tuple[Fact, ...]:
     """What all ops of a table come to."""
     view = table.view
-    time = sum(op.time or 0 for op in table.ops)
-    facts = [Fact(f"{view.lower()}_time", f"time of {view} ops", time, "duration")]
+    id = view.lower()
+    time_ps = sum(op.time or 0 for op in table.ops)
+    facts = [Fact(f"{id}_time", f"time of {view} ops", time_ps, "duration")]
     if table.total is not None:
         label = f"total time recorded ({view})"
-        facts.append(Fact(f"{view.lower()}_total", label, table.total, "duration"))
+        total = Fact(f"{id}_total", label, table.total, "duration")
+        facts.append(total)
     return tuple(facts)
 
 
@@ -313,6 +351,8 @@ def _op_notes(table: NeuronOps) -> tuple[str, ...]:
             f"{table.unusable} rows of the {table.view} table have no name or no time: left out."
         )
     if table.ops and all(op.share is None for op in table.ops):
-        base = "the total time that the file states" if table.total else "the sum of all ops"
+        base = "the sum of all ops"
+        if table.total:
+            base = "the total time that the file states"
         notes.append(f"The {table.view} table states no percentages: shares are of {base}.")
     return tuple(notes)

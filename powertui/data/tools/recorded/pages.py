@@ -52,16 +52,24 @@ def recorded_content(document: Document) -> RecordedContent:
     trees = _op_trees(document)
     if trees and isinstance(document, dict):
         # What is beside the trees: the kind of device.
-        document = {name: part for name, part in document.items() if not _is_tree(part)}
+        document = _without_trees(document)
     flat = flattened(document)
     values, summaries = _without_summaries(flat.values)
-    tables = [_table(table) for table in flat.tables.values() if table.columns]
+    tables = []
+    for table in flat.tables.values():
+        if table.columns:
+            tables.append(_table(table))
     tables.sort(key=lambda table: known_table(table.id) is None)
-    facts = [recorded_fact(path, value) for path, value in values.items()]
-    return RecordedContent(
-        (*trees, *tables, *summaries),
-        _statements_first([fact for fact in facts if fact is not None]),
-    )
+    facts = []
+    for path, value in values.items():
+        fact = recorded_fact(path, value)
+        if fact is not None:
+            facts.append(fact)
+    return RecordedContent((*trees, *tables, *summaries), _statements_first(facts))
+
+
+def _without_trees(document: dict[str, Any]) -> dict[str, Any]:
+    return {name: part for name, part in document.items() if not _is_tree(part)}
 
 
 def _statements_first(facts: list[Fact]) -> tuple[Fact, ...]:
@@ -102,13 +110,22 @@ def _without_summaries(values: Mapping[str, Any]) -> tuple[dict[str, Any], list[
             rest[path] = value
     if not rows:
         return rest, []
-    labels = [words_of(path.rpartition(".")[2]).removesuffix(" summary") for path in rows]
+    labels = []
+    for path in rows:
+        words = words_of(path.rpartition(".")[2])
+        labels.append(words.removesuffix(" summary"))
     columns = [Column("what", "what", "text", labels, weight=9)]
     for name in _STATISTICS:
         numbers = [row.get(name) for row in rows.values()]
         column = recorded_column(f"{name}_ms", numbers, None)
         columns.append(column)
-    return rest, [Table("step_summary", "A step, on average", tuple(columns), noun="part")]
+    table = Table(
+        id="step_summary",
+        title="A step, on average",
+        columns=tuple(columns),
+        noun="part",
+    )
+    return rest, [table]
 
 
 # ── tables as the browser's tool draws them ──────────────────────────────────────────────────────
@@ -124,10 +141,13 @@ def _data_tables(document: list[Any]) -> RecordedContent:
         table = _data_table(part, number)
         if table is not None:
             tables.append(table)
-        for name, value in (part.get("p") or {}).items():
-            fact = recorded_fact(str(name), shown_value(str(name), value))
+        properties = part.get("p") or {}
+        for name, value in properties.items():
+            shown = shown_value(str(name), value)
+            fact = recorded_fact(str(name), shown)
             if fact is not None:
-                facts.append(replace(fact, id=f"table_{number + 1}.{name}"))
+                fact_id = f"table_{number + 1}.{name}"
+                facts.append(replace(fact, id=fact_id))
     return RecordedContent(tuple(tables), _statements_first(facts))
 
 
@@ -137,20 +157,26 @@ def _data_column(head: Mapping[str, Any], place: str, values: list[Any]) -> Colu
     label = str(head.get("label") or id)
     if head.get("type") == "string":
         return text_of_type(id, label, values)
-    return replace(recorded_column(id, values, None), label=label)
+    column = recorded_column(id, values, None)
+    return replace(column, label=label)
 
 
 def _data_table(part: Mapping[str, Any], number: int) -> Table | None:
-    heads = [head for head in part.get("cols") or () if isinstance(head, dict)]
+    heads = []
+    for head in part.get("cols") or ():
+        if isinstance(head, dict):
+            heads.append(head)
     if not heads:
         return None
     rows = [_cells(row, len(heads)) for row in part.get("rows") or ()]
     columns = []
     for place, head in enumerate(heads):
         values = [row[place] for row in rows]
-        columns.append(_data_column(head, str(place), values))
-    title = _DATA_TABLES.get(columns[0].id, f"Table {number + 1}")
-    return Table(f"table_{number + 1}", title, tuple(columns))
+        column = _data_column(head, str(place), values)
+        columns.append(column)
+    number_of_table = number + 1
+    title = _DATA_TABLES.get(columns[0].id, f"Table {number_of_table}")
+    return Table(f"table_{number_of_table}", title, tuple(columns))
 
 
 def _cells(row: Any, count: int) -> list[Any]:
@@ -159,8 +185,14 @@ def _cells(row: Any, count: int) -> list[Any]:
         cells = row.get("c")
     else:
         cells = row
-    values = [cell.get("v") if isinstance(cell, dict) else cell for cell in cells or ()]
-    return [*values, *[None] * count][:count]
+    values = []
+    for cell in cells or ():
+        if isinstance(cell, dict):
+            values.append(cell.get("v"))
+        else:
+            values.append(cell)
+    missing = [None] * count
+    return [*values, *missing][:count]
 
 
 # ── op profiles ──────────────────────────────────────────────────────────────────────────────────
@@ -181,20 +213,25 @@ def _tree_table(name: str, root: dict[str, Any]) -> Table:
     nodes = list(_nodes(root))
     flat = FlatTable(name)
     for level, node in nodes:
-        row = {"level": level, **flattened(_without_children(node)).values}
-        flat.rows.append(row)
+        content = flattened(_without_children(node))
+        flat.rows.append({"level": level, **content.values})
     columns = []
     for path in flat.columns:
         values = [row.get(path) for row in flat.rows]
         column = recorded_column(path, values, None)
         if path == "name":
-            levels = [row["level"] for row in flat.rows]
-            shown = [
-                f"{'  ' * level}{word}" for level, word in zip(levels, column.values, strict=True)
-            ]
+            shown = []
+            for (level, _), word in zip(nodes, column.values, strict=True):
+                indent = "  " * level
+                shown.append(f"{indent}{word}")
             column = Column("name", "node", "text", shown, weight=9)
         columns.append(column)
-    return Table(name, words_of(name).capitalize(), tuple(columns), noun="node")
+    return Table(
+        id=name,
+        title=words_of(name).capitalize(),
+        columns=tuple(columns),
+        noun="node",
+    )
 
 
 def _nodes(root: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -205,14 +242,20 @@ def _nodes(root: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
         level, node = stack.pop()
         yield level, node
         given += 1
-        children = [child for child in node.get("children") or () if isinstance(child, dict)]
-        stack.extend((level + 1, child) for child in reversed(children))
+        children = []
+        for child in node.get("children") or ():
+            if isinstance(child, dict):
+                children.append((level + 1, child))
+        stack.extend(reversed(children))
 
 
 def _without_children(node: dict[str, Any]) -> dict[str, Any]:
     """A node with the lists in it as words: `feature 200 (aligned to 128)`."""
-    rest = {name: value for name, value in node.items() if name != "children"}
-    return {name: _worded(value) for name, value in rest.items()}
+    words = {}
+    for name, value in node.items():
+        if name != "children":
+            words[name] = _worded(value)
+    return words
 
 
 def _worded(value: Any) -> Any:

@@ -41,10 +41,11 @@ def recorded_column(path: str, values: Sequence[Any], known: KnownColumn | None)
     """A column of one field; a record without it has no value there."""
     how = known or _by_name(path, values)
     if how.kind == "text":
-        words = ["" if value is None else _word(value) for value in values]
-        return Column(how.id, how.label, "text", words, weight=how.weight)
+        return _words_column(how, values)
     is_missing = [value in (None, "") for value in values]
-    numbers = [0 if gap else value for value, gap in zip(values, is_missing, strict=True)]
+    numbers = []
+    for value, gap in zip(values, is_missing, strict=True):
+        numbers.append(0 if gap else value)
     return Column(
         id=how.id,
         label=how.label,
@@ -68,8 +69,15 @@ def _array(numbers: Sequence[Any], how: KnownColumn) -> Int64s | Floats | Bools:
 
 def text_of_type(path: str, label: str, values: Sequence[Any]) -> Column:
     """A column that its document calls one of words, whatever they look like."""
-    words = ["" if value is None else _word(value) for value in values]
-    return Column(path, label, "text", words, weight=5)
+    how = KnownColumn(path, label, "text", weight=5)
+    return _words_column(how, values)
+
+
+def _words_column(how: KnownColumn, values: Sequence[Any]) -> Column:
+    words = []
+    for value in values:
+        words.append("" if value is None else _word(value))
+    return Column(how.id, how.label, "text", words, weight=how.weight)
 
 
 def recorded_fact(path: str, value: Any) -> Fact | None:
@@ -77,22 +85,25 @@ def recorded_fact(path: str, value: Any) -> Fact | None:
     if value is None or value == "":
         return None
     how = _by_name(path, [value])
+    label = words_of(path)
     if how.kind == "text":
-        return Fact(path, words_of(path), _word(value))
+        return Fact(path, label, _word(value))
     if how.kind == "flag":
-        return Fact(path, words_of(path), bool(value), "flag")
+        return Fact(path, label, bool(value), "flag")
     number = float(value)
     if not math.isfinite(number):
-        return Fact(path, words_of(path), None, why="not a number")
+        return Fact(path, label, None, why="not a number")
     if how.kind == "integer":
-        return Fact(path, words_of(path), int(value), "integer")
-    return Fact(path, words_of(path), number * how.scale, how.kind, how.unit)
+        return Fact(path, label, int(value), "integer")
+    scaled = number * how.scale
+    return Fact(path, label, scaled, how.kind, how.unit)
 
 
 def words_of(path: str) -> str:
     """The name of a field as words: the last two parts of its path at most."""
     parts = path.split(".")[-2:]
-    words = " ".join(_CAMEL.sub(" ", part).replace("_", " ") for part in parts)
+    spaced = [_CAMEL.sub(" ", part).replace("_", " ") for part in parts]
+    words = " ".join(spaced)
     return _UNIT_WORD.sub("", words.lower()).strip()
 
 
