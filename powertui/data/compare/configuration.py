@@ -67,10 +67,14 @@ def differing_settings(
     b: Sequence[dict[str, str]],
 ) -> tuple[Setting, ...]:
     """The settings whose values on one side are not those of the other."""
-    names = dict.fromkeys(name for one_run in (*a, *b) for name in one_run)
+    names: dict[str, None] = {}
+    for settings in (*a, *b):
+        names.update(dict.fromkeys(settings))
     rows = []
     for name in names:
-        row = Setting(name, _values(a, name), _values(b, name))
+        values_a = _values(a, name)
+        values_b = _values(b, name)
+        row = Setting(name, values_a, values_b)
         if row.a != row.b:
             rows.append(row)
     return tuple(rows)

@@ -99,7 +99,8 @@ def share_as_far_apart(series: Floats, length: int, difference: float) -> float 
         earlier = logs[:-ahead]
         differences = np.abs(later - earlier)
         pairs += len(differences)
-        as_far += int((differences >= least).sum())
+        is_as_far = differences >= least
+        as_far += int(is_as_far.sum())
     if not pairs:
         return None
     return as_far / pairs
@@ -107,10 +108,12 @@ def share_as_far_apart(series: Floats, length: int, difference: float) -> float 
 
 def _window_logs(series: Floats, length: int, stride: int) -> Floats:
     """The logarithms of the sums of all windows, a stride apart."""
-    sums = np.concatenate([[0.0], np.cumsum(series)])
+    sums_so_far = np.cumsum(series)
+    sums = np.concatenate([[0.0], sums_so_far])
     last_start = len(series) - length
     starts = np.arange(0, last_start + 1, stride)
     ends = starts + length
     totals = sums[ends] - sums[starts]
     least = np.finfo(np.float64).tiny
-    return np.asarray(np.log(np.maximum(totals, least)))
+    positive = np.maximum(totals, least)
+    return np.asarray(np.log(positive))

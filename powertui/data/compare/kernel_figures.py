@@ -54,7 +54,10 @@ def kernel_values(part: ComparedPart) -> Values:
 def _totals_of(part: ComparedPart, block: StepBlock, steps: int) -> dict[ValueKey, float]:
     """What the totals would be, if all steps were as those of a block."""
     share = block.steps / steps
-    return {key: total / share for key, total in _sums(part, block.windows).items()}
+    totals = {}
+    for key, total in _sums(part, block.windows).items():
+        totals[key] = total / share
+    return totals
 
 
 def _sums(part: ComparedPart, windows: Iterable[HostWindow]) -> _Sums:
@@ -80,7 +83,8 @@ def _add_device_times(sums: _Sums, table: Table) -> None:
     """How the devices spent their time."""
     for row in range(len(table)):
         name = table["type"].text(row)
-        sums[ValueKey(Family.DEVICE_TIME, name, "s")] += _seconds(table, "time ms", row)
+        key = ValueKey(Family.DEVICE_TIME, name, "s")
+        sums[key] += _seconds(table, "time ms", row)
 
 
 def _add_operators(sums: _Sums, table: Table) -> None:
@@ -88,8 +92,11 @@ def _add_operators(sums: _Sums, table: Table) -> None:
     for row in range(len(table)):
         name = table["name"].text(row)
         seconds = _seconds(table, "total_direct_kernel_time_sum", row)
-        sums[ValueKey(Family.OPERATOR, name, "s")] += seconds
-        sums[ValueKey(Family.OPERATOR, name, LAUNCHES)] += int(table["Count"].values[row])
+        count = int(table["Count"].values[row])
+        time_key = ValueKey(Family.OPERATOR, name, "s")
+        count_key = ValueKey(Family.OPERATOR, name, LAUNCHES)
+        sums[time_key] += seconds
+        sums[count_key] += count
 
 
 def _add_kernels(sums: _Sums, table: Table) -> None:
@@ -99,9 +106,12 @@ def _add_kernels(sums: _Sums, table: Table) -> None:
         operator = table["Parent cpu_op"].text(row) or _NO_OPERATOR
         seconds = _seconds(table, "Kernel duration (µs)_sum", row)
         count = int(table["Kernel duration (µs)_count"].values[row])
-        sums[ValueKey(Family.KERNEL, operator, "s")] += seconds
-        sums[ValueKey(Family.KERNEL_NAME, name, "s", operator)] += seconds
-        sums[ValueKey(Family.KERNEL_NAME, name, LAUNCHES, operator)] += count
+        operator_key = ValueKey(Family.KERNEL, operator, "s")
+        time_key = ValueKey(Family.KERNEL_NAME, name, "s", operator)
+        count_key = ValueKey(Family.KERNEL_NAME, name, LAUNCHES, operator)
+        sums[operator_key] += seconds
+        sums[time_key] += seconds
+        sums[count_key] += count
 
 
 def _seconds(table: Table, column: str, row: int) -> float:

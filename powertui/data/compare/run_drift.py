@@ -74,14 +74,16 @@ def difference_beside_drift(
     """B less A with its interval; p is given as at 5 %. Not all runs are equal."""
     values = np.array([*a, *b])
     is_of_b = (False,) * len(a) + (True,) * len(b)
-    forms = _drift_forms(is_of_b, (*places_a, *places_b))
+    places = (*places_a, *places_b)
+    forms = _drift_forms(is_of_b, places)
     fitted_df = len(values) - 2
     differences_of_forms = []
     squares_of_forms = []
     for form in forms:
         residuals = form.residuals @ values
+        squared_residuals = residuals**2
         differences_of_forms.append(float(form.weights @ values))
-        squares_of_forms.append(float(np.sum(residuals**2)))
+        squares_of_forms.append(float(np.sum(squared_residuals)))
     differences = np.array(differences_of_forms)
     squares = np.array(squares_of_forms)
     log_weights = np.array([form.log_weight for form in forms])
@@ -93,10 +95,13 @@ def difference_beside_drift(
     error_factors = np.array([form.error_factor for form in forms])
     errors = variances * error_factors
     between_forms = (differences - difference) ** 2
-    error = math.sqrt(float(weights @ (errors + between_forms)))
+    squared_error = float(weights @ (errors + between_forms))
+    error = math.sqrt(squared_error)
     df = _degrees_of_freedom(len(a), len(b))
     p_of_form = student.two_sided_p(difference / error, df)
-    difference_of_means = float(np.mean(b) - np.mean(a))
+    mean_a = np.mean(a)
+    mean_b = np.mean(b)
+    difference_of_means = float(mean_b - mean_a)
     return Scatter(
         difference=difference,
         half=student.quantile(df, _ERROR_SHARE_OF_FORMS) * error,
@@ -120,7 +125,8 @@ def _degrees_of_freedom(a: int, b: int) -> int:
 def _drift_forms(is_of_b: tuple[bool, ...], places: tuple[float, ...]) -> list[_DriftForm]:
     at = np.array(places)
     first = at.min()
-    share = (at - first) / (at.max() - first)
+    span = at.max() - first
+    share = (at - first) / span
     runs = len(share)
     mean = np.ones(runs)
     difference = np.array(is_of_b, dtype=float)
@@ -129,12 +135,14 @@ def _drift_forms(is_of_b: tuple[bool, ...], places: tuple[float, ...]) -> list[_
     for prior, drift in _covariances(share):
         # Each run scatters by 1 beside the drift.
         covariance = np.eye(runs) + drift
-        whiten = np.linalg.inv(np.linalg.cholesky(covariance))
+        factor = np.linalg.cholesky(covariance)
+        whiten = np.linalg.inv(factor)
         whitened = whiten @ model
         factors = np.linalg.inv(whitened.T @ whitened)
         solve = factors @ whitened.T @ whiten
         _, log_determinant = np.linalg.slogdet(factors)
-        log_likelihood = float(np.log(np.diag(whiten)).sum())
+        log_diagonal = np.log(np.diag(whiten))
+        log_likelihood = float(log_diagonal.sum())
         log_likelihood += float(log_determinant) / 2
         form = _DriftForm(
             log_weight=math.log(prior) + log_likelihood,

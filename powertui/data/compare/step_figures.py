@@ -68,7 +68,10 @@ def _with_blocks(
 ) -> tuple[float, tuple[float, ...]]:
     """A figure of all steps, and of each block of them."""
     edges = block_edges(len(seconds)).tolist()
-    of_blocks = [figure(seconds[lo:hi]) for lo, hi in itertools.pairwise(edges)]
+    of_blocks = []
+    for lo, hi in itertools.pairwise(edges):
+        block = seconds[lo:hi]
+        of_blocks.append(figure(block))
     return figure(seconds), tuple(of_blocks)
 
 
@@ -87,13 +90,16 @@ def category_values(window: HostWindow) -> Values:
     for at, (_, label, _, _) in enumerate(breakdown.CATEGORIES):
         seconds = parts[:, at]
         if seconds[places].any():
-            values[ValueKey(Family.CATEGORY, label, "s")] = mean_of_steps(seconds, places)
+            key = ValueKey(Family.CATEGORY, label, "s")
+            values[key] = mean_of_steps(seconds, places)
     between = comparable_seconds(profile) - parts.sum(axis=1)
     # Where steps follow each other without a gap, the rounding of the files is all there is: two
     # groups of runs differed in it, by 0 s.
-    if abs(between[places].mean()) <= LEAST_MEASURED["s"]:
+    mean_between = between[places].mean()
+    if abs(mean_between) <= LEAST_MEASURED["s"]:
         between = np.zeros_like(between)
-    values[ValueKey(Family.CATEGORY, BETWEEN, "s")] = mean_of_steps(between, places)
+    key = ValueKey(Family.CATEGORY, BETWEEN, "s")
+    values[key] = mean_of_steps(between, places)
     return values
 
 
@@ -104,8 +110,10 @@ def rank_values(part: ComparedPart) -> Values:
     values: Values = {}
     for number, window in enumerate(part.windows):
         if len(window.rows):
-            key = ValueKey(Family.RANK, _rank_name(window, number), "s")
-            values[key] = mean_of_steps(comparable_seconds(window.profile), window.places)
+            name = _rank_name(window, number)
+            key = ValueKey(Family.RANK, name, "s")
+            seconds = comparable_seconds(window.profile)
+            values[key] = mean_of_steps(seconds, window.places)
     return values
 
 
@@ -128,6 +136,8 @@ def _category_seconds(profile: Profile) -> Floats:
     middle = by_step.start + by_step.length // 2
     step = np.searchsorted(starts, middle, side="right") - 1
     inside = step >= 0
-    out = np.zeros((len(starts), len(columns)), np.float64)
+    shape = (len(starts), len(columns))
+    out = np.zeros(shape, np.float64)
     np.add.at(out, step[inside], times[inside])
-    return np.asarray(out[comparable_steps(profile)])
+    comparable = comparable_steps(profile)
+    return np.asarray(out[comparable])

@@ -40,9 +40,13 @@ def with_added(saved: BaselineRuns, added: Sequence[GatedRun]) -> BaselineRuns:
         # An op that had no room took an unknown time in the saved runs, not none.
         names = {name for run in saved.runs for name in run.values}
         added = [_limited(run, names) for run in added]
-    starts = {run.start_ns for run in added if run.start_ns is not None}
+    starts = set()
+    for run in added:
+        if run.start_ns is not None:
+            starts.add(run.start_ns)
     kept = [run for run in saved.runs if run.start_ns not in starts]
-    return replace(saved, runs=tuple([*kept, *added][-_MAX_RUNS:]))
+    latest = [*kept, *added][-_MAX_RUNS:]
+    return replace(saved, runs=tuple(latest))
 
 
 def _limited(run: GatedRun, names: Collection[str]) -> GatedRun:
@@ -93,7 +97,9 @@ def baseline_text(
 
 def _joined(head: dict[str, Any], lines: Sequence[str], left_out: int) -> str:
     start = json.dumps({**head, "left_out": left_out}, indent=1)
-    return f'{start[:-2]},\n "quantities": [\n  ' + _BETWEEN.join(lines) + "\n ]\n}\n"
+    open_start = start[:-2]
+    rows = _BETWEEN.join(lines)
+    return f'{open_start},\n "quantities": [\n  {rows}\n ]\n}}\n'
 
 
 def _run_json(run: GatedRun) -> dict[str, Any]:
@@ -116,8 +122,10 @@ def _configuration(runs: Sequence[GatedRun]) -> dict[str, list[str]]:
     out = {}
     room = _SETTINGS_BYTES
     for name in names:
-        values = sorted({run.settings[name] for run in runs if name in run.settings})
-        room -= len(json.dumps([name, values], indent=1))
+        distinct = {run.settings[name] for run in runs if name in run.settings}
+        values = sorted(distinct)
+        text = json.dumps([name, values], indent=1)
+        room -= len(text)
         if room < 0:
             break
         out[name] = values
@@ -127,11 +135,16 @@ def _configuration(runs: Sequence[GatedRun]) -> dict[str, list[str]]:
 def _rows(runs: Sequence[GatedRun]) -> Iterator[dict[str, Any]]:
     """A row for each quantity: those that are always there, then the largest ops and kernels."""
     names = dict.fromkeys(name for run in runs for name in run.values)
-    fixed = [quantity.name for quantity in quantities.fixed_quantities() if quantity.name in names]
-    largest = [
-        (samples_of_runs(runs, name).mean, name) for name in names if quantities.prefix_of(name)
-    ]
-    for name in (*fixed, *(name for _, name in sorted(largest, reverse=True))):
+    for quantity in quantities.fixed_quantities():
+        if quantity.name in names:
+            yield _row_json(runs, quantity.name)
+    by_size = []
+    for name in names:
+        if quantities.prefix_of(name):
+            mean = samples_of_runs(runs, name).mean
+            by_size.append((mean, name))
+    by_size.sort(reverse=True)
+    for _, name in by_size:
         yield _row_json(runs, name)
 
 
@@ -139,9 +152,14 @@ def _row_json(runs: Sequence[GatedRun], name: str) -> dict[str, Any]:
     """The values run by run, null where a run lacks it; blocks only where the runs are few."""
     values = [run.values.get(name) for run in runs]
     filled = [value or GateValue(0.0) for value in values]
-    # Of what is counted by name, a run that lacks the name has none.
-    shown = filled if quantities.prefix_of(name) else values
-    row: dict[str, Any] = {"name": name, "runs": [_number(value) for value in shown]}
+    shown: Sequence[GateValue | None] = values
+    if quantities.prefix_of(name):
+        # Of what is counted by name, a run that lacks the name has none.
+        shown = filled
+    row: dict[str, Any] = {
+        "name": name,
+        "runs": [_number(value) for value in shown],
+    }
     if any(value.below or value.above for value in filled):
         row["below"] = [_rounded(value.below) for value in filled]
         row["above"] = [_rounded(value.above) for value in filled]
@@ -216,18 +234,24 @@ def _baseline(document: dict[str, Any]) -> BaselineRuns:
     heads = _list(document, "runs")
     if not 1 <= len(heads) <= _MAX_RUNS:
         raise _Damaged("it holds no run, or too many")
+    count = len(heads)
     values_of_runs: list[dict[str, GateValue]] = [{} for _ in heads]
     for row in rows:
         name = _text(row, "name")
-        for values, value in zip(values_of_runs, _values_of_row(row, len(heads)), strict=True):
+        values_of_row = _values_of_row(row, count)
+        for values, value in zip(values_of_runs, values_of_row, strict=True):
             if value is not None:
                 values[name] = value
-    settings_of_runs = _settings_by_run(document.get("configuration"), len(heads))
+    settings_of_runs = _settings_by_run(document.get("configuration"), count)
     runs = []
     for head, values, settings in zip(heads, values_of_runs, settings_of_runs, strict=True):
         runs.append(_run(head, values, settings))
-    left_out = int(_finite(document.get("left_out", 0)))
-    return BaselineRuns(_text(document, "name"), tuple(runs), left_out)
+    left_out = _finite(document.get("left_out", 0))
+    return BaselineRuns(
+        name=_text(document, "name"),
+        runs=tuple(runs),
+        left_out=int(left_out),
+    )
 
 
 def _run(head: Any, values: dict[str, GateValue], settings: dict[str, str]) -> GatedRun:
@@ -246,10 +270,12 @@ def _run(head: Any, values: dict[str, GateValue], settings: dict[str, str]) -> G
 
 
 def _values_of_row(row: Any, count: int) -> Iterator[GateValue | None]:
+    zeros = [0.0] * count
+    no_blocks: list[Any] = [[]] * count
     numbers = _column(row, "runs", count)
-    below = _column(row, "below", count, [0.0] * count)
-    above = _column(row, "above", count, [0.0] * count)
-    blocks = _column(row, "blocks", count, [[]] * count)
+    below = _column(row, "below", count, zeros)
+    above = _column(row, "above", count, zeros)
+    blocks = _column(row, "blocks", count, no_blocks)
     for number, less, more, of_run in zip(numbers, below, above, blocks, strict=True):
         if number is None:
             yield None
@@ -273,9 +299,12 @@ def _settings_by_run(configuration: Any, count: int) -> list[dict[str, str]]:
     for name, values in configuration.items():
         if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
             raise _Damaged("its configuration is not a JSON object")
+        if not values:
+            continue
+        last = len(values) - 1
         for number, settings in enumerate(out):
-            if values:
-                settings[name] = values[min(number, len(values) - 1)]
+            place = min(number, last)
+            settings[name] = values[place]
     return out
 
 

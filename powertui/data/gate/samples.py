@@ -74,21 +74,24 @@ class GateSamples:
     @property
     def margins(self) -> tuple[float, float]:
         """How well the mean can be measured at all: a sensor errs alike in all runs."""
-        below = float(np.mean([value.below for value in self.values]))
-        above = float(np.mean([value.above for value in self.values]))
+        margins_below = [value.below for value in self.values]
+        margins_above = [value.above for value in self.values]
+        below = float(np.mean(margins_below))
+        above = float(np.mean(margins_above))
         return below, above
 
 
 def samples_of_runs(runs: Sequence[GatedRun], name: str) -> GateSamples:
     """The values of one quantity, run by run."""
-    is_zero_where_missing = bool(quantities.prefix_of(name)) or name in _ZERO_WHERE_MISSING
+    is_counted_by_name = bool(quantities.prefix_of(name))
     having = [run for run in runs if name in run.values]
     values = [run.values[name] for run in having]
-    if values and is_zero_where_missing:
+    if values and (is_counted_by_name or name in _ZERO_WHERE_MISSING):
         absent = [run for run in runs if name not in run.values and run.steps]
         having += absent
         values += [GateValue(0.0)] * len(absent)
-    return GateSamples(tuple(values), tuple(run.start_ns for run in having))
+    starts = tuple(run.start_ns for run in having)
+    return GateSamples(tuple(values), starts)
 
 
 def mean_interval(samples: GateSamples) -> GateInterval:
@@ -109,15 +112,21 @@ def mean_interval(samples: GateSamples) -> GateInterval:
 
 def _within_runs(samples: GateSamples) -> GateInterval:
     """What covers each run by itself: none of them stands for the others."""
-    lows, highs = [], []
+    lows = []
+    highs = []
     for value in samples.values:
         half = _drift_reach(value)
         if half is None:
             return GateInterval(samples.mean)
-        lows.append(value.value - math.hypot(half, value.below))
-        highs.append(value.value + math.hypot(half, value.above))
+        below = math.hypot(half, value.below)
+        above = math.hypot(half, value.above)
+        lows.append(value.value - below)
+        highs.append(value.value + above)
     return GateInterval(
-        value=samples.mean, lo=max(0.0, min(lows)), hi=max(highs), basis=Basis.WITHIN_RUN
+        value=samples.mean,
+        lo=max(0.0, min(lows)),
+        hi=max(highs),
+        basis=Basis.WITHIN_RUN,
     )
 
 
@@ -140,10 +149,12 @@ def difference_interval(base: GateSamples, new: GateSamples, *, with_margins: bo
         return interval
     # Two sensors err independently of each other, and of how the runs vary.
     margin = math.hypot(max(base.margins), max(new.margins))
+    below = math.hypot(interval.value - interval.lo, margin)
+    above = math.hypot(interval.hi - interval.value, margin)
     return GateInterval(
         value=interval.value,
-        lo=interval.value - math.hypot(interval.value - interval.lo, margin),
-        hi=interval.value + math.hypot(interval.hi - interval.value, margin),
+        lo=interval.value - below,
+        hi=interval.value + above,
         basis=interval.basis,
         p=interval.p,
         is_different=interval.is_different and abs(interval.value) > margin,
@@ -231,10 +242,12 @@ def runs_for_difference(base: GateSamples, new: GateSamples, difference: float) 
         if count is not None:
             return f"about {count} runs to check"
     deviations = [side.deviation for side in (base, new) if side.decides_by_runs]
-    sigma = math.sqrt(sum(deviation**2 for deviation in deviations) / len(deviations))
+    squares = sum(deviation**2 for deviation in deviations)
+    sigma = math.sqrt(squares / len(deviations))
     is_one_after_other = may_hide_drift(base, new)
     # In turns as many runs may do as did not one side after the other.
-    most_runs = min(len(base.values), len(new.values)) - is_one_after_other
+    fewer_runs = min(len(base.values), len(new.values))
+    most_runs = fewer_runs - is_one_after_other
     count_a_side = run_scatter.runs_to_find(difference, sigma, more_than=most_runs)
     if count_a_side is None:
         return ""
@@ -249,17 +262,21 @@ def runs_for_difference(base: GateSamples, new: GateSamples, difference: float) 
 def may_hide_drift(base: GateSamples, new: GateSamples) -> bool:
     """Whether the runs of both sides are known not to have been recorded in turns."""
     of_base, of_new = _as_recorded(base, new)
-    is_judged = base.decides_by_runs and new.decides_by_runs and bool(of_base.places)
-    return is_judged and not turns.are_in_turns(of_base.places, of_new.places)
+    is_judged = base.decides_by_runs and new.decides_by_runs
+    if not is_judged or not of_base.places:
+        return False
+    return not turns.are_in_turns(of_base.places, of_new.places)
 
 
 def _runs_beside(base: GateSamples, checked_runs: int, difference: float) -> int | None:
     """How many runs would do beside a baseline that shows how runs vary; None for too many."""
-    reach = student.quantile_95(len(base.values) - 1) + _POWER_80_SIGMA
+    base_runs = len(base.values)
+    reach = student.quantile_95(base_runs - 1) + _POWER_80_SIGMA
     for count in range(checked_runs + 1, _MAX_RUNS_NAMED + 1):
-        if not relabeling.can_show(len(base.values), count):
+        if not relabeling.can_show(base_runs, count):
             continue
-        error = base.deviation * math.sqrt(1 / len(base.values) + 1 / count)
+        inverse_runs = 1 / base_runs + 1 / count
+        error = base.deviation * math.sqrt(inverse_runs)
         if reach * error <= difference:
             return count
     return None

@@ -44,7 +44,6 @@ _MAX_WORST_STEPS = 5  # listed of each straggler
 # Clocks of the machines of one cluster are seconds apart, or hours where a zone is wrong. Chosen.
 _COPIED_AT = "file time"  # the source of a clock that says no more than when a file was written
 _MAX_APART_NS = 86_400 * NS_PER_S
-_MAX_SHIFT = 512  # steps by which two hosts may be apart, either way
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,18 +95,23 @@ class CommonSteps:
         known of all of these.
         """
         known = self.known_waits
-        members = np.flatnonzero(2 * known.sum(axis=0) >= self.count)
-        steps = np.flatnonzero(known[:, members].all(axis=1))
-        times = self.lengths_without_collectives()[np.ix_(steps, members)]
+        waits_by_host = known.sum(axis=0)
+        members = np.flatnonzero(2 * waits_by_host >= self.count)
+        is_known = known[:, members].all(axis=1)
+        steps = np.flatnonzero(is_known)
+        lengths = self.lengths_without_collectives()
+        times = lengths[np.ix_(steps, members)]
         return HostComparison(members, steps, times)
 
     def combined(self) -> Breakdown:
         """The run's steps: of each common one, that of the host that took longest."""
         lengths: list[int] = []
         parts: list[Int64s] = []
-        for common_step, slowest in enumerate(self.lengths().argmax(axis=1).tolist()):
+        slowest_host = self.lengths().argmax(axis=1)
+        for common_step, slowest in enumerate(slowest_host.tolist()):
             steps = self.steps[slowest]
-            row = int(self.rows[slowest][common_step])
+            rows = self.rows[slowest]
+            row = int(rows[common_step])
             lengths.append(int(steps.length[row]))
             parts.append(steps.parts[row])
         chief = self.steps[self.chief]
@@ -173,7 +177,9 @@ def steps_in_window(question: Question) -> Breakdown:
     steps = _steps_of(question)
     if question.lo is None and question.hi is None:
         return steps
-    return steps.take(touches(steps.start, steps.start + steps.length, *question.window))
+    lo, hi = question.window
+    end = steps.start + steps.length
+    return steps.take(touches(steps.start, end, lo, hi))
 
 
 def _steps_of(question: Question) -> Breakdown:
@@ -208,13 +214,17 @@ def _together(
             every.append(steps)
     if len(every) < 2:
         return None
+    from powertui.data.tools import matched_steps  # most runs have one host
+
     # TensorBoard's chief: the host with the shortest span.
     chief = int(np.argmin([_span(steps) for steps in every]))
-    by, rows = "number", None
+    by = "number"
+    rows = None
     if compat == "corrected":
-        rows = _by_number(
-            [_numbers(steps, profile.steps) for profile, steps in zip(profiles, every, strict=True)]
-        )
+        numbers = []
+        for profile, steps in zip(profiles, every, strict=True):
+            numbers.append(matched_steps.step_numbers(steps, profile.steps))
+        rows = matched_steps.rows_by_number(numbers)
     # Numbers that the programs gave match steps whatever the clocks say.
     is_numbered = rows is not None and not any(profile.steps.inferred for profile in profiles)
     # The converter's rules lay any two files of a folder on each other, and its modes do, too.
@@ -222,7 +232,7 @@ def _together(
         return None
     if rows is None:
         by = "overlap"
-        rows = _by_overlap(every, chief)
+        rows = matched_steps.rows_by_overlap(every, chief)
     if not len(rows[0]):
         return None
     common = CommonSteps(
@@ -245,7 +255,9 @@ def are_days_apart(profiles: Sequence[Profile]) -> bool:
         if clock.lo_ns is None or clock.hi_ns is None or clock.source == _COPIED_AT:
             continue
         lo, hi = profile.trace.span
-        spans.append((clock.lo_ns + lo // PS_PER_NS, clock.hi_ns + hi // PS_PER_NS))
+        lo_ns = clock.lo_ns + lo // PS_PER_NS
+        hi_ns = clock.hi_ns + hi // PS_PER_NS
+        spans.append((lo_ns, hi_ns))
     if len(spans) < 2:
         return False
     latest_start = max(start for start, _ in spans)
@@ -262,12 +274,16 @@ def _unknown_waits(common: CommonSteps, profiles: Sequence[Profile]) -> Bools | 
     without = _without_waits(common, profiles)
     if not is_cut.any():
         return without
-    return np.broadcast_to(is_cut, common.waits().shape) | (False if without is None else without)
+    is_unknown = np.broadcast_to(is_cut, common.waits().shape)
+    if without is None:
+        return is_unknown
+    return is_unknown | without
 
 
 def _without_waits(common: CommonSteps, profiles: Sequence[Profile]) -> Bools | None:
     has_waits = common.waits() > 0
-    expected = 2 * has_waits.sum(axis=1) >= len(common.hosts)
+    waiting_hosts = has_waits.sum(axis=1)
+    expected = 2 * waiting_hosts >= len(common.hosts)
     unknown: Bools = expected[:, None] & ~has_waits
     if not unknown.any():
         return None
@@ -279,115 +295,47 @@ def _without_waits(common: CommonSteps, profiles: Sequence[Profile]) -> Bools | 
             continue
         first = min(int(rank.start[0]) for rank in calls)
         last = max(int(rank.end.max()) for rank in calls)
-        steps, rows = common.steps[member], common.rows[member]
+        steps = common.steps[member]
+        rows = common.rows[member]
         start = steps.start[rows]
-        unknown[:, member] &= (start > last) | (start + steps.length[rows] < first)
+        end = start + steps.length[rows]
+        has_no_calls = (start > last) | (end < first)
+        unknown[:, member] &= has_no_calls
     return unknown
 
 
 def _span(steps: Breakdown) -> int:
-    return int((steps.start + steps.length).max() - steps.start.min())
-
-
-def _numbers(measured: Breakdown, steps: Steps) -> Int64s | None:
-    """Number and round of each step as one; None where not every step has a number of its own."""
-    if len(measured) != len(steps) or (steps.number < 0).any():
-        return None
-    numbers_per_epoch = int(steps.number.max()) + 1
-    epoch = steps.epoch.astype(np.int64) + 1  # -1 outside epochs
-    keys = steps.number + epoch * numbers_per_epoch
-    if len(wire.distinct(keys)) == len(keys):
-        return keys
-    return None
-
-
-def _by_number(numbers: Sequence[Int64s | None]) -> list[Int64s] | None:
-    """The rows of the common numbers in each column.
-
-    None where a host has no numbers, or where fewer than half are common: those are not one
-    training's numbers.
-    """
-    columns = [column for column in numbers if column is not None]
-    if len(columns) < len(numbers):
-        return None
-    common = _common(columns)
-    fewest = min(len(column) for column in columns)
-    if 2 * len(common) < fewest:
-        return None
-    return [_rows_of(common, column) for column in columns]
-
-
-def _common(columns: Sequence[Int64s]) -> Int64s:
-    """The values that are in every column, as the first one has them."""
-    common = columns[0]
-    for column in columns[1:]:
-        common = common[np.isin(common, column)]
-    return common
-
-
-def _rows_of(values: Int64s, column: Int64s) -> Int64s:
-    """Where each of these values is in a column that holds them all."""
-    order = np.argsort(column, kind="stable")
-    return order[column[order].searchsorted(values)]
-
-
-def _by_overlap(every: Sequence[Breakdown], chief: int) -> list[Int64s]:
-    """The rows of the common steps of each host: step i of the chief is step i + shift of a host.
-
-    Common are the steps that every host has.
-    """
-    shifts = [
-        0 if host == chief else _shift(every[chief], steps) for host, steps in enumerate(every)
-    ]
-    first = max(0, -min(shifts))
-    last = min(len(steps) - shift for steps, shift in zip(every, shifts, strict=True))
-    common = np.arange(first, max(first, last))
-    return [common + shift for shift in shifts]
-
-
-def _shift(chief: Breakdown, host: Breakdown) -> int:
-    """The shift at which most of the steps' time overlaps; the first of equals, in the order 0, 1,
-    2 …, -1, -2 …
-    """
-    best_shift = 0
-    best_overlap = -1
-    forward = range(min(_MAX_SHIFT, len(host)))
-    backward = range(-1, -min(_MAX_SHIFT, len(chief)), -1)
-    chief_end = chief.start + chief.length
-    host_end = host.start + host.length
-    for shift in (*forward, *backward):
-        chief_first = max(0, -shift)
-        host_first = max(0, shift)
-        count = min(len(chief) - chief_first, len(host) - host_first)
-        if count <= 0:
-            continue
-        chief_rows = slice(chief_first, chief_first + count)
-        host_rows = slice(host_first, host_first + count)
-        start = np.maximum(chief.start[chief_rows], host.start[host_rows])
-        end = np.minimum(chief_end[chief_rows], host_end[host_rows])
-        overlap = int(np.maximum(0, end - start).sum())
-        if overlap > best_overlap:
-            best_shift, best_overlap = shift, overlap
-    return best_shift
+    end = steps.start + steps.length
+    return int(end.max() - steps.start.min())
 
 
 def devices(steps: Steps) -> tuple[tuple[str, ...], Int64s, Int64s] | None:
     """(names, rows of the steps that all of them ran, work [steps × devices]) of one host; None for
     fewer than two devices.
     """
-    devices = [part for part in steps.on if part.kind == "device" and _is_complete(part)]
+    devices = []
+    for part in steps.on:
+        if part.kind == "device" and _is_complete(part):
+            devices.append(part)
     if len(devices) < 2:
         return None
-    common = _common([device.row for device in devices])
+    from powertui.data.tools import matched_steps  # most hosts have one device
+
+    common = matched_steps.common_values([device.row for device in devices])
     if not len(common):
         return None
-    columns = [device.work[_rows_of(common, device.row)] for device in devices]
-    return tuple(device.name for device in devices), common, np.stack(columns, axis=1)
+    columns = []
+    for device in devices:
+        rows = matched_steps.rows_of_values(common, device.row)
+        columns.append(device.work[rows])
+    names = tuple(device.name for device in devices)
+    return names, common, np.stack(columns, axis=1)
 
 
 def _is_complete(device: StepsOn) -> bool:
     """Whether it has the work of each of its steps, and each step once."""
-    return bool((device.work >= 0).all()) and len(wire.distinct(device.row)) == len(device)
+    has_all_work = bool((device.work >= 0).all())
+    return has_all_work and len(wire.distinct(device.row)) == len(device)
 
 
 # ── who holds the others up ──────────────────────────────────────────────────────────────────────
@@ -422,9 +370,11 @@ def stragglers(times: Int64s) -> list[Straggler]:
 def _worst_steps(excess: Floats) -> tuple[int, ...]:
     """The steps in which a member's excess differs from its usual one, the worst first."""
     usual = np.median(excess)
-    deviation = max(1.0, median_of_column(np.abs(excess - usual)))
+    deviations = np.abs(excess - usual)
+    deviation = max(1.0, median_of_column(deviations))
     differs = excess > usual + _MAX_DEVIATIONS * deviation
-    worst = np.argsort(-excess, kind="stable")[:_MAX_WORST_STEPS]
+    worst_first = np.argsort(-excess, kind="stable")
+    worst = worst_first[:_MAX_WORST_STEPS]
     return tuple(worst[differs[worst]].tolist())
 
 
@@ -436,10 +386,12 @@ def _slow(times: Int64s, means: Floats) -> Bools:
         # Of two there is no usual one: who is nearly always the slower holds the other up.
         slower = int(means.argmax())
         faster = 1 - slower
-        share_slower = float((times[:, slower] > times[:, faster]).mean())
+        is_slower = times[:, slower] > times[:, faster]
+        share_slower = float(is_slower.mean())
         difference = abs(float(means[0] - means[1]))
+        is_usual = share_slower >= _MIN_SLOWER_SHARE
         slow = np.zeros(2, np.bool_)
-        slow[slower] = share_slower >= _MIN_SLOWER_SHARE and difference > min_excess
+        slow[slower] = is_usual and difference > min_excess
         return slow
     excess = means - median
     deviation = median_of_column(np.abs(excess))
@@ -447,4 +399,5 @@ def _slow(times: Int64s, means: Floats) -> Bools:
         score = _MAD_TO_SIGMA * excess / deviation
     else:  # all but a few take exactly the same time
         score = np.where(excess > 0, np.inf, 0.0)
-    return np.asarray((score > _MAX_Z_SCORE) & (excess > min_excess))
+    is_outlier = score > _MAX_Z_SCORE
+    return np.asarray(is_outlier & (excess > min_excess))

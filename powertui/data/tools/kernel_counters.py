@@ -108,12 +108,12 @@ def _device_kernels(trace: Trace, process: Process, lo: int, hi: int) -> _Device
         is_inside = touches(events.start, events.end, lo, hi)
         rows = np.flatnonzero(is_inside)
         name = events.name[rows].astype(np.int64)
-        track_number = track_numbers[id(track)]
+        number = track_numbers[id(track)]
         columns_of_track = (
             name,
             events.start[rows],
             events.end[rows],
-            np.full(len(rows), track_number),
+            np.full(len(rows), number),
             rows,
         )
         parts.append(columns_of_track)

@@ -192,8 +192,9 @@ def _by_stats(trace: Trace, silent: Bools) -> _Votes:
         columns = process.source.columns(positions, _STATS)
         stat_texts = []
         for stat in _STATS:
-            if columns[stat].texts is not None:
-                stat_texts.append(columns[stat].texts)
+            texts = columns[stat].texts
+            if texts is not None:
+                stat_texts.append(texts)
         for place, row in enumerate(rows.tolist()):
             name = int(track.events.name[row])
             of_event = [texts[place] for texts in stat_texts]

@@ -144,10 +144,13 @@ def heaviest_function(trace: Trace, free: CoveredTime) -> PythonFunction | None:
         running = _innermost(thread, works)
         free_ps = int(free.inside(running.start, running.end).sum())
         # A thread that only waits counts for little, but for more than none at all.
-        recorded = free.inside(thread.start[:1], thread.end.max(keepdims=True))
+        first_start = thread.start[:1]
+        last_end = thread.end.max(keepdims=True)
+        recorded = free.inside(first_start, last_end)
         free_ps += int(recorded[0]) // _WAITING_WEIGHT_PARTS
         if free_ps > longest_ps:
-            busiest, longest_ps = thread, free_ps
+            busiest = thread
+            longest_ps = free_ps
     if busiest is not None:
         return _heaviest_path(trace, busiest, free)
     return None
@@ -185,19 +188,22 @@ def _majority_callees(
             break
         names, name_of_row = np.unique(thread.name[rows], return_inverse=True)
         name_of_row = name_of_row.ravel()
-        ps_by_name = np.bincount(name_of_row, weights=held_ps[rows].astype(np.float64))
+        held_of_rows = held_ps[rows].astype(np.float64)
+        ps_by_name = np.bincount(name_of_row, weights=held_of_rows)
         heaviest = int(np.argmax(ps_by_name))
         if ps_by_name[heaviest] <= _MAJORITY * caller_ps:
             break
         caller_ps = int(ps_by_name[heaviest])
-        function = parse_frame(trace.names.full(int(names[heaviest])), caller_ps)
+        frame = trace.names.full(int(names[heaviest]))
+        function = parse_frame(frame, caller_ps)
         if function.file:
             path.append(function)
         elif path and not path[-1].callee:
             path[-1] = path[-1]._replace(callee=function.name)
         is_heaviest = np.zeros(len(held_ps), np.bool_)
         is_heaviest[rows[name_of_row == heaviest]] = True
-        called_by_it = (caller >= 0) & is_heaviest[np.maximum(caller, 0)]
+        is_caller_heaviest = is_heaviest[np.maximum(caller, 0)]
+        called_by_it = (caller >= 0) & is_caller_heaviest
         rows = np.flatnonzero(is_candidate & called_by_it)
     return path
 
@@ -251,7 +257,8 @@ class _WaitingNames:
     def among(self, names: Int64s) -> Bools:
         """Which of these events wait, by their names."""
         waits = np.zeros(len(self._trace.names), np.bool_)
-        for index in np.flatnonzero(np.bincount(names)).tolist():
+        used = np.flatnonzero(np.bincount(names))
+        for index in used.tolist():
             waits[index] = self._waits(index)
         return waits[names]
 
@@ -309,10 +316,13 @@ def _idle(lines: list[Track], waiting: _WaitingNames) -> CoveredTime:
     waits: list[CoveredTime] = []
     for track in lines:
         events = track.events
-        if len(events):
-            rows = np.flatnonzero(waiting.among(events.name.astype(np.int64)))
-            start = events.start[rows]
-            waits.append(CoveredTime(start, start + events.duration[rows]))
+        if not len(events):
+            continue
+        is_wait = waiting.among(events.name.astype(np.int64))
+        rows = np.flatnonzero(is_wait)
+        start = events.start[rows]
+        end = start + events.duration[rows]
+        waits.append(CoveredTime(start, end))
     return joined(waits)
 
 
@@ -322,13 +332,15 @@ def _innermost(thread: _ThreadFrames, chosen: Bools) -> CoveredTime:
     rows = np.arange(count)
     # Rows are by start, the outer events first. Of one moment come first what ends, the inner
     # events first; then what begins, the outer ones first.
-    by_end = count - 1 - np.argsort(thread.end[::-1], kind="stable")
+    from_the_last = np.argsort(thread.end[::-1], kind="stable")
+    by_end = count - 1 - from_the_last
     ends = thread.end[by_end]
     place_of_start = rows + ends.searchsorted(thread.start, side="right")
     place_of_end = rows + thread.start.searchsorted(ends, side="left")
     # From each moment to the next the innermost event is what began there, or what goes on around
     # what ended there.
-    moments, innermost = np.empty((2, 2 * count), np.int64)
+    moments = np.empty(2 * count, np.int64)
+    innermost = np.empty(2 * count, np.int64)
     moments[place_of_start] = thread.start
     innermost[place_of_start] = rows
     moments[place_of_end] = ends
@@ -336,7 +348,8 @@ def _innermost(thread: _ThreadFrames, chosen: Bools) -> CoveredTime:
     start = moments[:-1]
     end = moments[1:]
     innermost = innermost[:-1]
-    is_chosen = (innermost >= 0) & chosen[np.maximum(innermost, 0)]
+    is_innermost_chosen = chosen[np.maximum(innermost, 0)]
+    is_chosen = (innermost >= 0) & is_innermost_chosen
     stays = is_chosen & (end > start)
     return union(start[stays], end[stays])
 

@@ -107,13 +107,15 @@ def _asked_steps(question: Question, steps: Steps) -> Int64s:
         return np.empty(0, np.int64)
     length = steps.stretch_lengths()
     if question.is_of_all_time:
-        return np.array([int(np.argmax(length))], np.int64)
+        slowest = int(np.argmax(length))
+        return np.array([slowest], np.int64)
     rows = step_tool.inside(question, steps)
     lo, hi = question.window
     inside_lo = np.maximum(steps.start[rows], lo)
     inside_hi = np.minimum(steps.ends()[rows], hi)
+    inside_ps = inside_hi - inside_lo
     # A neighbor of which less than half is inside is not meant: the window's edge only met it.
-    is_mostly_inside = 2 * (inside_hi - inside_lo) >= length[rows]
+    is_mostly_inside = 2 * inside_ps >= length[rows]
     return rows[is_mostly_inside]
 
 
@@ -142,11 +144,14 @@ def _waited_for(trace: Trace, place: tuple[OpStats, int] | None) -> str:
     longest_ps = 0
     longest_name = -1
     for track in _device_work(trace):
-        overlap_ps = np.minimum(track.events.end, hi) - np.maximum(track.events.start, lo)
+        first_end = np.minimum(track.events.end, hi)
+        last_start = np.maximum(track.events.start, lo)
+        overlap_ps = first_end - last_start
         # Below 0 where an event was not open meanwhile.
         most = int(np.argmax(overlap_ps))
-        if int(overlap_ps[most]) > longest_ps:
-            longest_ps = int(overlap_ps[most])
+        most_ps = int(overlap_ps[most])
+        if most_ps > longest_ps:
+            longest_ps = most_ps
             longest_name = int(track.events.name[most])
     if longest_name >= 0:
         return trace.names.display(longest_name)
@@ -225,12 +230,17 @@ def _shares_of_difference(longer_ps: Int64s, difference_ps: int) -> list[float |
 def _columns(compared: ComparedSteps, op_keys: list[OpKey], trace: Trace) -> Iterator[Column]:
     names = [name for name, _device in op_keys]
     devices = [device for _name, device in op_keys]
-    here_ps = np.array([compared.here.get(key, 0) for key in op_keys], np.int64)
-    usual_ps = np.array([compared.usual.get(key, 0) for key in op_keys], np.int64)
+    here = [compared.here.get(key, 0) for key in op_keys]
+    usual = [compared.usual.get(key, 0) for key in op_keys]
+    here_ps = np.array(here, np.int64)
+    usual_ps = np.array(usual, np.int64)
     longer_ps = here_ps - usual_ps
     shares = _shares_of_difference(longer_ps, compared.difference_ps)
     waited_for = _causes_of_waits(compared, op_keys, longer_ps, trace)
-    replicas = [_replica_count(compared.places.get(key)) for key in op_keys]
+    replicas = []
+    for key in op_keys:
+        place = compared.places.get(key)
+        replicas.append(_replica_count(place))
     # The weights say which columns a narrow window keeps.
     yield text_column("name", "name", names, weight=9)
     if any(waited_for):

@@ -113,7 +113,8 @@ def _mm(tensors: Sequence[_Dims], _concrete: Sequence[Any]) -> tuple[float, floa
 
 def _addmm(tensors: Sequence[_Dims], _concrete: Sequence[Any]) -> tuple[float, float]:
     """With the sum of what is added."""
-    flops, output = _product(*tensors[1:3])
+    a, b = tensors[1:3]
+    flops, output = _product(a, b)
     return flops + output, output
 
 
@@ -134,7 +135,8 @@ def _product(a: _Dims, b: _Dims) -> tuple[float, float]:
     columns = b[-1]
     if b[-2] != inner or list(b[:-2]) != batch:
         raise ValueError
-    output = float(math.prod(batch) * rows * columns)
+    products = math.prod(batch) * rows * columns
+    output = float(products)
     return 2 * inner * output, output
 
 
@@ -195,18 +197,21 @@ def _taps(
     """Every value of the result sums over the kernel, as PyTorch and TraceLens count: the padding
     too.
     """
-    (batch, _, *inputs), (outputs, features, *kernel) = tensors[:2]
-    strides, paddings, dilations = (
-        _numbers(concrete[place], len(inputs)) for place in (stride, padding, dilation)
-    )
+    inputs_of_all, weights = tensors[:2]
+    batch, _, *inputs = inputs_of_all
+    outputs, features, *kernel = weights
+    strides = _numbers(concrete[stride], len(inputs))
+    paddings = _numbers(concrete[padding], len(inputs))
+    dilations = _numbers(concrete[dilation], len(inputs))
     spatial = [
         (size + 2 * pad - spread * (taps - 1) - 1) // step + 1
         for size, pad, spread, taps, step in zip(
             inputs, paddings, dilations, kernel, strides, strict=True
         )
     ]
+    taps_of_kernel = math.prod(kernel)
     output = float(batch * outputs * math.prod(spatial))
-    flops = 2 * output * features * math.prod(kernel)
+    flops = 2 * output * features * taps_of_kernel
     return flops + output * has_bias, output
 
 
@@ -216,10 +221,13 @@ def _transposed_taps(
     has_bias: bool,
 ) -> tuple[float, float]:
     """Every value of the input is spread over the kernel: what `_taps` counts, the other way."""
-    (batch, channels, *inputs), (_, features, *kernel) = tensors[:2]
-    strides, paddings, dilations, extras = (
-        _numbers(concrete[place], len(inputs)) for place in (3, 4, 5, 7)
-    )
+    inputs_of_all, weights = tensors[:2]
+    batch, channels, *inputs = inputs_of_all
+    _, features, *kernel = weights
+    strides = _numbers(concrete[3], len(inputs))
+    paddings = _numbers(concrete[4], len(inputs))
+    dilations = _numbers(concrete[5], len(inputs))
+    extras = _numbers(concrete[7], len(inputs))
     spatial = [
         (size - 1) * step - 2 * pad + spread * (taps - 1) + extra + 1
         for size, step, pad, spread, taps, extra in zip(
@@ -228,7 +236,8 @@ def _transposed_taps(
     ]
     groups = int(concrete[8])
     output = float(batch * features * groups * math.prod(spatial))
-    flops = 2 * batch * channels * math.prod(inputs) * features * math.prod(kernel)
+    values = batch * channels * math.prod(inputs)
+    flops = 2 * values * features * math.prod(kernel)
     return flops + output * has_bias, output
 
 
@@ -238,7 +247,8 @@ def _convolution_backward(tensors: Sequence[_Dims], concrete: Sequence[Any]) -> 
     """
     gradient, inputs, weights = tensors[:3]
     wanted = _listed(concrete[10])
-    if wanted is None or len({len(gradient), len(inputs), len(weights)}) != 1:
+    ranks = {len(gradient), len(inputs), len(weights)}
+    if wanted is None or len(ranks) != 1:
         raise ValueError
     for_input, for_weights, for_bias = (flag is True for flag in wanted)
     # A transposed convolution meets its weights at each position of its input, another at each of
@@ -248,7 +258,8 @@ def _convolution_backward(tensors: Sequence[_Dims], concrete: Sequence[Any]) -> 
         batch, _, *positions = inputs
     else:
         batch, _, *positions = gradient
-    flops_each = 2 * batch * math.prod(positions) * math.prod(weights)
+    places = batch * math.prod(positions)
+    flops_each = 2 * places * math.prod(weights)
     flops = 0
     written = 0
     if for_input:
@@ -297,8 +308,14 @@ def _heads(tensors: Sequence[_Dims], length_first: bool, causal: bool) -> tuple[
             (batch, heads, length, width) for batch, length, heads, width in (query, key, value)
         )
     batch, heads, length, width = query
-    products = 2 * batch * heads * length * key[2] * (width + value[3])
-    return float(products / 2 if causal else products), float(batch * heads * length * value[3])
+    key_length = key[2]
+    value_width = value[3]
+    rows = batch * heads * length
+    products = 2 * rows * key_length * (width + value_width)
+    output = float(rows * value_width)
+    if causal:
+        return products / 2, output
+    return float(products), output
 
 
 _Rule = Callable[[Sequence[_Dims], Sequence[Any]], tuple[float, float]]

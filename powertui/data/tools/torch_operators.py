@@ -61,28 +61,35 @@ def _launchers(links: Links) -> Int64s:
     is_execute = np.zeros(len(names), np.bool_)
     for index in wire.distinct(host.name).tolist():
         is_execute[index] = names.full(index) == "execute"
-    operator = host.operator_above(links.device.call, is_execute[host.name])
-    return np.where(operator >= 0, operator, links.device.call)
+    calls = links.device.call
+    operator = host.operator_above(calls, is_execute[host.name])
+    return np.where(operator >= 0, operator, calls)
 
 
 def launched_work(links: Links, question: Question) -> LaunchedWork:
     device = links.device
     host = links.host
     names = links.trace.names
-    is_counted = torch_work.in_window(links, question, device.call >= 0)
-    rows = np.flatnonzero(is_counted & ~torch_work.communicates(links))
-    at, launcher = np.unique(_launchers(links)[rows], return_inverse=True)
+    has_call = device.call >= 0
+    is_asked = torch_work.in_window(links, question, has_call)
+    is_counted = is_asked & ~torch_work.communicates(links)
+    rows = np.flatnonzero(is_counted)
+    launchers = _launchers(links)[rows]
+    at, launcher = np.unique(launchers, return_inverse=True)
     launcher = launcher.ravel()
     # Kernels of one operator may overlap on several streams: their union counts.
-    direct = covered_by(launcher, device.start[rows], device.end[rows], len(at))
+    direct = _covered_by(device, launcher, rows, len(at))
     holder, held = _work_below(links, at, rows)
-    subtree = covered_by(holder, device.start[held], device.end[held], len(at))
-    launcher_names = [names.full(index) for index in host.name[at].tolist()]
+    subtree = _covered_by(device, holder, held, len(at))
+    launcher_names = []
+    for index in host.name[at].tolist():
+        launcher_names.append(names.full(index))
     categories: list[str] = []
     first_work = _first_work(device, rows, launcher, len(at))
     for row, name in enumerate(launcher_names):
         if host.operator[at[row]]:
-            kernel = names.full(int(device.name[first_work[row]]))
+            name_of_kernel = int(device.name[first_work[row]])
+            kernel = names.full(name_of_kernel)
             categories.append(category_of(name, kernel))
         else:
             categories.append(call_category(name))
@@ -94,6 +101,11 @@ def launched_work(links: Links, question: Question) -> LaunchedWork:
         direct=direct,
         subtree=subtree,
     )
+
+
+def _covered_by(device: DeviceStreams, key: Int64s, rows: Int64s, count: int) -> Floats:
+    """For each of `count` keys how long at least one of these works ran."""
+    return covered_by(key, device.start[rows], device.end[rows], count)
 
 
 def _work_below(links: Links, launchers: Int64s, rows: Int64s) -> tuple[Int64s, Int64s]:
@@ -139,12 +151,13 @@ class _Sums(NamedTuple):
 def _summed(launched: LaunchedWork | None, texts: list[str], places: dict[str, int]) -> _Sums:
     """The times of launchers by their texts, each of which has a place."""
     row = np.array([places[text] for text in texts], np.int64)
-    count = np.bincount(row, minlength=len(places))
+    size = len(places)
+    count = np.bincount(row, minlength=size)
     direct: Floats = np.empty(0)
     subtree: Floats = np.empty(0)
     if launched is not None and places:
-        direct = np.bincount(row, launched.direct, len(places)).astype(np.float64)
-        subtree = np.bincount(row, launched.subtree, len(places)).astype(np.float64)
+        direct = np.bincount(row, launched.direct, size).astype(np.float64)
+        subtree = np.bincount(row, launched.subtree, size).astype(np.float64)
     order = np.argsort(-direct, kind="stable")
     distinct = list(places)
     return _Sums(
@@ -168,7 +181,9 @@ def _ops(launched: LaunchedWork | None, empty: str, question: Question) -> Table
     if launched is not None:
         for name, category in zip(names, launched.categories, strict=True):
             categories.setdefault(name, set()).add(category)
-    category_lists = [", ".join(sorted(categories[name])) for name in sums.texts]
+    category_lists = []
+    for name in sums.texts:
+        category_lists.append(", ".join(sorted(categories[name])))
 
     def time_column(id: str, label: str, us: Floats, unit: str, weight: int) -> Column:
         return Column(id, label, "duration", us * PS_PER_US, unit=unit, weight=weight)
@@ -188,11 +203,14 @@ def _ops(launched: LaunchedWork | None, empty: str, question: Question) -> Table
     def place(row: int) -> Place | None:
         if launched is None:
             return None
-        of_name = np.flatnonzero(sums.row == sums.order[row])
+        is_of_name = sums.row == sums.order[row]
+        of_name = np.flatnonzero(is_of_name)
         heaviest = of_name[int(np.argmax(launched.direct[of_name]))]
         caller = int(launched.at[heaviest])
         host_calls = launched.links.host
-        return question.event_place(int(host_calls.line[caller]), int(host_calls.row[caller]))
+        line = int(host_calls.line[caller])
+        event = int(host_calls.row[caller])
+        return question.event_place(line, event)
 
     return Table(
         id="ops_summary",

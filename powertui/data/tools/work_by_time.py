@@ -102,4 +102,5 @@ def _used(hosts: list[Typed]) -> list[int]:
     names = [wire.distinct(line.track.events.name) for line in hosts]
     if not names:
         return []
-    return wire.distinct(np.concatenate(names)).tolist()
+    used: list[int] = wire.distinct(np.concatenate(names)).tolist()
+    return used

@@ -110,7 +110,8 @@ def _pairs(recorded: Table, ours: Table) -> list[tuple[int, int]]:
     """(a recorded row, ours of the same key); of steps, whose names differ, in their order."""
     key = [id for id in recorded.key if id in ours.ids]
     if not key:
-        return list(zip(range(len(recorded)), range(len(ours)), strict=False))
+        fewer = min(len(recorded), len(ours))
+        return [(row, row) for row in range(fewer)]
     our_rows: dict[tuple[Value, ...], deque[int]] = defaultdict(deque)
     for row, values in enumerate(_keys(ours, key)):
         our_rows[values].append(row)
@@ -136,7 +137,8 @@ def _same(left: Column, left_row: int, right: Column, right_row: int) -> bool:
         return own in _EMPTY and recorded in _EMPTY
     if isinstance(recorded, str) or isinstance(own, str):
         return str(recorded) == str(own)
-    slack = _RELATIVE * max(abs(recorded), abs(own))
+    larger = max(abs(recorded), abs(own))
+    slack = _RELATIVE * larger
     if left.kind == "duration":
         slack = max(slack, _PS)
     return abs(recorded - own) <= slack
@@ -144,8 +146,12 @@ def _same(left: Column, left_row: int, right: Column, right_row: int) -> bool:
 
 def _name(table: Table, row: int) -> str:
     """A row by its key."""
-    words = [table[id].text(row) for id in table.key]
-    return " · ".join(word for word in words if word) or str(row)
+    words = []
+    for id in table.key:
+        word = table[id].text(row)
+        if word:
+            words.append(word)
+    return " · ".join(words) or str(row)
 
 
 _DIFFERENCE_FIELDS = (
@@ -189,8 +195,11 @@ def _agreement_table(agreements: Sequence[_Agreement]) -> Table:
 def _facts(agreements: Sequence[_Agreement]) -> Iterator[Fact]:
     equal = sum(agreement.equal for agreement in agreements)
     different = sum(agreement.different for agreement in agreements)
-    only_recorded = sum(agreement.recorded - agreement.matched for agreement in agreements)
-    only_ours = sum(agreement.ours - agreement.matched for agreement in agreements)
+    only_recorded = 0
+    only_ours = 0
+    for agreement in agreements:
+        only_recorded += agreement.recorded - agreement.matched
+        only_ours += agreement.ours - agreement.matched
     yield Fact("equal", "cells equal", equal, "integer")
     yield Fact("different", "cells different", different, "integer")
     yield Fact("only_recorded", "rows only recorded", only_recorded, "integer")

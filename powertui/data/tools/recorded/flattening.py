@@ -101,7 +101,8 @@ def _walk(flat: Flattened, node: dict[str, Any], row: dict[str, Any], spot: _Spo
     lists = []
     for name, value in node.items():
         if name in _NAMED_RECORDS and isinstance(value, dict):
-            lists.append((name, _by_name(value, _NAMED_RECORDS[name])))
+            records = _by_name(value, _NAMED_RECORDS[name])
+            lists.append((name, records))
         elif isinstance(value, dict):
             _walk(flat, value, row, spot.below(name))
         elif not isinstance(value, list):
@@ -109,7 +110,8 @@ def _walk(flat: Flattened, node: dict[str, Any], row: dict[str, Any], spot: _Spo
         elif any(isinstance(item, dict | list) for item in value):
             lists.append((name, value))
         else:
-            row[spot.path(name)] = ",".join(str(shown_value(name, item)) for item in value)
+            words = [str(shown_value(name, item)) for item in value]
+            row[spot.path(name)] = ",".join(words)
     if not lists:
         return
     # Lists come last: the record they belong to has all of its values by then.
