@@ -71,7 +71,8 @@ def _answer_runs(question: _RunsQuestion[A]) -> list[_RunAnswer]:
 
     answers: list[_RunAnswer] = []
     for number, stamps in enumerate(question.stamps):
-        difference = next(filter(None, (unlike(path, stamp) for path, stamp in stamps)), "")
+        differences = (unlike(path, stamp) for path, stamp in stamps)
+        difference = next(filter(None, differences), "")
         if difference:
             answers.append(_RunAnswer(unlike=difference))
             continue
@@ -81,8 +82,11 @@ def _answer_runs(question: _RunsQuestion[A]) -> list[_RunAnswer]:
         except PowertuiError:
             answers.append(_RunAnswer(is_refused=True))
             continue
-        training = question.trainings.training_for(question.entries[number])
-        places = () if training is None else training.read_places(question.entries[number])
+        entry = question.entries[number]
+        training = question.trainings.training_for(entry)
+        places: tuple[PlacedSession, ...] = ()
+        if training is not None:
+            places = training.read_places(entry)
         answers.append(_RunAnswer(pickle.dumps(answer), places))
     return answers
 
@@ -126,9 +130,11 @@ def each_elsewhere(function: _RunFunction[A], runs: Sequence[ListedRun]) -> Iter
     """
     reader = runs[0].trainings.options.hosts
     assert reader is not None
-    lists = _lists([run for run in runs if _may_be_sent(run.entry)], reader.cores)
-    questions = [_question(function, some) for some in lists]
-    answers = reader.answers(_answer_runs, questions, [len(some) for some in lists])
+    sent = [run for run in runs if _may_be_sent(run.entry)]
+    lists = _lists(sent, reader.cores)
+    questions = [_question(function, runs_of_list) for runs_of_list in lists]
+    counts = [len(runs_of_list) for runs_of_list in lists]
+    answers = reader.answers(_answer_runs, questions, counts)
     waiting: list[_RunAnswer] = []
     for run in runs:
         if _may_be_sent(run.entry):

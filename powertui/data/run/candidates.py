@@ -84,15 +84,19 @@ def explicit_candidates(every_mark: Marks) -> list[Candidate]:
     """One candidate for each kind of event that carries a step number, a step name or a
     root level.
     """
-    families: dict[str, list[int]] = {}
+    rows_of_family: dict[str, list[int]] = {}
     carrying = every_mark.numbered | (every_mark.epoch >= 0) | every_mark.explicit
-    families_of_kinds = {kind: family(kind) for kind in set(every_mark.kinds)}
+    family_of_kind = {kind: family(kind) for kind in set(every_mark.kinds)}
     for row in np.flatnonzero(carrying).tolist():
-        families.setdefault(families_of_kinds[every_mark.kinds[row]], []).append(row)
-    if not families and len(every_mark):
+        kind = every_mark.kinds[row]
+        rows_of_family.setdefault(family_of_kind[kind], []).append(row)
+    if not rows_of_family and len(every_mark):
         # Roots without a mark of the program's: the steps where there are no others.
-        families[""] = list(range(len(every_mark)))
-    made = [_of_family(every_mark.take(np.array(rows, np.int64))) for rows in families.values()]
+        rows_of_family[""] = list(range(len(every_mark)))
+    made = []
+    for rows in rows_of_family.values():
+        marks_of_family = every_mark.take(np.array(rows, np.int64))
+        made.append(_of_family(marks_of_family))
     return made + list(_joint_candidates(made))
 
 
@@ -220,9 +224,12 @@ def cut_marks(roots: Marks, chosen: Marks) -> Marks:
         return marks.join_marks([])
     first_start = int(chosen.start.min())
     last_end = int(chosen.end.max())
-    is_beyond = (roots.start >= last_end) | (roots.end <= first_start)
+    is_after = roots.start >= last_end
+    is_before = roots.end <= first_start
+    is_beyond = is_after | is_before
     of_other_group = ~np.isin(roots.group, chosen.group)
-    cut = roots.take(_bare_roots(roots) & is_beyond & of_other_group).outermost()
+    is_cut = _bare_roots(roots) & is_beyond & of_other_group
+    cut = roots.take(is_cut).outermost()
     return replace(cut, number=np.full(len(cut), -1, np.int64))
 
 
@@ -276,12 +283,15 @@ def _drawn(trace: Trace, line: int, process: Process, track: Track) -> Marks:
     events = track.lane(0)
     by_name = marks.of_events(trace, line, events)
     columns = process.source.columns(events.position, ("group_id", "step_name", "step_num"))
-    titles = [columns["step_name"].text(row) for row in range(len(events))]
+    step_name = columns["step_name"]
     number = whole_numbers(columns["step_num"])
-    for row in np.flatnonzero(number < 0).tolist():
-        title_number = marks.trailing_number(titles[row] or "")
-        number[row] = title_number if title_number >= 0 else by_name.number[row]
-    labels = [title or label for title, label in zip(titles, by_name.labels, strict=True)]
+    labels = []
+    for row in range(len(events)):
+        title = step_name.text(row) or ""
+        labels.append(title or by_name.labels[row])
+        if number[row] < 0:
+            title_number = marks.trailing_number(title)
+            number[row] = title_number if title_number >= 0 else by_name.number[row]
     return replace(
         by_name,
         number=number,

@@ -52,10 +52,11 @@ class HandOvers(NamedTuple):
         if not len(consumed):
             return asked_at, asked_on
         produced_codes, consumed_codes = self._codes()
-        order = np.argsort(produced_codes, kind="stable")
+        by_code = np.argsort(produced_codes, kind="stable")
+        ascending_codes = produced_codes[by_code]
         asked_codes = consumed_codes[holder[consumed]]
-        place, matches = places_among(produced_codes[order], asked_codes)
-        producer = order[place[matches]]
+        place, matches = places_among(ascending_codes, asked_codes)
+        producer = by_code[place[matches]]
         consumer = consumed[matches]
         asked_at[consumer] = self.producers.start[producer]
         asked_on[consumer] = self.producers.line[producer]
@@ -79,14 +80,18 @@ class HandOvers(NamedTuple):
             on_line = np.flatnonzero(consumers.line == line)
             if not len(on_line):
                 continue
-            by_start = on_line[np.argsort(consumers.start[on_line], kind="stable")]
+            order = np.argsort(consumers.start[on_line], kind="stable")
+            by_start = on_line[order]
+            start = consumers.start[by_start]
+            end = consumers.end[by_start]
             asked = np.flatnonzero(lines == line)
             moment = moments[asked]
-            place = consumers.start[by_start].searchsorted(moment, side="right") - 1
+            place = start.searchsorted(moment, side="right") - 1
             # What began last may have ended: one that began before may go on.
             for _ in range(_MAX_NESTED):
-                end = consumers.end[by_start[np.maximum(place, 0)]]
-                is_open = (place >= 0) & (end > moment) & (out[asked] < 0)
+                end_at_place = end[np.maximum(place, 0)]
+                is_unheld = out[asked] < 0
+                is_open = (place >= 0) & (end_at_place > moment) & is_unheld
                 out[asked[is_open]] = by_start[place[is_open]]
                 place = place - 1
         return out
@@ -96,7 +101,8 @@ def thread_handovers(trace: Trace) -> HandOvers | None:
     """The hand-overs of the host's threads; None where the file has none."""
     parts: dict[str, list[HandoverEnds]] = {side: [] for side in _ENDS}
     for process, lines in host_lines(trace):
-        names_with = carried(trace, process, [track for _, track in lines], ("_p", "_c"))
+        tracks = [track for _, track in lines]
+        names_with = carried(trace, process, tracks, ("_p", "_c"))
         either = names_with["_p"] | names_with["_c"]
         for line, track in lines:
             rows = np.flatnonzero(either[track.events.name])
@@ -106,18 +112,23 @@ def thread_handovers(trace: Trace) -> HandOvers | None:
             columns = process.source.columns(events.position, _STATS)
             for side, (kind, key) in _ENDS.items():
                 has_key = np.flatnonzero(columns[key].present)
+                kinds = whole_numbers(columns[kind])
                 parts[side].append(
                     HandoverEnds(
                         start=events.start[has_key],
                         end=events.end[has_key],
                         line=np.full(len(has_key), line, np.int32),
-                        kind=whole_numbers(columns[kind])[has_key],
+                        kind=kinds[has_key],
                         key=columns[key].ints[has_key],
                     )
                 )
-    if not all(any(len(ends.key) for ends in side) for side in parts.values()):
-        return None
-    return HandOvers(**{side: _joined(ends) for side, ends in parts.items()})
+    for ends_of_side in parts.values():
+        if not any(len(ends.key) for ends in ends_of_side):
+            return None
+    return HandOvers(
+        producers=_joined(parts["producers"]),
+        consumers=_joined(parts["consumers"]),
+    )
 
 
 def _joined(parts: list[HandoverEnds]) -> HandoverEnds:

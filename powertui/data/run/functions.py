@@ -50,14 +50,16 @@ def calls(trace: Trace) -> Iterator[tuple[int, Track, int, Events]]:
     """
     is_graph = texts.beginning(trace.names, _GRAPH)
     for line, process, track in trace.threads():
-        runs_graph = is_graph[track.events.name]
+        names = track.events.name
+        runs_graph = is_graph[names]
         if not runs_graph.any():  # the only lines that call any
             continue
         graph_events = _by_start(track, runs_graph)
         called = carried(trace, process, [track], (_CALL,))[_CALL]
         for name in np.flatnonzero(called).tolist():
-            events = _by_start(track, track.events.name == name)
-            inner = graph_events[_within(events, graph_events)]
+            events = _by_start(track, names == name)
+            is_inner = _within(events, graph_events)
+            inner = graph_events[is_inner]
             graphs = wire.distinct(inner.name).tolist()
             if len(graphs) > 1:
                 for graph in graphs:
@@ -73,20 +75,22 @@ def batches_taken(trace: Trace, starts: Int64s) -> int:
     takes_batch = texts.beginning(trace.names, *_INPUT_OPS, whole=True)
     if not takes_batch.any() or len(starts) < _MIN_CALLS:
         return 0
-    moments = [np.empty(0, np.int64)]
+    moment_parts = [np.empty(0, np.int64)]
     for _, _, track in trace.threads():
-        moments.append(track.events.start[takes_batch[track.events.name]])
-    step = np.searchsorted(np.sort(starts), np.concatenate(moments), side="right") - 1
-    batches = np.bincount(step[step >= 0], minlength=len(starts))
+        rows = takes_batch[track.events.name]
+        moment_parts.append(track.events.start[rows])
+    moments = np.concatenate(moment_parts)
+    call = np.searchsorted(np.sort(starts), moments, side="right") - 1
+    batches = np.bincount(call[call >= 0], minlength=len(starts))
     median = int(median_of_column(batches))
-    if (batches == median).mean() >= _MIN_EQUAL_SHARE:
-        return median
-    return 0
+    equal_share = (batches == median).mean()
+    return median if equal_share >= _MIN_EQUAL_SHARE else 0
 
 
 def _by_start(track: Track, rows: Bools) -> Events:
     events = track.events[rows]
-    return events[np.argsort(events.start, kind="stable")]
+    by_start = np.argsort(events.start, kind="stable")
+    return events[by_start]
 
 
 def _within(outer: Events, inner: Events) -> Bools:
@@ -108,7 +112,8 @@ def function_key(name: str) -> str:
     match = _LAUNCH.match(name)
     if match is None:
         return ""
-    return _NOT_WORD.sub("_", match["called"] or match["module"]).strip("_")
+    function = match["called"] or match["module"]
+    return _NOT_WORD.sub("_", function).strip("_")
 
 
 def shares_of_functions(trace: Trace) -> dict[str, float]:
@@ -118,18 +123,21 @@ def shares_of_functions(trace: Trace) -> dict[str, float]:
         tracks = [track for _, track in lines]
         has_op = carried(trace, process, tracks, ("hlo_op",))["hlo_op"]
         for track in tracks:
-            rows = rows_named(track.events.name, has_op)
+            events = track.events
+            rows = rows_named(events.name, has_op)
             if not len(rows):
                 continue
-            rows = rows[:: len(rows) // _MAX_OPS + 1]
-            columns = process.source.columns(track.events.positions(rows), ("hlo_module",))
+            every = len(rows) // _MAX_OPS + 1
+            rows = rows[::every]
+            columns = process.source.columns(events.positions(rows), ("hlo_module",))
             modules = columns["hlo_module"]
-            for row, ps in enumerate(track.events.duration[rows].tolist()):
-                lengths[function_key(modules.text(row) or "")] += ps
+            for row, ps in enumerate(events.duration[rows].tolist()):
+                module = modules.text(row) or ""
+                lengths[function_key(module)] += ps
     total = sum(lengths.values())
-    if total:
-        return {key: ps / total for key, ps in lengths.items() if key}
-    return {}
+    if not total:
+        return {}
+    return {key: ps / total for key, ps in lengths.items() if key}
 
 
 def training_functions(trace: Trace) -> frozenset[str]:
@@ -139,11 +147,15 @@ def training_functions(trace: Trace) -> frozenset[str]:
         if not process.name.startswith("/host:metadata"):
             continue
         for index in getattr(process.source, "names", ()):
-            values = [stat.value for stat in trace.names.stats(index)]
-            if any(isinstance(value, bytes) and _GRADIENT_IN_HLO in value for value in values):
+            programs = [stat.value for stat in trace.names.stats(index)]
+            if any(_holds_gradient(program) for program in programs):
                 module, _, _ = trace.names.full(index).partition("(")
                 keys.add(function_key(module))
     return frozenset(keys)
+
+
+def _holds_gradient(program: object) -> bool:
+    return isinstance(program, bytes) and _GRADIENT_IN_HLO in program
 
 
 def gradient_moments(trace: Trace) -> Int64s:
@@ -151,7 +163,8 @@ def gradient_moments(trace: Trace) -> Int64s:
     names = _gradient_names(trace)
     parts = [np.empty(0, np.int64)]
     for _, _, track in trace.threads():
-        parts.append(track.events.start[rows_named(track.events.name, names)])
+        rows = rows_named(track.events.name, names)
+        parts.append(track.events.start[rows])
     return np.sort(np.concatenate(parts))
 
 
@@ -163,10 +176,12 @@ def trains(launches: Marks, moments: Int64s) -> bool:
 
 
 def _gradient_names(trace: Trace) -> Bools:
-    is_gradient = np.zeros(len(trace.names), np.bool_)
-    for first in range(0, len(trace.names), texts.BATCH):
-        some = np.arange(first, min(first + texts.BATCH, len(trace.names)))
-        lower = trace.names.texts(some).lower()
+    count = len(trace.names)
+    is_gradient = np.zeros(count, np.bool_)
+    for first in range(0, count, texts.BATCH):
+        after = min(first + texts.BATCH, count)
+        batch = np.arange(first, after)
+        lower = trace.names.texts(batch).lower()
         for part in _GRADIENT_OPS:
-            is_gradient[some] |= lower.contain(part)
+            is_gradient[batch] |= lower.contain(part)
     return is_gradient

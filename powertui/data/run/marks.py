@@ -303,28 +303,29 @@ def _of_names(
 
 
 def _marks(trace: Trace, line: int, events: Events, columns: dict[str, StatColumn]) -> Marks:
-    texts = {int(i): trace.names.full(int(i)) for i in wire.distinct(events.name).tolist()}
-    kinds = [texts[i] for i in events.name.tolist()]
+    count = len(events)
+    text_of_name = {name: trace.names.full(name) for name in wire.distinct(events.name).tolist()}
+    kinds = [text_of_name[name] for name in events.name.tolist()]
     titles = _texts(columns["step_name"])
     graphs = _texts(columns["graph_type"])
     numbers = whole_numbers(columns["step_num"])
     for row in np.flatnonzero(numbers < 0).tolist():
         title = titles[row]
-        numbers[row] = trailing_number(title if title is not None else kinds[row])
+        numbers[row] = trailing_number(kinds[row] if title is None else title)
     labels = []
     phase_by_text: dict[str, int] = {}
-    phase = np.zeros(len(events), np.int32)
+    phase = np.zeros(count, np.int32)
     for row, number in enumerate(numbers.tolist()):
-        labels.append(titles[row] or _numbered_label(graphs[row] or kinds[row], number))
+        graph_or_kind = graphs[row] or kinds[row]
+        labels.append(titles[row] or _numbered_label(graph_or_kind, number))
         text = graphs[row] or titles[row] or kinds[row]
         if text not in phase_by_text:
             phase_by_text[text] = phase_of(text)
         if phase_by_text[text]:
             phase[row] = phase_by_text[text]
-    rooted = np.logical_or.reduce(
-        [columns[name].present for name in ("step_num", "epoch_num", *_ROOTS)]
-    )
-    explicit_by_kind = {kind: is_explicit(kind) for kind in texts.values()}
+    root_stats = ("step_num", "epoch_num", *_ROOTS)
+    rooted = np.logical_or.reduce([columns[stat].present for stat in root_stats])
+    explicit_by_kind = {kind: is_explicit(kind) for kind in text_of_name.values()}
     has_explicit_name = np.array([explicit_by_kind[kind] for kind in kinds], np.bool_)
     is_other_root = columns["_r"].present & (phase != TRAINING)
     return Marks(
@@ -338,7 +339,7 @@ def _marks(trace: Trace, line: int, events: Events, columns: dict[str, StatColum
         titled=columns["step_name"].present,
         numbered=columns["step_num"].present,
         phase=phase,
-        lines=np.full(len(events), line, np.int32),
+        lines=np.full(count, line, np.int32),
         group=whole_numbers(columns["group_id"]),
     )
 

@@ -64,7 +64,8 @@ def training(marked: Steps, phases: Sequence[Phase]) -> list[Phase]:
     # Of each phase the first step that it meets, and the first one after it.
     first = begins
     if len(marked):
-        first = np.maximum.accumulate(step_end).searchsorted(begins, side="right")
+        reached = np.maximum.accumulate(step_end)
+        first = reached.searchsorted(begins, side="right")
     after = marked.start.searchsorted(ends, side="left")
     meets_steps = first < after
     change = np.zeros(len(marked) + 1, np.int64)
@@ -73,11 +74,11 @@ def training(marked: Steps, phases: Sequence[Phase]) -> list[Phase]:
     phases_met = np.cumsum(change)[:-1]
     if (phases_met > 0).all():  # an evaluation alone has steps, and trains in none of them
         return []
-    phases_before = begins[~meets_steps].searchsorted(marked.start)
+    begins_between = begins[~meets_steps]
+    phases_before = begins_between.searchsorted(marked.start)
     cuts = np.flatnonzero(np.diff(phases_before) > 0) + 1
-    return [
-        _training_phase(marked, step_end, rows) for rows in np.split(np.arange(len(marked)), cuts)
-    ]
+    step_rows = np.arange(len(marked))
+    return [_training_phase(marked, step_end, rows) for rows in np.split(step_rows, cuts)]
 
 
 def _training_phase(marked: Steps, step_end: Int64s, rows: Int64s) -> Phase:
@@ -136,22 +137,37 @@ def _marked(marked: Steps, steps_found: StepsAndOthers) -> list[Phase]:
         begins_new = begins_run(kind[rows_of_line])
         begins_new[1:] |= _interrupted(other_marks, rows_of_line, steps_found, line)
         part_of = np.cumsum(begins_new) - 1
-        for places in ByNumber(part_of, int(part_of[-1]) + 1):
+        part_count = int(part_of[-1]) + 1
+        for places in ByNumber(part_of, part_count):
             rows = rows_of_line[places]
-            start = int(other_marks.start[rows[0]])
-            end = int(mark_end[rows].max())
-            parts.append(_Part(int(kind[rows[0]]), start, end, rows))
+            first = rows[0]
+            parts.append(
+                _Part(
+                    kind=int(kind[first]),
+                    start=int(other_marks.start[first]),
+                    end=int(mark_end[rows].max()),
+                    rows=rows,
+                )
+            )
     return [_phase(marked, steps_found, part) for part in _joined(parts)]
 
 
-def _interrupted(other_marks: Marks, rows: Int64s, steps_found: StepsAndOthers, line: int) -> Bools:
+def _interrupted(
+    other_marks: Marks,
+    rows: Int64s,
+    steps_found: StepsAndOthers,
+    line: int,
+) -> Bools:
     """Before which of these marks of one line (but the first) something else ran there."""
-    training = steps_found.training.start[steps_found.training.lines == line]
-    if len(training) and not steps_found.alone:
-        steps_before = training.searchsorted(other_marks.start[rows])
+    is_on_line = steps_found.training.lines == line
+    training_start = steps_found.training.start[is_on_line]
+    if len(training_start) and not steps_found.alone:
+        steps_before = training_start.searchsorted(other_marks.start[rows])
         return np.asarray(np.diff(steps_before) > 0)
     number = other_marks.number[rows]
-    return np.asarray((number[1:] >= 0) & (number[1:] < number[:-1]))
+    is_numbered = number[1:] >= 0
+    falls = number[1:] < number[:-1]
+    return np.asarray(is_numbered & falls)
 
 
 def _joined(parts: Sequence[_Part]) -> list[_Part]:
@@ -246,12 +262,14 @@ def _after_epochs(
 
 def _is_complete(marked: Steps, rows_by_epoch: ByNumber, index: int) -> bool:
     """Whether the last step of this epoch is in the profile."""
-    rows = rows_by_epoch[index]
-    after = int(rows[-1]) + 1
+    last = int(rows_by_epoch[index][-1])
+    after = last + 1
     if after < len(marked):
         # A step without epoch and number has its mark cut off by the profile's end: it may be of
         # this epoch as well.
-        return bool(marked.epoch[after] >= 0 or marked.number[after] >= 0)
+        has_epoch = marked.epoch[after] >= 0
+        has_number = marked.number[after] >= 0
+        return bool(has_epoch or has_number)
     # The profile may have stopped in the middle of the epoch, unless it counted as far as before.
-    counted_as_far = int(marked.number[rows[-1]]) == int(marked.number.max())
+    counted_as_far = int(marked.number[last]) == int(marked.number.max())
     return index > 0 and counted_as_far and len(rows_by_epoch[index - 1]) > 0

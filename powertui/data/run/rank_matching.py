@@ -161,21 +161,30 @@ def _rows_of_key(
     numbers: Sequence[int],
 ) -> Int64s:
     """[calls × ranks]: the calls of one operation that all these ranks have."""
-    of_rank = {n: np.flatnonzero(ranks[n].key == ranks[n].keys.index(key)) for n in numbers}
-    lead = max(numbers, key=lambda n: len(of_rank[n]))
-    lead_rows = of_rank[lead]
+    rows_of_rank = {}
+    for number in numbers:
+        rank = ranks[number]
+        is_key = rank.key == rank.keys.index(key)
+        rows_of_rank[number] = np.flatnonzero(is_key)
+    lead = max(numbers, key=lambda number: len(rows_of_rank[number]))
+    lead_rows = rows_of_rank[lead]
     rows = np.full((len(lead_rows), len(ranks)), -1, np.int64)
     rows[:, lead] = lead_rows
-    is_whole = np.ones(len(lead_rows), np.bool_)
+    is_complete = np.ones(len(lead_rows), np.bool_)
     for number in numbers:
         if number == lead:
             continue
         places = _partners(
-            ranks[lead], ranks[number], lead_rows, of_rank[number], clocks, lead, number
+            lead=ranks[lead],
+            other=ranks[number],
+            lead_rows=lead_rows,
+            other_rows=rows_of_rank[number],
+            lead_clock=clocks[lead],
+            other_clock=clocks[number],
         )
         rows[:, number] = places
-        is_whole &= places >= 0
-    return rows[is_whole]
+        is_complete &= places >= 0
+    return rows[is_complete]
 
 
 def _partners(
@@ -183,16 +192,13 @@ def _partners(
     other: RankCalls,
     lead_rows: Int64s,
     other_rows: Int64s,
-    clocks: Sequence[ClockDifference],
-    lead_number: int,
-    other_number: int,
+    lead_clock: ClockDifference,
+    other_clock: ClockDifference,
 ) -> Int64s:
     """For each call of one rank the same call of another; -1 where that lacks it."""
     partners = np.full(len(lead_rows), -1, np.int64)
     mine = lead.sequence[lead_rows]
     others = other.sequence[other_rows]
-    lead_clock = clocks[lead_number]
-    other_clock = clocks[other_number]
     ahead = round(other_clock.ahead_ps - lead_clock.ahead_ps)
     spread = max(other_clock.spread_ps, lead_clock.spread_ps)
     apart = max(_MIN_APART_PS, _MAX_SIGMAS_APART * spread)
@@ -202,12 +208,16 @@ def _partners(
         _, at_mine, at_others = np.intersect1d(mine, others, return_indices=True)
         if lead_clock.moved_ps or other_clock.moved_ps:
             # Of a clock that was set only the calls count in which it is as it is taken to be.
-            is_near = np.abs(other_ends[at_others] - lead_ends[at_mine]) <= apart
-            at_mine, at_others = at_mine[is_near], at_others[is_near]
+            distance = np.abs(other_ends[at_others] - lead_ends[at_mine])
+            is_near = distance <= apart
+            at_mine = at_mine[is_near]
+            at_others = at_others[is_near]
         partners[at_mine] = other_rows[at_others]
         return partners
     places = nearest_places(other_ends, lead_ends)
-    is_mutual = nearest_places(lead_ends, other_ends)[places] == np.arange(len(lead_rows))
-    is_same = is_mutual & (np.abs(other_ends[places] - lead_ends) <= apart)
+    lead_places = nearest_places(lead_ends, other_ends)
+    is_mutual = lead_places[places] == np.arange(len(lead_rows))
+    distance = np.abs(other_ends[places] - lead_ends)
+    is_same = is_mutual & (distance <= apart)
     partners[is_same] = other_rows[places[is_same]]
     return partners

@@ -106,16 +106,19 @@ def holding_annotations(trace: Trace) -> Bools:
         for depth in range(track.lane_count - 1):
             lane = track.lane(depth)
             # Of ten million events hardly any has a name that is still asked about.
-            rows = np.flatnonzero((annotated & ~holds).take(lane.name))
+            is_open = annotated & ~holds
+            rows = np.flatnonzero(is_open.take(lane.name))
             if not len(rows):
                 continue
-            inner = track.lane(depth + 1).start
             start = lane.start.take(rows)
             end = start + lane.duration.take(rows)
-            first = np.minimum(inner.searchsorted(start), len(inner) - 1)
+            inner = track.lane(depth + 1).start
+            last = len(inner) - 1
+            first = np.minimum(inner.searchsorted(start), last)
             begins = inner.take(first)
             is_around = (begins >= start) & (begins < end)
-            holds[lane.name[rows[is_around]]] = True
+            holding_names = lane.name[rows[is_around]]
+            holds[holding_names] = True
     return annotated & holds
 
 

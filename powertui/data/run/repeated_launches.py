@@ -213,8 +213,8 @@ def _repeating_launches(trace: Trace, is_launch: Bools) -> Iterator[Candidate]:
         for name, ps in _spent(track.events, is_launch):
             spent[name] += ps
             events = track.events[track.events.name == name]
-            events = events[np.argsort(events.start, kind="stable")]
-            launches = marks.of_events(trace, line, events).outermost()
+            by_start = np.argsort(events.start, kind="stable")
+            launches = marks.of_events(trace, line, events[by_start]).outermost()
             launches_of.setdefault(name, []).append(launches)
     yielded = 0
     for name, _ in sorted(spent.items(), key=lambda launch: (-launch[1], launch[0])):
@@ -260,8 +260,10 @@ def _spent(events: Events, chosen_names: Bools) -> list[tuple[int, int]]:
     np.maximum.at(longest, which, durations)
     # The first launch traces and compiles: a helper that ran once more must not win by that.
     without_longest = total - longest
-    order = np.argsort(-without_longest, kind="stable")
-    return [(int(names[i]), int(without_longest[i])) for i in order.tolist()]
+    spent = []
+    for i in np.argsort(-without_longest, kind="stable").tolist():
+        spent.append((int(names[i]), int(without_longest[i])))
+    return spent
 
 
 def _counted(chosen: Marks) -> Marks:

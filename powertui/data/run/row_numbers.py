@@ -25,10 +25,8 @@ class KeyRows:
             values, which = np.unique(column, return_inverse=True)
             combined = self.codes * len(values) + which.ravel()
             occurring, codes = np.unique(combined, return_inverse=True)
-            if len(occurring) == self.count * len(values):
-                self._steps.append((values, None))
-            else:
-                self._steps.append((values, occurring))
+            all_occur = len(occurring) == self.count * len(values)
+            self._steps.append((values, None if all_occur else occurring))
             self.codes = codes.ravel()
             self.count = len(occurring)
 
@@ -37,13 +35,14 @@ class KeyRows:
         out = np.zeros(len(columns[0]), np.int64)
         if not self.count:
             return out - 1
-        known = np.ones(len(out), np.bool_)
+        is_known = np.ones(len(out), np.bool_)
         for (values, occurring), column in zip(self._steps, columns, strict=True):
             place, matches = places_among(values, column)
-            known &= matches
+            is_known &= matches
             out = out * len(values) + place
-            if occurring is not None:
-                out, matches = places_among(occurring, out)
-                known &= matches
-        out[~known] = -1
+            if occurring is None:
+                continue
+            out, matches = places_among(occurring, out)
+            is_known &= matches
+        out[~is_known] = -1
         return out

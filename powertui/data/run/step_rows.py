@@ -145,13 +145,17 @@ def _numbered(
     number = marks.number.copy()
     by_program = bool((marks.epoch >= 0).any())
     never_moves = not by_program and _never_moves(number, sequences)
-    ordinal = not (number >= 0).any() or (never_moves and not each_a_round)
+    is_numbered = bool((number >= 0).any())
+    ordinal = not is_numbered or (never_moves and not each_a_round)
     turn = np.full(len(marks), -1, np.int64)
     for rows in sequences:
         in_order = np.arange(len(rows))
         if ordinal:
             number[rows] = in_order
-        turn[rows] = in_order if never_moves and each_a_round else step_rounds.turns(number[rows])
+        if never_moves and each_a_round:
+            turn[rows] = in_order
+        else:
+            turn[rows] = step_rounds.turns(number[rows])
     if by_program:
         turn = marks.epoch.copy()
     elif side_by_side:
@@ -219,7 +223,8 @@ def _outermost_of_lines(marks: Marks) -> Marks:
 def _sequences(marks: Marks, apart: bool) -> tuple[list[Int64s], bool]:
     """(the rows of each sequence by start, the longest first; whether they run side by side)."""
     one_sequence = [np.arange(len(marks))]
-    if not (marks.lines != marks.lines[:1]).any():
+    first_line = marks.lines[:1]
+    if not (marks.lines != first_line).any():
         return one_sequence, False
     lines, which = np.unique(marks.lines, return_inverse=True)
     which = which.ravel()
@@ -233,9 +238,10 @@ def _sequences(marks: Marks, apart: bool) -> tuple[list[Int64s], bool]:
         return rows, True
     # Without numbers only the moments tell the steps of replicas from the requests of a server.
     lead = marks.start[rows[0]]
-    if all(begin_together(lead, marks.start[line_rows]) for line_rows in rows[1:]):
-        return rows, True
-    return one_sequence, False
+    for line_rows in rows[1:]:
+        if not begin_together(lead, marks.start[line_rows]):
+            return one_sequence, False
+    return rows, True
 
 
 def _lines_overlap(marks: Marks) -> bool:
@@ -249,7 +255,8 @@ def _lines_overlap(marks: Marks) -> bool:
 def begin_together(first: Int64s, second: Int64s) -> bool:
     """Whether two lines begin their marks at the same moments: replicas of one step."""
     count = min(len(first), len(second))
-    if abs(len(first) - len(second)) > 1 or count < _MIN_REPLICA_MARKS:
+    differs_in_count = abs(len(first) - len(second)) > 1
+    if differs_in_count or count < _MIN_REPLICA_MARKS:
         return False
     median_step = median_of_column(np.diff(first))
     lag = np.abs(first[:count] - second[:count])
@@ -282,9 +289,12 @@ def _taking_turns(number: Int64s, which: Int64s, rows: list[Int64s]) -> bool:
     lead_numbers = number[rows[0]]
     for line_rows in rows:
         line_numbers = number[line_rows]
-        if (line_numbers < 0).any() or (np.diff(line_numbers) < 0).any():
+        has_unnumbered = (line_numbers < 0).any()
+        falls = (np.diff(line_numbers) < 0).any()
+        if has_unnumbered or falls:
             return False
-        if np.isin(line_numbers, lead_numbers).mean() < _MIN_SHARED_NUMBERS:
+        is_shared = np.isin(line_numbers, lead_numbers)
+        if is_shared.mean() < _MIN_SHARED_NUMBERS:
             return False
     changes_of_line = int((np.diff(which) != 0).sum())
     return changes_of_line > 2 * len(rows)
@@ -297,11 +307,13 @@ def _longest(marks: Marks, row_of: Int64s, count: int) -> tuple[Int64s, Int64s]:
     # One number for each pair of a line and a row.
     pair = line.ravel() * row_count + row_of
     replica, replica_of_mark = np.unique(pair, return_inverse=True)
-    start, end = extents(replica_of_mark.ravel(), marks.start, marks.end, len(replica))
+    replica_of_mark = replica_of_mark.ravel()
+    start, end = extents(replica_of_mark, marks.start, marks.end, len(replica))
     length = end - start
     row = replica % row_count
     longest_first = np.lexsort((start, -length, row))
-    _, first_of_row = np.unique(row[longest_first], return_index=True)
+    row = row[longest_first]
+    _, first_of_row = np.unique(row, return_index=True)
     longest = longest_first[first_of_row]
     return start[longest], length[longest]
 
@@ -313,7 +325,8 @@ def holes(number: Int64s, turn: Int32s, *, steady: bool) -> Bools:
         return is_hole
     has_number = number >= 0
     both_have_numbers = has_number[1:] & has_number[:-1]
-    together = (turn[1:] == turn[:-1]) & both_have_numbers
+    same_turn = turn[1:] == turn[:-1]
+    together = same_turn & both_have_numbers
     change = np.where(together, np.diff(number), 0)
     usual = _usual_change(change[together])
     if usual:
@@ -339,13 +352,15 @@ def next_other_work(start: Int64s, other_starts: Int64s) -> Int64s:
     """For each step (by start) where other work begins after it and before the next; UNKNOWN for
     none.
     """
-    if not len(other_starts):
+    count = len(other_starts)
+    if not count:
         return np.full(len(start), UNKNOWN, np.int64)
     other_starts = np.sort(other_starts)
     place = other_starts.searchsorted(start, side="right")
-    begins = other_starts[np.minimum(place, len(other_starts) - 1)]
-    following = np.append(start[1:], np.iinfo(np.int64).max)
-    return np.where((place < len(other_starts)) & (begins < following), begins, UNKNOWN)
+    begins = other_starts[np.minimum(place, count - 1)]
+    next_step = np.append(start[1:], np.iinfo(np.int64).max)
+    begins_before_it = (place < count) & (begins < next_step)
+    return np.where(begins_before_it, begins, UNKNOWN)
 
 
 def with_unmarked_steps(

@@ -140,22 +140,28 @@ def _device_steps(
         names = list(dict.fromkeys([*names, *work.devices]))
     number_of = {name: number for number, name in enumerate(names)}
     drawn_on = np.array([number_of[name] for name in drawn.device], np.int64)
+    drawn_pair = drawn_on * count + drawn.row
     has_row = drawn.row >= 0
-    pairs = [(drawn_on * count + drawn.row)[has_row]]
+    pairs = [drawn_pair[has_row]]
     starts = [drawn.start[has_row]]
     ends = [drawn.end[has_row]]
     # Work that was given by its time alone is no evidence of when a step ran.
     if work is not None and given is not None and given.by != TIME:
         number_of_device = np.array([number_of[name] for name in work.devices], np.int64)
         worked_on = number_of_device[work.device]
+        work_pair = worked_on * count + given.row
         # A device whose steps are drawn needs no other evidence of them.
-        is_used = (given.row >= 0) & ~np.isin(worked_on, drawn_on)
-        pairs.append((worked_on * count + given.row)[is_used])
+        is_drawn = np.isin(worked_on, drawn_on)
+        is_used = (given.row >= 0) & ~is_drawn
+        pairs.append(work_pair[is_used])
         starts.append(work.start[is_used])
         ends.append(work.end[is_used])
     pair, pair_of_span = np.unique(np.concatenate(pairs), return_inverse=True)
     start, end = extents(
-        pair_of_span.ravel(), np.concatenate(starts), np.concatenate(ends), len(pair)
+        pair_of_span.ravel(),
+        np.concatenate(starts),
+        np.concatenate(ends),
+        len(pair),
     )
     return _DeviceSteps(
         names=names,
@@ -198,7 +204,8 @@ def _distances(start: Int64s, length: Int64s, on_device: Bools) -> Int64s:
     """From the start of each step on its device to the next one's; of the last its length."""
     out: Int64s = length.copy()
     rows = np.flatnonzero(on_device)
-    rows = rows[np.argsort(start[rows], kind="stable")]
+    by_start = np.argsort(start[rows], kind="stable")
+    rows = rows[by_start]
     row = rows[:-1]
     next_row = rows[1:]
     distance = start[next_row] - start[row]
@@ -223,12 +230,13 @@ def _stretch(
         return chain_start, chain_end
     first_start, last_end = extents(row, start, end, count)
     has_span = longest >= 0
-    covered = covered_ps(row, start, end, count)[has_span]
-    extent = (last_end - first_start)[has_span]
+    covered = covered_ps(row, start, end, count)
+    extent = last_end - first_start
     is_dense = has_span.copy()
-    is_dense[has_span] = covered > _MIN_DEVICE_COVERAGE * extent
+    is_dense[has_span] = covered[has_span] > _MIN_DEVICE_COVERAGE * extent[has_span]
     chain = _overlapping_chains(row, start, end)
-    starts, ends = extents(chain, start, end, int(chain.max()) + 1)
+    chain_count = int(chain.max()) + 1
+    starts, ends = extents(chain, start, end, chain_count)
     longest_chain = chain[longest[has_span]]
     chain_start[has_span] = starts[longest_chain]
     chain_end[has_span] = ends[longest_chain]
@@ -245,10 +253,11 @@ def _overlapping_chains(row: Int64s, start: Int64s, end: Int64s) -> Int64s:
     reached = 0
     last_row = -1
     for i in np.lexsort((start, row)).tolist():
+        span_end = int(end[i])
         if row[i] != last_row or start[i] > reached:
-            number = number + 1
-            reached = int(end[i])
-        reached = max(reached, int(end[i]))
+            number += 1
+            reached = span_end
+        reached = max(reached, span_end)
         last_row = int(row[i])
         chain[i] = number
     return chain
@@ -260,12 +269,14 @@ def _marked_stretch(rows: StepRows) -> tuple[Int64s, Int64s]:
     """
     if not rows.replicas:
         return rows.start, rows.end
-    line_and_row = np.stack([rows.marks.lines.astype(np.int64), rows.row_of])
+    marks = rows.marks
+    count = len(rows)
+    line_and_row = np.stack([marks.lines.astype(np.int64), rows.row_of])
     pair, which = np.unique(line_and_row, axis=1, return_inverse=True)
-    mark_end = rows.marks.end
-    start, end = extents(which.ravel(), rows.marks.start, mark_end, pair.shape[1])
-    longest = _longest(pair[1], start, end, len(rows))
-    return _stretch(pair[1], start, end, len(rows), longest.at)
+    _, row = pair
+    start, end = extents(which.ravel(), marks.start, marks.end, len(row))
+    longest = _longest(row, start, end, count)
+    return _stretch(row, start, end, count, longest.at)
 
 
 def _worked(
@@ -283,37 +294,42 @@ def _worked(
         busy = np.full(len(row), UNKNOWN, np.int64)
     else:
         device = covered_ps(*_given_work(work, given), on_device.step_count)
-        if on_device.names == list(work.devices) and len(work.devices) == 1:
+        is_only_device = len(work.devices) == 1
+        if is_only_device and on_device.names == list(work.devices):
             busy = device[on_device.row]
         else:
             busy = _busy_in_pairs(work, given, on_device)
     steps_on = []
     for device_index, name in enumerate(on_device.names):
         mine = np.flatnonzero(on_device.device == device_index)
-        if len(mine):
-            mine = mine[np.argsort(start[mine], kind="stable")]
-            steps_on.append(
-                StepsOn(
-                    name=name,
-                    kind="device",
-                    row=row[mine],
-                    start=start[mine],
-                    duration=end[mine] - start[mine],
-                    work=busy[mine],
-                )
+        if not len(mine):
+            continue
+        by_start = np.argsort(start[mine], kind="stable")
+        mine = mine[by_start]
+        steps_on.append(
+            StepsOn(
+                name=name,
+                kind="device",
+                row=row[mine],
+                start=start[mine],
+                duration=end[mine] - start[mine],
+                work=busy[mine],
             )
+        )
     return device, tuple(steps_on)
 
 
 def _busy_in_pairs(work: DeviceWork, given: StepOfWork, on_device: _DeviceSteps) -> Int64s:
     """How long each device worked for each of its steps, every moment once."""
     pair = on_device.pair
-    index = np.array([on_device.names.index(name) for name in work.devices], np.int64)
+    device_number = np.array([on_device.names.index(name) for name in work.devices], np.int64)
     events = np.flatnonzero(given.row >= 0)
-    pair_of_event = index[work.device[events]] * on_device.step_count + given.row[events]
+    device = device_number[work.device[events]]
+    pair_of_event = device * on_device.step_count + given.row[events]
     place, is_there = places_among(pair, pair_of_event)
     events = events[is_there]
-    return covered_ps(place[is_there], work.start[events], work.end[events], len(pair))
+    place = place[is_there]
+    return covered_ps(place, work.start[events], work.end[events], len(pair))
 
 
 def _given_work(work: DeviceWork, given: StepOfWork) -> tuple[Int64s, Int64s, Int64s]:
@@ -324,16 +340,24 @@ def _given_work(work: DeviceWork, given: StepOfWork) -> tuple[Int64s, Int64s, In
     return given.row[has_row], work.start[has_row], work.end[has_row]
 
 
-def _asynchronous(rows: StepRows, work: DeviceWork | None, given: StepOfWork | None) -> bool | None:
+def _asynchronous(
+    rows: StepRows,
+    work: DeviceWork | None,
+    given: StepOfWork | None,
+) -> bool | None:
     """Whether most of the devices' work for the steps runs when their own mark is not open: before
     it or after. None where no device shows it.
     """
-    if work is None or given is None or not (given.row >= 0).any():
+    if work is None or given is None:
+        return None
+    if not (given.row >= 0).any():
         return None
     row, start, end = _given_work(work, given)
     common_start = np.maximum(start, rows.start.take(row))
+    # What of each piece is inside its mark; the columns are long, so one array serves.
     inside = np.minimum(end, rows.end.take(row))
     inside -= common_start
-    inside_ps = int(np.maximum(0, inside, out=inside).sum())
+    np.maximum(0, inside, out=inside)
+    inside_ps = int(inside.sum())
     total_ps = int((end - start).sum())
     return total_ps - inside_ps > _ASYNCHRONOUS_SHARE * total_ps

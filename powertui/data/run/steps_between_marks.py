@@ -58,9 +58,11 @@ def _count_alike(rows: StepRows, drawn: Marks, row: Int64s, has_row: Bools) -> b
 
 def unmarked_count(rows: StepRows, drawn: Marks, row: Int64s) -> int:
     """How many steps devices drew beyond those whose marks the profile's ends may have cut off."""
-    numbers = wire.distinct(drawn.number[continuing_steps(rows, drawn, row)])
-    ends = [int(rows.number.min()) - 1, int(rows.number.max()) + 1]
-    if np.isin(numbers, ends).all():
+    is_continuing = continuing_steps(rows, drawn, row)
+    numbers = wire.distinct(drawn.number[is_continuing])
+    before_first = int(rows.number.min()) - 1
+    after_last = int(rows.number.max()) + 1
+    if np.isin(numbers, [before_first, after_last]).all():
         return 0
     return len(numbers)
 
@@ -73,8 +75,9 @@ def numbered_alike(rows: StepRows, drawn: Marks, row: Int64s) -> bool:
 def _ascending(drawn: Marks) -> bool:
     """Whether each line counts one by one."""
     for _, of_line in drawn.by_line():
-        by_start = of_line[np.argsort(drawn.start[of_line], kind="stable")]
-        if (np.diff(drawn.number[by_start]) != 1).any():
+        order = np.argsort(drawn.start[of_line], kind="stable")
+        numbers = drawn.number[of_line[order]]
+        if (np.diff(numbers) != 1).any():
             return False
     return True
 
@@ -88,13 +91,16 @@ def numbered_modules(trace: Trace, rows: StepRows, work: DeviceWork | None) -> C
     total_ps = int(work.duration.sum())
     for candidate in repeated_launches.modules(trace):
         runs = candidate.marks
-        inside_ps = int(work.duration[in_marks(runs, work.start)].sum())
+        is_inside = in_marks(runs, work.start)
+        inside_ps = int(work.duration[is_inside].sum())
         if inside_ps < _MIN_MODULE_SHARE * total_ps or len(runs) <= len(rows):
             continue
         ahead = list(_ahead_of_count(rows, runs))
         line_count = len(wire.distinct(runs.lines))
-        if ahead and len(ahead) == line_count and len(set(ahead)) == 1:
-            return replace(candidate, marks=replace(runs, number=runs.number + ahead[0]))
+        all_agree = len(ahead) == line_count and len(set(ahead)) == 1
+        if all_agree:
+            numbered_runs = replace(runs, number=runs.number + ahead[0])
+            return replace(candidate, marks=numbered_runs)
     return None
 
 
@@ -107,7 +113,9 @@ def _ahead_of_count(rows: StepRows, runs: Marks) -> Iterator[int]:
         start = runs.start[of_line]
         count = runs.number[of_line]
         first_run = start.searchsorted(rows.start)
-        if (first_run >= len(start)).any() or (start[first_run] >= next_mark).any():
+        if (first_run >= len(start)).any():
+            continue
+        if (start[first_run] >= next_mark).any():
             continue
         ahead = rows.number - count[first_run]
         if (ahead == ahead[0]).all():

@@ -69,7 +69,12 @@ class _Grid:
     distance: float  # cells from a reading to the farthest that it tells of
 
 
-def epoch_course(data: Samples, residual: Floats, judged: Bools, epochs: _Spans) -> CourseRange:
+def epoch_course(
+    data: Samples,
+    residual: Floats,
+    judged: Bools,
+    epochs: _Spans,
+) -> CourseRange:
     """What each reading's epoch should draw above the level, by the other epochs."""
     rows = len(data)
     course = CourseRange(
@@ -79,16 +84,17 @@ def epoch_course(data: Samples, residual: Floats, judged: Bools, epochs: _Spans)
     )
     usual_s = usual_length(epochs)
     starts = [start for start, _ in epochs]
+    ends = [end for _, end in epochs]
     # The first epoch starts as well: its training is as long as that of the others.
-    starts[0] = max(starts[0], epochs[0][1] - usual_s)
+    starts[0] = max(starts[0], ends[0] - usual_s)
     grid = _grid(data, residual, judged, epochs)
     rounding_w = rounding_sigma(data.quantum)
     noise_w = max(_noise(residual[judged], rounding_w), rounding_w)
-    ends = [end for _, end in epochs]
     by_start = np.array([_line(grid, start, 1.0) for start in starts])
     by_end = np.array([_line(grid, end, -1.0) for end in ends])
     for row, (start, end) in enumerate(zip(starts, ends, strict=True)):
-        inside = np.flatnonzero(judged & (grid.middle >= start) & (grid.middle < end))
+        is_inside = (grid.middle >= start) & (grid.middle < end)
+        inside = np.flatnonzero(judged & is_inside)
         middle = grid.middle[inside]
         since = ((middle - start) / grid.cell_s).astype(np.int64)
         until = ((end - middle) / grid.cell_s).astype(np.int64)
@@ -116,76 +122,100 @@ def _noise(residual: Floats, rounding_w: float) -> float:
 
 def _lower(first: _Range, second: _Range) -> tuple[Floats, Floats]:
     """(the lower one of both lower sides, its doubt)."""
-    doubt = np.where(first.least <= second.least, first.doubt_of_least, second.doubt_of_least)
-    return np.minimum(first.least, second.least), doubt
+    lower = np.minimum(first.least, second.least)
+    is_first = first.least <= second.least
+    doubt = np.where(is_first, first.doubt_of_least, second.doubt_of_least)
+    return lower, doubt
 
 
 def _upper(first: _Range, second: _Range) -> tuple[Floats, Floats]:
     """(the higher one of both upper sides, its doubt)."""
-    doubt = np.where(first.most >= second.most, first.doubt_of_most, second.doubt_of_most)
-    return np.maximum(first.most, second.most), doubt
+    upper = np.maximum(first.most, second.most)
+    is_first = first.most >= second.most
+    doubt = np.where(is_first, first.doubt_of_most, second.doubt_of_most)
+    return upper, doubt
 
 
-def _grid(data: Samples, residual: Floats, judged: Bools, epochs: _Spans) -> _Grid:
+def _grid(
+    data: Samples,
+    residual: Floats,
+    judged: Bools,
+    epochs: _Spans,
+) -> _Grid:
     """Cells as fine as the readings, of an epoch of the usual length."""
     usual_s = usual_length(epochs)
     pace_s = usual_pace_s(data, single=usual_s)
     window_s = usual_window_s(data)
     # Of readings that come unevenly some show less than a cell of the usual distance.
-    finest_s = min(pace_s, window_s) if window_s > 0 else pace_s
-    count = int(np.clip(usual_s / max(finest_s, 1e-9), *_CELL_RANGE))
+    finest_s = pace_s
+    if window_s > 0:
+        finest_s = min(pace_s, window_s)
+    cells_of_readings = usual_s / max(finest_s, 1e-9)
+    count = int(np.clip(cells_of_readings, *_CELL_RANGE))
     cell_s = usual_s / count
     # What happens in the middle of an epoch moves by half of what the epochs' lengths differ by.
     lengths = np.array([end - start for start, end in epochs[1:]])
     uneven_s = min(spread(lengths) / 2, _MAX_UNEVEN_SHARE * usual_s)
+    reach_s = window_s / 2 + pace_s + uneven_s
     return _Grid(
         middle=(data.lo + data.hi) / 2,
         residual=residual,
         judged=judged,
         count=count,
         cell_s=cell_s,
-        reach=int(np.ceil((window_s / 2 + pace_s + uneven_s) / cell_s)),
+        reach=int(np.ceil(reach_s / cell_s)),
         distance=max(2.0, pace_s / cell_s),
     )
 
 
 def usual_length(epochs: _Spans) -> float:
     """How long an epoch usually takes, s; the first one starts as well, and does not count."""
-    lengths = sorted(end - start for start, end in epochs[1:] or epochs)
-    return lengths[(len(lengths) - 1) // 2]
+    later_epochs = epochs[1:]
+    lengths = sorted(end - start for start, end in later_epochs or epochs)
+    middle = (len(lengths) - 1) // 2
+    return lengths[middle]
 
 
 def _line(grid: _Grid, anchor: float, direction: float) -> Floats:
     """What an epoch drew above its level, by the time since (or until) a moment of it."""
     since = direction * (grid.middle - anchor)
     length_s = grid.count * grid.cell_s
-    rows = np.flatnonzero(grid.judged & (since >= 0) & (since < length_s))
+    is_inside = (since >= 0) & (since < length_s)
+    rows = np.flatnonzero(grid.judged & is_inside)
     if len(rows) < _MIN_EPOCH_READINGS:
         return np.full(grid.count, np.nan)
-    order = rows[np.argsort(since[rows])]
-    position = since[order] / grid.cell_s
+    by_time = np.argsort(since[rows])
+    rows = rows[by_time]
+    position = since[rows] / grid.cell_s
     cells = np.arange(grid.count, dtype=np.float64) + 0.5
-    values = np.interp(cells, position, grid.residual[order])
+    values = np.interp(cells, position, grid.residual[rows])
     is_near = _to_nearest(position, cells) <= grid.distance
     return np.where(is_near, values, np.nan)
 
 
 def _to_nearest(position: Floats, cells: Floats) -> Floats:
     """How far the nearest of these positions, which are in order, is from each cell."""
-    after = np.clip(np.searchsorted(position, cells), 0, len(position) - 1)
+    last = len(position) - 1
+    after = np.clip(position.searchsorted(cells), 0, last)
     before = np.maximum(after - 1, 0)
     to_after = np.abs(position[after] - cells)
     to_before = np.abs(position[before] - cells)
     return np.minimum(to_after, to_before)
 
 
-def _expected(others: Floats, cells: Int64s, grid: _Grid, noise_w: float) -> _Range:
+def _expected(
+    others: Floats,
+    cells: Int64s,
+    grid: _Grid,
+    noise_w: float,
+) -> _Range:
     """The range around each of these cells, as most of the other epochs show it."""
     counts = np.isfinite(others).sum(axis=0)
     lower, upper = _usual_range(others, counts)
     error = MEDIAN_ERROR * noise_w / np.sqrt(np.maximum(counts, 1))
-    lower = np.where(np.abs(lower) < _MIN_COURSE_ERRORS * error, 0.0, lower)
-    upper = np.where(np.abs(upper) < _MIN_COURSE_ERRORS * error, 0.0, upper)
+    negligible_w = _MIN_COURSE_ERRORS * error
+    lower = np.where(np.abs(lower) < negligible_w, 0.0, lower)
+    upper = np.where(np.abs(upper) < negligible_w, 0.0, upper)
     least, doubt_of_least = _around_cells(
         values=upper,
         error=error,
@@ -213,18 +243,22 @@ def _usual_range(others: Floats, counts: Int64s) -> tuple[Floats, Floats]:
     ordered = np.sort(np.where(np.isfinite(others), others, np.inf), axis=0)
     columns = np.arange(ordered.shape[1])
     last = counts - 1
+    last_row = np.maximum(last, 0)
+    is_there = counts > 0
 
     def ranked(rank: Floats | Int64s) -> Floats:
-        row = np.clip(rank, 0, np.maximum(last, 0)).astype(np.int64)
-        return np.where(counts > 0, ordered[row, columns], 0.0)
+        row = np.clip(rank, 0, last_row).astype(np.int64)
+        return np.where(is_there, ordered[row, columns], 0.0)
 
     # Most of the others have to draw more for that to be usual; and nearly all have to draw less,
     # for one that paused says nothing of this one.
     nearly_all = np.ceil(_NEARLY_ALL * counts) - 1
     lower = ranked(last // 2)
     upper = ranked(counts // 2)
-    lower = np.where(lower > 0, lower, np.minimum(ranked(nearly_all), 0.0))
-    upper = np.where(upper < 0, upper, np.maximum(ranked(last - nearly_all), 0.0))
+    nearly_all_less = np.minimum(ranked(nearly_all), 0.0)
+    nearly_all_more = np.maximum(ranked(last - nearly_all), 0.0)
+    lower = np.where(lower > 0, lower, nearly_all_less)
+    upper = np.where(upper < 0, upper, nearly_all_more)
     # Of one other epoch alone nobody knows which of the two is as usual: what is between it and the
     # level is explained.
     is_alone = counts < 2
@@ -244,7 +278,8 @@ def _around_cells(
 
     `pick`: which one of the neighbors.
     """
-    doubt = np.where(values == 0.0, 0.0, np.hypot(error, _MIN_COURSE_ERROR * np.abs(values)))
+    course_error = _MIN_COURSE_ERROR * np.abs(values)
+    doubt = np.where(values == 0.0, 0.0, np.hypot(error, course_error))
     values_around = _around(values, grid.reach)
     doubts_around = _around(doubt, grid.reach)
     chosen = pick(values_around, axis=1)
@@ -254,7 +289,8 @@ def _around_cells(
     # Beyond what the other epochs are long, their level is all that is known.
     beyond = cells >= grid.count
     inside = np.minimum(cells, grid.count - 1)
-    return np.where(beyond, 0.0, extremes[inside]), np.where(beyond, 0.0, doubts[inside])
+    extreme = np.where(beyond, 0.0, extremes[inside])
+    return extreme, np.where(beyond, 0.0, doubts[inside])
 
 
 def _around(values: Floats, reach: int) -> Floats:

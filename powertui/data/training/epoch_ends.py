@@ -62,8 +62,9 @@ class EpochEnds:
         seconds_before = np.concatenate([[0.0], np.cumsum(lengths)])
 
         def seconds_up_to(moments: Floats) -> Floats:
-            row = np.searchsorted(begins, moments, side="right") - 1
-            inside = np.clip(moments - begins[row], 0.0, lengths[row])
+            row = begins.searchsorted(moments, side="right") - 1
+            since_begin = moments - begins[row]
+            inside = np.clip(since_begin, 0.0, lengths[row])
             seconds = seconds_before[np.maximum(row, 0)] + inside
             return np.where(row >= 0, seconds, 0.0)
 
@@ -91,15 +92,18 @@ def epoch_ends(
     `fit` gives the residual of a robust fit in which this share of each window draws as it likes.
     """
     rows = int(judged.sum())
+    if len(epochs) < _MIN_EPOCHS or rows > _MAX_READINGS:
+        return None
     pace_s = usual_pace_s(data, single=usual_s)
-    if len(epochs) < _MIN_EPOCHS or rows > _MAX_READINGS or usual_s > _MAX_EPOCH_READINGS * pace_s:
+    if usual_s > _MAX_EPOCH_READINGS * pace_s:
         return None
     lo = data.lo[judged]
     hi = data.hi[judged]
     tried = _tried_ends(usual_s)
     residuals = [fit(ends.share(lo, hi, epochs)) for ends in tried]
     without = fit(np.zeros(rows))
-    floor = noise_floor(data.quantum, median_of_column(data.watts[judged]))
+    median_w = median_of_column(data.watts[judged])
+    floor = noise_floor(data.quantum, median_w)
     deviation = min(median_of_column(np.abs(residual)) for residual in residuals)
     scale = max(MEDIAN_TO_SIGMA * deviation, floor)
 
@@ -109,23 +113,25 @@ def epoch_ends(
 
     costs = [cost(residual) for residual in residuals]
     best = int(np.argmin(costs))
-    if cost(without) - costs[best] < _FITTED_FIGURES * np.log(rows):
+    gain = cost(without) - costs[best]
+    if gain < _FITTED_FIGURES * np.log(rows):
         return None
     return tried[best]
 
 
 def _tried_ends(usual_s: float) -> list[EpochEnds]:
     """All lengths that are tried, of an epoch that usually takes so long."""
+    step_s = _STEP_SHARE * usual_s
     tried = []
     for begin in _BEGINS:
         for end in _ENDS:
-            if 0 < end - begin <= _MAX_SHARE:
-                step_s = _STEP_SHARE * usual_s
-                tried.append(
-                    EpochEnds(
-                        before_s=-begin * usual_s,
-                        after_s=end * usual_s,
-                        step_s=step_s,
-                    )
+            if not 0 < end - begin <= _MAX_SHARE:
+                continue
+            tried.append(
+                EpochEnds(
+                    before_s=-begin * usual_s,
+                    after_s=end * usual_s,
+                    step_s=step_s,
                 )
+            )
     return tried

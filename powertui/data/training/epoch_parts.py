@@ -100,18 +100,16 @@ class EpochParts:
         cuts = [cut for cut in cuts if cut.end - cut.begin >= min_length] or cuts
         for number, cut in enumerate(cuts):
             start = box.start if number == 0 else cut.begin
-            if number == len(cuts) - 1:
-                end = box.end
-            else:
-                end = cut.end
-            first, last, half = self._batches(cut.epoch, start, end, box)
+            is_last = number == len(cuts) - 1
+            end = box.end if is_last else cut.end
+            batches = self._batches(cut.epoch, start, end, box)
             yield EpochPart(
                 epoch=cut.epoch.number,
                 start=start,
                 end=end,
-                first=first,
-                last=last,
-                half=half,
+                first=batches.first,
+                last=batches.last,
+                half=batches.half,
                 share=cut.share,
             )
 
@@ -123,17 +121,19 @@ class EpochParts:
             hi = self._s(epoch_end.ns)
             begin = max(box.start, lo)
             end = min(box.end, hi)
-            if end > begin:
-                length = hi - lo
-                share = (max(0.0, (begin - lo) / length), min(1.0, (end - lo) / length))
-                cuts.append(
-                    _Cut(
-                        epoch=epoch,
-                        begin=begin,
-                        end=end,
-                        share=share,
-                    )
+            if end <= begin:
+                continue
+            length = hi - lo
+            begin_share = max(0.0, (begin - lo) / length)
+            end_share = min(1.0, (end - lo) / length)
+            cuts.append(
+                _Cut(
+                    epoch=epoch,
+                    begin=begin,
+                    end=end,
+                    share=(begin_share, end_share),
                 )
+            )
         return cuts
 
     def _batches(
@@ -148,7 +148,11 @@ class EpochParts:
         bounded_start = _bounded(start, box.start_within)
         bounded_end = _bounded(end, box.end_within)
         steps = epoch.steps if epoch is not None else None
-        if not len(rate) or (rate.within and epoch is not None and steps is None):
+        if epoch is None:
+            is_counted = bool(len(rate))
+        else:
+            is_counted = len(rate) > 0 and (not rate.within or steps is not None)
+        if not is_counted:
             if epoch is None:
                 return _NO_BATCHES
             return self._batches_by_work(epoch, bounded_start, bounded_end)
@@ -194,17 +198,21 @@ class EpochParts:
         lo = self._s(epoch.start.ns)
         hi = self._s(epoch.end.ns)
         # Of start and end: the likeliest moment, and then its bounds.
-        shares = np.clip((np.array([start, end]) - lo) / (hi - lo), 0.0, 1.0)
-        work = np.interp(shares, np.linspace(0, 1, len(done)), done)
+        moments = np.array([start, end])
+        shares = np.clip((moments - lo) / (hi - lo), 0.0, 1.0)
+        even_shares = np.linspace(0, 1, len(done))
+        work = np.interp(shares, even_shares, done)
         likeliest_work = work[:, 0]
-        uneven = float(np.abs(likeliest_work - shares[:, 0]).max()) / 2
-        unplaced = float(np.abs(work[:, 1:] - work[:, :1]).max()) / 2
+        uneven = np.abs(likeliest_work - shares[:, 0]).max()
+        unplaced = np.abs(work[:, 1:] - work[:, :1]).max()
+        half_share = _EVEN_STEPS_SHARE + (float(uneven) / 2 + float(unplaced) / 2)
         first = round(float(likeliest_work[0]) * steps)
         last = round(float(likeliest_work[1]) * steps) - 1
+        last_step = steps - 1
         return _BatchRange(
-            first=min(max(first, 0), steps - 1),
-            last=min(max(last, first, 0), steps - 1),
-            half=round(steps * (_EVEN_STEPS_SHARE + (uneven + unplaced))),
+            first=min(max(first, 0), last_step),
+            last=min(max(last, first, 0), last_step),
+            half=round(steps * half_share),
         )
 
     def _work_course(self, epoch: TrainedEpoch) -> Floats:
@@ -217,18 +225,19 @@ class EpochParts:
         if len(courses) < 2:
             return grid
         middle = np.median(np.array(courses), axis=0)
-        if self.idle_w is not None:
-            idle_w = self.idle_w
-        else:
+        idle_w = self.idle_w
+        if idle_w is None:
             idle_w = float(middle.min())
         high_w = percentile_of_column(middle, 75)
         if high_w <= idle_w:
             return grid
-        activity = np.clip((middle - idle_w) / (high_w - idle_w), 0.0, 1.0)
+        above_idle = (middle - idle_w) / (high_w - idle_w)
+        activity = np.clip(above_idle, 0.0, 1.0)
         between_points = (activity[1:] + activity[:-1]) / 2
         done = np.concatenate([[0.0], np.cumsum(between_points)])
-        if done[-1] > 0:
-            return np.asarray(done / done[-1])
+        total = done[-1]
+        if total > 0:
+            return np.asarray(done / total)
         return grid
 
     def _power_courses(self, epoch: TrainedEpoch, grid: Floats) -> list[Floats]:
@@ -284,9 +293,12 @@ class EpochParts:
             if epoch.number == part.epoch:
                 continue
             bounds = self._same_part(part, epoch)
-            if bounds is not None and bounds[1] > bounds[0]:
-                begin = self.axis.at(bounds[0])
-                end = self.axis.at(bounds[1])
+            if bounds is None:
+                continue
+            begin_ns, end_ns = bounds
+            if end_ns > begin_ns:
+                begin = self.axis.at(begin_ns)
+                end = self.axis.at(end_ns)
                 stretches.append((epoch.number, begin, end))
         return tuple(stretches)
 
@@ -296,8 +308,10 @@ class EpochParts:
             return None
         lo = epoch.start.ns
         hi = epoch.end.ns
-        begin = lo + round(part.share[0] * (hi - lo))
-        end = lo + round(part.share[1] * (hi - lo))
+        length = hi - lo
+        begin_share, end_share = part.share
+        begin = lo + round(begin_share * length)
+        end = lo + round(end_share * length)
         if part.first is None or part.last is None or epoch.steps is None:
             return begin, end
         rate = self.training.rate
@@ -333,14 +347,16 @@ class EpochParts:
         if epoch.steps is None or epoch.start is None or epoch.end is None:
             return None
         rate = self.training.rate
-        zero = epoch.steps[0]
         every = max(rate.every, 1)
         first_record = -(-first // every) * every or every
         last_record = (last + 1) // every * every
         if last_record <= first_record:
             return None
-        begin_ns = rate.ns_at(zero + first_record, epoch.start.ns, epoch.end.ns)
-        end_ns = rate.ns_at(zero + last_record, epoch.start.ns, epoch.end.ns)
+        zero = epoch.steps[0]
+        lo = epoch.start.ns
+        hi = epoch.end.ns
+        begin_ns = rate.ns_at(zero + first_record, lo, hi)
+        end_ns = rate.ns_at(zero + last_record, lo, hi)
         if begin_ns is None or end_ns is None:
             return None
         return (end_ns - begin_ns) / NS_PER_S

@@ -91,12 +91,16 @@ def _by_value(strips: Sequence[ScalarStrip]) -> list[TrainedEpoch]:
     source = "values of the tag epoch"
     number = np.floor(tag.values + 1e-6)
     change = np.diff(number)
-    if not np.isfinite(number).all() or (change < 0).any() or not (change > 0).any():
+    if not np.isfinite(number).all():
+        return []
+    if (change < 0).any() or not (change > 0).any():
         return []
     start = Moment(int(tag.at_ns[0]))
     epochs = []
     for row in np.flatnonzero(change > 0).tolist():
-        end = _between(int(tag.at_ns[row]), int(tag.at_ns[row + 1]))
+        before = int(tag.at_ns[row])
+        after = int(tag.at_ns[row + 1])
+        end = _between(before, after)
         epochs.append(_bare_epoch(int(number[row]), start, end, source))
         start = end
     end_of_last = Moment(int(tag.at_ns[-1]))
@@ -153,25 +157,28 @@ def numbered(
         if epoch.end is None:
             numbered_epochs.append(epoch)
             continue
+        lo = -(1 << 62)
         if epoch.start is not None:
             lo = epoch.start.ns
-        else:
-            lo = -(1 << 62)
         hi = epoch.end.ns
-        rows = np.flatnonzero((rate.at_ns > _turn(rate, lo)) & (rate.at_ns <= _turn(rate, hi)))
-        steps = validation = last = None
-        if len(rows) and rate.tells(lo, hi):
-            last = int(rate.step[rows[-1]])
-            first = int(rate.step[rows[0]])
+        is_after = rate.at_ns > _turn(rate, lo)
+        is_before = rate.at_ns <= _turn(rate, hi)
+        rows = np.flatnonzero(is_after & is_before)
+        if not len(rows) or not rate.tells(lo, hi):
+            last_step = None
+            numbered_epochs.append(replace(epoch, validation=None, steps=None))
+            continue
+        first = int(rate.step[rows[0]])
+        last = int(rate.step[rows[-1]])
+        done_before = last_step
+        if done_before is None:
             # A record says what is done, a profile where its first step begins.
             done_before = max(0, first - (0 if rate.within else rate.every))
-            if last_step is not None:
-                done_before = last_step
-            steps = (min(done_before, first), last)
-            if steps_of_each is not None and steps_of_each[0] == steps_of_each[1]:
-                each = steps_of_each[0]
-                steps = (each * place, each * (place + 1))
-            validation = _validation(epoch, results, rate, int(rows[-1]))
+        steps = (min(done_before, first), last)
+        if steps_of_each is not None and steps_of_each[0] == steps_of_each[1]:
+            each = steps_of_each[0]
+            steps = (each * place, each * (place + 1))
+        validation = _validation(epoch, results, rate, int(rows[-1]))
         last_step = last
         numbered_epochs.append(replace(epoch, validation=validation, steps=steps))
     return numbered_epochs
@@ -196,9 +203,13 @@ def _turn(rate: Rate, bound: int) -> int:
     """The last moment of the turn that ends with an epoch: where its numbers start anew right at
     the bound, that moment.
     """
-    anew = rate.at_ns[1:][~rate.goes_on[1:]]
-    near = anew[np.abs(anew - bound) <= LOGGED_NS]
-    return int(near[0]) - 1 if len(near) else bound
+    starts_anew = ~rate.goes_on[1:]
+    anew = rate.at_ns[1:][starts_anew]
+    distance = np.abs(anew - bound)
+    near = anew[distance <= LOGGED_NS]
+    if not len(near):
+        return bound
+    return int(near[0]) - 1
 
 
 def iterations(epochs: Sequence[TrainedEpoch], strips: Sequence[ScalarStrip]) -> int | None:
@@ -231,13 +242,16 @@ def _validation(
     """
     assert epoch.end is not None
     begin_ns = int(rate.at_ns[last])
-    near = results[(results > begin_ns) & (results <= epoch.end.ns + NS_PER_S)]
+    latest_ns = epoch.end.ns + NS_PER_S
+    near = results[(results > begin_ns) & (results <= latest_ns)]
     if not len(near) or last < 1:
         return None
     end_ns = int(near[0])
-    gaps = np.diff(rate.at_ns[max(0, last - _USUAL_RECORDS) : last + 1])
+    first = max(0, last - _USUAL_RECORDS)
+    gaps = np.diff(rate.at_ns[first : last + 1])
+    usual_gap_ns = float(np.nanmedian(gaps))
     # No longer than from one record to the next: that there was a validation cannot be told.
-    if end_ns - begin_ns <= 2 * float(np.nanmedian(gaps)):
+    if end_ns - begin_ns <= 2 * usual_gap_ns:
         return None
     end_ns = min(end_ns, epoch.end.ns + LOGGED_NS)
     return Moment(begin_ns, LOGGED_NS), Moment(end_ns, LOGGED_NS)

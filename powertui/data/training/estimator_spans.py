@@ -84,15 +84,21 @@ def _moments(path: str, limit: MemoryLimit) -> Iterator[tuple[str, int]]:
             event = schemas.parsed("Event", data[lo:hi].tobytes())
         except schemas.Undecodable:
             continue
-        if event.summary.value and event.summary.value[0].tag.startswith(_PREFIX):
-            attribute = event.summary.value[0].tag.removeprefix(_PREFIX)
-            yield attribute, _exact_ns(event.wall_time)
+        if not event.summary.value:
+            continue
+        tag = event.summary.value[0].tag
+        if tag.startswith(_PREFIX):
+            yield tag.removeprefix(_PREFIX), _exact_ns(event.wall_time)
 
 
 def _exact_ns(wall_s: float) -> int:
     """Unix ns of a record. Seconds times 1e9 as a double would be off by up to 128 ns."""
-    whole = math.floor(wall_s) if math.isfinite(wall_s) else 0
-    return whole * NS_PER_S + round((wall_s - whole) * NS_PER_S if whole else 0)
+    if not math.isfinite(wall_s):
+        return 0
+    second = math.floor(wall_s)
+    if not second:
+        return 0
+    return second * NS_PER_S + round((wall_s - second) * NS_PER_S)
 
 
 def _spans(moments: list[tuple[str, int]]) -> Iterator[EstimatorSpan]:
@@ -150,15 +156,25 @@ def _sessions(moments: list[tuple[str, int]]) -> list[_Session]:
     name counts.
     """
     at = dict(moments)
-    bounds = [(at.get(f"{name}_begin"), at.get(f"{name}_end")) for name in _SESSIONS]
-    inside: list[dict[str, int]] = [{} for _ in _SESSIONS]
+    inside: list[dict[str, int]] = []
+    sessions: list[_Session] = []
+    for name in _SESSIONS:
+        inside.append({})
+        sessions.append(
+            _Session(
+                begin=at.get(f"{name}_begin"),
+                end=at.get(f"{name}_end"),
+                moments=inside[-1],
+            )
+        )
     for attribute, ns in moments:
-        if attribute.rpartition("_")[0] not in _WITHIN:
+        what, _, _ = attribute.rpartition("_")
+        if what not in _WITHIN:
             continue
-        for (begin, end), session in zip(bounds, inside, strict=True):
-            if begin is not None and end is not None and begin <= ns <= end:
-                session[attribute] = ns
+        for session, moments_inside in zip(sessions, inside, strict=True):
+            if session.begin is None or session.end is None:
+                continue
+            if session.begin <= ns <= session.end:
+                moments_inside[attribute] = ns
                 break
-    return [
-        _Session(begin, end, session) for (begin, end), session in zip(bounds, inside, strict=True)
-    ]
+    return sessions

@@ -113,12 +113,7 @@ def expected_course(data: Samples, course: KnownCourse, unsure: WindowPrior) -> 
         good=good,
         judged=judged,
     )
-    doubt = _Doubts(
-        data=data,
-        course=course,
-        unsure=unsure,
-        fit=fit,
-    ).all(shares)
+    doubt = _Doubts(data, course, unsure, fit).all(shares)
     residual = np.where(good, data.watts - fit.expected, 0.0)
     # Where nothing within an epoch is known, what is slower than two of them is drift, and all else
     # their course.
@@ -129,11 +124,12 @@ def expected_course(data: Samples, course: KnownCourse, unsure: WindowPrior) -> 
         starting = _starting_share(data, residual, course.epochs)
         doubt = np.hypot(doubt, UNLIKE_SHARE * fit.swing * starting)
     drift = _drift(data, residual, judged, shortest_drift_s)
-    floor = ceiling = fit.expected + drift
+    floor = fit.expected + drift
+    ceiling = floor
     if len(course.epochs) >= 2:
         others = epoch_course(data, residual - drift, judged, course.epochs)
-        floor = fit.expected + drift + others.least
-        ceiling = fit.expected + drift + others.most
+        ceiling = floor + others.most
+        floor = floor + others.least
         doubt = np.hypot(doubt, others.doubt)
     readings = SensorReadings(
         lo=data.lo,
@@ -152,9 +148,11 @@ def _judged_windows(data: Samples, course: KnownCourse, shares: Floats) -> Bools
     """Windows in the training, without those that only contain its start, or that a trace
     explains.
     """
-    in_training: Bools = shares.sum(axis=1) >= MIN_INSIDE_SHARE
-    starting = shares[:, KINDS.index(STARTING)] >= 1 - MIN_INSIDE_SHARE
-    return np.asarray(in_training & ~starting & ~_covered(data, course.islands))
+    in_training = shares.sum(axis=1) >= MIN_INSIDE_SHARE
+    starting_share = shares[:, KINDS.index(STARTING)]
+    is_starting = starting_share >= 1 - MIN_INSIDE_SHARE
+    is_covered = _covered(data, course.islands)
+    return np.asarray(in_training & ~is_starting & ~is_covered)
 
 
 def _reason_for_nothing(course: KnownCourse, data: Samples, judged: Bools) -> str:
@@ -173,10 +171,13 @@ def _reason_for_nothing(course: KnownCourse, data: Samples, judged: Bools) -> st
 
 def _read_epochs(course: KnownCourse, data: Samples) -> int:
     """How many epochs are mostly within the log."""
+    log_start = float(data.lo[0])
+    log_end = float(data.hi[-1])
     count = 0
     for start, end in course.epochs:
-        read_s = min(float(data.hi[-1]), end) - max(float(data.lo[0]), start)
-        count += read_s >= _MIN_READ_SHARE * (end - start)
+        read_s = min(log_end, end) - max(log_start, start)
+        if read_s >= _MIN_READ_SHARE * (end - start):
+            count += 1
     return count
 
 
@@ -189,24 +190,29 @@ def _fit(
 ) -> _Fit:
     """The watts of each kind, and what they let one expect of each reading."""
     kinds = []
-    for index, kind in enumerate(KINDS):
-        if shares[judged, index].sum() > _MIN_KIND_READINGS:
+    kind_columns = []
+    for column, kind in enumerate(KINDS):
+        if shares[judged, column].sum() > _MIN_KIND_READINGS:
             kinds.append(kind)
-    columns = shares[:, [KINDS.index(kind) for kind in kinds]]
+            kind_columns.append(column)
+    columns = shares[:, kind_columns]
     watts = data.watts[judged]
     low = percentile_of_column(data.watts[good], 3)
-    ends = None if course.by_steps else _ends(data, judged, course, low)
+    ends = None
+    if not course.by_steps:
+        ends = _ends(data, judged, course, low)
     if ends is not None:
         share = ends.share(data.lo, data.hi, course.epochs)
-        columns = np.column_stack([*(columns * (1 - share)[:, None]).T, share])
+        outside_ends = columns * (1 - share)[:, None]
+        columns = np.column_stack([*outside_ends.T, share])
     levels = kind_levels(columns[judged], watts, low, data.quantum)
-    swing = max(percentile_of_column(watts, 90) - low, 0.02 * low, data.quantum)
+    high = percentile_of_column(watts, 90)
     return _Fit(
         kinds=kinds,
         levels=levels,
         expected=columns @ levels,
         low=low,
-        swing=swing,
+        swing=max(high - low, 0.02 * low, data.quantum),
         ends=ends,
     )
 
@@ -236,9 +242,10 @@ def _shares(lo: Floats, hi: Floats, course: KnownCourse) -> Floats:
     shares = np.empty((len(lo), len(KINDS)))
     for first in range(0, len(lo), _CHUNK_READINGS):
         rows = slice(first, first + _CHUNK_READINGS)
-        lo_ns = course.zero_ns + np.round(lo[rows] * NS_PER_S).astype(np.int64)
-        hi_ns = course.zero_ns + np.round(hi[rows] * NS_PER_S).astype(np.int64)
-        shares[rows] = course.stretches.shares(lo_ns, hi_ns)
+        lo_ns = np.round(lo[rows] * NS_PER_S).astype(np.int64)
+        hi_ns = np.round(hi[rows] * NS_PER_S).astype(np.int64)
+        zero_ns = course.zero_ns
+        shares[rows] = course.stretches.shares(zero_ns + lo_ns, zero_ns + hi_ns)
     return shares
 
 
@@ -256,7 +263,13 @@ def _covered(data: Samples, islands: _Spans) -> Bools:
 class _Doubts:
     """What is not known of the expectation, for each reading (W, one sigma)."""
 
-    def __init__(self, data: Samples, course: KnownCourse, unsure: WindowPrior, fit: _Fit) -> None:
+    def __init__(
+        self,
+        data: Samples,
+        course: KnownCourse,
+        unsure: WindowPrior,
+        fit: _Fit,
+    ) -> None:
         self.data = data
         self.course = course
         self.unsure = unsure
@@ -265,12 +278,16 @@ class _Doubts:
 
     def all(self, shares: Floats) -> Floats:
         """All of it; `shares` of the kinds in each window."""
-        doubt = np.hypot(self._of_loose_kinds(self._of_edges(), shares), self._of_windows())
-        if self.fit.ends is None:
-            return doubt
         data = self.data
-        unsure_share = self.fit.ends.unsure(data.lo, data.hi, self.course.epochs)
-        unlike_w = abs(float(self.fit.levels[-1] - self.fit.levels[0]))
+        of_edges_and_kinds = self._of_loose_kinds(self._of_edges(), shares)
+        doubt = np.hypot(of_edges_and_kinds, self._of_windows())
+        ends = self.fit.ends
+        if ends is None:
+            return doubt
+        unsure_share = ends.unsure(data.lo, data.hi, self.course.epochs)
+        training_w = self.fit.levels[0]
+        around_ends_w = self.fit.levels[-1]
+        unlike_w = abs(float(around_ends_w - training_w))
         return np.hypot(doubt, unsure_share * unlike_w)
 
     def _of_edges(self) -> Floats:
@@ -286,14 +303,16 @@ class _Doubts:
         place_s = np.hypot(unsure.place, data.late / 3**0.5)
         errors = np.hypot(half_ns / NS_PER_S, place_s)
         # Of the longest windows that they may have.
-        begins = data.hi - max(1 + unsure.window, unsure.longest) * length
+        longest = max(1 + unsure.window, unsure.longest)
+        begins = data.hi - longest * length
         if len(self.levels) > 1:
-            jump_w = max(self.levels.tolist()) - min(self.levels.tolist())
+            levels_w = self.levels.tolist()
+            jump_w = max(levels_w) - min(levels_w)
         else:
             jump_w = 0.5 * self.fit.swing
         for edge, error in zip(edges.tolist(), errors.tolist(), strict=True):
-            first = int(np.searchsorted(data.hi, edge - error))
-            last = int(np.searchsorted(begins, edge + error))
+            first = int(data.hi.searchsorted(edge - error))
+            last = int(begins.searchsorted(edge + error))
             rows = slice(first, last)
             share = np.minimum(error / length[rows], 1.0)
             doubt[rows] = np.hypot(doubt[rows], jump_w * share)
@@ -301,14 +320,15 @@ class _Doubts:
 
     def _of_loose_kinds(self, doubt: Floats, shares: Floats) -> Floats:
         """With what kinds may draw that were seldom seen, or that differ from time to time."""
+        unlike_w = UNLIKE_SHARE * self.fit.swing
         for kind in _LOOSE_KINDS:
             if kind not in self.fit.kinds:
                 continue
-            index = KINDS.index(kind)
-            count = int((self.course.stretches.kind == index).sum())
+            column = KINDS.index(kind)
+            count = int((self.course.stretches.kind == column).sum())
             # A pause to save draws what none between epochs does.
             if count < _MIN_STRETCHES or kind == PAUSE:
-                doubt = np.hypot(doubt, UNLIKE_SHARE * self.fit.swing * shares[:, index])
+                doubt = np.hypot(doubt, unlike_w * shares[:, column])
         return doubt
 
     def _of_windows(self) -> Floats:
@@ -332,15 +352,22 @@ class _Doubts:
         for first in range(0, len(data), _CHUNK_READINGS):
             rows = slice(first, first + _CHUNK_READINGS)
             hi = data.hi[rows]
-            lo = hi - factor * (hi - data.lo[rows])
-            expected[rows] = _shares(lo, hi, self.course)[:, columns] @ self.levels
+            length = hi - data.lo[rows]
+            lo = hi - factor * length
+            shares = _shares(lo, hi, self.course)
+            expected[rows] = shares[:, columns] @ self.levels
         return expected
 
 
 # ── what epochs and hours do ─────────────────────────────────────────────────────────────────────
 
 
-def _drift(data: Samples, residual: Floats, judged: Bools, shortest_s: float) -> Floats:
+def _drift(
+    data: Samples,
+    residual: Floats,
+    judged: Bools,
+    shortest_s: float,
+) -> Floats:
     """What the level of a long training does by and by: a running median over ten minutes at least,
     or so many seconds.
     """
@@ -353,8 +380,9 @@ def _drift(data: Samples, residual: Floats, judged: Bools, shortest_s: float) ->
     if length < _MIN_DRIFT_BLOCKS * block_s:
         return nothing
     count = int(length / block_s)
-    block = np.minimum(((at - begin) / block_s).astype(np.int64), count - 1)
-    block_starts = np.searchsorted(block, np.arange(1, count))
+    block = ((at - begin) / block_s).astype(np.int64)
+    block = np.minimum(block, count - 1)
+    block_starts = block.searchsorted(np.arange(1, count))
     moments = []
     levels = []
     for number, in_block in enumerate(np.split(residual[judged], block_starts)):
@@ -366,7 +394,8 @@ def _drift(data: Samples, residual: Floats, judged: Bools, shortest_s: float) ->
     # One block that a load fills is no drift.
     smooth = []
     for number in range(len(levels)):
-        around = levels[max(0, number - 1) : number + 2]
+        first = max(0, number - 1)
+        around = levels[first : number + 2]
         smooth.append(median_of_column(around))
     return np.asarray(np.interp(middles, moments, smooth))
 
@@ -415,4 +444,6 @@ def _first_run(values: Bools, length: int) -> int | None:
     true_before = np.cumsum(np.concatenate([[0], values]))
     true_within = true_before[length:] - true_before[:-length]
     rows = np.flatnonzero(true_within == length)
-    return int(rows[0]) if len(rows) else None
+    if not len(rows):
+        return None
+    return int(rows[0])

@@ -31,7 +31,12 @@ _MIN_PURE_READINGS = settings.MIN_REPEATS
 _MIN_LEVEL_OF_LOW = settings.MAJORITY_SHARE
 
 
-def kind_levels(columns: Floats, watts: Floats, low: float, quantum: float) -> Floats:
+def kind_levels(
+    columns: Floats,
+    watts: Floats,
+    low: float,
+    quantum: float,
+) -> Floats:
     """Watts of each kind: robustly, and none far below `low`, the least that the machine ever drew.
 
     `columns`: [readings, kinds], the share of each reading that each kind fills.
@@ -45,18 +50,20 @@ def kind_levels(columns: Floats, watts: Floats, low: float, quantum: float) -> F
     starts = [levels]
     for high in percentiles_of_column(watts, START_PERCENTILES):
         starts.append(levels + high - levels[0])
-    tried = [
-        _refined(
+    tried = []
+    residuals = []
+    for start in starts:
+        fit = _refined(
             columns=columns,
             watts=watts,
             start=start,
             low=low,
             floor=floor,
         )
-        for start in starts
-    ]
-    residuals = [np.abs(watts - columns @ fit) for fit in tried]
-    scale = max(min(normal_scale(residual, _MODE_SHARE) for residual in residuals), floor)
+        tried.append(fit)
+        residuals.append(np.abs(watts - columns @ fit))
+    smallest = min(normal_scale(residual, _MODE_SHARE) for residual in residuals)
+    scale = max(smallest, floor)
     costs = [np.minimum(residual / scale, TUKEY_CUT).sum() for residual in residuals]
     return tried[int(np.argmin(costs))]
 
@@ -83,6 +90,7 @@ def _refined(
 ) -> Floats:
     """The robust fit next to these watts: what is far from it moves nothing."""
     levels = start
+    min_level = _MIN_LEVEL_OF_LOW * low
     ridge = np.eye(columns.shape[1]) * 1e-3
     for turn in range(MAX_FIT_ROUNDS):
         residual = np.abs(watts - columns @ levels)
@@ -95,9 +103,11 @@ def _refined(
         if weight.sum() < MIN_READINGS / 2:
             break
         weighted = (columns * weight[:, None]).T
-        moved = np.linalg.solve(weighted @ columns + ridge, weighted @ watts + ridge @ start)
+        moments = weighted @ columns + ridge
+        targets = weighted @ watts + ridge @ start
+        moved = np.linalg.solve(moments, targets)
         step = float(np.abs(moved - levels).max())
-        levels = np.maximum(moved, _MIN_LEVEL_OF_LOW * low)
+        levels = np.maximum(moved, min_level)
         if step < 1e-3 * scale and turn >= _MODE_ROUNDS:
             break
     return np.asarray(levels)
@@ -108,11 +118,14 @@ def _least_absolute(columns: Floats, watts: Floats, scale: float) -> Floats:
 
     That is for kinds that hardly a window contains alone.
     """
-    ridge = np.eye(columns.shape[1]) * 1e-6
-    levels = np.full(columns.shape[1], median_of_column(watts))
+    kind_count = columns.shape[1]
+    ridge = np.eye(kind_count) * 1e-6
+    levels = np.full(kind_count, median_of_column(watts))
     for _ in range(MAX_FIT_ROUNDS):
         residual = np.abs(watts - columns @ levels)
         weight = 1.0 / np.maximum(residual, 0.01 * scale)
         weighted = (columns * weight[:, None]).T
-        levels = np.linalg.solve(weighted @ columns + ridge, weighted @ watts + ridge @ levels)
+        moments = weighted @ columns + ridge
+        targets = weighted @ watts + ridge @ levels
+        levels = np.linalg.solve(moments, targets)
     return np.asarray(levels)

@@ -51,8 +51,13 @@ class TrainingPower:
     def lacking(self) -> tuple[str, ...]:
         """The machines of which no power is known, where that of others is."""
         owned = {owner.machine for owner in self.owners.owners} - {None}
-        machines = enumerate(self.owners.machines)
-        return tuple(name or "a host" for row, name in machines if owned and row not in owned)
+        if not owned:
+            return ()
+        names = []
+        for row, name in enumerate(self.owners.machines):
+            if row not in owned:
+                names.append(name or "a host")
+        return tuple(names)
 
     def pair(self, series: PowerSeries) -> Pair | None:
         """The GPU of a profile that a channel is of."""
@@ -78,15 +83,19 @@ class TrainingPower:
             machine = self._owner_of(channel).machine
             if machine is not None:
                 rows_of_machines.setdefault(machine, []).append(row)
+        is_one_of_several = len(rows_of_machines) > 1
         counted: list[int] = []
         words: list[str] = []
         for machine, rows in sorted(rows_of_machines.items()):
-            disjoint = self.of_machine([series[row] for row in rows])
+            channels = [series[row] for row in rows]
+            disjoint = self.of_machine(channels)
             counted += [rows[index] for index in disjoint.indices]
+            if not disjoint.text:
+                continue
             name = self.owners.machines[machine]
-            if disjoint.text and name and len(rows_of_machines) > 1:
+            if name and is_one_of_several:
                 words.append(f"{name}: {disjoint.text}")
-            elif disjoint.text:
+            else:
                 words.append(disjoint.text)
         return Addends(
             series=tuple(series[row] for row in counted),
@@ -96,14 +105,22 @@ class TrainingPower:
 
     def of_machine(self, series: Sequence[PowerSeries]) -> Addends:
         """Of one machine's channels those that may be added up."""
-        channels = list(enumerate(series))
+        assumed = []
+        single = []
+        other_gpus = []
+        for row, channel in enumerate(series):
+            owner = self._owner_of(channel)
+            if owner.is_assumed:
+                assumed.append(row)
+            if owner.is_single:
+                single.append(row)
+            if _channel_key(channel) in self.other_gpus:
+                other_gpus.append(row)
         return scopes.of_one(
             series,
-            assumed=[row for row, channel in channels if self._owner_of(channel).is_assumed],
-            single=[row for row, channel in channels if self._owner_of(channel).is_single],
-            other_gpus=[
-                row for row, channel in channels if _channel_key(channel) in self.other_gpus
-            ],
+            assumed=assumed,
+            single=single,
+            other_gpus=other_gpus,
         )
 
     def _owner_of(self, series: PowerSeries) -> Owner:
@@ -129,7 +146,13 @@ def power_of(training: TrainingRecords) -> TrainingPower:
             hosts = _only_name_in(power) or ("",)
         profiles = tuple(_UnreadProfile(host) for host in hosts)
     owners = power_owners.attribute_power(power, profiles, assigned, _one_process(profiles))
-    return TrainingPower(power, owners, *_gpus(training))
+    other_gpus, pairs = _gpus(training)
+    return TrainingPower(
+        power=power,
+        owners=owners,
+        other_gpus=other_gpus,
+        pairs=pairs,
+    )
 
 
 def _only_name_in(power: Sequence[PowerSeries]) -> tuple[str, ...]:
@@ -186,12 +209,15 @@ def _profiles(training: TrainingRecords) -> Iterator[Profiled]:
             yield from opened.run.traces
             continue
         for file in entry.profiles:
-            writer = filenames.trace_writer(PurePath(file.path).name)
-            is_json = ".json" in PurePath(file.path).name
+            file_name = PurePath(file.path).name
+            writer = filenames.trace_writer(file_name)
+            machine = ""
+            if writer is not None and writer.timed:
+                machine = writer.host
             yield _UnreadProfile(
                 host=file.host,
-                machine=writer.host if writer is not None and writer.timed else "",
-                launch=ProcessLaunch() if is_json else None,
+                machine=machine,
+                launch=ProcessLaunch() if ".json" in file_name else None,
             )
 
 

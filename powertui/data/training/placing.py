@@ -42,10 +42,9 @@ class PlacedChannel:
         alignment = self.alignment
         if alignment.offset_s is None or alignment.lo_s is None or alignment.hi_s is None:
             return None
-        return Moment(
-            self.base_ns + round(alignment.offset_s * NS_PER_S),
-            round((alignment.hi_s - alignment.lo_s) / 2 * NS_PER_S),
-        )
+        offset_ns = round(alignment.offset_s * NS_PER_S)
+        half_ns = round((alignment.hi_s - alignment.lo_s) / 2 * NS_PER_S)
+        return Moment(self.base_ns + offset_ns, half_ns)
 
     def on_axis(self, zero_ns: int) -> PowerOnTrace:
         """The channel on an axis whose zero lies there."""
@@ -57,7 +56,8 @@ class PlacedChannel:
 
     def seen_from(self, zero_ns: int, half_ns: int = 0) -> Alignment:
         """Its alignment on that axis."""
-        return _wider(self.alignment.moved((self.base_ns - zero_ns) / NS_PER_S), half_ns / NS_PER_S)
+        shift_s = (self.base_ns - zero_ns) / NS_PER_S
+        return _wider(self.alignment.moved(shift_s), half_ns / NS_PER_S)
 
 
 def place_channels(training: TrainingRecords) -> tuple[PlacedChannel, ...]:
@@ -219,7 +219,9 @@ def telling(training: TrainingRecords) -> frozenset[str]:
 def _telling(training: TrainingRecords) -> Iterator[Profile]:
     for opened in training.read_sessions():
         for profile in opened.profiles:
-            if profile.clock.known and (_covers(training, profile) or not _tells_within(training)):
+            if not profile.clock.known:
+                continue
+            if _covers(training, profile) or not _tells_within(training):
                 yield profile
 
 
@@ -249,10 +251,10 @@ def _by_short_sessions(
     alignments = []
     for profile in _telling(training):
         for placed in account.placed_alone(profile, training.aligning):
-            is_sure = (
-                placed.power.status == "aligned" and placed.alignment.source == log_alignment.SIGNAL
-            )
-            if is_sure and placed.power.series.path == series.path:
+            if placed.power.series.path != series.path:
+                continue
+            is_aligned = placed.power.status == "aligned"
+            if is_aligned and placed.alignment.source == log_alignment.SIGNAL:
                 half_s = profile.clock.half_ns / NS_PER_S
                 shift_s = (profile.clock.mid_ns - base) / NS_PER_S
                 alignments.append(_wider(placed.alignment, half_s).moved(shift_s))
@@ -346,24 +348,23 @@ def _gap_ns(training: TrainingRecords, series: PowerSeries, clock: Clock | None)
     """How far a log with wall time lies from the training; None where they meet, or where wall time
     tells nothing of that.
     """
-    run = training.extent_ns
-    if run is None:
+    if training.extent_ns is None:
         return None
     nudge_ns = round(training.aligning.pins.nudge_s * NS_PER_S)
-    return log_zone.gap(series, clock, (run[0] - nudge_ns, run[1] - nudge_ns))
+    first_ns, last_ns = training.extent_ns
+    return log_zone.gap(series, clock, (first_ns - nudge_ns, last_ns - nudge_ns))
 
 
 def _zone(training: TrainingRecords, series: PowerSeries) -> Clock | None:
     """A clock for naive local times."""
-    span = (
-        training.scalar_span
-        or _of_islands(training)
-        or local_logs.extent_with_zone(training.logs.power)
-    )
+    span = training.scalar_span or _of_islands(training)
+    span = span or local_logs.extent_with_zone(training.logs.power)
     if span is None:
         return None
     clock = log_zone.log_clock(series, span, _utc_offset_s(training))
-    return replace(clock, source=log_alignment.LOCAL) if clock is not None else None
+    if clock is None:
+        return None
+    return replace(clock, source=log_alignment.LOCAL)
 
 
 def _utc_offset_s(training: TrainingRecords) -> int | None:
@@ -382,14 +383,23 @@ def _of_islands(training: TrainingRecords) -> tuple[int, int] | None:
         if session.start is not None and session.end is not None:
             starts.append(session.start.ns)
             ends.append(session.end.ns)
-    return (min(starts), max(ends)) if starts else None
+    if not starts:
+        return None
+    return min(starts), max(ends)
 
 
 def _wider(alignment: Alignment, by_s: float) -> Alignment:
     if not by_s or alignment.lo_s is None or alignment.hi_s is None:
         return alignment
-    places = tuple(place._replace(half_s=place.half_s + by_s) for place in alignment.places)
-    return replace(alignment, lo_s=alignment.lo_s - by_s, hi_s=alignment.hi_s + by_s, places=places)
+    wider_places = []
+    for place in alignment.places:
+        wider_places.append(place._replace(half_s=place.half_s + by_s))
+    return replace(
+        alignment,
+        lo_s=alignment.lo_s - by_s,
+        hi_s=alignment.hi_s + by_s,
+        places=tuple(wider_places),
+    )
 
 
 def put_on_axis(series: PowerSeries, alignment: Alignment) -> Placed:

@@ -83,10 +83,12 @@ def rate_from_marks(marks: Iterable[Mark]) -> Rate:
     rows = set()
     for mark in marks:
         match = _NUMBERED.match(mark.name.strip())
-        if match is not None:
-            rows.add((mark.start_ns, int(match[1])))
-            if mark.end_ns is not None:
-                rows.add((mark.end_ns, int(match[1]) + 1))
+        if match is None:
+            continue
+        number = int(match[1])
+        rows.add((mark.start_ns, number))
+        if mark.end_ns is not None:
+            rows.add((mark.end_ns, number + 1))
     return _numbered(sorted(rows), "marks of a recording", 0)
 
 
@@ -106,20 +108,23 @@ def rate_from_sessions(sessions: Iterable[SessionSteps]) -> Rate:
     within: list[tuple[int, int]] = []
     half_ns = 0
     for session in sessions:
-        numbered = session.steps.number != UNKNOWN
-        if session.steps.inferred or numbered.sum() < _MIN_RATE_RECORDS:
+        steps = session.steps
+        numbered = steps.number != UNKNOWN
+        if steps.inferred or numbered.sum() < _MIN_RATE_RECORDS:
             continue
         half_ns = max(half_ns, session.half_ns)
-        number = session.steps.number[numbered]
-        starts = session.zero_ns + session.steps.start[numbered] // PS_PER_NS
-        ends = starts + session.steps.duration[numbered] // PS_PER_NS
+        number = steps.number[numbered]
+        starts = session.zero_ns + steps.start[numbered] // PS_PER_NS
+        ends = starts + steps.duration[numbered] // PS_PER_NS
         # Where the numbers start over, the next step's start does not say when the last one of a
         # turn was done: its own end does.
-        is_last = np.append(number[1:] < number[:-1], True)
+        starts_over = number[1:] < number[:-1]
+        is_last = np.append(starts_over, True)
         before_next = np.minimum(ends[:-1], starts[1:] - 1)
         ends[:-1] = np.where(is_last[:-1], before_next, ends[:-1])
+        done_at_last = number[is_last] + 1
         rows += zip(starts.tolist(), number.tolist(), strict=True)
-        rows += zip(ends[is_last].tolist(), (number[is_last] + 1).tolist(), strict=True)
+        rows += zip(ends[is_last].tolist(), done_at_last.tolist(), strict=True)
         within.append((int(starts.min()), int(ends.max())))
     rate = _numbered(sorted(rows), "the profiles' own step numbers", half_ns)
     return replace(rate, within=tuple(sorted(within)))
@@ -146,17 +151,18 @@ def _numbered(rows: Sequence[tuple[int, int]], source: str, half_ns: int) -> Rat
 
 def _rate(main: ScalarStrip) -> Rate:
     """The rate by one strip. Of records with one and the same step the first counts."""
-    moved = np.concatenate([[True], np.diff(main.step) != 0])
-    at = main.at_ns[moved]
-    step = main.step[moved]
+    is_moved = np.concatenate([[True], np.diff(main.step) != 0])
+    step = main.step[is_moved]
     change = np.diff(step)
-    forward = change[change > 0]
-    every = int(median_of_column(forward)) if len(forward) else 0
+    is_forward = change > 0
+    every = 0
+    if is_forward.any():
+        every = int(median_of_column(change[is_forward]))
     each = "every step" if every == 1 else f"every {every} steps"
     return Rate(
-        at_ns=at,
+        at_ns=main.at_ns[is_moved],
         step=step,
-        goes_on=np.concatenate([[False], change > 0]),
+        goes_on=np.concatenate([[False], is_forward]),
         source=f"{main.label}, {each}",
         every=every,
     )
@@ -217,13 +223,17 @@ def _same_line(strip: ScalarStrip, main: ScalarStrip) -> bool:
     count = len(strip.at_ns)
     if not count or len(main.at_ns) < 2:
         return False
-    sampled = np.linspace(0, count - 1, min(count, _SAMPLED_RECORDS)).astype(np.int64)
+    sample_count = min(count, _SAMPLED_RECORDS)
+    sampled = np.linspace(0, count - 1, sample_count).astype(np.int64)
     step = strip.step[sampled]
+    last = len(main.at_ns) - 1
     following = main.at_ns.searchsorted(strip.at_ns[sampled])
-    following = np.clip(following, 1, len(main.at_ns) - 1)
+    following = np.clip(following, 1, last)
     main_before = main.step[following - 1]
     main_after = main.step[following]
     # Both count as they log, so one may be a record ahead of the other.
     slack = np.maximum(np.abs(main_after - main_before), 1)
-    is_inside = (step >= main_before - slack) & (step <= main_after + slack)
+    is_above = step >= main_before - slack
+    is_below = step <= main_after + slack
+    is_inside = is_above & is_below
     return bool(is_inside.mean() > _MIN_FORWARD_SHARE)

@@ -81,10 +81,11 @@ class Stretches:
             return np.zeros(len(at))
         length = end - start
         before = np.concatenate([[0], np.cumsum(length)])
-        last_begun = np.searchsorted(start, at, side="right") - 1
+        last_begun = start.searchsorted(at, side="right") - 1
         row = np.maximum(last_begun, 0)
         inside = np.clip(at - start[row], 0, length[row])
-        return np.where(last_begun >= 0, before[row] + inside, 0).astype(np.float64)
+        up_to = before[row] + inside
+        return np.where(last_begun >= 0, up_to, 0).astype(np.float64)
 
     def edges(self) -> tuple[Int64s, Int64s]:
         """(moments at which what it does changes, the ± of each)."""
@@ -154,7 +155,8 @@ def _by_sessions(rate: Rate, epochs: Sequence[TrainedEpoch]) -> list[_Row]:
     rows: list[_Row] = []
     rest = _by_epochs(epochs)
     for begin, end in rate.within:
-        first, last = rate.at_ns.searchsorted((begin, end + 1)).tolist()
+        bounds = rate.at_ns.searchsorted((begin, end + 1))
+        first, last = bounds.tolist()
         if last - first <= 2:
             continue
         part = rate.part(first, last)
@@ -214,7 +216,11 @@ def _before_records(
     ]
 
 
-def _after_records(rate: Rate, epochs: Sequence[TrainedEpoch], intervals: _Intervals) -> list[_Row]:
+def _after_records(
+    rate: Rate,
+    epochs: Sequence[TrainedEpoch],
+    intervals: _Intervals,
+) -> list[_Row]:
     """After the last record: the steps that its epoch still had, then validation or a pause."""
     last = int(rate.at_ns[-1])
     end = max([epoch.end.ns for epoch in epochs if epoch.end is not None], default=0)
@@ -229,8 +235,9 @@ def _after_records(rate: Rate, epochs: Sequence[TrainedEpoch], intervals: _Inter
         epoch_end=end,
         step_ns=step_ns,
     )
-    rest_ns, open_ns = rest if rest is not None else (0.0, 0.0)
-    steps_end = last + round(min(rest_ns, end - last))
+    if rest is None:
+        rest = _Rest(ns=0.0, open_ns=0.0)
+    steps_end = last + round(min(rest.ns, end - last))
     # Fewer steps than there are between two records can have run since the last one; as elsewhere,
     # what takes longer contains a pause.
     longest_ns = (_PAUSE_TIMES_USUAL - 1) * rate.every * step_ns
@@ -246,7 +253,7 @@ def _after_records(rate: Rate, epochs: Sequence[TrainedEpoch], intervals: _Inter
             start=steps_end,
             end=end,
             kind=kind,
-            half=LOGGED_NS + round(open_ns),
+            half=LOGGED_NS + round(rest.open_ns),
         ),
     ]
 
@@ -296,10 +303,12 @@ def _between_records(
         end = int(at[row + 1])
         if row > last:
             rows.append(_Row(int(at[last]), begin, _TRAINING))
-        inside = epoch_ends[(epoch_ends > begin) & (epoch_ends < end)]
-        epoch_end = int(inside[0]) if len(inside) else None
+        is_inside = (epoch_ends > begin) & (epoch_ends < end)
+        inside = epoch_ends[is_inside]
+        epoch_end = None
         rest = None
-        if epoch_end is not None:
+        if len(inside):
+            epoch_end = int(inside[0])
             rest = _rest(
                 row=row,
                 rate=rate,
@@ -308,11 +317,10 @@ def _between_records(
                 epoch_end=epoch_end,
                 step_ns=float(intervals.step_ns[row]),
             )
-        steps_ns = float(intervals.steps_ns[row])
         rows += _split(
             lo=begin,
             hi=end,
-            steps_ns=steps_ns,
+            steps_ns=float(intervals.steps_ns[row]),
             bound=epoch_end,
             validated=validation_ends.get(begin),
             rest=rest,
@@ -420,15 +428,17 @@ def _split(
 
 def _usual(each: Floats) -> Floats:
     """What a step usually takes around each interval, ns: a running median, pauses set aside."""
+    count = len(each)
     finite = np.isfinite(each)
     if not finite.any():
-        return np.full(len(each), 0.0)
+        return np.full(count, 0.0)
     middle = median_of_column(each[finite])
-    values = np.where(finite, each, middle)
     size = 2 * _USUAL_RECORDS + 1
-    if len(values) < 2 * size:
-        return np.full(len(values), middle)
-    blocks = len(values) // size
-    medians = median_of_rows(values[: blocks * size].reshape(blocks, size))
-    block_middles = (np.arange(blocks) + 0.5) * size
-    return np.asarray(np.interp(np.arange(len(values)), block_middles, medians))
+    if count < 2 * size:
+        return np.full(count, middle)
+    values = np.where(finite, each, middle)
+    block_count = count // size
+    in_blocks = values[: block_count * size]
+    medians = median_of_rows(in_blocks.reshape(block_count, size))
+    block_middles = (np.arange(block_count) + 0.5) * size
+    return np.asarray(np.interp(np.arange(count), block_middles, medians))
