@@ -32,7 +32,8 @@ _PLACE_SHARE = 0.28  # of the rows of a higher pane
 
 def cells_of_pane(page_cells: int) -> int:
     """How wide the pane is beside the tracks of a page."""
-    return min(max(round(page_cells * _SHARE), _MIN_CELLS), _MAX_CELLS)
+    cells = round(page_cells * _SHARE)
+    return min(max(cells, _MIN_CELLS), _MAX_CELLS)
 
 
 class ContextPane(LinesPane):
@@ -75,19 +76,21 @@ class ContextPane(LinesPane):
         self.rebuild()
 
     def rebuild(self) -> None:
-        if self.context is None or not self.size.width:
+        context = self.context
+        if context is None or not self.size.width:
             self.refresh()
             return
         rows = self.size.height
         if rows < _MIN_ROWS_FOR_GLANCE or not self.glance_rows:
-            lines = self._section_lines(self.context.sections)
-            content = self._content_lines(rows - len(lines) - 1)
-            self.set_lines([*lines, *content])
+            lines = self._section_lines(context.sections)
+            lines += self._content_lines(rows - len(lines) - 1)
+            self.set_lines(lines)
             return
-        place = self._section_lines(self.context.for_low_pane())
         glance = self._glance_lines()
-        place_rows = self._place_rows(len(place), rows - len(glance) - 1)
-        content_rows = rows - len(glance) - place_rows - 1
+        free_rows = rows - len(glance) - 1
+        place = self._section_lines(context.for_low_pane())
+        place_rows = self._place_rows(len(place), free_rows)
+        content_rows = free_rows - place_rows
         content = self._content_lines(content_rows, min_findings=2)
         # The last line of the pane is never one above a title that it loses.
         filler = [()] * (content_rows - len(content))
@@ -97,7 +100,8 @@ class ContextPane(LinesPane):
         """How many lines the facts of the place get, of those that are free."""
         if self.content is None and not self.awaits_content:
             return free
-        rows = max(_MIN_PLACE_ROWS, round(self.size.height * _PLACE_SHARE))
+        usual_rows = round(self.size.height * _PLACE_SHARE)
+        rows = max(_MIN_PLACE_ROWS, usual_rows)
         if self.context is not None and self.context.is_pointed:
             # What was selected or marked is what a person looks at now.
             rows = max(rows, min(needed, free))
@@ -107,9 +111,11 @@ class ContextPane(LinesPane):
         """Always as many: empty ones until it is known."""
         lines: list[StyledLine] = []
         if self.glance is not None:
-            lines = self._section_lines((self.glance,), max_value_lines=_MAX_GLANCE_VALUE_LINES)
-        missing = self.glance_rows - len(lines)
-        return [*lines[: self.glance_rows], *[()] * missing]
+            sections = (self.glance,)
+            lines = self._section_lines(sections, max_value_lines=_MAX_GLANCE_VALUE_LINES)
+        while len(lines) < self.glance_rows:
+            lines.append(())
+        return lines[: self.glance_rows]
 
     def _section_lines(
         self,
@@ -132,23 +138,29 @@ class ContextPane(LinesPane):
 
         `min_findings`: with fewer there is no list of them, as what is above has the first.
         """
-        if self.content is None or rows < _MIN_CONTENT_ROWS:
+        content = self.content
+        if content is None or rows < _MIN_CONTENT_ROWS:
             return []
         # Nothing is known of the view before the first picture: what words it comes after that.
         from powertui.view.content_lists import stacked
 
-        content = self.content
         if len(content.findings) < min_findings:
             content = replace(content, findings=())
+        style = self.theme_colors.style
         lines: list[StyledLine] = [()]
         for pieces in stacked(content, self.size.width, rows - 1, self.glyphs):
-            lines.append(tuple((text, self.theme_colors.style(role)) for text, role in pieces))
+            line = [(text, style(role)) for text, role in pieces]
+            lines.append(tuple(line))
         return lines
 
     def _name_cells(self, section: Section) -> int:
         """The column of a section's names: all of its values begin below each other."""
-        longest = max((cells(fact.name) for fact in section.facts), default=0) + 1
-        return min(max(_NAME_WIDTH, longest), max(_NAME_WIDTH, self.size.width // 2))
+        longest = 0
+        for fact in section.facts:
+            longest = max(longest, cells(fact.name))
+        needed = max(_NAME_WIDTH, longest + 1)
+        half = self.size.width // 2
+        return min(needed, max(_NAME_WIDTH, half))
 
     def _fact(
         self,
@@ -162,31 +174,39 @@ class ContextPane(LinesPane):
         text = theme.style("text")
         name = self._fitting_name(fact.name, name_cells)
         if fact.category is not None:
-            code = (f" {fact.category.code} ", theme.category(fact.category.value))
-            return [((name, label), code, (" " + fact.value, text))]
+            ink = theme.category(fact.category.value)
+            code = (f" {fact.category.code} ", ink)
+            value = (f" {fact.value}", text)
+            return [((name, label), code, value)]
         room = max(8, self.size.width - len(name))
-        indent = (" " * len(name), label)
-        first, *others = _value_lines(fact.value, room, max_value_lines)
-        lines: list[StyledLine] = [((name, label), (first, text))]
-        lines += [(indent, (piece, text)) for piece in others]
+        indent = " " * len(name)
+        lines: list[StyledLine] = []
+        for value_line in _value_lines(fact.value, room, max_value_lines):
+            lead = indent if lines else name
+            lines.append(((lead, label), (value_line, text)))
         if fact.badge is None:
             return lines
-        quality = (fact.badge.value, theme.style(fact.badge.value))
-        last_value, _ = lines[-1][-1]
-        if len(last_value) + 1 + len(quality[0]) <= room:
+        badge = fact.badge.value
+        quality = (badge, theme.style(badge))
+        if len(value_line) + 1 + len(badge) <= room:
             lines[-1] = (*lines[-1], (" ", text), quality)
         else:
-            lines.append((indent, quality))
+            lines.append(((indent, label), quality))
         return lines
 
     def _fitting_name(self, name: str, name_cells: int) -> str:
         """A name in its column, with a blank behind it."""
-        return fit_text(name, name_cells - 1, self.glyphs.ellipsis) + " "
+        fitted = fit_text(name, name_cells - 1, self.glyphs.ellipsis)
+        return f"{fitted} "
 
 
 def _value_lines(value: str, room: int, max_lines: int) -> list[str]:
     """A value over lines; beyond the last that is shown it goes on in that one, and is cut."""
-    pieces = textwrap.wrap(value, room, break_long_words=True) or [""]
-    if len(pieces) > max_lines:
-        pieces[max_lines - 1 :] = [" ".join(pieces[max_lines - 1 :])]
-    return pieces
+    lines = textwrap.wrap(value, room, break_long_words=True)
+    if not lines:
+        return [""]
+    if len(lines) > max_lines:
+        last = max_lines - 1
+        rest = " ".join(lines[last:])
+        lines[last:] = [rest]
+    return lines

@@ -94,31 +94,38 @@ class DetailsPane(LinesPane):
             place += f", depth {event.depth}"
         start_s = units.fixed(event.start, PS_PER_S, 9)
         length = units.duration(event.duration)
+        time = f"{start_s} s + {length} ({event.duration:,} ps)"
         lines: list[StyledLine] = [self._title_line(event)]
         if event.name != event.display:
-            lines += self._pair("recorded as", plain(event.name, self._max_chars))
+            recorded = plain(event.name, self._max_chars)
+            lines += self._pair("recorded as", recorded)
         lines += self._pair("kind", MEANINGS[event.category])
         lines += self._pair("on", place)
-        lines += self._pair("time", f"{start_s} s + {length} ({event.duration:,} ps)")
+        lines += self._pair("time", time)
         return lines
 
     def _title_line(self, event: EventFacts) -> StyledLine:
         theme = self.theme_colors
-        kind = (f" {event.category.code} ", theme.category(event.category.value))
-        blank = (" ", theme.style("text"))
-        name = (plain(event.display, 400), theme.style("title"))
-        return (kind, blank, name)
+        category = event.category
+        name = plain(event.display, 400)
+        return (
+            (f" {category.code} ", theme.category(category.value)),
+            (" ", theme.style("text")),
+            (name, theme.style("title")),
+        )
 
     @property
     def _max_chars(self) -> int:
         return _EXPANDED_CHARS if self.expanded else _CUT_CHARS
 
     def _stat(self, stat: Stat) -> list[StyledLine]:
-        text = value_text(stat, self._max_chars)
         more = ""
-        if isinstance(stat.value, str) and len(stat.value) > self._max_chars:
-            more = f"  ({len(stat.value):,} characters)"
-        return self._pair(plain(stat.name, 60), text, more)
+        value = stat.value
+        if isinstance(value, str) and len(value) > self._max_chars:
+            more = f"  ({len(value):,} characters)"
+        name = plain(stat.name, 60)
+        text = value_text(stat, self._max_chars)
+        return self._pair(name, text, more)
 
     def _pair(
         self,
@@ -127,19 +134,24 @@ class DetailsPane(LinesPane):
         more: str = "",
     ) -> list[StyledLine]:
         """A name and its value, wrapped where values are expanded; `more` is always in sight."""
-        name_width = min(_NAME_WIDTH, max(8, self.size.width // 3))
+        third = max(8, self.size.width // 3)
+        name_width = min(_NAME_WIDTH, third)
         room = max(8, self.size.width - name_width)
         dim = self.theme_colors.style("dim")
         text = self.theme_colors.style("text")
-        name_piece = (name[: name_width - 1].ljust(name_width), dim)
-        suffix: StyledLine = ((more, dim),) if more else ()
+        label = name[: name_width - 1].ljust(name_width)
+        suffix: StyledLine = ()
+        if more:
+            suffix = ((more, dim),)
         if not self.expanded:
             if more:
-                value = value[: max(8, room - len(more))]
-            return [(name_piece, (value, text), *suffix)]
-        indent = (" " * name_width, dim)
-        first, *others = textwrap.wrap(value, room) or [""]
-        lines: list[StyledLine] = [(name_piece, (first, text))]
-        lines += [(indent, (piece, text)) for piece in others]
+                value_room = max(8, room - len(more))
+                value = value[:value_room]
+            return [((label, dim), (value, text), *suffix)]
+        indent = " " * name_width
+        lines: list[StyledLine] = []
+        for value_line in textwrap.wrap(value, room) or [""]:
+            lead = indent if lines else label
+            lines.append(((lead, dim), (value_line, text)))
         lines[-1] = (*lines[-1], *suffix)
         return lines

@@ -73,15 +73,17 @@ class AgainstView(NamedTuple):
     @property
     def span(self) -> tuple[float, float]:
         """What is drawn (s): the surroundings of the finding under the cursor, or all readings."""
-        compared = np.flatnonzero(np.isfinite(self.against.expected))
+        against = self.against
+        compared = np.flatnonzero(np.isfinite(against.expected))
         if not len(compared):
             return 0.0, 1.0
-        first_s = float(self.against.lo[compared[0]])
-        last_s = float(self.against.hi[compared[-1]])
+        first_s = float(against.lo[compared[0]])
+        last_s = float(against.hi[compared[-1]])
         if not 0 <= self.selected < len(self.findings):
             return first_s, last_s
         start_s, end_s = _finding_s(self.findings[self.selected])
-        margin_s = max(_MARGIN_RATIO * (end_s - start_s), _MIN_MARGIN_S)
+        length_s = end_s - start_s
+        margin_s = max(_MARGIN_RATIO * length_s, _MIN_MARGIN_S)
         # No further than the readings, unless the finding itself is beyond them.
         lo_s = max(min(first_s, start_s), start_s - margin_s)
         hi_s = min(max(last_s, end_s), end_s + margin_s)
@@ -90,7 +92,9 @@ class AgainstView(NamedTuple):
 
 def _finding_s(finding: Finding) -> tuple[float, float]:
     """Start and end of a finding in seconds."""
-    return finding.start_ps / PS_PER_S, finding.end_ps / PS_PER_S
+    start_s = finding.start_ps / PS_PER_S
+    end_s = finding.end_ps / PS_PER_S
+    return start_s, end_s
 
 
 def _median_of(epochs: Floats) -> Floats:
@@ -147,12 +151,14 @@ def _compared_watts(view: AgainstView, chart: AreaChart) -> tuple[Floats, Floats
     against = view.against
     lo_s, hi_s = view.span
     cell_s = (hi_s - lo_s) / chart.cells
-    at = np.linspace(lo_s, hi_s, _MOMENTS_A_CELL * chart.cells)
-    row = np.searchsorted(against.hi, at)
-    row = np.clip(row, 0, len(against.hi) - 1)
+    at_s = np.linspace(lo_s, hi_s, _MOMENTS_A_CELL * chart.cells)
+    last_row = len(against.hi) - 1
+    row = np.searchsorted(against.hi, at_s)
+    row = np.clip(row, 0, last_row)
     # A moment more than a cell before its reading still belongs to the one before it.
-    is_before = at < against.lo[row] - cell_s
-    row = np.where(is_before, np.maximum(row - 1, 0), row)
+    is_before = at_s < against.lo[row] - cell_s
+    row_before = np.maximum(row - 1, 0)
+    row = np.where(is_before, row_before, row)
     return against.watts[row], against.expected[row]
 
 
@@ -212,10 +218,14 @@ def _step_cells(view: FoldedView, finding: Finding, cells: int) -> Band | None:
         return None
     first_step = int(inside[0])
     end_step = int(inside[-1]) + 1
-    first = first_step * cells // folded.steps
-    stop = -(-end_step * cells // folded.steps)
-    is_in_front = finding.epoch == view.epoch and not view.shows_times
-    return Band(first, stop, finding_span(finding).sizes if is_in_front else ())
+    sizes: tuple[str, ...] = ()
+    if finding.epoch == view.epoch and not view.shows_times:
+        sizes = finding_span(finding).sizes
+    return Band(
+        first=first_step * cells // folded.steps,
+        stop=-(-end_step * cells // folded.steps),
+        words=sizes,
+    )
 
 
 def _step_ticks(view: FoldedView, cells: int) -> Iterator[Tick]:
@@ -224,16 +234,22 @@ def _step_ticks(view: FoldedView, cells: int) -> Iterator[Tick]:
     known = numbers[numbers >= 0]
     if not len(known):
         return
-    row_of = {int(number): row for row, number in enumerate(numbers.tolist())}
-    for number in round_ticks(float(known[0]), float(known[-1]), cells, _TICK_CELLS):
-        row = row_of.get(round(number))
+    first = float(known[0])
+    last = float(known[-1])
+    row_of = {number: row for row, number in enumerate(numbers.tolist())}
+    for mark in round_ticks(first, last, cells, _TICK_CELLS):
+        number = round(mark)
+        row = row_of.get(number)
         if row is not None:
-            yield Tick(row * cells // len(numbers), str(round(number)))
+            column = row * cells // len(numbers)
+            yield Tick(column, str(number))
 
 
 def _title(view: FoldedView) -> list[tuple[str, str]]:
+    quantity = "Length of each step"
+    if view.unit == "W":
+        quantity = "Mean power of each step"
     others = [number for number in view.folded.epochs if number != view.epoch]
-    quantity = "Mean power of each step" if view.unit == "W" else "Length of each step"
     rest = f"the other {len(others)}"
     if len(others) == 1:
         rest = f"epoch {others[0]}"
@@ -245,7 +261,9 @@ def _title(view: FoldedView) -> list[tuple[str, str]]:
 
 
 def _caption(view: FoldedView) -> str:
-    others = "the median of the others" if len(view.folded.epochs) > 2 else "the other"
+    others = "the other"
+    if len(view.folded.epochs) > 2:
+        others = "the median of the others"
     return f" Difference of epoch {view.epoch} from {others}"
 
 

@@ -26,8 +26,9 @@ def shortened(label: str, width: int, ellipsis: str) -> str:
         for prefix in ("/device:", "/host:", "Stream "):
             label = label.removeprefix(prefix)
     # Threads of one pool differ only in the digits at the end of their names.
-    fit = fit_middle if label[-1:].isdigit() else fit_text
-    return fit(label, width, ellipsis)
+    if label[-1:].isdigit():
+        return fit_middle(label, width, ellipsis)
+    return fit_text(label, width, ellipsis)
 
 
 class Gutter(Widget):
@@ -78,21 +79,25 @@ class Gutter(Widget):
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
+        row_count = len(self.rows)
         number = self._row0 + y
+        number_below = number - row_count
         width = self.size.width
         text = ""
         role = "gutter"
-        if width >= 2 and 0 <= number < len(self.rows):
+        if width >= 2 and 0 <= number < row_count:
             text, role = self._text_of_row(number, y)
-        elif width >= 2 and 0 <= number - len(self.rows) < len(self._below):
-            label, is_profile = self._below[number - len(self.rows)]
+        elif width >= 2 and 0 <= number_below < len(self._below):
+            label, is_profile = self._below[number_below]
             text, role = self._text_below(label, is_profile=is_profile)
-        return Strip([Segment(text.ljust(width), self.theme_colors.style(role))], width)
+        style = self.theme_colors.style(role)
+        return Strip([Segment(text.ljust(width), style)], width)
 
     def _text_of_row(self, number: int, y: int) -> tuple[str, str]:
         """The text of a row of this profile, and its role."""
         row = self.rows[number]
-        text = self._row_text(row, self.size.width - 1) + self._scroll_hint(y)
+        text = self._row_text(row, self.size.width - 1)
+        text += self._scroll_hint(y)
         if number == self._cursor:
             return text, "gutter_focus"
         if row.kind is RowKind.PROCESS:
@@ -102,20 +107,26 @@ class Gutter(Widget):
     def _text_below(self, label: str, *, is_profile: bool) -> tuple[str, str]:
         """The text of a row of another profile of the run, and its role."""
         width = self.size.width
+        ellipsis = self.glyphs.ellipsis
         if is_profile:
-            text = fit_middle(label, width - 2, self.glyphs.ellipsis)
+            text = fit_middle(label, width - 2, ellipsis)
             return text[:width], "gutter_process"
-        text = " " + shortened(label, width - 3, self.glyphs.ellipsis)
+        short = shortened(label, width - 3, ellipsis)
+        text = f" {short}"
         return text[:width], "gutter"
 
     def _row_text(self, row: Row, width: int) -> str:
         """The fold mark and the label of a row."""
-        mark = self.glyphs.leaf
-        if row.folded is not None:
-            mark = self.glyphs.closed if row.folded else self.glyphs.open
+        if row.folded is None:
+            mark = self.glyphs.leaf
+        elif row.folded:
+            mark = self.glyphs.closed
+        else:
+            mark = self.glyphs.open
         indent = "" if row.kind is RowKind.PROCESS else " "
         head = f"{indent}{mark} "
-        return head + shortened(row.label, max(0, width - len(head)), self.glyphs.ellipsis)
+        room = max(0, width - len(head))
+        return head + shortened(row.label, room, self.glyphs.ellipsis)
 
     def _scroll_hint(self, y: int) -> str:
         """A hint in the first and last row that there are more."""
@@ -127,5 +138,6 @@ class Gutter(Widget):
         return " "
 
     def on_click(self, event: events.Click) -> None:
-        if self._row0 + event.y < len(self.rows):
-            self.post_message(self.Folded(self._row0 + event.y))
+        number = self._row0 + event.y
+        if number < len(self.rows):
+            self.post_message(self.Folded(number))

@@ -33,17 +33,22 @@ def side_by_side(lines: Sequence[StyledLine], cells: int) -> list[StyledLine]:
     half = (len(lines) + 1) // 2
     left_lines = lines[:half]
     right_lines = lines[half:]
-    left_cells = max(map(_line_cells, left_lines), default=0) + _GAP_CELLS
-    right_cells = max(map(_line_cells, right_lines), default=0)
-    if not right_lines or left_cells + right_cells > cells:
+    left_cells = _widest(left_lines) + _GAP_CELLS
+    if not right_lines or left_cells + _widest(right_lines) > cells:
         return list(lines)
     joined: list[StyledLine] = []
     for left, right in zip(left_lines, right_lines, strict=False):
         _, last_style = left[-1]
-        gap = (" " * (left_cells - _line_cells(left)), last_style)
+        gap_cells = left_cells - _line_cells(left)
+        gap = (" " * gap_cells, last_style)
         joined.append((*left, gap, *right))
     # Of an odd number the last one at the left has none beside it.
-    return [*joined, *left_lines[len(right_lines) :]]
+    joined += left_lines[len(right_lines) :]
+    return joined
+
+
+def _widest(lines: Sequence[StyledLine]) -> int:
+    return max(map(_line_cells, lines), default=0)
 
 
 def _line_cells(line: StyledLine) -> int:
@@ -81,43 +86,59 @@ class LinesPane(Widget, can_focus=True):
         before = self.lines
         self.lines = tuple(lines)
         height = self.size.height
-        top = min(self.top, max(0, len(self.lines) - height))
+        top = min(self.top, self._last_top)
         if top != self.top or not height:
             self.top = top
             self.refresh()
             return
-        changed = [y for y in range(height) if _has_changed(before, self.lines, top + y)]
+        changed = []
+        for y in range(height):
+            if _has_changed(before, self.lines, top + y):
+                changed.append(y)
         # The last row says how many more lines there are.
-        if len(before) != len(self.lines) and height - 1 not in changed:
-            changed.append(height - 1)
+        last = height - 1
+        if len(before) != len(self.lines) and last not in changed:
+            changed.append(last)
         if changed:
-            self.refresh(*(Region(0, y, self.size.width, 1) for y in changed))
+            width = self.size.width
+            self.refresh(*(Region(0, y, width, 1) for y in changed))
+
+    @property
+    def _last_top(self) -> int:
+        """The first line in sight where the pane is scrolled to its end."""
+        return max(0, len(self.lines) - self.size.height)
 
     def scroll_lines(self, by: int) -> None:
-        top = min(max(0, self.top + by), max(0, len(self.lines) - self.size.height))
+        top = max(0, self.top + by)
+        top = min(top, self._last_top)
         if top != self.top:
             self.top = top
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        width = self.size.width
+        size = self.size
         number = self.top + y
         if number >= len(self.lines):
-            return Strip.blank(width)
-        below = len(self.lines) - self.top - self.size.height
-        if below > 0 and y == self.size.height - 1:
-            return self._with_more(self.lines[number], below)
-        return _render(self.lines[number], width, self.glyphs.ellipsis)
+            return Strip.blank(size.width)
+        line = self.lines[number]
+        below = len(self.lines) - self.top - size.height
+        is_last_row = y == size.height - 1
+        if below > 0 and is_last_row:
+            return self._with_more(line, below)
+        return _render(line, size.width, self.glyphs.ellipsis)
 
     def _with_more(self, line: StyledLine, count: int) -> Strip:
         """The last line that there is room for: how many more there are stands at its end."""
         lines = "line" if count == 1 else "lines"
-        words = f" {self.glyphs.ellipsis} {count:,} more {lines}"
-        room = max(0, self.size.width - width(words))
-        shown = wrapped(line, room, 0)[0]  # whole words: no figure is cut
-        segments = [*_render(shown, room, self.glyphs.ellipsis)]
-        segments.append(Segment(words, self.theme_colors.style("dim")))
-        return Strip(segments).adjust_cell_length(self.size.width)
+        ellipsis = self.glyphs.ellipsis
+        words = f" {ellipsis} {count:,} more {lines}"
+        cells = self.size.width
+        room = max(0, cells - width(words))
+        shown, *_ = wrapped(line, room, 0)  # whole words: no figure is cut
+        segments = list(_render(shown, room, ellipsis))
+        dim = self.theme_colors.style("dim")
+        segments.append(Segment(words, dim))
+        return Strip(segments).adjust_cell_length(cells)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         event.stop()
@@ -142,18 +163,21 @@ def wrapped(line: StyledLine, cells: int, indent: int) -> list[StyledLine]:
 
     All but the first begin `indent` cells further in.
     """
-    lines: list[list[tuple[str, Style]]] = [[]]
+    pieces: list[tuple[str, Style]] = []
+    lines = [pieces]
     used = 0
     for text, style in line:
         for word in _WORDS.findall(text):
             size = width(word.rstrip())
-            if used + size > cells and used > indent:
-                last_word, ink = lines[-1].pop()
-                lines[-1].append((last_word.rstrip(), ink))  # a blank at the end would need a cell
-                lines.append([(" " * indent, style)])
+            is_too_long = used + size > cells
+            if is_too_long and used > indent:
+                last_word, ink = pieces.pop()
+                pieces.append((last_word.rstrip(), ink))  # a blank at the end would need a cell
+                pieces = [(" " * indent, style)]
+                lines.append(pieces)
                 used = indent
                 word = word.lstrip()
-            lines[-1].append((word, style))
+            pieces.append((word, style))
             used += width(word)
     return [_joined(pieces) for pieces in lines]
 
@@ -163,7 +187,8 @@ def _joined(pieces: Sequence[tuple[str, Style]]) -> StyledLine:
     joined: list[tuple[str, Style]] = []
     for text, style in pieces:
         if joined and joined[-1][1] == style:
-            text = joined.pop()[0] + text
+            before, _ = joined.pop()
+            text = before + text
         joined.append((text, style))
     return tuple(joined)
 

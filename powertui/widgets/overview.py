@@ -63,9 +63,10 @@ class Overview(TimeLane):
         width = self.columns
         key = (model, self._power, width, self.glyphs.name)
         if self._whole is None or self._drawn != key:
-            self._whole = Viewport.whole_of(model.span, width)
+            all_time = Viewport.whole_of(model.span, width)
+            self._whole = all_time
             self._drawn = key
-            self._text, self._roles = self._whole_run(model, self._whole)
+            self._text, self._roles = self._whole_run(model, all_time)
         return self._whole, self._text
 
     def _whole_run(
@@ -118,16 +119,19 @@ class Overview(TimeLane):
         frame = model.forest.frame(all_time.edges(), lanes)
         busy = frame.busy.sum(axis=0, keepdims=True)
         count = frame.count.sum(axis=0, keepdims=True)
-        busiest = max(1, int(busy.max(initial=1)))
+        busiest = busy.max(initial=1)
         glyphs = self.glyphs.levels
-        level = levels(busy, count, busiest, len(glyphs))[0]
+        level = levels(busy, count, max(1, int(busiest)), len(glyphs))
         chars = np.array([" ", *glyphs])
-        return "".join(chars[level].tolist())
+        row = chars[level[0]]
+        return "".join(row.tolist())
 
     def _course(self, all_time: Viewport) -> str:
         """The power around the profile; without any, a line as long as the training."""
-        if self._power is not None and self._power.range is not None:
-            return sparkline(self._power.envelope(all_time.edges()), self.glyphs)
+        power = self._power
+        if power is not None and power.range is not None:
+            envelope = power.envelope(all_time.edges())
+            return sparkline(envelope, self.glyphs)
         return self.glyphs.horizontal * all_time.width
 
     def cells(self, y: int) -> list[Segment]:
@@ -137,7 +141,8 @@ class Overview(TimeLane):
         theme = self.theme_colors
         chars = list(text)
         styles = [theme.style(role) for role in self._roles]
-        if view.rung != all_time.rung or view.cell0 != all_time.cell0:
+        shows_all = view.rung == all_time.rung and view.cell0 == all_time.cell0
+        if not shows_all:
             visible = theme.style("overview_view")
             for column in all_time.covered(view.t0, view.t1):
                 styles[column] = visible
@@ -159,23 +164,27 @@ class Overview(TimeLane):
     def time_at(self, x: int) -> int:
         """A column of this lane is one of the whole run."""
         all_time, _ = self._overview()
-        return all_time.time(self._column(x)) + all_time.cell_ps // 2
+        cell_start = all_time.time(self._column(x))
+        return cell_start + all_time.cell_ps // 2
 
     def _column(self, x: int) -> int:
-        return min(max(0, x - self.label_width), max(0, self.columns - 1))
+        last = max(0, self.columns - 1)
+        return min(max(0, x - self.label_width), last)
 
     def _drag_to(self, x: int) -> None:
-        if self._drag is None or self.model is None or self.state is None:
+        drag = self._drag
+        if drag is None or self.model is None or self.state is None:
             return
-        all_time = self._overview()[0]
-        view = self.state.viewport
-        stretch = dragging.visible(self._drag, all_time, self._column(x))
+        all_time, _ = self._overview()
+        stretch = dragging.visible(drag, all_time, self._column(x))
         if stretch is None:
             return
         lo, hi = stretch
-        if self._drag.grip is Grip.MIDDLE:
-            self.post_message(self.Asked("pan", amount=lo // view.cell_ps - view.cell0))
-        elif self._drag.grip is not Grip.NOTHING or not self._is_pressed:
+        if drag.grip is Grip.MIDDLE:
+            view = self.state.viewport
+            cells = lo // view.cell_ps - view.cell0
+            self.post_message(self.Asked("pan", amount=cells))
+        elif drag.grip is not Grip.NOTHING or not self._is_pressed:
             self.post_message(self.Asked("show", lo, hi - lo))
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
@@ -209,9 +218,9 @@ class Overview(TimeLane):
 
 def _lanes_of_processes(model: TimelineModel) -> list[int]:
     """The lanes of all processes, each of them folded into one row."""
-    folded = Folds(processes=frozenset(process.name for process in model.trace.processes))
+    names = frozenset(process.name for process in model.trace.processes)
     lanes: list[int] = []
-    for row in model.rows(folded):
+    for row in model.rows(Folds(processes=names)):
         if row.kind is RowKind.PROCESS:
             lanes.extend(row.lanes)
     return lanes

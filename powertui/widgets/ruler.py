@@ -47,9 +47,12 @@ def _moment(ps: int, grid: int, *, clock: bool = False) -> str:
     """A moment on a grid: in seconds, or as on a clock (1:02:30)."""
     if not clock:
         return units.instant(ps, grid)
-    minutes, seconds = divmod(abs(ps) // PS_PER_S, 60)
+    seconds = abs(ps) // PS_PER_S
+    minutes, seconds = divmod(seconds, 60)
     hours, minutes = divmod(minutes, 60)
-    sign = "-" if ps < 0 else ""
+    sign = ""
+    if ps < 0:
+        sign = "-"
     return f"{sign}{hours}:{minutes:02d}:{seconds:02d}"
 
 
@@ -57,8 +60,11 @@ def _by_clock(view: Viewport, origin: int, grid: int) -> bool:
     """Whether moments read better as on a clock: whole seconds, minutes away from where
     they count.
     """
-    farthest_ps = max(abs(view.t0 - origin), abs(view.t1 - origin))
-    return grid % PS_PER_S == 0 and farthest_ps >= _CLOCK_FROM_PS
+    if grid % PS_PER_S:
+        return False
+    first_ps = abs(view.t0 - origin)
+    last_ps = abs(view.t1 - origin)
+    return max(first_ps, last_ps) >= _CLOCK_FROM_PS
 
 
 def moment_words(
@@ -90,40 +96,53 @@ def _step(view: Viewport, cells: int) -> int:
 def ticks(view: Viewport, origin: int = 0) -> list[Tick]:
     """Marks at round moments, spaced so that their labels never meet. They count from `origin`."""
     label_cells = 9
+    begin_ps = view.t0 - origin
+    end_ps = view.t1 - origin
     # Wider labels need a longer step, and a longer step may need shorter labels: a few rounds do.
     for _ in range(4):
-        step = _step(view, label_cells + 2)
-        first = -(-(view.t0 - origin) // step) * step
-        moments = range(first, view.t1 - origin, step)
-        labels = _tick_labels(moments, step, clock=_by_clock(view, origin, step))
-        longest = max((len(text) for text in labels[1:]), default=0)
+        step_ps = _step(view, label_cells + 2)
+        first_ps = -(-begin_ps // step_ps) * step_ps
+        moments = range(first_ps, end_ps, step_ps)
+        by_clock = _by_clock(view, origin, step_ps)
+        labels = _tick_labels(moments, step_ps, clock=by_clock)
+        longest = max(map(len, labels[1:]), default=0)
         if longest <= label_cells:
             break
         label_cells = longest
     marks = []
     for ps, text in zip(moments, labels, strict=True):
-        marks.append(Tick(view.column(ps + origin), text))
+        column = view.column(ps + origin)
+        marks.append(Tick(column, text))
     return _without_covered(marks)
 
 
 def _tick_labels(moments: range, step: int, *, clock: bool) -> list[str]:
     labels = [_moment(ps, step, clock=clock) for ps in moments]
-    if labels and max(map(len, labels)) > _MAX_LABEL_CELLS:
-        # Deep inside a long run: the first in full, the others as what is added to it.
-        for number in range(1, len(labels)):
-            labels[number] = "+" + units.duration(moments[number] - moments[0])
-    return labels
+    longest = max(map(len, labels), default=0)
+    if longest <= _MAX_LABEL_CELLS:
+        return labels
+    # Deep inside a long run: the first in full, the others as what is added to it.
+    first_ps = moments[0]
+    short_labels = labels[:1]
+    for ps in moments[1:]:
+        since_first = units.duration(ps - first_ps)
+        short_labels.append(f"+{since_first}")
+    return short_labels
 
 
 def _without_covered(marks: list[Tick]) -> list[Tick]:
     """Without those that the label of the first would touch: it may be longer than the others."""
     if len(marks) < 2:
         return marks
-    first = marks[0]
+    first, *others = marks
     label_end = first.column + 1 + len(first.text)
-    if label_end < marks[1].column:
+    if label_end < others[0].column:
         return marks
-    return [first, *(tick for tick in marks[1:] if tick.column > label_end + 1)]
+    shown = [first]
+    for tick in others:
+        if tick.column > label_end + 1:
+            shown.append(tick)
+    return shown
 
 
 class Ruler(TimeLane):
@@ -133,7 +152,8 @@ class Ruler(TimeLane):
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """A drag begins, or a click."""
-        if event.button == 1 and event.x >= self.label_width and self.state is not None:
+        is_on_cells = event.x >= self.label_width
+        if event.button == 1 and is_on_cells and self.state is not None:
             self._pressed = event.x
             self.capture_mouse()
 
@@ -159,8 +179,12 @@ class Ruler(TimeLane):
     def _mark_to(self, x: int) -> None:
         assert self._pressed is not None
         assert self.state is not None
-        lo, hi = sorted((self.time_at(self._pressed), self.time_at(x)))
-        self.post_message(self.Asked("mark", lo, hi + self.state.viewport.cell_ps - lo))
+        pressed_ps = self.time_at(self._pressed)
+        here_ps = self.time_at(x)
+        lo = min(pressed_ps, here_ps)
+        hi = max(pressed_ps, here_ps)
+        length_ps = hi + self.state.viewport.cell_ps - lo
+        self.post_message(self.Asked("mark", lo, length_ps))
 
     def differs(self, before: State | None, after: State) -> bool:
         if before is None:
@@ -194,20 +218,22 @@ class Ruler(TimeLane):
         width = view.width
         chars = [" "] * width
         styles: list[Style] = [theme.style("ruler")] * width
+        bar = self.glyphs.vertical
         for tick in ticks(view, self._origin):
             if tick.column >= width:
                 break
-            text = self.glyphs.vertical + tick.text
+            text = bar + tick.text
             if tick.column + len(text) > width:
-                text = self.glyphs.vertical  # half a label would read as another time
-            chars[tick.column : tick.column + len(text)] = list(text)
+                text = bar  # half a label would read as another time
+            stop = tick.column + len(text)
+            chars[tick.column : stop] = list(text)
         window = self._window
         if window is not None:
             self._draw_window(window, chars, styles)
         column = view.column(self.state.cursor_ps)
         if 0 <= column < width:
             cursor = theme.style("cursor")
-            if chars[column] in (" ", self.glyphs.vertical):
+            if chars[column] in (" ", bar):
                 chars[column] = self.glyphs.cursor
                 styles[column] = cursor
             else:  # a digit must not be hidden: it would read as another time
@@ -218,10 +244,11 @@ class Ruler(TimeLane):
     def _window(self) -> tuple[int, int] | None:
         """The marked window; while it is being marked, from its start to the cursor."""
         assert self.state is not None
-        if self.state.window is not None or self.state.mark is None:
+        mark = self.state.mark
+        if self.state.window is not None or mark is None:
             return self.state.window
-        lo, hi = sorted((self.state.mark, self.state.cursor_ps))
-        return lo, hi
+        cursor_ps = self.state.cursor_ps
+        return min(mark, cursor_ps), max(mark, cursor_ps)
 
     def _draw_window(
         self,
@@ -244,4 +271,9 @@ class Ruler(TimeLane):
 
 def _drawn_state(state: State) -> tuple[object, ...]:
     """What of a state the ruler shows."""
-    return state.viewport, state.cursor_ps, state.window, state.mark
+    return (
+        state.viewport,
+        state.cursor_ps,
+        state.window,
+        state.mark,
+    )
