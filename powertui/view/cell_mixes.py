@@ -147,9 +147,10 @@ class CellMixes:
         """
         forest = self.model.forest
         outermost, *inner = lanes
-        is_wanted = np.ones((1, len(edges) - 1), np.bool_)
+        cells = len(edges) - 1
+        all_cells = np.ones((1, cells), np.bool_)
         at_edges = forest.at_edges(edges, lanes[:1])
-        samples = forest.samples(at_edges, is_wanted, _FOLDED_SAMPLES)
+        samples = forest.samples(at_edges, all_cells, _FOLDED_SAMPLES)
         moments = samples.moments
         names = self.model.names_of(outermost, samples.rows)
         is_inside = samples.rows >= 0
@@ -162,12 +163,14 @@ class CellMixes:
             is_inside = events >= 0
             names[is_inside] = self.model.names_of(lane, events[is_inside])
         inks = self.model.labels.inks(names)
+        usable = np.ones(inks.shape, np.bool_)
         numbers = _cell_numbers(edges) + _LANE_OFFSET * outermost
-        choice = chosen_samples(inks, np.ones(inks.shape, np.bool_), numbers)
-        return names[np.arange(len(names)), choice]
+        choice = chosen_samples(inks, usable, numbers)
+        return names[np.arange(cells), choice]
 
 
 def _cell_numbers(edges: Int64s) -> Int64s:
     """The number of each cell, from the profile's zero."""
-    numbers: Int64s = edges[:-1] // (edges[1] - edges[0])
+    cell_ps = edges[1] - edges[0]
+    numbers: Int64s = edges[:-1] // cell_ps
     return numbers

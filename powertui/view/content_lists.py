@@ -68,28 +68,38 @@ def panel(
     """At most `height` lines of at most `width` cells: findings first, then steps, then ops."""
     if height < 1 or width < _MIN_LIST_CELLS:
         return []
-    findings = _findings(content)
-    lists = [part for part in (findings, _steps(content), _ops(content)) if part is not None]
+    lists = _lists(content)
     if not lists:
         return []
     if height < _MIN_LIST_ROWS:
         return [_line(part, width) for part in lists[:height]]
-    max_columns = max(1, (width + _LIST_GAP_CELLS) // (_MIN_LIST_CELLS + _LIST_GAP_CELLS))
+    cells_each = _MIN_LIST_CELLS + _LIST_GAP_CELLS
+    max_columns = max(1, (width + _LIST_GAP_CELLS) // cells_each)
     column_width = _column_width(width, min(max_columns, len(lists)))
     columns = [_column(part, column_width, height, glyphs) for part in lists]
-    if len(columns) > max_columns and findings is not None:
+    if len(columns) > max_columns and content.findings:
         # Findings are few lines: the steps go below them rather than out of sight.
         findings_rows = max(2, height - _MIN_LIST_ROWS)
-        above = _column(findings, column_width, findings_rows, glyphs)
+        above = _column(lists[0], column_width, findings_rows, glyphs)
         steps = columns[1][: height - len(above)]
         columns = [above + steps, *columns[2:]]
     return _side_by_side(columns[:max_columns], column_width, height)
 
 
+def _lists(content: VisibleContent) -> list[_List]:
+    """Findings, steps and ops, of what there is."""
+    lists = []
+    for part in (_findings(content), _steps(content), _ops(content)):
+        if part is not None:
+            lists.append(part)
+    return lists
+
+
 def _column_width(width: int, count: int) -> int:
     """The cells of each of so many lists beside each other, after a blank at the left."""
     gaps = _LIST_GAP_CELLS * (count - 1)
-    return min(_MAX_LIST_CELLS, (width - 1 - gaps) // count)
+    cells_each = (width - 1 - gaps) // count
+    return min(_MAX_LIST_CELLS, cells_each)
 
 
 def stacked(
@@ -101,54 +111,50 @@ def stacked(
     """The same below each other, in at most `height` lines: what has few lines leaves them to the
     others.
     """
-    parts = []
+    parts = _lists(content)
     needed = []
-    for part in (_findings(content), _steps(content), _ops(content)):
-        if part is not None:
-            # The sentence at the foot has all of a finding's words.
-            column = _column(
-                part,
-                width,
-                height,
-                glyphs,
-                max_text_rows=_MAX_FINDING_ROWS,
-            )
-            parts.append(part)
-            needed.append(len(column))
+    for part in parts:
+        # The sentence at the foot has all of a finding's words.
+        column = _column(part, width, height, glyphs, max_text_rows=_MAX_FINDING_ROWS)
+        needed.append(len(column))
     gaps = max(0, len(parts) - 1)
+    rooms = _shared_rows(needed, height - gaps)
     lines: list[Pieces] = []
-    for part, room in zip(parts, _shared_rows(needed, height - gaps), strict=True):
+    for part, room in zip(parts, rooms, strict=True):
         if room < _MIN_STACKED_ROWS:
             continue
         if lines:
             lines.append(())
-        (title, _), *rows = _column(
-            part,
-            width,
-            room,
-            glyphs,
-            max_text_rows=_MAX_FINDING_ROWS,
-        )
-        lines += [((title, "title"),), *((row,) for row in rows)]
+        column = _column(part, width, room, glyphs, max_text_rows=_MAX_FINDING_ROWS)
+        (title, _), *rows = column
+        lines.append(((title, "title"),))
+        for row in rows:
+            lines.append((row,))
     return lines
 
 
 def _shared_rows(needed: Sequence[int], rows: int) -> list[int]:
     """How many rows each gets: the same for all, but none more than it needs."""
-    shares = [0] * len(needed)
-    left = max(0, rows)
+    count = len(needed)
+    shares = [0] * count
+    free = max(0, rows)
     # The one that needs least first: what it leaves is shared by the others.
-    for place, index in enumerate(sorted(range(len(needed)), key=lambda index: needed[index])):
-        shares[index] = min(needed[index], left // (len(needed) - place))
-        left -= shares[index]
+    least_first = sorted(range(count), key=needed.__getitem__)
+    for place, index in enumerate(least_first):
+        equal_share = free // (count - place)
+        shares[index] = min(needed[index], equal_share)
+        free -= shares[index]
     return shares
 
 
 def _findings(content: VisibleContent) -> _List | None:
     if not content.findings:
         return None
-    rows = tuple(_Row(texts[-1], texts=texts) for texts in content.findings)
-    return _List(f"Findings{_IN_VIEW}", rows, "warn")
+    rows = []
+    for texts in content.findings:
+        shortest = texts[-1]
+        rows.append(_Row(shortest, texts=texts))
+    return _List(f"Findings{_IN_VIEW}", tuple(rows), "warn")
 
 
 def _steps(content: VisibleContent) -> _List | None:
@@ -156,21 +162,24 @@ def _steps(content: VisibleContent) -> _List | None:
     if not content.steps:
         return None
     medians = {step.usual for step in content.steps}
-    median = medians.pop() if len(medians) == 1 else None
-    longer = [step for step in content.steps if step.is_longer] or content.steps[:1]
+    median = None
+    if len(medians) == 1:
+        median = medians.pop()
+    longer = [step for step in content.steps if step.is_longer]
     rows = []
-    for step in longer:
+    for step in longer or content.steps[:1]:
         figures = _step_figures(step, median_in_title=median is not None)
         rows.append(_Row(step.name, figures))
         if step.cause:
-            cause = f"+{units.duration(step.cause_ps, 3, padded=True)}"
-            rows.append(_Row(f"{_CAUSE_INDENT}{step.cause}", cause, role="dim"))
+            more = units.duration(step.cause_ps, 3, padded=True)
+            cause = f"{_CAUSE_INDENT}{step.cause}"
+            rows.append(_Row(cause, f"+{more}", role="dim"))
+    title = f"The step{_IN_VIEW}"
     if content.step_count > 1:
         title = f"Longest steps{_IN_VIEW}"
-    else:
-        title = f"The step{_IN_VIEW}"
     if median is not None:
-        title = f"{title}, median {units.duration(median, 3)}"
+        length = units.duration(median, 3)
+        title = f"{title}, median {length}"
     return _List(title, tuple(rows))
 
 
@@ -182,7 +191,8 @@ def _step_figures(step: LongStep, *, median_in_title: bool) -> str:
     more = _more_than(step.length, step.usual)
     if median_in_title:
         return f"{length}  {more:>7}"
-    return f"{length}  median {units.duration(step.usual, 3)}  {more}"
+    median = units.duration(step.usual, 3)
+    return f"{length}  median {median}  {more}"
 
 
 def _more_than(length: int, usual: int) -> str:
@@ -190,7 +200,8 @@ def _more_than(length: int, usual: int) -> str:
     ratio = length / usual
     if ratio >= _MIN_TIMES:
         return f"{ratio:,.0f} times"
-    return f"{units.zero_without_sign(f'{100 * (ratio - 1):+.0f}')} %"
+    percent = f"{100 * (ratio - 1):+.0f}"
+    return f"{units.zero_without_sign(percent)} %"
 
 
 def _ops(content: VisibleContent) -> _List | None:
@@ -228,22 +239,27 @@ def _op_figures(op: TopOp) -> str:
 
 def _line(part: _List, width: int) -> Pieces:
     """A list as one line: as many of its rows as fit without being cut."""
-    title = part.title.partition(",")[0]
+    title, _, _ = part.title.partition(",")
     room = width - len(title) - 4
     line = ""
     for row in part.rows:
         if row.role:
             continue  # only explains the row above it
-        text = f"{row.tail or row.name} {' '.join(row.figures.split())}"
         if row.texts:
             text = row.texts[0]
+        else:
+            figures = " ".join(row.figures.split())
+            text = f"{row.tail or row.name} {figures}"
         if not line:
             line = middle(text, room)
         elif cells(line) + 3 + cells(text) <= room:
             line = f"{line}   {text}"
         else:
             break
-    return ((f" {title}  ", "dim"), (line, part.role))
+    return (
+        (f" {title}  ", "dim"),
+        (line, part.role),
+    )
 
 
 def _side_by_side(
@@ -251,17 +267,18 @@ def _side_by_side(
     column_width: int,
     height: int,
 ) -> list[Pieces]:
-    longest = max(len(column) for column in columns)
+    longest = max(map(len, columns))
     lines: list[Pieces] = []
     for y in range(min(height, longest)):
         pieces: list[tuple[str, str]] = [(" ", "text")]
         for x, column in enumerate(columns, 1):
+            text = ""
+            role = "text"
             if y < len(column):
                 text, role = column[y]
-            else:
-                text, role = ("", "text")
-            gap = _LIST_GAP_CELLS if x < len(columns) else 0
-            pad = column_width - cells(text) + gap
+            pad = column_width - cells(text)
+            if x < len(columns):
+                pad += _LIST_GAP_CELLS
             pieces.append((text + " " * pad, role))
         lines.append(tuple(pieces))
     return lines
@@ -272,14 +289,19 @@ def _fitting_names(rows: Sequence[_Row], width: int) -> list[str]:
 
     What only explains another row has its own room: its figures are short.
     """
-    names: dict[int, str] = {}
+    names = [""] * len(rows)
     for explains in (False, True):
-        numbers = [number for number, row in enumerate(rows) if bool(row.role) == explains]
-        figure_cells = [_figure_cells(rows[number]) for number in numbers]
-        room = width - max(figure_cells, default=0) - 1
+        numbers = []
+        figure_cells = 0
+        for number, row in enumerate(rows):
+            if bool(row.role) == explains:
+                numbers.append(number)
+                figure_cells = max(figure_cells, _figure_cells(row))
+        room = width - figure_cells - 1
         texts = [_name_or_tail(rows[number], room) for number in numbers]
-        names.update(zip(numbers, distinct(texts, room), strict=True))
-    return [names[number] for number in range(len(rows))]
+        for number, name in zip(numbers, distinct(texts, room), strict=True):
+            names[number] = name
+    return names
 
 
 def _name_or_tail(row: _Row, room: int) -> str:
@@ -291,12 +313,15 @@ def _name_or_tail(row: _Row, room: int) -> str:
 
 def _figure_cells(row: _Row) -> int:
     """What stands behind the name, with the bar."""
-    bar_cells = 0 if row.bar_share is None else _BAR_CELLS + 1
-    return bar_cells + cells(row.figures)
+    figure_cells = cells(row.figures)
+    if row.bar_share is None:
+        return figure_cells
+    return figure_cells + _BAR_CELLS + 1
 
 
 def _bar(share: float, glyphs: Glyphs) -> str:
-    return glyphs.thin_bar(share, _BAR_CELLS).ljust(_BAR_CELLS + 1)
+    bar = glyphs.thin_bar(share, _BAR_CELLS)
+    return bar.ljust(_BAR_CELLS + 1)
 
 
 def _column(
@@ -340,11 +365,13 @@ def longest_step_words(content: VisibleContent) -> tuple[str, ...]:
         return ()
     step = content.steps[0]
     which = "longest" if content.step_count > 1 else "only"
-    words = f"{which} {step.name} {units.duration(step.length, 3)}"
+    length = units.duration(step.length, 3)
+    words = f"{which} {step.name} {length}"
     if not step.cause:
         return (words,)
     cause = middle(step.cause, _MAX_NAME_CELLS_IN_LINE)
-    return (f"{words}, {cause} +{units.duration(step.cause_ps, 3)}", words)
+    more = units.duration(step.cause_ps, 3)
+    return (f"{words}, {cause} +{more}", words)
 
 
 def top_op_words(content: VisibleContent) -> tuple[str, ...]:
@@ -354,7 +381,8 @@ def top_op_words(content: VisibleContent) -> tuple[str, ...]:
     op = content.ops[0]
     name = middle(op.name, _MAX_NAME_CELLS_IN_LINE)
     share = units.percent(op.share, 1)
-    return (f"top op {name} {share}, mean {units.duration(op.average_ps, 3)}",)
+    mean = units.duration(op.average_ps, 3)
+    return (f"top op {name} {share}, mean {mean}",)
 
 
 def _with_pinned(rows: Sequence[_Row], room: int) -> Sequence[_Row]:
@@ -371,4 +399,5 @@ def _wrapped_in(texts: Sequence[str], width: int, rows: int) -> list[str]:
         lines = text_lines(text, width)
         if len(lines) <= rows:
             return lines
-    return [f"{lines[0].rstrip(' ,;:')[: width - 1]}…"]
+    first = lines[0].rstrip(" ,;:")
+    return [f"{first[: width - 1]}…"]

@@ -10,6 +10,7 @@ from powertui.view.step_bars import LinePieces
 
 _FIGURE_CELLS = 9  # "of energy", "100 %"
 _GAP_CELLS = 2  # between the figure and what is right of it
+_GAP = " " * _GAP_CELLS
 _BAR_CELLS = 8
 _MIN_BAR_SHARE = 0.5 / _BAR_CELLS
 _MAX_SHARE_WITH_DECIMAL = 0.0995  # "9.9 %", but "10 %"
@@ -26,26 +27,34 @@ def cost_column(
     share, part = _largest(cost)
     ink = "power" if part == "energy" else "overview"
     figure = _figure(cost, share, part)
-    words = ""
-    if figure:
-        words = part if share is None else f"of {part}"
-    gap = " " * _GAP_CELLS
-    above: LinePieces = ((f"{figure:>{_FIGURE_CELLS}}{gap}", ink),)
-    below = f"{words:>{_FIGURE_CELLS}}{gap}"
+    if not figure:
+        words = ""
+    elif share is None:
+        words = part
+    else:
+        words = f"of {part}"
+    above: LinePieces = ((f"{figure:>{_FIGURE_CELLS}}{_GAP}", ink),)
+    below = f"{words:>{_FIGURE_CELLS}}{_GAP}"
     if page_cells >= _MIN_CELLS_WITH_BARS:
         above = (*above, *_bar_pieces(share, ink, glyphs))
-        below += " " * (_BAR_CELLS + _GAP_CELLS)
+        below += " " * _BAR_CELLS + _GAP
     return above, ((below, "dim"),)
 
 
 def _bar_pieces(share: float | None, ink: str, glyphs: Glyphs) -> LinePieces:
     """The bar of a share, the line on to the whole, and a gap; blanks where no share is known."""
     if share is None:
-        return ((" " * (_BAR_CELLS + _GAP_CELLS), "dim"),)
+        blanks = " " * _BAR_CELLS + _GAP
+        return ((blanks, "dim"),)
     # Half a cell at least: what costs something is seen.
-    bar = glyphs.thin_bar(min(max(share, _MIN_BAR_SHARE), 1.0), _BAR_CELLS)
+    shown_share = min(max(share, _MIN_BAR_SHARE), 1.0)
+    bar = glyphs.thin_bar(shown_share, _BAR_CELLS)
     rest = glyphs.horizontal * (_BAR_CELLS - len(bar))
-    return (bar, ink), (rest, "grid"), (" " * _GAP_CELLS, "dim")
+    return (
+        (bar, ink),
+        (rest, "grid"),
+        (_GAP, "dim"),
+    )
 
 
 def column_cells(page_cells: int) -> int:
@@ -59,11 +68,13 @@ def column_cells(page_cells: int) -> int:
 def _figure(cost: Cost, share: float | None, part: str) -> str:
     """The share; joules or seconds where nobody knows what they are a share of."""
     if share is not None:
-        return units.percent(share, 1 if share < _MAX_SHARE_WITH_DECIMAL else 0)
+        decimals = 1 if share < _MAX_SHARE_WITH_DECIMAL else 0
+        return units.percent(share, decimals)
     if part == "energy" and cost.joules is not None:
         return units.quantity(abs(cost.joules), "J", 3)
     if part == "time" and cost.seconds is not None:
-        return units.duration(round(abs(cost.seconds) * PS_PER_S), 2)
+        length_ps = round(abs(cost.seconds) * PS_PER_S)
+        return units.duration(length_ps, 2)
     return ""
 
 
@@ -71,8 +82,12 @@ def _largest(cost: Cost) -> tuple[float | None, str]:
     """The larger of the shares of time and energy, and which of them it is; the share of a step
     where the sentence says that.
     """
-    time = abs(cost.share) if cost.share is not None else None
-    energy = abs(cost.joules_share) if cost.joules_share is not None else None
+    time = None
+    if cost.share is not None:
+        time = abs(cost.share)
+    energy = None
+    if cost.joules_share is not None:
+        energy = abs(cost.joules_share)
     if cost.step_share is not None and energy is None:
         return cost.step_share, "a step"
     if energy is not None and (time is None or energy > time):

@@ -60,16 +60,19 @@ def begin(all_time: Viewport, view: Viewport, column: int) -> Drag:
 def visible(drag: Drag, all_time: Viewport, column: int) -> tuple[int, int] | None:
     """What is visible with the pointer in this column; None as long as nothing is drawn."""
     cell_ps = all_time.cell_ps
+    lo = drag.lo
+    hi = drag.hi
     if drag.grip is Grip.MIDDLE:
         moved_ps = (column - drag.column) * cell_ps
-        return drag.lo + moved_ps, drag.hi + moved_ps
+        return lo + moved_ps, hi + moved_ps
     if drag.grip is Grip.LEFT:
-        lo = min(all_time.time(column), drag.hi - cell_ps)
-        return lo, drag.hi
+        lo = min(all_time.time(column), hi - cell_ps)
+        return lo, hi
     if drag.grip is Grip.RIGHT:
-        hi = max(all_time.time(column + 1), drag.lo + cell_ps)
-        return drag.lo, hi
+        hi = max(all_time.time(column + 1), lo + cell_ps)
+        return lo, hi
     if column == drag.column:
         return None
-    first, last = sorted((drag.column, column))
+    first = min(drag.column, column)
+    last = max(drag.column, column)
     return all_time.time(first), all_time.time(last + 1)

@@ -64,21 +64,29 @@ class EpochShift:
 
     def moved(self, ps: int) -> int:
         """Where a moment of the one epoch lies in the other."""
-        if ps <= self._source[0]:
-            return int(ps - self._source[0] + self._target[0])
-        if ps >= self._source[-1]:
-            return int(ps - self._source[-1] + self._target[-1])
-        return round(float(np.interp(ps, self._source, self._target)))
+        source = self._source
+        target = self._target
+        if ps <= source[0]:
+            return int(ps - source[0] + target[0])
+        if ps >= source[-1]:
+            return int(ps - source[-1] + target[-1])
+        moved_ps = np.interp(ps, source, target)
+        return round(float(moved_ps))
 
 
 def _edges(steps: Steps, rows: Int64s) -> Int64s:
-    return np.concatenate([steps.start[rows], steps.ends()[rows]])
+    starts = steps.start[rows]
+    ends = steps.ends()[rows]
+    return np.concatenate([starts, ends])
 
 
 def _epoch_start(model: TimelineModel, epoch: int) -> Int64s:
     """The start as the only moment of an epoch; 0 where it is not known."""
+    start = 0
     bounds = model.epoch_bounds(epoch)
-    return np.array([0 if bounds is None else bounds[0]], np.int64)
+    if bounds is not None:
+        start, _ = bounds
+    return np.array([start], np.int64)
 
 
 def next_epoch_with_bounds(model: TimelineModel, epoch: int) -> int | None:
@@ -107,10 +115,16 @@ def marked_part(model: TimelineModel, window: tuple[int, int]) -> int | None:
     """
     lo, hi = window
     epoch = model.epoch_at((lo + hi) // 2)
-    bounds = None if epoch is None else model.epoch_bounds(epoch)
+    if epoch is None:
+        return None
+    bounds = model.epoch_bounds(epoch)
     if bounds is None:
         return None
-    start = max(bounds[0], model.span[0])  # as far as windows reach
-    end = min(bounds[1], model.span[1])
-    is_part = start <= lo and hi <= end and (lo, hi) != (start, end)
-    return epoch if is_part else None
+    # As far as windows reach.
+    first_ps, last_ps = model.span
+    start = max(bounds[0], first_ps)
+    end = min(bounds[1], last_ps)
+    is_inside = start <= lo and hi <= end
+    if is_inside and window != (start, end):
+        return epoch
+    return None

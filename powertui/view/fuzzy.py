@@ -15,17 +15,21 @@ def fuzzy_rank(typed: str, names: Sequence[str], about: str = "") -> int | None:
     if not words:
         return 0
     called = [name.lower() for name in names]
-    if any(name.startswith(words[0]) and _holds_all(name, words) for name in called):
+    holding = [name for name in called if _holds_all(name, words)]
+    if any(name.startswith(words[0]) for name in holding):
         return 0
-    if any(_holds_all(name, words) for name in called):
+    if holding:
         return 1
-    if _holds_all(" ".join((*called, about.lower())), words):
+    everything = " ".join((*called, about.lower()))
+    if _holds_all(everything, words):
         return 2
     letters = "".join(words)
     fitting = [name for name in called if _in_order(letters, name)]
     if any(name.startswith(letters[0]) for name in fitting):
         return 3
-    return 4 if fitting else None
+    if fitting:
+        return 4
+    return None
 
 
 def _holds_all(text: str, words: Sequence[str]) -> bool:

@@ -12,7 +12,7 @@ from powertui.data.table import Fact
 from powertui.plain import plain, width
 from powertui.view import overview_lines
 from powertui.view.context import MAX_GLANCE_EPOCHS
-from powertui.view.context_lines import ContextLine, Section
+from powertui.view.context_lines import Section, SectionLines
 
 if TYPE_CHECKING:
     from powertui.data.overview.at_a_glance import Glance
@@ -25,29 +25,32 @@ _GAP = " · "
 
 def glance_section(glance: Glance) -> Section:
     """A name and a value each, the most asked for first."""
-    facts = [
-        ContextLine("input wait", plain(glance.input, 80)),
-        ContextLine("drew more", _drew_more(glance)),
-    ]
-    by_id = {fact.id: fact for fact in glance.energy}
+    lines = SectionLines(_TITLE)
+    lines.add("input wait", plain(glance.input, 80))
+    lines.add("drew more", _drew_more(glance))
+    for name, fact in _named_energies(glance):
+        lines.add(name, _joules(fact), _notable_badge(fact))
+    return lines.section()
+
+
+def _named_energies(glance: Glance) -> Iterator[tuple[str, Fact]]:
+    """The energies of epochs, of the profile and of a step, each with its name."""
     for fact in _epochs(glance.energy):
-        facts.append(ContextLine(_epoch_name(fact), _joules(fact), _notable_badge(fact)))
+        yield _epoch_name(fact), fact
+    by_id = {fact.id: fact for fact in glance.energy}
     for name, id in (("profile", "energy"), ("a step", "step_joules")):
         if id in by_id:
-            facts.append(ContextLine(name, _joules(by_id[id]), _notable_badge(by_id[id])))
-    return Section(_TITLE, tuple(facts))
+            yield name, by_id[id]
 
 
 def short_facts(glance: Glance) -> list[str]:
     """The same in few words each, for a line that several share."""
-    by_id = {fact.id: fact for fact in glance.energy}
-    parts = [f"input wait {plain(glance.input, 80)}"]
-    for fact in _epochs(glance.energy):
+    waits = plain(glance.input, 80)
+    parts = [f"input wait {waits}"]
+    for name, fact in _named_energies(glance):
         if fact.value is not None:
-            parts.append(f"{_epoch_name(fact)} {_joules(fact)}")
-    for name, id in (("profile", "energy"), ("a step", "step_joules")):
-        if id in by_id and by_id[id].value is not None:
-            parts.append(f"{name} {_joules(by_id[id])}")
+            joules = _joules(fact)
+            parts.append(f"{name} {joules}")
     return parts
 
 
@@ -80,7 +83,10 @@ def _drew_more(glance: Glance) -> str:
 
 def _epochs(facts: Sequence[Fact]) -> Iterator[Fact]:
     """The first two epochs and the last, where the joules of one are known."""
-    epochs = [fact for fact in facts if fact.id.startswith("epoch_") and fact.id != _DIFFERENCE]
+    epochs = []
+    for fact in facts:
+        if fact.id.startswith("epoch_") and fact.id != _DIFFERENCE:
+            epochs.append(fact)
     if all(fact.value is None for fact in epochs):
         return
     if len(epochs) > MAX_GLANCE_EPOCHS:
@@ -102,6 +108,7 @@ def _notable_badge(fact: Fact) -> Badge | None:
 def _joules(fact: Fact) -> str:
     """Joules with their interval, or that they are not resolved."""
     if fact.value is None:
-        return plain(fact.why.partition(":")[0] or "not known", 80)
+        reason, _, _ = fact.why.partition(":")
+        return plain(reason or "not known", 80)
     figure, error = overview_lines.figure_and_error(fact)
     return f"{figure}{error}"

@@ -90,7 +90,9 @@ class Labels:
 
     def kinds(self, indices: Int64s) -> UInt8s:
         """The number of each name's kind."""
-        return ((self.inks(indices) & (QUIET - 1)) // SHADES).astype(np.uint8)
+        shade_and_kind = self.inks(indices) & (QUIET - 1)
+        kinds = shade_and_kind // SHADES
+        return kinds.astype(np.uint8)
 
     def text(self, index: int) -> str:
         """The displayed name, safe to draw."""
@@ -111,7 +113,9 @@ class Labels:
     def fits(self, index: int, width: int) -> bool:
         """Whether the name, or its telling end, can be shown without a cut."""
         text, tail = self.texts(index)
-        return cell_len(text) <= width or cell_len(tail) <= width
+        if cell_len(text) <= width:
+            return True
+        return cell_len(tail) <= width
 
     def fitted(
         self,
@@ -159,9 +163,11 @@ def _code_points(text: str, width: int) -> npt.NDArray[np.uint32]:
     points: list[int] = []
     for char in text:
         size = cell_len(char)
-        if size and len(points) + size <= width:
+        has_room = len(points) + size <= width
+        if size and has_room:
             points.append(ord(char))
             points.extend([0] * (size - 1))
-    blanks = width - len(points)
-    points.extend([ord(" ")] * blanks)
+    blank = ord(" ")
+    while len(points) < width:
+        points.append(blank)
     return np.array(points, np.uint32)

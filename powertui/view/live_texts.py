@@ -33,12 +33,17 @@ def age_text(seconds: float | None) -> str:
 
 def length_text(seconds: float) -> str:
     """A length of time without needless figures: "30 s", "5 min", "2 h"."""
-    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
+    for size_s, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size_s:
+            count = seconds / size_s
+            return f"{count:.3g} {unit}"
     return f"{seconds:.3g} s"
 
 
 def time_of_day(at_ns: int, seconds: bool = True) -> str:
     """The time of day here."""
-    return time.strftime("%H:%M:%S" if seconds else "%H:%M", time.localtime(at_ns / NS))
+    form = "%H:%M"
+    if seconds:
+        form = "%H:%M:%S"
+    moment = time.localtime(at_ns / NS)
+    return time.strftime(form, moment)

@@ -77,13 +77,15 @@ def below(within: Int64s, rows: Int64s) -> Int64s:
     """Rows in an order, put below the row that each lies in where that one is left too: the outer
     ones keep their order, and so do those in each of them.
     """
-    rank = np.full(len(within), -1, np.int64)
-    rank[rows] = np.arange(len(rows))
+    rank_of_row = np.full(len(within), -1, np.int64)
+    rank_of_row[rows] = np.arange(len(rows))
+    rank = rank_of_row[rows]
     outer = within[rows]
-    outer_rank = rank[outer]
+    outer_rank = rank_of_row[outer]
     is_inside = (outer >= 0) & (outer_rank >= 0)
-    family_rank = np.where(is_inside, outer_rank, rank[rows])
-    return rows[np.lexsort((rank[rows], is_inside, family_rank))]
+    family_rank = np.where(is_inside, outer_rank, rank)
+    order = np.lexsort((rank, is_inside, family_rank))
+    return rows[order]
 
 
 def left(within: Int64s, matching: Bools) -> Bools:

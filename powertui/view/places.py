@@ -40,7 +40,8 @@ def destination(model: TimelineModel, text: str, near_ps: int | None) -> Destina
 
     Raises `UsageError` where it leads nowhere.
     """
-    return stretch_destination(model, parse_stretch(text), near_ps)
+    stretch = parse_stretch(text)
+    return stretch_destination(model, stretch, near_ps)
 
 
 def stretch_destination(
@@ -103,7 +104,9 @@ def _by_clock(model: TimelineModel, stretch: StretchWords) -> tuple[int, int] | 
     surroundings = model.surroundings
     if surroundings is None or not surroundings.clock or stretch.wall is None:
         return None
-    first, last = (surroundings.at_clock(time) for time in stretch.wall)
+    first_words, last_words = stretch.wall
+    first = surroundings.at_clock(first_words)
+    last = surroundings.at_clock(last_words)
     if first is None or last is None:
         return None
     return min(first, last), max(first, last)
@@ -158,15 +161,20 @@ def _epoch_index(model: TimelineModel, number: int) -> int:
     for index, epoch in enumerate(model.epochs):
         if epoch.number == number:
             return index
-    numbers = ", ".join(str(epoch.number) for epoch in model.epochs) or "none"
-    raise UsageError(f"There is no epoch {number}.", hint=f"Epochs in this profile: {numbers}.")
+    numbers = ", ".join(str(epoch.number) for epoch in model.epochs)
+    raise UsageError(
+        f"There is no epoch {number}.",
+        hint=f"Epochs in this profile: {numbers or 'none'}.",
+    )
 
 
 def _step_hint(model: TimelineModel) -> str:
     steps = model.steps
     if not len(steps):
         return "No steps were found. Mark them with --step-marker REGEX."
-    return f"Steps here: {int(steps.number.min())} to {int(steps.number.max())}."
+    first = int(steps.number.min())
+    last = int(steps.number.max())
+    return f"Steps here: {first} to {last}."
 
 
 def _occurrences(model: TimelineModel, rows: Int64s) -> list[Int64s]:
@@ -176,12 +184,15 @@ def _occurrences(model: TimelineModel, rows: Int64s) -> list[Int64s]:
     steps = model.steps
     number_change = np.diff(steps.number[rows])
     epoch_change = np.diff(steps.epoch[rows])
-    begins = (np.diff(rows) > 1) | (number_change <= 0) | (epoch_change != 0)
+    has_steps_between = np.diff(rows) > 1
+    begins = has_steps_between | (number_change <= 0) | (epoch_change != 0)
     # Steps that ran beside one another (of several hosts) follow with one number.
-    overlaps = steps.start[rows][1:] < steps.ends()[rows][:-1]
+    starts = steps.start[rows]
+    ends = steps.ends()[rows]
+    overlaps = starts[1:] < ends[:-1]
     is_other_host = (number_change == 0) & overlaps
-    first_rows = np.flatnonzero(begins & ~is_other_host) + 1
-    return np.split(rows, first_rows)
+    last_rows = np.flatnonzero(begins & ~is_other_host)
+    return np.split(rows, last_rows + 1)
 
 
 def _nearest(
@@ -199,15 +210,20 @@ def _nearest(
         rows = occurrences[occurrence]
         lo = int(steps.start[rows].min())
         hi = int(steps.ends()[rows].max())
-        is_elsewhere = cursor_epoch is None or int(steps.epoch[rows[0]]) != cursor_epoch
-        return is_elsewhere, max(lo - near_ps, near_ps - hi, 0)
+        epoch = int(steps.epoch[rows[0]])
+        is_elsewhere = cursor_epoch is None or epoch != cursor_epoch
+        distance_ps = max(lo - near_ps, near_ps - hi, 0)
+        return is_elsewhere, distance_ps
 
     return min(range(len(occurrences)), key=distance)
 
 
 def _choice_note(model: TimelineModel, occurrences: list[Int64s], chosen: int) -> str:
     """Which occurrence was chosen, and which others there are."""
-    epochs = [int(model.steps.epoch[rows[0]]) for rows in occurrences]
+    epochs = []
+    for rows in occurrences:
+        first_row = rows[0]
+        epochs.append(int(model.steps.epoch[first_row]))
     is_once_in_each = len(set(epochs)) == len(epochs)
     if min(epochs) < 0 or not is_once_in_each:
         return f"{chosen + 1} of {len(occurrences)} times that this step ran"

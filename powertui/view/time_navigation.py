@@ -56,8 +56,9 @@ class TimeNavigator:
 
     @property
     def rows(self) -> tuple[Row, ...]:
-        if self._rows is None or self._rows[0] != self.state.folds:
-            self._rows = (self.state.folds, self.model.rows(self.state.folds))
+        folds = self.state.folds
+        if self._rows is None or self._rows[0] != folds:
+            self._rows = (folds, self.model.rows(folds))
         return self._rows[1]
 
     @property
@@ -73,8 +74,10 @@ class TimeNavigator:
         return None
 
     def _set(self, viewport: Viewport | None = None, **changes: object) -> None:
-        state = replace(self.state, **changes) if changes else self.state  # type: ignore[arg-type]
-        self.state = state if viewport is None else replace(state, viewport=viewport)
+        if changes:
+            self.state = replace(self.state, **changes)  # type: ignore[arg-type]
+        if viewport is not None:
+            self.state = replace(self.state, viewport=viewport)
 
     def resize(self, width: int, height: int) -> None:
         was_home = self._at_home or not self._placed
@@ -93,8 +96,10 @@ class TimeNavigator:
     def _middle(self) -> int:
         """Where the cursor stands before anybody moves it."""
         view = self.viewport
-        lo, hi = self.model.home
-        return self._clamp((max(view.t0, lo) + min(view.t1, hi)) // 2)
+        home_lo, home_hi = self.model.home
+        lo = max(view.t0, home_lo)
+        hi = min(view.t1, home_hi)
+        return self._clamp((lo + hi) // 2)
 
     @property
     def _at_home(self) -> bool:
@@ -177,19 +182,21 @@ class TimeNavigator:
         """
         view = self.viewport
         moved = view.pan(cells)
-        shift = moved.t0 - view.t0
-        self._set(moved, cursor_ps=self._clamp(self.state.cursor_ps + shift))
+        shift_ps = moved.t0 - view.t0
+        cursor_ps = self._clamp(self.state.cursor_ps + shift_ps)
+        self._set(moved, cursor_ps=cursor_ps)
 
     def zoom(self, rungs: int = FACTOR_TWO, column: int | None = None) -> None:
         """Zoom at a column, else at the cursor, else (the cursor is out of sight) in the middle."""
         view = self.viewport
+        cursor_ps = self.state.cursor_ps
         if column is not None:
-            anchor = view.time(column) + view.cell_ps // 2
-        elif view.shows(self.state.cursor_ps):
-            anchor = self.state.cursor_ps
+            anchor_ps = view.time(column) + view.cell_ps // 2
+        elif view.shows(cursor_ps):
+            anchor_ps = cursor_ps
         else:
-            anchor = view.time(view.width // 2)
-        self._set(view.zoom(rungs, anchor))
+            anchor_ps = view.time(view.width // 2)
+        self._set(view.zoom(rungs, anchor_ps))
 
     def whole(self) -> None:
         self._set(self.viewport.whole())
@@ -257,10 +264,13 @@ class TimeNavigator:
 
     def scroll(self, rows: int) -> None:
         """Move the rows under the screen; the cursor comes along only when it would leave."""
-        self._set(self.viewport.scrolled(self.viewport.row0 + rows, len(self.rows)))
-        view = self.viewport
-        last_visible = min(view.row0 + view.height, len(self.rows)) - 1
-        row = min(max(self.state.cursor_row, view.row0), last_visible)
+        row_count = len(self.rows)
+        first_row = self.viewport.row0 + rows
+        view = self.viewport.scrolled(first_row, row_count)
+        self._set(view)
+        last_visible = min(view.row0 + view.height, row_count) - 1
+        row = max(self.state.cursor_row, view.row0)
+        row = min(row, last_visible)
         self._set(cursor_row=max(0, row))
 
     def _shows_end(self) -> bool:
@@ -288,8 +298,11 @@ class TimeNavigator:
 
     def _go_moment(self, ps: int, selected: Selected | None = None) -> None:
         """To a moment, and to the event that begins there; without one nothing is selected."""
-        view = self.viewport.reveal(ps)
-        self._set(view, cursor_ps=self._clamp(ps), selection=selected)
+        self._set(
+            self.viewport.reveal(ps),
+            cursor_ps=self._clamp(ps),
+            selection=selected,
+        )
 
     # ── windows ───────────────────────────────────────────────────────────────────────────────────
 
@@ -335,16 +348,20 @@ class TimeNavigator:
         rows = len(self.rows)
         row = self._existing_row(self.state.cursor_row)
         view = self.viewport
-        row0 = min(max(view.row0, row - view.height + 1), row)
+        min_row0 = row - view.height + 1
+        row0 = min(max(view.row0, min_row0), row)
         self._set(view.scrolled(row0, rows), cursor_row=row)
 
     def _existing_row(self, row: int) -> int:
         """The row of this number, else the nearest that there is."""
-        return min(max(0, row), max(0, len(self.rows) - 1))
+        last = max(0, len(self.rows) - 1)
+        return min(max(0, row), last)
 
 
 def _shifted(view: Viewport, span: tuple[int, int], by: int) -> Viewport:
     """The same stretch by an axis whose zero lies `by` ps later."""
     start_ps = view.t0 - by
-    nearest_cell = (start_ps + view.cell_ps // 2) // view.cell_ps
-    return replace(view, span=span, cell0=nearest_cell).pan(0)
+    half_cell_ps = view.cell_ps // 2
+    nearest_cell = (start_ps + half_cell_ps) // view.cell_ps
+    shifted = replace(view, span=span, cell0=nearest_cell)
+    return shifted.pan(0)

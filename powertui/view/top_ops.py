@@ -48,29 +48,42 @@ def lines(
     """At most `max_rows` ops, each colored by the kind of its work; none without a table."""
     if table is None or not len(table):
         return []
-    ops = [_op(table, row) for row in range(min(max_rows, len(table)))]
-    max_room = cells - _MIN_BAR_CELLS - _TIME_CELLS - 1
-    names = _short_names([op.path for op in ops], max_room, glyphs)
-    room = min(max_room, max(width(name) for name in names))
-    bar_cells = cells - room - _TIME_CELLS - 1
+    rows = range(min(max_rows, len(table)))
+    ops = [_op(table, row) for row in rows]
+    room_for_all = cells - _TIME_CELLS - 1
+    max_name_cells = room_for_all - _MIN_BAR_CELLS
+    names = _short_names([op.path for op in ops], max_name_cells, glyphs)
+    widest_name = max(map(width, names))
+    name_cells = min(max_name_cells, widest_name)
     longest_ps = max(1, *(op.self_ps for op in ops))
     barred_lines = []
     for name, op in zip(names, ops, strict=True):
-        length = units.duration(op.self_ps, 3, padded=True).rjust(_TIME_CELLS)
+        length = units.duration(op.self_ps, 3, padded=True)
         bar = bar_line.Bar(
-            op.self_ps / longest_ps,
-            f"category:{op.kind.value}",
-            bar_cells,
+            share=op.self_ps / longest_ps,
+            ink=f"category:{op.kind.value}",
+            cells=room_for_all - name_cells,
         )
-        barred_lines.append(bar_line.barred(name, room, bar, length, glyphs))
+        line = bar_line.barred(
+            name,
+            name_cells,
+            bar,
+            length.rjust(_TIME_CELLS),
+            glyphs,
+        )
+        barred_lines.append(line)
     return barred_lines
 
 
 def _short_names(paths: list[str], room: int, glyphs: Glyphs) -> list[str]:
     """Names that fit and still differ: of a path first what tells layers apart."""
-    scopes = table_rows.scopes_of(text_column("name", "name", paths))
-    layered = [plain(table_rows.layered(path, scopes), 300) for path in paths]
-    return readable_names.distinct(layered, room, glyphs.ellipsis)
+    column = text_column("name", "name", paths)
+    scopes = table_rows.scopes_of(column)
+    names = []
+    for path in paths:
+        name = table_rows.layered(path, scopes)
+        names.append(plain(name, 300))
+    return readable_names.distinct(names, room, glyphs.ellipsis)
 
 
 def titled_lines(

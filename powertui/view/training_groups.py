@@ -39,7 +39,8 @@ def why(entry: TrainingEntry) -> str:
     if not entry.reasons:
         return "One session in a folder of its own."
     reasons = "; ".join(plain(reason, 200) for reason in entry.reasons)
-    return f"{reasons[:1].upper()}{reasons[1:]}."
+    initial = reasons[:1].upper()
+    return f"{initial}{reasons[1:]}."
 
 
 def _when(entry: TrainingEntry) -> str:
@@ -55,7 +56,10 @@ def _when(entry: TrainingEntry) -> str:
 
 def lines(entries: Sequence[TrainingEntry]) -> list[str]:
     """Trainings in a list, in columns."""
-    names = [truncation.middle(plain(entry.name, 200), _MAX_NAME_CELLS) for entry in entries]
+    names = []
+    for entry in entries:
+        name = plain(entry.name, 200)
+        names.append(truncation.middle(name, _MAX_NAME_CELLS))
     moments = [_when(entry) for entry in entries]
     name_cells = max(map(len, names), default=0)
     moment_cells = max(map(len, moments), default=0)
@@ -66,8 +70,10 @@ def lines(entries: Sequence[TrainingEntry]) -> list[str]:
             cells.append(name.ljust(name_cells))
         if moment_cells:
             cells.append(moment.ljust(moment_cells))
-        by_hand = ", changed by hand" if entry.by_hand else ""
-        cells.append(group_reasons(entry) + by_hand)
+        reasons = group_reasons(entry)
+        if entry.by_hand:
+            reasons += ", changed by hand"
+        cells.append(reasons)
         rows.append("  ".join(cells))
     return rows
 
@@ -75,11 +81,14 @@ def lines(entries: Sequence[TrainingEntry]) -> list[str]:
 def named(parts: Sequence[Part]) -> str:
     """Some parts, as a sentence names them."""
     first = parts[0]
-    kind = "scalars in" if first.kind == "scalars" else first.kind
+    kind = first.kind
+    if kind == "scalars":
+        kind = "scalars in"
     name = f"the {kind} {plain(first.name, 60)}"
-    if len(parts) == 1:
+    rest = len(parts) - 1
+    if not rest:
         return name
-    return f"{name} and {len(parts) - 1:,} more"
+    return f"{name} and {rest:,} more"
 
 
 def others(of: Iterable[TrainingEntry], all_: Sequence[TrainingEntry]) -> list[TrainingEntry]:
@@ -92,8 +101,8 @@ def others(of: Iterable[TrainingEntry], all_: Sequence[TrainingEntry]) -> list[T
         return choices
 
     def distance(entry: TrainingEntry) -> tuple[int, str]:
-        shared = max(_shared(entry.path, neighbor.path) for neighbor in excluded)
-        return -shared, entry.name
+        shared = [_shared(entry.path, neighbor.path) for neighbor in excluded]
+        return -max(shared), entry.name
 
     return sorted(choices, key=distance)
 

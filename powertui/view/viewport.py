@@ -46,9 +46,14 @@ _MANTISSAS = (
 
 
 def _ladder() -> tuple[int, ...]:
-    rungs = {1, 2, 3, 4, 5, 6, 8, *(m // 10 for m in _MANTISSAS if m % 10 == 0)}
-    for exponent in range(16):
-        rungs.update(m * 10**exponent for m in _MANTISSAS if m * 10**exponent <= 10**17)
+    rungs = {1, 2, 3, 4, 5, 6, 8}
+    for mantissa in _MANTISSAS:
+        if mantissa % 10 == 0:
+            rungs.add(mantissa // 10)
+        for exponent in range(16):
+            rung = mantissa * 10**exponent
+            if rung <= 10**17:
+                rungs.add(rung)
     return tuple(sorted(rungs))
 
 
@@ -61,8 +66,9 @@ def rung_for(span: int, width: int) -> int:
     """The finest rung at which `span` ps fit into `width` cells, wherever they begin on the
     grid.
     """
-    for rung, cell in enumerate(LADDER):
-        if span <= cell * (width - 1) or span <= cell:
+    for rung, cell_ps in enumerate(LADDER):
+        always_fits = cell_ps * (width - 1)
+        if span <= max(always_fits, cell_ps):
             return rung
     return len(LADDER) - 1
 
@@ -124,16 +130,19 @@ class Viewport:
 
         Empty when all of it is out of sight.
         """
-        first = max(0, self.column(lo))
-        end = min(self.width, self.column(max(lo, hi - 1)) + 1)
-        return range(min(first, self.width), max(min(first, self.width), end))
+        last_moment = max(lo, hi - 1)
+        first = min(max(0, self.column(lo)), self.width)
+        stop = min(self.column(last_moment) + 1, self.width)
+        return range(first, max(first, stop))
 
     def shows(self, ps: int) -> bool:
         return 0 <= self.column(ps) < self.width
 
     def edges(self) -> Int64s:
         """width + 1 moments: the ends of all cells."""
-        return np.arange(self.cell0, self.cell0 + self.width + 1, dtype=np.int64) * self.cell_ps
+        end = self.cell0 + self.width + 1
+        cells = np.arange(self.cell0, end, dtype=np.int64)
+        return cells * self.cell_ps
 
     @property
     def widest(self) -> int:
@@ -147,7 +156,8 @@ class Viewport:
 
     def at_end(self) -> Viewport:
         """The last cells of the run. `pan` stops there: to ask for a width too much is enough."""
-        cells_after = (self.span[1] - self.t1) // self.cell_ps + 1
+        _, end_ps = self.span
+        cells_after = (end_ps - self.t1) // self.cell_ps + 1
         return self.pan(self.width + cells_after)
 
     def zoom(
@@ -191,7 +201,8 @@ class Viewport:
         """
         if self.shows(ps):
             return self
-        return replace(self, cell0=ps // self.cell_ps - self.width // 2)._inside()
+        cell0 = ps // self.cell_ps - self.width // 2
+        return replace(self, cell0=cell0)._inside()
 
     def resized(self, width: int, height: int) -> Viewport:
         """The same left end in a grid of another size."""
@@ -213,7 +224,9 @@ class Viewport:
 
     def scrolled(self, row0: int, rows: int) -> Viewport:
         """The same time with another first row, of `rows` in all."""
-        return replace(self, row0=min(max(0, row0), max(0, rows - self.height)))
+        last_row0 = max(0, rows - self.height)
+        first_row = min(max(0, row0), last_row0)
+        return replace(self, row0=first_row)
 
     def _inside(self) -> Viewport:
         rung = min(self.rung, self.widest)
