@@ -55,7 +55,8 @@ class Scene:
 
     def cells(self, state: State, rows: tuple[Row, ...]) -> Cells:
         """These rows in the state's view, with cursor, selection and hits."""
-        return self._marked(self._unmarked(state.viewport, rows), state, rows)
+        cells = self._unmarked(state.viewport, rows)
+        return self._marked(cells, state, rows)
 
     def forget(self) -> None:
         """Ask anew next time."""
@@ -63,14 +64,16 @@ class Scene:
 
     def _unmarked(self, view: Viewport, rows: tuple[Row, ...]) -> Cells:
         """The cells without marks. After a pan only the columns that came into view are queried."""
-        query = (view.rung, view.width, tuple(row.lanes for row in rows))
+        lanes = tuple(row.lanes for row in rows)
+        query = (view.rung, view.width, lanes)
         if self._answer is None or self._answer[0] != query:
             cells = self._ask(view, view.edges(), rows)
         else:
             _, cell0, before = self._answer
-            if view.cell0 == cell0:
+            shift = view.cell0 - cell0
+            if not shift:
                 return before
-            cells = self._panned(view, rows, before, view.cell0 - cell0)
+            cells = self._panned(view, rows, before, shift)
         self._answer = (query, view.cell0, cells)
         return cells
 
@@ -86,37 +89,33 @@ class Scene:
         if abs(shift) >= view.width:
             return self._ask(view, edges, rows)
         if shift > 0:
+            remaining = cropped(before, shift, view.width)
             new = self._ask(view, edges[-shift - 1 :], rows)
-            return beside(cropped(before, shift, view.width), new)
+            return beside(remaining, new)
+        remaining = cropped(before, 0, view.width + shift)
         new = self._ask(view, edges[: 1 - shift], rows)
-        return beside(new, cropped(before, 0, view.width + shift))
+        return beside(new, remaining)
 
-    def _ask(
-        self,
-        view: Viewport,
-        edges: Int64s,
-        rows: tuple[Row, ...],
-    ) -> Cells:
+    def _ask(self, view: Viewport, edges: Int64s, rows: tuple[Row, ...]) -> Cells:
         """The cells between these edges: one query for all rows of a single lane, one for each of
         several.
         """
+        columns = len(edges) - 1
         self.queries += 1
-        self.columns += len(edges) - 1
-        cells = _empty_cells(len(rows), len(edges) - 1)
-        single = [y for y, row in enumerate(rows) if len(row.lanes) == 1]
-        frame = None
-        if single:
-            frame = self._fill_single(cells, view, edges, rows, single)
+        self.columns += columns
+        cells = _empty_cells(len(rows), columns)
+        single = []
         for y, row in enumerate(rows):
-            if len(row.lanes) > 1:
-                level, name, event = self._folded_row(
-                    edges,
-                    row.lanes,
-                    view.cell_ps,
-                )
+            if len(row.lanes) == 1:
+                single.append(y)
+            elif row.lanes:
+                level, name, event = self._folded_row(edges, row.lanes, view.cell_ps)
                 cells.level[y] = level
                 cells.name[y] = name
                 cells.event[y] = event
+        frame = None
+        if single:
+            frame = self._fill_single(cells, view, edges, rows, single)
         if cells.level.any():
             self._color(cells, edges, rows, single, frame)
         for y, row in enumerate(rows):
@@ -133,7 +132,7 @@ class Scene:
         single: Sequence[int],
     ) -> Frame:
         """Level, name and event of the rows of a single lane, and what they were taken from."""
-        lanes = [rows[y].lanes[0] for y in single]
+        lanes = [_only_lane(rows[y]) for y in single]
         frame = self.model.forest.frame(edges, lanes)
         cells.level[single] = levels(
             frame.busy,
@@ -161,22 +160,26 @@ class Scene:
         ink[filled] = labels.inks(cells.name[filled])
         by_work = self._folded_tracks(rows)
         for y, work in self._work_inside(edges, rows, by_work):
-            ink[y][filled[y]] = labels.inks(work[filled[y]])
+            has_work = filled[y]
+            ink[y][has_work] = labels.inks(work[has_work])
         if frame is None:
             return
         # The bar of a call has its name written over it: the work in it takes no turns there.
         by_longest = ink.copy()
         for y, dominant in zip(single, frame.dominant, strict=True):
-            names = self.model.names_of(rows[y].lanes[0], dominant)
-            by_longest[y][filled[y]] = labels.inks(names[filled[y]])
+            names = self.model.names_of(_only_lane(rows[y]), dominant)
+            has_event = filled[y]
+            by_longest[y][has_event] = labels.inks(names[has_event])
         inside = self._inks_inside(rows, single, by_longest, frame.busy)
         for y in set(single).difference(by_work):
             quiet = self._holds(rows[y], cells.event[y])
             if rows[y].folded and not _has_row_below(rows, y):
                 # What it holds is out of sight: only kinds that say little give way.
-                quiet &= _GIVES_WAY[ink[y] & (QUIET - 1)]
-            held = quiet & filled[y]
-            ink[y][held] = (inside[y][held] & (QUIET - 1)) | QUIET
+                kind_and_shade = ink[y] & (QUIET - 1)
+                quiet &= _GIVES_WAY[kind_and_shade]
+            shaded = quiet & filled[y]
+            ink_inside = inside[y][shaded] & (QUIET - 1)
+            ink[y][shaded] = ink_inside | QUIET
 
     def _inks_inside(
         self,
@@ -207,20 +210,24 @@ class Scene:
 
     def _is_next_depth(self, rows: tuple[Row, ...], pair: Sequence[int]) -> bool:
         """Whether two rows of a lane each are neighbors on screen and in their track."""
-        if len(pair) < 2 or pair[1] != pair[0] + 1:
+        if len(pair) < 2:
+            return False
+        upper, lower = pair
+        if lower != upper + 1:
             return False
         lanes = self.model.forest.lanes
-        track, depth = lanes[rows[pair[0]].lanes[0]]
-        return lanes[rows[pair[1]].lanes[0]] == (track, depth + 1)
+        track, depth = lanes[_only_lane(rows[upper])]
+        below = lanes[_only_lane(rows[lower])]
+        return below == (track, depth + 1)
 
     def _folded_tracks(self, rows: tuple[Row, ...]) -> list[int]:
         """The rows that stand for a track with more lanes below."""
-        forest = self.model.forest
         folded = []
         for y, row in enumerate(rows):
-            if not row.folded or len(row.lanes) != 1 or _has_row_below(rows, y):
+            has_one_lane = len(row.lanes) == 1
+            if not row.folded or not has_one_lane or _has_row_below(rows, y):
                 continue
-            lane_id = forest.lanes[row.lanes[0]]
+            lane_id = self.model.forest.lanes[_only_lane(row)]
             track = self.model.tracks[lane_id.track].track
             if lane_id.depth + 1 < track.lane_count:
                 folded.append(y)
@@ -238,14 +245,15 @@ class Scene:
         all of it.
         """
         for y in folded:
-            yield y, self.mixes.names_inside(edges, self._lanes_from(rows[y].lanes[0]))
+            lanes = self._lanes_from(_only_lane(rows[y]))
+            yield y, self.mixes.names_inside(edges, lanes)
 
     def _lanes_from(self, lane: int) -> range:
         """A lane and those below it in its track, as many as are asked for a color."""
         lane_id = self.model.forest.lanes[lane]
         track = self.model.tracks[lane_id.track].track
-        depths = track.lane_count - lane_id.depth
-        return range(lane, lane + min(depths, _MAX_FOLDED_DEPTHS))
+        depths = min(track.lane_count - lane_id.depth, _MAX_FOLDED_DEPTHS)
+        return range(lane, lane + depths)
 
     def _folded_row(
         self,
@@ -280,7 +288,7 @@ class Scene:
         Nearly all of its time is covered by the lane below.
         """
         model = self.model
-        lane = row.lanes[0]
+        lane = _only_lane(row)
         # By the lane, not by the row: a folded process may be drawn from a single lane, and is the
         # row of no track.
         lane_id = model.forest.lanes[lane]
@@ -290,7 +298,8 @@ class Scene:
         holds = np.zeros(len(event), np.bool_)
         has_event = event >= 0
         shown = event[has_event]
-        if lane_id.depth + 1 >= track.lane_count or not len(shown):
+        is_innermost = lane_id.depth + 1 >= track.lane_count
+        if is_innermost or not len(shown):
             return holds
         # Neighboring cells often show one event: each is looked up once.
         is_first = np.ones(len(shown), np.bool_)
@@ -301,19 +310,15 @@ class Scene:
         edges = np.empty(2 * len(events), np.int64)
         edges[0::2] = start
         edges[1::2] = start + length
-        covered = model.forest.busy(edges, lane + 1)[0::2]
-        self_time = length - covered
-        only_holds = (length > 0) & (self_time < _MIN_SELF_TIME_SHARE * length)
+        covered = model.forest.busy(edges, lane + 1)
+        self_time = length - covered[0::2]
+        min_self_time = _MIN_SELF_TIME_SHARE * length
+        only_holds = (length > 0) & (self_time < min_self_time)
         event_of_cell = np.cumsum(is_first) - 1
         holds[has_event] = only_holds[event_of_cell]
         return holds
 
-    def _marked(
-        self,
-        cells: Cells,
-        state: State,
-        rows: tuple[Row, ...],
-    ) -> Cells:
+    def _marked(self, cells: Cells, state: State, rows: tuple[Row, ...]) -> Cells:
         """The same cells with hits, selection and cursor on them."""
         view = state.viewport
         mark: UInt8s = np.zeros_like(cells.mark)
@@ -321,13 +326,15 @@ class Scene:
             self._mark_hits(mark, cells, state.hits, view, rows)
         if state.selection is not None:
             lane = self.model.lane_of(state.selection)
-            covered = view.covered(*self.model.extent(state.selection))
+            start, end = self.model.extent(state.selection)
+            covered = view.covered(start, end)
             for y, row in enumerate(rows):
                 if lane in row.lanes:
                     mark[y, covered.start : covered.stop] = SELECTED
         y = state.cursor_row - view.row0
         x = view.column(state.cursor_ps)
-        if 0 <= y < len(rows) and 0 <= x < view.width:
+        is_in_sight = 0 <= y < len(rows) and 0 <= x < view.width
+        if is_in_sight:
             mark[y, x] = CURSOR
         return Cells(
             level=cells.level,
@@ -361,11 +368,13 @@ class Scene:
         """Starts of the hits in one lane: looked up once per search."""
         if self._hit_starts is None or self._hit_starts[0] is not hits:
             self._hit_starts = (hits, {})
-        starts = self._hit_starts[1]
+        _, starts = self._hit_starts
         if lane not in starts:
-            track, depth = self.model.forest.lanes[lane]
-            part = self.model.tracks[track].track.lane(depth)
-            starts[lane] = part.start[hits.names[part.name]]
+            lane_id = self.model.forest.lanes[lane]
+            track = self.model.tracks[lane_id.track].track
+            events = track.lane(lane_id.depth)
+            is_hit = hits.names[events.name]
+            starts[lane] = events.start[is_hit]
         return starts[lane]
 
 
@@ -383,4 +392,11 @@ def _empty_cells(rows: int, columns: int) -> Cells:
 def _has_row_below(rows: tuple[Row, ...], y: int) -> bool:
     """Whether the next row shows more of the same track."""
     track = rows[y].track
-    return track >= 0 and y + 1 < len(rows) and rows[y + 1].track == track
+    below = y + 1
+    if track < 0 or below >= len(rows):
+        return False
+    return rows[below].track == track
+
+
+def _only_lane(row: Row) -> int:
+    return row.lanes[0]

@@ -37,13 +37,15 @@ class StepLane(TimeLane):
     def label(self, y: int) -> list[Segment]:
         assert self.model is not None
         count = len(self.model.steps)
-        return self.name_label("steps", str(count) if count else "none")
+        if count:
+            return self.name_label("steps", str(count))
+        return self.name_label("steps", "none")
 
     def cells(self, y: int) -> list[Segment]:
         assert self.model is not None
         assert self.state is not None
         model = self.model
-        steps = self.model.steps
+        steps = model.steps
         view = self.state.viewport
         logged: list[tuple[int, str]] = []
         neighbors: list[NeighborProfile] = []
@@ -51,15 +53,14 @@ class StepLane(TimeLane):
             logged = round_numbers(model.surroundings, view)
             neighbors = [profile for profile in self.neighbors if len(profile.model.steps)]
         if not len(steps) and not logged and not neighbors:
-            why = plain(steps.source or "no steps were found", 200)
-            text = fit_text(" " + why, self.columns, self.glyphs.ellipsis)
-            return [Segment(text, self.theme_colors.style("dim"))]
+            return self._without_steps(steps.source)
         drawn = set(view.covered(*model.profiled))
         # In a few cells numbers of the profile would only displace those of the training.
         has_numbers = not logged or len(drawn) >= _NUMBER_GAP_CELLS
         chars, styles = self._profile_steps(steps, view, has_numbers=has_numbers)
         for profile in neighbors:
-            columns = [x for x in view.covered(*profile.stretch(model)) if x not in drawn]
+            start, end = profile.stretch(model)
+            columns = [x for x in view.covered(start, end) if x not in drawn]
             drawn.update(columns)
             if not columns:
                 continue
@@ -74,6 +75,12 @@ class StepLane(TimeLane):
         self._draw_logged(chars, styles, logged)
         return styled(chars, styles)
 
+    def _without_steps(self, reason: str) -> list[Segment]:
+        why = plain(reason or "no steps were found", 200)
+        text = fit_text(f" {why}", self.columns, self.glyphs.ellipsis)
+        style = self.theme_colors.style("dim")
+        return [Segment(text, style)]
+
     def _profile_steps(
         self,
         steps: Steps,
@@ -82,7 +89,8 @@ class StepLane(TimeLane):
         has_numbers: bool,
     ) -> tuple[list[str], list[Style]]:
         """The steps of one profile, over the cells of its own axis."""
-        first = max(0, int(steps.start.searchsorted(view.t0, side="right")) - 1)
+        started = int(steps.start.searchsorted(view.t0, side="right"))
+        first = max(0, started - 1)
         last = int(steps.start.searchsorted(view.t1, side="left"))
         if first >= last:
             return [" "] * view.width, [Style.null()] * view.width
@@ -91,25 +99,19 @@ class StepLane(TimeLane):
         ends = np.maximum(steps.ends()[first:last], starts + 1)
         numbers = steps.number[first:last]
         if not _have_room(starts, numbers, view):
-            return self._dense(
-                starts,
-                ends,
-                numbers if has_numbers else None,
-                view,
-            )
+            shown_numbers = numbers if has_numbers else None
+            return self._dense(starts, ends, shown_numbers, view)
         stretches = []
         for row, lo, hi in zip(range(first, last), starts.tolist(), ends.tolist(), strict=True):
-            role = "step" if row % 2 else "step_alt"
-            texts = _step_texts(steps[row])
-            stretches.append(LabelledStretch(lo=lo, hi=hi, texts=texts, role=role))
+            stretch = LabelledStretch(
+                lo=lo,
+                hi=hi,
+                texts=_step_texts(steps[row]),
+                role="step" if row % 2 else "step_alt",
+            )
+            stretches.append(stretch)
         roles = {role: self.theme_colors.style(role) for role in ("step", "step_alt")}
-        return drawn_cells(
-            stretches,
-            view,
-            roles,
-            self.glyphs.ellipsis,
-            apart=True,
-        )
+        return drawn_cells(stretches, view, roles, self.glyphs.ellipsis, apart=True)
 
     def _draw_logged(
         self,
@@ -123,8 +125,10 @@ class StepLane(TimeLane):
             text = self.glyphs.vertical + number
             stop = column + len(text)
             # A blank on both sides: two numbers must not be read as one.
-            neighborhood = chars[max(0, column - 1) : stop + 1]
-            if stop <= len(chars) and all(char == " " for char in neighborhood):
+            before = max(0, column - 1)
+            neighborhood = chars[before : stop + 1]
+            is_free = all(char == " " for char in neighborhood)
+            if stop <= len(chars) and is_free:
                 chars[column:stop] = list(text)
                 styles[column:stop] = [style] * len(text)
 
@@ -140,8 +144,8 @@ class StepLane(TimeLane):
         # first.
         edges = view.edges()
         started = starts.searchsorted(edges[1:])
-        last_end = ends[np.maximum(started - 1, 0)]
-        has_steps = (started > 0) & (last_end > edges[:-1])
+        last_row = np.maximum(started - 1, 0)
+        has_steps = (started > 0) & (ends[last_row] > edges[:-1])
         chars, styles = self._bars(starts, ends, has_steps, view)
         if numbers is None or len(numbers) < 2:
             return chars, styles
@@ -167,10 +171,12 @@ class StepLane(TimeLane):
         theme = self.theme_colors
         lengths = ends - starts
         rows = _longest_in_cells(starts, lengths, view.edges())
-        bars = self.glyphs.bars
-        share = lengths[rows] / max(1.0, _BAR_MEDIANS * median_of_column(lengths))
-        level = np.clip(np.rint(share * len(bars)).astype(np.int64), 1, len(bars) - 1) - 1
-        line = np.where(has_steps, np.array(list(bars))[level], " ")
+        bars = np.array(list(self.glyphs.bars))
+        full_length = max(1.0, _BAR_MEDIANS * median_of_column(lengths))
+        share = lengths[rows] / full_length
+        level = np.rint(share * len(bars)).astype(np.int64)
+        level = np.clip(level, 1, len(bars) - 1)
+        line = np.where(has_steps, bars[level - 1], " ")
         is_slow = slow_steps(lengths)[rows] & has_steps
         usual_style = theme.style("step_bars")
         slow_style = theme.style("warn")
@@ -184,20 +190,25 @@ def _rounding(starts: Int64s, numbers: Int64s, view: Viewport) -> int:
     last_column = view.column(int(starts[-1]))
     cells = max(1, last_column - first_column)
     # Their range, not the last less the first: numbers may begin anew within the view.
-    number_range = int(numbers.max()) - int(numbers.min())
-    return tick_step(max(1, number_range // cells), 10)
+    lowest = int(numbers.min())
+    highest = int(numbers.max())
+    numbers_each = (highest - lowest) // cells
+    return tick_step(max(1, numbers_each), 10)
 
 
 def _longest_in_cells(starts: Int64s, lengths: Int64s, edges: Int64s) -> Int64s:
     """For each cell the row of the longest step that has begun in it; of none the last one before
     it, which goes on there.
     """
-    first = starts.searchsorted(edges[:-1])
-    last = starts.searchsorted(edges[1:])
+    at_edges = starts.searchsorted(edges)
+    first = at_edges[:-1]
+    last = at_edges[1:]
     rows = np.maximum(first - 1, 0)
-    for cell in np.flatnonzero(last > first).tolist():
+    has_begin = last > first
+    for cell in np.flatnonzero(has_begin).tolist():
         lo = int(first[cell])
-        rows[cell] = lo + int(lengths[lo : last[cell]].argmax())
+        in_cell = lengths[lo : last[cell]]
+        rows[cell] = lo + int(in_cell.argmax())
     return rows
 
 
@@ -232,12 +243,16 @@ def _marks_with_room(
     marks: list[tuple[int, int]] = []
     free_from = 0
     is_even = True
-    # A file may number its steps as it likes: of what no number reaches only 0 is a multiple.
-    is_multiple = numbers % round_to == 0 if round_to <= _LARGEST_NUMBER else numbers == 0
+    if round_to <= _LARGEST_NUMBER:
+        is_multiple = numbers % round_to == 0
+    else:
+        # A file may number its steps as it likes: of what no number reaches only 0 is a multiple.
+        is_multiple = numbers == 0
     for row in np.flatnonzero(is_multiple).tolist():
         column = view.column(int(starts[row]))
         number = int(numbers[row])
-        stop = column + len(str(number)) + 2  # its mark, and a blank
+        cells = len(str(number)) + 2  # with its mark, and a blank
+        stop = column + cells
         if column < 0 or stop > view.width:
             continue
         if column >= free_from:
@@ -262,12 +277,15 @@ def round_numbers(surroundings: Surroundings, view: Viewport) -> list[tuple[int,
         start_ps, _ = part.moment_of(first)
         end_ps, _ = part.moment_of(last)
         cells = max(1, (end_ps - start_ps) // view.cell_ps)
-        round_to = tick_step(max(1, _NUMBER_GAP_CELLS * (last - first) // cells), 1)
+        min_step = _NUMBER_GAP_CELLS * (last - first) // cells
+        round_to = tick_step(max(1, min_step), 1)
         first_round = -(-first // round_to) * round_to
         for number in range(first_round, last + 1, round_to):
-            ps, exact = part.moment_of(number)
+            ps, is_exact = part.moment_of(number)
             if view.shows(ps):
-                text = f"{number} " if exact else f"~{number} "
+                text = f"{number} "
+                if not is_exact:
+                    text = f"~{text}"
                 ticks.append((view.column(ps), text))
     return ticks
 
@@ -280,8 +298,10 @@ def _have_room(starts: Int64s, numbers: Int64s, view: Viewport) -> bool:
     """
     if len(starts) < 2:
         return True
-    number_cells = len(str(int(numbers.max()))) + 1
-    return median_of_column(np.diff(starts)) >= number_cells * view.cell_ps
+    largest = int(numbers.max())
+    number_cells = len(str(largest)) + 1
+    median_ps = median_of_column(np.diff(starts))
+    return median_ps >= number_cells * view.cell_ps
 
 
 def _step_texts(step: Step) -> tuple[str, ...]:
@@ -292,10 +312,13 @@ def _step_texts(step: Step) -> tuple[str, ...]:
         numbers = (f"step {step.number}", str(step.number))
     if step.step is None:
         return numbers
-    with_time = f"{numbers[0]}: {units.duration(step.step)}"
+    length = units.duration(step.step)
+    with_time = f"{numbers[0]}: {length}"
     if step.device is None:
         return (with_time, *numbers)
-    times = f"its device work {units.duration(step.device)}"
+    device_time = units.duration(step.device)
+    times = f"its device work {device_time}"
     if step.host is not None:
-        times = f"host {units.duration(step.host)}, {times}"
+        host_time = units.duration(step.host)
+        times = f"host {host_time}, {times}"
     return (f"{with_time} ({times})", with_time, *numbers)

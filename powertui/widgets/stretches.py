@@ -67,7 +67,8 @@ def drawn_cells(
         owner[covered.start : covered.stop] = number
     chars: list[str] = []
     styles: list[Style] = []
-    first_cells = np.flatnonzero(np.diff(owner)) + 1
+    is_change = np.diff(owner)
+    first_cells = np.flatnonzero(is_change) + 1
     bounds = [0, *first_cells.tolist(), view.width]
     for lo, hi in pairwise(bounds):
         number = int(owner[lo])
@@ -79,7 +80,9 @@ def drawn_cells(
         stretch = stretches[number]
         ink = style[stretch.role]
         has_neighbor = hi < view.width and owner[hi] >= 0
-        room = width - 1 if apart and has_neighbor else width
+        room = width
+        if apart and has_neighbor:
+            room -= 1
         looks_like_last = bool(styles) and styles[-1] is ink
         if stretch.bar and width > 1 and looks_like_last:
             chars.append(stretch.bar)
@@ -100,22 +103,29 @@ def drawn_cells(
 
 def _text_in(stretch: LabelledStretch, room: int, ellipsis: str) -> str:
     text = _longest_fitting(stretch.texts, room)
-    if not text and stretch.cut and room >= _MIN_CUT_CELLS:
-        return fit_text(stretch.texts[-1], room, ellipsis)
+    may_be_cut = stretch.cut and room >= _MIN_CUT_CELLS
+    if not text and may_be_cut:
+        shortest = stretch.texts[-1]
+        return fit_text(shortest, room, ellipsis)
     return text
 
 
 def _longest_fitting(texts: Sequence[str], room: int) -> str:
     """The first text that fits; they come from the longest to the shortest. "" where none does."""
-    return next((text for text in texts if len(text) <= room), "")
+    for text in texts:
+        if len(text) <= room:
+            return text
+    return ""
 
 
 class EpochLane(TimeLane):
     """Epochs, and the named stretches between them (validation)."""
 
     def label(self, y: int) -> list[Segment]:
-        count = len(self.model.epochs) if self.model else 0
-        return self.name_label("epochs", str(count) if count else "none")
+        if self.model is None or not len(self.model.epochs):
+            return self.name_label("epochs", "none")
+        count = len(self.model.epochs)
+        return self.name_label("epochs", str(count))
 
     def cells(self, y: int) -> list[Segment]:
         assert self.model is not None
@@ -126,7 +136,8 @@ class EpochLane(TimeLane):
         ellipsis = self.glyphs.ellipsis
         if not len(epochs) and not epochs.phases:
             why = plain(epochs.source or "no epochs were found", 200)
-            return [Segment(fit_text(" " + why, self.columns, ellipsis), theme.style("dim"))]
+            text = fit_text(f" {why}", self.columns, ellipsis)
+            return [Segment(text, theme.style("dim"))]
         roles = {role: theme.style(role) for role in ("epoch", "phase", "dim")}
         stretches = _epochs(self.model, view, self.glyphs.vertical)
         return draw(stretches, view, roles, ellipsis, apart=True)
@@ -136,8 +147,9 @@ class ProfileLane(TimeLane):
     """Which stretches were profiled; the cells between them say "not profiled"."""
 
     def label(self, y: int) -> list[Segment]:
-        surroundings = self.model.surroundings if self.model else None
-        count = len(surroundings.profiles) if surroundings else 0
+        if self.model is None or self.model.surroundings is None:
+            return self.name_label("profiles", "none")
+        count = len(self.model.surroundings.profiles)
         return self.name_label("profiles", str(count) if count else "none")
 
     def cells(self, y: int) -> list[Segment]:
@@ -148,23 +160,28 @@ class ProfileLane(TimeLane):
         surroundings = self.model.surroundings
         stretches = []
         for lo, hi in _between(self.model.span, surroundings):
-            stretches.append(LabelledStretch(lo=lo, hi=hi, texts=(" not profiled", ""), role="dim"))
+            between = LabelledStretch(
+                lo=lo,
+                hi=hi,
+                texts=(" not profiled", ""),
+                role="dim",
+            )
+            stretches.append(between)
         if surroundings is not None:
-            for number in _rows_in_view(surroundings.lows, surroundings.highs, view):
-                stretches.append(_profile(surroundings.profiles[number]))
+            rows = _rows_in_view(surroundings.lows, surroundings.highs, view)
+            for number in rows:
+                profile = surroundings.profiles[number]
+                stretches.append(_profile(profile))
         roles = {role: theme.style(role) for role in ("marked", "dim", "warn")}
         return draw(stretches, view, roles, self.glyphs.ellipsis)
 
 
 def _profile(profile: ProfiledStretch) -> LabelledStretch:
-    role = "warn" if profile.problem else "marked"
-    # An empty stretch has no cell to be drawn in.
-    hi = max(profile.hi, profile.lo + 1)
     return LabelledStretch(
         lo=profile.lo,
-        hi=hi,
+        hi=max(profile.hi, profile.lo + 1),  # an empty stretch has no cell to be drawn in
         texts=_profile_texts(profile),
-        role=role,
+        role="warn" if profile.problem else "marked",
     )
 
 
@@ -181,12 +198,14 @@ def _profile_texts(profile: ProfiledStretch) -> tuple[str, ...]:
         texts.append(f"{name} ±{half}: {evidence}")
         texts.append(f"{name} ±{half}")
     length = units.duration(profile.hi - profile.lo, 3)
-    file_name = name.rpartition("/")[2]
-    texts.append(f"{name}  {length}")
-    texts.append(name)
-    texts.append(f"{file_name}  {length}")
-    texts.append(file_name)
-    texts.append(length)
+    _, _, file_name = name.rpartition("/")
+    texts += (
+        f"{name}  {length}",
+        name,
+        f"{file_name}  {length}",
+        file_name,
+        length,
+    )
     return tuple(texts)
 
 
@@ -202,23 +221,30 @@ class FindingsLane(TimeLane):
         assert self.state is not None
         view = self.state.viewport
         findings = self.model.findings
-        bounds = np.array([(span.lo, span.hi) for span in findings], np.int64).reshape(-1, 2)
+        starts = np.array([span.lo for span in findings], np.int64)
+        ends = np.array([span.hi for span in findings], np.int64)
         stretches = []
-        for row in _rows_in_view(bounds[:, 0], bounds[:, 1], view):
+        for row in _rows_in_view(starts, ends, view):
             span = findings[row]
-            stretches.append(
-                LabelledStretch(lo=span.lo, hi=span.hi, texts=span.texts, role="phase")
+            stretch = LabelledStretch(
+                lo=span.lo,
+                hi=span.hi,
+                texts=span.texts,
+                role="phase",
             )
-        style = {"phase": self.theme_colors.style("phase")}
-        return draw(stretches, view, style, self.glyphs.ellipsis)
+            stretches.append(stretch)
+        roles = {"phase": self.theme_colors.style("phase")}
+        return draw(stretches, view, roles, self.glyphs.ellipsis)
 
 
 def _between(span: tuple[int, int], surroundings: Surroundings | None) -> list[tuple[int, int]]:
     """Where nothing was profiled."""
-    profiles = surroundings.profiles if surroundings is not None else ()
+    profiled = []
+    if surroundings is not None:
+        profiled = [(profile.lo, profile.hi) for profile in surroundings.profiles]
     start, end = span
     stretches = []
-    for lo, hi in sorted((profile.lo, profile.hi) for profile in profiles):
+    for lo, hi in sorted(profiled):
         if lo > start:
             stretches.append((start, lo))
         start = max(start, hi)
@@ -233,14 +259,17 @@ def _rows_in_view(lo: Int64s, hi: Int64s, view: Viewport) -> list[int]:
     Of very many that are narrower than a cell only the last that starts in each cell is drawn:
     nothing of the others would be seen.
     """
-    rows = np.flatnonzero((lo <= hi) & (lo < view.t1) & (hi >= view.t0))
+    is_in_view = (lo < view.t1) & (hi >= view.t0)
+    rows = np.flatnonzero(is_in_view & (lo <= hi))
     if len(rows) > _MAX_STRETCHES_PER_CELL * view.width:
-        cell = (lo[rows] - view.t0) // view.cell_ps
+        starts = lo[rows]
+        cell = (starts - view.t0) // view.cell_ps
         is_last = np.ones(len(rows), np.bool_)
         is_last[:-1] = cell[1:] != cell[:-1]
-        is_wide = hi[rows] - lo[rows] >= view.cell_ps
+        is_wide = hi[rows] - starts >= view.cell_ps
         rows = rows[is_last | is_wide]
-    return [int(row) for row in rows]
+    in_view: list[int] = rows.tolist()
+    return in_view
 
 
 def _epochs(model: TimelineModel, view: Viewport, bar: str) -> list[LabelledStretch]:
@@ -308,10 +337,11 @@ def _epoch_texts(model: TimelineModel, epoch: Epoch, length: int) -> tuple[str, 
         took = units.duration(length, 3)
     texts = [f"{name}  {took}"]
     joules = ""
+    short_joules = ""
     if model.surroundings is not None:
         joules = model.surroundings.joules_of.get(epoch.number, "")
-    if model.surroundings is not None and joules:
         short_joules = model.surroundings.tight_of.get(epoch.number, "")
+    if joules:
         texts = [  # no figure without its interval: the short forms have it too
             f"{name}  {took}  {joules}",
             f"{name}  {joules}",
@@ -319,9 +349,13 @@ def _epoch_texts(model: TimelineModel, epoch: Epoch, length: int) -> tuple[str, 
             f"{number}  {short_joules}",
             f"{name}  {took}",
         ]
-    scalars = "  ".join(f"{plain(tag, 40)} {value:.4g}" for tag, value in epoch.scalars)
-    texts.insert(0, f"{texts[0]}  {scalars}")
-    return (*(text.rstrip() for text in texts), name, number)
+    scalars = []
+    for tag, value in epoch.scalars:
+        label = plain(tag, 40)
+        scalars.append(f"{label} {value:.4g}")
+    with_scalars = "  ".join([texts[0], *scalars])
+    shown = [text.rstrip() for text in (with_scalars, *texts)]
+    return (*shown, name, number)
 
 
 class MarkLane(TimeLane):
@@ -337,12 +371,13 @@ class MarkLane(TimeLane):
 
     def set_marks(self, marks: tuple[MarkOnTrace, ...]) -> None:
         self.marks = marks
-        bounds = [(mark.start_ps, _end_of(mark)) for mark in marks]
-        self._bounds = np.array(bounds, np.int64).reshape(-1, 2)
+        self._starts = np.array([mark.start_ps for mark in marks], np.int64)
+        self._ends = np.array([_end_of(mark) for mark in marks], np.int64)
         self.refresh()
 
     def label(self, y: int) -> list[Segment]:
-        return self.name_label(self._title, str(len(self.marks)))
+        count = len(self.marks)
+        return self.name_label(self._title, str(count))
 
     def cells(self, y: int) -> list[Segment]:
         assert self.state is not None
@@ -351,22 +386,17 @@ class MarkLane(TimeLane):
         view = self.state.viewport
         windows = []
         moments = []
-        starts, ends = self._bounds.T
-        for row in _rows_in_view(starts, ends, view):
+        for row in _rows_in_view(self._starts, self._ends, view):
             mark = self.marks[row]
             if mark.end_ps is None:
-                moments.append(_moment(mark, view, self.glyphs.vertical))
+                moment = _moment(mark, view, self.glyphs.vertical)
+                moments.append(moment)
             elif mark.end_ps > mark.start_ps:
                 windows.append(_window(mark, self._role))
         # The longest first, so that shorter ones are drawn over it.
         windows.sort(key=lambda window: window.lo - window.hi)
         roles = {role: self.theme_colors.style(role) for role in (self._role, "label")}
-        return draw(
-            [*windows, *moments],
-            view,
-            roles,
-            self.glyphs.ellipsis,
-        )
+        return draw([*windows, *moments], view, roles, self.glyphs.ellipsis)
 
 
 def _end_of(mark: MarkOnTrace) -> int:
@@ -388,10 +418,10 @@ def _window(mark: MarkOnTrace, role: str) -> LabelledStretch:
 def _moment(mark: MarkOnTrace, view: Viewport, bar: str) -> LabelledStretch:
     """A bar where it is, and its name behind it."""
     text = bar + plain(mark.name, 20)
-    end_ps = mark.start_ps + (len(text) - 1) * view.cell_ps
+    cells_behind = len(text) - 1
     return LabelledStretch(
         lo=mark.start_ps,
-        hi=end_ps,
+        hi=mark.start_ps + cells_behind * view.cell_ps,
         texts=(text, bar),
         role="label",
     )
