@@ -34,18 +34,24 @@ def accounts(
     have room.
     """
     tables = [table for table in result.tables if table.id in _TABLES and len(table)]
-    if len(tables) > 1 and cells // 2 >= _MIN_SIDE_CELLS:
-        left, right = (_account(table, cells // 2, most, glyphs) for table in tables)
-        return [_beside(*pair, cells // 2) for pair in zip_longest(left, right, fillvalue=())]
+    side_cells = cells // 2
     lines: list[LinePieces] = []
+    if len(tables) > 1 and side_cells >= _MIN_SIDE_CELLS:
+        left_table, right_table = tables
+        left_lines = _account(left_table, side_cells, most, glyphs)
+        right_lines = _account(right_table, side_cells, most, glyphs)
+        for left, right in zip_longest(left_lines, right_lines, fillvalue=()):
+            lines.append(_beside(left, right, side_cells))
+        return lines
     for table in tables:
         lines += _account(table, cells, most - len(lines), glyphs)
     return lines
 
 
 def _beside(left: LinePieces, right: LinePieces, cells: int) -> LinePieces:
-    gap = cells - sum(width(words) for words, _ in left)
-    return (*left, (" " * gap, "text"), *right)
+    left_cells = sum(width(words) for words, _ in left)
+    gap = " " * (cells - left_cells)
+    return (*left, (gap, "text"), *right)
 
 
 def _account(
@@ -58,17 +64,22 @@ def _account(
     count = min(len(table), most - 1)
     if count < _MIN_LINES - 1:
         return []
+    names = []
+    seconds = []
+    figures = []
     column = table[_SECONDS]
-    figures = [column.text(row).strip() for row in range(count)]
+    for row in range(count):
+        text = str(table.columns[0].text(row)).strip()
+        names.append(plain(text, _LONGEST_NAME_LETTERS))
+        seconds.append(float(column.values[row]))
+        figures.append(column.text(row).strip())
     figure_cells = max(map(width, figures))
     name_cells = min(_NAME_CELLS, cells // 3)
-    half = min(_MAX_HALF_CELLS, (cells - name_cells - figure_cells - _GAP_CELLS) // 2)
+    bar_cells = cells - name_cells - figure_cells - _GAP_CELLS
+    half = min(_MAX_HALF_CELLS, bar_cells // 2)
     if half < _MIN_HALF_CELLS:
         return []
-    texts = [str(table.columns[0].text(row)).strip() for row in range(count)]
-    names = [plain(text, _LONGEST_NAME_LETTERS) for text in texts]
     names = readable_names.distinct(names, name_cells, glyphs.ellipsis)
-    seconds = [float(column.values[row]) for row in range(count)]
     longest = max(map(abs, seconds)) or 1.0
     lines: list[LinePieces] = [((f" {table.title}", "dim"),)]
     for name, part_s, figure in zip(names, seconds, figures, strict=True):
@@ -76,15 +87,14 @@ def _account(
         share = part_s / longest
         less = _side(max(0.0, -share), half, glyphs)
         more = _side(max(0.0, share), half, glyphs)
-        lines.append(
-            (
-                (f" {name}{pad}", "text"),
-                (less.rjust(half), _LESS),
-                (glyphs.vertical, "dim"),
-                (more.ljust(half), _MORE),
-                (f" {figure.rjust(figure_cells)}", "text"),
-            )
+        line = (
+            (f" {name}{pad}", "text"),
+            (less.rjust(half), _LESS),
+            (glyphs.vertical, "dim"),
+            (more.ljust(half), _MORE),
+            (f" {figure.rjust(figure_cells)}", "text"),
         )
+        lines.append(line)
     return lines
 
 

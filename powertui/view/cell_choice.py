@@ -38,29 +38,39 @@ def chosen(weights: Int64s, numbers: Int64s) -> Int64s:
     of the weights.
     """
     passed = weights.cumsum(axis=1)
-    limit = thresholds(numbers) * passed[:, -1]
-    choice: Int64s = (passed <= limit[:, None]).sum(axis=1)
+    total = passed[:, -1]
+    limit = thresholds(numbers) * total
+    is_passed = passed <= limit[:, None]
+    choice: Int64s = is_passed.sum(axis=1)
     # A choice without weight is never taken, and rounding may not lead beyond the last.
-    np.minimum(choice, weights.shape[1] - 1, out=choice)
+    last_choice = weights.shape[1] - 1
+    np.minimum(choice, last_choice, out=choice)
     return choice
 
 
 def chosen_inks(weights: Int64s, numbers: Int64s) -> Int64s:
     """[cell, ink] -> the ink of each cell: kinds in turns, and of a kind the shade with most."""
     cells, inks = weights.shape
-    by_kind = weights.reshape(cells, inks // SHADES, SHADES)
+    kinds = inks // SHADES
+    by_kind = weights.reshape(cells, kinds, SHADES)
     kind = chosen(by_kind.sum(axis=2), numbers)
-    shade = by_kind[np.arange(cells), kind].argmax(axis=1)
-    ink: Int64s = kind * SHADES + shade
+    shades = by_kind[np.arange(cells), kind]
+    ink: Int64s = kind * SHADES + shades.argmax(axis=1)
     return ink
 
 
 def chosen_samples(inks: UInt8s, usable: Bools, numbers: Int64s) -> Int64s:
     """[cell, sample] -> the sample that each cell is painted as."""
     cells = len(inks)
-    cell_and_ink = inks + (np.arange(cells) * _INKS)[:, None]
-    counts = np.bincount(cell_and_ink.ravel(), usable.ravel(), cells * _INKS)
+    first_of_cell = np.arange(cells) * _INKS
+    cell_and_ink = inks + first_of_cell[:, None]
+    counts = np.bincount(
+        cell_and_ink.ravel(),
+        usable.ravel(),
+        cells * _INKS,
+    )
     weights = counts.reshape(cells, _INKS).astype(np.int64)
     ink = chosen_inks(weights, numbers)
-    sample: Int64s = ((inks == ink[:, None]) & usable).argmax(axis=1)
+    has_ink = inks == ink[:, None]
+    sample: Int64s = (has_ink & usable).argmax(axis=1)
     return sample

@@ -75,13 +75,16 @@ def _ascii(line: str) -> str:
 
 def _power(course: PowerCourse) -> list[str]:
     """The area, below it a row that marks findings, and one with the epochs."""
-    edges = np.linspace(course.lo, course.hi, _PLOT_CELLS + 1).round().astype(np.int64)
+    moments = np.linspace(course.lo, course.hi, _PLOT_CELLS + 1)
+    edges = moments.round().astype(np.int64)
     shape = channel_curve(course.power).envelope(edges)
     if not shape.known.any():
         return []
     lines = _area(course, shape)
-    lines.append(_line("epochs", _marks(course, course.epochs, "|")))
-    lines.append(_line("findings", _marks(course, course.findings, "!")))
+    epochs = _marks(course, course.epochs, "|")
+    findings = _marks(course, course.findings, "!")
+    lines.append(_line("epochs", epochs))
+    lines.append(_line("findings", findings))
     for words in _words_below(course):
         lines.append(_line("", words))
     return [line for line in lines if line]
@@ -150,5 +153,7 @@ def _marks(course: PowerCourse, spans: Sequence[NamedSpan], sign: str) -> str:
 
 def _cell(course: PowerCourse, ps: float) -> int:
     """The cell of the plot that shows a moment; the nearest one for a moment outside."""
-    share = (ps - course.lo) / max(1, course.hi - course.lo)
-    return min(_PLOT_CELLS - 1, max(0, int(share * _PLOT_CELLS)))
+    length_ps = max(1, course.hi - course.lo)
+    share = (ps - course.lo) / length_ps
+    cell = max(0, int(share * _PLOT_CELLS))
+    return min(_PLOT_CELLS - 1, cell)

@@ -80,4 +80,7 @@ def at_edge(
 
 def _has_room(cells: Sequence[str], flag: Flag) -> bool:
     is_in_view = flag.first >= 0 and flag.stop <= len(cells)
-    return is_in_view and all(char == " " for char in cells[flag.first : flag.stop])
+    if not is_in_view:
+        return False
+    beside = cells[flag.first : flag.stop]
+    return all(char == " " for char in beside)

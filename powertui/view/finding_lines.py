@@ -51,9 +51,11 @@ def details(conclusion: Conclusion) -> str:
 def _stretch_words(start_ps: int, end_ps: int) -> str:
     """A stretch with the decimals that tell a hundredth of it: "15.77 … 18.29 s"."""
     hundredth = 10 * units.resolution(end_ps - start_ps)
-    decimals = max(_MIN_DECIMALS, units.decimals_for(hundredth, PS_PER_S))
+    needed_decimals = units.decimals_for(hundredth, PS_PER_S)
+    decimals = max(_MIN_DECIMALS, needed_decimals)
     begin = units.fixed(start_ps, PS_PER_S, decimals)
-    return f"{begin} … {units.fixed(end_ps, PS_PER_S, decimals)} s"
+    end = units.fixed(end_ps, PS_PER_S, decimals)
+    return f"{begin} … {end} s"
 
 
 def notes(findings: Findings | None) -> list[str]:

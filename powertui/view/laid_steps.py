@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from powertui.data.model import Int64s
+from powertui.data.model import Int64s, Steps
 from powertui.errors import UsageError
 from powertui.view.timeline_model import TimelineModel
 
@@ -19,26 +19,29 @@ class LaidSteps:
         models: tuple[TimelineModel, TimelineModel],
         bounds: tuple[tuple[int, int], tuple[int, int]],
     ) -> None:
-        first, second = (
-            _rows(model, *stretch) for model, stretch in zip(models, bounds, strict=True)
-        )
-        if not len(first) or not len(second):
+        steps_a = models[0].steps
+        steps_b = models[1].steps
+        rows_a = _rows(steps_a, *bounds[0])
+        rows_b = _rows(steps_b, *bounds[1])
+        if not len(rows_a) or not len(rows_b):
             raise UsageError("Both timelines need steps to be laid on each other.")
-        common, at_first, at_second = np.intersect1d(
-            models[0].steps.number[first], models[1].steps.number[second], return_indices=True
+        common, at_a, at_b = np.intersect1d(
+            steps_a.number[rows_a],
+            steps_b.number[rows_b],
+            return_indices=True,
         )
         is_numbered = len(common) > 1 and int(common.min()) >= 0
         if is_numbered:
-            order = np.argsort(at_first)
-            first = first[at_first[order]]
-            second = second[at_second[order]]
+            order = np.argsort(at_a)
+            rows_a = rows_a[at_a[order]]
+            rows_b = rows_b[at_b[order]]
         else:
-            count = min(len(first), len(second))
-            first = first[:count]
-            second = second[:count]
+            count = min(len(rows_a), len(rows_b))
+            rows_a = rows_a[:count]
+            rows_b = rows_b[:count]
         self._models = models
-        self._rows = first, second
-        self._starts = models[0].steps.start[first], models[1].steps.start[second]
+        self._rows = (rows_a, rows_b)
+        self._starts = (steps_a.start[rows_a], steps_b.start[rows_b])
 
     def moved(self, ps: int, side: int) -> int:
         """A moment of one side (0: A, 1: B) on the other: as far behind the start of the same step.
@@ -46,33 +49,39 @@ class LaidSteps:
         Before the first step and behind the last one it is laid on that step.
         """
         pair = self._pair(ps, side)
-        start = int(self._starts[side][pair])
-        return int(self._starts[1 - side][pair]) + ps - start
+        start_ps = int(self._starts[side][pair])
+        other_side = 1 - side
+        start_of_other_ps = int(self._starts[other_side][pair])
+        return start_of_other_ps + ps - start_ps
 
     def words(self, ps: int, side: int) -> tuple[str, str]:
         """The steps of A and of B that are laid on each other at a moment of one side."""
         pair = self._pair(ps, side)
-        first, second = (
-            _step_words(model, int(rows[pair]))
-            for model, rows in zip(self._models, self._rows, strict=True)
-        )
-        return first, second
+        model_a, model_b = self._models
+        rows_a, rows_b = self._rows
+        words_a = _step_words(model_a, int(rows_a[pair]))
+        words_b = _step_words(model_b, int(rows_b[pair]))
+        return words_a, words_b
 
     def _pair(self, ps: int, side: int) -> int:
-        pair = int(self._starts[side].searchsorted(ps, side="right")) - 1
-        return max(0, pair)
+        starts = self._starts[side]
+        started = int(starts.searchsorted(ps, side="right"))
+        return max(0, started - 1)
 
 
-def _rows(model: TimelineModel, lo: int, hi: int) -> Int64s:
+def _rows(steps: Steps, lo: int, hi: int) -> Int64s:
     """The steps that start within a stretch."""
-    starts = model.steps.start
-    return np.flatnonzero((starts >= lo) & (starts < hi))
+    is_inside = (steps.start >= lo) & (steps.start < hi)
+    return np.flatnonzero(is_inside)
 
 
 def _step_words(model: TimelineModel, row: int) -> str:
     step = model.steps[row]
-    name = f"step {step.number}" if step.number >= 0 else "a step"
-    epoch = int(model.steps.epoch[row])
-    if epoch >= 0 and len(model.epochs) > 1:
-        name = f"epoch {model.epochs[epoch].number} {name}"
+    name = "a step"
+    if step.number >= 0:
+        name = f"step {step.number}"
+    index = int(model.steps.epoch[row])
+    if index >= 0 and len(model.epochs) > 1:
+        epoch = model.epochs[index]
+        name = f"epoch {epoch.number} {name}"
     return name

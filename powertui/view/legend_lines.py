@@ -41,16 +41,18 @@ def legend(content: VisibleContent, width: int, lines: int = 1) -> list[Pieces]:
         return []
     if len(sides) == 1 or lines >= len(sides):
         side_lines = min(_MAX_SIDE_LINES, lines // len(sides))
-        told: list[Pieces] = []
+        legend_lines: list[Pieces] = []
         for side in sides:
-            told += _side_on_lines(side, width, side_lines, named=len(sides) > 1)
-        return told
+            legend_lines += _side_on_lines(side, width, side_lines, named=len(sides) > 1)
+        return legend_lines
     first, second = sides
-    gap = " " * _KIND_GAP_CELLS
-    second_room = min(width // 2, width - len(gap) - _side_cells(first))
-    second_room = max(second_room, int(width * _MIN_SECOND_SHARE))
-    left = _side(first, width - second_room - len(gap), named=True)
-    return [(*left, (gap, "label"), *_side(second, second_room, named=True))]
+    room = width - _KIND_GAP_CELLS
+    left_over = room - _side_cells(first)
+    second_room = max(min(width // 2, left_over), int(width * _MIN_SECOND_SHARE))
+    gap = (" " * _KIND_GAP_CELLS, "label")
+    left = _side(first, room - second_room, named=True)
+    right = _side(second, second_room, named=True)
+    return [(*left, gap, *right)]
 
 
 def _side_on_lines(
@@ -104,20 +106,24 @@ def _line_in_words(
 
 def _side_cells(side: Side) -> int:
     """How many cells a side takes with its largest kind in words and the others as letters."""
-    return len(f"{side.name}: ") + _cells(_pieces(side, len(side.kinds), 1))
+    head = f"{side.name}: "
+    pieces = _pieces(side, len(side.kinds), 1)
+    return len(head) + _cells(pieces)
 
 
 def _side(side: Side, room: int, *, named: bool) -> list[tuple[str, str]]:
     """The kinds of devices or host in `room` cells."""
-    head = f"{side.name}: " if named else ""
+    head = ""
+    if named:
+        head = f"{side.name}: "
     kinds_room = room - len(head)
     pieces = _kinds(side, kinds_room)
-    used = _cells(pieces)
-    if used > kinds_room:
+    free_cells = kinds_room - _cells(pieces)
+    if free_cells < 0:
         return [(" " * room, "label")]
     if head:
         pieces.insert(0, (head, "dim"))
-    pieces.append((" " * (kinds_room - used), "label"))
+    pieces.append((" " * free_cells, "label"))
     return pieces
 
 
@@ -171,7 +177,11 @@ def _cells(pieces: Sequence[tuple[str, str]]) -> int:
 
 def _named_count(pieces: Sequence[tuple[str, str]]) -> int:
     """How many kinds these pieces name: each has one letter in a color."""
-    return sum(role.startswith("category:") or text == "?" for text, role in pieces)
+    count = 0
+    for text, role in pieces:
+        if role.startswith("category:") or text == "?":
+            count += 1
+    return count
 
 
 def _rest(side: Side, shown: int, *, words: bool) -> str:
@@ -179,15 +189,21 @@ def _rest(side: Side, shown: int, *, words: bool) -> str:
     hidden = side.kinds[shown:]
     if not hidden:
         return ""
+    more = f"{len(hidden)} more"
     unknown_share = 0.0
     for kind, share in hidden:
         if kind is Category.OTHER:
             unknown_share = share
-    max_hidden_share = 0.0 if side.name == "devices" else _MIN_UNKNOWN_HOST_SHARE
+    max_hidden_share = _MIN_UNKNOWN_HOST_SHARE
+    if side.name == "devices":
+        max_hidden_share = 0.0
     if unknown_share <= max_hidden_share:
-        return f"{len(hidden)} more"
-    name = SHORT_NAMES[Category.OTHER] if words else Category.OTHER.code
-    return f"{len(hidden)} more, {name} {_percent(unknown_share)}"
+        return more
+    name = Category.OTHER.code
+    if words:
+        name = SHORT_NAMES[Category.OTHER]
+    percent = _percent(unknown_share)
+    return f"{more}, {name} {percent}"
 
 
 def _kind(

@@ -34,18 +34,19 @@ def draw(
     The cells that it took.
     """
     height = len(chars)
+    range_w = scale.hi - scale.lo
     cells: list[tuple[int, int]] = []
-    if height < 2 or scale.hi <= scale.lo:
+    if height < 2 or range_w <= 0:
         return cells
     for columns, watts in stretches:
         if not scale.lo <= watts <= scale.hi:
             continue
-        share_below_top = (scale.hi - watts) / (scale.hi - scale.lo)
+        share_below_top = (scale.hi - watts) / range_w
         row = min(height - 1, int(share_below_top * height))
-        line = f" limit {units.quantity(watts, 'W')} "
-        if len(line) > len(columns):
-            line = ""
-        line = line.ljust(len(columns), horizontal)
+        words = f" limit {units.quantity(watts, 'W')} "
+        if len(words) > len(columns):
+            words = ""
+        line = words.ljust(len(columns), horizontal)
         for column, char in zip(columns.tolist(), line, strict=True):
             if chars[row][column] == " ":
                 chars[row][column] = char

@@ -17,12 +17,16 @@ from powertui.view.viewport import Viewport
 def place_line(model: TimelineModel, state: State) -> str:
     """The marked window; without one what is in sight, and the cursor."""
     if state.window is not None:
-        parts = [_window_words(model, *state.window)]
+        lo, hi = state.window
+        parts = [_window_words(model, lo, hi)]
     else:
-        parts = [f"view {_view_words(state.viewport)}", f"cursor {time_words(state.cursor_ps)}"]
+        view_words = _view_words(state.viewport)
+        cursor_words = time_words(state.cursor_ps)
+        parts = [f"view {view_words}", f"cursor {cursor_words}"]
     hosts = [trace.host for trace in model.run.traces]
     if len(hosts) > 1:
-        parts.append(f"host {name_words(host_word(hosts, model.index))}")
+        host = name_words(host_word(hosts, model.index))
+        parts.append(f"host {host}")
     return ", ".join(parts)
 
 
@@ -45,19 +49,21 @@ def _candidates(model: TimelineModel, lo: int, hi: int) -> Iterator[str]:
             yield f"epoch {epoch.number}"
     steps = model.steps
     is_numbered = steps.number >= 0
-    first_rows = np.flatnonzero(is_numbered & (steps.start == lo))
-    last_rows = np.flatnonzero(is_numbered & (steps.ends() == hi))
-    if not len(first_rows) or not len(last_rows):
+    starts_here = is_numbered & (steps.start == lo)
+    ends_here = is_numbered & (steps.ends() == hi)
+    if not starts_here.any() or not ends_here.any():
         return
-    first = first_rows[0]
+    first = np.flatnonzero(starts_here)[0]
+    last = np.flatnonzero(ends_here)[-1]
     first_number = int(steps.number[first])
-    last_number = int(steps.number[last_rows[-1]])
+    last_number = int(steps.number[last])
     numbers = f"step {first_number}"
     if last_number != first_number:
         numbers += f"-{last_number}"
     epoch_index = int(steps.epoch[first])
     if epoch_index >= 0:
-        yield f"epoch {model.epochs[epoch_index].number} {numbers}"
+        epoch = model.epochs[epoch_index]
+        yield f"epoch {epoch.number} {numbers}"
     yield numbers
 
 
@@ -65,4 +71,5 @@ def _view_words(view: Viewport) -> str:
     """What is in sight, one column less: a stretch is shown with room for that wherever it
     begins, and so exactly this view comes back.
     """
-    return times_words(view.t0, max(view.t1 - view.cell_ps, view.t0 + 1))
+    end_ps = max(view.t1 - view.cell_ps, view.t0 + 1)
+    return times_words(view.t0, end_ps)

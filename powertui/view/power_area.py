@@ -64,26 +64,35 @@ def power_scale(lowest: float, highest: float, rows: int) -> PowerScale:
     if math.isnan(lowest) or math.isnan(highest):
         lowest = 0.0
         highest = 1.0
-    if highest - lowest < _MIN_AXIS_SHARE * highest:
+    min_range = _MIN_AXIS_SHARE * highest
+    if highest - lowest < min_range:
         lowest = highest * (1 - _MIN_AXIS_SHARE)
-    has_floor = rows >= _MIN_ROWS_WITH_FLOOR and lowest >= _MIN_FLOOR_SHARE * highest
-    if has_floor:
-        return PowerScale(_whole_steps(lowest, highest, rows - 1), True)
-    return PowerScale(_whole_steps(min(lowest, 0.0), highest, rows), False)
+    is_far_from_zero = lowest >= _MIN_FLOOR_SHARE * highest
+    if is_far_from_zero and rows >= _MIN_ROWS_WITH_FLOOR:
+        axis = _whole_steps(lowest, highest, rows - 1)
+        return PowerScale(axis, has_floor=True)
+    axis = _whole_steps(min(lowest, 0.0), highest, rows)
+    return PowerScale(axis, has_floor=False)
 
 
 def _whole_steps(lowest: float, highest: float, rows: int) -> Axis:
     """An axis around these values on which each row is a round number: ticks and rows meet."""
-    span = max(highest - lowest, abs(highest) * 1e-6, 1e-9)
-    power = 10.0 ** math.floor(math.log10(span / rows))
+    span = max(
+        highest - lowest,
+        abs(highest) * 1e-6,
+        1e-9,
+    )
     if rows == 1 and lowest < 0:
         return Axis(lowest, highest, span)
+    exponent = math.floor(math.log10(span / rows))
+    power = 10.0**exponent
     for factor in _ROUND_FACTORS:
         step = factor * power
         lo = math.floor(lowest / step + 1e-9) * step
-        if lo + rows * step >= highest:
+        hi = lo + rows * step
+        if hi >= highest:
             break
-    return Axis(lo, lo + rows * step, step)
+    return Axis(lo, hi, step)
 
 
 def row_roles(scale: PowerScale, rows: int) -> list[str]:
@@ -92,7 +101,8 @@ def row_roles(scale: PowerScale, rows: int) -> list[str]:
     roles = []
     for row in range(linear_rows - 1, -1, -1):
         height_share = (row + 0.5) / linear_rows
-        roles.append(f"ember_{int(height_share * _EMBER_SHADES)}")
+        shade = int(height_share * _EMBER_SHADES)
+        roles.append(f"ember_{shade}")
     if scale.has_floor:
         roles.append("power_floor")
     return roles
@@ -100,13 +110,15 @@ def row_roles(scale: PowerScale, rows: int) -> list[str]:
 
 def row_labels(scale: PowerScale, rows: int, glyphs: Glyphs) -> list[str]:
     """The axis: each value is that of its row's lower edge, so that rows apart are watts apart."""
-    linear_rows = scale.linear_rows(rows)
+    last_row = scale.linear_rows(rows) - 1
     axis = scale.axis
     labels = [""] * rows
-    for row in range(0, linear_rows - 2, _ROWS_BETWEEN_TICKS):
-        labels[linear_rows - 1 - row] = axis.text(axis.lo + row * axis.step)
-    labels[0] = axis.text(axis.lo + (linear_rows - 1) * axis.step)
-    labels[linear_rows - 1] = axis.text(axis.lo)
+    for row in range(0, last_row - 1, _ROWS_BETWEEN_TICKS):
+        watts = axis.lo + row * axis.step
+        labels[last_row - row] = axis.text(watts)
+    highest_w = axis.lo + last_row * axis.step
+    labels[0] = axis.text(highest_w)
+    labels[last_row] = axis.text(axis.lo)
     if scale.has_floor:
         labels[-1] = f"0 {glyphs.broken}"
     return labels
@@ -150,13 +162,16 @@ def draw_area(
 ) -> list[str]:
     """The area as `rows` lines of text, top first. `shape` has one column for each cell."""
     linear_rows = scale.linear_rows(rows)
-    parts = len(glyphs.bars) if glyphs.braille else 1
+    parts = 1
+    if glyphs.braille:
+        parts = len(glyphs.bars)
     low = _heights(shape.low, scale.axis, linear_rows, parts)
     high = _heights(shape.high, scale.axis, linear_rows, parts)
     tops = [_top(part, glyphs) for part in range(parts + 1)]
+    range_code = len(tops)
+    unknown_code = range_code + 1
     chars = np.array([*tops, glyphs.area_range, " "])
-    range_code = parts + 1
-    unknown_code = parts + 2
+    is_unknown = ~shape.known
     lines = []
     for row in range(linear_rows - 1, -1, -1):
         bottom = row * parts
@@ -164,10 +179,11 @@ def draw_area(
         is_range = (low <= bottom) & (high >= top)
         code = np.clip(high - bottom, 0, parts)
         code[is_range] = range_code
-        code[~shape.known] = unknown_code
-        lines.append("".join(chars[code].tolist()))
+        code[is_unknown] = unknown_code
+        line = chars[code].tolist()
+        lines.append("".join(line))
     if scale.has_floor:
-        floor = np.where(shape.known, glyphs.area, " ")
+        floor = np.where(is_unknown, " ", glyphs.area)
         lines.append("".join(floor.tolist()))
     return lines
 

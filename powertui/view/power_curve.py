@@ -34,12 +34,16 @@ class PowerCurve(StepCurve):
         if series.sensor.poll_s is None and len(series) > 1:
             series = sensors.describe(series)
         self.sensor = series.sensor
-        super().__init__(*self._steps(series, power.times, power.watts))
+        at, watts = self._steps(series, power.times, power.watts)
+        super().__init__(at, watts)
         # of all readings, also those that no step shows
-        finite = power.watts[np.isfinite(power.watts)]
+        is_finite = np.isfinite(power.watts)
+        finite = power.watts[is_finite]
         self.range = None
         if len(finite):
-            self.range = (float(finite.min()), float(finite.max()))
+            lowest = float(finite.min())
+            highest = float(finite.max())
+            self.range = (lowest, highest)
 
     def _steps(
         self,
@@ -52,16 +56,20 @@ class PowerCurve(StepCurve):
             return times, np.empty(0)
         if series.kind is PowerKind.INTERVAL:
             delay = self.sensor.delay_s
-            delay_ps = round(delay.value * PS_PER_S) if delay else 0
+            delay_ps = 0
+            if delay:
+                delay_ps = round(delay.value * PS_PER_S)
             # A hole is a row without a value: a long interval still has its mean.
             return times - delay_ps, watts[1:]
         length_ps = self._held_ps(times)
-        center_ps = round(sensors.centre_s(self.sensor) * PS_PER_S)
+        center_s = sensors.centre_s(self.sensor)
+        center_ps = round(center_s * PS_PER_S)
         start = times - center_ps - length_ps // 2
         end = start[-1] + max(1, length_ps)
         at = np.append(start, end)
         # Before a hole a reading holds for one refresh; after that nothing is known.
-        is_before_hole = sensors.holes(times // PS_PER_NS, watts, self.sensor)
+        times_ns = times // PS_PER_NS
+        is_before_hole = sensors.holes(times_ns, watts, self.sensor)
         has_value = ~np.isnan(watts[:-1])
         is_long = np.diff(start) > length_ps
         rows = np.flatnonzero(is_before_hole & has_value & is_long)
@@ -69,7 +77,9 @@ class PowerCurve(StepCurve):
             return at, watts
         after = rows + 1
         hole_starts = start[rows] + length_ps
-        return np.insert(at, after, hole_starts), np.insert(watts, after, math.nan)
+        at_with_holes = np.insert(at, after, hole_starts)
+        watts_with_holes = np.insert(watts, after, math.nan)
+        return at_with_holes, watts_with_holes
 
     def _held_ps(self, times: Int64s) -> int:
         """How long a reading holds: until the sensor has a new one."""

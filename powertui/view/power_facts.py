@@ -50,7 +50,8 @@ class LinePower(NamedTuple):
 
     def watts(self, ps: int) -> float:
         """At a moment; NaN where one of them has no value."""
-        return float(np.sum([channel_curve(channel).value(ps) for channel in self.channels]))
+        values = [channel_curve(channel).value(ps) for channel in self.channels]
+        return float(np.sum(values))
 
     def energy(self, lo: int, hi: int) -> Energy | None:
         """Over a stretch."""
@@ -82,12 +83,20 @@ def _one_by_one(power: tuple[PowerOnTrace, ...]) -> tuple[LinePower, ...]:
     """Channels by host and sensor; by the sensor alone, as short as it can be told, where that
     would be cut.
     """
-    names = [plain(channel.series.sensor.label, 60) for channel in power]
-    if any(width(name) > _NAME_CELLS for name in names):
-        short_names = [plain(_short(channel.series.sensor), 60) for channel in power]
-        if len(set(short_names)) == len(short_names):
-            names = short_names
-    return tuple(LinePower(name, (channel,)) for name, channel in zip(names, power, strict=True))
+    names = []
+    short_names = []
+    for channel in power:
+        sensor = channel.series.sensor
+        names.append(plain(sensor.label, 60))
+        short_names.append(plain(_short(sensor), 60))
+    widest = max(map(width, names), default=0)
+    are_distinct = len(set(short_names)) == len(short_names)
+    if widest > _NAME_CELLS and are_distinct:
+        names = short_names
+    lines = []
+    for name, channel in zip(names, power, strict=True):
+        lines.append(LinePower(name, (channel,)))
+    return tuple(lines)
 
 
 def _short(sensor: Sensor) -> str:
@@ -105,7 +114,8 @@ def _added_up(power: tuple[PowerOnTrace, ...]) -> tuple[LinePower, ...]:
     """The channels of the surest log that do not overlap, as one line."""
     from powertui.data.energy import scopes, summed_channels
 
-    equally_sure = [channel for channel in power if channel.status == power[0].status]
+    surest = power[0].status
+    equally_sure = [channel for channel in power if channel.status == surest]
     counted = scopes.of_one([channel.series for channel in equally_sure])
     chosen = tuple(equally_sure[index] for index in counted.indices)
     if len(chosen) < 2:
@@ -113,18 +123,22 @@ def _added_up(power: tuple[PowerOnTrace, ...]) -> tuple[LinePower, ...]:
     name = f"{len(chosen)} channels"
     summed_channel = summed_channels.where_many(chosen)
     if summed_channel is not None:
-        return (LinePower(name, (summed_channel,), added_up=True),)
-    return (LinePower(name, chosen),)
+        line = LinePower(name, (summed_channel,), added_up=True)
+    else:
+        line = LinePower(name, chosen)
+    return (line,)
 
 
 def _device(model: TimelineModel, state: State) -> str:
     """The process that is selected, or that the cursor's row belongs to."""
     if state.selection is not None:
-        return model.tracks[state.selection.track].process.name
+        selected_track = model.tracks[state.selection.track]
+        return selected_track.process.name
     rows = model.rows(state.folds)
     if not 0 <= state.cursor_row < len(rows):
         return ""
-    return model.trace.processes[rows[state.cursor_row].process].name
+    row = rows[state.cursor_row]
+    return model.trace.processes[row.process].name
 
 
 @functools.lru_cache(maxsize=2)

@@ -58,7 +58,8 @@ class RackMap(NamedTuple):
 
     def first_line(self, selected: int) -> int:
         """The uppermost line in sight: the chosen host is among them."""
-        return max(0, self.places[selected][0] - self.rows + 1)
+        selected_line, _ = self.places[selected]
+        return max(0, selected_line - self.rows + 1)
 
     def tile_at(
         self,
@@ -169,7 +170,9 @@ def _lines_of_hosts(tiles: Sequence[HostTile], columns: int, rows: int) -> RackM
 
 def _round_count(count: int) -> int:
     """So many hosts a line that a person can count on: a multiple of ten where that fits."""
-    return max(1, count - count % 10 if count >= 10 else count)
+    if count >= 10:
+        return count - count % 10
+    return max(1, count)
 
 
 def _blocks(
@@ -257,7 +260,10 @@ class ShownCells:
             return wanted
         # Each call goes on after the last host that was drawn, so that all of them get their turn.
         turns = [*range(self._next, len(wanted)), *range(self._next)]
-        changed = [place for place in turns if self._cells[place] != wanted[place]]
+        changed = []
+        for place in turns:
+            if self._cells[place] != wanted[place]:
+                changed.append(place)
         changed.sort(key=lambda place: place not in marked)  # in turn otherwise
         for place in changed[:_MAX_CHANGED_CELLS]:
             self._cells[place] = wanted[place]
@@ -283,25 +289,36 @@ def rack_lines(
 ) -> list[RoleLine]:
     """The lines in sight."""
     scale = watts_scale(tiles)
-    wanted = [_cell(tile, scale, rack_map.cells, glyphs) for tile in tiles]
-    marked = {place for place, tile in enumerate(tiles) if tile.difference is not None}
+    wanted = []
+    marked = set()
+    for place, tile in enumerate(tiles):
+        wanted.append(_cell(tile, scale, rack_map.cells, glyphs))
+        if tile.difference is not None:
+            marked.add(place)
     cells = shown_cells.brought_up(wanted, marked)
     cells[selected] = _chosen_cell(wanted[selected], rack_map.cells, glyphs)
     pieces: dict[int, list[tuple[int, str, str]]] = {}
     for text in rack_map.texts:
-        pieces.setdefault(text.line, []).append((text.x, text.words, text.role))
+        line_pieces = pieces.setdefault(text.line, [])
+        line_pieces.append((text.x, text.words, text.role))
     for (words, role), (line, x) in zip(cells, rack_map.places, strict=True):
-        pieces.setdefault(line, []).append((x, words, role))
+        line_pieces = pieces.setdefault(line, [])
+        line_pieces.append((x, words, role))
     first = rack_map.first_line(selected)
     stop = min(first + rack_map.rows, rack_map.line_count)
-    return [_joined(sorted(pieces.get(line, []))) for line in range(first, stop)]
+    lines = []
+    for line in range(first, stop):
+        in_order = sorted(pieces.get(line, []))
+        lines.append(_joined(in_order))
+    return lines
 
 
 def _chosen_cell(cell: tuple[str, str], cells: int, glyphs: Glyphs) -> tuple[str, str]:
     """The cell of the selected host: with a mark in front, in a color of its own."""
     words, role = cell
-    marked = (glyphs.right + words)[:cells]
-    return marked, role.removesuffix("_curve") + "_chosen"
+    marked = glyphs.right + words
+    shade = role.removesuffix("_curve")
+    return marked[:cells], f"{shade}_chosen"
 
 
 def _joined(pieces: Sequence[tuple[int, str, str]]) -> RoleLine:
@@ -310,12 +327,13 @@ def _joined(pieces: Sequence[tuple[int, str, str]]) -> RoleLine:
     end = 0
     for x, words, role in pieces:
         if x > end:
-            line.append((" " * (x - end), "text"))
-        if line and line[-1][1] == role:
-            line[-1] = line[-1][0] + words, role
-        else:
-            line.append((words, role))
+            blanks = " " * (x - end)
+            line.append((blanks, "text"))
         end = x + width(words)
+        if line and line[-1][1] == role:
+            before, _ = line.pop()
+            words = before + words
+        line.append((words, role))
     return line
 
 

@@ -80,9 +80,11 @@ def _peak_line(
     """The title, with a mark above the highest value."""
     peak = int(np.nanargmax(series.y))
     plot_cells = cells - _LABEL_CELLS
-    column = _LABEL_CELLS + peak * plot_cells // max(1, len(series.y))
+    peak_cell = peak * plot_cells // max(1, len(series.y))
+    column = _LABEL_CELLS + peak_cell
     title = f" {chart.title}"
-    value = units.quantity(float(series.y[peak]), chart.y_unit)
+    highest = float(series.y[peak])
+    value = units.quantity(highest, chart.y_unit)
     words = f" {value}"
     # Left of the mark where the title leaves room, else right of it.
     left_column = column - len(words) - 1
@@ -93,7 +95,11 @@ def _peak_line(
         column = max(column, len(title) + 1)
         mark = f"{glyphs.cursor}{words}"
     gap = " " * max(1, column - len(title))
-    return ((title, "dim"), (gap, "dim"), (mark, "text"))
+    return (
+        (title, "dim"),
+        (gap, "dim"),
+        (mark, "text"),
+    )
 
 
 # ── points ───────────────────────────────────────────────────────────────────────────────────────
@@ -106,7 +112,8 @@ class _LogAxis(NamedTuple):
     def cell(self, value: float, cells: int) -> int:
         """Which of so many cells a value is in."""
         share = (math.log10(value) - self.lo) / (self.hi - self.lo)
-        return min(cells - 1, max(0, int(share * cells)))
+        cell = max(0, int(share * cells))
+        return min(cells - 1, cell)
 
 
 def _log_axis(values: list[float]) -> _LogAxis | None:
@@ -137,36 +144,41 @@ def _points(
         return []
     width = cells - _LABEL_CELLS
     grid = [[" "] * width for _ in range(rows)]
-    legend = []
+    title_parts = [f" {chart.title}"]
     for number, series in enumerate(chart.series):
         is_line = series.label.startswith("roof")
         mark = _mark(number, is_line, glyphs)
-        legend.append(f"{mark} {series.label}")
+        title_parts.append(f"{mark} {series.label}")
         points = _drawn(series, is_line, width)
         _mark_points(grid, points, mark, x_axis, y_axis)
-    title = f" {chart.title}   {'   '.join(legend)}"
+    title = "   ".join(title_parts)
     lines: list[ChartLine] = [((title, "dim"),)]
     highest = units.quantity(10.0**y_axis.hi, chart.y_unit, 3)
     lowest = units.quantity(10.0**y_axis.lo, chart.y_unit, 3)
-    for row, line in enumerate(grid):
+    for row, chars in enumerate(grid):
         label = _end_label(row, rows, highest, lowest)
-        lines.append((label, ("".join(line), "text")))
+        line = "".join(chars)
+        lines.append((label, (line, "text")))
     below = _x_labels(x_axis, chart.x_label, width)
     lines.append(((below, "dim"),))
     return lines
 
 
 def _log_axis_of_all(columns: Iterable[Sequence[float] | Floats]) -> _LogAxis | None:
-    values = np.concatenate([np.asarray(column) for column in columns])
-    return _log_axis(values.astype(np.float64).tolist())
+    arrays = [np.asarray(column) for column in columns]
+    values = np.concatenate(arrays).astype(np.float64)
+    return _log_axis(values.tolist())
 
 
 def _x_labels(axis: _LogAxis, unit: str, width: int) -> str:
     """The line below the points: where the axis begins, and where it ends with its unit."""
     first = units.number(10.0**axis.lo)
-    last = f"{units.number(10.0**axis.hi)} {unit}"
-    gap = max(1, width - len(first) - len(last))
-    return " " * _LABEL_CELLS + first + " " * gap + last
+    highest = units.number(10.0**axis.hi)
+    last = f"{highest} {unit}"
+    free_cells = width - len(first) - len(last)
+    indent = " " * _LABEL_CELLS
+    gap = " " * max(1, free_cells)
+    return indent + first + gap + last
 
 
 def _mark_points(
@@ -209,7 +221,9 @@ def _end_label(
 
 def _drawn(series: Series, is_line: bool, width: int) -> list[tuple[float, float]]:
     """The points of a series; of a line, one for each cell between its ends too."""
-    points = [(float(x), float(y)) for x, y in zip(series.x, series.y, strict=True)]
+    points = []
+    for x, y in zip(series.x, series.y, strict=True):
+        points.append((float(x), float(y)))
     if not is_line:
         return points
     line = []
@@ -217,5 +231,7 @@ def _drawn(series: Series, is_line: bool, width: int) -> list[tuple[float, float
         if min(x0, y0, x1, y1) <= 0:
             continue
         for part in np.linspace(0.0, 1.0, width):
-            line.append((x0 * (x1 / x0) ** part, y0 * (y1 / y0) ** part))
+            x = x0 * (x1 / x0) ** part
+            y = y0 * (y1 / y0) ** part
+            line.append((x, y))
     return line

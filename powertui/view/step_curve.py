@@ -55,7 +55,8 @@ class StepCurve:
         """The value that holds at a moment; NaN in a hole and outside."""
         started = int(self.at.searchsorted(moment, side="right"))
         row = min(started, len(self.values)) - 1
-        if row < 0 or moment >= self.end:
+        has_value = row >= 0 and moment < self.end
+        if not has_value:
             return math.nan
         return float(self.values[row])
 
@@ -66,22 +67,29 @@ class StepCurve:
         if not rows:
             unknown = np.full(len(cell_starts), math.nan)
             return Envelope(unknown, unknown.copy())
-        at, values = self._visible_columns(int(edges[-1] - edges[0]))
-        first = np.minimum(at.searchsorted(edges), rows)
-        inside = self.extremes.over_stretches(first[:-1], first[1:])
+        visible_length = int(edges[-1] - edges[0])
+        at, values = self._visible_columns(visible_length)
+        rows_at_edges = np.minimum(at.searchsorted(edges), rows)
+        first = rows_at_edges[:-1]
+        end = rows_at_edges[1:]
+        inside = self.extremes.over_stretches(first, end)
         # The values that start inside of a cell are not all: one more holds where it begins.
-        entering = _rows_at(at, cell_starts, first[:-1], rows)
+        entering = _rows_at(at, cell_starts, first, rows)
         has_value = (entering >= 0) & (cell_starts < self.end)
         entering_values = values[np.maximum(entering, 0)]
         held = np.where(has_value, entering_values, math.nan)
-        return Envelope(np.fmin(inside.low, held), np.fmax(inside.high, held))
+        lowest = np.fmin(inside.low, held)
+        highest = np.fmax(inside.high, held)
+        return Envelope(lowest, highest)
 
     def _visible_columns(self, visible_length: int) -> tuple[KeptColumn, KeptColumn]:
         """Moments and values, unpacked where a frame of this length asks for many of them."""
         length = max(self.end - self._start, 1)
         visible_share = min(1.0, visible_length / length)
         visible_rows = round(len(self.values) * visible_share)
-        return packed.at_once(self.at, visible_rows), packed.at_once(self.values, visible_rows)
+        at = packed.at_once(self.at, visible_rows)
+        values = packed.at_once(self.values, visible_rows)
+        return at, values
 
 
 def _rows_at(
@@ -104,17 +112,20 @@ def _rows_at(
 
 def _mean_distance(at: Int64s) -> int:
     """How far records are apart on average, at least 1."""
-    if len(at) < 2:
+    gaps = len(at) - 1
+    if gaps < 1:
         return 1
     span = int(at[-1]) - int(at[0])
-    return max(1, span // (len(at) - 1))
+    return max(1, span // gaps)
 
 
 def curve_of_points(at: Int64s, values: Floats) -> StepCurve:
     """Records at moments: each holds until the next one, the last for their mean distance."""
     if not len(at):
         return StepCurve(at, values, 0)
-    return StepCurve(at, values, int(at[-1]) + _mean_distance(at))
+    last = int(at[-1])
+    end = last + _mean_distance(at)
+    return StepCurve(at, values, end)
 
 
 def curve_of_means(at: Int64s, values: Floats) -> StepCurve:
@@ -124,4 +135,5 @@ def curve_of_means(at: Int64s, values: Floats) -> StepCurve:
     """
     if not len(at):
         return StepCurve(at, values, 0)
-    return StepCurve(np.concatenate([at[:1] - _mean_distance(at), at]), values)
+    begin = at[:1] - _mean_distance(at)
+    return StepCurve(np.concatenate([begin, at]), values)

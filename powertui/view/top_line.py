@@ -68,17 +68,27 @@ def top_line_pieces(head: Head, tabs: Sequence[Tab], room: int) -> list[Piece]:
     mostly_empty = _mostly_empty(tabs)
     for form, facts in _forms(head, mostly_empty=mostly_empty):
         pages = list(_pages(tabs, form))
-        name_room = room - 1 - _cells(pages) - _PAGES_GAP_CELLS - width(facts)
-        enough = _GOOD_NAME_CELLS if form in ("full", "filled") else _FEWEST_NAME_CELLS
+        others_cells = 1 + _cells(pages) + _PAGES_GAP_CELLS + width(facts)
+        name_room = room - others_cells
         if mostly_empty and form == "all short":
             # No run is open: the line below names the folder, and keys alone would say nothing.
             enough = _MIN_NAME_CELLS
+        elif form in ("full", "filled"):
+            enough = _GOOD_NAME_CELLS
+        else:
+            enough = _FEWEST_NAME_CELLS
         if name_room >= min(width(head.name), enough):
             break
     name = truncation.middle(head.name, max(_MIN_NAME_CELLS, name_room))
-    line = [Piece(" ", "ruler"), Piece(name, "title"), Piece(facts, "label")]
-    gap = max(1, room - _cells(line) - _cells(pages))
-    return [*line, Piece(" " * gap, "ruler"), *pages]
+    line = [
+        Piece(" ", "ruler"),
+        Piece(name, "title"),
+        Piece(facts, "label"),
+    ]
+    free_cells = room - _cells(line) - _cells(pages)
+    gap = " " * max(1, free_cells)
+    line.append(Piece(gap, "ruler"))
+    return line + pages
 
 
 def page_at(pieces: Sequence[Piece], x: int) -> str:
@@ -93,7 +103,8 @@ def page_at(pieces: Sequence[Piece], x: int) -> str:
 
 def _mostly_empty(tabs: Sequence[Tab]) -> bool:
     """Whether most pages can have no content: a row of keys alone would say nothing."""
-    return 2 * sum(tab.dim for tab in tabs) > len(tabs)
+    empty = sum(tab.dim for tab in tabs)
+    return 2 * empty > len(tabs)
 
 
 def _forms(head: Head, *, mostly_empty: bool) -> Iterator[tuple[_Form, str]]:

@@ -26,7 +26,8 @@ def words(text: str, cells: int) -> str:
     if width(text) <= cells:
         return text
     head = _head(text, cells + 1)
-    return head.rpartition(" ")[0].rstrip() or _head(text, cells)
+    complete_words, _, _ = head.rpartition(" ")
+    return complete_words.rstrip() or _head(text, cells)
 
 
 def middle(text: str, cells: int, ellipsis: str = _ELLIPSIS) -> str:
@@ -40,7 +41,8 @@ def middle(text: str, cells: int, ellipsis: str = _ELLIPSIS) -> str:
         return end(text, cells, ellipsis)
     room = cells - width(ellipsis)
     end_part = tail(text, room // 2)
-    return _head(text, room - width(end_part)) + ellipsis + end_part
+    head_room = room - width(end_part)
+    return _head(text, head_room) + ellipsis + end_part
 
 
 def around(
@@ -85,4 +87,5 @@ def _head(text: str, cells: int) -> str:
 
 def tail(text: str, cells: int) -> str:
     """As much of the end as has room, without a sign."""
-    return _head(text[::-1], cells)[::-1]
+    reversed_tail = _head(text[::-1], cells)
+    return reversed_tail[::-1]
