@@ -5,7 +5,7 @@ chosen one. Enter goes to its place in the timeline, or to the table that shows 
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import ClassVar
 
@@ -25,16 +25,14 @@ from powertui.data.overview.run_steps import RunWork
 from powertui.plain import plain
 from powertui.screens import frame
 from powertui.screens.base import BaseScreen, bindings_for
+from powertui.screens.conclusion_lines import NO_MARK, ConclusionLines
 from powertui.terminal import glyphs as glyph_sets
 from powertui.value_types import dataclass
-from powertui.view import cost_column, finding_lines
-from powertui.view.overview_lines import sentence
+from powertui.view import finding_lines
 from powertui.widgets.folded_chart import AgainstView, FoldedChart, FoldedView
-from powertui.widgets.lines import LinesPane, StyledLine, wrapped
+from powertui.widgets.lines import LinesPane, StyledLine
 
 _MIN_CHART_LINES = 12  # that the curves get, however many conclusions there are
-_NOTE_INDENT = 3  # cells before a note, and before the rest of it
-_INDENT = 2  # cells before the rest of a line below a conclusion
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,9 +221,10 @@ class SymmetryScreen(BaseScreen):
 
     def _say_only(self, text: str) -> None:
         dim = self.shell.look.style("dim")
+        line = ((NO_MARK, dim), (text, Style.null()))
         pane = self.query_one("#findings", LinesPane)
         pane.styles.height = "1fr"
-        pane.set_lines(((("   ", dim), (text, Style.null())),))
+        pane.set_lines((line,))
         self.query_one("#folded", FoldedChart).display = False
 
     def _draw(self) -> None:
@@ -252,23 +251,38 @@ class SymmetryScreen(BaseScreen):
         """The steps' times, then the ops, in rows that nothing else needs: most conclusions are
         about them.
         """
-        glyphs = self.shell.capabilities.stack_glyphs
-        below = finding_lines.work_below(work.steps, work.ops, self.size.width, rows, glyphs)
+        below = finding_lines.work_below(
+            work.steps,
+            work.ops,
+            self.size.width,
+            rows,
+            self.shell.capabilities.stack_glyphs,
+        )
         lines: list[StyledLine] = []
         for pieces in below:
-            lines.append(tuple((text, self.shell.look.ink(role)) for text, role in pieces))
+            line = [(text, self.shell.look.ink(role)) for text, role in pieces]
+            lines.append(tuple(line))
         return lines
 
     def _show_chart(self, chart: FoldedChart, findings: Findings | None) -> bool:
         """Draw the power, or the lengths of steps, around the chosen one; False without any."""
         shown = self._of_this_host()
         finding = self._chosen_finding
-        number = shown.index(finding) if finding in shown else -1
+        number = -1
+        if finding in shown:
+            number = shown.index(finding)
         around = self._around(findings, finding)
         if around is not None:
             chart.show(AgainstView(around, shown, number, profiled=False))
         elif findings is not None and findings.folded is not None:
-            chart.show(FoldedView(findings.folded, self._line, shown, number, self._times))
+            folded = FoldedView(
+                findings.folded,
+                self._line,
+                shown,
+                number,
+                self._times,
+            )
+            chart.show(folded)
         elif findings is not None and findings.against is not None:
             chart.show(AgainstView(findings.against, shown, number))
         else:
@@ -285,9 +299,12 @@ class SymmetryScreen(BaseScreen):
             return findings.against
         if finding is None or finding.kind != "power":
             return None
-        lo, hi = opened.profiles[self.session.trace_index].trace.span
+        profile = opened.profiles[self.session.trace_index]
+        lo, hi = profile.trace.span
         is_outside = finding.end_ps <= lo or finding.start_ps >= hi
-        return findings.around if is_outside else None
+        if is_outside:
+            return findings.around
+        return None
 
     def _of_this_host(self) -> tuple[Finding, ...]:
         """The findings of the host that is looked at, which its chart can show."""
@@ -301,54 +318,38 @@ class SymmetryScreen(BaseScreen):
         return tuple(findings)
 
     def _lines(
-        self, answer: _Answer, findings: Findings | None, *, all_next: bool
+        self,
+        answer: _Answer,
+        findings: Findings | None,
+        *,
+        all_next: bool,
     ) -> list[StyledLine]:
         """The page as lines. What to do next stands below the chosen conclusion, or below all."""
-        style = self.shell.look.style
+        drawing = ConclusionLines(
+            theme=self.shell.look,
+            glyphs=glyph_sets.get(self.shell.capabilities.glyphs),
+            cells=self.size.width,
+        )
         lines: list[StyledLine] = []
         self._begins = []
-
-        def add(*pieces: tuple[str, Style]) -> None:
-            lines.extend(wrapped(pieces, self.size.width, _INDENT))
-
         for number, conclusion in enumerate(self._listed()):
             self._begins.append(len(lines))
-            shows_next = all_next or number == self._chosen
-            lines.extend(self._conclusion_lines(number, conclusion, shows_next=shows_next))
+            is_chosen = number == self._chosen
+            lines += drawing.conclusion(
+                conclusion,
+                is_chosen=is_chosen,
+                shows_next=all_next or is_chosen,
+            )
         if not answer.conclusions.items:
-            looked_at = plain(answer.conclusions.looked_at, 400)
-            add(("   ", style("dim")), (looked_at, style("ok")))
+            lines += drawing.looked_at(answer.conclusions.looked_at)
         if self._can_unfold:
-            ink, mark = self._ink(len(answer.conclusions))
             self._begins.append(len(lines))
-            closed = glyph_sets.get(self.shell.capabilities.glyphs).closed
-            text = f"{closed} {finding_texts.folded(answer.smaller_count)}"
-            blank = " " * cost_column.column_cells(self.size.width)
-            lines.append(((mark + blank, style("title")), (text, ink)))
+            words = finding_texts.folded(answer.smaller_count)
+            is_chosen = self._chosen == len(answer.conclusions)
+            lines.append(drawing.folded(words, is_chosen=is_chosen))
         for note in finding_lines.notes(findings):
-            note_pieces = ((" " * _NOTE_INDENT + sentence(plain(note, 300)), style("dim")),)
-            lines.extend(wrapped(note_pieces, self.size.width, _NOTE_INDENT))
+            lines += drawing.note(note)
         return lines
-
-    def _conclusion_lines(
-        self, number: int, conclusion: Conclusion, *, shows_next: bool
-    ) -> Iterator[StyledLine]:
-        """What it costs; beside that the sentence, how sure it is, and what to do next."""
-        style = self.shell.look.style
-        ink, mark = self._ink(number)
-        cells = self.size.width - len(mark) - cost_column.column_cells(self.size.width)
-        text = wrapped(((plain(conclusion.sentence, 600), ink),), cells, 0)
-        text += wrapped(((finding_lines.details(conclusion), style("dim")),), cells, _INDENT)
-        if shows_next and conclusion.next:
-            to_do = f"To do: {plain(conclusion.next, 300)}"
-            text += wrapped(((to_do, style("text")),), cells, _INDENT)
-        glyphs = glyph_sets.get(self.shell.capabilities.glyphs)
-        costs = cost_column.cost_column(conclusion.cost, self.size.width, glyphs)
-        blank = ((" " * cost_column.column_cells(self.size.width), "dim"),)
-        for row, line in enumerate(text):
-            cost = costs[row] if row < len(costs) else blank
-            left = [(words, style(role)) for words, role in cost]
-            yield ((mark if row == 0 else " " * len(mark), style("title")), *left, *line)
 
     @property
     def _can_unfold(self) -> bool:
@@ -357,24 +358,21 @@ class SymmetryScreen(BaseScreen):
             return False
         return bool(self._found.smaller_count)
 
-    def _ink(self, number: int) -> tuple[Style, str]:
-        """The style of a conclusion's line, and the mark before it."""
-        if number == self._chosen:
-            return self.shell.look.style("marked"), " > "
-        return self.shell.look.style("text"), "   "
-
     def useful(self) -> Iterable[str | tuple[str, str]]:
         """Of the chosen conclusion first."""
         chosen = self._chosen_conclusion
-        if chosen is not None and chosen.stretch is None and chosen.evidence.tool != "timeline":
-            yield "finding-show", "show the table"
-        elif chosen is not None:
-            yield "finding-show", "show it in the timeline"
+        if chosen is not None:
+            is_in_timeline = chosen.stretch is not None or chosen.evidence.tool == "timeline"
+            if is_in_timeline:
+                yield "finding-show", "show it in the timeline"
+            else:
+                yield "finding-show", "show the table"
         elif self._can_unfold:
             yield "finding-show", "list the smaller ones"
         if len(self._listed()) + self._can_unfold > 1:
             yield "finding-up+finding-down", "choose"
-        if self._findings is not None and self._findings.folded is not None:
+        findings = self._findings
+        if findings is not None and findings.folded is not None:
             yield "other-epoch-back+other-epoch", "other epoch"
             yield "power-or-time", "power or time"
 
@@ -383,9 +381,9 @@ class SymmetryScreen(BaseScreen):
     def move(self, by: int) -> None:
         """So many conclusions down."""
         pane = self.query_one("#findings", LinesPane)
-        count = len(self._listed()) + self._can_unfold
-        chosen = min(max(0, self._chosen + by), count - 1)
-        if not count or chosen == self._chosen:
+        last = len(self._listed()) + self._can_unfold - 1
+        chosen = min(max(0, self._chosen + by), last)
+        if last < 0 or chosen == self._chosen:
             pane.scroll_lines(by)  # past the last one: to the notes below it
             return
         self._chosen = chosen
@@ -393,8 +391,9 @@ class SymmetryScreen(BaseScreen):
         self._draw()
         self.footer()
         begin = self._begins[chosen]
-        is_last = chosen + 1 == len(self._begins)
-        end = begin + 1 if is_last else self._begins[chosen + 1]  # the last one is a single line
+        end = begin + 1  # the last one is a single line
+        if chosen + 1 < len(self._begins):
+            end = self._begins[chosen + 1]
         lines_below = max(0, end - pane.size.height - pane.top)
         lines_above = min(0, begin - pane.top)
         pane.scroll_lines(lines_below or lines_above)
@@ -405,7 +404,8 @@ class SymmetryScreen(BaseScreen):
         offset = event.get_content_offset(pane)
         if event.widget is not pane or offset is None or not self._listed():
             return
-        number = bisect.bisect_right(self._begins, pane.top + offset.y) - 1
+        line = pane.top + offset.y
+        number = bisect.bisect_right(self._begins, line) - 1
         if number == self._chosen:
             self.action_finding_show()
         elif number >= 0:
