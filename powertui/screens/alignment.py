@@ -109,9 +109,19 @@ class AlignmentScreen(BaseScreen):
                 in_order = tuple(placed[row] for row in order)
                 ways.append(_Way(mode=mode, title=title, options=options, placed=in_order))
             ran = _what_ran(run, index, window_s)
-            self.shell.from_thread(self._computed, request, tuple(ways), ran)
+            self.shell.from_thread(
+                self._computed,
+                request,
+                tuple(ways),
+                ran,
+            )
 
-        self.run_worker(work, thread=True, exclusive=True, group="alignment")
+        self.run_worker(
+            work,
+            thread=True,
+            exclusive=True,
+            group="alignment",
+        )
 
     def awaits(self, action: str) -> str:
         if self._request and not self._ways:

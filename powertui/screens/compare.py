@@ -53,7 +53,12 @@ class CompareScreen(ToolScreen, inherit_bindings=False):
         self._choice: CompareChoice | None = None
         self._front: RunEntry | None = None  # the run that was in front at the last question
         self._runs: tuple[ComparedRun, ComparedRun] | None = None
-        self._tool = Tool(name="compare", title=_TITLE, about=_ABOUT, target="")
+        self._tool = Tool(
+            name="compare",
+            title=_TITLE,
+            about=_ABOUT,
+            target="",
+        )
 
     def body(self) -> ComposeResult:
         look = self.shell.look
@@ -93,7 +98,12 @@ class CompareScreen(ToolScreen, inherit_bindings=False):
             self._front = entry
             self._runs = compared_runs(self.shell, choice)
             # The name makes another question of it: only then is it asked again.
-            self._tool = Tool(name="compare", title=_TITLE, about=_ABOUT, target=choice.id)
+            self._tool = Tool(
+                name="compare",
+                title=_TITLE,
+                about=_ABOUT,
+                target=choice.id,
+            )
         super().session_changed()
 
     def ask(self, tool: Tool, question: Question) -> Result:
@@ -163,7 +173,9 @@ class CompareScreen(ToolScreen, inherit_bindings=False):
     def notes_shown(self, result: Result) -> Iterable[str]:
         """In a small window the first note alone."""
         is_small = self.size.height < _SMALL_WINDOW_LINES
-        return result.notes[:1] if is_small else result.notes
+        if is_small:
+            return result.notes[:1]
+        return result.notes
 
     def useful(self) -> Iterable[str | tuple[str, str] | Hint]:
         if self.result is not None and len(self.result.tables) > 1:

@@ -63,7 +63,12 @@ class ComparedRun:
             indexes = range(self.host, self.host + 1)
             name = f"{name} on {opened.profiles[self.host].host}"
         windows = tuple(self._window(opened, index) for index in indexes)
-        return ComparedPart(name=name, opened=opened, windows=windows, aligning=self.aligning)
+        return ComparedPart(
+            name=name,
+            opened=opened,
+            windows=windows,
+            aligning=self.aligning,
+        )
 
     def _window(self, opened: Opened, index: int) -> HostWindow:
         profile = opened.profiles[index]

@@ -13,7 +13,11 @@ from powertui.view.timeline_model import Selected, TimelineModel
 _MAX_STAT_CHARS = 400
 
 
-def facts_text(model: TimelineModel, state: State, power: tuple[PowerOnTrace, ...]) -> str:
+def facts_text(
+    model: TimelineModel,
+    state: State,
+    power: tuple[PowerOnTrace, ...],
+) -> str:
     """The run, then the selected event with its stats, then the marked window; else the moment
     under the cursor.
     """

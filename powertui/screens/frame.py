@@ -34,7 +34,12 @@ def head(session: Session) -> Head:
     if session.complete:
         power = _power(session)
     took = units.duration(trace.span[1] - trace.span[0])
-    return Head(name=name, host=plain(trace.host, 30), took=took, power=power)
+    return Head(
+        name=name,
+        host=plain(trace.host, 30),
+        took=took,
+        power=power,
+    )
 
 
 def _power(session: Session) -> tuple[str, ...]:
@@ -80,13 +85,17 @@ def why_empty(session: Session, name: str) -> str:
         return "No run is open."
     if not session.complete and entry.needs_run:
         return ""  # not known yet
-    return entry.lacks(session) if entry.lacks is not None else ""
+    if entry.lacks is not None:
+        return entry.lacks(session)
+    return ""
 
 
 def _news(session: Session, name: str) -> int:
     """How many conclusions a page has, once they were drawn."""
     conclusions = known_conclusions(session) if name == "symmetry" else None
-    return len(conclusions) if conclusions is not None else 0
+    if conclusions is not None:
+        return len(conclusions)
+    return 0
 
 
 def known_conclusions(session: Session) -> Conclusions | None:

@@ -140,7 +140,12 @@ def _spread(groups: Sequence[Sequence[HelpLine]], count: int) -> list[list[HelpL
     return [column for column in columns if column]
 
 
-def _drawn(groups: Sequence[Sequence[HelpLine]], cells: int, rows: int, look: Theme) -> Text:
+def _drawn(
+    groups: Sequence[Sequence[HelpLine]],
+    cells: int,
+    rows: int,
+    look: Theme,
+) -> Text:
     """The columns side by side."""
     columns, column_cells = _columns(groups, cells, rows)
     text = Text(no_wrap=True, end="")
@@ -156,7 +161,12 @@ def _drawn(groups: Sequence[Sequence[HelpLine]], cells: int, rows: int, look: Th
     return text
 
 
-def _draw(text: Text, entry: HelpLine, cells: int, look: Theme) -> int:
+def _draw(
+    text: Text,
+    entry: HelpLine,
+    cells: int,
+    look: Theme,
+) -> int:
     """Append a line to the text. Returns how many cells it takes."""
     if not entry.title:
         text.append(truncation.end(entry.keys, cells), look.style("title"))

@@ -19,7 +19,12 @@ class Moving(BaseScreen):
         """The timeline that the keys move."""
         raise NotImplementedError
 
-    def point_at(self, lo: int, hi: int, row: int | None = None) -> None:
+    def point_at(
+        self,
+        lo: int,
+        hi: int,
+        row: int | None = None,
+    ) -> None:
         """Show where a jump has led, where that may move on the screen."""
 
     def arrive(self, lo: int, hi: int) -> None:
@@ -141,7 +146,13 @@ class Moving(BaseScreen):
             self._show_batches(model, state, epoch, other)
         return True
 
-    def _show_batches(self, model: TimelineModel, state: State, epoch: int, other: int) -> None:
+    def _show_batches(
+        self,
+        model: TimelineModel,
+        state: State,
+        epoch: int,
+        other: int,
+    ) -> None:
         """Move window, cursor and view from one epoch to the same batches of another."""
         from powertui.view.epoch_window import EpochShift
 
@@ -177,5 +188,9 @@ class Moving(BaseScreen):
         numbers = steps.number[rows]
         place = f"step {int(numbers.min())}-{int(numbers.max())}"
         self.shell.runs.open_next()
-        self.shell.run_worker(go_and_say(self.shell, place), group="place", exclusive=True)
+        self.shell.run_worker(
+            go_and_say(self.shell, place),
+            group="place",
+            exclusive=True,
+        )
         return True

@@ -90,7 +90,11 @@ class Noting:
         if self._changed is None:
             self._page.box.open("note", "note: Enter keeps it, Esc does not")
         else:
-            self._page.box.open("note", "empty: Enter deletes the note", self._changed.text)
+            self._page.box.open(
+                "note",
+                "empty: Enter deletes the note",
+                self._changed.text,
+            )
 
     def write(self, text: str) -> None:
         """Enter in the box."""
@@ -114,7 +118,13 @@ class Noting:
 
             if text.strip():
                 beside = before is not None and before.is_beside
-                add_note(entry, text, stretch, host, beside=beside)
+                add_note(
+                    entry,
+                    text,
+                    stretch,
+                    host,
+                    beside=beside,
+                )
             if before is not None:
                 delete_note(entry, before)
 
@@ -126,7 +136,12 @@ class Noting:
             done = "The note was kept in your own folder, not beside the run."
         self._in_thread(entry, keep, done)
 
-    def _in_thread(self, entry: RunEntry, change: Callable[[], None], done: str) -> None:
+    def _in_thread(
+        self,
+        entry: RunEntry,
+        change: Callable[[], None],
+        done: str,
+    ) -> None:
         """Make a change, then read the notes as they are now."""
         shell = self._page.shell
 
@@ -142,11 +157,23 @@ class Noting:
                 found = run_notes(entry)
             except OSError as error:
                 found = RunNotes(problem=f"The notes cannot be read: {plain(str(error))}.")
-            shell.from_thread(self._read, entry, found, problem or found.problem, done)
+            shell.from_thread(
+                self._read,
+                entry,
+                found,
+                problem or found.problem,
+                done,
+            )
 
         shell.run_worker(writing(work), thread=True, group="notes")
 
-    def _read(self, entry: RunEntry, found: RunNotes, problem: str, done: str) -> None:
+    def _read(
+        self,
+        entry: RunEntry,
+        found: RunNotes,
+        problem: str,
+        done: str,
+    ) -> None:
         session = self._page.session
         if session.entry is None or session.entry.path != entry.path:
             return

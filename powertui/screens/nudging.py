@@ -51,7 +51,12 @@ def use(shell: Shell, chosen: Aligning, *, undoing: bool = False) -> None:
             session.power = power
             shell.tell()
 
-    shell.run_worker(work, thread=True, exclusive=True, group="power")
+    shell.run_worker(
+        work,
+        thread=True,
+        exclusive=True,
+        group="power",
+    )
 
 
 def shift(shell: Shell, by_s: float) -> str:
@@ -76,7 +81,9 @@ def shift(shell: Shell, by_s: float) -> str:
 
 def refresh_s(session: Session) -> float:
     """The refresh of the first channel: the natural measure of a shift."""
-    return refresh_of(session.power[0]) if session.power else 1.0
+    if session.power:
+        return refresh_of(session.power[0])
+    return 1.0
 
 
 def refresh_of(power: PowerOnTrace) -> float:

@@ -78,7 +78,12 @@ class OverviewScreen(ToolScreen):
             height = max(4, self.size.height - table_lines - frame_lines)
             glyphs = self.shell.capabilities.stack_glyphs
             width = self.size.width
-            lines = overview_lines.lines(result, width, height, glyphs=glyphs)
+            lines = overview_lines.lines(
+                result,
+                width,
+                height,
+                glyphs=glyphs,
+            )
             ops = self._top_ops(result, len(lines))
             graph_rows = self._graph_rows(result, len(lines) + len(ops))
             if graph_rows > overview_lines.GRAPH_ROWS:
@@ -123,7 +128,12 @@ class OverviewScreen(ToolScreen):
             return []
         cells = min(self.size.width - 2, _MAX_OPS_CELLS)
         table = top_ops.table_of_ops(result)
-        return top_ops.titled_lines(table, cells, max_rows, self.table.glyphs)
+        return top_ops.titled_lines(
+            table,
+            cells,
+            max_rows,
+            self.table.glyphs,
+        )
 
     def useful(self) -> Iterable[str | tuple[str, str] | Hint]:
         """All conclusions first: that is what a person wants to see."""

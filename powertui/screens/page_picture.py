@@ -61,7 +61,11 @@ def save(session: Session, picture: PagePicture) -> SavedPicture:
     return SavedPicture(len(written), is_whole)
 
 
-async def _drawn(shell: Shell, picture: PagePicture, page: ScreenSpec | None) -> tuple[str, bool]:
+async def _drawn(
+    shell: Shell,
+    picture: PagePicture,
+    page: ScreenSpec | None,
+) -> tuple[str, bool]:
     """The page as SVG, once nothing more comes to it, and whether it is whole."""
     async with shell.run_test(size=(picture.columns, picture.rows)) as pilot:
         deadline = time.monotonic() + _MAX_WAIT_S

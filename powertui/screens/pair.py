@@ -75,7 +75,9 @@ class PairScreen(Moving):
     def timeline(self) -> Timeline:
         """The one that has the focus; A to begin with."""
         first, second = self._views
-        return second.timeline if self.focused is second.timeline else first.timeline
+        if self.focused is second.timeline:
+            return second.timeline
+        return first.timeline
 
     def on_mount(self) -> None:
         for side, view in enumerate(self._views):
@@ -112,9 +114,19 @@ class PairScreen(Moving):
             except PowertuiError as error:
                 shell.from_thread(self._refused, request, str(error))
             else:
-                shell.from_thread(self._ready, request, (first, second), laid)
+                shell.from_thread(
+                    self._ready,
+                    request,
+                    (first, second),
+                    laid,
+                )
 
-        shell.run_worker(work, thread=True, group="pair", exclusive=True)
+        shell.run_worker(
+            work,
+            thread=True,
+            group="pair",
+            exclusive=True,
+        )
 
     def _say_waiting(self, words: str) -> None:
         waiting = self.query_one("#waiting", Static)
@@ -126,7 +138,12 @@ class PairScreen(Moving):
         if request is self._request and self.is_mounted:
             self._say_waiting(plain(why.replace("\n", "  ")))
 
-    def _ready(self, request: object, sides: tuple[_Side, _Side], laid: LaidSteps) -> None:
+    def _ready(
+        self,
+        request: object,
+        sides: tuple[_Side, _Side],
+        laid: LaidSteps,
+    ) -> None:
         if request is not self._request or not self.is_mounted:
             return
         self._sides = sides
@@ -147,7 +164,11 @@ class PairScreen(Moving):
         ends = steps.ends()[inside]
         last = min(len(starts), _SHOWN_STEPS) - 1
         timeline = self._views[0].timeline
-        timeline.move(Navigator.show_window, int(starts[0]), int(ends[: last + 1].max()))
+        timeline.move(
+            Navigator.show_window,
+            int(starts[0]),
+            int(ends[: last + 1].max()),
+        )
         timeline.move(Navigator.goto, int(starts[0]))
         if timeline.state is not None:
             self._moved(0, None, timeline.state)
@@ -156,7 +177,12 @@ class PairScreen(Moving):
 
     # ── one moves with the other ─────────────────────────────────────────────────────────────────
 
-    def _moved(self, side: int, before: State | None, after: State) -> None:
+    def _moved(
+        self,
+        side: int,
+        before: State | None,
+        after: State,
+    ) -> None:
         laid = self._laid
         if laid is None or self._is_following:
             return
@@ -195,7 +221,11 @@ class PairScreen(Moving):
             step_words = f"{words}{took}  "
             cells = max(10, self.size.width - len(step_words) - 6)
             # Epoch and host are at its end.
-            name = fit_middle(plain(one.name), cells, view.ruler.glyphs.ellipsis)
+            name = fit_middle(
+                plain(one.name),
+                cells,
+                view.ruler.glyphs.ellipsis,
+            )
             pane = self.query_one(f"#head-{letter}", LinesPane)
             pane.set_lines(
                 [
@@ -243,6 +273,16 @@ def _side(part: ComparedPart) -> _Side:
     opened = part.opened
     index = lead.profile.index
     model = opened.cached(("model", index), lambda: TimelineModel.from_run(opened.run, index))
-    placed = training_model(opened, index, model, part.aligning)
+    placed = training_model(
+        opened,
+        index,
+        model,
+        part.aligning,
+    )
     model = placed.model or model
-    return _Side(name=part.name, model=model, power=placed.power, bounds=lead.bounds)
+    return _Side(
+        name=part.name,
+        model=model,
+        power=placed.power,
+        bounds=lead.bounds,
+    )

@@ -23,7 +23,12 @@ class RowLeads:
         self._is_fixed = is_fixed
         self._left: list[tuple[str, str]] = []  # (tool, choice)
 
-    def choose(self, table: Table | None, row: int, place: Place | None) -> None:
+    def choose(
+        self,
+        table: Table | None,
+        row: int,
+        place: Place | None,
+    ) -> None:
         """Enter on a row: follow it, else show its card, else show it in the timeline."""
         if table is not None and table.lead is not None:
             lead = table.lead(row)

@@ -54,12 +54,27 @@ class RunChanges:
             changed = watch.changed(run)
             grown = None
             if not changed and follows is not None and opened is not None and model is not None:
-                grown = follows.look(opened, index, model, aligning)
-            self._shell.from_thread(self._looked, run, changed, grown)
+                grown = follows.look(
+                    opened,
+                    index,
+                    model,
+                    aligning,
+                )
+            self._shell.from_thread(
+                self._looked,
+                run,
+                changed,
+                grown,
+            )
 
         threading.Thread(target=look, name="powertui-looking", daemon=True).start()
 
-    def _looked(self, run: Run, changed: bool, grown: growing.Grown | None = None) -> None:
+    def _looked(
+        self,
+        run: Run,
+        changed: bool,
+        grown: growing.Grown | None = None,
+    ) -> None:
         self._is_looking = False
         if run is not self._session.run:
             return

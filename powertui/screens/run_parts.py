@@ -81,7 +81,11 @@ def run_parts(session: Session) -> list[HostOrDevice]:
     return parts + (devices if len(devices) > 1 else [])
 
 
-def _with_figures(part: HostOrDevice, number: int, figures: HostFigures) -> HostOrDevice:
+def _with_figures(
+    part: HostOrDevice,
+    number: int,
+    figures: HostFigures,
+) -> HostOrDevice:
     """A host with what it is sorted by."""
     behind_ps = float(figures.behind_ps[number])
     waited_ps = float(figures.waited_ps[number])
@@ -158,7 +162,12 @@ class RunPartsDialog(ChoosingDialog):
         aligning = self._session.aligning
         from powertui.data.energy.host_figures import host_figures
 
-        begin(self, "figures", lambda _: host_figures(opened, aligning), self._sorted)
+        begin(
+            self,
+            "figures",
+            lambda _: host_figures(opened, aligning),
+            self._sorted,
+        )
 
     def _sorted(self, figures: HostFigures) -> None:
         self._figures = figures

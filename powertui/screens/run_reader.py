@@ -79,7 +79,9 @@ class RunReader:
             return facts  # it is looked at by itself
         facts = replace(facts, unseen=True)
         seen = self._page.session.seen.get(run.path)
-        return facts if seen is None else seen.added_to(run, facts)
+        if seen is None:
+            return facts
+        return seen.added_to(run, facts)
 
     def problem(self, run: RunEntry | None) -> str:
         """Why a run could not be read; "" where it could, or where nobody tried yet."""
@@ -189,7 +191,12 @@ class RunReader:
             except PowertuiError as error:
                 self._keep(run, listing.unreadable(run, str(error)), assignment)
 
-    def _next_unread(self, folder: Logdir, table: TableView, tried: set[str]) -> RunEntry | None:
+    def _next_unread(
+        self,
+        folder: Logdir,
+        table: TableView,
+        tried: set[str],
+    ) -> RunEntry | None:
         """Which run to read next: those in sight come first."""
         by_path = {run.path: run for run in folder.runs}
         in_sight = [by_path[place.run] for place in table.in_sight if place.run in by_path]
@@ -219,9 +226,18 @@ class RunReader:
             facts = listing.weighed(opened, facts, placing)
             self._keep(run, facts, assignment)
         if run.profiles and not assignment.stop.is_set():
-            self._keep(run, listing.concluded(opened, facts, placing), assignment)
+            self._keep(
+                run,
+                listing.concluded(opened, facts, placing),
+                assignment,
+            )
 
-    def _keep(self, run: RunEntry, facts: KnownRun, assignment: _Assignment) -> None:
+    def _keep(
+        self,
+        run: RunEntry,
+        facts: KnownRun,
+        assignment: _Assignment,
+    ) -> None:
         """Take over what was read, where the run is still listed."""
         folder = assignment.session.logdir
         if assignment.stop.is_set() or folder is None:

@@ -53,13 +53,27 @@ class Seeking:
 
         def find(check: CancelCheck) -> search.Hits | PowertuiError:
             try:
-                return model.search(text[1:-1] if regex else text, regex=regex, check=check)
+                return model.search(
+                    text[1:-1] if regex else text,
+                    regex=regex,
+                    check=check,
+                )
             except UsageError as error:
                 return error
 
-        background.begin(self.page, "search", find, lambda hits: self._found(model, text, hits))
+        background.begin(
+            self.page,
+            "search",
+            find,
+            lambda hits: self._found(model, text, hits),
+        )
 
-    def _found(self, model: object, text: str, hits: search.Hits | PowertuiError) -> None:
+    def _found(
+        self,
+        model: object,
+        text: str,
+        hits: search.Hits | PowertuiError,
+    ) -> None:
         if isinstance(hits, PowertuiError):
             self.page.say(str(hits))
             return
@@ -134,7 +148,11 @@ class Seeking:
             self.page.say("Nothing was found here. 3 shows what was looked for, and what was not.")
             return
         margin = max(1, (span.hi - span.lo) // 2)
-        self._timeline.move(Navigator.show_window, span.lo - margin, span.hi + margin)
+        self._timeline.move(
+            Navigator.show_window,
+            span.lo - margin,
+            span.hi + margin,
+        )
         self._timeline.move(Navigator.goto, span.lo)
         self.shown_finding = (span.lo, span.hi)
         self._timeline.move(Navigator.set_window, span.lo, span.hi)
@@ -154,7 +172,12 @@ class Seeking:
         def find(_check: CancelCheck) -> Lead | None:
             return hlo_choice.event_lead(profile, selected.track, selected.row)
 
-        background.begin(self.page, "op graph", find, self._to_graph)
+        background.begin(
+            self.page,
+            "op graph",
+            find,
+            self._to_graph,
+        )
 
     def _to_graph(self, lead: Lead | None) -> None:
         if lead is None:
@@ -196,9 +219,16 @@ class Seeking:
                 if launched is not None
                 else drawn
             )
-            return ends[again % len(ends)] if ends else None
+            if ends:
+                return ends[again % len(ends)]
+            return None
 
-        background.begin(self.page, "jump", look, lambda there: self._jumped(model, there))
+        background.begin(
+            self.page,
+            "jump",
+            look,
+            lambda there: self._jumped(model, there),
+        )
         self.page.set_timer(_TELL_AFTER_S, self._tell_of_jump)
 
     def _tell_of_jump(self) -> None:
@@ -206,7 +236,11 @@ class Seeking:
         if background.is_under_way(self.page, "jump"):
             self.page.say("Looking up links …")
 
-    def _jumped(self, model: TimelineModel, there: tuple[int, int] | PowertuiError | None) -> None:
+    def _jumped(
+        self,
+        model: TimelineModel,
+        there: tuple[int, int] | PowertuiError | None,
+    ) -> None:
         if isinstance(there, PowertuiError):
             self.page.say(str(there), warn=True)
         elif self._timeline.model is None or self._timeline.model.trace is not model.trace:

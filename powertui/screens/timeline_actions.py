@@ -92,6 +92,11 @@ def take_window(page: TimelineScreen, window: tuple[int, int] | None) -> None:
     if window is None or window == page.seeking.shown_finding:
         return
     lo, hi = window
-    drew = copied_facts.selection_facts(session.model, page.view.power, lo, hi)
+    drew = copied_facts.selection_facts(
+        session.model,
+        page.view.power,
+        lo,
+        hi,
+    )
     separator = ": " if drew else ""
     page.say(f"Window of {units.duration(hi - lo)}{separator}{drew}. Esc clears it.")

@@ -53,7 +53,13 @@ def show_conclusions(page: TimelineScreen) -> None:
     elif pane.display:
         key = spec("symmetry").key
         rows = _conclusion_rows(height)
-        lines = conclusion_lines(conclusions, key, width, rows, pane.glyphs.ellipsis)
+        lines = conclusion_lines(
+            conclusions,
+            key,
+            width,
+            rows,
+            pane.glyphs.ellipsis,
+        )
         style = page.shell.look.style
         styled = [tuple((text, style(role or "text")) for text, role in line) for line in lines]
         for text in _facts(page, foot_rows(page) - rows):
@@ -74,7 +80,11 @@ def _facts(page: TimelineScreen, rows: int) -> list[str]:
     if content is not None:
         parts.append(content_lists.longest_step_words(content))
         parts.append(content_lists.top_op_words(content))
-    return glance_lines.packed_lines([*parts, *asked[1:]], page.size.width - 2, rows)
+    return glance_lines.packed_lines(
+        [*parts, *asked[1:]],
+        page.size.width - 2,
+        rows,
+    )
 
 
 def show_beside(page: TimelineScreen, pane: ContextPane) -> None:
@@ -163,7 +173,9 @@ def closes(page: TimelineScreen) -> str:
     if page.asks_for:
         return "the box"
     if page.below.open:
-        return "the details" if page.below.open == "details" else "the table"
+        if page.below.open == "details":
+            return "the details"
+        return "the table"
     if state is None:
         return ""
     held = (

@@ -126,7 +126,12 @@ class ToolScreen(BaseScreen):
                 answer = f"{error.message.rstrip('.')}. {error.hint}"
             self.shell.from_thread(self._answered, request, answer)
 
-        self.run_worker(work, thread=True, exclusive=True, group="tool")
+        self.run_worker(
+            work,
+            thread=True,
+            exclusive=True,
+            group="tool",
+        )
 
     def recorded_sources(self) -> tuple[ResultSource, ...]:
         """What this page can show of what the profiler stored; none where it stored nothing."""
@@ -135,7 +140,9 @@ class ToolScreen(BaseScreen):
             return ()
         from powertui.data.tools.recorded.answers import recorded_tools
 
-        return RESULT_SOURCES if self.tool.name in recorded_tools(opened.entry) else ()
+        if self.tool.name in recorded_tools(opened.entry):
+            return RESULT_SOURCES
+        return ()
 
     def action_tool_results(self) -> None:
         """What the profiler stored for this page, then against ours, then ours again."""
@@ -162,7 +169,11 @@ class ToolScreen(BaseScreen):
         """What this page shows, worked out in a thread."""
         return tool.answer(question)
 
-    def _answered(self, request: tuple[Tool, Question, object], answer: Result | str) -> None:
+    def _answered(
+        self,
+        request: tuple[Tool, Question, object],
+        answer: Result | str,
+    ) -> None:
         if request != self._request or not self.is_mounted:
             return
         self._is_asking = False
@@ -204,7 +215,12 @@ class ToolScreen(BaseScreen):
             has_bars = bool(chart.series) and len(chart.series[0].x) <= host_bars.MAX_BARS
             if chart.kind == "members" and has_bars:  # a row for each, where the page has them
                 rows = min(_MAX_MEMBER_ROWS, self.size.height // 2)
-            lines = result_chart.chart_lines(chart, self.size.width - 2, rows, self.table.glyphs)
+            lines = result_chart.chart_lines(
+                chart,
+                self.size.width - 2,
+                rows,
+                self.table.glyphs,
+            )
             if lines:
                 return [
                     tuple((words, self.shell.look.ink(role)) for words, role in line)
@@ -212,7 +228,12 @@ class ToolScreen(BaseScreen):
                 ]
         return []
 
-    def _fill(self, name: str, lines: list[StyledLine], most: int) -> None:
+    def _fill(
+        self,
+        name: str,
+        lines: list[StyledLine],
+        most: int,
+    ) -> None:
         pane = self.query_one(name, LinesPane)
         pane.display = bool(lines)
         pane.styles.height = min(len(lines), most)

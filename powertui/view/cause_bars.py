@@ -38,8 +38,18 @@ def accounts(
     lines: list[LinePieces] = []
     if len(tables) > 1 and side_cells >= _MIN_SIDE_CELLS:
         left_table, right_table = tables
-        left_lines = _account(left_table, side_cells, most, glyphs)
-        right_lines = _account(right_table, side_cells, most, glyphs)
+        left_lines = _account(
+            left_table,
+            side_cells,
+            most,
+            glyphs,
+        )
+        right_lines = _account(
+            right_table,
+            side_cells,
+            most,
+            glyphs,
+        )
         for left, right in zip_longest(left_lines, right_lines, fillvalue=()):
             lines.append(_beside(left, right, side_cells))
         return lines

@@ -165,12 +165,24 @@ def _amounts(
     words = []
     for value, figure in zip(values, figures, strict=True):
         words.append(in_unit(value, figure.unit))
-    return worded_numbers(id, label, values, words, weight=7)
+    return worded_numbers(
+        id,
+        label,
+        values,
+        words,
+        weight=7,
+    )
 
 
 def _bounds(id: str, values: Sequence[float | None]) -> Column:
     """The upper ends of intervals, for programs alone: a person reads them with the lower ones."""
-    return Column(id, id, "number", floats_or_nan(values), weight=0)
+    return Column(
+        id,
+        id,
+        "number",
+        floats_or_nan(values),
+        weight=0,
+    )
 
 
 def _interval(figure: ComparedFigure) -> str:

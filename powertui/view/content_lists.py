@@ -80,7 +80,12 @@ def panel(
     if len(columns) > max_columns and content.findings:
         # Findings are few lines: the steps go below them rather than out of sight.
         findings_rows = max(2, height - _MIN_LIST_ROWS)
-        above = _column(lists[0], column_width, findings_rows, glyphs)
+        above = _column(
+            lists[0],
+            column_width,
+            findings_rows,
+            glyphs,
+        )
         steps = columns[1][: height - len(above)]
         columns = [above + steps, *columns[2:]]
     return _side_by_side(columns[:max_columns], column_width, height)
@@ -115,7 +120,13 @@ def stacked(
     needed = []
     for part in parts:
         # The sentence at the foot has all of a finding's words.
-        column = _column(part, width, height, glyphs, max_text_rows=_MAX_FINDING_ROWS)
+        column = _column(
+            part,
+            width,
+            height,
+            glyphs,
+            max_text_rows=_MAX_FINDING_ROWS,
+        )
         needed.append(len(column))
     gaps = max(0, len(parts) - 1)
     rooms = _shared_rows(needed, height - gaps)
@@ -125,7 +136,13 @@ def stacked(
             continue
         if lines:
             lines.append(())
-        column = _column(part, width, room, glyphs, max_text_rows=_MAX_FINDING_ROWS)
+        column = _column(
+            part,
+            width,
+            room,
+            glyphs,
+            max_text_rows=_MAX_FINDING_ROWS,
+        )
         (title, _), *rows = column
         lines.append(((title, "title"),))
         for row in rows:

@@ -37,7 +37,12 @@ def begin(all_time: Viewport, view: Viewport, column: int) -> Drag:
     lo = view.t0
     hi = view.t1
     if view.rung >= all_time.rung:
-        return Drag(grip=Grip.NOTHING, column=column, lo=lo, hi=hi)
+        return Drag(
+            grip=Grip.NOTHING,
+            column=column,
+            lo=lo,
+            hi=hi,
+        )
     shown = all_time.covered(lo, hi)
     if column not in shown:
         pointer_ps = all_time.time(column) + all_time.cell_ps // 2

@@ -41,7 +41,12 @@ _TITLE_AND_LEGEND_ROWS = 2
 RoleText = tuple[str, str]  # (text, role)
 
 
-def member_lines(chart: Chart, cells: int, rows: int, glyphs: Glyphs) -> list[tuple[RoleText, ...]]:
+def member_lines(
+    chart: Chart,
+    cells: int,
+    rows: int,
+    glyphs: Glyphs,
+) -> list[tuple[RoleText, ...]]:
     """The chart with its title above and its legend below; nothing where it has no room."""
     min_cells = _NAME_CELLS + _TIME_CELLS + _MIN_BAR_CELLS
     host_rows = rows - _TITLE_AND_LEGEND_ROWS
@@ -210,7 +215,11 @@ def _tiles(
     return lines
 
 
-def _scale_legend(coldest_s: float, hottest_s: float, hidden: str) -> tuple[RoleText, ...]:
+def _scale_legend(
+    coldest_s: float,
+    hottest_s: float,
+    hidden: str,
+) -> tuple[RoleText, ...]:
     """Which times the colors are of, and how many hosts have no tile."""
     coldest = _time(coldest_s)
     hottest = _time(hottest_s)

@@ -328,7 +328,12 @@ class _TileDrawing:
         return f"{lead}{name}{gap}{watts}"
 
 
-def _fitting_name(name: str, cells: int, distinct_cells: int, ellipsis: str) -> str:
+def _fitting_name(
+    name: str,
+    cells: int,
+    distinct_cells: int,
+    ellipsis: str,
+) -> str:
     """A name in so many cells. Its end is kept: "node0617" is told from its like by "617"."""
     if cells < 1:
         return ""

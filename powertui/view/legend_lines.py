@@ -98,7 +98,12 @@ def _line_in_words(
     the next line.
     """
     for shown in range(len(side.kinds), 0, -1):
-        pieces = _pieces(side, shown, shown, counted=counted)
+        pieces = _pieces(
+            side,
+            shown,
+            shown,
+            counted=counted,
+        )
         if _cells(pieces) <= room:
             return shown, pieces
     return 0, []

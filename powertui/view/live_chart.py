@@ -116,7 +116,12 @@ def chart(
     shape.low[is_future] = np.nan
     limits = _limits(history, edges, now_ns)
     scale = _scale(shape, limits, height)
-    area = power_area.draw_area(shape, scale, height, glyphs)
+    area = power_area.draw_area(
+        shape,
+        scale,
+        height,
+        glyphs,
+    )
     chars = [list(text) for text in area]
     limit_cells = set(limit_line.draw(chars, limits, scale.axis, glyphs.horizontal))
     lines: list[RoleLine] = []

@@ -207,7 +207,13 @@ def _channel_cells(
         flag = f" {outlier:+,.0f}"[:_FLAG_CELLS]
     cells.append((flag.ljust(_FLAG_CELLS), "warn"))
     if layout.spark:
-        curve = _curve(feed, history, bounds, layout.spark, glyphs)
+        curve = _curve(
+            feed,
+            history,
+            bounds,
+            layout.spark,
+            glyphs,
+        )
         cells.append((curve, "power"))
     stretch = history.stretch(first_ns, last_ns)
     figures = ""

@@ -373,7 +373,12 @@ def _name_bars(
     flat = chars.reshape(-1)
     inks = cells.ink.ravel()
     edge_char = ord(look.glyphs.vertical)
-    bar_facts = zip(heads.tolist(), lengths.tolist(), names.tolist(), strict=True)
+    bar_facts = zip(
+        heads.tolist(),
+        lengths.tolist(),
+        names.tolist(),
+        strict=True,
+    )
     for head, length, name in bar_facts:
         first = head
         stop = head + length

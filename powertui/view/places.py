@@ -51,7 +51,12 @@ def stretch_destination(
 ) -> Destination:
     """The same of a text that was read."""
     if stretch.steps is not None:
-        return _steps(model, stretch.epoch, *stretch.steps, near_ps)
+        return _steps(
+            model,
+            stretch.epoch,
+            *stretch.steps,
+            near_ps,
+        )
     if stretch.epoch is not None:
         return _epoch(model, stretch.epoch)
     times = _by_clock(model, stretch) or stretch.times

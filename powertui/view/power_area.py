@@ -165,8 +165,18 @@ def draw_area(
     parts = 1
     if glyphs.braille:
         parts = len(glyphs.bars)
-    low = _heights(shape.low, scale.axis, linear_rows, parts)
-    high = _heights(shape.high, scale.axis, linear_rows, parts)
+    low = _heights(
+        shape.low,
+        scale.axis,
+        linear_rows,
+        parts,
+    )
+    high = _heights(
+        shape.high,
+        scale.axis,
+        linear_rows,
+        parts,
+    )
     tops = [_top(part, glyphs) for part in range(parts + 1)]
     range_code = len(tops)
     unknown_code = range_code + 1

@@ -40,7 +40,12 @@ def chart_lines(
     if chart.kind == "points":
         return _points(chart, cells, rows - 2, glyphs)
     if chart.kind == "members":
-        return host_bars.member_lines(chart, cells, rows, glyphs)
+        return host_bars.member_lines(
+            chart,
+            cells,
+            rows,
+            glyphs,
+        )
     return []
 
 
@@ -66,7 +71,12 @@ def _area(
     roles = power_area.row_roles(scale, rows)
     lines: list[ChartLine] = [_peak_line(chart, series, cells, glyphs)]
     for row, (words, role) in enumerate(zip(drawn, roles, strict=True)):
-        label = _end_label(row, rows, top_label, bottom_label)
+        label = _end_label(
+            row,
+            rows,
+            top_label,
+            bottom_label,
+        )
         lines.append((label, (words, role)))
     return lines
 

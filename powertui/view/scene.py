@@ -96,7 +96,12 @@ class Scene:
         new = self._ask(view, edges[: 1 - shift], rows)
         return beside(new, remaining)
 
-    def _ask(self, view: Viewport, edges: Int64s, rows: tuple[Row, ...]) -> Cells:
+    def _ask(
+        self,
+        view: Viewport,
+        edges: Int64s,
+        rows: tuple[Row, ...],
+    ) -> Cells:
         """The cells between these edges: one query for all rows of a single lane, one for each of
         several.
         """
@@ -109,13 +114,23 @@ class Scene:
             if len(row.lanes) == 1:
                 single.append(y)
             elif row.lanes:
-                level, name, event = self._folded_row(edges, row.lanes, view.cell_ps)
+                level, name, event = self._folded_row(
+                    edges,
+                    row.lanes,
+                    view.cell_ps,
+                )
                 cells.level[y] = level
                 cells.name[y] = name
                 cells.event[y] = event
         frame = None
         if single:
-            frame = self._fill_single(cells, view, edges, rows, single)
+            frame = self._fill_single(
+                cells,
+                view,
+                edges,
+                rows,
+                single,
+            )
         if cells.level.any():
             self._color(cells, edges, rows, single, frame)
         for y, row in enumerate(rows):
@@ -170,7 +185,12 @@ class Scene:
             names = self.model.names_of(_only_lane(rows[y]), dominant)
             has_event = filled[y]
             by_longest[y][has_event] = labels.inks(names[has_event])
-        inside = self._inks_inside(rows, single, by_longest, frame.busy)
+        inside = self._inks_inside(
+            rows,
+            single,
+            by_longest,
+            frame.busy,
+        )
         for y in set(single).difference(by_work):
             quiet = self._holds(rows[y], cells.event[y])
             if rows[y].folded and not _has_row_below(rows, y):
@@ -318,12 +338,23 @@ class Scene:
         holds[has_event] = only_holds[event_of_cell]
         return holds
 
-    def _marked(self, cells: Cells, state: State, rows: tuple[Row, ...]) -> Cells:
+    def _marked(
+        self,
+        cells: Cells,
+        state: State,
+        rows: tuple[Row, ...],
+    ) -> Cells:
         """The same cells with hits, selection and cursor on them."""
         view = state.viewport
         mark: UInt8s = np.zeros_like(cells.mark)
         if state.hits is not None:
-            self._mark_hits(mark, cells, state.hits, view, rows)
+            self._mark_hits(
+                mark,
+                cells,
+                state.hits,
+                view,
+                rows,
+            )
         if state.selection is not None:
             lane = self.model.lane_of(state.selection)
             start, end = self.model.extent(state.selection)

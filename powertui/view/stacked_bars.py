@@ -84,7 +84,12 @@ def draw(
     totals = parts.sum(axis=0)
     top = full_height(totals)
     if top <= 0:
-        return StackedBars(rows=[], top=0.0, each=each, cut=())
+        return StackedBars(
+            rows=[],
+            top=0.0,
+            each=each,
+            cut=(),
+        )
     # Where each part begins and ends, in rows from the bottom.
     part_count, bar_count = parts.shape
     edges = np.zeros((part_count + 1, bar_count))
@@ -102,7 +107,12 @@ def draw(
             cut_here = is_marked
         pieces = []
         for bar, is_cut_bar in zip(edges.T, cut_here.tolist(), strict=True):
-            piece = blocks.piece(bar, level, height, is_cut_bar)
+            piece = blocks.piece(
+                bar,
+                level,
+                height,
+                is_cut_bar,
+            )
             pieces.append(piece)
         rows.append(_joined(pieces))
     cut_bars = np.flatnonzero(is_marked).tolist()
@@ -227,7 +237,12 @@ class _Blocks(NamedTuple):
             return BarPiece(letter, part)
         return BarPiece(" ", part)
 
-    def _block(self, edges: Floats, level: int, filled: float) -> BarPiece:
+    def _block(
+        self,
+        edges: Floats,
+        level: int,
+        filled: float,
+    ) -> BarPiece:
         """A block of the part of which there is most in the cell, the upper of equals."""
         inside = np.diff(np.clip(edges, level, level + 1))
         last_part = len(inside) - 1

@@ -99,7 +99,12 @@ class _StandingBars:
             cells,
             self._glyphs.open,
         )
-        _mark_findings(self._chart, bars, cells, self._glyphs)
+        _mark_findings(
+            self._chart,
+            bars,
+            cells,
+            self._glyphs,
+        )
         if len(bars.cut) == 1 and _write_beside_mark(cells, cut_note):
             cut_note = ""
         marks = cut_note
@@ -344,7 +349,13 @@ def _few_steps(
         if lines and has_gaps:
             lines.append(())
         cells = round(room * total_s / longest_s)
-        line = _step_bar(chart, place, max(1, cells), letters, time)
+        line = _step_bar(
+            chart,
+            place,
+            max(1, cells),
+            letters,
+            time,
+        )
         lines.append(line)
     legend, *_ = step_legend(chart, letters, width)
     lines.append((_GRAPH_INDENT, *legend))

@@ -76,7 +76,12 @@ def panel_lines(
     graph: list[LinePieces] = []
     for graph_rows in range(height - 1, 1, -1):
         # Its legend takes rows, too: as many as it has kinds for.
-        graph = _graph(overview, graph_cells, graph_rows, glyphs)
+        graph = _graph(
+            overview,
+            graph_cells,
+            graph_rows,
+            glyphs,
+        )
         if len(graph) <= height:
             break
     if not graph and not panels:
@@ -85,7 +90,11 @@ def panel_lines(
         0,
         _Panel(title="steps", unit="time of each", cells=graph_cells, lines=graph),
     )
-    facts = truncation.end(" · ".join(_facts(steps)), columns - 2, glyphs.ellipsis)
+    facts = truncation.end(
+        " · ".join(_facts(steps)),
+        columns - 2,
+        glyphs.ellipsis,
+    )
     return [*_side_by_side(panels, height, glyphs), ((f" {facts}", "dim"),)]
 
 
@@ -101,7 +110,12 @@ def graph_lines(
     """
     is_high = rows >= _MIN_ROWS_OF_HIGH_GRAPH
     graph_rows = _HIGH_GRAPH_ROWS if is_high else _LOW_GRAPH_ROWS
-    graph = _graph(overview, columns - 2, graph_rows, glyphs)
+    graph = _graph(
+        overview,
+        columns - 2,
+        graph_rows,
+        glyphs,
+    )
     if not graph:
         return []
     lines: list[LinePieces] = [*graph]
@@ -130,7 +144,12 @@ def _graph(
     chart = step_bars.step_chart(overview)
     if chart is None:
         return []
-    return step_bars.step_graph(chart, cells, rows, glyphs.name)
+    return step_bars.step_graph(
+        chart,
+        cells,
+        rows,
+        glyphs.name,
+    )
 
 
 def _facts(steps: Result) -> list[str]:

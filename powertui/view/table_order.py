@@ -186,7 +186,12 @@ def _grouped(
 ) -> tuple[RowGroup, ...]:
     if not len(rows):
         return ()
-    group_of_row, labels = _group_of_each_row(table, rows, order, check)
+    group_of_row, labels = _group_of_each_row(
+        table,
+        rows,
+        order,
+        check,
+    )
     by_group = np.argsort(group_of_row, kind="stable")
     ends = np.cumsum(np.bincount(group_of_row, minlength=len(labels)))
     groups = []

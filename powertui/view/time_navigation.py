@@ -125,7 +125,11 @@ class TimeNavigator:
         if mark is not None:
             mark -= by
         if self._before_profile is not None:
-            self._before_profile = _shifted(self._before_profile, model.span, by)
+            self._before_profile = _shifted(
+                self._before_profile,
+                model.span,
+                by,
+            )
         if showed_all:
             view = view.on(model.span).whole()
         else:

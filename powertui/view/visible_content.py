@@ -292,7 +292,11 @@ def _explained(
         path = _path(stats[op])
         if "/" in path:
             name = table_rows.layered(path, scopes)
-    return replace(step, cause=plain(name, 300), cause_ps=compared.longer_ps(key))
+    return replace(
+        step,
+        cause=plain(name, 300),
+        cause_ps=compared.longer_ps(key),
+    )
 
 
 @functools.lru_cache(maxsize=2)

@@ -86,13 +86,23 @@ class AreaChart:
             room -= len(text)
         return row
 
-    def area(self, values: Floats, expected: Floats, band: Band | None) -> list[SegmentRow]:
+    def area(
+        self,
+        values: Floats,
+        expected: Floats,
+        band: Band | None,
+    ) -> list[SegmentRow]:
         """Values as an area, what was expected as a dashed line over it, and a band behind both."""
         rows = self._area_rows
         shape = spread(values, self.cells)
         line = _middle(spread(expected, self.cells))
         scale = self._scale(values, line, rows)
-        area = power_area.draw_area(shape, scale, rows, self.glyphs)
+        area = power_area.draw_area(
+            shape,
+            scale,
+            rows,
+            self.glyphs,
+        )
         chars = [list(text) for text in area]
         if self.unit == "W":
             roles = power_area.row_roles(scale, rows)
@@ -103,7 +113,14 @@ class AreaChart:
             # However short a band is, it has a cell.
             stop = max(band.stop, band.first + 1)
             cells = range(max(0, band.first), min(self.cells, stop))
-            draw_band(chars, styles, cells, band.words, self.theme, self.glyphs)
+            draw_band(
+                chars,
+                styles,
+                cells,
+                band.words,
+                self.theme,
+                self.glyphs,
+            )
         self._draw_dashes(line, scale, roles, chars, styles)
         picture = []
         labels = self._labels(scale, rows, self.unit)
@@ -129,7 +146,12 @@ class AreaChart:
             labels = self._labels(scale, rows, unit)
             edges = [power_area.edge_tick(label, self.glyphs) for label in labels]
         roles = [role] * rows if role else power_area.row_roles(scale, rows)
-        lines = power_area.draw_area(shape, scale, rows, self.glyphs)
+        lines = power_area.draw_area(
+            shape,
+            scale,
+            rows,
+            self.glyphs,
+        )
         picture = []
         for label, edge, line, row_role in zip(labels, edges, lines, roles, strict=True):
             gutter = self._gutter(label, edge)
@@ -146,7 +168,12 @@ class AreaChart:
         highest, *others = power_area.row_labels(scale, rows, self.glyphs)
         return [f"{highest} {unit}", *others]
 
-    def difference(self, title: str, values: Floats, expected: Floats) -> list[SegmentRow]:
+    def difference(
+        self,
+        title: str,
+        values: Floats,
+        expected: Floats,
+    ) -> list[SegmentRow]:
         """What the values differ by from what was expected, around zero, where that has room."""
         rows = self._difference_rows
         if not rows:
@@ -232,7 +259,12 @@ class AreaChart:
         text = label[:cells].rjust(cells) + tick
         return Segment(text, self.theme.style("axis"))
 
-    def _scale(self, values: Floats, line: Floats, rows: int) -> PowerScale:
+    def _scale(
+        self,
+        values: Floats,
+        line: Floats,
+        rows: int,
+    ) -> PowerScale:
         shown = np.concatenate([values, line])
         shown = shown[np.isfinite(shown)]
         if not len(shown):

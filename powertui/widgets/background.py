@@ -58,7 +58,12 @@ def begin(
         if not worker.is_cancelled:
             owner.call_later(deliver, worker, result)
 
-    owner.run_worker(run, thread=True, exclusive=True, group=group)
+    owner.run_worker(
+        run,
+        thread=True,
+        exclusive=True,
+        group=group,
+    )
 
 
 def cancel(owner: Widget, group: str) -> None:

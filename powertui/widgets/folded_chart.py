@@ -134,7 +134,12 @@ def _against_picture(
     if not view.profiled:
         explained = "the usual level of training"
         rest = " Power beyond the usual level of training"
-    ticks = second_ticks(lo_s, hi_s, chart.cells, _TICK_CELLS)
+    ticks = second_ticks(
+        lo_s,
+        hi_s,
+        chart.cells,
+        _TICK_CELLS,
+    )
     title = ((" Power: ", "title"), ("measured", "power"), (f" over {explained} ", "dim"))
     rows = [
         chart.line(*title, (glyphs.dashed * 2, "text")),
@@ -279,5 +284,17 @@ class FoldedChart(Picture[FoldedView | AgainstView]):
         glyphs: Glyphs,
     ) -> list[SegmentRow]:
         if isinstance(view, AgainstView):
-            return _against_picture(view, width, height, theme, glyphs)
-        return _folded_picture(view, width, height, theme, glyphs)
+            return _against_picture(
+                view,
+                width,
+                height,
+                theme,
+                glyphs,
+            )
+        return _folded_picture(
+            view,
+            width,
+            height,
+            theme,
+            glyphs,
+        )

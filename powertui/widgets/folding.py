@@ -83,7 +83,13 @@ class FoldingTable(TableView):
         """The name of a row, indented below its parent, with a mark and a count of folded rows."""
         folds = self._folds
         if folds is None or column is not table_order.name_of(table):
-            return super()._cell(table, column, row, cells, scopes)
+            return super()._cell(
+                table,
+                column,
+                row,
+                cells,
+                scopes,
+            )
         mark = ""
         suffix = ""
         count = int(folds.held[row])

@@ -148,7 +148,12 @@ class ListedTable(Widget):
         )
         if not order.text or stands is None or stands.table is not table:
             return fit
-        matching = table_rows.holding(table, stands.rows, order.text, fit)
+        matching = table_rows.holding(
+            table,
+            stands.rows,
+            order.text,
+            fit,
+        )
         wider = table_rows.fit(table, room, (order.column, *matching))
         # Only where all of them have room; else the name shows the words that match.
         if len(wider.columns) == len(fit.columns) + len(matching):
@@ -214,7 +219,11 @@ class ListedTable(Widget):
                 if scopes is not None and (is_narrow or width(name) > cells):
                     name = table_rows.layered(name, scopes)
                 names.append(name)
-            short_names = readable_names.distinct(names, cells, self.glyphs.ellipsis)
+            short_names = readable_names.distinct(
+                names,
+                cells,
+                self.glyphs.ellipsis,
+            )
             padded = {}
             for row, name in zip(rows, short_names, strict=True):
                 padded[row] = name + " " * (cells - width(name))

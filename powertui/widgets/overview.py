@@ -121,7 +121,12 @@ class Overview(TimeLane):
         count = frame.count.sum(axis=0, keepdims=True)
         busiest = busy.max(initial=1)
         glyphs = self.glyphs.levels
-        level = levels(busy, count, max(1, int(busiest)), len(glyphs))
+        level = levels(
+            busy,
+            count,
+            max(1, int(busiest)),
+            len(glyphs),
+        )
         chars = np.array([" ", *glyphs])
         row = chars[level[0]]
         return "".join(row.tolist())

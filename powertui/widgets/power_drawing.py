@@ -48,7 +48,12 @@ class PowerDrawing:
         self._glyphs = glyphs
         self._envelope = curve.envelope(view.edges())
         self._roles = row_roles(scale, height)
-        area = draw_area(self._envelope, scale, height, glyphs)
+        area = draw_area(
+            self._envelope,
+            scale,
+            height,
+            glyphs,
+        )
         self.chars = [list(line) for line in area]
         self.styles = [[theme.style(role)] * view.width for role in self._roles]
 
@@ -79,14 +84,24 @@ class PowerDrawing:
         view = self._view
         for finding, is_later in surroundings.findings_beside(view.t0, view.t1):
             length_ps = finding.hi - finding.lo
-            moment = moment_words(finding.lo, length_ps, view, origin_ps)
+            moment = moment_words(
+                finding.lo,
+                length_ps,
+                view,
+                origin_ps,
+            )
             flag = finding_flag.at_edge(
                 self.chars,
                 f"{finding.sizes[0]} at {moment}",
                 self._glyphs,
                 is_later=is_later,
             )
-            _write_flag(flag, self.chars, self.styles, self._theme)
+            _write_flag(
+                flag,
+                self.chars,
+                self.styles,
+                self._theme,
+            )
 
     def draw_pins(self, moments: Iterable[int]) -> None:
         """The moments that a person set, in the first row."""
@@ -236,7 +251,12 @@ def draw_band(
                 row_styles[column] = empty
             elif char in part_blocks:
                 row_styles[column] += ground
-    flag = finding_flag.beside_band(chars, columns, words, glyphs)
+    flag = finding_flag.beside_band(
+        chars,
+        columns,
+        words,
+        glyphs,
+    )
     _write_flag(flag, chars, styles, theme)
 
 

@@ -73,7 +73,13 @@ class RunsTable(FoldingTable):
             return [_inked(text, style, theme.style(role))]
         if column.id in _QUIET and style == theme.style("text"):
             return [Segment(text, theme.style("dim"))]
-        return super()._cell_segments(table, column, row, text, style)
+        return super()._cell_segments(
+            table,
+            column,
+            row,
+            text,
+            style,
+        )
 
     def _bar_segments(
         self,

@@ -57,7 +57,11 @@ class StepLane(TimeLane):
         drawn = set(view.covered(*model.profiled))
         # In a few cells numbers of the profile would only displace those of the training.
         has_numbers = not logged or len(drawn) >= _NUMBER_GAP_CELLS
-        chars, styles = self._profile_steps(steps, view, has_numbers=has_numbers)
+        chars, styles = self._profile_steps(
+            steps,
+            view,
+            has_numbers=has_numbers,
+        )
         for profile in neighbors:
             start, end = profile.stretch(model)
             columns = [x for x in view.covered(start, end) if x not in drawn]
@@ -100,7 +104,12 @@ class StepLane(TimeLane):
         numbers = steps.number[first:last]
         if not _have_room(starts, numbers, view):
             shown_numbers = numbers if has_numbers else None
-            return self._dense(starts, ends, shown_numbers, view)
+            return self._dense(
+                starts,
+                ends,
+                shown_numbers,
+                view,
+            )
         stretches = []
         for row, lo, hi in zip(range(first, last), starts.tolist(), ends.tolist(), strict=True):
             stretch = LabelledStretch(
@@ -111,7 +120,13 @@ class StepLane(TimeLane):
             )
             stretches.append(stretch)
         roles = {role: self.theme_colors.style(role) for role in ("step", "step_alt")}
-        return drawn_cells(stretches, view, roles, self.glyphs.ellipsis, apart=True)
+        return drawn_cells(
+            stretches,
+            view,
+            roles,
+            self.glyphs.ellipsis,
+            apart=True,
+        )
 
     def _draw_logged(
         self,
@@ -146,7 +161,12 @@ class StepLane(TimeLane):
         started = starts.searchsorted(edges[1:])
         last_row = np.maximum(started - 1, 0)
         has_steps = (started > 0) & (ends[last_row] > edges[:-1])
-        chars, styles = self._bars(starts, ends, has_steps, view)
+        chars, styles = self._bars(
+            starts,
+            ends,
+            has_steps,
+            view,
+        )
         if numbers is None or len(numbers) < 2:
             return chars, styles
         label = self.theme_colors.style("label")

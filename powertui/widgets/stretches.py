@@ -140,7 +140,13 @@ class EpochLane(TimeLane):
             return [Segment(text, theme.style("dim"))]
         roles = {role: theme.style(role) for role in ("epoch", "phase", "dim")}
         stretches = _epochs(self.model, view, self.glyphs.vertical)
-        return draw(stretches, view, roles, ellipsis, apart=True)
+        return draw(
+            stretches,
+            view,
+            roles,
+            ellipsis,
+            apart=True,
+        )
 
 
 class ProfileLane(TimeLane):
@@ -173,7 +179,12 @@ class ProfileLane(TimeLane):
                 profile = surroundings.profiles[number]
                 stretches.append(_profile(profile))
         roles = {role: theme.style(role) for role in ("marked", "dim", "warn")}
-        return draw(stretches, view, roles, self.glyphs.ellipsis)
+        return draw(
+            stretches,
+            view,
+            roles,
+            self.glyphs.ellipsis,
+        )
 
 
 def _profile(profile: ProfiledStretch) -> LabelledStretch:
@@ -234,7 +245,12 @@ class FindingsLane(TimeLane):
             )
             stretches.append(stretch)
         roles = {"phase": self.theme_colors.style("phase")}
-        return draw(stretches, view, roles, self.glyphs.ellipsis)
+        return draw(
+            stretches,
+            view,
+            roles,
+            self.glyphs.ellipsis,
+        )
 
 
 def _between(span: tuple[int, int], surroundings: Surroundings | None) -> list[tuple[int, int]]:
@@ -396,7 +412,12 @@ class MarkLane(TimeLane):
         # The longest first, so that shorter ones are drawn over it.
         windows.sort(key=lambda window: window.lo - window.hi)
         roles = {role: self.theme_colors.style(role) for role in (self._role, "label")}
-        return draw([*windows, *moments], view, roles, self.glyphs.ellipsis)
+        return draw(
+            [*windows, *moments],
+            view,
+            roles,
+            self.glyphs.ellipsis,
+        )
 
 
 def _end_of(mark: MarkOnTrace) -> int:

@@ -95,7 +95,11 @@ class TableView(TableDrawing, can_focus=True):
         else:
             descending = self.table[id].numeric
         # Whoever is still at the top looks for what comes first; a row that was chosen is kept.
-        self._reorder(keeps_row=self.cursor > 0, column=id, descending=descending)
+        self._reorder(
+            keeps_row=self.cursor > 0,
+            column=id,
+            descending=descending,
+        )
 
     def longest_first(self) -> None:
         """By the first column of times, the longest at the top."""
@@ -174,7 +178,12 @@ class TableView(TableDrawing, can_focus=True):
         cursor = self.cursor
 
         def work(check: CancelCheck) -> tuple[ListedRows, int]:
-            rows = table_order.listed(table, order, open_groups, check)
+            rows = table_order.listed(
+                table,
+                order,
+                open_groups,
+                check,
+            )
             line = -1
             if key and not rows.groups:
                 line = table.find(key, rows.lines)
@@ -186,7 +195,12 @@ class TableView(TableDrawing, can_focus=True):
             background.cancel(self, "arrange")
             self._arranged(work(unhindered))
         else:
-            background.begin(self, "arrange", work, self._arranged)
+            background.begin(
+                self,
+                "arrange",
+                work,
+                self._arranged,
+            )
 
     def _arranged(self, answer: tuple[ListedRows, int]) -> None:
         self._stands, line = answer

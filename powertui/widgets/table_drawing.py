@@ -79,7 +79,12 @@ class TableDrawing(ListedTable):
             sums = table.total(self.rows)
             self._totals = (self._stands, sums)
         style = self.theme_colors.style("label")
-        return self._sums(table, _TOTAL, self._totals[1], style)
+        return self._sums(
+            table,
+            _TOTAL,
+            self._totals[1],
+            style,
+        )
 
     def _legend(self, table: Table) -> Strip:
         """The letters of the rows in sight in words."""
@@ -103,7 +108,12 @@ class TableDrawing(ListedTable):
             segments.append(Segment(words, dim))
         return Strip(segments).adjust_cell_length(cells)
 
-    def _heading(self, table: Table, number: int, current: bool) -> Strip:
+    def _heading(
+        self,
+        table: Table,
+        number: int,
+        current: bool,
+    ) -> Strip:
         """The first line of a group."""
         assert self._stands is not None
         group = self._stands.groups[number]
@@ -123,7 +133,12 @@ class TableDrawing(ListedTable):
             self.theme_colors.style(role),
         )
 
-    def _group_label(self, table: Table, group: RowGroup, room: int) -> str:
+    def _group_label(
+        self,
+        table: Table,
+        group: RowGroup,
+        room: int,
+    ) -> str:
         label = plain(group.label, 300)
         scopes = self._scopes_of(table)
         is_layer = self.order.group == table_order.LAYER
@@ -146,7 +161,12 @@ class TableDrawing(ListedTable):
         for column, cells in zip(fit.columns, fit.cells, strict=True):
             if column is not name:
                 value = values.get(column.id)
-                text = table_rows.total_cell(column, value, cells, ellipsis)
+                text = table_rows.total_cell(
+                    column,
+                    value,
+                    cells,
+                    ellipsis,
+                )
             elif label == _TOTAL and cells < len(_TOTAL):
                 text = table_rows.fitted("total", cells, ellipsis)
             else:
@@ -177,7 +197,12 @@ class TableDrawing(ListedTable):
             segments.append(Segment(_BETWEEN_COLUMNS, dim))
         return Strip(segments).adjust_cell_length(self.content_size.width)
 
-    def _row(self, table: Table, row: int, current: bool) -> Strip:
+    def _row(
+        self,
+        table: Table,
+        row: int,
+        current: bool,
+    ) -> Strip:
         fit = self._fitted(table)
         theme = self.theme_colors
         role = "text"
@@ -201,17 +226,33 @@ class TableDrawing(ListedTable):
             segments.append(Segment(bar, style + bar_ink))
         return Strip(segments).adjust_cell_length(self.content_size.width, style)
 
-    def _texts(self, table: Table, row: int, fit: FittedColumns) -> list[str]:
+    def _texts(
+        self,
+        table: Table,
+        row: int,
+        fit: FittedColumns,
+    ) -> list[str]:
         """The cells of a row; the words that a filter found elsewhere are in the name's."""
         name = table_order.name_of(table)
         scopes = self._scopes_of(table)
         filter_text = self.order.text
-        words = table_rows.matched_words(table, row, filter_text, fit)
+        words = table_rows.matched_words(
+            table,
+            row,
+            filter_text,
+            fit,
+        )
         texts = []
         for column, cells in zip(fit.columns, fit.cells, strict=True):
             is_name = column is name
             column_scopes = scopes if is_name else None
-            text = self._cell(table, column, row, cells, column_scopes)
+            text = self._cell(
+                table,
+                column,
+                row,
+                cells,
+                column_scopes,
+            )
             if is_name and words is not None:
                 text = table_rows.with_found(
                     text,

@@ -164,7 +164,11 @@ class TimeLane(Widget):
         strip = Strip([*self.label(y), *self.cells(y)]).adjust_cell_length(self.size.width)
         if self.outline is None:
             return strip
-        return self.outline.over(strip, self.state.viewport, start=self.label_width)
+        return self.outline.over(
+            strip,
+            self.state.viewport,
+            start=self.label_width,
+        )
 
     # ── the mouse ────────────────────────────────────────────────────────────────────────────────
 
