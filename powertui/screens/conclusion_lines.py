@@ -16,8 +16,8 @@ from powertui.widgets.lines import StyledLine, wrapped
 
 _NOTE_INDENT = 3  # cells before a note, and before the rest of it
 _INDENT = 2  # cells before the rest of a line below a conclusion
-CHOSEN_MARK = " > "
-NO_MARK = " " * len(CHOSEN_MARK)
+_CHOSEN_MARK = " > "
+NO_MARK = " " * len(_CHOSEN_MARK)
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class ConclusionLines:
         """What it costs; beside that the sentence, how sure it is, and what to do next."""
         costs = cost_column.cost_column(conclusion.cost, self.cells, self.glyphs)
         no_cost: LinePieces = ((" " * self._cost_cells, "dim"),)
-        mark = CHOSEN_MARK if is_chosen else NO_MARK
+        mark = _CHOSEN_MARK if is_chosen else NO_MARK
         lines: list[StyledLine] = []
         for row, text in enumerate(self._text(conclusion, is_chosen, shows_next)):
             cost = no_cost
@@ -81,7 +81,7 @@ class ConclusionLines:
 
     def folded(self, words: str, *, is_chosen: bool) -> StyledLine:
         """The line that stands for smaller differences."""
-        mark = CHOSEN_MARK if is_chosen else NO_MARK
+        mark = _CHOSEN_MARK if is_chosen else NO_MARK
         lead = mark + " " * self._cost_cells
         text = f"{self.glyphs.closed} {words}"
         return (
