@@ -90,7 +90,12 @@ def _without_scatter(a: FigureSamples, b: FigureSamples, within_run: WithinRun |
         needs = "stretches of as many steps"
     elif (len(a.runs), len(b.runs)) != (1, 1):
         why = f"{len(a.runs)} and {len(b.runs)} runs have it, too few to say how much it varies"
-    return Judgement(FigureVerdict.CANNOT_TELL, Basis.NONE, why=why, needs=needs)
+    return Judgement(
+        verdict=FigureVerdict.CANNOT_TELL,
+        basis=Basis.NONE,
+        why=why,
+        needs=needs,
+    )
 
 
 def judge_family(figures: Sequence[ComparedFigure]) -> list[ComparedFigure]:

@@ -75,7 +75,12 @@ _Sums = defaultdict[ValueKey, float]
 
 
 def _asked(tool: str, part: ComparedPart, window: HostWindow) -> Table:
-    question = Question(part.opened, window.profile.index, window.lo, window.hi)
+    question = Question(
+        opened=part.opened,
+        host=window.profile.index,
+        lo=window.lo,
+        hi=window.hi,
+    )
     return registry.get(tool).answer(question)[tool]
 
 
@@ -107,8 +112,18 @@ def _add_kernels(sums: _Sums, table: Table) -> None:
         seconds = _seconds(table, "Kernel duration (µs)_sum", row)
         count = int(table["Kernel duration (µs)_count"].values[row])
         operator_key = ValueKey(Family.KERNEL, operator, "s")
-        time_key = ValueKey(Family.KERNEL_NAME, name, "s", operator)
-        count_key = ValueKey(Family.KERNEL_NAME, name, LAUNCHES, operator)
+        time_key = ValueKey(
+            family=Family.KERNEL_NAME,
+            name=name,
+            unit="s",
+            within=operator,
+        )
+        count_key = ValueKey(
+            family=Family.KERNEL_NAME,
+            name=name,
+            unit=LAUNCHES,
+            within=operator,
+        )
         sums[operator_key] += seconds
         sums[time_key] += seconds
         sums[count_key] += count

@@ -102,7 +102,13 @@ def _keys_of_ops(
             continue
         where = ON_DEVICE if stats.on_device[row] else ON_HOST
         if where == ON_DEVICE or not _NO_WORK.search(name):
-            yield row, ValueKey(Family.OP, name, "s", where)
+            key = ValueKey(
+                family=Family.OP,
+                name=name,
+                unit="s",
+                within=where,
+            )
+            yield row, key
 
 
 def _rows_of_ops(window: HostWindow, stats: OpStats) -> Int64s:

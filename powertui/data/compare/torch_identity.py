@@ -11,6 +11,7 @@ import numpy as np
 from powertui.data import wire
 from powertui.data.compare.part import HostWindow
 from powertui.data.model import Int64s, Process, Track
+from powertui.data.run import stat_carriers
 from powertui.data.tools import torch_links
 from powertui.data.tools.op_stats import OpStats
 from powertui.data.tools.thread_time import FRAME_LINE_SUFFIX
@@ -136,8 +137,7 @@ class _Reader:
             at = np.flatnonzero(line_of_operator == line)
             _, process, track = self._lines[line]
             rows = host.row[operators[at]]
-            positions = track.events.positions(rows)
-            shapes = process.source.columns(positions, ("Input Dims",))["Input Dims"]
+            shapes = stat_carriers.stat_column(process, track, rows, "Input Dims")
             starts = track.events.start[rows].tolist()
             modules = self._modules.get(line)
             if modules is None:
@@ -171,15 +171,15 @@ class _Modules:
                     module_of[name] = text.removeprefix(_MODULE)
             is_module = np.isin(events.name, list(module_of))
             for depth in range(track.lane_count):
-                first = track.lanes[depth]
-                end_of_lane = track.lanes[depth + 1]
-                rows = np.arange(first, end_of_lane)
+                lane = track.rows_of_lane(depth)
+                rows = np.arange(lane.start, lane.stop)
                 rows = rows[is_module[rows]]
                 if not len(rows):
                     continue
                 texts = [module_of[name] for name in events.name[rows].tolist()]
-                lane = (events.start[rows], events.end[rows], texts)
-                self._lanes.append(lane)
+                starts = events.start[rows]
+                ends = events.end[rows]
+                self._lanes.append((starts, ends, texts))
 
     def around(self, moment: int) -> Iterator[str]:
         """Those that run at a moment, from the outermost on, without their numbers."""

@@ -325,7 +325,12 @@ def _total_joules(part: ComparedPart) -> GateValue | str:
             above += energy.hi - energy.joules
     if not part.windows:
         return "there is no profile"
-    return GateValue(joules, below=max(0.0, below), above=max(0.0, above), is_fact=True)
+    return GateValue(
+        value=joules,
+        below=max(0.0, below),
+        above=max(0.0, above),
+        is_fact=True,
+    )
 
 
 def _settings(part: ComparedPart) -> dict[str, str]:

@@ -187,7 +187,13 @@ class Track:
 
     def lane(self, depth: int) -> Events:
         """The events of one nesting depth, by start."""
-        return self.events[slice(int(self.lanes[depth]), int(self.lanes[depth + 1]))]
+        return self.events[self.rows_of_lane(depth)]
+
+    def rows_of_lane(self, depth: int) -> slice:
+        """Where the events of one nesting depth are among all of the line."""
+        first = int(self.lanes[depth])
+        after_last = int(self.lanes[depth + 1])
+        return slice(first, after_last)
 
     def depth_of(self, row: int) -> int:
         """The lane that holds this row of `events`."""

@@ -193,6 +193,12 @@ def numbers_of_carriers(process: Process, track: Track, rows: Int64s, stat: str)
     return numbers
 
 
+def stat_column(process: Process, track: Track, rows: Int64s, stat: str) -> StatColumn:
+    """What these events of a line carry as one stat."""
+    positions = track.events.positions(rows)
+    return process.source.columns(positions, (stat,))[stat]
+
+
 def have_number(process: Process, track: Track, rows: Int64s, stat: str) -> Bools:
     """Which of these events, whose names carry the stat, have a number of it, 0 or more."""
     bits = _NUMBERED_EVENTS.get(track, {}).get(stat)

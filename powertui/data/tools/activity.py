@@ -22,6 +22,7 @@ from powertui.data.tools.covered_time import NO_TIME, CoveredTime, joined, time_
 from powertui.data.tools.event_types import MARK, EventType
 from powertui.data.tools.framework import Framework, framework_of
 from powertui.data.tools.name_classes import NameClass, any_class
+from powertui.data.tools.replica_meetings import DEVICE_COMPUTING, DEVICE_MEETING, attendance
 from powertui.data.tools.small_ops import (
     MAX_USUAL_PERIOD_PS,
     crowded_time,
@@ -115,13 +116,14 @@ class _Layers:
 
     def add(self, activity: ActivityKind, start: Int64s, end: Int64s) -> None:
         """Some more of one activity."""
-        self._add(activity, joined([CoveredTime(start, end)]))
+        self.add_time(activity, joined([CoveredTime(start, end)]))
 
     def add_events(self, activity: ActivityKind, events: Events, chosen: Bools) -> None:
         """The chosen events of a line are of one activity."""
-        self._add(activity, time_of(events, chosen))
+        self.add_time(activity, time_of(events, chosen))
 
-    def _add(self, activity: ActivityKind, added: CoveredTime) -> None:
+    def add_time(self, activity: ActivityKind, added: CoveredTime) -> None:
+        """Some more time of one activity, united already."""
         if len(added.start):
             self._parts[activity].append(added)
 
@@ -144,7 +146,8 @@ class _Layers:
                 break
             parts = self._parts[activity]
             # Each part is united already.
-            going_on = (parts[0] if len(parts) == 1 else joined(parts)).common(window)
+            united = parts[0] if len(parts) == 1 else joined(parts)
+            going_on = united.common(window)
             by_activity.append(going_on.without(covered))
             covered = joined([covered, going_on])
         return tuple(reversed(by_activity))
@@ -155,7 +158,8 @@ def _timeline(profile: Profile) -> ActivityTimeline:
     layers = _Layers()
     classes = name_classes.name_classes(profile).copy()
     # What the program puts around its own work is no call of the framework.
-    classes[holding_annotations(trace) & (classes == NameClass.RUNTIME)] = NameClass.SILENT
+    is_runtime = classes == NameClass.RUNTIME
+    classes[holding_annotations(trace) & is_runtime] = NameClass.SILENT
     devices, hosts = work_by_time.typed_lines(profile)
     small_ops = 0
     no_copies = name_classes.without_copies(profile)
@@ -167,9 +171,16 @@ def _timeline(profile: Profile) -> ActivityTimeline:
     for line in devices:
         _add_device_line(layers, line)
     is_torch = framework_of(trace) is Framework.PYTORCH
-    replicas = _add_replicas(layers, [*devices, *hosts], classes, one_a_process=is_torch)
+    replicas = attendance([*devices, *hosts], classes, one_a_process=is_torch)
+    layers.add_time(ActivityKind.COLLECTIVE, replicas.all_present)
+    layers.add_time(ActivityKind.WAITING_FOR_REPLICA, replicas.some_present)
     span = _without_profiler(trace.span, profiler)
-    return ActivityTimeline(span, layers.hidden(span), small_ops, replicas)
+    return ActivityTimeline(
+        span=span,
+        by_activity=layers.hidden(span),
+        small_ops=small_ops,
+        collectives=replicas.most,
+    )
 
 
 def _without_profiler(span: tuple[int, int], profiler: CoveredTime) -> tuple[int, int]:
@@ -210,7 +221,8 @@ def innermost_rows(track: Track) -> Int64s:
             lengths = lane.duration[rows]
             if len(rows):
                 start = lane.start[rows]
-                self_time = lengths - op_sums.covered(inner, start, start + lengths)
+                held_ps = op_sums.covered(inner, start, start + lengths)
+                self_time = lengths - held_ps
                 is_leaf[rows] = 2 * self_time > lengths
         leaves.append(np.flatnonzero(is_leaf) + lane_begin)
     return np.concatenate(leaves)
@@ -224,9 +236,11 @@ def _rows_with_others(lane: Events, inner: Events) -> Int64s:
     after_last = wire.ranks(lane.start, inner.end)
     touches = after_last > first
     # How many of the events below touch each one: they begin there, and end after the last one.
-    change = np.bincount(first[touches], minlength=len(lane) + 1)
-    change -= np.bincount(after_last[touches], minlength=len(lane) + 1)
-    return np.flatnonzero(np.cumsum(change[:-1]))
+    size = len(lane) + 1
+    change = np.bincount(first[touches], minlength=size)
+    change -= np.bincount(after_last[touches], minlength=size)
+    touching_count = np.cumsum(change[:-1])
+    return np.flatnonzero(touching_count)
 
 
 # What an event says of the events inside it, where these say nothing themselves.
@@ -256,12 +270,14 @@ def _with_inherited(track: Track, name_class: UInt8s) -> UInt8s:
     for depth in range(1, track.lane_count):
         # Lane by lane from the outside, so that a class passes on through every depth.
         held, holder = holders(track, depth)
-        lane = slice(int(track.lanes[depth]), int(track.lanes[depth + 1]))
+        lane = track.rows_of_lane(depth)
         outer_class = classes[holder]
         inner_class = classes[lane]
-        inherits = any_class(outer_class, _INHERITED) & any_class(inner_class, _INHERITING)
-        inherits |= outer_class == NameClass.COMPILE
-        classes[lane] = np.where(held & inherits, outer_class, inner_class)
+        gives = any_class(outer_class, _INHERITED)
+        takes = any_class(inner_class, _INHERITING)
+        compiles = outer_class == NameClass.COMPILE
+        inherits = held & ((gives & takes) | compiles)
+        classes[lane] = np.where(inherits, outer_class, inner_class)
     return np.asarray(classes, np.uint8)
 
 
@@ -313,7 +329,8 @@ def _add_host_line(
         return 0  # the program called these operations elsewhere
     crowds = crowded_time(events, leaf[is_call[leaf]])
     layers.add(ActivityKind.SMALL_OPS, crowds.start, crowds.end)
-    is_small = ~is_frame & ~is_mark & (events.duration < MAX_USUAL_PERIOD_PS)
+    is_short = events.duration < MAX_USUAL_PERIOD_PS
+    is_small = ~is_frame & ~is_mark & is_short
     return small_calls(line.track, is_small, crowds)
 
 
@@ -323,27 +340,25 @@ def _add_input_line(layers: _Layers, events: Events, kind: UInt8s, classes: UInt
     layers.add_events(ActivityKind.INPUT, events, waited)
     python = classes[events.name] == NameClass.CALLED_PYTHON
     layers.add_events(ActivityKind.INPUT_PYTHON, events, python)
-    layers.add_events(ActivityKind.INPUT_AHEAD, events, (kind != MARK) & ~waited)
+    is_ahead = (kind != MARK) & ~waited
+    layers.add_events(ActivityKind.INPUT_AHEAD, events, is_ahead)
 
 
-_DEVICE_COMPUTING = (EventType.COMPUTE_16, EventType.COMPUTE_32)
 _DEVICE_COPYING = (
     EventType.HOST_TO_DEVICE,
     EventType.DEVICE_TO_HOST,
     EventType.DEVICE_TO_DEVICE,
     EventType.HOST_TO_HOST,
 )
-# A device that waits for another one is in a collective; one that waits for the host, for input.
-_DEVICE_MEETING = (EventType.COLLECTIVES, EventType.WAIT_DEVICE)
 _DEVICE_INPUT = (EventType.WAIT_INPUT, EventType.WAIT_HOST)
 
 
 def _add_device_line(layers: _Layers, line: Typed) -> None:
     kind = line.types
     for activity, kinds in (
-        (ActivityKind.DEVICE_COMPUTING, _DEVICE_COMPUTING),
+        (ActivityKind.DEVICE_COMPUTING, DEVICE_COMPUTING),
         (ActivityKind.DEVICE_COPYING, _DEVICE_COPYING),
-        (ActivityKind.COLLECTIVE, _DEVICE_MEETING),
+        (ActivityKind.COLLECTIVE, DEVICE_MEETING),
         (ActivityKind.INPUT, _DEVICE_INPUT),
     ):
         layers.add_events(activity, line.track.events, np.isin(kind, kinds))
@@ -371,80 +386,15 @@ def _frames(trace: Trace, classes: UInt8s) -> tuple[CoveredTime, CoveredTime]:
         is_frame = np.isin(name_class, (NameClass.FRAME, NameClass.WAITING_FRAME))
         if not is_frame.any():
             continue
-        waiting = _time_of(track.events, name_class == NameClass.WAITING_FRAME)
-        running.append(_time_of(track.events, is_frame).without(waiting))
-        profiler.append(_time_of(track.events, name_class == NameClass.PROFILER))
+        is_waiting = name_class == NameClass.WAITING_FRAME
+        is_profiler = name_class == NameClass.PROFILER
+        waiting = _time_of(track.events, is_waiting)
+        in_frames = _time_of(track.events, is_frame)
+        running.append(in_frames.without(waiting))
+        profiler.append(_time_of(track.events, is_profiler))
     return joined(running), joined(profiler)
 
 
 def _time_of(events: Events, chosen: Bools) -> CoveredTime:
     """When any of the chosen events runs."""
     return time_of(events, chosen, empty_too=True)
-
-
-# ── replicas that wait for each other ────────────────────────────────────────────────────────────
-
-
-def _add_replicas(
-    layers: _Layers,
-    lines: list[Typed],
-    classes: UInt8s,
-    *,
-    one_a_process: bool,
-) -> int:
-    """Put collectives into the layers: where all replicas take part, and where some wait for others
-    that have not come yet. Return how many take part at the most.
-    """
-    meetings = _meetings(lines, classes, one_a_process=one_a_process)
-    replicas = [meeting for meeting in meetings if len(meeting.start)]
-    if not replicas:
-        return 0
-    arrivals = np.concatenate([meeting.start for meeting in replicas])
-    departures = np.concatenate([meeting.end for meeting in replicas])
-    moments = np.concatenate([arrivals, departures])
-    change = np.ones(len(moments), np.int64)
-    change[len(arrivals) :] = -1
-    # At one moment departures come first: who leaves is not there with who arrives.
-    order = np.lexsort((change, moments))
-    moments = moments[order]
-    present = np.cumsum(change[order])[:-1]  # replicas from each moment to the next
-    lo = moments[:-1]
-    hi = moments[1:]
-    if not len(present):
-        return 0
-    most = int(present.max())
-    all_present = present == most
-    some_present = (present > 0) & ~all_present
-    layers.add(ActivityKind.COLLECTIVE, lo[all_present], hi[all_present])
-    layers.add(ActivityKind.WAITING_FOR_REPLICA, lo[some_present], hi[some_present])
-    return most
-
-
-def _meetings(lines: list[Typed], classes: UInt8s, *, one_a_process: bool) -> Iterator[CoveredTime]:
-    """Where each device is in a collective and computes nothing else; without devices, where each
-    thread is in one, or each process: PyTorch's gloo works in several threads of a rank.
-    """
-    by_device: dict[str, list[Typed]] = {}
-    for line in lines:
-        if line.process.kind is ProcessKind.DEVICE:
-            by_device.setdefault(line.process.name, []).append(line)
-    for device_lines in by_device.values():
-        meeting: list[CoveredTime] = []
-        computing: list[CoveredTime] = []
-        for line in device_lines:
-            events = line.track.events
-            kind = line.types
-            has_length = events.duration > 0
-            meeting.append(_time_of(events, np.isin(kind, _DEVICE_MEETING) & has_length))
-            computing.append(_time_of(events, np.isin(kind, _DEVICE_COMPUTING) & has_length))
-        yield joined(meeting).without(joined(computing))
-    if by_device:
-        return
-    by_process: dict[str, list[CoveredTime]] = {}
-    for line in lines:
-        events = line.track.events
-        in_collective = classes[events.name] == NameClass.COLLECTIVE
-        meeting_time = _time_of(events, in_collective & (events.duration > 0))
-        by_process.setdefault(line.process.name, []).append(meeting_time)
-    for times in by_process.values():
-        yield from [joined(times)] if one_a_process else times

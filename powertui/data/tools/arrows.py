@@ -55,7 +55,12 @@ def find_tied_events(trace: Trace) -> TiedEvents:
     if arrows is None or not len(arrows):
         no_lines = np.empty(0, np.int32)
         no_rows = np.empty(0, np.int64)
-        return TiedEvents(no_lines, no_rows, no_lines, no_rows)
+        return TiedEvents(
+            line=no_lines,
+            row=no_rows,
+            to_line=no_lines,
+            to_row=no_rows,
+        )
     tracks = [track for _, track in trace.tracks()]
     never = np.zeros(len(arrows), np.bool_)
     row = _rows(tracks, arrows.line, arrows.at, never)

@@ -66,7 +66,12 @@ def answer(question: Question) -> Result:
     rows = [_Row(kind, tuple(of_kind)) for kind, of_kind in calls.items()]
     rows.sort(key=lambda row: -row.total)
     table = _table(rows, question)
-    return Result("collectives", "Collectives", (table,), notes=_notes(rows))
+    return Result(
+        id="collectives",
+        title="Collectives",
+        tables=(table,),
+        notes=_notes(rows),
+    )
 
 
 class _Call(NamedTuple):
@@ -113,14 +118,12 @@ def _collective_calls(question: Question) -> Iterator[tuple[_CollectiveKind, _Ca
         for place, row in enumerate(rows.tolist()):
             kernel = trace.names.full(int(events.name[row]))
             kind = _kind(columns, place, kernel)
-            yield (
-                kind,
-                _Call(
-                    ps=int(end[place] - start[place]),
-                    line=number,
-                    event=row,
-                ),
+            call = _Call(
+                ps=int(end[place] - start[place]),
+                line=number,
+                event=row,
             )
+            yield kind, call
 
 
 def _kind(columns: Mapping[str, StatColumn], row: int, kernel: str) -> _CollectiveKind:

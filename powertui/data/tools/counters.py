@@ -55,7 +55,12 @@ def answer(question: Question) -> Result:
 
     def place(row: int) -> Place | None:
         highest_ps = rows[row].most_ps
-        return Place(question.opened.name, question.host, highest_ps, highest_ps + 1)
+        return Place(
+            run=question.opened.name,
+            host=question.host,
+            lo=highest_ps,
+            hi=highest_ps + 1,
+        )
 
     table = Table(
         id="counters",

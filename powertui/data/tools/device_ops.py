@@ -282,14 +282,13 @@ def selfs(track: Track, rows: Int64s, length: Int64s) -> Int64s:
     # Where each event of the line stands among the rows; -1 for one that is not asked.
     place = np.full(len(track.events), -1, np.int64)
     place[rows] = np.arange(len(rows))
-    lane_borders = track.lanes.tolist()
     for depth in range(1, track.lane_count):
         outer = track.lane(depth - 1)
         inner = track.lane(depth)
         _, outer_row = last_begun(outer.start, inner.start)
-        first_outer, first_inner, after_inner = lane_borders[depth - 1 : depth + 2]
-        holder = place[first_outer + outer_row]
-        child = place[first_inner:after_inner]
+        rows_of_outer = track.rows_of_lane(depth - 1)
+        holder = place[rows_of_outer.start + outer_row]
+        child = place[track.rows_of_lane(depth)]
         both = (child >= 0) & (holder >= 0)
         inner_length = length[child[both]]
         np.subtract.at(self_time, holder[both], inner_length)
@@ -347,7 +346,12 @@ def _new(
     if not is_hlo_op and not is_tpu_op:
         op = framework_op(facts, compat)
         assert op is not None  # else there would be no key
-        return DeviceOp(name, op, op.type, eager=facts.eager)
+        return DeviceOp(
+            name=name,
+            framework=op,
+            category=op.type,
+            eager=facts.eager,
+        )
     label = _program_label(facts)
     instruction: Instruction | None = None
     if module is not None:

@@ -79,7 +79,12 @@ def answer(question: Question) -> Result:
         facts = _facts(trace, lo, hi, names, question.match)
     else:
         facts = ()
-    return Result("event_sets", "Event sets", (_table(sets, question),), facts)
+    return Result(
+        id="event_sets",
+        title="Event sets",
+        tables=(_table(sets, question),),
+        facts=facts,
+    )
 
 
 def event_sets(

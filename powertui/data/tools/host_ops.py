@@ -389,7 +389,7 @@ class _Eager:
 
     def __init__(self, trace: Trace, process: Process, track: Track) -> None:
         self._process = process
-        self._events = track.events
+        self._track = track
         carried = stat_carriers.carried(trace, process, [track], ("is_eager", "is_func"))
         self._carries_eager = carried["is_eager"]
         runs = _eager_runs(trace, track, carried["is_func"])
@@ -405,18 +405,21 @@ class _Eager:
         self._is_function = np.zeros(len(runs), np.bool_)
         for begin in range(0, len(runs), _STAT_CHUNK_EVENTS):
             chunk = runs[begin : begin + _STAT_CHUNK_EVENTS]
-            positions = track.events.positions(chunk)
-            column = process.source.columns(positions, ("is_func",))["is_func"]
+            column = stat_carriers.stat_column(process, track, chunk, "is_func")
             self._is_function[begin : begin + len(chunk)] = column.ints != 0
 
     def among(self, rows: _Rows) -> Int32s:
         """Those of the ops that some of these events ran eagerly."""
-        events = self._events
+        events = self._track.events
         if self._carries_eager.any():
             carries = self._carries_eager[events.name[rows.row]]
             if carries.any():
-                positions = events.positions(rows.row[carries])
-                column = self._process.source.columns(positions, ("is_eager",))["is_eager"]
+                column = stat_carriers.stat_column(
+                    process=self._process,
+                    track=self._track,
+                    rows=rows.row[carries],
+                    stat="is_eager",
+                )
                 is_eager = column.ints != 0
                 return wire.distinct(rows.op[carries][is_eager])
         if not len(self._start):

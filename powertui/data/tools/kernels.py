@@ -216,7 +216,14 @@ def _read(trace: Trace, operators: dict[int, Int64s]) -> Kernels:
         for at in range(0, count, _CHUNK):
             rows = slice(at, min(at + _CHUNK, count))
             indexes[rows] = reader.indexes(process, track.events, rows, launchers[rows].tolist())
-        lines.append(DeviceLine(number, process, track, indexes))
+        lines.append(
+            DeviceLine(
+                number=number,
+                process=process,
+                track=track,
+                facts=indexes,
+            )
+        )
     return Kernels(tuple(lines), tuple(reader.facts))
 
 

@@ -157,7 +157,12 @@ def _columns(pieces: Sequence[LinePiece], first: int, last: int) -> _PieceColumn
         )
         parts.append(columns)
     if not parts:
-        return _PieceColumns(_NONE, _NONE, _NONE, _NO_KINDS)
+        return _PieceColumns(
+            group=_NONE,
+            start=_NONE,
+            end=_NONE,
+            kind=_NO_KINDS,
+        )
     if len(parts) == 1:
         return parts[0]
     columns_of_parts = zip(*parts, strict=True)
@@ -296,16 +301,15 @@ def _bare(nodes: Nodes, node_rows: Int32s, line: Typed) -> tuple[Int64s, Int64s]
     above = _NONE
     above_group = _NONE
     for depth in range(track.lane_count):
-        first = int(track.lanes[depth])
-        last = int(track.lanes[depth + 1])
-        rows, group = _inside(line, above, above_group, first, last)
+        lane = track.rows_of_lane(depth)
+        rows, group = _inside(line, above, above_group, lane)
         is_new = ~among(node_rows, rows)
         rows = rows[is_new]
         group = group[is_new]
         counts = _is_work(line.types_for(rows))
         rows_by_lane.append(rows[counts])
         groups_by_lane.append(group[counts])
-        lo, hi = open_rows.searchsorted((first, last))
+        lo, hi = open_rows.searchsorted((lane.start, lane.stop))
         holders = [open_rows[lo:hi], rows[~counts]]
         groups_of_holders = [open_group[lo:hi], group[~counts]]
         above, above_group = _ascending(
@@ -330,18 +334,15 @@ def _inside(
     line: Typed,
     holders: Int64s,
     group: Int64s,
-    first: int,
-    last: int,
+    lane: slice,
 ) -> tuple[Int64s, Int64s]:
-    """(events first … last - 1 of one lane that lie inside these of the lane above, the groups of
-    those).
-    """
-    lane_start = line.track.events.start[first:last]
+    """(events of one lane that lie inside these of the lane above, the groups of those)."""
+    lane_start = line.track.events.start[lane]
     lo, hi = line.times(holders)
     begin = lane_start.searchsorted(lo, side="left")
     stop = lane_start.searchsorted(hi, side="right")
     count = np.maximum(0, stop - begin)
-    holder, rows = rows_of_ranges(begin + first, count)
+    holder, rows = rows_of_ranges(lane.start + begin, count)
     _, end = line.times(rows)
     lies_inside = end <= hi[holder]
     if len(rows):

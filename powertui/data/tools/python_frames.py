@@ -225,7 +225,12 @@ def parse_frame(text: str, ps: int = 0) -> PythonFunction:
         name = built_in["name"]
     else:
         name = text.removeprefix("$")
-    return PythonFunction(name, "", -1, ps)
+    return PythonFunction(
+        name=name,
+        file="",
+        line=-1,
+        ps=ps,
+    )
 
 
 def readable_name(text: str) -> str:

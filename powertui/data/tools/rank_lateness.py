@@ -284,13 +284,23 @@ def wander(lateness: Lateness) -> Wander | None:
         if latest.mean < _SEEMS_LATE_ERRORS * latest.error:
             return None
         of_stretches = latest.error * math.sqrt(latest.blocks)
-        return Wander(latest.rank, latest.mean, of_stretches, of_stretches=True)
+        return Wander(
+            rank=latest.rank,
+            late_ps=latest.mean,
+            scatter_ps=of_stretches,
+            of_stretches=True,
+        )
     earlier = paces[1:]
     if not wandering_of(earlier).wanders:
         return None
     means = [pace.mean for pace in earlier]
     scatter = float(np.std(means, ddof=1))
-    return Wander(latest.rank, latest.mean, scatter, of_stretches=False)
+    return Wander(
+        rank=latest.rank,
+        late_ps=latest.mean,
+        scatter_ps=scatter,
+        of_stretches=False,
+    )
 
 
 def _sometimes_late(lateness: Lateness) -> Iterator[LateRank]:

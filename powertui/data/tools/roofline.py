@@ -233,7 +233,12 @@ def _operator_row(
     why: str = "",
 ) -> _Row:
     """All runs of an operator with inputs of these shapes; `why`: its cost is not asked for."""
-    cost = OpCost(None, 0.0, None, why)
+    cost = OpCost(
+        flops=None,
+        transcendentals=0.0,
+        bytes=None,
+        why=why,
+    )
     if not why:
         cost = torch_costs.operator_cost(name, *shapes)
     return _Row(

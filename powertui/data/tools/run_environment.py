@@ -121,7 +121,12 @@ def _stated(profile: Profile) -> Iterator[_Stated]:
             value = f"({len(stat.value):,} bytes)"
         else:
             value = str(shown_value(stat.name, stat.value))
-        yield _Stated(profile.host, process, stat.name, value[:_MAX_TEXT_CHARS])
+        yield _Stated(
+            host=profile.host,
+            process=process,
+            name=stat.name,
+            value=value[:_MAX_TEXT_CHARS],
+        )
 
 
 _HOST_FIELDS = (

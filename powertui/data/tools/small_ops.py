@@ -43,8 +43,8 @@ def holders(track: Track, depth: int) -> tuple[Bools, Int64s]:
     any_begun, place = last_begun(outer.start, lane.start)
     end_of_outer = outer.end[place]
     held = any_begun & (lane.end <= end_of_outer)
-    first_outer = int(track.lanes[depth - 1])
-    return held, place + first_outer
+    rows_of_outer = track.rows_of_lane(depth - 1)
+    return held, place + rows_of_outer.start
 
 
 def small_calls(track: Track, is_small: Bools, crowds: CoveredTime) -> int:
@@ -65,9 +65,7 @@ def _outermost(track: Track, chosen: Bools) -> Bools:
     for depth in range(1, track.lane_count):
         held, holder = holders(track, depth)
         inside = held & covered[holder]
-        first = int(track.lanes[depth])
-        after_last = int(track.lanes[depth + 1])
-        lane = slice(first, after_last)
+        lane = track.rows_of_lane(depth)
         outermost[lane] &= ~inside
         covered[lane] |= inside
     return outermost

@@ -96,7 +96,12 @@ def _nothing(question: Question, note: str) -> Result:
         ),
         question,
     )
-    return Result("step_ops", "What took longer", (table,), notes=(note,))
+    return Result(
+        id="step_ops",
+        title="What took longer",
+        tables=(table,),
+        notes=(note,),
+    )
 
 
 def _asked_steps(question: Question, steps: Steps) -> Int64s:

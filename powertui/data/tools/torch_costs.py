@@ -64,7 +64,12 @@ def operator_cost(name: str, dims: str, types: str, concrete: str) -> OpCost:
 
 
 def _unknown(why: str) -> OpCost:
-    return OpCost(None, 0.0, None, why)
+    return OpCost(
+        flops=None,
+        transcendentals=0.0,
+        bytes=None,
+        why=why,
+    )
 
 
 def _listed(text: str) -> list[Any] | None:

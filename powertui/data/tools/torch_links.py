@@ -129,7 +129,12 @@ def linked(trace: Trace) -> Links:
     host, calls = _host(trace, categories)
     device = _device(trace, categories, calls)
     operator = host.operator_above(device.call)
-    return Links(trace, host, device, operator)
+    return Links(
+        trace=trace,
+        host=host,
+        device=device,
+        operator=operator,
+    )
 
 
 def _category(trace: Trace, index: int) -> str:

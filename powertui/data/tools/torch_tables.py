@@ -40,7 +40,12 @@ def gpu_timeline(question: Question) -> Result:
     if rows.any():
         table = replace(table, columns=_timeline_columns(_timeline(links, rows)))
     notes = torch_work.unlinked_note(links, question)
-    return Result("gpu_timeline", "GPU timeline", (table,), notes=notes)
+    return Result(
+        id="gpu_timeline",
+        title="GPU timeline",
+        tables=(table,),
+        notes=notes,
+    )
 
 
 def kernel_summary(question: Question) -> Result:

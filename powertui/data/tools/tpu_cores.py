@@ -170,7 +170,12 @@ def _common_steps(profile: Profile) -> _Cores | None:
         starts.append(core_steps.start[place])
         lengths.append(core_steps.duration[place])
     names = tuple(core_steps.name for core_steps in each)
-    return _Cores(names, common, np.stack(starts), np.stack(lengths))
+    return _Cores(
+        names=names,
+        row=common,
+        start=np.stack(starts),
+        length=np.stack(lengths),
+    )
 
 
 def _steps(profile: Profile) -> TpuSteps | None:

@@ -20,7 +20,13 @@ from powertui.data.model import (
 )
 from powertui.data.run.device_intervals import work_tracks
 from powertui.data.run.marks import is_explicit
-from powertui.data.run.stat_carriers import carried, have_number, rows_named, whole_numbers
+from powertui.data.run.stat_carriers import (
+    carried,
+    have_number,
+    rows_named,
+    stat_column,
+    whole_numbers,
+)
 from powertui.data.sorted_columns import begins_run, ends_run
 from powertui.data.tools import python_frames
 from powertui.data.tools.event_types import (
@@ -220,8 +226,7 @@ def _by_shape(process: Process, track: Track, rows: Int64s, kinds: UInt8s) -> UI
     """The types of these events, where the shapes of their tensors say whether they compute in
     16 bit.
     """
-    positions = track.events.positions(rows)
-    column = process.source.columns(positions, ("shape",))["shape"]
+    column = stat_column(process, track, rows, "shape")
     shapes = column.texts or [None] * len(rows)
     half_shapes = [shape is not None and "half" in shape for shape in shapes]
     is_half = np.array(half_shapes, np.bool_)
@@ -278,8 +283,7 @@ def _host(
                 plain = ~np.isin(kinds, _NO_LAUNCHES)
                 kinds[launches & plain] = EventType.HOST_PREPARE
             if carry["step_name"].any():
-                positions = track.events.positions(rows)
-                column = process.source.columns(positions, ("step_name",))["step_name"]
+                column = stat_column(process, track, rows, "step_name")
                 kinds[column.present] = MARK
         out.append(
             Typed(

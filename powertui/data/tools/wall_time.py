@@ -8,16 +8,14 @@ every step takes. Marks come second: a second between two marks counts as much a
 from __future__ import annotations
 
 import enum
-import re
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from powertui.data.model import Bools, Int64s, ProcessKind, Steps, Trace, Track
+from powertui.data.model import Bools, Int64s, Steps, Trace, Track
 from powertui.data.opened import Profile
 from powertui.data.quantiles import median_of_column, quantile_of_column
-from powertui.data.sorted_columns import among, begins_run
+from powertui.data.sorted_columns import among
 from powertui.data.tools import activity, name_classes
 from powertui.data.tools.activity import (
     ACTIVITIES,
@@ -25,6 +23,7 @@ from powertui.data.tools.activity import (
     ActivityTimeline,
 )
 from powertui.data.tools.covered_time import NO_TIME, CoveredTime, joined
+from powertui.data.tools.launched_functions import FunctionSeries
 from powertui.value_types import dataclass
 
 
@@ -51,16 +50,6 @@ _MIN_STEPS = 4  # fewer steps have no usual one
 # Of a usual step: with less of one after the last step there is no step more to count. Chosen, not
 # measured.
 _MIN_UNFINISHED_PART = 0.5
-# A function of which one launch after the other runs is a series from so many on.
-_MIN_LAUNCHES = 3
-# Share of the profile that an evaluation has to take to be told apart. Chosen, not measured.
-_MIN_EVALUATION_SHARE = 0.02
-
-# Names are read so far, in characters: some hold a whole shape or module behind their beginning.
-_FUNCTION_NAME_CHARACTERS = 300
-_GRADIENT_NAME_CHARACTERS = 200
-_FUNCTION = re.compile(r"^EagerLocalExecute: (?P<name>__inference_.*_\d+)$")
-_GRADIENT_OP = re.compile(r"Grad|ResourceApply|AssignSub")
 _EVALUATION = ("validation", "evaluation", "prediction", "test")
 
 
@@ -150,7 +139,7 @@ def _wall_time(profile: Profile) -> WallTime:
     steps = profile.steps
     driver = _driving_track(trace, steps)
     if driver is not None:
-        series = _Series(trace, timeline)
+        series = FunctionSeries(trace, timeline.span)
     else:
         series = None
     evaluations = _evaluations(profile, series)
@@ -216,7 +205,7 @@ def _periods(
     steps: Steps,
     timeline: ActivityTimeline,
     evaluations: CoveredTime,
-    series: _Series | None,
+    series: FunctionSeries | None,
 ) -> Periods:
     """From the start of each step to the next, without those that are an evaluation's."""
     lo, hi = timeline.span
@@ -340,99 +329,7 @@ def _driven(driver: Track | None, profile: Profile, periods: Periods) -> Covered
 # ── evaluations ──────────────────────────────────────────────────────────────────────────────────
 
 
-class _Series:
-    """The functions of TensorFlow that a program launches again and again: those that train have
-    gradients among their operations, the others evaluate.
-    """
-
-    def __init__(self, trace: Trace, timeline: ActivityTimeline) -> None:
-        launches = _launches(trace)
-        gradients = _gradient_moments(trace)
-        self.training = NO_TIME
-        self.evaluation = NO_TIME
-        training: list[CoveredTime] = []
-        evaluating: list[CoveredTime] = []
-        for stretches in launches.values():
-            if len(stretches.start) < _MIN_LAUNCHES:
-                continue
-            first = gradients.searchsorted(stretches.start)
-            last = gradients.searchsorted(stretches.end)
-            trains = (last > first).mean() > 0.5
-            (training if trains else evaluating).append(stretches)
-        if not training:
-            return
-        self.training = max(training, key=lambda stretches: stretches.length)
-        span = timeline.span[1] - timeline.span[0]
-        evaluations = joined(evaluating)
-        if evaluations.length >= _MIN_EVALUATION_SHARE * span:
-            self.evaluation = _blocks(evaluations, joined(training))
-
-
-def _launches(trace: Trace) -> dict[str, CoveredTime]:
-    """Where each function runs, by its name."""
-    functions: dict[str, int] = {}  # the number of each function, by its name
-    function_of_name = np.full(len(trace.names), -1, np.int64)
-    for index in range(len(trace.names)):
-        match = _FUNCTION.match(trace.names.full(index)[:_FUNCTION_NAME_CHARACTERS])
-        if match is not None:
-            function_of_name[index] = functions.setdefault(match["name"], len(functions))
-    if not functions:
-        return {}
-    start: list[Int64s] = []
-    end: list[Int64s] = []
-    function: list[Int64s] = []
-    is_function = function_of_name >= 0
-    for track in _host_tracks(trace):
-        events = track.events
-        rows = np.flatnonzero(is_function.take(events.name))
-        begins = events.start.take(rows)
-        start.append(begins)
-        end.append(begins + events.duration.take(rows))
-        function.append(function_of_name.take(events.name.take(rows)))
-    starts = np.concatenate(start)
-    ends = np.concatenate(end)
-    numbers = np.concatenate(function)
-    launches: dict[str, CoveredTime] = {}
-    for name, number in functions.items():
-        rows = np.flatnonzero(numbers == number)
-        rows = rows[np.argsort(starts[rows], kind="stable")]
-        launches[name] = CoveredTime(starts[rows], ends[rows])
-    return launches
-
-
-def _host_tracks(trace: Trace) -> Iterator[Track]:
-    """The lines of hosts that hold events of their own."""
-    for process, track in trace.tracks():
-        if process.kind is ProcessKind.HOST and not track.derived and len(track.events):
-            yield track
-
-
-def _gradient_moments(trace: Trace) -> Int64s:
-    """When operations began that only training has, ascending."""
-    is_gradient = np.zeros(len(trace.names), np.bool_)
-    for index in range(len(trace.names)):
-        name = trace.names.full(index)[:_GRADIENT_NAME_CHARACTERS]
-        is_gradient[index] = _GRADIENT_OP.search(name) is not None
-    starts = [np.empty(0, np.int64)]
-    if not is_gradient.any():
-        return starts[0]
-    for track in _host_tracks(trace):
-        rows = np.flatnonzero(is_gradient.take(track.events.name))
-        starts.append(track.events.start.take(rows))
-    return np.sort(np.concatenate(starts))
-
-
-def _blocks(evaluations: CoveredTime, training: CoveredTime) -> CoveredTime:
-    """Launches of evaluations with no training between them, each run of them as one stretch."""
-    if not len(evaluations.start):
-        return NO_TIME
-    trained_before = training.start.searchsorted(evaluations.start)
-    firsts = np.flatnonzero(begins_run(trained_before))
-    lasts = np.append(firsts[1:], len(trained_before)) - 1
-    return CoveredTime(evaluations.start[firsts], evaluations.end[lasts])
-
-
-def _evaluations(profile: Profile, series: _Series | None) -> CoveredTime:
+def _evaluations(profile: Profile, series: FunctionSeries | None) -> CoveredTime:
     """Where an evaluation runs beside training: by its marks, else by its functions."""
     parts = []
     for phase in profile.epochs.phases:

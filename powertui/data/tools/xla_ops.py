@@ -119,8 +119,7 @@ def _lines(trace: Trace, lo: int, hi: int) -> list[tuple[Process, Track, Int64s]
             if not len(rows):
                 continue
             # Events of one name may carry an op or none.
-            positions = events.positions(rows)
-            column = process.source.columns(positions, ("hlo_op",))["hlo_op"]
+            column = stat_carriers.stat_column(process, track, rows, "hlo_op")
             rows = rows[column.present]
             if not len(rows):
                 continue

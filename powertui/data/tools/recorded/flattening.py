@@ -81,7 +81,12 @@ class _Spot:
             table = f"{self.table}.{path}"
         else:
             table = path
-        return _Spot(table, "", owner, self.depth + 1)
+        return _Spot(
+            table=table,
+            within="",
+            owner=owner,
+            depth=self.depth + 1,
+        )
 
 
 def flattened(document: Any) -> Flattened:
@@ -89,7 +94,13 @@ def flattened(document: Any) -> Flattened:
     flat = Flattened()
     if isinstance(document, list):
         document = {"rows": document}
-    _walk(flat, document, flat.values, _Spot("", "", (), 0))
+    top = _Spot(
+        table="",
+        within="",
+        owner=(),
+        depth=0,
+    )
+    _walk(flat, document, flat.values, top)
     return flat
 
 
