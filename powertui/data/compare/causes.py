@@ -95,12 +95,17 @@ def _account(matched: Matched, account: str, parts: _Seconds) -> tuple[Cause, ..
     rates = _Rates.of_sides(matched)
     names_b = {}
     if account == BY_OP:
-        names_b = {row.name: row.name_b for row in matched.figures if row.family is Family.OP}
+        for row in matched.figures:
+            if row.family is Family.OP:
+                names_b[row.name] = row.name_b
     differing = _differing_names(matched, account)
     rows = []
     # What differs by itself comes first: a larger part may be one slow run.
     least_s = _LEAST_SHARE_FIRST * max(map(abs, parts.values()))
-    first = {name for name in differing & set(parts) if abs(parts[name]) >= least_s}
+    first = set()
+    for name in differing & set(parts):
+        if abs(parts[name]) >= least_s:
+            first.add(name)
     for name in sorted(parts, key=lambda name: (name not in first, -abs(parts[name]))):
         seconds = parts[name]
         if abs(seconds) <= _ROUNDING_S or (name == step_figures.BETWEEN and _is_nothing(seconds)):

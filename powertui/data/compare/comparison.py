@@ -248,7 +248,9 @@ def _conclusion_changes(
     a: Sequence[Measured],
     b: Sequence[Measured],
 ) -> tuple[ConclusionChange, ...]:
-    return (*_one_sided("went", a, b), *_one_sided("came", b, a))
+    went = _one_sided("went", a, b)
+    came = _one_sided("came", b, a)
+    return (*went, *came)
 
 
 def _one_sided(

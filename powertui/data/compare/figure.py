@@ -106,7 +106,8 @@ class ComparedFigure:
     @property
     def ratio(self) -> float | None:
         """B as a multiple of A; None where A is nothing but the rounding of the files."""
-        if self.a is None or self.b is None or abs(self.a) <= LEAST_MEASURED.get(self.unit, 0.0):
+        least = LEAST_MEASURED.get(self.unit, 0.0)
+        if self.a is None or self.b is None or abs(self.a) <= least:
             return None
         return self.b / self.a
 

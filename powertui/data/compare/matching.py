@@ -91,7 +91,9 @@ def matched(
         if samples_a.runs and samples_b.runs:
             within_run = None
             if stretches is not None:
-                within_run = _within_run(a[0].values[key], b[0].values[key], stretches)
+                value_a = a[0].values[key]
+                value_b = b[0].values[key]
+                within_run = _within_run(value_a, value_b, stretches)
                 within_run = replace(
                     within_run,
                     figures=counts[key.family],
@@ -128,7 +130,10 @@ def _counts_with_blocks(a: Sequence[Measured], b: Sequence[Measured]) -> Counter
 
 def _name_in_b(b: Sequence[Measured], key: ValueKey) -> str:
     """What B calls it, where that is another name than A's."""
-    names = [run.values[key].own_name or key.name for run in b if key in run.values]
+    names = []
+    for run in b:
+        if key in run.values:
+            names.append(run.values[key].own_name or key.name)
     if names and names[0] != key.name:
         return names[0]
     return ""
@@ -142,8 +147,9 @@ def _one_sided(key: ValueKey, a: FigureSamples, b: FigureSamples, sides: _Places
         side, samples = ("b", b)
     judgement = None
     if key.family in _PARTS_OF_A_STEP and min(sides.runs) >= MIN_RUNS:
-        zeros_a = FigureSamples(a.runs or (0.0,) * sides.runs[0], places=sides.of_a)
-        zeros_b = FigureSamples(b.runs or (0.0,) * sides.runs[1], places=sides.of_b)
+        runs_a, runs_b = sides.runs
+        zeros_a = FigureSamples(a.runs or (0.0,) * runs_a, places=sides.of_a)
+        zeros_b = FigureSamples(b.runs or (0.0,) * runs_b, places=sides.of_b)
         judgement = judge(zeros_a, zeros_b, name=key.name)
     return Unmatched(
         side=side,
@@ -175,7 +181,9 @@ class _Places(NamedTuple):
 
 
 def _places(a: Sequence[Measured], b: Sequence[Measured]) -> _Places:
-    of_a, of_b = turns.places_by_start([run.start_ns for run in a], [run.start_ns for run in b])
+    starts_a = [run.start_ns for run in a]
+    starts_b = [run.start_ns for run in b]
+    of_a, of_b = turns.places_by_start(starts_a, starts_b)
     return _Places((len(a), len(b)), of_a, of_b)
 
 

@@ -84,7 +84,11 @@ def _stretch(part: ComparedPart) -> StepStretch | None:
     if lead is None or not len(lead.rows):
         return None
     places = lead.places
-    return StepStretch((part.opened.path, lead.profile.host), int(places[0]), int(places[-1]))
+    return StepStretch(
+        run=(part.opened.path, lead.profile.host),
+        first=int(places[0]),
+        last=int(places[-1]),
+    )
 
 
 def _start_ns(part: ComparedPart) -> int | None:
@@ -142,4 +146,5 @@ def merged(sessions: Sequence[Measured]) -> Measured:
 def name_of_sessions(first: str, count: int) -> str:
     """What several sessions of one start of a program are called together."""
     more = count - 1
-    return f"{first} and {more} more {'session' if more == 1 else 'sessions'}"
+    what = "session" if more == 1 else "sessions"
+    return f"{first} and {more} more {what}"

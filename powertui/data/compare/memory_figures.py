@@ -20,10 +20,14 @@ def memory_values(part: ComparedPart) -> Values:
             if counter.unit not in _MEMORY_UNITS:
                 continue
             # A reading holds until the next one: the last before the window counts, too.
-            first = max(0, int(np.searchsorted(counter.times, lo, side="right")) - 1)
-            readings = counter.values[first : int(np.searchsorted(counter.times, hi))]
+            begun = int(np.searchsorted(counter.times, lo, side="right"))
+            first = max(0, begun - 1)
+            after_last = int(np.searchsorted(counter.times, hi))
+            readings = counter.values[first:after_last]
             if len(readings):
                 key = ValueKey(Family.MEMORY, f"{counter.name}, most", "B")
                 most = float(readings.max())
-                values[key] = ComparedValue(max(most, values[key].value) if key in values else most)
+                if key in values:
+                    most = max(most, values[key].value)
+                values[key] = ComparedValue(most)
     return values

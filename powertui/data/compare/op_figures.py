@@ -66,7 +66,8 @@ def _own_seconds(block: StepBlock) -> dict[ValueKey, float]:
     for window, bounds in zip(block.windows, block.bounds, strict=True):
         stats = op_stats.op_stats(window.profile.trace, *bounds)
         for row, key in _keys_of_ops(window, stats, _rows_of_ops(window, stats)):
-            seconds[key] += int(stats.self_time[row]) / PS_PER_S / block.steps
+            self_s = int(stats.self_time[row]) / PS_PER_S
+            seconds[key] += self_s / block.steps
     return seconds
 
 
@@ -96,7 +97,8 @@ def _keys_of_ops(
 ) -> Iterator[tuple[int, ValueKey]]:
     """The rows that are compared, each with the op it belongs to."""
     for row in rows.tolist():
-        name = without_replica(stats.trace.names.display(int(stats.name[row])))
+        display = stats.trace.names.display(int(stats.name[row]))
+        name = without_replica(display)
         # The mark of a step is as long as the step, and no op.
         if window.profile.steps.is_own_mark(name):
             continue

@@ -67,7 +67,9 @@ class HostWindow:
             starts, ends = step_bounds(self.profile)
             return int(starts[rows].min()), int(ends[rows].max())
         begin, end = self.profile.trace.span
-        return (begin if self.lo is None else self.lo), (end if self.hi is None else self.hi)
+        lo = begin if self.lo is None else self.lo
+        hi = end if self.hi is None else self.hi
+        return lo, hi
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +121,8 @@ def comparable_steps(profile: Profile) -> Bools:
     usable: Bools = steps.lengths() >= 0
     for phase in profile.epochs.phases:
         if phase.name == "tracing":
-            usable = usable & ~((steps.start >= phase.start) & (steps.start < phase.end))
+            begins_in_phase = (steps.start >= phase.start) & (steps.start < phase.end)
+            usable = usable & ~begins_in_phase
     return usable
 
 

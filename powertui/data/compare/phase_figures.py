@@ -21,5 +21,6 @@ def phase_values(window: HostWindow) -> Values:
             totals[phase.name] += phase.end - phase.start
     values: Values = {}
     for name, length_ps in totals.items():
-        values[ValueKey(Family.PHASE, name, "s")] = ComparedValue(length_ps / PS_PER_S)
+        key = ValueKey(Family.PHASE, name, "s")
+        values[key] = ComparedValue(length_ps / PS_PER_S)
     return values

@@ -94,7 +94,8 @@ def _undisturbed_values(
     places = window.places
     reading_s = max(host.reading_s for host in hosts)
     clear = places[_away_from_pauses(window, reading_s)[places]]
-    if not len(clear) or float(seconds[clear].sum()) < _MIN_READINGS * reading_s:
+    clear_s = float(seconds[clear].sum())
+    if not len(clear) or clear_s < _MIN_READINGS * reading_s:
         return {}
     watts = undisturbed_watts(watts_of_steps[clear])
     joules = watts * undisturbed_mean(seconds[places])
@@ -186,7 +187,9 @@ def _joules_of_blocks(
     starts, ends = bounds
     joules = []
     for block in blocks:
-        length_ps = int(ends[block[-1]]) - int(starts[block[0]])
+        first_start = int(starts[block[0]])
+        last_end = int(ends[block[-1]])
+        length_ps = last_end - first_start
         of_block = _joules(energies, bounds, block)
         if of_block is None or length_ps / PS_PER_S < least_s:
             return ()

@@ -97,7 +97,8 @@ class _Reader:
         """The places of events, by the operators that they are of."""
         names = self._links.trace.names
         for row, (path, shape) in zip(rows.tolist(), self._places(operators), strict=True):
-            process, _, _ = self._lines[int(events.line[row])]
+            line = int(events.line[row])
+            process, _, _ = self._lines[line]
             name = int(events.name[row])
             is_compiled = names.display(name).startswith(_COMPILED)
             yield TorchContext(

@@ -44,7 +44,9 @@ def undisturbed_mean(seconds: Floats) -> float:
     stretches = _medians_of_neighbors(seconds)
     level = quantile_of_column(stretches, _SHORTER_SHARE)
     # Neighbors share what the machine does meanwhile, so their difference shows the noise alone.
-    sigma = _SIGMA_OF_MEDIAN * float(np.median(np.abs(np.diff(seconds)))) / np.sqrt(2)
+    differences = np.abs(np.diff(seconds))
+    median = float(np.median(differences))
+    sigma = _SIGMA_OF_MEDIAN * median / np.sqrt(2)
     for _ in range(_ROUNDS):
         is_kept = stretches <= level + _STRETCH_SIGMAS * sigma
         is_kept &= seconds <= level + _STEP_SIGMAS * sigma

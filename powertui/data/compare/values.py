@@ -56,4 +56,6 @@ Values = dict[ValueKey, ComparedValue]
 def mean_of_steps(series: Floats, compared: Int64s) -> ComparedValue:
     """The mean of a figure that every step has, over the compared steps."""
     values = series[compared]
-    return ComparedValue(float(values.mean()), tuple(drift.block_means(values).tolist()), series)
+    mean = float(values.mean())
+    blocks = tuple(drift.block_means(values).tolist())
+    return ComparedValue(mean, blocks, series)

@@ -87,7 +87,11 @@ def save_baseline(folder: Path, name: str, content: str, *, replace: bool) -> Pa
 
 def _write_whole(path: Path, content: str) -> None:
     """A CI that is stopped in the middle leaves the old file."""
-    handle, part = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=".part", dir=path.parent)
+    handle, part = tempfile.mkstemp(
+        prefix=f".{path.stem}-",
+        suffix=".part",
+        dir=path.parent,
+    )
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(content)

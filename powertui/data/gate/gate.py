@@ -119,7 +119,8 @@ def held_against(
             [run.settings for run in baseline.runs], [run.settings for run in runs]
         )
         other_sensors = any(row.name == _SENSORS for row in configuration)
-        level = 0.05 * min(1.0, _BELIEVED_AT_95 / max(1, len(tolerances)))
+        count = max(1, len(tolerances))
+        level = 0.05 * min(1.0, _BELIEVED_AT_95 / count)
         for tolerance in tolerances:
             row = _against_row(runs, baseline, tolerance, other_sensors=other_sensors, level=level)
             rows.append(row)
@@ -284,7 +285,8 @@ def _notes(
     for row in rows:
         if 0 < row.runs < len(runs):
             name = plain(row.quantity.name, NAME_CHARACTERS)
-            yield f"{name}: {len(runs) - row.runs} of {len(runs)} runs lack it."
+            lacking = len(runs) - row.runs
+            yield f"{name}: {lacking} of {len(runs)} runs lack it."
     unresolved = [row.quantity.name for row in rows if _is_watched_in_vain(row)]
     if unresolved:
         if len(unresolved) == 1:

@@ -99,7 +99,8 @@ def mean_interval(samples: GateSamples) -> GateInterval:
     if not samples.decides_by_runs:
         return _within_runs(samples)
     # Runs are independent of each other, as the steps of one are not.
-    half = student.quantile_95(len(samples.values) - 1) * samples.deviation
+    quantile = student.quantile_95(len(samples.values) - 1)
+    half = quantile * samples.deviation
     half /= math.sqrt(len(samples.values))
     below, above = samples.margins
     return GateInterval(

@@ -36,7 +36,8 @@ def operators_around(trace: Trace, log: AllocatorLog) -> AroundAllocations:
     """The operators around the marks of a log."""
     name = np.full(len(log), -1, np.int64)
     event = np.full(len(log), -1, np.int64)
-    lines = wire.distinct(log.track[log.track >= 0]).tolist()
+    has_line = log.track >= 0
+    lines = wire.distinct(log.track[has_line]).tolist()
     if lines:
         tracks = list(trace.tracks())
     else:
@@ -50,14 +51,16 @@ def operators_around(trace: Trace, log: AllocatorLog) -> AroundAllocations:
         for depth in range(track.lane_count):
             lane = track.lane(depth)
             begun, last = last_begun(lane.start, moments)
-            is_open = begun & (lane.start[last] + lane.duration[last] >= moments)
+            end = lane.start[last] + lane.duration[last]
+            is_open = begun & (end >= moments)
             last_name = lane.name[last]
             # What only allocates says nothing of why, where an operator around it is known.
             has_none_yet = name[rows] < 0
             counts = is_operator[last_name] & (has_none_yet | ~only_allocates[last_name])
             chosen = np.flatnonzero(is_open & counts)
             name[rows[chosen]] = last_name[chosen]
-            event[rows[chosen]] = last[chosen] + int(track.lanes[depth])
+            rows_of_lane = track.rows_of_lane(depth)
+            event[rows[chosen]] = rows_of_lane.start + last[chosen]
     return AroundAllocations(name, event)
 
 
@@ -88,5 +91,6 @@ def operator_inputs(process: Process, track: Track, event: int) -> OperatorInput
         if stat.name == _SHAPES:
             shapes = str(stat.value)[1:-1]
         elif stat.name == _TYPES:
-            types = ", ".join(filter(None, re.findall(r'"([^"]*)"', str(stat.value))))
+            quoted = re.findall(r'"([^"]*)"', str(stat.value))
+            types = ", ".join(filter(None, quoted))
     return OperatorInputs(shapes, types)

@@ -24,7 +24,8 @@ def with_steps(profile: Profile, log: AllocatorLog) -> AllocatorLog:
     step = np.full(len(log), -1, np.int64)
     for line in wire.distinct(log.track[log.track >= 0]).tolist():
         events = np.flatnonzero(log.track == line)
-        step[events] = groups.groups_on_line(line, log.event[events].astype(np.int64))
+        rows = log.event[events].astype(np.int64)
+        step[events] = groups.groups_on_line(line, rows)
     return replace(log, step=step)
 
 

@@ -98,7 +98,8 @@ class Breakdown:
 
     def time_by_type(self, kinds: tuple[EventType, ...]) -> Int64s:
         """The time of some types in each step."""
-        return np.asarray(self.parts[:, list(kinds)].sum(axis=1), np.int64)
+        times = self.parts[:, list(kinds)]
+        return np.asarray(times.sum(axis=1), np.int64)
 
     def category(self, id: str) -> Int64s:
         """The time of one category in each step."""
@@ -199,7 +200,8 @@ def _python_function(profile: Profile) -> PythonFunction | None:
     trace = profile.trace
     if not python_frames.has_frames(trace):
         return None
-    in_steps = union(steps.start, steps.start + np.maximum(steps.lengths(), 0))
+    lengths = np.maximum(steps.lengths(), 0)
+    in_steps = union(steps.start, steps.start + lengths)
     at_work = work_by_time.at_work(work_by_time.work_by_time(profile))
     return python_frames.heaviest_function(trace, in_steps.without(at_work))
 
@@ -249,7 +251,9 @@ def _as_profilers_do(
     lo, hi, counted = _profiler_steps(trace, groups, flat, has_device=has_device)
     parts, present = pieces.swept(counted, lo, hi)
     if has_device:
-        computes = present[:, EventType.COMPUTE_16] | present[:, EventType.COMPUTE_32]
+        computes_16 = present[:, EventType.COMPUTE_16]
+        computes_32 = present[:, EventType.COMPUTE_32]
+        computes = computes_16 | computes_32
     else:
         computes = present[:, EventType.HOST_COMPUTE]
     # A step without any computing is none to the profilers.
@@ -335,7 +339,8 @@ def _of_steps(
     lo = steps.start
     hi = steps.start + np.maximum(steps.step, 0)
     by_step = pieces.renumbered([*flat.devices, *flat.hosts], step_of_group)
-    parts, _ = pieces.swept(by_step, lo, hi, python_frames.working_stretches(profile))
+    python = python_frames.working_stretches(profile)
+    parts, _ = pieces.swept(by_step, lo, hi, python)
     return Breakdown(
         names=[steps.names[row] for row in range(len(steps))],
         start=lo,
@@ -361,7 +366,8 @@ def _steps_of_groups(trace: Trace, steps: Steps, groups: Groups, flat: GroupedPi
     start = steps.start[order]
     end = steps.ends()[order]
     for lo, hi in ((device_lo, device_hi), (host_lo, host_hi)):
-        begins_with_step = (hi > lo) & among(start, lo) & (step_of_group < 0)
+        has_no_step = (hi > lo) & (step_of_group < 0)
+        begins_with_step = has_no_step & among(start, lo)
         step_of_group[begins_with_step] = order[start.searchsorted(lo[begins_with_step])]
     # Several marks of one step: its parts. Groups that nothing marks are work of other threads: it
     # hides nothing of a step.

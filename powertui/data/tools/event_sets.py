@@ -235,7 +235,8 @@ def _lengths(
     set_rows = [np.empty(0, np.int64)]
     for events in _parts(trace, lo, hi, check):
         row = row_of_name[events.name]
-        chosen = np.flatnonzero((row >= rows.start) & (row < rows.stop))
+        is_here = (row >= rows.start) & (row < rows.stop)
+        chosen = np.flatnonzero(is_here)
         if len(chosen):
             lengths.append(events.duration[chosen])
             set_rows.append(row[chosen])
@@ -339,7 +340,8 @@ def _facts(trace: Trace, lo: int, hi: int, names: Bools, match: str) -> tuple[Fa
 
 
 def _table(sets: EventSets, question: Question) -> Table:
-    most_time_first = sets.take(np.lexsort((sets.name, -sets.total)))
+    by_total = np.lexsort((sets.name, -sets.total))
+    most_time_first = sets.take(by_total)
 
     def place(row: int) -> Place:
         """Where the longest one is."""
@@ -395,7 +397,8 @@ def _first_of_length(question: Question, name: int, length: int) -> Place:
         for depth in range(track.lane_count):
             for rows in _rows(track, depth, lo, hi):
                 events = track.events[rows]
-                alike = np.flatnonzero((events.name == name) & (events.duration == length))
+                is_alike = (events.name == name) & (events.duration == length)
+                alike = np.flatnonzero(is_alike)
                 if not len(alike):
                     continue
                 start = int(events.start[alike[0]])

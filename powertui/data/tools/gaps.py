@@ -111,8 +111,10 @@ def _device_events(
                 call=launches.of_line[number],
             )
         )
-    every = _DeviceEvents(*(np.concatenate(column) for column in zip(*streams, strict=True)))
-    rows = np.flatnonzero((every.start < hi) & (every.end > lo))
+    columns = zip(*streams, strict=True)
+    every = _DeviceEvents(*map(np.concatenate, columns))
+    is_inside = (every.start < hi) & (every.end > lo)
+    rows = np.flatnonzero(is_inside)
     by_start = rows[np.argsort(every.start[rows], kind="stable")]
     return _DeviceEvents(*(column[by_start] for column in every))
 

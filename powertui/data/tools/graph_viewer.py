@@ -183,7 +183,8 @@ def _neighbors(
     ran: Mapping[str, DeviceOp],
     question: Question,
 ) -> Table:
-    near = [Neighbor("this op", name, 0), *graph.neighbors(name, DEPTH, MAX_NEIGHBORS)]
+    op_itself = Neighbor("this op", name, 0)
+    near = [op_itself, *graph.neighbors(name, DEPTH, MAX_NEIGHBORS)]
     rows = [_row(graph, neighbor, ran) for neighbor in near]
     return Table(
         id="neighbors",
@@ -198,7 +199,10 @@ def _neighbors(
 
 
 def _all_ops(graph: ProgramGraph, ran: Mapping[str, DeviceOp], question: Question) -> Table:
-    rows = [_row(graph, Neighbor("", name, 0), ran) for name in graph.module.instructions]
+    rows = []
+    for name in graph.module.instructions:
+        op = Neighbor("", name, 0)
+        rows.append(_row(graph, op, ran))
     rows.sort(key=lambda row: -(_time(row) or 0))
     return Table(
         id="ops",

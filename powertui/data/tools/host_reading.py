@@ -94,7 +94,8 @@ def _beside(question: HostQuestion) -> Beside:
     states: list[Hashable] = [question.options.limit]
     for file in question.entry.tfevents:
         try:
-            states.append((file.path, FileState.from_status(Path(file.path).stat())))
+            status = Path(file.path).stat()
+            states.append((file.path, FileState.from_status(status)))
         except OSError:
             states.append((file.path, None))
     key = tuple(states)

@@ -220,7 +220,9 @@ def _waits(trace: Trace, name: int, lo: int, hi: int) -> tuple[int, int]:
     for process, track in trace.tracks():
         if process.kind is ProcessKind.HOST:
             events = track.events[np.flatnonzero(track.events.name == name)]
-            duration = np.minimum(events.end, hi) - np.maximum(events.start, lo)
+            start = np.maximum(events.start, lo)
+            end = np.minimum(events.end, hi)
+            duration = end - start
             inside = duration >= 0
             count += int(inside.sum())
             total += int(duration[inside].sum())

@@ -212,10 +212,12 @@ def _read(trace: Trace, operators: dict[int, Int64s]) -> Kernels:
     for number, process, track in _lines(trace):
         count = len(track.events)
         indexes = np.empty(count, np.int32)
-        launchers = operators.get(number, np.full(count, -1, np.int64))
+        no_launchers = np.full(count, -1, np.int64)
+        launchers = operators.get(number, no_launchers)
         for at in range(0, count, _CHUNK):
             rows = slice(at, min(at + _CHUNK, count))
-            indexes[rows] = reader.indexes(process, track.events, rows, launchers[rows].tolist())
+            launchers_of_rows = launchers[rows].tolist()
+            indexes[rows] = reader.indexes(process, track.events, rows, launchers_of_rows)
         lines.append(
             DeviceLine(
                 number=number,

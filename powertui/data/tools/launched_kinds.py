@@ -219,7 +219,9 @@ def _few_of_each(track: Track, silent: Bools) -> Int64s:
 
 
 def _name_stats(trace: Trace, name: int) -> list[str]:
-    stats = {stat.name: str(stat.value) for stat in trace.names.stats(name)}
+    stats = {}
+    for stat in trace.names.stats(name):
+        stats[stat.name] = str(stat.value)
     return [stats[stat] for stat in _STATS if stat in stats]
 
 

@@ -66,7 +66,11 @@ class Launches:
     @property
     def linked(self) -> int:
         """How many events of devices have a call."""
-        return sum(int((calls >= 0).sum()) for calls in self.of_line)
+        linked = 0
+        for calls in self.of_line:
+            has_call = calls >= 0
+            linked += int(has_call.sum())
+        return linked
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +98,8 @@ def _find(trace: Trace, work: Kernels) -> Launches:
         ids = _ids(line.process, events.position)
         # Work that was launched before the profile began has an id that no call bears.
         has_call = among(calls.id, ids) & (ids >= 0)
-        call_of_line.append(np.where(has_call, calls.id.searchsorted(ids), -1))
+        place = calls.id.searchsorted(ids)
+        call_of_line.append(np.where(has_call, place, -1))
     return Launches(calls, tuple(call_of_line))
 
 
@@ -124,7 +129,8 @@ def _calls(trace: Trace) -> Calls:
         for track in tracks:
             rows = np.flatnonzero(may_have_id[track.events.name])
             if len(rows):
-                parts.append(_calls_on_line(process, track, numbers[id(track)], rows))
+                number = numbers[id(track)]
+                parts.append(_calls_on_line(process, track, number, rows))
     calls = Calls(
         id=np.concatenate([part.id for part in parts]),
         start=np.concatenate([part.start for part in parts]),
@@ -182,7 +188,9 @@ def across(
         if len(rows):
             starts = device.track.events.start[rows]
             first = int(np.argmin(starts))
-            first_work.append((int(starts[first]), device.number, int(rows[first])))
+            first_start = int(starts[first])
+            first_row = int(rows[first])
+            first_work.append((first_start, device.number, first_row))
     if first_work:
         return min(first_work)[1:]
     return None
@@ -194,7 +202,8 @@ def delays(begun: Int64s, call: Int64s, calls: Calls) -> tuple[Int64s, Bools]:
     """
     has_call = call >= 0
     delay = np.zeros(len(begun), np.int64)
-    delay[has_call] = np.maximum(0, begun[has_call] - calls.end[call[has_call]])
+    call_end = calls.end[call[has_call]]
+    delay[has_call] = np.maximum(0, begun[has_call] - call_end)
     return delay, has_call
 
 
@@ -215,5 +224,6 @@ def queue(begun: Int64s, call: Int64s, calls: Calls) -> Queue | None:
     if not span_ps:
         return Queue(longest=int(length.max()), mean=0.0)
     # From each moment to the next the queue has the length after the former.
-    waiting_ps = (length[:-1] * np.diff(moments)).sum()
+    until_next = np.diff(moments)
+    waiting_ps = (length[:-1] * until_next).sum()
     return Queue(longest=int(length.max()), mean=float(waiting_ps / span_ps))

@@ -94,7 +94,11 @@ class LongerOps:
             else:
                 ops[text] = op._replace(ran_ps=op.ran_ps + ran_ps)
         # A group may hold several texts, none of which ran long by itself.
-        return {text: op for text, op in ops.items() if op.ran_ps > least_ps}
+        long_ops = {}
+        for text, op in ops.items():
+            if op.ran_ps > least_ps:
+                long_ops[text] = op
+        return long_ops
 
     def _there(self, code: Int32s, size: int, windows: Int64s) -> Int64s:
         """[ops × windows]: self time of the names that have a code."""
@@ -163,7 +167,8 @@ def _self_times(
     """(op, self time in [lo, hi)) of those events of a chunk of a lane whose name has a code."""
     op_of_event = code[track.events.name[chunk]]
     rows = np.flatnonzero(op_of_event >= 0)
-    start, end = op_sums.inside(track.events[rows + chunk.start], lo, hi)
+    rows_of_line = rows + chunk.start
+    start, end = op_sums.inside(track.events[rows_of_line], lo, hi)
     self_time = end - start
     if len(rows) and depth + 1 < track.lane_count:
         self_time -= op_sums.covered(track.lane(depth + 1), start, end)

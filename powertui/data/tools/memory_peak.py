@@ -87,8 +87,10 @@ def lifetime_peak(log: AllocatorLog, compat: Compat) -> float | None:
 def step_ids(step: Int64s) -> Int64s:
     """The step of each event, with those that the file does not say."""
     known = step >= 0
-    last = np.maximum.accumulate(np.where(known, np.arange(len(step)), -1))
-    following = np.where(last >= 0, step[np.maximum(last, 0)] + 1, 0)
+    rows = np.arange(len(step))
+    last = np.maximum.accumulate(np.where(known, rows, -1))
+    next_step = step[np.maximum(last, 0)] + 1
+    following = np.where(last >= 0, next_step, 0)
     return np.where(known, step, following).astype(np.int64)
 
 
@@ -171,7 +173,8 @@ def together(rows: list[PeakRow]) -> Iterator[PeakRow]:
     counts: dict[tuple[object, ...], int] = {}
     first: dict[tuple[object, ...], PeakRow] = {}
     for row in rows:
-        counts[row.alike] = counts.get(row.alike, 0) + row.occurrences
+        count = counts.get(row.alike, 0)
+        counts[row.alike] = count + row.occurrences
         first.setdefault(row.alike, row)
     for key, row in first.items():
         yield row._replace(occurrences=counts[key])
@@ -193,4 +196,5 @@ def by_op(rows: list[PeakRow]) -> Iterator[PeakRow]:
                 occurrences=sum(row.occurrences for row in same),
             )
         )
-    yield from sorted(merged, key=lambda row: (-row.total, row.op, row.region))
+    merged.sort(key=lambda row: (-row.total, row.op, row.region))
+    yield from merged

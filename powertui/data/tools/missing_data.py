@@ -30,7 +30,8 @@ def missing_data(tool: str, opened: Opened, index: int) -> str:
     reason = _REASONS.get(tool)
     if reason is None or (tool == "neuron_ops" and _has_neuron_table(opened)):
         return ""
-    profile = opened.profiles[min(index, len(opened.profiles) - 1)]
+    last = len(opened.profiles) - 1
+    profile = opened.profiles[min(index, last)]
     return profile.cached(("missing data", tool), lambda: reason(profile))
 
 

@@ -135,7 +135,10 @@ def _computes_on_host(profile: Profile) -> bool:
         return False
     if any(POOL_OF_XLA.search(track.name) for _, _, track in trace.threads()):
         return True
-    texts = [trace.names.full(index)[:_READ_CHARACTERS] for index in range(len(trace.names))]
+    texts = []
+    for index in range(len(trace.names)):
+        name = trace.names.full(index)
+        texts.append(name[:_READ_CHARACTERS])
     return any(_OP_OF_HOST.search(text) for text in texts) or _multiplies_on_host(trace, texts)
 
 

@@ -68,7 +68,9 @@ class _Adder:
 
     def __init__(self, names: int) -> None:
         self.size = names
-        self.count, self.total, self.self_time = (np.zeros(names, np.int64) for _ in range(3))
+        self.count = np.zeros(names, np.int64)
+        self.total = np.zeros(names, np.int64)
+        self.self_time = np.zeros(names, np.int64)
         self._parts: list[tuple[UInt32s | Int64s, Int64s, Int64s]] = []
         self._pending = 0
 
@@ -266,7 +268,8 @@ def touching(track: Track, depth: int, lo: int, hi: int) -> tuple[int, int]:
 
 def inside(events: Events, lo: int, hi: int) -> tuple[Int64s, Int64s]:
     """Start and end of the part of each event that is in the window."""
-    return np.maximum(events.start, lo), np.minimum(events.start + events.duration, hi)
+    end = events.start + events.duration
+    return np.maximum(events.start, lo), np.minimum(end, hi)
 
 
 def covered(lane: Events, start: Int64s, end: Int64s) -> Int64s:

@@ -147,7 +147,8 @@ def _energy_columns(energy: OpJoules) -> tuple[Column, ...]:
 
 def _replica_table(ops: OpStats, run: str, host: int) -> Table:
     """What each replica's copy of an op came to."""
-    copies = ops.copies.take(np.argsort(-ops.copies.self_time, kind="stable"))
+    most_first = np.argsort(-ops.copies.self_time, kind="stable")
+    copies = ops.copies.take(most_first)
     count = len(copies)
     process = ops.process[copies.row]
     names = Lazy(count, lambda row: ops.trace.names.full(int(copies.name[row])))
@@ -162,7 +163,8 @@ def _replica_table(ops: OpStats, run: str, host: int) -> Table:
     )
 
     def place(row: int) -> Place:
-        line, event = ops.longest_named(copies.name[row : row + 1], int(process[row]))
+        names_of_copy = copies.name[row : row + 1]
+        line, event = ops.longest_named(names_of_copy, int(process[row]))
         return event_place(ops.trace, line, event, run=run, host=host)
 
     return Table(

@@ -113,7 +113,8 @@ def renumbered(pieces: Iterable[LinePiece], number: Int64s) -> list[LinePiece]:
         group = number[piece.group]
         stays = group >= 0
         if stays.any():
-            out.append(_by_group(piece.line, piece.row[stays], group[stays]))
+            piece_of_stays = _by_group(piece.line, piece.row[stays], group[stays])
+            out.append(piece_of_stays)
     return out
 
 
@@ -206,7 +207,8 @@ def swept(
         has_events = stop > begin
         begin = np.where(has_events, begin, portion_lo)
         stop = np.where(has_events, stop, portion_lo)
-        present[first:last] = sweep_axis.inside(groups, begin, stop) > 0
+        inside = sweep_axis.inside(groups, begin, stop)
+        present[first:last] = inside > 0
     return parts, present
 
 

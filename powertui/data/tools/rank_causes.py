@@ -118,7 +118,10 @@ def _percent(share: float) -> str:
 
 def _by_kind(by_activity: Int64s) -> Floats:
     """[calls × kinds] of [calls × activities]."""
-    columns = [by_activity[:, list(activities)].sum(axis=1) for _, activities in _KINDS]
+    columns = []
+    for _, activities in _KINDS:
+        times = by_activity[:, list(activities)]
+        columns.append(times.sum(axis=1))
     return np.stack(columns, axis=1).astype(np.float64)
 
 

@@ -89,7 +89,8 @@ class Lateness:
     @functools.cached_property
     def waits(self) -> Floats:
         """How long each rank waited for the last in each call."""
-        return np.asarray(np.nanmax(self.arrivals, axis=1)[:, None] - self.arrivals, np.float64)
+        last_arrival = np.nanmax(self.arrivals, axis=1)[:, None]
+        return np.asarray(last_arrival - self.arrivals, np.float64)
 
     @functools.cached_property
     def spread(self) -> Floats:
@@ -172,7 +173,8 @@ class Lateness:
     def mean_waits(self) -> Floats:
         """How long the others waited in each call, on average, ps."""
         others = self.matched.is_in.sum(axis=1) - 1
-        return np.asarray(np.nansum(self.waits, axis=1) / others, np.float64)
+        waits = np.nansum(self.waits, axis=1)
+        return np.asarray(waits / others, np.float64)
 
     def waited(self) -> Floats:
         """What each rank waited in all calls, ps."""
@@ -216,7 +218,8 @@ def _always_late(lateness: Lateness) -> Iterator[LateRank]:
     """Those whose mean lateness is beyond what blocks of calls vary by, or what ranks vary by."""
     paces = lateness.paces
     least_ps = max(_MIN_LATE_PS, _MIN_SHARE * lateness.period_ps)
-    in_pairs = int(lateness.matched.is_in.sum(axis=1).max()) == 2
+    members = lateness.matched.is_in.sum(axis=1)
+    in_pairs = int(members.max()) == 2
     apart = ranks_apart(paces, in_pairs=in_pairs)
     limit_of_chance = MAX_CHANCE / lateness.arrivals.shape[1]
     for pace in paces:
@@ -355,7 +358,8 @@ def _clock_half(lateness: Lateness, rank: int) -> float:
     """Half of the 95 % interval of a rank's clock against those of the others."""
     halves = [clock.half_ps for clock in lateness.matched.clocks]
     own = halves.pop(rank)
-    return math.hypot(own, median_of_column(halves) / math.sqrt(len(halves)))
+    usual = median_of_column(halves)
+    return math.hypot(own, usual / math.sqrt(len(halves)))
 
 
 def _tail(count: int, least: int, chance: float) -> float:

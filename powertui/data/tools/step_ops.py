@@ -187,7 +187,8 @@ def _table(compared: ComparedSteps, question: Question) -> Table:
     if compared.difference_ps:
         longer = units.duration(compared.difference_ps)
         summary += f"; the step took {longer} more than the median"
-    is_wait = np.array([name in category.HAND_OVER for name, _device in op_keys], np.bool_)
+    waits = [name in category.HAND_OVER for name, _device in op_keys]
+    is_wait = np.array(waits, np.bool_)
     return Table(
         id="step_ops",
         title="Ops against the median",
@@ -221,7 +222,8 @@ def _causes_of_waits(
     for row in np.flatnonzero(longer_ps > 0).tolist():
         name, _device = op_keys[row]
         if BLOCKING.search(name):
-            waited_for[row] = _waited_for(trace, compared.places.get(op_keys[row]))
+            place = compared.places.get(op_keys[row])
+            waited_for[row] = _waited_for(trace, place)
     return waited_for
 
 

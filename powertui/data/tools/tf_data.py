@@ -108,7 +108,9 @@ def _input_share(question: Question) -> float | None:
     """The part of the steps' time in the window that is input; None without steps."""
     steps = breakdown.step_breakdown(question.profile, question.compat)
     if len(steps):
-        steps = steps.take(touches(steps.start, steps.start + steps.length, *question.window))
+        lo, hi = question.window
+        end = steps.start + steps.length
+        steps = steps.take(touches(steps.start, end, lo, hi))
     if len(steps):
         step_time = int(steps.length.sum())
     else:
@@ -130,7 +132,9 @@ def _table(
     def us_column(id: str, label: str, values: list[int], weight: int) -> Column:
         return Column(id, label, "duration", np.array(values, np.int64), unit="us", weight=weight)
 
-    labels = [f"{number + 1}: {pipeline.name}" for number, pipeline in enumerate(pipelines)]
+    labels = []
+    for number, pipeline in enumerate(pipelines, start=1):
+        labels.append(f"{number}: {pipeline.name}")
     call_counts = [len(pipeline.calls) for pipeline in pipelines]
     slow_counts = [pipeline.slow for pipeline in pipelines]
     means = [round(pipeline.mean) for pipeline in pipelines]
@@ -238,10 +242,15 @@ def _iterator_columns(
 
     def sums(of_calls: Int64s | Bools) -> Int64s:
         """Over the calls of each iterator."""
-        return np.array([of_calls[node.rows].sum() for node in nodes], np.int64)
+        totals = [of_calls[node.rows].sum() for node in nodes]
+        return np.array(totals, np.int64)
 
     paths = [node.path for node in nodes]
-    labels = ["  " * node.depth + node.path.rpartition("::")[2] for node in nodes]
+    labels = []
+    for node in nodes:
+        indent = "  " * node.depth
+        name = node.path.rpartition("::")[2]
+        labels.append(indent + name)
     count = np.array([len(node.rows) for node in nodes], np.int64)
     self_time = sums(calls.own)
     mean_self_time = self_time // np.maximum(1, count)

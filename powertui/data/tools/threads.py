@@ -31,7 +31,8 @@ def busy_threads(trace: Trace, lo: int, hi: int) -> list[Thread]:
     """The host's threads with events in the window, the busiest first."""
     waits = np.zeros(len(trace.names), np.bool_)
     for index in range(len(trace.names)):
-        waits[index] = category.work_category(trace.names.full(index)) is Category.IDLE
+        kind = category.work_category(trace.names.full(index))
+        waits[index] = kind is Category.IDLE
     threads: list[Thread] = []
     for number, (process, track) in enumerate(trace.tracks()):
         if process.kind is ProcessKind.HOST and len(track.events) and not track.derived:

@@ -234,7 +234,8 @@ def _share_columns(sums: _Sums) -> tuple[Column, Column]:
 
 def _categories(launched: LaunchedWork | None, empty: str) -> Table:
     categories = launched.categories if launched is not None else []
-    places = {category: place for place, category in enumerate(sorted(set(categories)))}
+    distinct = sorted(set(categories))
+    places = {category: place for place, category in enumerate(distinct)}
     sums = _summed(launched, categories, places)
     direct_ps = sums.direct * PS_PER_US
     columns = (

@@ -241,4 +241,7 @@ def _first_work_of_operators(links: Links) -> dict[int, str]:
             strict=True,
         )
     )
-    return {operator: links.trace.names.full(name) for operator, name in first_name.items()}
+    names = {}
+    for operator, name in first_name.items():
+        names[operator] = links.trace.names.full(name)
+    return names

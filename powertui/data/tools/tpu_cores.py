@@ -103,7 +103,8 @@ class TpuSteps:
 
     def share(self, times: Int64s) -> float:
         """Of all steps' time."""
-        return float(times.sum()) / max(1.0, float(self.length.sum()))
+        whole = max(1.0, float(self.length.sum()))
+        return float(times.sum()) / whole
 
 
 def _kind(facts: KernelFacts) -> str:
@@ -189,7 +190,8 @@ def _steps(profile: Profile) -> TpuSteps | None:
         for line in _lines(work.lines, name):
             op_times.add(core, line, work.facts)
     sums = op_times.sums
-    idle = np.maximum(0, length - sum(sums[kind] for kind in _KINDS))
+    busy = sum(sums[kind] for kind in _KINDS)
+    idle = np.maximum(0, length - busy)
     infeed = sums["infeed"]
     if not infeed.any():
         # Without infeed ops, what the cores idled while the host waited for input is infeed.

@@ -184,7 +184,8 @@ def _device(
     is_tpu = "TPU" in process.name
     carry = carried(trace, process, tracks, _STATS)
     type_of_name = np.full(len(trace.names), NOTHING, np.uint8)
-    used = wire.distinct(np.concatenate([wire.distinct(track.events.name) for track in tracks]))
+    names_by_track = [wire.distinct(track.events.name) for track in tracks]
+    used = wire.distinct(np.concatenate(names_by_track))
     for index in used.tolist():
         name = trace.names.full(index)
         if is_tpu:

@@ -68,7 +68,9 @@ def _host_name(opened: Opened, index: int) -> str:
     if len(opened.entry.profiles) == 1:  # known without reading it
         return opened.entry.profiles[0].host
     if opened.entry.profiles:
-        return opened.profiles[min(index, len(opened.profiles) - 1)].host
+        last = len(opened.profiles) - 1
+        profile = opened.profiles[min(index, last)]
+        return profile.host
     if hosts:
         return hosts[min(index, len(hosts) - 1)]
     return ""
@@ -77,7 +79,10 @@ def _host_name(opened: Opened, index: int) -> str:
 def recorded_answer(opened: Opened, index: int, tool: str, title: str) -> Result:
     """What the profiler stored for a tool. Raises `UsageError` where it stored nothing."""
     host = _host_name(opened, index)
-    files = [file for file in recorded_files(opened.entry, host) if TOOL_OF_FILE[file.tool] == tool]
+    files = []
+    for file in recorded_files(opened.entry, host):
+        if TOOL_OF_FILE[file.tool] == tool:
+            files.append(file)
     if not files:
         raise UsageError(
             f"{plain(opened.name, 80)} has no recorded result of {tool}.",
@@ -117,7 +122,8 @@ def all_recorded(question: Question) -> Result:
             continue
         for table in _with_values(content):
             title = f"{table.title} ({file.tool}, recorded)"
-            tables.append(replace(table, id=f"{file.tool}:{table.id}", title=title))
+            table_id = f"{file.tool}:{table.id}"
+            tables.append(replace(table, id=table_id, title=title))
     facts = (Fact("recorded", "recorded results", len(files), "integer"),)
     return Result(
         id="recorded_results",

@@ -103,7 +103,8 @@ def _is_filled(column: Column) -> bool:
     """
     if column.id not in _LAUNCH_SHAPE:
         return True
-    return any(column.value(row) not in (None, 0, "1,1,1") for row in range(len(column)))
+    values = (column.value(row) for row in range(len(column)))
+    return any(value not in (None, 0, "1,1,1") for value in values)
 
 
 def _pairs(recorded: Table, ours: Table) -> list[tuple[int, int]]:

@@ -162,4 +162,5 @@ _KNOWN_TABLES = {
 
 def known_table(path: str) -> KnownTable | None:
     """The table of this path; the overview holds that of the input pipeline one level down."""
-    return _KNOWN_TABLES.get(path) or _KNOWN_TABLES.get(path.rpartition(".")[2])
+    last_part = path.rpartition(".")[2]
+    return _KNOWN_TABLES.get(path) or _KNOWN_TABLES.get(last_part)

@@ -182,7 +182,8 @@ def _numbered(word: str, noun: str) -> str:
 def _number(value: Any) -> float | None:
     """A number that is not negative, also as text ("12", "3.5 %")."""
     if isinstance(value, str):
-        value = value.strip().removesuffix("%").replace(",", "").strip()
+        stripped = value.strip().removesuffix("%")
+        value = stripped.replace(",", "").strip()
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     try:

@@ -82,7 +82,8 @@ def _table(flat: FlatTable) -> Table:
     columns = []
     for name in flat.columns:
         values = [row.get(name) for row in flat.rows]
-        columns.append(recorded_column(name, values, known.columns.get(name) if known else None))
+        how = known.columns.get(name) if known else None
+        columns.append(recorded_column(name, values, how))
     if known is None:
         return Table(
             id=flat.path,
@@ -202,7 +203,11 @@ def _op_trees(document: Document) -> list[Table]:
     """The trees of an op profile, a row for each node; none for any other document."""
     if not isinstance(document, dict):
         return []
-    return [_tree_table(name, root) for name, root in document.items() if _is_tree(root)]
+    tables = []
+    for name, root in document.items():
+        if _is_tree(root):
+            tables.append(_tree_table(name, root))
+    return tables
 
 
 def _is_tree(part: Any) -> bool:
@@ -268,5 +273,6 @@ def _worded(value: Any) -> Any:
 
 def _pairs(item: Any) -> str:
     if isinstance(item, dict):
-        return ", ".join(f"{name} {value}" for name, value in item.items())
+        members = [f"{name} {value}" for name, value in item.items()]
+        return ", ".join(members)
     return str(item)

@@ -139,4 +139,6 @@ def _is_integer(value: Any) -> bool:
     """Whether a value fits a column of whole numbers."""
     if isinstance(value, str):
         return _INTEGER.fullmatch(value) is not None
-    return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
+    if isinstance(value, bool) or not isinstance(value, int):
+        return False
+    return -(2**63) <= value < 2**63
