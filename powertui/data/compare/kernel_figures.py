@@ -35,7 +35,8 @@ def kernel_values(part: ComparedPart) -> Values:
     if not sums:
         return {}
     steps = max(len(window.rows) for window in part.windows)
-    blocks = called_in_each([_totals_of(part, block, steps) for block in step_blocks(part)])
+    totals = [_totals_of(part, block, steps) for block in step_blocks(part)]
+    blocks = called_in_each(totals)
     pieces = run_pieces(part)
     course, piece_steps = in_all_pieces(
         pieces, [_totals_of(part, piece, steps) for piece in pieces]

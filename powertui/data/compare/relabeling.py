@@ -103,7 +103,9 @@ def _runs_in_order(
 ) -> tuple[Floats, Floats]:
     """[runs × figures] the values, and 1 for the runs of B: as recorded, where that is known."""
     a, b = family[0]
-    runs_of_figures = [[*of_a.runs, *of_b.runs] for of_a, of_b in family]
+    runs_of_figures = []
+    for of_a, of_b in family:
+        runs_of_figures.append([*of_a.runs, *of_b.runs])
     values = np.array(runs_of_figures).T
     run_counts = [len(a.runs), len(b.runs)]
     is_of_b = np.repeat([0.0, 1.0], run_counts)

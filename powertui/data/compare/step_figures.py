@@ -130,7 +130,9 @@ def _category_seconds(profile: Profile) -> Floats:
     """[steps × categories] of all steps that can be compared."""
     starts, _ = step_bounds(profile)
     by_step = breakdown.step_breakdown(profile, "corrected")
-    columns = [by_step.time_by_type(kinds) for _, _, _, kinds in breakdown.CATEGORIES]
+    columns = []
+    for _, _, _, kinds in breakdown.CATEGORIES:
+        columns.append(by_step.time_by_type(kinds))
     times = np.stack(columns, axis=1) / PS_PER_S
     # The breakdown's steps may be others than ours: each belongs to the one that holds its middle.
     middle = by_step.start + by_step.length // 2

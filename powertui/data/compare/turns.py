@@ -142,7 +142,9 @@ def _distance(several: Sequence[float], few: FigureSamples) -> Scatter:
     """How far the few lie from the mean of the several, by the scatter of the several."""
     df = len(several) - 1
     variance = float(np.var(several, ddof=1))
-    inverse_runs = 1 / len(several) + 1 / len(few.runs)
+    inverse_several = 1 / len(several)
+    inverse_few = 1 / len(few.runs)
+    inverse_runs = inverse_several + inverse_few
     error = math.sqrt(variance * inverse_runs)
     mean = float(np.mean(several))
     difference = few.mean - mean

@@ -112,7 +112,8 @@ class AllocatorView:
     def inside(self, lo: int, hi: int) -> Int64s:
         """The events of a window."""
         times = self.log.times
-        return np.flatnonzero((times >= lo) & (times < hi)).astype(np.int64)
+        in_window = (times >= lo) & (times < hi)
+        return np.flatnonzero(in_window).astype(np.int64)
 
 
 def allocator_views(profile: Profile) -> tuple[AllocatorView, ...]:

@@ -85,7 +85,8 @@ def _counter_row(counter: Counter, lo: int, hi: int) -> _CounterRow:
     values: Floats = counter.values[begin:last]
     times = np.maximum(counter.times[begin:last], lo)
     end = max(hi, int(times[-1]))
-    held_ps = np.diff(np.append(times, end)).astype(np.float64)
+    moments = np.append(times, end)
+    held_ps = np.diff(moments).astype(np.float64)
     if held_ps.sum():
         mean = float(np.average(values, weights=held_ps))
     else:

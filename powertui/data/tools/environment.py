@@ -179,7 +179,10 @@ def _leading(shapes: object) -> int | None:
     """The first dimension that all tensors of "[64,32,32,3] [64,1]" share."""
     if not isinstance(shapes, str):
         return None
-    dimensions = {shape.split(",")[0].strip() for shape in _SHAPE.findall(shapes)}
+    dimensions = set()
+    for shape in _SHAPE.findall(shapes):
+        first = shape.split(",")[0]
+        dimensions.add(first.strip())
     if len(dimensions) != 1:
         return None
     (dimension,) = dimensions

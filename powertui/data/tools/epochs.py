@@ -64,7 +64,9 @@ def answer(question: Question) -> Result:
     epochs = question.profile.epochs
     steps = question.profile.steps
     step_rows = ByNumber(steps.epoch, len(epochs))
-    bounds = [epochs.bounds(index, steps, step_rows[index]) for index in range(len(epochs))]
+    bounds = []
+    for index in range(len(epochs)):
+        bounds.append(epochs.bounds(index, steps, step_rows[index]))
     # Without a window epochs are listed, too, of which only a log is known.
     rows = list(range(len(epochs)))
     if question.lo is not None or question.hi is not None:
@@ -108,8 +110,10 @@ def answer(question: Question) -> Result:
 def _rows_in_window(bounds: Sequence[_Bounds], lo: int, hi: int) -> list[int]:
     """The epochs with known bounds that touch [lo, hi)."""
     rows = [row for row, span in enumerate(bounds) if span is not None]
-    spans = np.array([bounds[row] for row in rows], np.int64).reshape(-1, 2)
-    touched = np.flatnonzero(touches(spans[:, 0], spans[:, 1], lo, hi))
+    bounds_of_rows = [bounds[row] for row in rows]
+    spans = np.array(bounds_of_rows, np.int64).reshape(-1, 2)
+    starts, ends = spans.T
+    touched = np.flatnonzero(touches(starts, ends, lo, hi))
     return [rows[place] for place in touched.tolist()]
 
 

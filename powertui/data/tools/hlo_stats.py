@@ -26,7 +26,8 @@ _GIB = 1 << 30
 def answer(question: Question) -> Result:
     """The HLO ops of the window, most self time first."""
     ran = xla_ops.xla_ops(question.profile, *question.window, question.compat)
-    ops = sorted((op for op in ran.ops if op.hlo_op), key=lambda op: (-op.self_time, op.name))
+    ops = [op for op in ran.ops if op.hlo_op]
+    ops.sort(key=lambda op: (-op.self_time, op.name))
     facts = device_facts.device_facts(question.profile.trace)
     if ran.on_host and ops:
         notes = ["These ops ran on the host: TensorBoard does not list them."]

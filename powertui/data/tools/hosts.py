@@ -75,7 +75,9 @@ class CommonSteps:
 
     def lengths(self) -> Int64s:
         """[common steps × hosts], ps."""
-        columns = [steps.length[rows] for steps, rows in zip(self.steps, self.rows, strict=True)]
+        columns = []
+        for steps, rows in zip(self.steps, self.rows, strict=True):
+            columns.append(steps.length[rows])
         return np.stack(columns, axis=1)
 
     def lengths_without_collectives(self) -> Int64s:

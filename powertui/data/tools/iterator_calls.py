@@ -210,7 +210,8 @@ def _events(trace: Trace, lo: int, hi: int) -> _Events:
         rows = rows[(start < hi) & (end >= lo)]
         if not len(rows):
             continue
-        by_start = np.lexsort((-events.duration[rows], events.start[rows]))
+        duration = events.duration[rows]
+        by_start = np.lexsort((-duration, events.start[rows]))
         rows = rows[by_start]
         positions = events.positions(rows)
         columns = process.source.columns(positions, ("id", "element_id"))

@@ -78,7 +78,9 @@ def _table(question: Question, work: Kernels, kernels: KernelRows, told: bool) -
     rows = kernels.rows[:_MAX_ROWS]
 
     def place(row: int) -> Place:
-        return question.event_place(int(kernels.line[row]), int(kernels.event[row]))
+        line = int(kernels.line[row])
+        event = int(kernels.event[row])
+        return question.event_place(line, event)
 
     if len(work):
         empty = "No event of a device shows how it was launched."
@@ -123,7 +125,10 @@ def _launch_columns(rows: list[KernelRow], shows_tensor_cores: bool) -> Iterator
         unit="B",
         weight=2,
     )
-    occupancies = [np.nan if row.launch.occupancy is None else row.launch.occupancy for row in rows]
+    occupancies = []
+    for row in rows:
+        occupancy = row.launch.occupancy
+        occupancies.append(np.nan if occupancy is None else occupancy)
     yield Column("rank", "rank", "integer", np.arange(1, len(rows) + 1), weight=1, head="Rank")
     yield words("kernel_name", "kernel", "Kernel Name", [row.kernel for row in rows], 9)
     yield replace(registers, head="Registers per thread")

@@ -196,7 +196,8 @@ def _gap_columns(
 
     def kernel_name(event: tuple[int, int]) -> str:
         line, row = event
-        return names.display(int(work.lines[line].track.events.name[row]))
+        name = work.lines[line].track.events.name[row]
+        return names.display(int(name))
 
     host_did: list[str] = []
     host_shares: list[float] = []
@@ -272,7 +273,8 @@ def graphs(question: Question, work: Kernels, calls: Launches) -> Table:
     call_names: list[str] = []
     holders: list[str] = []
     for line, row in zip(each.line.tolist(), each.row.tolist(), strict=True):
-        call_names.append(names.display(int(tracks[line].events.name[row])))
+        name = tracks[line].events.name[row]
+        call_names.append(names.display(int(name)))
         holders.append(_name_around(names, tracks[line], row))
     columns = (
         text_column("call", "call", call_names, weight=9),
@@ -312,7 +314,8 @@ def _name_around(names: Names, track: Track, row: int) -> str:
     if not depth:
         return ""
     lane = track.lane(depth - 1)
-    holder = int(lane.start.searchsorted(track.events.start[row], side="right")) - 1
+    begun = lane.start.searchsorted(track.events.start[row], side="right")
+    holder = int(begun) - 1
     if holder >= 0:
         return names.display(int(lane.name[holder]))
     return ""

@@ -102,7 +102,9 @@ def _overlap_ps(chief: Breakdown, host: Breakdown, shift: int) -> int | None:
     """How long steps run on both hosts at once by a shift; None where no step meets another."""
     chief_first = max(0, -shift)
     host_first = max(0, shift)
-    count = min(len(chief) - chief_first, len(host) - host_first)
+    chief_count = len(chief) - chief_first
+    host_count = len(host) - host_first
+    count = min(chief_count, host_count)
     if count <= 0:
         return None
     chief_rows = slice(chief_first, chief_first + count)

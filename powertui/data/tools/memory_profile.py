@@ -74,13 +74,15 @@ def _has_converter_table(log: AllocatorLog, compat: Compat) -> bool:
 
     Where the file does not say the steps, all that is alive at the peak tells a person more.
     """
-    return log.reserved_beside and (compat != "corrected" or bool((log.step >= 0).any()))
+    has_steps = bool((log.step >= 0).any())
+    return log.reserved_beside and (compat != "corrected" or has_steps)
 
 
 def _with_peak(view: AllocatorView, question: Question) -> AllocatorPeak:
     log = view.log
     lo, hi = question.window
-    peak = memory_peak.peak_event(log, (log.times >= lo) & (log.times < hi))
+    in_window = (log.times >= lo) & (log.times < hi)
+    peak = memory_peak.peak_event(log, in_window)
     if peak is None:
         return AllocatorPeak(view, None, ())
     if _has_converter_table(log, question.compat):
@@ -116,7 +118,8 @@ def _charts(question: Question, peaks: list[AllocatorPeak]) -> tuple[Chart, ...]
     series = []
     for view, _, _ in peaks:
         log = view.log
-        rows = np.flatnonzero((log.times >= lo) & (log.times < hi) & np.isfinite(log.in_use))
+        in_window = (log.times >= lo) & (log.times < hi)
+        rows = np.flatnonzero(in_window & np.isfinite(log.in_use))
         if len(rows):
             rows = rows[largest_of_boxes(log.in_use[rows])]
             seconds = log.times[rows] / PS_PER_S

@@ -156,7 +156,8 @@ def _scopes(op: DeviceOp) -> tuple[str, ...]:
     """The scopes of the framework's op that an op came of."""
     if op.framework is None:
         return ("unknown",)
-    return tuple(part for part in op.framework.name.split("/") if part) or ("unknown",)
+    parts = [part for part in op.framework.name.split("/") if part]
+    return tuple(parts) or ("unknown",)
 
 
 class _Row(NamedTuple):

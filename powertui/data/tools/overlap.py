@@ -113,13 +113,16 @@ def _shared_times(place: Int64s, start: Int64s, end: Int64s, count: int) -> Int6
     start = start[in_order]
     end = end[in_order]
     shared = np.bincount(place, weights=end - start, minlength=count).astype(np.int64)
-    meets_next = (place[1:] == place[:-1]) & (start[1:] < end[:-1])
+    is_same_name = place[1:] == place[:-1]
+    begins_before_end = start[1:] < end[:-1]
+    meets_next = is_same_name & begins_before_end
     for name in np.unique(place[1:][meets_next]).tolist():
         first, stop = np.searchsorted(place, (name, name + 1))
         name_ends = end[first:stop]
         # What the events before have covered does not count again.
         begins = start[first:stop].copy()
-        begins[1:] = np.maximum(begins[1:], np.maximum.accumulate(name_ends)[:-1])
+        last_end_so_far = np.maximum.accumulate(name_ends)
+        begins[1:] = np.maximum(begins[1:], last_end_so_far[:-1])
         shared[name] = np.maximum(name_ends - begins, 0).sum()
     return shared
 

@@ -294,7 +294,9 @@ def _threads(trace: Trace, waiting: _WaitingNames) -> Iterator[_ThreadFrames]:
     for track, siblings in _lines(trace):
         events = track.events
         rows = np.flatnonzero(events.duration > 0)
-        rows = rows[np.lexsort((-events.duration[rows], events.start[rows]))]
+        duration = events.duration[rows]
+        by_start = np.lexsort((-duration, events.start[rows]))
+        rows = rows[by_start]
         if not len(rows):
             continue
         start = events.start[rows]
@@ -363,7 +365,8 @@ def _calling_frame(thread: _ThreadFrames) -> Int64s:
     """The innermost frame around each event; -1 for none."""
     caller: Int64s = thread.parent.copy()
     for _ in range(wire.MAX_LANES):
-        is_no_frame = (caller >= 0) & ~thread.is_frame[np.maximum(caller, 0)]
+        is_caller_frame = thread.is_frame[np.maximum(caller, 0)]
+        is_no_frame = (caller >= 0) & ~is_caller_frame
         if not is_no_frame.any():
             break
         caller[is_no_frame] = thread.parent[caller[is_no_frame]]

@@ -76,7 +76,12 @@ class Question:
     def window(self) -> tuple[int, int]:
         """The window, with the profile's own ends where none were named: [lo, hi)."""
         lo, hi = self.profile.trace.span
-        return (lo if self.lo is None else self.lo), (hi + 1 if self.hi is None else self.hi)
+        first, last = lo, hi + 1
+        if self.lo is not None:
+            first = self.lo
+        if self.hi is not None:
+            last = self.hi
+        return first, last
 
     def event_place(self, line: int, event: int) -> Place:
         """Where an event of the host is: its line over `Trace.tracks()`, and its row there."""
@@ -192,7 +197,8 @@ class Tool:
 
 def _placeless(result: Result) -> Result:
     """Rows that stand for several hosts lie in none of them."""
-    return replace(result, tables=tuple(replace(table, place=nowhere) for table in result.tables))
+    tables = [replace(table, place=nowhere) for table in result.tables]
+    return replace(result, tables=tuple(tables))
 
 
 _HERE = "powertui.data.tools"

@@ -209,7 +209,8 @@ def _host_rows(links: Links, question: Question) -> Iterable[_Row]:
         name = links.trace.names.full(int(host.name[at]))
         rows.setdefault((name, shapes), []).append(number)
     for (name, shapes), numbers in rows.items():
-        longest = int(work.at[max(numbers, key=lambda number: work.time[number])])
+        number = max(numbers, key=lambda number: work.time[number])
+        longest = int(work.at[number])
         is_counted_inside = not work.has_rule[numbers[0]] and torch_costs.has_rule(name)
         yield _operator_row(
             name=name,
@@ -327,7 +328,8 @@ def _facts(rows: Sequence[_Row], peaks: _Peaks) -> tuple[Fact, ...]:
         return ()
     time = sum(row.time for row in rows)
     costed = [row for row in rows if row.flops is not None]
-    covered = sum(row.time for row in costed) / max(1, time)
+    costed_time = sum(row.time for row in costed)
+    covered = costed_time / max(1, time)
     flops = sum(row.flops or 0.0 for row in costed)
     rate = None
     if costed and sum(row.time for row in costed):

@@ -90,7 +90,11 @@ def _facts(opened: Opened, profile: Profile) -> Iterator[Fact]:
         if _VERSION.search(stat.name):
             versions[stat.name] = str(stat.value)
     if versions:
-        words = ", ".join(f"{_VERSION.sub('', name)} {value}" for name, value in versions.items())
+        programs = []
+        for name, value in versions.items():
+            program = _VERSION.sub("", name)
+            programs.append(f"{program} {value}")
+        words = ", ".join(programs)
         known["software"] = Fact("software", "software", words)
     yield Fact("framework", "framework", framework_of(profile.trace).value)
     yield known["hosts"]

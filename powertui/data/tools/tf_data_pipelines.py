@@ -79,7 +79,8 @@ class Pipeline(NamedTuple):
 
 def find_pipelines(trace: Trace, calls: IteratorCalls) -> list[Pipeline]:
     """The calls of each root, and what held them up; the pipeline with the slowest call first."""
-    roots = np.flatnonzero(calls.root == np.arange(len(calls)))
+    rows = np.arange(len(calls))
+    roots = np.flatnonzero(calls.root == rows)
     if not len(roots):
         return []
     bottleneck = _bottlenecks(calls)
@@ -97,7 +98,8 @@ def find_pipelines(trace: Trace, calls: IteratorCalls) -> list[Pipeline]:
 def _bottlenecks(calls: IteratorCalls) -> Int64s:
     """Of each root's call the blocking call with the most time of its own; -1 for other calls."""
     blocking = np.flatnonzero(calls.blocking & (calls.root >= 0))
-    most_time_first = blocking[np.lexsort((-calls.own[blocking], calls.root[blocking]))]
+    by_root = np.lexsort((-calls.own[blocking], calls.root[blocking]))
+    most_time_first = blocking[by_root]
     roots, first = np.unique(calls.root[most_time_first], return_index=True)
     bottleneck = np.full(len(calls), -1, np.int64)
     bottleneck[roots] = most_time_first[first]
@@ -130,7 +132,8 @@ def _feeds_device(trace: Trace, calls: IteratorCalls, roots: Int64s) -> bool:
     """Whether a root only hands on to a device what another pipeline made."""
     if trace.names.full(int(calls.name[roots[0]])) != "Iterator::Prefetch":
         return False
-    names = wire.distinct(calls.name[np.isin(calls.root, roots)]).tolist()
+    is_of_root = np.isin(calls.root, roots)
+    names = wire.distinct(calls.name[is_of_root]).tolist()
     return any(trace.names.full(name) == "Iterator::Prefetch::Generator" for name in names)
 
 

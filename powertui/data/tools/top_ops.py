@@ -78,7 +78,8 @@ def on_devices(profile: Profile, lo: int, hi: int, compat: Compat) -> DeviceOps:
 
 
 def _is_whole(profile: Profile, lo: int, hi: int) -> bool:
-    return lo <= profile.trace.span[0] and hi > profile.trace.span[1]
+    first, last = profile.trace.span
+    return lo <= first and hi > last
 
 
 def top_ops(parts: Parts, compat: Compat = "corrected") -> list[Top]:
@@ -118,10 +119,13 @@ def of_all_replicas(tops: list[Top]) -> list[Top]:
     """The same ops by time, the copies of each on several replicas put together."""
     copies: dict[tuple[str, str], list[Top]] = {}
     for top in tops:
-        copies.setdefault((without_replica(top.name), top.type), []).append(top)
+        key = (without_replica(top.name), top.type)
+        copies.setdefault(key, []).append(top)
     if len(copies) == len(tops):
         return tops
-    together = [_together(name, several) for (name, _), several in copies.items()]
+    together = []
+    for (name, _), several in copies.items():
+        together.append(_together(name, several))
     return sorted(together, key=lambda op: (-op.self_time, op.name))
 
 

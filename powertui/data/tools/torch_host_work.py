@@ -52,7 +52,9 @@ def host_work(links: Links, question: Question) -> HostWork:
     time = duration.copy()
     has_row_around = around >= 0
     np.subtract.at(time, around[has_row_around], duration[rows[has_row_around]])
-    shown = rows[touches(start[rows], start[rows] + duration[rows], *question.window)]
+    lo, hi = question.window
+    end = start[rows] + duration[rows]
+    shown = rows[touches(start[rows], end, lo, hi)]
     return HostWork(
         at=shown,
         time=np.maximum(time[shown], 0),

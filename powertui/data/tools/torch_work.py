@@ -34,8 +34,11 @@ def in_window(links: Links, question: Question, rows: Bools) -> Bools:
     start = np.zeros(len(rows), np.int64)
     for line in wire.distinct(links.device.line).tolist():
         on_line = links.device.line == line
-        start[on_line] = tracks[line].events.start[links.device.row[on_line]]
-    return rows & touches(start, start + links.device.duration, *question.window)
+        rows_on_line = links.device.row[on_line]
+        start[on_line] = tracks[line].events.start[rows_on_line]
+    lo, hi = question.window
+    end = start + links.device.duration
+    return rows & touches(start, end, lo, hi)
 
 
 def unlinked_note(links: Links, question: Question) -> tuple[str, ...]:

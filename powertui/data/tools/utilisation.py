@@ -88,7 +88,8 @@ def device_use(profile: Profile, lo: int, hi: int, compat: Compat) -> Use:
 def of_question(question: Question) -> Use:
     """The devices of every host that is asked about."""
     parts = question.parts
-    return _mean([device_use(profile, lo, hi, question.compat) for profile, lo, hi in parts])
+    uses = [device_use(profile, lo, hi, question.compat) for profile, lo, hi in parts]
+    return _mean(uses)
 
 
 def _mean(parts: Sequence[Use]) -> Use:

@@ -130,7 +130,9 @@ def wall_time(profile: Profile) -> WallTime:
 
 
 def _stretch(lo: int, hi: int) -> CoveredTime:
-    return CoveredTime(np.array([lo], np.int64), np.array([hi], np.int64))
+    start = np.array([lo], np.int64)
+    end = np.array([hi], np.int64)
+    return CoveredTime(start, end)
 
 
 def _wall_time(profile: Profile) -> WallTime:
@@ -153,7 +155,8 @@ def _wall_time(profile: Profile) -> WallTime:
         before = _stretch(lo, int(periods.start[0]))
         usual[RunPart.BEFORE] += _sums(timeline, before.without(evaluations))
     else:
-        usual[RunPart.WITHOUT_STEPS] += _sums(timeline, _stretch(lo, hi).without(evaluations))
+        whole_span = _stretch(lo, hi)
+        usual[RunPart.WITHOUT_STEPS] += _sums(timeline, whole_span.without(evaluations))
     return WallTime(
         timeline=timeline,
         periods=periods,
@@ -171,7 +174,8 @@ def _sums(timeline: ActivityTimeline, windows: CoveredTime) -> Int64s:
     """How long each activity goes on in these windows."""
     if not len(windows.start):
         return np.zeros(ACTIVITIES, np.int64)
-    return np.asarray(timeline.parts(windows.start, windows.end).sum(axis=0), np.int64)
+    times = timeline.parts(windows.start, windows.end)
+    return np.asarray(times.sum(axis=0), np.int64)
 
 
 def _driving_track(trace: Trace, steps: Steps) -> Track | None:
@@ -242,7 +246,10 @@ def _with_unfinished_step(periods: Periods) -> Periods:
     Such steps end where the program calls something, an optimizer: a profile that stops before the
     next call ends within a step.
     """
-    if len(periods) < _MIN_STEPS or (periods.mark_end[:-1] != periods.start[1:]).any():
+    if len(periods) < _MIN_STEPS:
+        return periods
+    has_gap = periods.mark_end[:-1] != periods.start[1:]
+    if has_gap.any():
         return periods
     last_end = int(periods.mark_end[-1])
     profile_end = int(periods.end[-1])
@@ -276,8 +283,10 @@ def _by_part(
         return out
     for kind in ActivityKind:
         in_evaluation = timeline[kind].common(evaluations)
-        out[RunPart.STEP][:, kind] -= in_evaluation.inside(periods.start, periods.mark_end)
-        out[RunPart.BETWEEN][:, kind] -= in_evaluation.inside(periods.mark_end, periods.end)
+        in_step = in_evaluation.inside(periods.start, periods.mark_end)
+        between_steps = in_evaluation.inside(periods.mark_end, periods.end)
+        out[RunPart.STEP][:, kind] -= in_step
+        out[RunPart.BETWEEN][:, kind] -= between_steps
     return out
 
 
@@ -299,7 +308,8 @@ def _slow(periods: Periods, evaluations: CoveredTime) -> Bools:
 def _usual_and_extra(by_part: dict[RunPart, Int64s], slow: Bools) -> tuple[Int64s, Int64s]:
     """Split the time of slow steps into what every step takes and what is beyond that in each."""
     usual = np.zeros((_PARTS, ACTIVITIES), np.int64)
-    extra = np.zeros((_PARTS, int(slow.sum()), ACTIVITIES), np.int64)
+    slow_steps = int(slow.sum())
+    extra = np.zeros((_PARTS, slow_steps, ACTIVITIES), np.int64)
     for part, times in by_part.items():
         usual_times = times[~slow]
         slow_times = times[slow]
@@ -321,7 +331,8 @@ def _driven(driver: Track | None, profile: Profile, periods: Periods) -> Covered
     events = driver.events
     is_call = np.isin(classes[events.name], name_classes.CALLS)
     calls = is_call & (events.duration > 0)
-    busy = joined([CoveredTime(events.start[calls], events.end[calls])])
+    in_calls = CoveredTime(events.start[calls], events.end[calls])
+    busy = joined([in_calls])
     marks = joined([CoveredTime(periods.start, periods.mark_end)])
     return busy.without(marks)
 
