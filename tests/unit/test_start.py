@@ -208,13 +208,14 @@ COMMANDS = {
     # reading costs, what is expected of work, and rivals, each apart from the search for a place
     # bursts that are added, boxes that are fitted, running sums; what is known of late ranks, and
     # the lines through what hosts read while they wait
-    "report RUN --json": (368, 148),
+    # launches of functions apart from the wall time, and meetings of replicas apart from activities
+    "report RUN --json": (370, 148),
     # the names of operations of JAX; causes of time of slow steps; what programs annotate
     # those, what logs alone come to, and patterns that are compiled late; the layout of a table,
     # guessed apart from how it is read; and how surely a text is one
     "energy DEMO": (341, 204),
     # one more, which tells what ops of XLA cost, and the arguments about screens
-    "demo --report": (411, 192),
+    "demo --report": (413, 192),
 }
 
 

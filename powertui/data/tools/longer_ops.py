@@ -105,11 +105,8 @@ class LongerOps:
         times_ps = np.zeros((size, len(windows)), np.int64)
         for process in self._trace.processes:
             threads = thread_time.framed_threads(process)
-            framed_lines: set[int] = set()
-            for lines in threads.values():
-                framed_lines.update(map(id, lines))
-            for track in process.tracks:
-                if op_sums.counts(track) and id(track) not in framed_lines:
+            for track in thread_time.other_lines(process, threads):
+                if op_sums.counts(track):
                     _add_line(times_ps, track, code, windows)
             for thread in threads:
                 for window, (lo, hi) in enumerate(windows.tolist()):

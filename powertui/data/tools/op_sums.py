@@ -172,12 +172,9 @@ def summed(
 def _parts(process: Process, lo: int, hi: int) -> list[_LaneRows | EventTimes]:
     """What of a process belongs to [lo, hi): lane by lane, of threads with frames all at once."""
     threads = thread_time.framed_threads(process)
-    framed_lines: set[int] = set()
-    for lines in threads.values():
-        framed_lines.update(map(id, lines))
     parts: list[_LaneRows | EventTimes] = []
-    for track in process.tracks:
-        if not counts(track) or id(track) in framed_lines:
+    for track in thread_time.other_lines(process, threads):
+        if not counts(track):
             continue
         for depth in range(track.lane_count):
             first, last = touching(track, depth, lo, hi)

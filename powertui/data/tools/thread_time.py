@@ -9,7 +9,7 @@ event: of those that run, the one that began last.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -129,6 +129,14 @@ def framed_threads(process: Process) -> dict[FramedThread, tuple[Track, ...]]:
             thread = _THREADS[frames] = FramedThread(frames, calls)
         lines_by_thread[thread] = (frames, *calls)
     return lines_by_thread
+
+
+def other_lines(process: Process, threads: Mapping[FramedThread, tuple[Track, ...]]) -> list[Track]:
+    """The lines of a process that belong to none of its framed threads."""
+    framed_lines: set[int] = set()
+    for lines in threads.values():
+        framed_lines.update(map(id, lines))
+    return [track for track in process.tracks if id(track) not in framed_lines]
 
 
 def frame_names(trace: Trace) -> Int64s:
