@@ -147,16 +147,9 @@ def _residual_share(data: Samples, squares: _Squares) -> Floats:
 
 def _even_power(data: Samples, length: float) -> _EvenPower:
     """The log in cells; several readings of one cell count as their mean."""
+    step = _cell_s(data, length)
     begin = float(data.hi[0])
     end = float(data.hi[-1])
-    cell_s = data.refresh / 2
-    if data.refresh < _FAST_REFRESH_S:
-        cell_s = _FAST_CELL_S
-    step = max(
-        min(data.refresh, cell_s),
-        length / _MAX_PROFILE_CELLS,
-        (end - begin) / _MAX_LOG_CELLS,
-    )
     grid = np.arange(begin, end + step, step, dtype=np.float64)
     starts = np.searchsorted(data.hi, grid, side="left")
     ends = np.searchsorted(data.hi, grid + step, side="left")
@@ -174,6 +167,19 @@ def _even_power(data: Samples, length: float) -> _EvenPower:
         middle_w=middle_w,
         above_middle_w=np.where(has_reading, watts - middle_w, 0.0),
         has_reading=has_reading,
+    )
+
+
+def _cell_s(data: Samples, length: float) -> float:
+    """How long a cell is: half a refresh, longer where profile or log are long."""
+    cell_s = data.refresh / 2
+    if data.refresh < _FAST_REFRESH_S:
+        cell_s = _FAST_CELL_S
+    log_length = float(data.hi[-1]) - float(data.hi[0])
+    return max(
+        min(data.refresh, cell_s),
+        length / _MAX_PROFILE_CELLS,
+        log_length / _MAX_LOG_CELLS,
     )
 
 
@@ -286,8 +292,10 @@ def separated(
 ) -> Floats:
     """The offsets of the lowest scores, best first, none nearer to another than `distance`."""
     chosen: list[float] = []
-    left = offsets[np.argsort(score, kind="stable")]
-    while len(left) and len(chosen) < most:
-        chosen.append(float(left[0]))
-        left = left[np.abs(left - left[0]) > distance]
+    remaining = offsets[np.argsort(score, kind="stable")]
+    while len(remaining) and len(chosen) < most:
+        best = remaining[0]
+        chosen.append(float(best))
+        is_away = np.abs(remaining - best) > distance
+        remaining = remaining[is_away]
     return np.array(chosen)

@@ -192,8 +192,10 @@ class Curve:
         at = spot(self.hold_at, times)
         is_after_last = times >= self.hold_at[-1]
         row = at.row + is_after_last
-        inside = np.where(is_after_last, np.minimum(times, self.hold_end), at.inside)
-        return row, (inside - self.hold_at[row]) / _PS_PER_S_FLOAT
+        until_end = np.minimum(times, self.hold_end)
+        inside = np.where(is_after_last, until_end, at.inside)
+        since_ps = inside - self.hold_at[row]
+        return row, since_ps / _PS_PER_S_FLOAT
 
     def held(self, row: Int64s, seconds: Floats) -> Floats:
         """Energy to there under the rule that every reading holds."""
@@ -281,16 +283,20 @@ class Curve:
         if last <= first:
             return float("nan")
         if last - first <= 2 * BLOCK_ROWS:
-            return float(np.maximum.reduce(self.power[first:last]))
+            return _largest(self.power[first:last])
         first_block = -(-first // BLOCK_ROWS)
         last_block = last // BLOCK_ROWS
+        best = _largest(self.peaks[first_block:last_block])
         before_blocks = self.power[first : first_block * BLOCK_ROWS]
         after_blocks = self.power[last_block * BLOCK_ROWS : last]
-        best = float(np.maximum.reduce(self.peaks[first_block:last_block]))
         for knots in (before_blocks, after_blocks):
             if len(knots):
-                best = max(best, float(np.maximum.reduce(knots)))
+                best = max(best, _largest(knots))
         return best
+
+
+def _largest(watts: Floats) -> float:
+    return float(np.maximum.reduce(watts))
 
 
 @functools.lru_cache(maxsize=8)

@@ -320,31 +320,26 @@ class EdgePlaces:
         return self._in_range(offsets)
 
     def is_at_work(self, best_s: float, offset: float) -> bool:
-        data = self.data
-        log_begin = float(data.lo[0])
-        log_end = float(data.hi[-1])
-        begin = max(self.first_s, log_begin + offset)
-        end = min(self.last_s, log_end + offset)
-        here = self._watts_within(begin, end, best_s)
-        there = self._watts_within(begin, end, offset)
+        here = self._watts_at_work(best_s, offset)
+        there = self._watts_at_work(offset, offset)
         readings = min(len(here), len(there))
         if readings < settings.MIN_REPEATS:
             return False
-        idle_w = percentile_of_column(data.watts, 2)
+        idle_w = percentile_of_column(self.data.watts, 2)
         work_w = float(here.mean() - idle_w)
         differs_w = abs(float(here.mean() - there.mean()))
         return differs_w < settings.MINOR_SHARE * work_w
 
-    def _watts_within(
-        self,
-        begin: float,
-        end: float,
-        offset: float,
-    ) -> Floats:
-        """The readings of a log that is at this offset, all of whose windows are within."""
-        begins_within = self.data.lo + offset > begin
-        ends_within = self.data.hi + offset < end
-        return self.data.watts[begins_within & ends_within]
+    def _watts_at_work(self, offset: float, covering: float) -> Floats:
+        """The readings of a log that is at this offset, all of whose windows are within the
+        training, and within the time that the log would cover at the offset `covering`.
+        """
+        data = self.data
+        begin = max(self.first_s, float(data.lo[0]) + covering)
+        end = min(self.last_s, float(data.hi[-1]) + covering)
+        begins_within = data.lo + offset > begin
+        ends_within = data.hi + offset < end
+        return data.watts[begins_within & ends_within]
 
     def is_by_chance(self, offset: float) -> bool:
         chance_places = self.costs.chance_places(offset, self.range_s)
@@ -371,24 +366,43 @@ def _sign_factor(edge_sign: Floats, jump_sign: Floats) -> Floats:
 def _kernel(late: Floats, sigma: Floats, kind: Int64s) -> Floats:
     """The density (1/s) of a jump that is so late after an edge of its kind."""
     exact = normal_density(late, sigma)
-    wide_sigma = RULES.inexact_sigmas * sigma + RULES.inexact_s
-    inexact = normal_density(late, wide_sigma)
-    border = _mixed(exact, inexact, RULES.exact_share)
-
-    # A program begins to work at any time around its first record ...
-    around_start = _decay(np.abs(late), RULES.start_spread_s) / (2 * RULES.start_spread_s)
-    start = _mixed(exact, around_start, RULES.exact_start_share)
-
-    # ... but ends only after its last one.
-    decay = _decay(np.maximum(late, 0.0), RULES.end_spread_s) / RULES.end_spread_s
-    after_end = np.where(late > -sigma, decay, 0.0)
-    end = _mixed(exact, after_end, RULES.exact_end_share)
+    border = _mixed(
+        exact,
+        _wide_density(late, sigma),
+        RULES.exact_share,
+    )
+    start = _mixed(
+        exact,
+        _density_around_start(late),
+        RULES.exact_start_share,
+    )
+    end = _mixed(
+        exact,
+        _density_after_end(late, sigma),
+        RULES.exact_end_share,
+    )
     return np.select([kind == BORDER, kind == START], [border, start], end)
 
 
-def _decay(late: Floats, spread_s: float) -> Floats:
-    decay: Floats = np.exp(-late / spread_s)
-    return decay
+def _wide_density(late: Floats, sigma: Floats) -> Floats:
+    """Of jumps that are less exact than they and the border are known."""
+    wide_sigma = RULES.inexact_sigmas * sigma + RULES.inexact_s
+    return normal_density(late, wide_sigma)
+
+
+def _density_around_start(late: Floats) -> Floats:
+    """A program begins to work at any time around its first record."""
+    spread_s = RULES.start_spread_s
+    density: Floats = np.exp(-np.abs(late) / spread_s) / (2 * spread_s)
+    return density
+
+
+def _density_after_end(late: Floats, sigma: Floats) -> Floats:
+    """A program ends only after its last record."""
+    spread_s = RULES.end_spread_s
+    late_s = np.maximum(late, 0.0)
+    decay = np.exp(-late_s / spread_s) / spread_s
+    return np.where(late > -sigma, decay, 0.0)
 
 
 def _mixed(exact: Floats, inexact: Floats, exact_share: float) -> Floats:

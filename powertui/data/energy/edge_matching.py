@@ -69,7 +69,8 @@ class OffsetWeights(NamedTuple):
         weight = np.exp(self.log_weight)
         weight /= float((weight * self.width_s).sum())
         anywhere = 1 / float(self.width_s.sum())
-        log_weight = np.log((weight + anywhere) / 2)
+        either = (weight + anywhere) / 2
+        log_weight = np.log(either)
         return self._replace(log_weight=log_weight - log_weight.max())
 
 
@@ -83,7 +84,8 @@ def offset_weights(
     """The weights of all offsets in a range, or why the readings do not tell."""
     if len(edges) < 2 or range_s[1] <= range_s[0]:
         return "log and training do not overlap at any offset"
-    swing_w = float(np.ptp(percentiles_of_column(data.watts, (1, 99))))
+    low_w, high_w = percentiles_of_column(data.watts, (1, 99))
+    swing_w = float(high_w - low_w)
     if alignment_verdict.is_flat(swing_w, data):
         return "the power hardly changes, so there is no edge to align by"
     jumps = power_jumps.find_jumps(data, longest_mean_s)
@@ -93,19 +95,17 @@ def offset_weights(
     levels = level_fit.level_costs(data, shares, open_to, range_s)
     costs = EdgeCosts(data, jumps, edges, levels)
     places = EdgePlaces(costs, data, range_s)
-    finest = float(jumps.sigma_s.min(initial=data.refresh / 4))
     meeting_places = edge_rivals.meeting_places(places)
-    offsets = _offsets_to_weigh(costs, range_s, finest)
+    finest_s = float(jumps.sigma_s.min(initial=data.refresh / 4))
+    offsets = _offsets_to_weigh(costs, range_s, finest_s)
     log_weight = -RULES.temper * costs.at(offsets, 0.0)
     best = int(np.argmax(log_weight))
     best_s = float(offsets[best])
     matched = costs.matched(best_s)
     large_part = RULES.min_matched_share * len(jumps)
-    log_weight = _opened(offsets, log_weight - log_weight[best], _low_stretch_s(costs, best_s))
-    is_of_training = (
-        matched >= large_part
-        or costs.chance_places(best_s, range_s) <= RULES.max_chance_places_of_owner
-    )
+    is_of_training = matched >= large_part or not places.is_by_chance(best_s)
+    below_best = log_weight - log_weight[best]
+    log_weight = _opened(offsets, below_best, _low_stretch_s(costs, best_s))
     return OffsetWeights(
         offset_s=offsets,
         log_weight=log_weight - float(log_weight.max()),
@@ -139,16 +139,22 @@ def _is_confirmed(
     return costs.chance_places(offset, range_s) <= RULES.max_chance_places
 
 
-def _offsets_to_weigh(costs: EdgeCosts, range_s: tuple[float, float], finest: float) -> Floats:
+def _offsets_to_weigh(
+    costs: EdgeCosts,
+    range_s: tuple[float, float],
+    finest_s: float,
+) -> Floats:
     """An even grid, and a finer one around the offsets that cost least on it."""
     lo, hi = range_s
-    step = max(finest, (hi - lo) / _MAX_COARSE_OFFSETS)
+    step = max(finest_s, (hi - lo) / _MAX_COARSE_OFFSETS)
     coarse = np.arange(lo, hi + step, step)
-    peaks = coarse[_lowest(costs.at(coarse, step), _FINE_PEAKS)]
-    fine_step = finest / 2
+    coarse_cost = costs.at(coarse, step)
+    peaks = coarse[_lowest(coarse_cost, _FINE_PEAKS)]
+    fine_step = finest_s / 2
     grids = [coarse]
     for peak in peaks.tolist():
-        grids.append(np.arange(peak - step, peak + step + fine_step / 2, fine_step))
+        end = peak + step + fine_step / 2
+        grids.append(np.arange(peak - step, end, fine_step))
     return wire.distinct(np.concatenate(grids))
 
 
@@ -176,23 +182,21 @@ def _low_stretch_s(costs: EdgeCosts, offset: float) -> float:
     """From the falls that are at the records to the rises after them, usually; 0 where most epochs
     have another fall before, so that it is known which of the two is at the record.
     """
-    edges = costs.edges
-    if not edges.ends_validation:
+    if not costs.edges.ends_validation:
         return 0.0
     at = costs.jumps.at + offset
     falls = costs.jumps.watts < 0
-    is_at_edge = costs.likelihood(offset) > 1.0
+    falls_at_edge = falls & costs.is_at_edge(offset)
+    matched = int(falls_at_edge.sum())
     lengths: list[float] = []
-    matched = 0
-    for row in np.flatnonzero(is_at_edge).tolist():
-        if not falls[row]:
-            continue
-        matched += 1
+    for row in np.flatnonzero(falls_at_edge).tolist():
         if row and falls[row - 1]:
             continue
-        rises = np.flatnonzero(~falls[row + 1 :])
+        next_row = row + 1
+        rises = np.flatnonzero(~falls[next_row:])
         if len(rises):
-            lengths.append(float(at[row + 1 + rises[0]] - at[row]))
+            rise_s = at[next_row + rises[0]]
+            lengths.append(float(rise_s - at[row]))
     if len(lengths) < settings.MIN_REPEATS or len(lengths) < settings.MAJORITY_SHARE * matched:
         return 0.0
     return median_of_column(np.array(lengths))
@@ -206,7 +210,9 @@ def _opened(offsets: Floats, log_weight: Floats, low_s: float) -> Floats:
     moved = [np.interp(offsets + shift, offsets, log_weight) for shift in shifts.tolist()]
     earlier = np.logaddexp.reduce(moved, axis=0) - np.log(SHIFTS)
     at_records = log_weight + np.log(1 - _LOW_VALIDATION_SHARE)
-    return np.asarray(np.logaddexp(at_records, earlier + np.log(_LOW_VALIDATION_SHARE)))
+    before_records = earlier + np.log(_LOW_VALIDATION_SHARE)
+    either: Floats = np.logaddexp(at_records, before_records)
+    return either
 
 
 # ── places that something else found ─────────────────────────────────────────────────────────────
@@ -240,6 +246,7 @@ def weights_of_places(
 
 def _lowest(cost: Floats, count: int) -> Int64s:
     """The rows of the lowest local minima."""
-    rows = np.flatnonzero(power_jumps.is_local_maximum(-cost))
+    is_minimum = power_jumps.is_local_maximum(-cost)
+    rows = np.flatnonzero(is_minimum)
     by_cost = np.argsort(cost[rows], kind="stable")
-    return np.asarray(rows[by_cost[:count]], np.int64)
+    return rows[by_cost[:count]]

@@ -62,25 +62,41 @@ class OpenTimes(NamedTuple):
 
     def share(self, lo: Floats, hi: Floats) -> Floats:
         """The share of each window that is open."""
-        return np.asarray((self._seconds(hi) - self._seconds(lo)) / (hi - lo))
+        open_s = self._seconds(hi) - self._seconds(lo)
+        share: Floats = open_s / (hi - lo)
+        return share
 
     def _seconds(self, at: Floats) -> Floats:
         """Open seconds up to each moment."""
-        if not len(self.start_s):
+        count = len(self.start_s)
+        if not count:
             return np.zeros(np.shape(at))
-        moments = np.column_stack([self.start_s, self.end_s]).ravel()
-        lengths = np.column_stack([np.zeros(len(self.start_s)), self.end_s - self.start_s])
-        return np.asarray(np.interp(at, moments, np.cumsum(lengths.ravel())))
+        moments = np.column_stack([self.start_s, self.end_s])
+        lengths = np.column_stack([np.zeros(count), self.end_s - self.start_s])
+        running = np.cumsum(lengths.ravel())
+        seconds: Floats = np.interp(at, moments.ravel(), running)
+        return seconds
 
 
 def open_times(middle_s: Floats, half_s: Floats) -> OpenTimes:
     """The times around moments that are known to ± so much."""
-    order = np.argsort(middle_s - half_s, kind="stable")
-    start = (middle_s - half_s)[order]
-    reaches_to = np.maximum.accumulate((middle_s + half_s)[order])
+    start = middle_s - half_s
+    end = middle_s + half_s
+    order = np.argsort(start, kind="stable")
+    start = start[order]
+    reaches_to = np.maximum.accumulate(end[order])
     is_first = np.concatenate([[True], start[1:] > reaches_to[:-1]])
     is_last = np.append(is_first[1:], True)
     return OpenTimes(start[is_first], reaches_to[is_last])
+
+
+class _LevelReadings(NamedTuple):
+    """The readings of a log, and what may have filled their windows."""
+
+    data: Samples
+    above_idle: Floats  # W
+    shares: WindowShares
+    open_to: OpenTimes
 
 
 def level_costs(
@@ -97,38 +113,30 @@ def level_costs(
     idle_w, high_w = percentiles_of_column(data.watts, (2, 98))
     swing_w = max(float(high_w - idle_w), 1e-9)
     least_sigma_w = max(MIN_NOISE_OF_SWING * swing_w, rounding_sigma(data.quantum))
-    above_idle = data.watts - float(idle_w)
+    readings = _LevelReadings(
+        data=data,
+        above_idle=data.watts - float(idle_w),
+        shares=shares,
+        open_to=open_to,
+    )
     # The noise is learned where a rough fit is best, and all offsets are judged by it.
     every = max(1, len(offsets) // _MAX_ROUGH_OFFSETS)
     rough_sigma_w = max(swing_w * _ROUGH_SIGMA_SWING, least_sigma_w)
-    cost, residuals = _costs(
-        above_idle=above_idle,
-        data=data,
-        shares=shares,
-        open_to=open_to,
-        offsets=offsets[::every],
-        sigma_w=rough_sigma_w,
-        open_price=0.0,
-    )
-    best_residual = residuals[int(np.argmin(cost))]
-    known_residual = best_residual[best_residual != 0.0]  # of open readings exactly nothing is left
+    rough = _fitted(readings, offsets[::every], rough_sigma_w)
+    # Of open readings exactly nothing is left.
+    best_residual = rough.best_residual
+    known_residual = best_residual[best_residual != 0.0]
     sigma_w = least_sigma_w
     if len(known_residual):
         sigma_w = max(median_deviation(known_residual), least_sigma_w)
     open_price = _noise_price(known_residual, sigma_w)
-    cost, residuals = _costs(
-        above_idle=above_idle,
-        data=data,
-        shares=shares,
-        open_to=open_to,
-        offsets=offsets,
-        sigma_w=sigma_w,
-        open_price=open_price,
-    )
-    best_residual = residuals[int(np.argmin(cost))]
-    lag = _lag(best_residual, sigma_w)
+    fitted = _fitted(readings, offsets, sigma_w, open_price)
+    lag = _lag(fitted.best_residual, sigma_w)
     # Neighbors that are alike count as fewer readings.
-    return LevelCosts(offsets, cost * (1 - lag) / (1 + lag))
+    return LevelCosts(
+        offset_s=offsets,
+        cost=fitted.cost * (1 - lag) / (1 + lag),
+    )
 
 
 def _offsets_to_try(data: Samples, range_s: tuple[float, float]) -> Floats:
@@ -151,8 +159,10 @@ def _noise_price(residual: Floats, sigma_w: float) -> float:
 
 def _price(residual: Floats, sigma_w: float) -> Floats:
     distance = (residual / sigma_w) ** 2
-    price = (_FREEDOM + 1) / 2 * np.log1p(distance / _FREEDOM)
-    return np.asarray(np.minimum(price, _MAX_COST))
+    growth = np.log1p(distance / _FREEDOM)
+    price = (_FREEDOM + 1) / 2 * growth
+    limited: Floats = np.minimum(price, _MAX_COST)
+    return limited
 
 
 def _lag(residual: Floats, sigma_w: float) -> float:
@@ -166,29 +176,43 @@ def _lag(residual: Floats, sigma_w: float) -> float:
     return min(max(lag, 0.0), _MAX_LAG)
 
 
-def _costs(
-    above_idle: Floats,
-    data: Samples,
-    shares: WindowShares,
-    open_to: OpenTimes,
+class _LevelFits(NamedTuple):
+    """What the fit of each offset costs, and what it leaves of each reading (W)."""
+
+    cost: Floats
+    residuals: Floats  # [offset, reading]
+
+    @property
+    def best_residual(self) -> Floats:
+        """What the cheapest one leaves."""
+        cheapest = int(np.argmin(self.cost))
+        residual: Floats = self.residuals[cheapest]
+        return residual
+
+
+def _fitted(
+    readings: _LevelReadings,
     offsets: Floats,
     sigma_w: float,
-    open_price: float,
-) -> tuple[Floats, Floats]:
-    """The cost of each offset, and what its fit leaves of each reading."""
+    open_price: float = 0.0,
+) -> _LevelFits:
+    """The fits of these offsets; `open_price`: what a reading costs that may be anything."""
+    data = readings.data
     total = np.empty(len(offsets))
     residuals = np.empty((len(offsets), len(data)))
     chunk = max(1, _CHUNK_CELLS // len(data))
     for start in range(0, len(offsets), chunk):
         part = slice(start, start + chunk)
         offset = offsets[part, None]
-        columns = shares.work(data.lo + offset, data.hi + offset, data.forget_s)
-        open_share = open_to.share(data.lo + offset, data.hi + offset)
-        residual = _robust_residual(above_idle, columns, open_share, sigma_w)
+        lo = data.lo + offset
+        hi = data.hi + offset
+        columns = readings.shares.work(lo, hi, data.forget_s)
+        open_share = readings.open_to.share(lo, hi)
+        residual = _robust_residual(readings.above_idle, columns, open_share, sigma_w)
         price = np.maximum(_price(residual, sigma_w), open_price * open_share)
         total[part] = price.sum(axis=1)
         residuals[part] = residual
-    return total, residuals
+    return _LevelFits(total, residuals)
 
 
 def _robust_residual(
@@ -206,10 +230,14 @@ def _robust_residual(
     residual = np.broadcast_to(above_idle, weight.shape)
     for iteration in range(_FIT_ITERATIONS):
         if iteration:
-            weight = known_share / (1 + (residual / sigma_w) ** 2 / _FREEDOM)
+            distance = (residual / sigma_w) ** 2
+            weight = known_share / (1 + distance / _FREEDOM)
         weighted = (columns * weight[..., None]).transpose(0, 2, 1)
-        watts = nnls.many(weighted @ columns + ridge, weighted @ above_idle, exact=False)
-        residual = above_idle - (columns @ watts[..., None])[..., 0]
+        gram = weighted @ columns + ridge
+        moment = weighted @ above_idle
+        watts = nnls.many(gram, moment, exact=False)
+        predicted = (columns @ watts[..., None])[..., 0]
+        residual = above_idle - predicted
     return _outside_open(residual, above_idle, watts, open_share)
 
 
@@ -223,8 +251,11 @@ def _outside_open(
     idle_w = watts[:, :1]
     work_w = watts[:, 1:].max(axis=1, keepdims=True)
     predicted = above_idle - residual
-    least = np.maximum(predicted - open_share * work_w, idle_w)
-    most = np.minimum(predicted + open_share * work_w, idle_w + work_w)
+    open_w = open_share * work_w
+    least = np.maximum(predicted - open_w, idle_w)
+    most = np.minimum(predicted + open_w, idle_w + work_w)
     least = np.minimum(least, predicted)
     most = np.maximum(most, predicted)
-    return np.asarray(above_idle - np.clip(above_idle, least, most))
+    nearest = np.clip(above_idle, least, most)
+    outside: Floats = above_idle - nearest
+    return outside

@@ -370,38 +370,46 @@ class ClockWords(NamedTuple):
 
 def clock_words(alignment: Alignment, file: str = "the log") -> ClockWords:
     """What an alignment says of the clock of a log, or, where no clock was asked, of its place."""
-    owner = alignment.clock_owner
     if alignment.offset_s is None or alignment.lo_s is None or alignment.hi_s is None:
         return ClockWords(file, "", "nothing aligns the log with this run")
-    half = f"± {_seconds((alignment.hi_s - alignment.lo_s) / 2, 2)}"
+    half_s = (alignment.hi_s - alignment.lo_s) / 2
+    half = f"± {_seconds(half_s, 2)}"
+    status = alignment.status
     places = _places_in_words(alignment.places)
-    if not owner:
-        if alignment.status == "ambiguous":
+    if not alignment.clock_owner:
+        if status == "ambiguous":
             return ClockWords(file, "", f"fits {places} by nothing but its readings")
         return ClockWords(file, "is", f"aligned {_by(alignment.source)}, {half}")
-    # A log on another machine is named by its file alone, a BMC by both.
-    if owner == clock_kinds.FOREIGN.owner:
-        owner = file
-    elif file != owner and file != "the log":
-        owner = f"{owner} ({file})"
-    subject = f"the clock of {owner}"
-    if alignment.status == "clock corrected":
+    subject = f"the clock of {_owner_of_clock(alignment.clock_owner, file)}"
+    if status == "clock corrected":
         # A clock that is ahead writes later times, so they are moved back.
         way = "ahead" if alignment.correction_s < 0 else "behind"
         off = _seconds(abs(alignment.correction_s), 3)
         return ClockWords(subject, "is", f"{off} {way} ({half}): its times are corrected")
-    if alignment.status == "aligned" and alignment.confirmed:
+    if status == "aligned" and alignment.confirmed:
         return ClockWords(subject, "", f"agrees with the edges of the training, {half}")
-    if alignment.status == "aligned":
+    if status == "aligned":
         return ClockWords(subject, "is", f"assumed to be right, {half}")
-    if alignment.status == "ambiguous":
+    if status == "ambiguous":
         return ClockWords(subject, "", f"does not decide between {places} that its readings fit")
-    half_s = max(alignment.offset_s - alignment.lo_s, alignment.hi_s - alignment.offset_s)
-    half = f"± {_seconds(half_s, 2)}"
+    longer_s = max(
+        alignment.offset_s - alignment.lo_s,
+        alignment.hi_s - alignment.offset_s,
+    )
+    half = f"± {_seconds(longer_s, 2)}"
     elsewhere = _elsewhere(alignment)
     if elsewhere:
         return ClockWords(subject, "is", f"not known to better than {half}: {elsewhere}")
     return ClockWords(subject, "is", f"assumed to be right, {half}: nothing confirms it")
+
+
+def _owner_of_clock(owner: str, file: str) -> str:
+    """A log on another machine is named by its file alone, a BMC by both."""
+    if owner == clock_kinds.FOREIGN.owner:
+        return file
+    if file in (owner, "the log"):
+        return owner
+    return f"{owner} ({file})"
 
 
 def _elsewhere(alignment: Alignment) -> str:
@@ -422,7 +430,9 @@ def _elsewhere(alignment: Alignment) -> str:
 
 def _by(source: str) -> str:
     """ "by wall clocks of both", "set by hand"."""
-    return source if "by " in source else f"by {source}"
+    if "by " in source:
+        return source
+    return f"by {source}"
 
 
 def _places_in_words(places: tuple[Where, ...]) -> str:
@@ -430,7 +440,8 @@ def _places_in_words(places: tuple[Where, ...]) -> str:
     if len(places) < 2:
         return "several places"
     offsets = [place.offset_s for place in places]
-    return f"{len(places)} places, up to {_seconds(max(offsets) - min(offsets), 3)} apart,"
+    distance_s = max(offsets) - min(offsets)
+    return f"{len(places)} places, up to {_seconds(distance_s, 3)} apart,"
 
 
 def _seconds(time_s: float, digits: int) -> str:

@@ -108,20 +108,29 @@ def many(gram: Floats, moment: Floats, *, exact: bool = True) -> Floats:
         if not is_open.any():
             break
         held = np.where(is_negative, _HOLD_SHARE * largest, held)
-        x[is_open] = _with_ridge(gram[is_open], moment[is_open], held[is_open])
+        x[is_open] = _with_ridge(
+            gram[is_open],
+            moment[is_open],
+            held[is_open],
+        )
         is_negative = _negative(x)
     x = np.maximum(x, 0.0)
     if not exact:
         return x
     is_held = held > ridge
     x = np.where(is_held, 0.0, x)
-    is_open = _would_rise(gram, moment, x, is_held) | is_negative.any(axis=-1)
+    would_rise = _would_rise(gram, moment, x, is_held)
+    is_open = would_rise | is_negative.any(axis=-1)
     for index in np.argwhere(is_open):
         at = tuple(index)
-        own_ridge = np.broadcast_to(ridge[at], moment[at].shape)
-        system = gram[at] + np.diag(own_ridge)
-        x[at] = solve(system, moment[at])
+        x[at] = _solve_with_ridge(gram[at], moment[at], ridge[at])
     return np.maximum(x, 0.0)
+
+
+def _solve_with_ridge(gram: Floats, moment: Floats, ridge: Floats) -> Floats:
+    """`solve` with the same ridge as the systems that are solved together."""
+    diagonal = np.broadcast_to(ridge, moment.shape)
+    return solve(gram + np.diag(diagonal), moment)
 
 
 def _would_rise(

@@ -35,11 +35,19 @@ def on_trace(
     Rows that int64 ps cannot hold are left out.
     """
     times, rows = _moved(series.times, offset_ps)
-    watts = (
-        series.watts if len(times) == len(series) else series.watts[rows]
-    )  # the same column, packed once
+    watts = series.watts  # the same column, packed once
+    if len(times) != len(series):
+        watts = watts[rows]
     return PowerOnTrace(
-        series, times, watts, offset_ps, lo_ps, hi_ps, status, source, tuple(places)
+        series=series,
+        times=times,
+        watts=watts,
+        offset_ps=offset_ps,
+        offset_lo_ps=lo_ps,
+        offset_hi_ps=hi_ps,
+        status=status,
+        source=source,
+        places=tuple(places),
     )
 
 
@@ -94,10 +102,13 @@ def shifted(power: PowerOnTrace, by_ps: int, **changes: object) -> PowerOnTrace:
 
 def _at(power: PowerOnTrace, place: LogPlace) -> PowerOnTrace:
     """The series as it lies if this place is the true one: sure but for the place's own error."""
-    by = place.offset_ps - power.offset_ps
+    by_ps = place.offset_ps - power.offset_ps
+    times = power.times
+    if by_ps:
+        times = times + by_ps
     return replace(
         power,
-        times=power.times + by if by else power.times,
+        times=times,
         offset_ps=place.offset_ps,
         offset_lo_ps=place.offset_ps - place.half_ps,
         offset_hi_ps=place.offset_ps + place.half_ps,
@@ -114,19 +125,25 @@ def within(
     """The readings that may lie between two moments at any of its places, and on each side as many
     as make it `least`; all of it where that leaves out little.
     """
-    if len(power.times) != len(power.series) or not len(power.times):
+    times = power.times
+    if len(times) != len(power.series) or not len(times):
         return power
     latest = max(place.offset_ps + place.half_ps for place in power.places) - power.offset_ps
     earliest = min(place.offset_ps - place.half_ps for place in power.places) - power.offset_ps
-    first = int(np.searchsorted(power.times, max(lo_ps - latest, -FARTHEST_PS)))
-    end = int(np.searchsorted(power.times, min(hi_ps - earliest, FARTHEST_PS), side="right"))
+    begin_ps = max(lo_ps - latest, -FARTHEST_PS)
+    end_ps = min(hi_ps - earliest, FARTHEST_PS)
+    first = int(np.searchsorted(times, begin_ps))
+    end = int(np.searchsorted(times, end_ps, side="right"))
     middle = (first + end) // 2
-    first, end = max(0, min(first, middle - least)), min(len(power.times), max(end, middle + least))
-    if 2 * (end - first) > len(power.times):
+    first = max(0, min(first, middle - least))
+    end = min(len(times), max(end, middle + least))
+    if 2 * (end - first) > len(times):
         return power
     rows = slice(first, end)
     series = power.series
-    joules = series.joules[rows] if series.joules is not None else None
+    joules = series.joules
+    if joules is not None:
+        joules = joules[rows]
     part = replace(
         series,
         times=series.times[rows].copy(),
@@ -136,7 +153,7 @@ def within(
     return replace(
         power,
         series=part,
-        times=power.times[rows].copy(),
+        times=times[rows].copy(),
         watts=power.watts[rows].copy(),
     )
 
@@ -155,5 +172,6 @@ def everywhere(power: PowerOnTrace) -> tuple[PowerOnTrace, ...]:
         return (power,)
     at_places = _everywhere.get(power)
     if at_places is None:
-        at_places = _everywhere[power] = tuple(_at(power, place) for place in power.places)
+        at_places = tuple(_at(power, place) for place in power.places)
+        _everywhere[power] = at_places
     return at_places

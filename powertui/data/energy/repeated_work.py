@@ -118,10 +118,11 @@ def _looks(
         least = min(least, _independent(curve, moments, done, (lo_ps, hi_ps)))
     if math.isinf(least):
         return None
+    readings = end - first
     return _Looks(
-        end - first,
-        least * (end - first) / len(moments),
-        float(np.std(curve.power[first:end], ddof=1)),
+        readings=readings,
+        independent=least * readings / len(moments),
+        scatter_w=float(np.std(curve.power[first:end], ddof=1)),
     )
 
 
@@ -141,10 +142,12 @@ _done: weakref.WeakKeyDictionary[Trace, tuple[_Done, ...]] = weakref.WeakKeyDict
 
 def _done_by_kind(trace: Trace) -> tuple[_Done, ...]:
     """Of each device and the kinds of work that differ in power: worked out once."""
-    known = _done.get(trace)
-    if known is None:
-        known = _done[trace] = tuple(_sums(expected_work.activities(trace)))
-    return known
+    done = _done.get(trace)
+    if done is None:
+        activities = expected_work.activities(trace)
+        done = tuple(_sums(activities))
+        _done[trace] = done
+    return done
 
 
 def _sums(activities: Sequence[Activity]) -> Iterator[_Done]:

@@ -58,7 +58,9 @@ def median_deviation(residual: Floats) -> float:
 
 def spread(values: Floats) -> float:
     """The deviation of values around their median, likewise."""
-    return median_deviation(values - median_of_column(values)) if len(values) else 0.0
+    if not len(values):
+        return 0.0
+    return median_deviation(values - median_of_column(values))
 
 
 def scatter(values: Floats) -> float:
@@ -70,8 +72,11 @@ def scatter(values: Floats) -> float:
         return 0.0
     off = np.sort(np.abs(values - median_of_column(values)))
     inner = off[: max(1, len(values) * 9 // 10)]
-    root_mean_square = math.sqrt(np.add.reduce(inner * inner) / len(inner))
-    return max(MEDIAN_TO_SIGMA * median_of_sorted(off), _INNER_TO_SIGMA * root_mean_square)
+    mean_square = np.add.reduce(inner * inner) / len(inner)
+    return max(
+        MEDIAN_TO_SIGMA * median_of_sorted(off),
+        _INNER_TO_SIGMA * math.sqrt(mean_square),
+    )
 
 
 def normal_scale(residual: Floats, share: float) -> float:
@@ -97,5 +102,7 @@ def noise_floor(quantum: float, usual_w: float) -> float:
 
 def tukey_weights(errors: Floats) -> Floats:
     """Tukey's weights of residuals in deviations: those beyond the cut count nothing."""
-    nearness = np.clip(1 - (errors / TUKEY_CUT) ** 2, 0, None)
-    return np.asarray(nearness**2)
+    squares = (errors / TUKEY_CUT) ** 2
+    nearness = np.clip(1 - squares, 0, None)
+    weights: Floats = nearness**2
+    return weights

@@ -62,7 +62,9 @@ def _swing(watts: Floats) -> float:
     """From the lowest power to the highest, odd readings left aside."""
     in_order = np.sort(watts)
     odd = len(watts) // _ODD_SHARE + _ODD_READINGS
-    return float(in_order[-1 - odd] - in_order[odd])
+    lowest_w = in_order[odd]
+    highest_w = in_order[-1 - odd]
+    return float(highest_w - lowest_w)
 
 
 def _lowest(watts: Floats) -> float:
@@ -79,9 +81,13 @@ def _near(data: Samples, shares: WindowShares, offsets: Floats) -> Bools:
     """
     first, last = shares.span
     margin = coarse_search.margin(data, last - first)
+    around_begin = first - margin
+    around_end = last + margin
     is_near = np.zeros(len(data), np.bool_)
     for offset in offsets.tolist():
-        is_near |= (data.hi + offset > first - margin) & (data.lo + offset < last + margin)
+        ends_after = data.hi + offset > around_begin
+        begins_before = data.lo + offset < around_end
+        is_near |= ends_after & begins_before
     return is_near
 
 
@@ -96,7 +102,8 @@ def _offsets(
     first, last = shares.span
     log_begin = float(data.lo[0])
     log_end = float(data.hi[-1])
-    least = _MIN_OVERLAP_SHARE * min(last - first, log_end - log_begin)
+    shorter_s = min(last - first, log_end - log_begin)
+    least = _MIN_OVERLAP_SHARE * shorter_s
     lo = first + least - log_end
     hi = last - least - log_begin
     if within is not None:

@@ -57,19 +57,36 @@ def window_from_gaps(level: Floats, rise: float) -> float | None:
     longest = min(_MAX_WINDOW_REFRESHES, count * _MAX_WINDOW_SHARE)
     if longest <= _MIN_WINDOW_REFRESHES:
         return None
-    size = 1 << (2 * count - 1).bit_length()
-    spectrum = np.abs(np.fft.rfft(moved * _taper(count), size)) ** 2
-    above = np.concatenate(([0.0], np.cumsum(spectrum)))
-    widths, gaps = _usual_gaps(size, longest)
-    gain = _gap_gain(above, count, gaps)
+    spectrum = _spectrum(moved)
+    widths, gaps = _usual_gaps(spectrum.size, longest)
+    gain = _gap_gain(spectrum, gaps)
     if gain.max() < MIN_GAP_LOG_LIKELIHOOD:
         return None
     best = _longest_clear(gain)
     if rise < _MIN_RISE_OF_RIVAL * widths[best]:
         best = _fraction_that_rises(widths, gain, best, rise)
     finer = float(widths[best]) * _REFINED_WIDTHS
-    finer_gain = _gap_gain(above, count, _gaps_of(size, finer))
+    finer_gain = _gap_gain(spectrum, _gaps_of(spectrum.size, finer))
     return float(finer[np.argmax(finer_gain)])
+
+
+class _Spectrum(NamedTuple):
+    """The power spectrum of readings, summed up."""
+
+    readings: int
+    size: int  # of the transform: the readings, and zeros
+    above: Floats  # prefix sums of its lines, which are independent and spread like exponentials
+
+
+def _spectrum(moved: Floats) -> _Spectrum:
+    count = len(moved)
+    size = 1 << (2 * count - 1).bit_length()
+    lines = np.abs(np.fft.rfft(moved * _taper(count), size)) ** 2
+    return _Spectrum(
+        readings=count,
+        size=size,
+        above=np.concatenate(([0.0], np.cumsum(lines))),
+    )
 
 
 def _longest_clear(gain: Floats) -> int:
@@ -179,20 +196,17 @@ def _usual_gaps(size: int, longest: float) -> tuple[Floats, _Gaps]:
     return widths, _gaps_of(size, widths)
 
 
-def _gap_gain(above: Floats, count: int, gaps: _Gaps) -> Floats:
+def _gap_gain(spectrum: _Spectrum, gaps: _Gaps) -> Floats:
     """How much likelier the spectrum is with gaps at the multiples of 1/width than without, as a
-    logarithm.
-
-    `above`: the spectrum's prefix sums. Lines of it are independent and spread like exponentials;
-    what a gap would hold if it were none is read half-way to the next ones.
+    logarithm. What a gap would hold if it were none is read half-way to the next ones.
     """
-    share = _gap_share(above, gaps)
+    share = _gap_share(spectrum.above, gaps)
     log_share = np.log(np.maximum(share, 1e-6))
     by_line = (share - 1 - log_share) * np.sign(1 - share)
     by_line = np.where(gaps.exists, by_line, 0.0)
     # A taper leaves half as many independent lines. The further gaps may be in the noise of the
     # readings: as many as gain most.
-    lines = _GAP_HALF_WIDTH / gaps.width * count
+    lines = _GAP_HALF_WIDTH / gaps.width * spectrum.readings
     gain = lines * np.cumsum(by_line, axis=1)
     number = np.maximum(gaps.number, 1)
     mean_share = np.cumsum(share, axis=1) / number

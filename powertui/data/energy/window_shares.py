@@ -153,11 +153,12 @@ class WindowShares:
         bins = len(self.table) - 1
         bins_per_mean = int(forget_s / _MEANS_PER_MEMORY / self.step)
         every = max(1, min(bins_per_mean, bins // 2))
-        last_bin = bins // every * every
+        means = bins // every
+        last_bin = means * every
         running = self.table[: last_bin + 1 : every]
         spacing_s = every * self.step
-        row = np.arange(len(running), dtype=np.float64)
-        times: Floats = self.span[0] + spacing_s * row
+        number = np.arange(means + 1, dtype=np.float64)
+        times: Floats = self.span[0] + spacing_s * number
         return times, _running_means(running, spacing_s, forget_s)
 
     def running(self, watts: Floats) -> Callable[[Floats], Floats]:
@@ -192,7 +193,11 @@ def _remembered(moment_s: float, times_s: Floats, forget_s: float) -> Floats:
     return share
 
 
-def _running_means(running: Floats, spacing_s: float, forget_s: float) -> Floats:
+def _running_means(
+    running: Floats,
+    spacing_s: float,
+    forget_s: float,
+) -> Floats:
     """Exponential means of what is summed up at even times, from 0 at the first."""
     keep = float(np.exp(-spacing_s / forget_s))
     weight = (1 - keep) / spacing_s
@@ -272,15 +277,16 @@ def _joined_kinds(devices: Sequence[Activity], least_s: float) -> list[int]:
     """For each kind the one that it counts as, where a kind below `least_s` joins the next
     weaker.
     """
-    count = len(_NAMES)
-    seconds = [_mean_seconds(devices, kind) for kind in range(count)]
-    joined = list(range(count))
-    for kind in range(count - 1, 0, -1):
+    kinds = range(len(_NAMES))
+    seconds = [_mean_seconds(devices, kind) for kind in kinds]
+    joined = list(kinds)
+    for kind in reversed(kinds[1:]):
         if seconds[kind] < least_s:
-            joined[kind] = kind - 1
-            seconds[kind - 1] += seconds[kind]
+            weaker = kind - 1
+            joined[kind] = weaker
+            seconds[weaker] += seconds[kind]
     # From the weakest on: the one that a kind joins is settled before it.
-    for kind in range(1, count):
+    for kind in kinds[1:]:
         joined[kind] = joined[joined[kind]]
     return joined
 
@@ -297,9 +303,9 @@ def _running_seconds(
     kinds: Sequence[int],
 ) -> Floats:
     """[bins + 1, kinds]: seconds of each kind up to each bin, the mean of all devices."""
-    moments = TABLE_BINS + 1
-    grid = np.linspace(span[0], span[1], moments)
-    table = np.zeros((moments, len(kinds)))
+    begin, end = span
+    grid = np.linspace(begin, end, TABLE_BINS + 1)
+    table = np.zeros((len(grid), len(kinds)))
     for device in devices:
         pieces = np.diff(device.edges).astype(np.float64)
         device_kind = joined_kind[device.kind]

@@ -9,6 +9,7 @@ right; where neither does, only what both agree on is sure.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from powertui.data.energy import settings, signal_alignment
@@ -55,16 +56,22 @@ def fit_by_work(
 
 def _of_two(fit: Fit, other: Fit, sure_s: float) -> Fit:
     """What the fits without and with watts for pauses say together."""
-    left, other_left = (max(1 - one.r2, _MIN_LEFT_SHARE) for one in (fit, other))
-    if other_left < _CLEARLY_LESS * left:
+    unexplained = max(1 - fit.r2, _MIN_LEFT_SHARE)
+    other_unexplained = max(1 - other.r2, _MIN_LEFT_SHARE)
+    if other_unexplained < _CLEARLY_LESS * unexplained:
         return other
-    if fit.ambiguous or left < _CLEARLY_LESS * other_left:
+    if fit.ambiguous or unexplained < _CLEARLY_LESS * other_unexplained:
         return fit
-    best = fit if left <= other_left else other
-    if other.ambiguous or abs(fit.offset_s - other.offset_s) > sure_s:
+    best = fit if unexplained <= other_unexplained else other
+    distance_s = abs(fit.offset_s - other.offset_s)
+    if other.ambiguous or distance_s > sure_s:
         return _either(fit, other, best, sure_s)
     # Where pauses end is a part of what is open.
-    return replace(best, lo_s=min(fit.lo_s, other.lo_s), hi_s=max(fit.hi_s, other.hi_s))
+    return replace(
+        best,
+        lo_s=min(fit.lo_s, other.lo_s),
+        hi_s=max(fit.hi_s, other.hi_s),
+    )
 
 
 def _with_aliases(fit: Fit, sure_s: float) -> Fit:
@@ -72,18 +79,23 @@ def _with_aliases(fit: Fit, sure_s: float) -> Fit:
     offsets = [offset for offset in fit.aliases if abs(offset - fit.offset_s) > sure_s]
     if not offsets:
         return fit
-    aliases = [Where(offset, 0.5 / len(offsets), sure_s / 2) for offset in offsets]
-    places = [place._replace(weight=place.weight / 2) for place in fit.places]
+    half_s = sure_s / 2
+    weight = 0.5 / len(offsets)
+    aliases = [Where(offset, weight, half_s) for offset in offsets]
     nearest = min(offsets, key=lambda offset: abs(offset - fit.offset_s))
     reason = f"what ran explains nearly as much of the log at {nearest:.2f} s"
     return replace(
         fit,
-        lo_s=min(fit.lo_s, *(offset - sure_s / 2 for offset in offsets)),
-        hi_s=max(fit.hi_s, *(offset + sure_s / 2 for offset in offsets)),
+        lo_s=min(fit.lo_s, min(offsets) - half_s),
+        hi_s=max(fit.hi_s, max(offsets) + half_s),
         ambiguous=True,
         reasons=(*fit.reasons, reason),
-        places=_merged([*places, *aliases], sure_s),
+        places=_merged([*_of_half_weight(fit.places), *aliases], sure_s),
     )
+
+
+def _of_half_weight(places: Sequence[Where]) -> list[Where]:
+    return [place._replace(weight=place.weight / 2) for place in places]
 
 
 def _either(
@@ -93,18 +105,19 @@ def _either(
     sure_s: float,
 ) -> Fit:
     """The places of both, of which each is as likely."""
-    places = [place._replace(weight=place.weight / 2) for place in (*fit.places, *other.places)]
+    places = _of_half_weight((*fit.places, *other.places))
     places.sort(key=lambda place: (place.offset_s != best.offset_s, -place.weight))
     reason = (
         "another place fits as well if the machine keeps drawing power in its short pauses: "
         f"{fit.offset_s:.2f} s or {other.offset_s:.2f} s"
     )
+    reasons = (*fit.reasons, *other.reasons, reason)
     return replace(
         best,
         lo_s=min(fit.lo_s, other.lo_s),
         hi_s=max(fit.hi_s, other.hi_s),
         ambiguous=True,
-        reasons=tuple(dict.fromkeys((*fit.reasons, *other.reasons, reason))),
+        reasons=tuple(dict.fromkeys(reasons)),
         places=_merged(places, sure_s),
     )
 
@@ -113,12 +126,21 @@ def _merged(places: list[Where], sure_s: float) -> tuple[Where, ...]:
     """Places with those beside them, the first of each leads."""
     merged: list[Where] = []
     for place in places:
-        for row, known in enumerate(merged):
-            if abs(known.offset_s - place.offset_s) < sure_s / 2:
-                half_s = max(known.half_s, place.half_s)
-                weight = known.weight + place.weight
-                merged[row] = known._replace(weight=weight, half_s=half_s)
-                break
-        else:
+        row = _row_beside(merged, place, sure_s / 2)
+        if row is None:
             merged.append(place)
+            continue
+        leading = merged[row]
+        merged[row] = leading._replace(
+            weight=leading.weight + place.weight,
+            half_s=max(leading.half_s, place.half_s),
+        )
     return tuple(merged)
+
+
+def _row_beside(places: list[Where], place: Where, near_s: float) -> int | None:
+    """The first of these places that is so near; None if none is."""
+    for row, leading in enumerate(places):
+        if abs(leading.offset_s - place.offset_s) < near_s:
+            return row
+    return None
