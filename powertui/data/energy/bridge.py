@@ -68,13 +68,14 @@ class _Read:
         """(J, s that are known) from the first knot to each time."""
         knots = self.knots
         inside = np.clip(times, knots[0], knots[-1])
-        knot_after = np.minimum(knots.searchsorted(inside, side="right"), len(knots) - 1)
-        row = knot_after - 1
+        knot_after = knots.searchsorted(inside, side="right")
+        row = np.minimum(knot_after, len(knots) - 1) - 1
         since_knot_s = (inside - knots[row]) / _PS_PER_S_FLOAT
         read_s = np.where(self.is_read[row], since_knot_s, 0.0)
         left_w = self.left[row]
+        right_w = self.right[row]
         segment_s = np.maximum(self.seconds[row], 1e-12)
-        rise_w = (self.right[row] - left_w) * read_s / segment_s
+        rise_w = (right_w - left_w) * read_s / segment_s
         mean_w = left_w + rise_w / 2
         joules = self.energy[row] + read_s * mean_w
         return joules, self.covered[row] + read_s
@@ -85,22 +86,27 @@ class _Read:
         hi_j, hi_s = self._upto(hi)
         known_s = hi_s - lo_s
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(np.where(known_s > least, (hi_j - lo_j) / known_s, np.nan))
+            mean_w = (hi_j - lo_j) / known_s
+        return np.asarray(np.where(known_s > least, mean_w, np.nan))
 
     def beside(self, begin: Int64s, end: Int64s) -> tuple[Floats, Floats]:
         """Mean power of as long as each stretch, before and after it."""
         length = end - begin
         no_least = np.zeros(len(begin))
-        return self.mean(begin - length, begin, no_least), self.mean(end, end + length, no_least)
+        before = self.mean(begin - length, begin, no_least)
+        after = self.mean(end, end + length, no_least)
+        return before, after
 
     def varies(self, length: Floats) -> Floats:
         """Half the mean square of the differences between neighbouring means over such
         lengths (s).
         """
         out = np.empty(len(length))
-        half_octaves = np.round(np.log2(np.maximum(length, 1e-6)) * 2).astype(np.int64)
+        octaves = np.log2(np.maximum(length, 1e-6))
+        half_octaves = np.round(octaves * 2).astype(np.int64)
         for half_octave in wire.distinct(half_octaves).tolist():
-            variance = self._variance_of_means(round(2.0 ** (half_octave / 2) * PS_PER_S))
+            length_s = 2.0 ** (half_octave / 2)
+            variance = self._variance_of_means(round(length_s * PS_PER_S))
             out[half_octaves == half_octave] = variance
         return out
 
@@ -108,9 +114,14 @@ class _Read:
         begin = self.knots[0]
         stretches = int((self.knots[-1] - begin) // length_ps)
         count = min(_MAX_STRETCHES, stretches)
-        edges = begin + np.arange(count + 1, dtype=np.int64) * length_ps
+        numbers = np.arange(count + 1, dtype=np.int64)
+        edges = begin + numbers * length_ps
         least_s = _MIN_READ_SHARE * length_ps / _PS_PER_S_FLOAT
-        means = self.mean(edges[:-1], edges[1:], np.full(count, least_s))
+        means = self.mean(
+            lo=edges[:-1],
+            hi=edges[1:],
+            least=np.full(count, least_s),
+        )
         differences = np.diff(means)
         differences = differences[np.isfinite(differences)]
         if len(differences) < _MIN_DIFFERENCES:
@@ -123,7 +134,9 @@ class _Read:
         if self.covered[-1] <= 0:
             return 0.0
         weights = np.where(self.is_read, self.seconds, 0.0)
-        return float(np.sqrt(np.average((self.left - self.usual) ** 2, weights=weights)))
+        squares = (self.left - self.usual) ** 2
+        variance = np.average(squares, weights=weights)
+        return float(np.sqrt(variance))
 
 
 def within(
@@ -154,12 +167,18 @@ def within(
         energy=energy,
         covered=covered,
     )
+    level_of_rows = level[rows]
     around = read.beside(knots[rows], knots[rows + 1])
-    from_beside = np.nansum([(level[rows] - mean) ** 2 for mean in around], axis=0)
-    variance = np.maximum(2 * read.varies(seconds[rows] / 2), from_beside)
+    squares = [(level_of_rows - mean) ** 2 for mean in around]
+    from_beside = np.nansum(squares, axis=0)
+    by_log = 2 * read.varies(seconds[rows] / 2)
+    variance = np.maximum(by_log, from_beside)
     # No power is negative: of what was counted any share, but no more than all, is on either side.
     out = np.zeros(len(is_counted))
-    out[rows] = np.minimum(_CUT_INTERVAL_SHARE * variance / 4, level[rows] ** 2 / 3)
+    out[rows] = np.minimum(
+        _CUT_INTERVAL_SHARE * variance / 4,
+        level_of_rows**2 / 3,
+    )
     return out
 
 
@@ -178,6 +197,7 @@ def build(
     """
     rows = np.flatnonzero(~known | (paused_s > 0))
     seconds = np.diff(knots) / _PS_PER_S_FLOAT
+    seconds_of_rows = seconds[rows]
     is_hole = ~known[rows]
     read = _Read(
         knots=knots,
@@ -191,14 +211,16 @@ def build(
     mean_w = _mean_of_known(before, after, read.usual)
     has_both = ~(np.isnan(before) | np.isnan(after))
     step = np.where(has_both, before - after, mean_w - read.usual)
-    length = np.where(is_hole, seconds[rows], paused_s[rows])
+    length = np.where(is_hole, seconds_of_rows, paused_s[rows])
     varies = read.varies(length)
     moved = right[rows] - left[rows]
-    variance = np.where(is_hole, varies + step**2 / 4, varies / 2 + moved**2 / 12)
+    of_hole = varies + step**2 / 4
+    of_pause = varies / 2 + moved**2 / 12
+    variance = np.where(is_hole, of_hole, of_pause)
 
     watts, spread, squares = np.zeros((3, len(known)))
     watts[rows] = np.where(is_hole, mean_w, 0.0)
-    spread[rows] = length**2 * variance / seconds[rows]
+    spread[rows] = length**2 * variance / seconds_of_rows
     squares[rows] = np.where(is_hole, length, 0.0) ** 2
     return Bridges(
         watts=watts,
@@ -211,8 +233,10 @@ def build(
 
 def _mean_of_known(before: Floats, after: Floats, usual: float) -> Floats:
     """The mean of both, the one that is known, or what is usual."""
-    after_or_usual = np.where(np.isnan(after), usual, after)
-    before_or_mean = np.where(np.isnan(after), before, (before + after) / 2)
+    has_no_after = np.isnan(after)
+    after_or_usual = np.where(has_no_after, usual, after)
+    both_mean = (before + after) / 2
+    before_or_mean = np.where(has_no_after, before, both_mean)
     return np.where(np.isnan(before), after_or_usual, before_or_mean)
 
 
@@ -221,9 +245,13 @@ def between_stretches(bridges: Bridges, knots: Int64s, is_read: Bools) -> Bridge
     have drawn anything from nothing to twice as much as in them.
     """
     seconds = np.diff(knots) / _PS_PER_S_FLOAT
-    least = np.where(is_read, 0.0, seconds * bridges.watts**2 / 3)
+    between = seconds * bridges.watts**2 / 3
+    least = np.where(is_read, 0.0, between)
     spread = np.maximum(bridges.spread, least)
-    return bridges._replace(spread=spread, variance=summed_up(spread * seconds))
+    return bridges._replace(
+        spread=spread,
+        variance=summed_up(spread * seconds),
+    )
 
 
 def summed_up(values: Floats) -> Floats:

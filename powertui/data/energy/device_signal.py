@@ -12,6 +12,7 @@ import numpy as np
 
 from powertui.data.energy import expected_work, samples, settings
 from powertui.data.energy.expected_work import Intervals
+from powertui.data.energy.running_sums import running_sums
 from powertui.data.model import PS_PER_S, Floats, PowerOnTrace, Process, Trace, TrackKind
 
 _Windows = list[tuple[Floats, Floats, Floats]]  # (from, to, ps; watts) for each possible length
@@ -51,9 +52,11 @@ def follow_scores(
     windows = {row: _windows(channel, trace.span) for row, channel in power.items()}
     for number, processes in planes.items():
         busy = _busy(processes)
-        if len(busy):
-            by_channel = [(_follows(busy, windows[row]), row) for row in power]
-            scores[number] = sorted(by_channel, reverse=True)
+        if not len(busy):
+            continue
+        by_channel = [(_follows(busy, windows[row]), row) for row in power]
+        by_channel.sort(reverse=True)
+        scores[number] = by_channel
     return scores
 
 
@@ -78,9 +81,14 @@ def _strays(busy: Intervals, windows: _Windows) -> bool:
             if len(watts) < _MIN_READINGS or np.ptp(share) < _MIN_TELLING_RANGE:
                 continue
             is_told = True
-            if np.ptp(watts) > 0 and np.corrcoef(share, watts)[0, 1] > _MAX_STRAY_CORRELATION:
+            if np.ptp(watts) > 0 and _correlation(share, watts) > _MAX_STRAY_CORRELATION:
                 return False
     return is_told
+
+
+def _correlation(share: Floats, watts: Floats) -> float:
+    matrix = np.corrcoef(share, watts)
+    return float(matrix[0, 1])
 
 
 def _is_placed(channel: PowerOnTrace) -> bool:
@@ -100,8 +108,11 @@ def by_signal(scores: Mapping[int, Sequence[tuple[float, int]]]) -> dict[int, in
     best: dict[int, int | None] = {}
     for number, by_channel in scores.items():
         best[number] = _clear_winner(by_channel)
-    chosen = list(best.values())
-    return {number: row if chosen.count(row) == 1 else None for number, row in best.items()}
+    winners = list(best.values())
+    for number, row in best.items():
+        if winners.count(row) > 1:
+            best[number] = None
+    return best
 
 
 def _clear_winner(by_channel: Sequence[tuple[float, int]]) -> int | None:
@@ -139,14 +150,16 @@ def _windows(power: PowerOnTrace, span: tuple[int, int]) -> _Windows:
     length = 1.0
     if len(readings):
         length = samples.usual_window_s(readings)
+    begin, end = span
     of_refresh = min(1.0, readings.refresh / length)
     out = []
     for factor in sorted({1.0, 0.5, 0.25, of_refresh}):
         scaled = readings if factor == 1.0 else readings.scaled(factor)
         lo = scaled.lo * PS_PER_S + power.offset_ps
         hi = scaled.hi * PS_PER_S + power.offset_ps
-        is_inside = (lo >= span[0]) & (hi <= span[1])
-        out.append((lo[is_inside], hi[is_inside], scaled.watts[is_inside]))
+        is_inside = (lo >= begin) & (hi <= end)
+        window = (lo[is_inside], hi[is_inside], scaled.watts[is_inside])
+        out.append(window)
     return out
 
 
@@ -156,10 +169,11 @@ def _busy(processes: Sequence[Process]) -> Intervals:
     ends = [np.empty(0, np.int64)]
     for process in processes:
         for track in process.tracks:
-            if not track.derived and track.kind not in (TrackKind.STEPS, TrackKind.COUNTER):
-                lane = track.lane(0)
-                starts.append(lane.start)
-                ends.append(lane.end)
+            if track.derived or track.kind in (TrackKind.STEPS, TrackKind.COUNTER):
+                continue
+            lane = track.lane(0)
+            starts.append(lane.start)
+            ends.append(lane.end)
     return expected_work.union(np.concatenate(starts), np.concatenate(ends))
 
 
@@ -171,11 +185,14 @@ def _follows(busy: Intervals, windows: _Windows) -> float:
     """
     best = 0.0
     for lo, hi, watts in windows:
-        share = _busy_shares(busy, lo, hi)
-        if len(watts) < _MIN_READINGS or np.ptp(share) < _MIN_BUSY_RANGE or np.ptp(watts) <= 0:
+        if len(watts) < _MIN_READINGS or np.ptp(watts) <= 0:
             continue
-        correlation = float(np.corrcoef(share, watts)[0, 1])
-        common = float((_autocorrelation(share) * _autocorrelation(watts)).sum())
+        share = _busy_shares(busy, lo, hi)
+        if np.ptp(share) < _MIN_BUSY_RANGE:
+            continue
+        correlation = _correlation(share, watts)
+        in_common = _autocorrelation(share) * _autocorrelation(watts)
+        common = float(in_common.sum())
         independent = len(share) / (1 + 2 * common)
         if correlation >= _MIN_CORRELATION and independent > _MIN_INDEPENDENT:
             # Fisher's z, whose standard error is 1 / sqrt(n - 3).
@@ -186,18 +203,24 @@ def _follows(busy: Intervals, windows: _Windows) -> float:
 
 def _busy_shares(busy: Intervals, lo: Floats, hi: Floats) -> Floats:
     """The share of each window (ps) in which something ran."""
-    edges = np.column_stack([busy.start, busy.end]).reshape(-1).astype(np.float64)
-    is_busy = np.arange(len(edges) - 1) % 2 == 0
-    busy_until = np.concatenate([[0.0], np.cumsum(np.diff(edges) * is_busy)])
-    ran = np.interp(hi, edges, busy_until) - np.interp(lo, edges, busy_until)
-    return np.asarray(ran / np.maximum(hi - lo, 1.0))
+    bounds = np.column_stack([busy.start, busy.end])
+    edges = bounds.reshape(-1).astype(np.float64)
+    lengths = np.diff(edges)
+    is_busy = np.arange(len(lengths)) % 2 == 0
+    busy_until = running_sums(lengths * is_busy)
+    ran_until_hi = np.interp(hi, edges, busy_until)
+    ran_until_lo = np.interp(lo, edges, busy_until)
+    window_ps = np.maximum(hi - lo, 1.0)
+    return np.asarray((ran_until_hi - ran_until_lo) / window_ps)
 
 
 def _autocorrelation(values: Floats) -> Floats:
     """How far a series goes along with itself, one reading later, two, and so on."""
     rest = values - values.mean()
-    size = 1 << (2 * len(rest) - 1).bit_length()
+    count = len(rest)
+    size = 1 << (2 * count - 1).bit_length()
     spectrum = np.abs(np.fft.rfft(rest, size)) ** 2
-    covariance = np.fft.irfft(spectrum, size)[1 : max(2, len(rest) // 4)]
+    max_lag = max(2, count // 4)
+    covariance = np.fft.irfft(spectrum, size)[1:max_lag]
     variation = max(float((rest * rest).sum()), 1e-12)
     return np.asarray(np.maximum(covariance / variation, 0.0))

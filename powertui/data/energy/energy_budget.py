@@ -174,19 +174,24 @@ def _between_looks(figures: CurveFigures, sensor: SensorTraits) -> Floats:
     where it seldom changes.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        correlation = np.where(figures.moved > 0, figures.turned / figures.moved, 0.0)
+        ratio = figures.turned / figures.moved
+    correlation = np.where(figures.moved > 0, ratio, 0.0)
     prior_weight = _CORRELATION_PRIOR / (_CORRELATION_PRIOR + figures.pairs)
-    turn = np.clip(correlation * (1 - prior_weight) + prior_weight * sensor.turn, -1.0, 0.0)
+    turn = correlation * (1 - prior_weight) + prior_weight * sensor.turn
+    turn = np.clip(turn, -1.0, 0.0)
     # c of docs/energy.md: a straight line from 1/12 at 0 to 1/2 at -1/2.
     share = 1 / 12 - turn * 5 / 6
     # Below -1/2 power goes up and down in turns, which evens itself out: 1/2 falls towards 0 …
     swings = np.minimum(1 + 2 * turn, 0.0)
-    alternating = np.maximum(0.5 * (1 + swings) / (1 - swings) ** 2, _MIN_LOOK_VARIANCE)
+    alternating = 0.5 * (1 + swings) / (1 - swings) ** 2
+    alternating = np.maximum(alternating, _MIN_LOOK_VARIANCE)
     share = np.where(turn < -0.5, alternating, share)
     # … unless the same places of every step are seen.
     repeats = np.minimum(sensor.beats, figures.pairs) / np.square(sensor.beat)
-    tails = 1 + _TAIL_FACTOR_UNSEEN * (1 - np.asarray(sensor.averaged))
-    return np.asarray(tails * share * np.maximum(1.0, _REPEATED_LOOK_VARIANCE * repeats))
+    repeated = np.maximum(1.0, _REPEATED_LOOK_VARIANCE * repeats)
+    unseen_share = 1 - np.asarray(sensor.averaged)
+    tails = 1 + _TAIL_FACTOR_UNSEEN * unseen_share
+    return np.asarray(tails * share * repeated)
 
 
 def _sampling(
@@ -198,14 +203,13 @@ def _sampling(
     """What happens between two looks, and the noise of means."""
     noise = sensor.noise_w**2 * seconds / refresh
     # A short time between two means holds few of the moves, and little of each.
-    between = 1 - np.asarray(sensor.averaged)
-    unseen = (
-        _between_looks(figures, sensor) * between * np.minimum(1.0, 2 * between)
-        + (sensor.poll_s / refresh) ** 2 / 24
-    )
-    return np.asarray(
-        sensor.refresh_s * np.sqrt(figures.moved * unseen + _NOISE_SHARE * noise * sensor.averaged)
-    )
+    unseen_share = 1 - np.asarray(sensor.averaged)
+    seen_of_moves = np.minimum(1.0, 2 * unseen_share)
+    between = _between_looks(figures, sensor) * unseen_share * seen_of_moves
+    by_polls = (sensor.poll_s / refresh) ** 2 / 24
+    of_power = figures.moved * (between + by_polls)
+    of_noise = _NOISE_SHARE * noise * sensor.averaged
+    return np.asarray(sensor.refresh_s * np.sqrt(of_power + of_noise))
 
 
 def _straddled(
@@ -220,10 +224,12 @@ def _straddled(
     # which side. k of docs/energy.md: 1/8 up to a refresh, down to 1/24 for much longer windows.
     length = 1 / 24 + averages / 12
     of_mean = length * least**2 + sensor.poll_s**2 / 4
-    straddled = np.where(sensor.interval, _CUT_INTERVAL_VARIANCE * figures.inner, of_mean)
+    of_interval = _CUT_INTERVAL_VARIANCE * figures.inner
+    straddled = np.where(sensor.interval, of_interval, of_mean)
     means = _EDGE_VARIANCE_SMEARED + (_EDGE_VARIANCE_MEANS - _EDGE_VARIANCE_SMEARED) * averages
     of_kind = _EDGE_VARIANCE_MOMENTS + (means - _EDGE_VARIANCE_MOMENTS) * sensor.averaged
-    return np.asarray(straddled * np.where(sensor.interval, 1.0, of_kind))
+    of_kind = np.where(sensor.interval, 1.0, of_kind)
+    return np.asarray(straddled * of_kind)
 
 
 def _stands_out(figures: CurveFigures, sensor: SensorTraits, least: Floats | float) -> Floats:
@@ -236,9 +242,11 @@ def _stands_out(figures: CurveFigures, sensor: SensorTraits, least: Floats | flo
     pairs = 2 * FAR_REFRESHES
     around = figures.far * sensor.steep_s / np.maximum(least, 1e-9) * pairs
     # Differences are taken over a refresh, so that two of them may see one step.
-    beside = np.maximum(around - 2 * height, 0.0) / (pairs - 2)
+    without_step = np.maximum(around - 2 * height, 0.0)
+    beside = without_step / (pairs - 2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.where(height > 0, 1 - 2 * beside / height, 0.0)
+        beside_share = 2 * beside / height
+    share = np.where(height > 0, 1 - beside_share, 0.0)
     return np.asarray(np.maximum(share, 0.0))
 
 
@@ -248,22 +256,27 @@ def _moved_at_borders(stepped: SteppedEdges, sensor: SensorTraits, is_border: Bo
     A reading whose time is not known so well may have been taken on the other side of the border,
     where the step that it shows was.
     """
-    is_across = (stepped.is_clear == 0) & (stepped.away_s <= sensor.centre_open_s)
+    is_near = stepped.away_s <= sensor.centre_open_s
+    is_across = (stepped.is_clear == 0) & is_near
     at_border = np.where(is_across, stepped.by_nearest, stepped.by_border)
     return np.where(is_border, at_border, stepped.by_moments)
 
 
 def _sees_no_step(stepped: SteppedEdges, sensor: SensorTraits) -> Bools:
     """[both edges]: where a clear step was between two means that leave time between them."""
-    return np.asarray((stepped.is_clear > 0) & (sensor.averaged < settings.NEARLY_ALL_SHARE))
+    leaves_time = sensor.averaged < settings.NEARLY_ALL_SHARE
+    return np.asarray((stepped.is_clear > 0) & leaves_time)
 
 
 def _shares(figures: CurveFigures, seconds: Floats) -> tuple[Floats, Floats]:
     """The shares of each window that were sampled, and that are within the log."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        coverage = np.where(seconds > 0, np.clip(figures.length / seconds, 0.0, 1.0), 0.0)
-        within = np.where(seconds > 0, np.clip(figures.within / seconds, 0.0, 1.0), 0.0)
-    return coverage, within
+
+    def share(of_window_s: Floats) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = np.clip(of_window_s / seconds, 0.0, 1.0)
+        return np.where(seconds > 0, shares, 0.0)
+
+    return share(figures.length), share(figures.within)
 
 
 def _has_enough(
@@ -275,14 +288,74 @@ def _has_enough(
 ) -> Bools:
     """Which windows are resolved: long enough, placed, and read for most of their time."""
     coverage, within = shares
-    holes_small = ~holes_may_be_off & (figures.lost <= (MAX_HOLE_SHARE * seconds) ** 2)
+    max_hole_s = MAX_HOLE_SHARE * seconds
+    holes_small = ~holes_may_be_off & (figures.lost <= max_hole_s**2)
     # What a counter counted from one of its readings to another is known, however few they are.
-    counted = (
-        np.asarray(sensor.interval) & (figures.inner == 0).all(axis=0) & (coverage >= FULL_COVERAGE)
-    )
+    cuts_no_interval = (figures.inner == 0).all(axis=0)
+    is_covered = coverage >= FULL_COVERAGE
+    counted = np.asarray(sensor.interval) & cuts_no_interval & is_covered
     enough_read = (within >= MIN_LOGGED_SHARE) & (coverage > 0) & holes_small
     long_enough = (seconds >= MIN_REFRESHES * sensor.resolves_s) | counted
     return np.asarray(enough_read & long_enough & np.asarray(sensor.placed))
+
+
+def _rounding(figures: CurveFigures, sensor: SensorTraits, seconds: Floats) -> Floats:
+    """What rounding leaves open."""
+    rounded_s2 = np.maximum(seconds**2 / figures.runs, figures.alike)
+    of_readings = sensor.quantum_w / 12**0.5 * np.sqrt(rounded_s2)
+    # Of a counter the readings at both ends are cut to a step, wherever the step is.
+    of_counter = np.asarray(sensor.step_j) / 6**0.5
+    return np.hypot(of_readings, of_counter)
+
+
+class _Edges(NamedTuple):
+    """What the edges of each window come to."""
+
+    moved_j: Floats  # [both edges]: J that a step beside an edge adds
+    sigma: Floats  # J that both edges leave open
+    parted: Floats  # the variance of that which is of long intervals that an edge cuts
+
+
+def _edges(
+    figures: CurveFigures,
+    sensor: SensorTraits,
+    is_end: Bools,
+    least: Floats | float,
+    refresh: Floats | float,
+) -> _Edges:
+    """`is_end`: [both edges], where the profile begins or ends there."""
+    stepped = figures.stepped
+    # A counter's long interval that an end cuts: what is known of it as a whole may have come
+    # before the end or after it.
+    is_cut = figures.cut > 0
+    parted = np.where(is_cut, figures.inner * figures.cut, 0.0).sum(axis=0)
+    # Only means hold the energy of both sides of a step.
+    covers_steps = np.asarray(sensor.averaged) >= _MIN_STEP_SHARE
+    tells_steps = np.asarray(sensor.interval) | covers_steps
+    stands_out = _stands_out(figures, sensor, least)
+    is_border = is_end & (stands_out >= settings.NEARLY_ALL_SHARE)
+    by_moments = _moved_at_borders(stepped, sensor, is_border) * stands_out
+    covers_gaps = tells_steps & ~(_sees_no_step(stepped, sensor) & is_border)
+    moved_j = np.where(covers_gaps, stepped.by_means, by_moments)
+    straddled = _straddled(figures, sensor, least, refresh)
+    settled_share = _STEP_CERTAINTY * stepped.share * tells_steps
+    straddled = straddled * (1 - settled_share)
+    of_slopes = np.where(is_cut, 0.0, straddled * figures.steep).sum(axis=0)
+    slopes = of_slopes * sensor.steep_s / np.maximum(least, 1e-9)
+    return _Edges(
+        moved_j=np.where(is_cut, 0.0, moved_j),
+        sigma=np.sqrt(slopes + parted),
+        parted=parted,
+    )
+
+
+def _timing(figures: CurveFigures, sensor: SensorTraits, edge_ps: float) -> Floats:
+    """What the place of the log, and of the edges themselves, leaves open."""
+    ends = (figures.before**2 + figures.after**2) / 2
+    edge_s = edge_ps / PS_PER_S
+    at_edges_w2 = figures.at_a**2 + figures.at_b**2
+    variance = sensor.offset_s**2 * ends + edge_s**2 * at_edges_w2
+    return np.asarray(np.sqrt(variance))
 
 
 def energy_columns(
@@ -299,61 +372,54 @@ def energy_columns(
     coverage, within = _shares(figures, seconds)
     with np.errstate(divide="ignore", invalid="ignore"):
         scale = np.where(within > 0, 1 / within, 1.0)
-    rounded_s2 = np.maximum(seconds**2 / figures.runs, figures.alike)
-    # Of a counter the readings at both ends are cut to a step, wherever the step is.
-    counted = np.asarray(sensor.step_j) / 6**0.5
-    quantum = np.hypot(sensor.quantum_w / 12**0.5 * np.sqrt(rounded_s2), counted)
-    # A counter's long interval that an end cuts: what is known of it as a whole may have come
-    # before the end or after it.
-    is_cut = figures.cut > 0
-    parted = np.where(is_cut, figures.inner * figures.cut, 0.0).sum(axis=0)
-    straddled = _straddled(figures, sensor, least, refresh)
-    # Only means hold the energy of both sides of a step.
-    tells_steps = np.asarray(sensor.interval) | (np.asarray(sensor.averaged) >= _MIN_STEP_SHARE)
-    stands_out = _stands_out(figures, sensor, least)
-    is_border = np.array([begins == sensor.begin_ps, stops == sensor.end_ps])
-    is_border &= stands_out >= settings.NEARLY_ALL_SHARE
-    by_moments = _moved_at_borders(figures.stepped, sensor, is_border) * stands_out
-    covers_gaps = tells_steps & ~(_sees_no_step(figures.stepped, sensor) & is_border)
-    moved_j = np.where(covers_gaps, figures.stepped.by_means, by_moments)
-    straddled = straddled * (1 - _STEP_CERTAINTY * figures.stepped.share * tells_steps)
-    slopes = (
-        np.where(is_cut, 0.0, straddled * figures.steep).sum(axis=0)
-        * sensor.steep_s
-        / np.maximum(least, 1e-9)
+    quantum = _rounding(figures, sensor, seconds)
+    is_end = np.array([begins == sensor.begin_ps, stops == sensor.end_ps])
+    edges = _edges(
+        figures=figures,
+        sensor=sensor,
+        is_end=is_end,
+        least=least,
+        refresh=refresh,
     )
-    edges = np.sqrt(slopes + parted)
-    ends = (figures.before**2 + figures.after**2) / 2
-    edge = edge_ps / PS_PER_S
-    at_edges_w2 = figures.at_a**2 + figures.at_b**2
-    timing = np.sqrt(sensor.offset_s**2 * ends + edge**2 * at_edges_w2)
+    timing = _timing(figures, sensor, edge_ps)
     outside = ((1 - within) * seconds * sensor.spread_w) ** 2
     missing = figures.opened + np.where(within < FULL_COVERAGE, outside, 0.0)
     # A hole is a long time between two looks.
-    sampling = np.sqrt(_sampling(figures, sensor, seconds, refresh) ** 2 + missing)
-    sigma = np.sqrt(quantum**2 + sampling**2 + edges**2 + timing**2)
-    at_edges = np.where(is_cut, 0.0, moved_j)
-    joules = (figures.joules + at_edges[1] - at_edges[0] + figures.filled) * scale
-    may_be_off = ~(Z95 * np.sqrt(figures.opened + parted) <= _MAX_BRIDGED_SHARE * np.abs(joules))
-    resolved = _has_enough(figures, sensor, seconds, (coverage, within), may_be_off)
+    sampling = _sampling(figures, sensor, seconds, refresh)
+    sampling = np.sqrt(sampling**2 + missing)
+    sigma = np.sqrt(quantum**2 + sampling**2 + edges.sigma**2 + timing**2)
+    at_begin, at_stop = edges.moved_j
+    joules = (figures.joules + at_stop - at_begin + figures.filled) * scale
+    filled_half_j = Z95 * np.sqrt(figures.opened + edges.parted)
+    may_be_off = ~(filled_half_j <= _MAX_BRIDGED_SHARE * np.abs(joules))
+    resolved = _has_enough(
+        figures=figures,
+        sensor=sensor,
+        seconds=seconds,
+        shares=(coverage, within),
+        holes_may_be_off=may_be_off,
+    )
     total = np.where(resolved, joules, np.nan)
     held = (figures.held + figures.filled) * scale
     with np.errstate(invalid="ignore"):
         differs = np.abs(held - total) > _MIN_RULE_DIFFERENCE * np.abs(total)
-    mean_w = total / np.where(seconds > 0, seconds, 1.0)
-    lo, hi = intervals_with_gain(total, total - Z95 * sigma, total + Z95 * sigma, sensor.gain)
+    shows_other = differs & ~np.asarray(sensor.interval)
+    has_length = seconds > 0
+    mean_w = total / np.where(has_length, seconds, 1.0)
+    half = Z95 * sigma
+    lo, hi = intervals_with_gain(total, total - half, total + half, sensor.gain)
     return {
         "joules": total,
         "lo": lo,
         "hi": hi,
-        "mean_w": np.where(resolved & (seconds > 0), mean_w, np.nan),
+        "mean_w": np.where(resolved & has_length, mean_w, np.nan),
         "max_w": figures.peak,
         "covered_joules": figures.joules,
         "coverage": coverage,
         "resolved": resolved,
-        "other_joules": np.where(differs & ~np.asarray(sensor.interval), held, np.nan),
+        "other_joules": np.where(shows_other, held, np.nan),
         "sigma_quantum": quantum,
         "sigma_sampling": sampling,
-        "sigma_edges": edges,
+        "sigma_edges": edges.sigma,
         "sigma_timing": timing,
     }

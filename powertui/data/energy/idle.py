@@ -109,7 +109,8 @@ def of_all(channels: Sequence[PowerOnTrace], when: When) -> IdlePower:
     idle_w = _sum_of_lowest(levels, ends_known=when.ends_known)
     if idle_w is None:
         return IdlePower(None)
-    total = _Levels._make(float(sum(column)) for column in zip(*levels, strict=True))
+    sums = [float(sum(column)) for column in zip(*levels, strict=True)]
+    total = _Levels._make(sums)
     if np.isfinite(total.work) and idle_w >= total.work - total.alike:
         reason = (
             f"unknown: the log never stays below the {total.work:.0f} W of work; give it "
@@ -123,8 +124,9 @@ def of_all(channels: Sequence[PowerOnTrace], when: When) -> IdlePower:
     is_rest = when.ends_known or (np.isfinite(total.pauses) and rests_somewhere)
     has_one_place = all(len(channel.places) == 1 for channel in channels)
     is_sure = len(agreeing) > 1 and is_rest and has_one_place
+    badge_of_level = Badge.MEASURED if is_sure else Badge.ESTIMATED
     scales = [channel.series.sensor.scale for channel in channels]
-    badge = worst_badge((Badge.MEASURED if is_sure else Badge.ESTIMATED, *scales))
+    badge = worst_badge((badge_of_level, *scales))
     return IdlePower(
         figure=Figure(idle_w, badge),
         text=_where(idle_places, busier_places),
@@ -166,15 +168,19 @@ def _where(idle_places: Sequence[str], busier_places: dict[str, float]) -> str:
     """ "before and after the profile; in the pauses of the trace 308 W" """
     phrases = [_places(idle_places)]
     for place, watts in busier_places.items():
-        phrases.append(f"{_places([place])} {watts:.0f} W")
+        where = _places([place])
+        phrases.append(f"{where} {watts:.0f} W")
     return "; ".join(phrases)
 
 
 def _places(places: Sequence[str]) -> str:
-    phrases = [f"in {_PAUSES}"] if _PAUSES in places else []
-    beside = " and ".join(place for place in places if place in ("before", "after"))
+    phrases = []
+    if _PAUSES in places:
+        phrases.append(f"in {_PAUSES}")
+    beside = [place for place in places if place in ("before", "after")]
     if beside:
-        phrases.append(f"{beside} the profile")
+        words = " and ".join(beside)
+        phrases.append(f"{words} the profile")
     return " and ".join(phrases) or "at the lowest of the profile"
 
 
@@ -189,8 +195,9 @@ def _lowest(levels: _Levels, *, ends_known: bool) -> float | None:
     has_pauses = np.isfinite(levels.pauses)
     if has_pauses or (ends_known and beside):
         rest_w = levels.pauses if has_pauses else max(beside)
+        min_on_w = _OFF_SHARE * rest_w
         candidates = (levels.pauses, levels.within, *beside)
-        switched_on = [watts for watts in candidates if watts > _OFF_SHARE * rest_w]
+        switched_on = [watts for watts in candidates if watts > min_on_w]
         return min(switched_on, default=None)
     both_rest = len(beside) == 2 and levels.rests == 2
     if not both_rest:
@@ -205,7 +212,8 @@ def _lowest(levels: _Levels, *, ends_known: bool) -> float | None:
 def _mixed(channel: PowerOnTrace, when: When) -> _Levels:
     """The levels over all places of a channel."""
     placed = placing.everywhere(channel)
-    if len(placed) * len(channel.times) > _MAX_READINGS_AT_PLACES:
+    reading_count = len(placed) * len(channel.times)
+    if reading_count > _MAX_READINGS_AT_PLACES:
         placed = placed[:1]
     levels = [_levels(power, when) for power in placed]
     if len(levels) == 1:
@@ -215,12 +223,23 @@ def _mixed(channel: PowerOnTrace, when: When) -> _Levels:
     def mean(column: Sequence[float]) -> float:
         watts = np.array(column)
         is_known = np.isfinite(watts)
-        weight = float(weights[is_known].sum())
+        known_weights = weights[is_known]
+        weight = float(known_weights.sum())
         if weight < 1 - mixture.MAX_UNRESOLVED_WEIGHT:
             return np.nan
-        return float((weights[is_known] * watts[is_known]).sum() / weight)
+        weighted = known_weights * watts[is_known]
+        return float(weighted.sum() / weight)
 
     return _Levels._make(mean(column) for column in zip(*levels, strict=True))
+
+
+class _Readings(NamedTuple):
+    """The readings of one channel around a run."""
+
+    at: Int64s  # ps
+    watts: Floats
+    is_new: Bools
+    sensor_time_s: float  # of the sensor itself: in which a change shows
 
 
 def _levels(power: PowerOnTrace, when: When) -> _Levels:
@@ -228,23 +247,26 @@ def _levels(power: PowerOnTrace, when: When) -> _Levels:
     readings = _readings_around(power, when)
     if readings is None:
         return _NO_LEVELS
-    at, watts, is_new, sensor_time_s = readings
-    guard_ps = round(sensor_time_s * PS_PER_S)
+    at = readings.at
+    watts = readings.watts
+    guard_ps = round(readings.sensor_time_s * PS_PER_S)
     is_paused = _in_pauses(at, when, guard_ps)
-    paused_w = watts[is_paused & is_new]
+    paused_w = watts[is_paused & readings.is_new]
     pauses_w = np.nan
     if len(paused_w) >= _MIN_SAMPLES:
         pauses_w = percentile_of_column(paused_w, _PAUSE_PERCENTILE)
 
+    steady_s = max(_MIN_PAUSE_REFRESHES * readings.sensor_time_s, _MIN_STEADY_S)
+
+    def steady(rows: Bools) -> _SteadyLevels:
+        return _steady(at[rows], watts[rows], steady_s)
+
     # A reading is late: the first ones after the end still hold work, and half of a sensor time
     # before the start they already do.
+    before = steady(at < when.first - guard_ps // 2)
+    after = steady(at >= when.last + guard_ps)
     is_inside = (at >= when.first) & (at < when.last)
-    is_before = at < when.first - guard_ps // 2
-    is_after = at >= when.last + guard_ps
-    steady_s = max(_MIN_PAUSE_REFRESHES * sensor_time_s, _MIN_STEADY_S)
-    before = _steady(at[is_before], watts[is_before], steady_s)
-    after = _steady(at[is_after], watts[is_after], steady_s)
-    within_w = _steady(at[is_inside], watts[is_inside], steady_s).lowest
+    within_w = steady(is_inside).lowest
     readings_of_work = watts[is_inside & ~is_paused]
     work_w = np.nan
     if len(readings_of_work) >= _MIN_SAMPLES:
@@ -252,8 +274,12 @@ def _levels(power: PowerOnTrace, when: When) -> _Levels:
 
     quantum = power.series.sensor.quantum_w
     step_w = quantum.value if quantum else 0.0
-    lowest_w = float(np.nanmin([pauses_w, before.lowest, after.lowest, within_w, np.inf]))
-    alike_w = max(_SAME_LEVEL_SHARE * lowest_w, _SAME_LEVEL_STEPS * step_w)
+    lowest_levels = [pauses_w, before.lowest, after.lowest, within_w, np.inf]
+    lowest_w = float(np.nanmin(lowest_levels))
+    alike_w = max(
+        _SAME_LEVEL_SHARE * lowest_w,
+        _SAME_LEVEL_STEPS * step_w,
+    )
     begins_at_rest = abs(before.first - before.lowest) <= alike_w
     ends_at_rest = abs(after.last - after.lowest) <= alike_w
     return _Levels(
@@ -267,39 +293,45 @@ def _levels(power: PowerOnTrace, when: When) -> _Levels:
     )
 
 
-def _readings_around(power: PowerOnTrace, when: When) -> tuple[Int64s, Floats, Bools, float] | None:
-    """When the readings around a run were (ps), watts, whether new; and the sensor's own time (s),
-    in which a change shows.
-    """
+def _readings_around(power: PowerOnTrace, when: When) -> _Readings | None:
+    """Those of a run, and of as long before and after it as the machine is the same."""
     series = power.series
     sensor = series.sensor
     if len(power.times) != len(series) or not len(series):
         return None
     around = (when.first - AROUND_PS, when.last + AROUND_PS)
-    rows = slice(*np.searchsorted(power.times, around).tolist())
-    is_known = np.isfinite(power.watts[rows])
-    is_new = sensors.samples(series)[rows][is_known]
-    watts = power.watts[rows][is_known]
+    first, end = np.searchsorted(power.times, around).tolist()
+    rows = slice(first, end)
+    watts = power.watts[rows]
+    is_known = np.isfinite(watts)
+    is_new = sensors.samples(series)[rows]
     late_ps = round(sensors.centre_s(sensor) * PS_PER_S)
     at = power.times[rows][is_known] - late_ps
     if not len(at):
         return None
-    times = [figure.value for figure in (sensor.refresh_s, sensor.window_s) if figure]
-    sensor_time_s = min(max(times, default=0.0), sensors.MAX_SENSOR_TIME_S)
+    times_s = [figure.value for figure in (sensor.refresh_s, sensor.window_s) if figure]
+    sensor_time_s = max(times_s, default=0.0)
     if series.kind is PowerKind.INTERVAL and len(at) > 1:
         # A row is of the time since the row before.
-        at = at - np.diff(at, prepend=2 * at[0] - at[1]) // 2
-    return at, watts, is_new, sensor_time_s
+        since_row_before = np.diff(at, prepend=2 * at[0] - at[1])
+        at = at - since_row_before // 2
+    return _Readings(
+        at=at,
+        watts=watts[is_known],
+        is_new=is_new[is_known],
+        sensor_time_s=min(sensor_time_s, sensors.MAX_SENSOR_TIME_S),
+    )
 
 
 def _in_pauses(at: Int64s, when: When, guard_ps: int) -> Bools:
     """Which readings are in pauses long enough for the sensor, their beginnings left out."""
     is_paused = np.zeros(len(at), np.bool_)
     for begin, end in _pauses(when):
-        if end - begin >= _MIN_PAUSE_REFRESHES * guard_ps:
-            shows_pause_from = begin + guard_ps
-            shows_pause_until = end - guard_ps // 2
-            is_paused |= (at >= shows_pause_from) & (at < shows_pause_until)
+        if end - begin < _MIN_PAUSE_REFRESHES * guard_ps:
+            continue
+        shows_pause_from = begin + guard_ps
+        shows_pause_until = end - guard_ps // 2
+        is_paused |= (at >= shows_pause_from) & (at < shows_pause_until)
     return is_paused
 
 
@@ -323,7 +355,8 @@ def _steady(at: Int64s, watts: Floats, seconds: float) -> _SteadyLevels:
     count = max(_MIN_SAMPLES, min(readings, len(at)))
     blocks = np.lib.stride_tricks.sliding_window_view(watts, count)
     last_block = len(blocks) - 1
-    starts = np.arange(0, len(blocks), max(1, count // 2))  # half overlapping
+    half_count = max(1, count // 2)
+    starts = np.arange(0, len(blocks), half_count)  # half overlapping
     if starts[-1] != last_block:
         starts = np.append(starts, last_block)
     levels = median_of_rows(blocks[starts])
@@ -339,9 +372,12 @@ def _pauses(when: When) -> list[tuple[int, int]]:
     if not len(when.los):
         return [(when.first, when.last)]
     order = np.argsort(when.los, kind="stable")
-    starts = when.los[order]
-    busy_until = np.maximum.accumulate(when.his[order])
-    pause_starts = [when.first, *busy_until.tolist()]
-    pause_ends = [*starts.tolist(), when.last]
-    pauses = zip(pause_starts, pause_ends, strict=True)
-    return [(begin, end) for begin, end in pauses if end > begin]
+    starts: list[int] = when.los[order].tolist()
+    busy_until: list[int] = np.maximum.accumulate(when.his[order]).tolist()
+    pause_starts = [when.first, *busy_until]
+    pause_ends = [*starts, when.last]
+    pauses = []
+    for begin, end in zip(pause_starts, pause_ends, strict=True):
+        if end > begin:
+            pauses.append((begin, end))
+    return pauses

@@ -25,6 +25,7 @@ from powertui.data.energy.measured_energy import (
 )
 from powertui.data.energy.robust_stats import TAILS
 from powertui.data.model import Bools, Floats, Int64s, PowerOnTrace, worst_badge
+from powertui.named_tuples import NamedTuple
 
 # Places that together weigh less need not resolve a window. Chosen, not measured.
 MAX_UNRESOLVED_WEIGHT = 1 - settings.SURE_WEIGHT
@@ -39,28 +40,42 @@ def worlds(powers: Sequence[PowerOnTrace]) -> list[tuple[float, tuple[PowerOnTra
     Channels of one log have their places in common; those of different logs are independent. Empty
     when there are too many.
     """
-    logs: dict[str, list[int]] = {}
-    for index, power in enumerate(powers):
-        logs.setdefault(power.series.path or str(index), []).append(index)
-    groups: list[list[int]] = []
-    for members in logs.values():
-        lead = powers[members[0]].places
-        together = [
-            i for i in members if [p.weight for p in powers[i].places] == [p.weight for p in lead]
-        ]
-        groups += [together, *([i] for i in members if i not in together)]
+    groups = _groups_by_log(powers)
     counts = [len(powers[group[0]].places) for group in groups]
     if int(np.prod(counts, dtype=np.float64)) > _MAX_WORLDS:
         return []
     combinations = []
-    for chosen in itertools.product(*(range(count) for count in counts)):
-        weight, placed = 1.0, list(powers)
-        for group, number in zip(groups, chosen, strict=True):
+    numbers_of_groups = [range(count) for count in counts]
+    for numbers in itertools.product(*numbers_of_groups):
+        weight = 1.0
+        placed = list(powers)
+        for group, number in zip(groups, numbers, strict=True):
             weight *= powers[group[0]].places[number].weight
             for index in group:
-                placed[index] = placing.everywhere(powers[index])[number]
+                places = placing.everywhere(powers[index])
+                placed[index] = places[number]
         combinations.append((weight, tuple(placed)))
     return combinations
+
+
+def _groups_by_log(powers: Sequence[PowerOnTrace]) -> list[list[int]]:
+    """The channels that have their places in common: those of a log that are weighed alike."""
+    logs: dict[str, list[int]] = {}
+    for index, power in enumerate(powers):
+        log = power.series.path or str(index)
+        logs.setdefault(log, []).append(index)
+    groups: list[list[int]] = []
+    for members in logs.values():
+        weights = _weights(powers[members[0]])
+        together = [index for index in members if _weights(powers[index]) == weights]
+        groups.append(together)
+        groups += [[index] for index in members if index not in together]
+    return groups
+
+
+def _weights(power: PowerOnTrace) -> list[float]:
+    """Of the places where a channel may be."""
+    return [place.weight for place in power.places]
 
 
 def energy(
@@ -74,13 +89,11 @@ def energy(
     # A first picture measures no window: what integrates is imported here.
     from powertui.data.energy import integrate
 
-    return mixed(
-        [p.weight for p in power.places],
-        [
-            integrate.energy(placed, lo_ps, hi_ps, edge_ps=edge_ps)
-            for placed in placing.everywhere(power)
-        ],
-    )
+    parts = []
+    for placed in placing.everywhere(power):
+        part = integrate.energy(placed, lo_ps, hi_ps, edge_ps=edge_ps)
+        parts.append(part)
+    return mixed(_weights(power), parts)
 
 
 def across(
@@ -108,13 +121,13 @@ def energies(
     """Many windows of one channel."""
     from powertui.data.energy import integrate
 
-    parts = [
-        integrate.energies(placed, los, his, edge_ps=edge_ps)
-        for placed in placing.everywhere(power)
-    ]
+    parts = []
+    for placed in placing.everywhere(power):
+        part = integrate.energies(placed, los, his, edge_ps=edge_ps)
+        parts.append(part)
     if len(parts) < 2 or not len(parts[0]):
         return parts[0]
-    weight = np.array([p.weight for p in power.places])
+    weight = np.array(_weights(power))
 
     def at_places(name: str) -> Floats:
         """A figure at each place: [places, windows]."""
@@ -127,25 +140,36 @@ def energies(
 
     def mean(values: Floats) -> Floats:
         """Over the places, each as far as it counts."""
-        return np.asarray((shares * np.nan_to_num(values)).sum(axis=0))
+        weighted = shares * np.nan_to_num(values)
+        return np.asarray(weighted.sum(axis=0))
 
     def if_resolved(values: Floats) -> Floats:
         return np.where(resolved, values, np.nan)
 
     sigmas = {name: at_places(name) for name in _SIGMA_COLUMNS}
-    joules, timing, lo, hi = _moments(shares, at_places("joules"), list(sigmas.values()))
-    lo, hi = intervals_with_gain(joules, lo, hi, parts[0].curve.gain or 0.0)
+    mixture = _moments(
+        shares=shares,
+        joules=at_places("joules"),
+        sigmas=list(sigmas.values()),
+    )
+    lo, hi = intervals_with_gain(
+        mixture.mean,
+        mixture.lo,
+        mixture.hi,
+        parts[0].curve.gain or 0.0,
+    )
     # What the place makes uncertain is in `timing` already.
-    columns = {
-        name: np.sqrt((shares * sigmas[name] ** 2).sum(axis=0)) for name in _SIGMA_COLUMNS[:3]
-    }
+    columns = {}
+    for name in _SIGMA_COLUMNS[:3]:
+        variance = (shares * sigmas[name] ** 2).sum(axis=0)
+        columns[name] = np.sqrt(variance)
     coverage = at_places("coverage")
     mean_coverage = (shares * coverage).sum(axis=0)
     held_joules = at_places("other_joules")
     has_held = (np.isfinite(held_joules) | ~is_resolved).all(axis=0)
     return replace(
         parts[0],
-        joules=if_resolved(joules),
+        joules=if_resolved(mixture.mean),
         lo=if_resolved(lo),
         hi=if_resolved(hi),
         mean_w=if_resolved(mean(at_places("mean_w"))),
@@ -154,7 +178,7 @@ def energies(
         coverage=np.where(resolved, mean_coverage, coverage.min(axis=0)),
         resolved=resolved,
         other_joules=np.where(resolved & has_held, mean(held_joules), np.nan),
-        sigma_timing=timing,
+        sigma_timing=mixture.timing,
         power=power,
         **columns,
     )
@@ -166,7 +190,8 @@ def mixed(weights: Sequence[float], parts: Sequence[Energy]) -> Energy:
         return parts[0]
     weight = np.array(weights)
     is_resolved = np.array([part.resolved and part.joules is not None for part in parts])
-    if _enough(weight, is_resolved[:, None])[0]:
+    is_enough = _enough(weight, is_resolved[:, None])
+    if is_enough[0]:
         energy = _resolved_mix(weight, parts, is_resolved)
     else:
         energy = _unresolved_mix(weight, parts, is_resolved)
@@ -177,12 +202,17 @@ def mixed(weights: Sequence[float], parts: Sequence[Energy]) -> Energy:
 def _unresolved_mix(weight: Floats, parts: Sequence[Energy], is_resolved: Bools) -> Energy:
     """Not resolved, for the reason at the first place of that kind."""
     first = parts[int(np.argmin(is_resolved))]
-    unresolved_share = float(weight[~is_resolved].sum() / weight.sum())
+    unresolved_weight = weight[~is_resolved].sum()
+    unresolved_share = float(unresolved_weight / weight.sum())
     reason = first.reason
     if unresolved_share <= 0.999:
         share = units.percent(unresolved_share)
         reason = f"{first.reason} at {share} of the possible places of the log"
-    return replace(first, reason=reason, coverage=min(part.coverage for part in parts))
+    return replace(
+        first,
+        reason=reason,
+        coverage=min(part.coverage for part in parts),
+    )
 
 
 def _resolved_mix(weight: Floats, parts: Sequence[Energy], is_resolved: Bools) -> Energy:
@@ -190,7 +220,8 @@ def _resolved_mix(weight: Floats, parts: Sequence[Energy], is_resolved: Bools) -
     interval.
     """
     resolved = [part for part, is_known in zip(parts, is_resolved, strict=True) if is_known]
-    share = weight[is_resolved] / weight[is_resolved].sum()
+    weight_resolved = weight[is_resolved]
+    share = weight_resolved / weight_resolved.sum()
 
     def mean(name: str) -> float | None:
         values = [getattr(part, name) for part in resolved]
@@ -201,27 +232,42 @@ def _resolved_mix(weight: Floats, parts: Sequence[Energy], is_resolved: Bools) -
     def column(name: str) -> Floats:
         return np.array([[getattr(part, name)] for part in resolved])
 
+    def sigma(column: Floats) -> float:
+        variance = share @ column[:, 0] ** 2
+        return float(np.sqrt(variance))
+
     sigmas = [column(name) for name in _SIGMA_COLUMNS]
-    joules, timing, lo, hi = _moments(share[:, None], column("joules"), sigmas)
-    quantum, sampling, edges = (float(np.sqrt(share @ sigma[:, 0] ** 2)) for sigma in sigmas[:3])
+    quantum, sampling, edges, _ = sigmas
+    mixture = _moments(
+        shares=share[:, None],
+        joules=column("joules"),
+        sigmas=sigmas,
+    )
+    joules = float(mixture.mean[0])
     gain_j = mean("gain_j")
-    interval = interval_with_gain(float(joules[0]), float(lo[0]), float(hi[0]), gain_j)
+    lo, hi = interval_with_gain(
+        joules,
+        float(mixture.lo[0]),
+        float(mixture.hi[0]),
+        gain_j,
+    )
+    peaks = [part.max_w for part in resolved if part.max_w is not None]
     return replace(
         resolved[0],
-        joules=float(joules[0]),
-        lo=interval[0],
-        hi=interval[1],
+        joules=joules,
+        lo=lo,
+        hi=hi,
         mean_w=mean("mean_w"),
         gain_j=gain_j,
-        max_w=max((part.max_w for part in resolved if part.max_w is not None), default=None),
+        max_w=max(peaks, default=None),
         other_joules=mean("other_joules"),
         coverage=float(share @ [part.coverage for part in resolved]),
         is_filled=any(part.is_filled for part in resolved),
         badge=worst_badge(part.badge for part in resolved),
-        sigma_quantum=quantum,
-        sigma_sampling=sampling,
-        sigma_edges=edges,
-        sigma_timing=float(timing[0]),
+        sigma_quantum=sigma(quantum),
+        sigma_sampling=sigma(sampling),
+        sigma_edges=sigma(edges),
+        sigma_timing=float(mixture.timing[0]),
     )
 
 
@@ -247,28 +293,41 @@ def withheld(measured: Energy) -> Energy:
 
 def _enough(weight: Floats, resolved: Bools) -> Bools:
     """Whether the places at which a window is resolved are all that count."""
-    is_enough: Bools = weight @ ~resolved <= MAX_UNRESOLVED_WEIGHT * weight.sum()
+    unresolved_weight = weight @ ~resolved
+    is_enough: Bools = unresolved_weight <= MAX_UNRESOLVED_WEIGHT * weight.sum()
     return is_enough
+
+
+class _Mixture(NamedTuple):
+    """Mixtures of normals, one for each window."""
+
+    mean: Floats
+    timing: Floats  # one sigma of the place
+    lo: Floats  # the 95 % interval
+    hi: Floats
 
 
 def _moments(
     shares: Floats,
     joules: Floats,
     sigmas: Sequence[Floats],
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """Mean, one sigma of the place, and the 95 % interval of mixtures of normals [places,
-    windows].
-    """
+) -> _Mixture:
+    """Of normals at all places: [places, windows]."""
     counts = shares > 0
     values = np.where(counts, joules, 0.0)
-    within = np.sqrt(sum(np.where(counts, sigma, 0.0) ** 2 for sigma in sigmas))
+    variance_within = sum(np.where(counts, sigma, 0.0) ** 2 for sigma in sigmas)
+    within = np.sqrt(variance_within)
     mean = (shares * values).sum(axis=0)
     timing_at_places = np.where(counts, sigmas[-1], 0.0)
     variance_at_places = (shares * timing_at_places**2).sum(axis=0)
     variance_between = (shares * (values - mean) ** 2).sum(axis=0)
-    timing = np.sqrt(variance_at_places + variance_between)
     lo, hi = _tail_points(shares, values, np.maximum(within, 1e-12))
-    return mean, timing, lo, hi
+    return _Mixture(
+        mean=mean,
+        timing=np.sqrt(variance_at_places + variance_between),
+        lo=lo,
+        hi=hi,
+    )
 
 
 def _tail_points(shares: Floats, values: Floats, sigma: Floats) -> tuple[Floats, Floats]:
@@ -277,8 +336,9 @@ def _tail_points(shares: Floats, values: Floats, sigma: Floats) -> tuple[Floats,
     Both at once: a single window costs as much as its numpy calls, and so half as many.
     """
     has_weight = shares > 0
-    lowest = np.where(has_weight, values - 6 * sigma, np.inf).min(axis=0)
-    highest = np.where(has_weight, values + 6 * sigma, -np.inf).max(axis=0)
+    reach = 6 * sigma
+    lowest = np.where(has_weight, values - reach, np.inf).min(axis=0)
+    highest = np.where(has_weight, values + reach, -np.inf).max(axis=0)
     # Without any weight nothing is known, and 0 is the answer.
     lowest = np.where(np.isfinite(lowest), lowest, 0.0)
     highest = np.where(np.isfinite(highest), highest, 0.0)
@@ -287,8 +347,9 @@ def _tail_points(shares: Floats, values: Floats, sigma: Floats) -> tuple[Floats,
     high = np.repeat(highest[None], len(TAILS), axis=0)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        below = _normal((middle[:, None] - values) / sigma)
-        is_below = (shares * below).sum(axis=1) < tails
+        sigmas_off = (middle[:, None] - values) / sigma
+        weighted = shares * _normal(sigmas_off)
+        is_below = weighted.sum(axis=1) < tails
         low = np.where(is_below, middle, low)
         high = np.where(is_below, high, middle)
     lo, hi = (low + high) / 2

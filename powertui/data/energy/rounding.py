@@ -51,7 +51,8 @@ class Steady:
             beside_s = np.zeros_like(step_s)
             beside_s[:, 1:] += step_s[:, :-1]
             beside_s[:, :-1] += step_s[:, 1:]
-            squares[batch] = _off_together(step_s, beside_s).sum(axis=1)
+            off = _off_together(step_s, beside_s)
+            squares[batch] = off.sum(axis=1)
         return np.asarray(_UNIFORM_VARIANCE_SHARE * squares)
 
     def read_into(self, first: int, last: int, out: Floats) -> None:
@@ -61,7 +62,9 @@ class Steady:
         np.subtract(self.upto[end], self.upto[begin], out=out)
 
     def _rows(self, first: _Knots, last: _Knots) -> tuple[_Knots, _Knots]:
-        return first // self.every, -(-last // self.every)
+        begin = first // self.every
+        end = -(-last // self.every)
+        return begin, end
 
 
 def _off_together(step_s: Floats, beside_s: Floats) -> Floats:
@@ -76,20 +79,25 @@ def alike(windows: Sequence[tuple[Steady | None, int, int]]) -> Floats:
 
     Their steps are in one row, a 0 between two.
     """
-    lengths = [0 if steady is None else steady.upto.shape[1] + 1 for steady, _, _ in windows]
+    lengths = []
+    for steady, _, _ in windows:
+        length = 0 if steady is None else steady.upto.shape[1] + 1
+        lengths.append(length)
     cells = np.array(lengths)
     ends = np.cumsum(cells)
     begins = ends - cells
     step_s = np.zeros(int(ends[-1]) + 1)
     for (steady, first, last), end in zip(windows, ends.tolist(), strict=True):
-        if steady is not None:
-            begin = end - steady.upto.shape[1]
-            steady.read_into(first, last, step_s[begin:end])
+        if steady is None:
+            continue
+        begin = end - steady.upto.shape[1]
+        steady.read_into(first, last, step_s[begin:end])
     squares = np.zeros(len(windows))
     has_steps = cells > 0
     if has_steps.any():
         beside_s = step_s[2:] + step_s[:-2]
-        off = np.concatenate(([0.0], _off_together(step_s[1:-1], beside_s)))
+        off = _off_together(step_s[1:-1], beside_s)
+        off = np.concatenate(([0.0], off))
         squares[has_steps] = np.add.reduceat(off, begins[has_steps])
     return _UNIFORM_VARIANCE_SHARE * squares
 
@@ -107,16 +115,18 @@ class _Quantizer(NamedTuple):
 
         `seconds`: from the reading before, where it `goes_on`.
         """
+        count = len(level)
         nearest = level - self.low
         nearest /= self.step
         np.round(nearest, out=nearest)
         nearest[np.isnan(nearest)] = 0.0
-        rows = -(-len(level) // self.every)
+        rows = -(-count // self.every)
         cell = np.zeros((rows, self.every), np.int64)
-        cell.reshape(-1)[: len(level)] = nearest
-        cell += (np.arange(rows) * self.even_steps)[:, None]
-        cells = cell.reshape(-1)[: len(level)]
-        reading_s = _seconds_of_readings(len(level), seconds, goes_on)
+        cells = cell.reshape(-1)[:count]
+        cells[:] = nearest
+        first_cells = np.arange(rows) * self.even_steps
+        cell += first_cells[:, None]
+        reading_s = _seconds_of_readings(count, seconds, goes_on)
         total = np.bincount(cells, reading_s, rows * self.even_steps)
         step_s: Floats = total.astype(np.float64, copy=False)
         return step_s.reshape(rows, self.even_steps)
@@ -124,15 +134,17 @@ class _Quantizer(NamedTuple):
 
 def steady_rounding(level: Floats, seconds: Floats, step: float) -> Steady | None:
     """The steps of a curve's knots; `seconds` between them, 0 where nothing is known."""
-    if step <= 0 or len(level) < 2:
+    count = len(level)
+    if step <= 0 or count < 2:
         return None
     low = float(np.fmin.reduce(level))
     high = float(np.fmax.reduce(level))
-    if not (high - low) / step < _MAX_STEPS:
+    highest_step = (high - low) / step
+    if not highest_step < _MAX_STEPS:
         return None
-    steps = round((high - low) / step) + 1
-    every = -(-len(level) // _MAX_ROWS)
-    rows = -(-len(level) // every)
+    steps = round(highest_step) + 1
+    every = -(-count // _MAX_ROWS)
+    rows = -(-count // every)
     quantizer = _Quantizer(
         low=low,
         step=step,
@@ -148,12 +160,17 @@ def steady_rounding(level: Floats, seconds: Floats, step: float) -> Steady | Non
     piece = max(1, _BATCH_READINGS // every)
     for row in range(0, rows, piece):
         first = row * every
-        last = min((row + piece) * every, len(level))
+        last = min((row + piece) * every, count)
         since_last_s = seconds[max(first - 1, 0) : last]
-        step_s = quantizer.seconds_read(level[first:last], since_last_s, goes_on=first > 0)
+        step_s = quantizer.seconds_read(
+            level=level[first:last],
+            seconds=since_last_s,
+            goes_on=first > 0,
+        )
         step_s[0] += upto[row]
         next_row = row + 1
-        np.cumsum(step_s.view(np.complex128), axis=0, out=sums[next_row : next_row + len(step_s)])
+        sums_of_piece = sums[next_row : next_row + len(step_s)]
+        np.cumsum(step_s.view(np.complex128), axis=0, out=sums_of_piece)
     return Steady(every, upto[:, :steps])
 
 
