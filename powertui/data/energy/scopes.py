@@ -68,7 +68,8 @@ def _overlap(series: PowerSeries, rival: PowerSeries) -> bool:
     (instant)") have one name. Channels of two logs are two GPUs only where both say which, in the
     same way.
     """
-    sensor, rival_sensor = series.sensor, rival.sensor
+    sensor = series.sensor
+    rival_sensor = rival.sensor
     if sensor.scope is not rival_sensor.scope:
         return False
     if _name_of_thing(sensor) == _name_of_thing(rival_sensor):
@@ -93,7 +94,9 @@ def device(sensor: Sensor) -> Device | None:
     if sensor.device is not None or sensor.scope is not Scope.GPU:
         return sensor.device
     match = NUMBER.search(sensor.name)
-    return Device(int(match[1])) if match else None
+    if match is None:
+        return None
+    return Device(int(match[1]))
 
 
 def of_one(
@@ -136,16 +139,25 @@ def total(series: Sequence[PowerSeries]) -> Addends:
     picked: list[int] = []
     words: list[str] = []
     for host, rows in rows_of_host.items():
-        of_host = _Machine(
+        machine = _Machine(
             series=series,
             rows=rows,
             named=_name,
             is_owned=False,
-        ).addends()
+        )
+        of_host = machine.addends()
         picked += of_host.indices
         if of_host.text:
             words.append(f"{host}: {of_host.text}" if host else of_host.text)
-    return Addends(tuple(series[row] for row in picked), tuple(picked), "; ".join(words))
+    return _addends(series, picked, "; ".join(words))
+
+
+def _addends(series: Sequence[PowerSeries], rows: Sequence[int], text: str) -> Addends:
+    return Addends(
+        series=tuple(series[row] for row in rows),
+        indices=tuple(rows),
+        text=text,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +178,7 @@ class _Machine:
     def addends(self) -> Addends:
         """Those that count."""
         chosen, text = self._chosen()
-        return Addends(tuple(self.series[row] for row in chosen), tuple(chosen), text)
+        return _addends(self.series, chosen, text)
 
     def _chosen(self) -> tuple[list[int], str]:
         if not self.rows:
@@ -180,7 +192,9 @@ class _Machine:
         gpu_words = self._gpu_words()
         if parts:
             rows, text = self._together(parts, "overlapping, ", _PARTS)
-            return rows, f"{text}; {gpu_words}" if gpu_words else text
+            if gpu_words:
+                text = f"{text}; {gpu_words}"
+            return rows, text
         if self.other_gpus:
             return [], f"none: {gpu_words}"
         return self._unknown()
@@ -203,14 +217,13 @@ class _Machine:
         """
         outlets = set(supplies.outlets(self.series, self.rows))
         for scope in _WHOLE_SCOPES:
-            of_machine = [
-                row
-                for row in self._of_scope(scope)
-                if row not in outlets and self._holds([row], parts)
-            ]
-            of_machine = [row for row in of_machine if row not in self.assumed] or of_machine
+            of_machine = []
+            for row in self._of_scope(scope):
+                if row not in outlets and self._holds([row], parts):
+                    of_machine.append(row)
+            by_name = [row for row in of_machine if row not in self.assumed]
             if of_machine:
-                return self._whole_of_scope(scope, of_machine)
+                return self._whole_of_scope(scope, by_name or of_machine)
         return self._by_outlets(outlets, parts) or self._wider_unknown(parts)
 
     def _whole_of_scope(self, scope: Scope, rows: Sequence[int]) -> tuple[list[int], str]:
@@ -219,11 +232,16 @@ class _Machine:
             inlets = supplies.supplies(self.series, rows)
             if len(inlets) > 1:
                 return self._together(inlets, "others ", _FEEDING)
-        if len(rows) > 1 and self.assumed.issuperset(rows) and self._are_unlike(rows):
+        all_assumed = self.assumed.issuperset(rows)
+        if len(rows) > 1 and all_assumed and self._are_unlike(rows):
             return [], f"none: {len(rows)} logs may be of this machine, but their power differs"
-        first_log = self.series[rows[0]].path
-        of_first_log = [row for row in rows if self.series[row].path == first_log]
+        of_first_log = self._of_log(rows, rows[0])
         return self._alone(self._longest(of_first_log))
+
+    def _of_log(self, rows: Sequence[int], row: int) -> list[int]:
+        """Those of these channels that are of the same log as one of them."""
+        path = self.series[row].path
+        return [channel for channel in rows if self.series[channel].path == path]
 
     def _by_outlets(
         self,
@@ -235,10 +253,8 @@ class _Machine:
         feeding = [row for row in living if row in outlets]
         if len(feeding) > 1 and not self.is_owned:
             best = self._longest(feeding)
-            words = (
-                f"{self.named(self.series[best])} alone: {_OVERLAP_UNKNOWN} the "
-                f"{len(feeding)} outlets feed the machine"
-            )
+            name = self.named(self.series[best])
+            words = f"{name} alone: {_OVERLAP_UNKNOWN} the {len(feeding)} outlets feed the machine"
             return [best], words
         feeding = feeding or supplies.supplies(self.series, living)
         if not feeding or not self._holds(feeding, parts):
@@ -263,15 +279,20 @@ class _Machine:
 
         The peak is held against the parts' median: the logs may tell of different hours.
         """
+        if not parts:
+            return True
         parts_w = sum(self._level(row) for row in parts)
-        return not parts or sum(self._peak(row) for row in rows) >= share * parts_w
+        peak_w = sum(self._peak(row) for row in rows)
+        return peak_w >= share * parts_w
 
     def _wider_unknown(self, parts: Sequence[int]) -> tuple[list[int], str] | None:
         """The one channel beside parts of which nothing says what it covers, where it holds them
         all.
         """
         unknown = self._of_scope(Scope.UNKNOWN)
-        if len(unknown) != 1 or not parts or not self._holds(unknown, parts, share=1.0):
+        if len(unknown) != 1 or not parts:
+            return None
+        if not self._holds(unknown, parts, share=1.0):
             return None
         return self._alone(unknown[0])
 
@@ -296,9 +317,9 @@ class _Machine:
         gpus = [self.series[row].sensor for row in self._of_scope(Scope.GPU)]
         if sensor.scope is Scope.DRAM and _GPU_WORD.search(sensor.name):
             return bool(gpus)
-        if sensor.device is not None or not _GPU_RAIL.search(sensor.name):
+        if sensor.device is not None or not _is_rail(sensor):
             return False
-        return any(gpu.device is None and not _GPU_RAIL.search(gpu.name) for gpu in gpus)
+        return any(gpu.device is None and not _is_rail(gpu) for gpu in gpus)
 
     def _is_total_of_parts(self, channel: PowerSeries) -> bool:
         """Whether a channel is what several parts beside it draw together: `Total_GPU_Power` beside
@@ -314,7 +335,8 @@ class _Machine:
                 numbered.append(row)
         if len(numbered) == 1:
             # The total of one part is that part, unless parts are missing.
-            return self._peak(numbered[0]) >= _MIN_NODE_SHARE * float(np.nanmedian(channel.watts))
+            total_w = float(np.nanmedian(channel.watts))
+            return self._peak(numbered[0]) >= _MIN_NODE_SHARE * total_w
         return len(numbered) > 1
 
     def _unknown(self) -> tuple[list[int], str]:
@@ -331,8 +353,7 @@ class _Machine:
         if self.single.issuperset(going_in):
             return self._together(going_in, "others ", _PARTS)
         words = f"the {len(self.rows)} channels overlap"
-        first_log = self.series[first].path
-        of_first_log = [row for row in living if self.series[row].path == first_log]
+        of_first_log = self._of_log(living, first)
         if self.is_owned and (len(of_first_log) > 1 or self._are_unlike(going_in)):
             return [], f"{NONE_FOR_OVERLAP} {words}"
         return [first], f"{first_name} alone: {_OVERLAP_UNKNOWN} {words}"
@@ -341,44 +362,60 @@ class _Machine:
         """Whether channels of several logs cannot be readings of one thing: not even what is lost
         in a supply lies between them.
         """
-        if len({self.series[row].path for row in rows}) < 2:
+        logs = {self.series[row].path for row in rows}
+        if len(logs) < 2:
             return False
         levels = [self._level(row) for row in rows]
         return max(levels) > _MAX_SUPPLY_RATIO * min(levels)
 
     def _living(self) -> list[int]:
         """The channels that read anything but zero; all, where none does."""
-        return [row for row in self.rows if self._peak(row) > 0] or list(self.rows)
+        living = [row for row in self.rows if self._peak(row) > 0]
+        return living or list(self.rows)
 
     def _is_zero(self, row: int) -> bool:
         """Whether it says 0 W and nothing else; a channel that does not answer is missing."""
-        return self._peak(row) <= 0 and bool(np.isfinite(self.series[row].watts).any())
+        return self._peak(row) <= 0 and self._answers(row)
+
+    def _answers(self, row: int) -> bool:
+        is_answer = np.isfinite(self.series[row].watts)
+        return bool(is_answer.any())
 
     def _peak(self, row: int) -> float:
         if row not in self._peaks:
-            watts = self.series[row].watts
-            self._peaks[row] = float(np.nanmax(watts)) if np.isfinite(watts).any() else 0.0
+            peak_w = 0.0
+            if self._answers(row):
+                peak_w = float(np.nanmax(self.series[row].watts))
+            self._peaks[row] = peak_w
         return self._peaks[row]
 
     def _level(self, row: int) -> float:
-        watts = self.series[row].watts
-        if np.isfinite(watts).any():
-            return float(np.nanmedian(watts))
-        return 0.0
+        if not self._answers(row):
+            return 0.0
+        return float(np.nanmedian(self.series[row].watts))
 
     def _alone(self, row: int) -> tuple[list[int], str]:
+        name = self.named(self.series[row])
         others = len(self.rows) - 1
-        rest = f", which includes the other {others}" if others else ""
-        return [row], f"{self.named(self.series[row])} alone{rest}"
+        if others:
+            return [row], f"{name} alone, which includes the other {others}"
+        return [row], f"{name} alone"
 
     def _together(self, rows: list[int], others: str, what: str) -> tuple[list[int], str]:
-        names = " + ".join(self.named(self.series[row]) for row in rows[:MAX_LISTED_NAMES])
-        if len(rows) > MAX_LISTED_NAMES:
-            names += f" + {len(rows) - MAX_LISTED_NAMES} more"
+        listed = rows[:MAX_LISTED_NAMES]
+        names = " + ".join(self.named(self.series[row]) for row in listed)
+        unlisted = len(rows) - len(listed)
+        if unlisted:
+            names += f" + {unlisted} more"
         unused = len(self.rows) - len(rows) - len(self.other_gpus)
         if unused:
             names += f" ({unused} {others}left out)"
         return rows, f"{names}: {what}"
+
+
+def _is_rail(sensor: Sensor) -> bool:
+    """Whether a channel is named as what feeds a GPU's board."""
+    return _GPU_RAIL.search(sensor.name) is not None
 
 
 def _are(count: int) -> str:
