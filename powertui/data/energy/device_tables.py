@@ -38,13 +38,18 @@ def device_tables(question: Question, account: Account) -> list[Table]:
     )
 
     def place(_row: int) -> Place:
-        return Place(question.opened.name, question.host, lo, hi)
+        return Place(
+            run=question.opened.name,
+            host=question.host,
+            lo=lo,
+            hi=hi,
+        )
 
     by_device = Table(
-        "devices",
-        "Energy of each device",
-        columns,
-        place,
+        id="devices",
+        title="Energy of each device",
+        columns=columns,
+        place=place,
         order=("device", False),
         key=("device",),
         noun="device",
@@ -105,13 +110,18 @@ def table_of_steps(
     ends = steps.ends()[step_rows]
 
     def place(row: int) -> Place:
-        return Place(question.opened.name, question.host, int(starts[row]), int(ends[row]))
+        return Place(
+            run=question.opened.name,
+            host=question.host,
+            lo=int(starts[row]),
+            hi=int(ends[row]),
+        )
 
     return Table(
-        id,
-        title,
-        tuple(columns),
-        place,
+        id=id,
+        title=title,
+        columns=tuple(columns),
+        place=place,
         order=("start_s", False),
         empty=step_tool.empty(steps),
         key=("start_s",),

@@ -10,6 +10,8 @@ from powertui.data.opened import Opened
 from powertui.data.tools import breakdown, hosts
 from powertui.data.tools.breakdown import CATEGORIES
 from powertui.data.tools.hosts import CommonSteps
+from powertui.data.tools.registry import Question
+from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 
@@ -93,3 +95,30 @@ def _one_host(opened: Opened, compat: Compat) -> CommonSteps | None:
                 by="number",
             )
     return None
+
+
+class DeviceWork(NamedTuple):
+    """What a device of a host worked in a step."""
+
+    host: str
+    device: str
+    ps: int
+
+
+def device_work(question: Question, sides: HostSides, step: int) -> list[DeviceWork]:
+    """Every device that is known to have worked in the step."""
+    common = sides.common
+    rows: list[DeviceWork] = []
+    for profile in question.opened.profiles:
+        if profile.host not in common.hosts:
+            continue
+        member = common.hosts.index(profile.host)
+        row = int(common.rows[member][step])
+        for part in profile.steps.on:
+            places = np.flatnonzero(part.row == row)
+            if part.kind != "device" or not len(places):
+                continue
+            work = int(part.work[places[0]])
+            if work >= 0:
+                rows.append(DeviceWork(profile.host, part.name, work))
+    return rows

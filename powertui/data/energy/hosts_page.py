@@ -10,7 +10,7 @@ import numpy as np
 
 from powertui.data.columns import Column, int_column, optional, text_column
 from powertui.data.energy import host_energy
-from powertui.data.energy.host_sides import HostSides, host_sides
+from powertui.data.energy.host_sides import HostSides, device_work, host_sides
 from powertui.data.model import PS_PER_S, Badge, Int64s
 from powertui.data.opened import Profile
 from powertui.data.table import Chart, Fact, Place, Result, Series, Table
@@ -18,7 +18,6 @@ from powertui.data.tools import hosts
 from powertui.data.tools.breakdown import CATEGORIES
 from powertui.data.tools.rank_lateness import Lateness, run_lateness
 from powertui.data.tools.registry import Question
-from powertui.named_tuples import NamedTuple
 from powertui.plain import plain
 
 _MAX_NAMES = 5  # of hosts that are not compared; chosen: a line of them
@@ -63,7 +62,12 @@ def _nothing() -> Result:
         noun="host",
     )
     fact = Fact("steps", "steps", None, why=_NO_STEPS)
-    return Result("hosts", "Hosts", (table,), (fact,))
+    return Result(
+        id="hosts",
+        title="Hosts",
+        tables=(table,),
+        facts=(fact,),
+    )
 
 
 def _chosen_step(question: Question, sides: HostSides) -> int:
@@ -135,7 +139,14 @@ def _members(question: Question, sides: HostSides, step: int) -> Table:
     columns = [
         text_column("host_name", "host", sides.common.hosts, weight=9),
         Column("step_s", "step", "duration", sides.lengths[step], weight=8),
-        Column("own_s", "without collectives", "duration", own_times, present=known, weight=7),
+        Column(
+            id="own_s",
+            label="without collectives",
+            kind="duration",
+            values=own_times,
+            present=known,
+            weight=7,
+        ),
         Column(
             id="behind_s",
             label="against the others",
@@ -213,36 +224,9 @@ def _steps(question: Question, sides: HostSides, watts: float | None) -> Table:
     )
 
 
-class _DeviceWork(NamedTuple):
-    """What a device of a host worked in a step."""
-
-    host: str
-    device: str
-    ps: int
-
-
-def _device_work(question: Question, sides: HostSides, step: int) -> list[_DeviceWork]:
-    """Every device that is known to have worked in the step."""
-    common = sides.common
-    rows: list[_DeviceWork] = []
-    for profile in question.opened.profiles:
-        if profile.host not in common.hosts:
-            continue
-        member = common.hosts.index(profile.host)
-        row = int(common.rows[member][step])
-        for part in profile.steps.on:
-            places = np.flatnonzero(part.row == row)
-            if part.kind != "device" or not len(places):
-                continue
-            work = int(part.work[places[0]])
-            if work >= 0:
-                rows.append(_DeviceWork(profile.host, part.name, work))
-    return rows
-
-
 def _devices(question: Question, sides: HostSides, step: int) -> Iterator[Table]:
     """What every device of every host worked in the step."""
-    rows = _device_work(question, sides, step)
+    rows = device_work(question, sides, step)
     if len(rows) < 2:
         return
     work = np.array([row.ps for row in rows], np.int64)
@@ -308,7 +292,14 @@ def _pod(sides: HostSides) -> Table:
     columns = [
         text_column("step", "step", step_names, weight=9),
         text_column("host_name", "host", host_names, weight=9),
-        Column("total_us", "step time", "duration", step_times, "us", weight=8),
+        Column(
+            id="total_us",
+            label="step time",
+            kind="duration",
+            values=step_times,
+            unit="us",
+            weight=8,
+        ),
     ]
     for number, (id, label, *_) in enumerate(CATEGORIES):
         column = Column(

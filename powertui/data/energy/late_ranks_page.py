@@ -61,7 +61,12 @@ def _nothing(opened: Opened) -> Result:
         noun="rank",
     )
     fact = Fact("matched", "matched collectives", None, why=why)
-    return Result("late_ranks", "Late ranks", (table,), (fact,))
+    return Result(
+        id="late_ranks",
+        title="Late ranks",
+        tables=(table,),
+        facts=(fact,),
+    )
 
 
 # ── tables ───────────────────────────────────────────────────────────────────────────────────────
@@ -138,7 +143,14 @@ def _duration(
     signed: bool = False,
 ) -> Column:
     whole_ps = np.rint(values).astype(np.int64)
-    return Column(id, label, "duration", whole_ps, weight=weight, signed=signed)
+    return Column(
+        id=id,
+        label=label,
+        kind="duration",
+        values=whole_ps,
+        weight=weight,
+        signed=signed,
+    )
 
 
 def _kinds(late: Late) -> Table:

@@ -10,7 +10,13 @@ from pathlib import PurePath
 
 from powertui.data.energy import host_columns, hostnames, supplies
 from powertui.data.energy.hostnames import HostName
-from powertui.data.energy.owner_evidence import OTHER_COLUMN, OTHERS_COLUMN, Owner, listed
+from powertui.data.energy.owner_evidence import (
+    OTHER_COLUMN,
+    OTHERS_COLUMN,
+    Owner,
+    listed,
+    nobody,
+)
 from powertui.data.energy.profiled_machines import HostEvidence
 from powertui.data.model import PowerSeries, Scope
 from powertui.value_types import dataclass
@@ -42,22 +48,21 @@ def _not_behind_one_address(power: Sequence[PowerSeries], owners: Sequence[Owner
     Which one is, nobody says.
     """
     ports: dict[tuple[int, HostName | None, str], list[int]] = {}
-    for i, (series, owner) in enumerate(zip(power, owners, strict=True)):
-        if (
-            series.sensor.asked_at
-            and owner.machine is not None
-            and owner.how is not HostEvidence.COLUMN
-        ):
-            protocol = series.sensor.source.partition(" ")[0]
-            ports.setdefault(
-                (owner.machine, hostnames.parse(series.sensor.host), protocol), []
-            ).append(i)
+    for row, (series, owner) in enumerate(zip(power, owners, strict=True)):
+        sensor = series.sensor
+        if not sensor.asked_at or owner.machine is None or owner.how is HostEvidence.COLUMN:
+            continue
+        protocol = sensor.source.partition(" ")[0]
+        key = (owner.machine, hostnames.parse(sensor.host), protocol)
+        ports.setdefault(key, []).append(row)
     judged = list(owners)
     for rows in ports.values():
-        hosts = list(dict.fromkeys(power[i].sensor.host for i in rows))
-        if len(hosts) > 1:
-            for i in (row for row in rows if owners[row].how is not HostEvidence.SAID):
-                judged[i] = _nobody(f"{listed(hosts)} cannot all be one host")
+        hosts = list(dict.fromkeys(power[row].sensor.host for row in rows))
+        if len(hosts) < 2:
+            continue
+        for row in rows:
+            if owners[row].how is not HostEvidence.SAID:
+                judged[row] = nobody(f"{listed(hosts)} cannot all be one host")
     return judged
 
 
@@ -66,13 +71,13 @@ def _not_by_two_names(owners: Sequence[Owner]) -> list[Owner]:
     the profile's file.
     """
     certain = {owner.machine for owner in owners if owner.how in _BY_NAME}
-    why = "the profile's file has that name, but the process itself names another"
-    return [
-        _nobody(why)
-        if owner.how is HostEvidence.PROFILE_FILE and owner.machine in certain
-        else owner
-        for owner in owners
-    ]
+    judged = list(owners)
+    for row, owner in enumerate(owners):
+        if owner.how is HostEvidence.PROFILE_FILE and owner.machine in certain:
+            judged[row] = nobody(
+                "the profile's file has that name, but the process itself names another",
+            )
+    return judged
 
 
 def _not_beside_this_hosts_file(
@@ -82,23 +87,19 @@ def _not_beside_this_hosts_file(
     """The same without assumptions about files that are called as this host's is, with another
     word in the host's place: other1/nvidia-smi.csv beside node17/nvidia-smi.csv.
     """
-    of_hosts = {
-        series.path
-        for series, owner in zip(power, owners, strict=True)
-        if owner.how is HostEvidence.FILE
-    }
-    others = {
-        series.path
-        for series, owner in zip(power, owners, strict=True)
-        if owner.how is HostEvidence.ALONE
-        and any(_is_sibling(series.path, path) for path in of_hosts)
-    }
-    return [
-        _nobody("its file is named as this host's is, with another name")
-        if owner.how is HostEvidence.ALONE and series.path in others
-        else owner
-        for series, owner in zip(power, owners, strict=True)
-    ]
+    of_hosts: set[str] = set()
+    assumed: dict[str, list[int]] = {}
+    for row, (series, owner) in enumerate(zip(power, owners, strict=True)):
+        if owner.how is HostEvidence.FILE:
+            of_hosts.add(series.path)
+        elif owner.how is HostEvidence.ALONE:
+            assumed.setdefault(series.path, []).append(row)
+    judged = list(owners)
+    for path, rows in assumed.items():
+        if any(_is_sibling(path, of_host) for of_host in of_hosts):
+            for row in rows:
+                judged[row] = nobody("its file is named as this host's is, with another name")
+    return judged
 
 
 def _is_sibling(path: str, of_host: str) -> bool:
@@ -111,12 +112,17 @@ def _is_sibling(path: str, of_host: str) -> bool:
     if first.name != second.name:
         if first.parent != second.parent or first.suffix != second.suffix:
             return False
-        words = [re.split(r"[-_.\s]+", place.stem) for place in (first, second)]
+        first_words = re.split(r"[-_.\s]+", first.stem)
+        second_words = re.split(r"[-_.\s]+", second.stem)
     else:
-        words = [list(place.parts) for place in (first, second)]
-    if len(words[0]) != len(words[1]) or len(words[0]) < 2:
+        first_words = list(first.parts)
+        second_words = list(second.parts)
+    if len(first_words) != len(second_words) or len(first_words) < 2:
         return False
-    different = [mine for mine, its in zip(*words, strict=True) if mine != its]
+    different = []
+    for word, second_word in zip(first_words, second_words, strict=True):
+        if word != second_word:
+            different.append(word)
     return len(different) == 1 and bool(host_columns.host_in(different[0]))
 
 
@@ -137,16 +143,15 @@ class _ChannelsOfFile:
         """
         if not any(owner.how is HostEvidence.ALONE for owner in self.owners):
             return list(self.owners)
-        self.names.update(
-            _name_in(series)
-            for series, owner in zip(self.power, self.owners, strict=True)
-            if series.sensor.scope in _MACHINE_WIDE
-            and (owner.how is HostEvidence.ALONE or owner.why == OTHERS_COLUMN)
-        )
+        for series, owner in zip(self.power, self.owners, strict=True):
+            is_unnamed = owner.how is HostEvidence.ALONE or owner.why == OTHERS_COLUMN
+            if is_unnamed and series.sensor.scope in _MACHINE_WIDE:
+                self.names.add(_name_in(series))
         names_hosts = any(map(self._names_a_host, self.power, self.owners))
         outlets = supplies.outlets(self.power, range(len(self.power)))
+        has_outlets = len(outlets) > 1
         return [
-            self._undoubted(series, owner, names_hosts, len(outlets) > 1)
+            self._undoubted(series, owner, names_hosts, has_outlets)
             for series, owner in zip(self.power, self.owners, strict=True)
         ]
 
@@ -156,20 +161,24 @@ class _ChannelsOfFile:
         "web PSU 1" and "db PSU 1" are parts of two machines.
         """
         part = _numbered_part(series)
-        return self.names_of_parts.get(part, frozenset()) if part else frozenset()
+        if not part:
+            return frozenset()
+        return self.names_of_parts.get(part, frozenset())
 
     @functools.cached_property
     def names_of_parts(self) -> dict[str, frozenset[str]]:
         names: dict[str, set[str]] = {}
         for series in self.power:
-            if not series.sensor.host and (part := _numbered_part(series)):
+            part = "" if series.sensor.host else _numbered_part(series)
+            if part:
                 names.setdefault(part, set()).add(_name_in(series))
         return {part: frozenset(texts) for part, texts in names.items()}
 
     def _names_a_host(self, series: PowerSeries, owner: Owner) -> bool:
         if owner.how is HostEvidence.COLUMN or owner.why == OTHER_COLUMN:
             return True
-        if series.sensor.host and not all(one.sensor.host for one in self.power):
+        all_have_hosts = all(channel.sensor.host for channel in self.power)
+        if series.sensor.host and not all_have_hosts:
             return True
         is_named = owner.how in (HostEvidence.SAID, HostEvidence.PROFILE_FILE)
         return is_named and bool(host_columns.host_in(series.sensor.name))
@@ -184,34 +193,34 @@ class _ChannelsOfFile:
         if owner.how is not HostEvidence.ALONE:
             return owner
         if names_hosts:
-            return _nobody("the columns beside it are named like hosts")
+            return nobody("the columns beside it are named like hosts")
         if len(self._names_beside_part(series)) > 1:
-            return _nobody(_SEVERAL_HOSTS)
+            return nobody(_SEVERAL_HOSTS)
         if series.sensor.scope not in _MACHINE_WIDE:
             return owner
         if has_outlets and series.sensor.scope is Scope.PLUG:
-            return _nobody("its outlets may feed several machines")
+            return nobody("its outlets may feed several machines")
         if len(self.names - {""}) > 1:
-            return _nobody(_SEVERAL_HOSTS)
+            return nobody(_SEVERAL_HOSTS)
         if "" in self.names and _name_in(series):
-            return _nobody("its column may be named after another host")
+            return nobody("its column may be named after another host")
         return owner
 
 
 def _numbered_part(series: PowerSeries) -> str:
     """A column's name without what may be its host's, where a number or a letter remains."""
-    is_numbered = series.sensor.scope is Scope.GPU or supplies.is_supply(series.sensor.name)
+    sensor = series.sensor
+    is_numbered = sensor.scope is Scope.GPU or supplies.is_supply(sensor.name)
     if not is_numbered:
         return ""
-    column = series.sensor.name.casefold()
+    column = sensor.name.casefold()
     name = _name_in(series)
-    part = " ".join(re.findall(r"[a-z0-9]+", column.replace(name, " ", 1) if name else column))
+    if name:
+        column = column.replace(name, " ", 1)
+    words = re.findall(r"[a-z0-9]+", column)
+    part = " ".join(words)
     return part if re.search(r"\d|\b[a-d]\b", part) else ""
 
 
 def _name_in(series: PowerSeries) -> str:
     return host_columns.host_in(series.sensor.name).casefold()
-
-
-def _nobody(why: str) -> Owner:
-    return Owner(None, HostEvidence.NOBODY, why)

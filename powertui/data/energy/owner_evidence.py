@@ -47,6 +47,11 @@ class Owner:
         return Badge.ASSUMED if self.is_assumed else Badge.MEASURED
 
 
+def nobody(why: str) -> Owner:
+    """The owner of a channel that belongs to no host of a run."""
+    return Owner(None, HostEvidence.NOBODY, why)
+
+
 # ── by name ──────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -75,7 +80,7 @@ def owners_by_name(
                     own.pop(), HostEvidence.INSIDE, f"the profile itself names {label.full}"
                 )
             else:
-                found[label] = Owner(None, HostEvidence.NOBODY, _NO_SUCH_HOST)
+                found[label] = nobody(_NO_SUCH_HOST)
     for machine in {owner.machine for owner in found.values()} - {None}:
         mine = [
             label
@@ -86,7 +91,7 @@ def owners_by_name(
             why = (
                 f"{listed([label.full for label in mine])} cannot all be {_name(machines, machine)}"
             )
-            found.update({label: Owner(None, HostEvidence.NOBODY, why) for label in mine})
+            found.update({label: nobody(why) for label in mine})
     return found
 
 
@@ -116,7 +121,7 @@ def _candidates(label: HostName, machines: Machines) -> Owner:
     how, fitting = machines.called(label)
     if len(fitting) == 1:
         return Owner(fitting[0], how, f"the log names {label.full}")
-    return Owner(None, HostEvidence.NOBODY, _several(label, machines, fitting) if fitting else "")
+    return nobody(_several(label, machines, fitting) if fitting else "")
 
 
 def _several(label: HostName, machines: Machines, fitting: Sequence[int]) -> str:
@@ -153,9 +158,9 @@ def as_assigned(
         left, machine = fitting[0]
         same_words = {other for words, other in fitting if words == left}
         if len(same_words) > 1:
-            return Owner(None, HostEvidence.NOBODY, "it was assigned to several hosts")
+            return nobody("it was assigned to several hosts")
         if machine is None:
-            return Owner(None, HostEvidence.NOBODY, "it was assigned to another host")
+            return nobody("it was assigned to another host")
         why = f"{left or 'power without a name'} was assigned to this host"
         words = left.strip().casefold()
         is_single = _without_unit(words) == _without_unit(series.sensor.name.casefold())
@@ -214,17 +219,27 @@ def all_gpus(power: Sequence[PowerSeries], machines: Machines) -> frozenset[int]
     files: dict[str, dict[int, int]] = {}
     for row, series in enumerate(power):
         device = series.sensor.device
-        if device is not None and device.index is not None and not series.sensor.host:
-            files.setdefault(series.path, {})[row] = device.index
-    found: set[int] = set()
+        if device is None or device.index is None or series.sensor.host:
+            continue
+        files.setdefault(series.path, {})[row] = device.index
+    gpus: set[int] = set()
     for numbers in files.values():
-        hosts = [
-            host for row in numbers for host in host_columns.sensor_hosts(power[row].sensor.name)
-        ]
-        is_complete = len(numbers) > 1 and set(numbers.values()) == set(range(len(numbers)))
-        if is_complete and not any(machines.called(host)[1] for host in hosts):
-            found.update(numbers)
-    return frozenset(found)
+        all_numbers = set(range(len(numbers)))
+        is_complete = len(numbers) > 1 and set(numbers.values()) == all_numbers
+        columns = [power[row].sensor.name for row in numbers]
+        if is_complete and not any(_is_called_like_a_host(name, machines) for name in columns):
+            gpus.update(numbers)
+    return frozenset(gpus)
+
+
+def _is_called_like_a_host(column: str, machines: Machines) -> bool:
+    """Whether a column's name may be that of a host of the run, in any way to read it."""
+    return any(_machines_called(host, machines) for host in host_columns.sensor_hosts(column))
+
+
+def _machines_called(name: HostName, machines: Machines) -> list[int]:
+    _, fitting = machines.called(name)
+    return fitting
 
 
 def unlabeled_owner(series: PowerSeries, machines: Machines, *, is_gpu: bool) -> Owner:
@@ -239,35 +254,33 @@ def unlabeled_owner(series: PowerSeries, machines: Machines, *, is_gpu: bool) ->
         return owner
     if len(machines) == 1:
         return Owner(0, HostEvidence.ALONE, "it names no host, and this run has one")
-    return Owner(None, HostEvidence.NOBODY, f"it names no host, and this run has {len(machines)}")
+    return nobody(f"it names no host, and this run has {len(machines)}")
 
 
 def _by_column(column: str, machines: Machines) -> Owner | None:
     """By the name of a column; None where that names no host."""
     named = host_columns.host_in(column)
     if not named:
-        if (others := _not_this_machine(column)) is not None:
+        others = _not_this_machine(column)
+        if others is not None:
             return others
-        alike = [host for host in host_columns.sensor_hosts(column)[:1] if machines.called(host)[1]]
-        if alike or machines.are_named_like(column):
-            return Owner(
-                None,
-                HostEvidence.NOBODY,
-                "its column may be named after a host or after a part of a machine",
-            )
+        longest = host_columns.sensor_hosts(column)[:1]
+        is_called_so = any(_machines_called(host, machines) for host in longest)
+        if is_called_so or machines.are_named_like(column):
+            return nobody("its column may be named after a host or after a part of a machine")
         return None
     owner = _by_words(column, machines) or _not_this_machine(column)
     if owner is not None:
         return owner
     if host_columns.looks_like_a_host(named) or machines.are_named_like(named):
-        return Owner(None, HostEvidence.NOBODY, OTHER_COLUMN)
+        return nobody(OTHER_COLUMN)
     return None
 
 
 def _not_this_machine(column: str) -> Owner | None:
     """For a column that says itself that it is of something else, or of more than one machine."""
     if host_columns.names_others(column):
-        return Owner(None, HostEvidence.NOBODY, OTHERS_COLUMN)
+        return nobody(OTHERS_COLUMN)
     return None
 
 
@@ -281,7 +294,7 @@ def _by_words(text: str, machines: Machines) -> Owner | None:
             how = how if how is HostEvidence.PROFILE_FILE else HostEvidence.COLUMN
             return Owner(fitting[0], how, "its column is named like this host")
         if fitting:
-            return Owner(None, HostEvidence.NOBODY, _several(host, machines, fitting))
+            return nobody(_several(host, machines, fitting))
     return None
 
 
@@ -298,13 +311,13 @@ def owner_by_source(
     """
     if owner.machine is not None:
         if host_columns.names_work(series.sensor.channel):
-            return Owner(None, HostEvidence.NOBODY, _PART_OF_WORK)
+            return nobody(_PART_OF_WORK)
         if label.is_no_host:
             return owner
         named = host_columns.host_in(series.sensor.channel)
         other = hostnames.parse(named) if host_columns.looks_like_a_host(named) else None
         if other is not None and other != label and not _is_machine(other, owner, machines):
-            return Owner(None, HostEvidence.NOBODY, OTHER_COLUMN)
+            return nobody(OTHER_COLUMN)
         return owner
     if not label.is_no_host:
         return owner
@@ -315,7 +328,7 @@ def owner_by_source(
 
 
 def _is_machine(name: HostName, owner: Owner, machines: Machines) -> bool:
-    return owner.machine in machines.called(name)[1]
+    return owner.machine in _machines_called(name, machines)
 
 
 def _by_file(path: str, machines: Machines) -> Owner | None:
@@ -324,40 +337,53 @@ def _by_file(path: str, machines: Machines) -> Owner | None:
     Of names that hold one another the longest is meant.
     """
     place = PurePath(path)
-    fitting = [
-        i
-        for i, machine in enumerate(machines)
-        if any(hostnames.within(place.name, name) for name in machine.names)
-    ]
-    fitting = [
-        i
-        for i in fitting
-        if not any(_holds(machines[j].name, machines[i].name) for j in fitting if j != i)
-    ]
+    fitting = _named_in_file(place.name, machines)
     if len(fitting) == 1:
         name = machines[fitting[0]].name
         # node1-login.csv is of the login node, unless the host itself is called so.
-        if host_columns.names_other_role(place.stem) and not (
-            name is not None and host_columns.names_other_role(name.full)
-        ):
-            return Owner(None, HostEvidence.NOBODY, _OTHER_FILE)
+        is_called_so = name is not None and host_columns.names_other_role(name.full)
+        if host_columns.names_other_role(place.stem) and not is_called_so:
+            return nobody(_OTHER_FILE)
         return Owner(fitting[0], HostEvidence.FILE, f"its file is {place.name}")
     if fitting or _is_of_gpu(place.name):
         return None
-    folder = hostnames.parse(place.parent.name)
-    fitting = [
-        i
-        for i, one in enumerate(machines)
-        if folder and any(hostnames.means(folder, name) for name in one.names)
-    ]
-    if len(fitting) == 1:
-        return Owner(fitting[0], HostEvidence.FILE, f"its file is in {place.parent.name}")
+    of_folder = _named_like_folder(place.parent.name, machines)
+    if len(of_folder) == 1:
+        return Owner(of_folder[0], HostEvidence.FILE, f"its file is in {place.parent.name}")
     if host_columns.names_many(place.stem):
-        return Owner(None, HostEvidence.NOBODY, "its file is named after many machines")
+        return nobody("its file is named after many machines")
     words = {*host_columns.words_in(place.stem), place.parent.name}
-    if any(machines.are_named_like(word) or host_columns.looks_like_a_host(word) for word in words):
-        return Owner(None, HostEvidence.NOBODY, _OTHER_FILE)
+    for word in words:
+        if machines.are_named_like(word) or host_columns.looks_like_a_host(word):
+            return nobody(_OTHER_FILE)
     return None
+
+
+def _named_in_file(file_name: str, machines: Machines) -> list[int]:
+    """The machines whose names are in a file's name, without those whose name another one holds."""
+    fitting = []
+    for row, machine in enumerate(machines):
+        if any(hostnames.within(file_name, name) for name in machine.names):
+            fitting.append(row)
+    longest = []
+    for row in fitting:
+        name = machines[row].name
+        others = [machines[other].name for other in fitting if other != row]
+        if not any(_holds(other, name) for other in others):
+            longest.append(row)
+    return longest
+
+
+def _named_like_folder(folder_name: str, machines: Machines) -> list[int]:
+    """The machines that a folder's name can mean."""
+    folder = hostnames.parse(folder_name)
+    if folder is None:
+        return []
+    fitting = []
+    for row, machine in enumerate(machines):
+        if any(hostnames.means(folder, name) for name in machine.names):
+            fitting.append(row)
+    return fitting
 
 
 def _is_of_gpu(name: str) -> bool:
@@ -370,16 +396,15 @@ def _is_of_gpu(name: str) -> bool:
 
 
 def _holds(longer: HostName | None, shorter: HostName | None) -> bool:
-    return (
-        longer is not None
-        and shorter is not None
-        and longer.short != shorter.short
-        and hostnames.within(longer.full, shorter)
-    )
+    if longer is None or shorter is None or longer.short == shorter.short:
+        return False
+    return hostnames.within(longer.full, shorter)
 
 
 def listed(names: Sequence[str]) -> str:
+    """The first of some names, each once, and how many more there are."""
     names = list(dict.fromkeys(names))
-    return ", ".join(names[:MAX_LISTED_NAMES]) + (
-        f" and {len(names) - MAX_LISTED_NAMES} more" if len(names) > MAX_LISTED_NAMES else ""
-    )
+    words = ", ".join(names[:MAX_LISTED_NAMES])
+    if len(names) > MAX_LISTED_NAMES:
+        words += f" and {len(names) - MAX_LISTED_NAMES} more"
+    return words

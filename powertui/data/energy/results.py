@@ -53,26 +53,78 @@ def energy(question: Question) -> Result:
     opened = question.opened
     if len(opened.profiles) > 1:
         shown.append(host_energy.table(opened, host_energy.run_energy(opened, question.aligning)))
-    return Result("energy", "Energy", tuple(shown), tuple(facts), notes=_notes(host_account, total))
+    return Result(
+        id="energy",
+        title="Energy",
+        tables=tuple(shown),
+        facts=tuple(facts),
+        notes=_notes(host_account, total),
+    )
 
 
 def _joules(id: str, label: str, measured: Energy | None) -> Fact:
     if measured is None:
-        return Fact(id, label, None, "number", "J", why=_NO_POWER)
+        return Fact(
+            id=id,
+            label=label,
+            value=None,
+            kind="number",
+            unit="J",
+            why=_NO_POWER,
+        )
     if not measured.resolved:
-        return Fact(id, label, None, "number", "J", why=measured.reason)
-    return Fact(id, label, measured.joules, "number", "J", measured.badge, measured.lo, measured.hi)
+        return Fact(
+            id=id,
+            label=label,
+            value=None,
+            kind="number",
+            unit="J",
+            why=measured.reason,
+        )
+    return Fact(
+        id=id,
+        label=label,
+        value=measured.joules,
+        kind="number",
+        unit="J",
+        badge=measured.badge,
+        lo=measured.lo,
+        hi=measured.hi,
+    )
 
 
 def _parts(host_account: Account, total: Energy) -> list[Fact]:
-    facts = [Fact("mean", "mean power", total.mean_w, "number", "W", total.badge)]
+    facts = [
+        Fact(
+            id="mean",
+            label="mean power",
+            value=total.mean_w,
+            kind="number",
+            unit="W",
+            badge=total.badge,
+        )
+    ]
     if total.idle_joules is not None and total.active_joules is not None:
         at_most, at_least = (", at most", ", at least") if host_account.idle_at_most else ("", "")
         idle = f"of which idle{at_most}"
         active = f"above idle{at_least}"
         facts += [
-            Fact("idle_joules", idle, total.idle_joules, "number", "J", Badge.ESTIMATED),
-            Fact("active_joules", active, total.active_joules, "number", "J", Badge.ESTIMATED),
+            Fact(
+                id="idle_joules",
+                label=idle,
+                value=total.idle_joules,
+                kind="number",
+                unit="J",
+                badge=Badge.ESTIMATED,
+            ),
+            Fact(
+                id="active_joules",
+                label=active,
+                value=total.active_joules,
+                kind="number",
+                unit="J",
+                badge=Badge.ESTIMATED,
+            ),
         ]
     if total.coverage < _WRITTEN_AS_FULL:
         facts.append(Fact("coverage", "sampled", total.coverage, "share"))
@@ -84,19 +136,38 @@ def _stands_on(host_account: Account) -> list[Fact]:
     idle, idle_text = host_account.idle, host_account.idle_text
     if idle is not None:
         watts, badge = idle.value, idle.badge
-        facts.append(Fact("idle", "idle power", watts, "number", "W", badge, why=idle_text))
+        facts.append(
+            Fact(
+                id="idle",
+                label="idle power",
+                value=watts,
+                kind="number",
+                unit="W",
+                badge=badge,
+                why=idle_text,
+            )
+        )
     elif idle_text:
-        facts.append(Fact("idle", "idle power", None, "number", "W", why=idle_text))
+        facts.append(
+            Fact(
+                id="idle",
+                label="idle power",
+                value=None,
+                kind="number",
+                unit="W",
+                why=idle_text,
+            )
+        )
     alignment = host_account.alignment
     if alignment is not None and alignment.offset_s is not None:
         why = f"{alignment.status}, {alignment.source}"
         facts.append(
             Fact(
-                "offset",
-                "power log begins at",
-                alignment.offset_s,
-                "number",
-                "s",
+                id="offset",
+                label="power log begins at",
+                value=alignment.offset_s,
+                kind="number",
+                unit="s",
                 lo=alignment.lo_s,
                 hi=alignment.hi_s,
                 why=why,
@@ -159,13 +230,18 @@ def _epochs(question: Question, host_account: Account) -> Table:
     )
 
     def place(row: int) -> Place:
-        return Place(question.opened.name, question.host, int(starts[row]), int(ends[row]))
+        return Place(
+            run=question.opened.name,
+            host=question.host,
+            lo=int(starts[row]),
+            hi=int(ends[row]),
+        )
 
     return Table(
-        "epochs",
-        "Energy of each epoch",
-        columns,
-        place,
+        id="epochs",
+        title="Energy of each epoch",
+        columns=columns,
+        place=place,
         order=("number", False),
         empty="No epoch with known bounds.",
         key=("number",),
@@ -214,7 +290,12 @@ def findings(question: Question) -> Result:
     if result.reason:
         notes.append(f"epochs were not compared: {result.reason}")
     table = tables.findings(result, profile)
-    return Result("findings", "Findings", (table,), notes=(*notes, *result.notes))
+    return Result(
+        id="findings",
+        title="Findings",
+        tables=(table,),
+        notes=(*notes, *result.notes),
+    )
 
 
 def _within(result: Findings, lo: int, hi: int) -> Findings:
@@ -282,9 +363,9 @@ def sensors_found(question: Question) -> Result:
         text_column("file", "file", [series.path for series in all_series], weight=0),
     )
     table = Table(
-        "sensors",
-        "Sensors",
-        columns,
+        id="sensors",
+        title="Sensors",
+        columns=columns,
         empty=_NO_POWER,
         key=("name", "file"),
         noun="channel",

@@ -61,10 +61,10 @@ def answer(question: Question) -> Result:
     causes = _went_to(question, steps, length, usual)
     columns = (
         Column(
-            "over_usual_s",
-            "over median",
-            "duration",
-            over,
+            id="over_usual_s",
+            label="over median",
+            kind="duration",
+            values=over,
             present=has_usual,
             weight=9,
             signed=True,
@@ -79,10 +79,10 @@ def answer(question: Question) -> Result:
         ),
         text_column("went_to", "spent on", [causes[row] for row in rows.tolist()], weight=7),
         Column(
-            "usual_s",
-            "median",
-            "duration",
-            usual[rows],
+            id="usual_s",
+            label="median",
+            kind="duration",
+            values=usual[rows],
             present=has_usual,
             # One median of all steps stands above the table.
             weight=3 if len(np.unique(usual)) > 1 else 0,
@@ -202,22 +202,38 @@ def _usual_facts(question: Question, usual: Int64s) -> list[Fact]:
         "the median step takes" if with_work_ps is None else "asking for the median step takes"
     )
     median_ps = int(median_of_column(usual_lengths))
-    facts = [Fact("usual", subject, median_ps, "duration", why="the median")]
+    facts = [
+        Fact(
+            id="usual",
+            label=subject,
+            value=median_ps,
+            kind="duration",
+            why="the median",
+        )
+    ]
     if with_work_ps is not None:
         why = "from the first step to the end of all their work"
-        facts.append(Fact("step_work_s", "with its work", with_work_ps, "duration", why=why))
+        facts.append(
+            Fact(
+                id="step_work_s",
+                label="with its work",
+                value=with_work_ps,
+                kind="duration",
+                why=why,
+            )
+        )
     each = account.energy_account(question.profile, question.aligning).per_step(None)
     if each is not None and each.resolved:
         facts.append(
             Fact(
-                "joules_per_step",
-                "a mean step draws",
-                each.joules,
-                "number",
-                "J",
-                each.badge,
-                each.lo,
-                each.hi,
+                id="joules_per_step",
+                label="a mean step draws",
+                value=each.joules,
+                kind="number",
+                unit="J",
+                badge=each.badge,
+                lo=each.lo,
+                hi=each.hi,
             )
         )
     return facts

@@ -75,7 +75,12 @@ def energies(
             )
 
     def place(row: int) -> Place:
-        return Place(profile.opened.name, profile.index, rows[row].start, rows[row].end)
+        return Place(
+            run=profile.opened.name,
+            host=profile.index,
+            lo=rows[row].start,
+            hi=rows[row].end,
+        )
 
     return replace(NO_ENERGIES, columns=_energy_columns(rows), place=place)
 
@@ -142,9 +147,9 @@ def windows(opened: Opened) -> Table:
     """The windows that recordings of this run name, on the clock of each log."""
     rows = opened.cached(("windows",), lambda: window_energy.window_energies(opened.run.power))
     return Table(
-        "windows",
-        "Windows of the recording",
-        (
+        id="windows",
+        title="Windows of the recording",
+        columns=(
             *columns_of(rows, _MARK_FIELDS),
             *figures([row.energy for row in rows]),
             text_column("log", "log", [row.path for row in rows], weight=0),
@@ -159,10 +164,10 @@ def findings(result: Findings, profile: Profile) -> Table:
 
     def place(row: int) -> Place:
         return Place(
-            profile.opened.name,
-            profile.index,
-            result.findings[row].start_ps,
-            result.findings[row].end_ps,
+            run=profile.opened.name,
+            host=profile.index,
+            lo=result.findings[row].start_ps,
+            hi=result.findings[row].end_ps,
         )
 
     return replace(NO_FINDINGS, columns=columns_of(result.findings, _FINDING_FIELDS), place=place)
@@ -189,17 +194,17 @@ _FINDING_FIELDS: tuple[Field[Finding], ...] = (
 
 
 NO_ENERGIES = Table(
-    "energy",
-    "Energy",
-    _energy_columns([]),
+    id="energy",
+    title="Energy",
+    columns=_energy_columns([]),
     empty="No epoch is in this profile.",
     key=("window",),
     noun="window",
 )
 NO_FINDINGS = Table(
-    "findings",
-    "Findings",
-    columns_of((), _FINDING_FIELDS),
+    id="findings",
+    title="Findings",
+    columns=columns_of((), _FINDING_FIELDS),
     noun="finding",
     empty="No findings.",
 )
