@@ -220,7 +220,11 @@ def _pairs(
                     yield pairs
 
 
-def _of_card(total: PowerOnTrace, sensor: PowerOnTrace, shift_ps: int) -> _Pairs:
+def _of_card(
+    total: PowerOnTrace,
+    sensor: PowerOnTrace,
+    shift_ps: int,
+) -> _Pairs:
     poll = sensor.series.sensor.poll_s
     period_ps = round((poll.value if poll is not None else _DEFAULT_PERIOD_S) * PS_PER_S)
     at = sensor.times + shift_ps
@@ -230,7 +234,11 @@ def _of_card(total: PowerOnTrace, sensor: PowerOnTrace, shift_ps: int) -> _Pairs
     return _Pairs(sensor.watts[is_covered], mean_w)
 
 
-def _summed(total: PowerOnTrace, lo: Int64s, hi: Int64s) -> tuple[Floats, Floats]:
+def _summed(
+    total: PowerOnTrace,
+    lo: Int64s,
+    hi: Int64s,
+) -> tuple[Floats, Floats]:
     """(joules, ps that they are of) of a channel of stretches in some windows."""
     lengths = np.diff(total.times, prepend=total.times[:1]).astype(np.float64)
     is_known = np.isfinite(total.watts)

@@ -240,7 +240,11 @@ def _mean_of_known(before: Floats, after: Floats, usual: float) -> Floats:
     return np.where(np.isnan(before), after_or_usual, before_or_mean)
 
 
-def between_stretches(bridges: Bridges, knots: Int64s, is_read: Bools) -> Bridges:
+def between_stretches(
+    bridges: Bridges,
+    knots: Int64s,
+    is_read: Bools,
+) -> Bridges:
     """The same for a log of stretches that somebody asked for: between two of them the machine may
     have drawn anything from nothing to twice as much as in them.
     """

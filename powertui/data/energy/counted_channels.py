@@ -82,7 +82,11 @@ def counted_channels(
     return CountedChannels(tuple(usable[at] for at in total.indices), text)
 
 
-def _usable(power: Sequence[PowerOnTrace], rows: Iterable[int], span: tuple[int, int]) -> list[int]:
+def _usable(
+    power: Sequence[PowerOnTrace],
+    rows: Iterable[int],
+    span: tuple[int, int],
+) -> list[int]:
     """Of these channels, in this order, those placed as surely as any that meets the trace; of
     these the ones that cover it; of these the ones that more than their own power places.
     """

@@ -116,7 +116,11 @@ def combined(parts: Sequence[Energy]) -> Energy | None:
     coverage = min(part.coverage for part in parts)
     unresolved = [part for part in parts if not part.resolved]
     if unresolved:
-        return replace(unresolved[0], covered_joules=covered_joules, coverage=coverage)
+        return replace(
+            unresolved[0],
+            covered_joules=covered_joules,
+            coverage=coverage,
+        )
     joules = sum(part.joules or 0.0 for part in parts)
     quantum = _root([part.sigma_quantum for part in parts])
     sampling = _root([part.sigma_sampling for part in parts])

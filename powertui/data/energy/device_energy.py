@@ -24,7 +24,13 @@ class DevicePower:
     account: Account | None  # of that channel alone; None where no channel is its own
     channel: PowerSeries | None
 
-    def energy(self, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0) -> Energy | None:
+    def energy(
+        self,
+        lo_ps: int,
+        hi_ps: int,
+        *,
+        edge_ps: float = 0.0,
+    ) -> Energy | None:
         """Over any window."""
         return (
             self._badged(self.account.energy(lo_ps, hi_ps, edge_ps=edge_ps))

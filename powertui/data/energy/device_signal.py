@@ -60,7 +60,11 @@ def follow_scores(
     return scores
 
 
-def follows_alone(trace: Trace, processes: Sequence[Process], channel: PowerOnTrace) -> bool | None:
+def follows_alone(
+    trace: Trace,
+    processes: Sequence[Process],
+    channel: PowerOnTrace,
+) -> bool | None:
     """Whether a channel's power follows what ran on a device; None where that cannot be said."""
     busy = _busy(processes)
     if not len(busy) or not _is_placed(channel):

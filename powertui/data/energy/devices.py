@@ -148,7 +148,12 @@ def _only_pair(
     ((number, processes),) = planes.items()
     ((row, device),) = channels.items()
     name = processes[0].name
-    only = Pair(device=name, channel=row, how=DeviceEvidence.ONLY, why="the only GPU on both sides")
+    only = Pair(
+        device=name,
+        channel=row,
+        how=DeviceEvidence.ONLY,
+        why="the only GPU on both sides",
+    )
     is_own = power[row].series.sensor.source == IN_TRACE
     if is_own or device.index is None or _by_identity(processes, channels, {}) is not None:
         return only

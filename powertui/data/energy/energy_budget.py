@@ -232,7 +232,11 @@ def _straddled(
     return np.asarray(straddled * of_kind)
 
 
-def _stands_out(figures: CurveFigures, sensor: SensorTraits, least: Floats | float) -> Floats:
+def _stands_out(
+    figures: CurveFigures,
+    sensor: SensorTraits,
+    least: Floats | float,
+) -> Floats:
     """[both edges]: 1 where a step at an edge is far larger than what the power does around it from
     one reading to the next, 0 where that is half as large (in squares).
 
@@ -250,7 +254,11 @@ def _stands_out(figures: CurveFigures, sensor: SensorTraits, least: Floats | flo
     return np.asarray(np.maximum(share, 0.0))
 
 
-def _moved_at_borders(stepped: SteppedEdges, sensor: SensorTraits, is_border: Bools) -> Floats:
+def _moved_at_borders(
+    stepped: SteppedEdges,
+    sensor: SensorTraits,
+    is_border: Bools,
+) -> Floats:
     """[both edges]: what readings of moments gain, where the profile begins or ends with a step.
 
     A reading whose time is not known so well may have been taken on the other side of the border,
@@ -299,7 +307,11 @@ def _has_enough(
     return np.asarray(enough_read & long_enough & np.asarray(sensor.placed))
 
 
-def _rounding(figures: CurveFigures, sensor: SensorTraits, seconds: Floats) -> Floats:
+def _rounding(
+    figures: CurveFigures,
+    sensor: SensorTraits,
+    seconds: Floats,
+) -> Floats:
     """What rounding leaves open."""
     rounded_s2 = np.maximum(seconds**2 / figures.runs, figures.alike)
     of_readings = sensor.quantum_w / 12**0.5 * np.sqrt(rounded_s2)
@@ -349,7 +361,11 @@ def _edges(
     )
 
 
-def _timing(figures: CurveFigures, sensor: SensorTraits, edge_ps: float) -> Floats:
+def _timing(
+    figures: CurveFigures,
+    sensor: SensorTraits,
+    edge_ps: float,
+) -> Floats:
     """What the place of the log, and of the edges themselves, leaves open."""
     ends = (figures.before**2 + figures.after**2) / 2
     edge_s = edge_ps / PS_PER_S

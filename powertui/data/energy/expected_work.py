@@ -294,7 +294,11 @@ def _unions(
     return {kind: _joined(parts, gap=gap) for kind, parts in parts_by_kind.items()}
 
 
-def _of_track(track: Track, kind_by_name: Int64s, gap: int) -> Iterator[tuple[int, Intervals]]:
+def _of_track(
+    track: Track,
+    kind_by_name: Int64s,
+    gap: int,
+) -> Iterator[tuple[int, Intervals]]:
     """The kinds on one line, lane by lane from the innermost: what only waits inside is waiting,
     whatever lies around it.
     """

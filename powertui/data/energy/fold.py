@@ -41,7 +41,11 @@ class Folded:
         return int(self.numbers.shape[1])
 
 
-def fold(steps: Steps, epochs: Epochs, power: PowerOnTrace | None) -> Folded | str:
+def fold(
+    steps: Steps,
+    epochs: Epochs,
+    power: PowerOnTrace | None,
+) -> Folded | str:
     """The folded epochs of one trace, or in a sentence why there is nothing to fold."""
     if not len(steps):
         return f"no steps were found: {steps.source}" if steps.source else "no steps were found"

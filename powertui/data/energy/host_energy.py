@@ -160,7 +160,11 @@ def _all_idle(both: Energy | None, parts: Sequence[Energy]) -> Energy | None:
         return both
     if len(idle) < len(parts):
         return replace(both, idle_joules=None, active_joules=None)
-    return replace(both, idle_joules=sum(idle), active_joules=both.joules - sum(idle))
+    return replace(
+        both,
+        idle_joules=sum(idle),
+        active_joules=both.joules - sum(idle),
+    )
 
 
 def table(opened: Opened, energy: RunEnergy) -> Table:

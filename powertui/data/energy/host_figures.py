@@ -74,7 +74,11 @@ def _joules(opened: Opened, aligning: Aligning) -> Floats:
     return joules
 
 
-def _by_lateness(behind: Floats, late: Floats, ranks: tuple[RankCalls, ...]) -> None:
+def _by_lateness(
+    behind: Floats,
+    late: Floats,
+    ranks: tuple[RankCalls, ...],
+) -> None:
     """Where no steps are found, how late a host comes to collectives says how far it is behind."""
     for rank, ps in zip(ranks, late.tolist(), strict=True):
         behind[rank.host] = np.fmax(behind[rank.host], ps)

@@ -105,7 +105,11 @@ class DeviceWork(NamedTuple):
     ps: int
 
 
-def device_work(question: Question, sides: HostSides, step: int) -> list[DeviceWork]:
+def device_work(
+    question: Question,
+    sides: HostSides,
+    step: int,
+) -> list[DeviceWork]:
     """Every device that is known to have worked in the step."""
     common = sides.common
     rows: list[DeviceWork] = []

@@ -59,20 +59,23 @@ def parse(text: str, *, controller: bool = True) -> HostName | None:
     `controller`: it may be a management controller's. A program that was profiled ran on no such
     thing.
     """
-    bare = text.strip().casefold()
-    if "://" in bare:
-        bare = bare.split("://", 1)[1].split("/", 1)[0].rpartition("@")[2]
+    bare = _without_address_scheme(text.strip().casefold())
     bare = bare.rstrip(".")
+    if not bare:
+        return None
     address = _address(bare)
-    if address is not None or not bare:
-        return address if address is not None and address.full else None
+    if address is not None:
+        return _if_of_a_machine(address)
     with_port = _PORT.fullmatch(bare)
-    if with_port is not None and "." not in bare[len(with_port[1]) :]:
-        address = _address(with_port[1].strip("[]"))
-        if address is not None:
-            return address if address.full else None
-        if ":" in bare:
-            bare = with_port[1].rstrip(".")
+    if with_port is not None:
+        before_port = with_port[1]
+        port = bare[len(before_port) :]
+        if "." not in port:
+            address = _address(before_port.strip("[]"))
+            if address is not None:
+                return _if_of_a_machine(address)
+            if ":" in bare:
+                bare = before_port.rstrip(".")
     labels = [label for label in bare.split(".") if label]
     if not labels or labels[0] == "localhost":
         return None
@@ -84,8 +87,28 @@ def parse(text: str, *, controller: bool = True) -> HostName | None:
             return HostName(full, inside.short, address=True)
     if controller and len(labels) > 1 and re.fullmatch(_MARK, labels[0]):
         labels = labels[1:]  # bmc.node17.cluster
+    short = labels[0]
     domain = tuple(label for label in labels[1:] if not _is_network(label))
-    return HostName(full, labels[0], domain, bare=_unmarked(labels[0]) if controller else ())
+    return HostName(
+        full=full,
+        short=short,
+        domain=domain,
+        bare=_unmarked(short) if controller else (),
+    )
+
+
+def _without_address_scheme(text: str) -> str:
+    """The host in an address: https://user@bmc-17:443/redfish is of bmc-17:443."""
+    if "://" not in text:
+        return text
+    behind_scheme = text.split("://", 1)[1]
+    authority = behind_scheme.split("/", 1)[0]
+    return authority.rpartition("@")[2]
+
+
+def _if_of_a_machine(address: HostName) -> HostName | None:
+    """An address; None for those that every machine has for itself."""
+    return address if address.full else None
 
 
 def _address(text: str) -> HostName | None:
@@ -111,7 +134,9 @@ def _unmarked(label: str) -> tuple[str, ...]:
     while todo:
         name = todo.pop()
         without_trailing = _TRAILING.sub("", name)
-        without_leading = _LEADING.sub("", name, count=1) if _LEADING.match(name) else name
+        without_leading = name
+        if _LEADING.match(name):
+            without_leading = _LEADING.sub("", name, count=1)
         for shorter in (without_trailing, without_leading):
             is_new = shorter not in (*shortened, label)
             if is_new and len(shorter) > 1 and re.search(r"[a-z]", shorter):
@@ -139,8 +164,12 @@ def without_port(name: HostName) -> HostName:
     match = _PORT.fullmatch(name.short)
     if name.address or match is None:
         return name
+    short = match[1]
     return HostName(
-        name.full.replace(name.short, match[1], 1), match[1], name.domain, bare=name.bare
+        full=name.full.replace(name.short, short, 1),
+        short=short,
+        domain=name.domain,
+        bare=name.bare,
     )
 
 
@@ -157,9 +186,11 @@ def alike(first: HostName, second: HostName) -> bool:
 
 def means(label: HostName, machine: HostName) -> bool:
     """Whether a name in a log can mean a machine: as it stands, or as its controller's."""
-    return alike(label, machine) or (
-        not label.address and machine.short in label.bare and compatible(label, machine)
-    )
+    if alike(label, machine):
+        return True
+    if label.address or machine.short not in label.bare:
+        return False
+    return compatible(label, machine)
 
 
 def compatible(first: HostName, second: HostName) -> bool:
@@ -173,11 +204,12 @@ def within(text: str, name: HostName) -> bool:
     """Whether a name stands in a text as a word of its own: host-1 in `power_host-1.csv`, not in
     `power_host-10.csv`.
     """
-    words = (
-        [name.full, name.short]
-        if len(name.short) > 1 and re.search(r"[a-z.:]", name.short)
-        else [name.full]
-    )
-    return any(
-        re.search(rf"(?<![a-z0-9]){re.escape(word)}(?![a-z0-9])", text.casefold()) for word in words
-    )
+    words = [name.full]
+    if len(name.short) > 1 and re.search(r"[a-z.:]", name.short):
+        words.append(name.short)
+    text = text.casefold()
+    for word in words:
+        alone = rf"(?<![a-z0-9]){re.escape(word)}(?![a-z0-9])"
+        if re.search(alone, text):
+            return True
+    return False

@@ -224,7 +224,11 @@ def _steps(question: Question, sides: HostSides, watts: float | None) -> Table:
     )
 
 
-def _devices(question: Question, sides: HostSides, step: int) -> Iterator[Table]:
+def _devices(
+    question: Question,
+    sides: HostSides,
+    step: int,
+) -> Iterator[Table]:
     """What every device of every host worked in the step."""
     rows = device_work(question, sides, step)
     if len(rows) < 2:
@@ -390,7 +394,11 @@ def _cost_fact(cost_ps: float, watts: float | None) -> Fact:
     )
 
 
-def _notes(question: Question, sides: HostSides, late: Lateness | None) -> Iterator[str]:
+def _notes(
+    question: Question,
+    sides: HostSides,
+    late: Lateness | None,
+) -> Iterator[str]:
     profiles = question.opened.profiles
     compared = sides.common.hosts
     if len(compared) == 1 and len(profiles) > 1 and hosts.are_days_apart(profiles):

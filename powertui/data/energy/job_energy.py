@@ -140,7 +140,11 @@ class _Part(NamedTuple):
     reason: str = ""
 
 
-def _part(channel: PowerSeries, stretch: JobStretch, window: tuple[int, int]) -> _Part:
+def _part(
+    channel: PowerSeries,
+    stretch: JobStretch,
+    window: tuple[int, int],
+) -> _Part:
     """Its energy, with half of a gap between scrapes at both ends."""
     zero_ns = channel.clock.mid_ns + int(channel.times[0])  # of `own_clock`
     energy = integrate.energy(
@@ -176,7 +180,11 @@ def _scopes(series: Iterable[PowerSeries]) -> tuple[Scope, ...]:
     return tuple(dict.fromkeys(channel.sensor.scope for channel in series))
 
 
-def _window(channel: PowerSeries, stretch: JobStretch, is_own: bool) -> tuple[int, int] | None:
+def _window(
+    channel: PowerSeries,
+    stretch: JobStretch,
+    is_own: bool,
+) -> tuple[int, int] | None:
     """From the first to the last sample of the job in a stretch (Unix ns); None where this channel
     has none then.
     """

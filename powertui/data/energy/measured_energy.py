@@ -329,7 +329,13 @@ def _badge(power: PowerOnTrace, is_filled: bool) -> Badge:
     return worst_badge((power.badge, of_gaps))
 
 
-def _why(power: PowerOnTrace, curve: Curve, lo_ps: int, hi_ps: int, coverage: float) -> str:
+def _why(
+    power: PowerOnTrace,
+    curve: Curve,
+    lo_ps: int,
+    hi_ps: int,
+    coverage: float,
+) -> str:
     duration = (hi_ps - lo_ps) / PS_PER_S
     if power.status == "none":
         return "not resolved: the power log is not aligned with this trace's clock"
@@ -351,7 +357,12 @@ def _why(power: PowerOnTrace, curve: Curve, lo_ps: int, hi_ps: int, coverage: fl
     return _why_not_enough(curve, lo_ps, hi_ps, coverage)
 
 
-def _why_not_enough(curve: Curve, lo_ps: int, hi_ps: int, coverage: float) -> str:
+def _why_not_enough(
+    curve: Curve,
+    lo_ps: int,
+    hi_ps: int,
+    coverage: float,
+) -> str:
     """Why what was sampled of a window is not enough."""
     if coverage >= FULL_COVERAGE:
         return (
@@ -379,7 +390,12 @@ def if_finite(value: float, is_known: bool = True) -> float | None:
     return value if is_known and math.isfinite(value) else None
 
 
-def unresolved_rows(power: PowerOnTrace, curve: Curve, a: Int64s, b: Int64s) -> Energies:
+def unresolved_rows(
+    power: PowerOnTrace,
+    curve: Curve,
+    a: Int64s,
+    b: Int64s,
+) -> Energies:
     """Windows of a channel that has no curve, or no windows at all."""
     zeros = np.zeros(len(a))
     columns: dict[str, Any] = {field.name: np.full(len(a), np.nan) for field in fields(Energies)}
@@ -420,4 +436,8 @@ def above_idle(measured: Energy, idle: Figure | None) -> Energy:
     if idle is None or measured.joules is None:
         return measured
     idle_j = idle.value * measured.duration_s
-    return replace(measured, idle_joules=idle_j, active_joules=max(measured.joules - idle_j, 0.0))
+    return replace(
+        measured,
+        idle_joules=idle_j,
+        active_joules=max(measured.joules - idle_j, 0.0),
+    )

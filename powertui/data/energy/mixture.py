@@ -199,7 +199,11 @@ def mixed(weights: Sequence[float], parts: Sequence[Energy]) -> Energy:
     return replace(energy, covered_joules=covered)
 
 
-def _unresolved_mix(weight: Floats, parts: Sequence[Energy], is_resolved: Bools) -> Energy:
+def _unresolved_mix(
+    weight: Floats,
+    parts: Sequence[Energy],
+    is_resolved: Bools,
+) -> Energy:
     """Not resolved, for the reason at the first place of that kind."""
     first = parts[int(np.argmin(is_resolved))]
     unresolved_weight = weight[~is_resolved].sum()
@@ -215,7 +219,11 @@ def _unresolved_mix(weight: Floats, parts: Sequence[Energy], is_resolved: Bools)
     )
 
 
-def _resolved_mix(weight: Floats, parts: Sequence[Energy], is_resolved: Bools) -> Energy:
+def _resolved_mix(
+    weight: Floats,
+    parts: Sequence[Energy],
+    is_resolved: Bools,
+) -> Energy:
     """The mean over the places where it is resolved; what differs from place to place widens the
     interval.
     """
@@ -330,7 +338,11 @@ def _moments(
     )
 
 
-def _tail_points(shares: Floats, values: Floats, sigma: Floats) -> tuple[Floats, Floats]:
+def _tail_points(
+    shares: Floats,
+    values: Floats,
+    sigma: Floats,
+) -> tuple[Floats, Floats]:
     """Where the mixture's distribution reaches each of `TAILS`, by halving.
 
     Both at once: a single window costs as much as its numpy calls, and so half as many.

@@ -124,7 +124,11 @@ def _candidates(label: HostName, machines: Machines) -> Owner:
     return nobody(_several(label, machines, fitting) if fitting else "")
 
 
-def _several(label: HostName, machines: Machines, fitting: Sequence[int]) -> str:
+def _several(
+    label: HostName,
+    machines: Machines,
+    fitting: Sequence[int],
+) -> str:
     return (
         f"{label.full} could be "
         f"{' or '.join(_name(machines, i) for i in fitting[:MAX_LISTED_NAMES])}"
@@ -242,7 +246,12 @@ def _machines_called(name: HostName, machines: Machines) -> list[int]:
     return fitting
 
 
-def unlabeled_owner(series: PowerSeries, machines: Machines, *, is_gpu: bool) -> Owner:
+def unlabeled_owner(
+    series: PowerSeries,
+    machines: Machines,
+    *,
+    is_gpu: bool,
+) -> Owner:
     """The owner of a channel whose log says no host beside it: by its column, its file, or because
     there is only one host.
 

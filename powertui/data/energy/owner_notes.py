@@ -114,7 +114,11 @@ def strangers_and_remedies(
     return out
 
 
-def _remedy(lefts: Sequence[str], hosts: Sequence[str], owners: Belongings) -> str:
+def _remedy(
+    lefts: Sequence[str],
+    hosts: Sequence[str],
+    owners: Belongings,
+) -> str:
     """What to type, so that channels of these names are a host's."""
     right = hosts[0] if len(hosts) == 1 else "HOST"
     options = [f"--power-host {shlex.quote(f'{left}={right}')}" for left in lefts]

@@ -67,21 +67,28 @@ def distance(before: Floats, after: Floats, poll: float) -> float | None:
     if len(after) < _MIN_CHANGES:
         return None
     if len(after) > _MAX_CHANGES:
-        took_s = after[_MAX_CHANGES:] - after[:-_MAX_CHANGES]
-        first = int(took_s.argmin())
-        quickest = slice(first, first + _MAX_CHANGES)
+        quickest = _quickest_changes(after)
         before = before[quickest]
         after = after[quickest]
     distances = _distances_to_try(after, poll)
-    followed = _follow(before, after, poll, distances)
-    score, passed = _scores(followed, (after - before)[:, None] / distances)
+    followed = _follow(
+        before=before,
+        after=after,
+        poll=poll,
+        distances=distances,
+    )
+    since_row_before = (after - before)[:, None] / distances
+    score, passed = _scores(followed, since_row_before)
     best = int(score.argmax())
-    if score[best] < _chance_score(before, after) + _MIN_EVIDENCE:
+    best_score = score[best]
+    if best_score < _chance_score(before, after) + _MIN_EVIDENCE:
         return None
     # A sensor that changes at every poll may have been asked now and then a little late.
-    if _EVERY_POLL * poll < distances[best] < _EVERY_SECOND_POLL * poll:
-        at_every_poll = score[distances <= _EVERY_POLL * poll].max(initial=-np.inf)
-        if score[best] < at_every_poll + _MIN_EVIDENCE:
+    every_poll = _EVERY_POLL * poll
+    if every_poll < distances[best] < _EVERY_SECOND_POLL * poll:
+        scores_at_every_poll = score[distances <= every_poll]
+        at_every_poll = scores_at_every_poll.max(initial=-np.inf)
+        if best_score < at_every_poll + _MIN_EVIDENCE:
             return None
     fitted = _mean_of_tied(distances, score, best)
     # The same, to the last digit, where every change was counted.
@@ -90,11 +97,21 @@ def distance(before: Floats, after: Floats, poll: float) -> float | None:
     return counted if is_same else fitted
 
 
+def _quickest_changes(after: Floats) -> slice:
+    """As many changes as are looked at, where they come quickest."""
+    took_s = after[_MAX_CHANGES:] - after[:-_MAX_CHANGES]
+    first = int(took_s.argmin())
+    return slice(first, first + _MAX_CHANGES)
+
+
 def _mean_of_tied(distances: Floats, score: Floats, best: int) -> float:
     """The middle of the distances around the best one that may be it as well."""
-    worse = np.flatnonzero(score < score[best] - _TIE_EVIDENCE)
-    begin = worse[worse < best].max(initial=-1) + 1
-    end = worse[worse > best].min(initial=len(distances))
+    min_score = score[best] - _TIE_EVIDENCE
+    worse = np.flatnonzero(score < min_score)
+    worse_before = worse[worse < best]
+    worse_after = worse[worse > best]
+    begin = worse_before.max(initial=-1) + 1
+    end = worse_after.min(initial=len(distances))
     return float(distances[begin:end].mean())
 
 
@@ -102,7 +119,8 @@ def _distances_to_try(after: Floats, poll: float) -> Floats:
     usual_run = median_of_column(np.diff(after))
     shortest = max(poll, _MIN_RUNS_PER_DISTANCE * usual_run)
     longest = max(_MAX_RUNS_PER_DISTANCE * usual_run, 2 * poll)
-    logarithms = np.arange(0, np.log(longest / shortest), _GRID_STEP)
+    largest_logarithm = np.log(longest / shortest)
+    logarithms = np.arange(0, largest_logarithm, _GRID_STEP)
     return np.asarray(shortest * np.exp(logarithms))
 
 
@@ -114,20 +132,28 @@ def _follow(
 ) -> _Followed:
     at = after[:, None] / distances
     since_row_before = (after - before)[:, None] / distances
+    poll_share = poll / distances
     blurs = _blurs(at)
     share = np.empty(at.shape, np.float32)
     published_at = np.empty(at.shape)
     phases = _Phases(len(distances))
     for first in range(0, len(after), _BATCH_CHANGES):
         batch = slice(first, first + _BATCH_CHANGES)
-        ago = _ago(at[batch])
-        likelihoods = _likelihood(ago, since_row_before[batch], poll / distances)
-        likeliest = np.empty(at[batch].shape, np.int64)
-        changes = zip(_as_column(blurs[batch]), likelihoods, share[batch], strict=True)
+        at_of_batch = at[batch]
+        ago = _ago(at_of_batch)
+        likelihoods = _likelihood(
+            ago=ago,
+            long=since_row_before[batch],
+            poll=poll_share,
+        )
+        likeliest = np.empty(at_of_batch.shape, np.int64)
+        blurs_of_batch = _as_column(blurs[batch])
+        changes = zip(blurs_of_batch, likelihoods, share[batch], strict=True)
         for row, (blur, likelihood, total) in enumerate(changes):
             phases.learn(blur, likelihood, total)
             likeliest[row] = phases.likeliest()
-        published_at[batch] = at[batch] - _at_phase(ago, likeliest) / _PHASES
+        ago_of_likeliest = _at_phase(ago, likeliest) / _PHASES
+        published_at[batch] = at_of_batch - ago_of_likeliest
     return _Followed(share, published_at)
 
 
@@ -149,7 +175,8 @@ class _Phases:
         around[:, 1:-1] = likely
         around[:, 0] = likely[:, -1]
         around[:, -1] = likely[:, 0]
-        likely += (around[:, :-2] + around[:, 2:] - 2 * likely) * blur
+        beside = around[:, :-2] + around[:, 2:]
+        likely += (beside - 2 * likely) * blur
         likely *= likelihood
         likely.sum(axis=1, out=total)
         likely /= total[:, None]
@@ -160,9 +187,11 @@ class _Phases:
 
 def _blurs(at: Floats) -> Floats:
     """How much less sure the phase is at each change, as a share that goes to either side."""
-    since_last = np.maximum(np.diff(at, axis=0, prepend=at[:1]), 1)
+    since_last = np.diff(at, axis=0, prepend=at[:1])
+    since_last = np.maximum(since_last, 1)
     variance = _JITTER_SHARE**2 + _DRIFT_SHARE**2 * since_last
-    return np.asarray(np.minimum(variance * _PHASES**2 / 2, _MAX_BLUR))
+    blurs = variance * _PHASES**2 / 2
+    return np.asarray(np.minimum(blurs, _MAX_BLUR))
 
 
 def _at_phase(ago: _Shares, phase: Int64s) -> _Shares:
@@ -172,15 +201,19 @@ def _at_phase(ago: _Shares, phase: Int64s) -> _Shares:
 
 def _scores(followed: _Followed, long: Floats) -> tuple[Floats, Floats]:
     """The log likelihood of each distance, and how many publications it counts."""
-    score = np.log(followed.share * np.maximum(long, 1.0)).sum(axis=0)
+    likelihoods = followed.share * np.maximum(long, 1.0)
+    score = np.log(likelihoods).sum(axis=0)
     published_at = followed.published_at
     some_before = published_at[:-1].any(axis=1, keepdims=True)
-    publications = np.maximum(np.round(np.diff(published_at, axis=0)), 1)
+    between = np.diff(published_at, axis=0)
+    publications = np.maximum(np.round(between), 1)
     passed = np.where(some_before, publications, 0).sum(axis=0)
     # A distance with fewer publications that left the reading as it was is the likelier one.
     count = len(published_at) - 1
     changed = np.minimum(count / passed, 1 - 1e-9)
-    score += count * np.log(changed) + (passed - count) * np.log(1 - changed)
+    of_changed = count * np.log(changed)
+    of_unchanged = (passed - count) * np.log(1 - changed)
+    score += of_changed + of_unchanged
     return score, passed
 
 
@@ -188,8 +221,9 @@ def _chance_score(before: Floats, after: Floats) -> float:
     """The log likelihood of changes that come at any time."""
     count = len(after) - 1
     mean_run = float(after[-1] - after[0]) / count
-    share_of_run = (after - before)[1:] / mean_run
-    return float(np.log(np.minimum(share_of_run, 1)).sum()) - count
+    since_row_before = (after - before)[1:]
+    share_of_run = np.minimum(since_row_before / mean_run, 1)
+    return float(np.log(share_of_run).sum()) - count
 
 
 def _ago(at: Floats) -> _Shares:
@@ -207,9 +241,12 @@ def _likelihood(ago: _Shares, long: Floats, poll: Floats) -> _Shares:
 
     `long`, `poll`: since the row before, and one row more.
     """
-    on_time = np.clip(_as_column(long * _PHASES + 0.5) - ago, 0.0, 1.0)
-    late = np.clip(_as_column((long + poll) * _PHASES + 0.5) - ago, 0.0, 1.0)
-    likelihood: _Shares = _ON_TIME_CHANCE * on_time + _LATE_CHANCE * late + STRAY_CHANCE
+    parts_of_row = _as_column(long * _PHASES + 0.5)
+    parts_of_two_rows = _as_column((long + poll) * _PHASES + 0.5)
+    on_time = np.clip(parts_of_row - ago, 0.0, 1.0)
+    late = np.clip(parts_of_two_rows - ago, 0.0, 1.0)
+    of_either = _ON_TIME_CHANCE * on_time + _LATE_CHANCE * late
+    likelihood: _Shares = of_either + STRAY_CHANCE
     return likelihood
 
 

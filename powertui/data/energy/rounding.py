@@ -110,7 +110,12 @@ class _Quantizer(NamedTuple):
     every: int
     even_steps: int  # how many, rounded up to an even number
 
-    def seconds_read(self, level: Floats, seconds: Floats, goes_on: bool) -> Floats:
+    def seconds_read(
+        self,
+        level: Floats,
+        seconds: Floats,
+        goes_on: bool,
+    ) -> Floats:
         """[row, step]: how long each step was read, for every so many readings.
 
         `seconds`: from the reading before, where it `goes_on`.
@@ -132,7 +137,11 @@ class _Quantizer(NamedTuple):
         return step_s.reshape(rows, self.even_steps)
 
 
-def steady_rounding(level: Floats, seconds: Floats, step: float) -> Steady | None:
+def steady_rounding(
+    level: Floats,
+    seconds: Floats,
+    step: float,
+) -> Steady | None:
     """The steps of a curve's knots; `seconds` between them, 0 where nothing is known."""
     count = len(level)
     if step <= 0 or count < 2:

@@ -152,7 +152,11 @@ def total(series: Sequence[PowerSeries]) -> Addends:
     return _addends(series, picked, "; ".join(words))
 
 
-def _addends(series: Sequence[PowerSeries], rows: Sequence[int], text: str) -> Addends:
+def _addends(
+    series: Sequence[PowerSeries],
+    rows: Sequence[int],
+    text: str,
+) -> Addends:
     return Addends(
         series=tuple(series[row] for row in rows),
         indices=tuple(rows),
@@ -401,7 +405,12 @@ class _Machine:
             return [row], f"{name} alone, which includes the other {others}"
         return [row], f"{name} alone"
 
-    def _together(self, rows: list[int], others: str, what: str) -> tuple[list[int], str]:
+    def _together(
+        self,
+        rows: list[int],
+        others: str,
+        what: str,
+    ) -> tuple[list[int], str]:
         listed = rows[:MAX_LISTED_NAMES]
         names = " + ".join(self.named(self.series[row]) for row in listed)
         unlisted = len(rows) - len(listed)

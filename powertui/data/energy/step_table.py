@@ -92,7 +92,11 @@ def answer(question: Question) -> Result:
         ),
     )
     plain_columns = _weighted(plain.tables[0].columns)
-    table = replace(plain.tables[0], columns=(*plain_columns, *columns), excess="over_usual_s")
+    table = replace(
+        plain.tables[0],
+        columns=(*plain_columns, *columns),
+        excess="over_usual_s",
+    )
     facts = [*plain.facts, *_usual_facts(question, usual)]
     return replace(
         plain,

@@ -170,7 +170,11 @@ def findings(result: Findings, profile: Profile) -> Table:
             hi=result.findings[row].end_ps,
         )
 
-    return replace(NO_FINDINGS, columns=columns_of(result.findings, _FINDING_FIELDS), place=place)
+    return replace(
+        NO_FINDINGS,
+        columns=columns_of(result.findings, _FINDING_FIELDS),
+        place=place,
+    )
 
 
 _FINDING_FIELDS: tuple[Field[Finding], ...] = (

@@ -76,7 +76,11 @@ class WaitSum(NamedTuple):
     half: float
 
 
-def wait_energies(opened: Opened, lateness: Lateness, aligning: Aligning) -> tuple[WaitEnergy, ...]:
+def wait_energies(
+    opened: Opened,
+    lateness: Lateness,
+    aligning: Aligning,
+) -> tuple[WaitEnergy, ...]:
     """Of every machine that has ranks in the collectives."""
     machines: dict[str, list[int]] = {}
     accounts: dict[str, Account] = {}
@@ -188,7 +192,11 @@ def _wait_watts(
     return WaitWatts(fitted.watts, half, badge), ""
 
 
-def _too_few(readings: Samples, power: PowerOnTrace, span: tuple[int, int]) -> str:
+def _too_few(
+    readings: Samples,
+    power: PowerOnTrace,
+    span: tuple[int, int],
+) -> str:
     likeliest = [LogOffset(power.offset_ps, 1.0)]
     count = int(_always_inside(readings, likeliest, span).sum())
     if count >= _MIN_READINGS:

@@ -196,7 +196,12 @@ class Response:
                     followings.append(Following(time_s, stages))
         return followings
 
-    def near(self, following: Following, finer: float, count: int) -> list[Following]:
+    def near(
+        self,
+        following: Following,
+        finer: float,
+        count: int,
+    ) -> list[Following]:
         """This one, and `count` on either side of it. The farthest are the part `finer` of the way
         to the next time of `_FOLLOW_S`.
         """
@@ -215,7 +220,12 @@ class Response:
     def _is_possible(self, time_s: float) -> bool:
         return self._shortest_s < time_s <= self._longest_s
 
-    def shares(self, lo_s: Floats, hi_s: Floats, following: Following) -> tuple[Floats, Floats]:
+    def shares(
+        self,
+        lo_s: Floats,
+        hi_s: Floats,
+        following: Following,
+    ) -> tuple[Floats, Floats]:
         """Of readings over such windows: the share that is of waits, and the share that is of the
         time before or after the run.
         """

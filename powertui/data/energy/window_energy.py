@@ -54,7 +54,11 @@ def window_energies(series: Sequence[PowerSeries]) -> list[MarkEnergy]:
     return out
 
 
-def log_energy(channels: Sequence[PowerOnTrace], lo_ps: int, hi_ps: int) -> Energy | None:
+def log_energy(
+    channels: Sequence[PowerOnTrace],
+    lo_ps: int,
+    hi_ps: int,
+) -> Energy | None:
     """What all readings of one log add up to, from its first to its last (`lo_ps` to `hi_ps`); None
     for channels of several logs.
 
@@ -75,7 +79,11 @@ def log_energy(channels: Sequence[PowerOnTrace], lo_ps: int, hi_ps: int) -> Ener
     return combined(integrate.across(at_one_place, lo_ps, hi_ps))
 
 
-def _drawn(channels: Sequence[PowerSeries], lo: Int64s, hi: Int64s) -> list[Energy | None]:
+def _drawn(
+    channels: Sequence[PowerSeries],
+    lo: Int64s,
+    hi: Int64s,
+) -> list[Energy | None]:
     parts = []
     for channel in channels:
         parts.append(

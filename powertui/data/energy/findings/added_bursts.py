@@ -78,7 +78,12 @@ class AddedBursts:
             noise.errors_of_chance(chance),
         )
 
-    def at(self, starts: Floats, length: float, mattering: Mattering) -> BurstMoments:
+    def at(
+        self,
+        starts: Floats,
+        length: float,
+        mattering: Mattering,
+    ) -> BurstMoments:
         """Bursts that begin at these moments."""
         first = np.searchsorted(self.hi, starts)
         last = np.searchsorted(self.lo, starts + length)
@@ -114,7 +119,12 @@ class AddedBursts:
         last_row = len(self.lo) - 1
         return np.asarray(np.minimum(rows, last_row))
 
-    def _covered_shares(self, rows: Int64s, starts: Floats, length: float) -> Floats:
+    def _covered_shares(
+        self,
+        rows: Int64s,
+        starts: Floats,
+        length: float,
+    ) -> Floats:
         """[bursts, readings]: the share of each reading's window that a burst covers."""
         begin = starts[:, None]
         return covered_share(

@@ -201,7 +201,11 @@ class _Drawn(NamedTuple):
     joules: Floats
 
 
-def _drawn(boxes: WeighedBoxes, weights: Floats, rng: np.random.Generator) -> _Drawn:
+def _drawn(
+    boxes: WeighedBoxes,
+    weights: Floats,
+    rng: np.random.Generator,
+) -> _Drawn:
     """Boxes at random, each as often as it weighs."""
     shares = weights.ravel() / weights.sum()
     chosen = rng.choice(weights.size, _DRAWS, p=shares)

@@ -22,7 +22,12 @@ _EXPLAINING_SHARE = settings.MAJORITY_SHARE
 class FindingExplainer:
     """Looks up which ops ran longer in a stretch of one trace."""
 
-    def __init__(self, places: StepPlaces, span: tuple[int, int], ops: Ops | None) -> None:
+    def __init__(
+        self,
+        places: StepPlaces,
+        span: tuple[int, int],
+        ops: Ops | None,
+    ) -> None:
         self.places = places
         self.span = span
         self.ops = ops

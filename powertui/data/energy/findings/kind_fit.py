@@ -329,7 +329,11 @@ def _beyond_usual(columns: Floats, usual: tuple[Floats, Floats]) -> tuple[Floats
     return np.clip(mixture - high, 0, None), np.clip(low - mixture, 0, None)
 
 
-def _unlike(columns: Floats, usual: tuple[Floats, Floats], loose: list[int]) -> Floats:
+def _unlike(
+    columns: Floats,
+    usual: tuple[Floats, Floats],
+    loose: list[int],
+) -> Floats:
     """The share of a window that is filled by other work than usual, or by loose kinds."""
     more, less = _beyond_usual(columns, usual)
     other_work = np.maximum(more.sum(axis=1), less.sum(axis=1))

@@ -217,7 +217,11 @@ def in_known_span(
     return inside, len(boxes) - len(inside)
 
 
-def _window_prior(power: PowerOnTrace, data: Samples, place_s: float) -> WindowPrior:
+def _window_prior(
+    power: PowerOnTrace,
+    data: Samples,
+    place_s: float,
+) -> WindowPrior:
     """How well the windows are known, at a place that is known to `place_s` (one sigma)."""
     sensor = power.series.sensor
     kind = power.series.kind

@@ -115,7 +115,11 @@ def _hull(intervals: Sequence[tuple[float, float]]) -> tuple[float, float]:
     return min(lows), max(highs)
 
 
-def _widened(value: float, interval: tuple[float, float], half: float) -> tuple[float, float]:
+def _widened(
+    value: float,
+    interval: tuple[float, float],
+    half: float,
+) -> tuple[float, float]:
     """The interval of a value, with an error of that half width that is independent of it."""
     low, high = interval
     lower_half = math.hypot(value - low, half)
@@ -147,7 +151,11 @@ def one_load(boxes: Sequence[Box], readings: SensorReadings | None = None) -> li
     return loads
 
 
-def _gap_in_load(before: Box, box: Box, readings: SensorReadings | None) -> float | None:
+def _gap_in_load(
+    before: Box,
+    box: Box,
+    readings: SensorReadings | None,
+) -> float | None:
     """For how long (s) one load was not seen between two boxes; None where they are two loads.
 
     A pause that the readings show is none of it.

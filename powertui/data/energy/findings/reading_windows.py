@@ -92,7 +92,11 @@ class Windows(NamedTuple):
         return float(np.sqrt(variance))
 
 
-def fit_windows(residuals: Residuals, prior: WindowPrior, floor: float) -> Windows:
+def fit_windows(
+    residuals: Residuals,
+    prior: WindowPrior,
+    floor: float,
+) -> Windows:
     """The windows that explain the readings best: places, then lengths, then places around those.
 
     `floor`: no reading is known better than this, W.
@@ -157,7 +161,12 @@ def _costs_of_length(prior: WindowPrior) -> list[tuple[float, float]]:
 class _Judge:
     """Weighs variants of the windows. The residuals of each are made once."""
 
-    def __init__(self, residuals: Residuals, prior: WindowPrior, floor: float) -> None:
+    def __init__(
+        self,
+        residuals: Residuals,
+        prior: WindowPrior,
+        floor: float,
+    ) -> None:
         self.residuals = residuals
         self.prior = prior
         self.floor = floor
@@ -229,7 +238,11 @@ class _Judge:
         self.best([(at, length) for at in places])
         best = self.cost((place, length))
 
-        def mixed(tried: list[_Variant], before: Floats, room: Floats) -> list[WindowVariant]:
+        def mixed(
+            tried: list[_Variant],
+            before: Floats,
+            room: Floats,
+        ) -> list[WindowVariant]:
             gains = np.array([best - self.cost(variant) for variant in tried])
             weights: list[float] = _mixed(gains, before, room).tolist()
             return [

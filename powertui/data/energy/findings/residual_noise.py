@@ -63,7 +63,12 @@ class ResidualNoise:
     most: float = math.inf
     floor: float = 0.0  # what of `single` is rounding, and not learned
 
-    def freedom(self, random: float, count: float, shared: float = 0.0) -> float:
+    def freedom(
+        self,
+        random: float,
+        count: float,
+        shared: float = 0.0,
+    ) -> float:
         """The degrees of freedom of the error of a mean over `count` readings.
 
         The noise was learned from few readings, but rounding is known. Doubts are no sample of

@@ -19,7 +19,12 @@ _Stretch = tuple[int | None, int, int]  # epoch, start and end in ps
 class StepPlaces:
     """The steps of one trace, with how long each usually takes."""
 
-    def __init__(self, steps: Steps, epochs: Epochs, folded: Folded | None) -> None:
+    def __init__(
+        self,
+        steps: Steps,
+        epochs: Epochs,
+        folded: Folded | None,
+    ) -> None:
         self.steps = steps
         self.epochs = epochs
         self.folded = folded
@@ -147,7 +152,11 @@ class StepPlaces:
         return tuple(elsewhere)
 
 
-def _usual_lengths(steps: Steps, lengths: Floats, folded: Folded | None) -> Floats:
+def _usual_lengths(
+    steps: Steps,
+    lengths: Floats,
+    folded: Folded | None,
+) -> Floats:
     """How long each step usually takes: as in the other epochs, else as the others of its group.
 
     NaN where it traced.

@@ -93,7 +93,11 @@ def even_part(
     return start + int(longest[0]), start + int(longest[-1]) + 1
 
 
-def _smoothed(values: Floats, height: float, noise: ResidualNoise) -> Floats | None:
+def _smoothed(
+    values: Floats,
+    height: float,
+    noise: ResidualNoise,
+) -> Floats | None:
     """A running median over as many readings as noise asks for; None where too little is seen of a
     stretch to tell a pause from noise.
     """

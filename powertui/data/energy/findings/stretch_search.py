@@ -314,7 +314,12 @@ class _Search:
             length = max(length + 1, int(length * 1.1))
         return lengths
 
-    def _weigh(self, first: int, last: int, single: ResidualNoise) -> _Candidate:
+    def _weigh(
+        self,
+        first: int,
+        last: int,
+        single: ResidualNoise,
+    ) -> _Candidate:
         """A stretch against the noise of all the rest."""
         beyond = self.beyond
         first, last = unbroken(

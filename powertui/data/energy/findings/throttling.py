@@ -196,7 +196,11 @@ def _explained(
     return share_inside < 1 - _MIN_AT_LIMIT and held_mostly
 
 
-def _throttled_ps(throttled: Sequence[ThrottledStretch], lo: int, hi: int) -> int:
+def _throttled_ps(
+    throttled: Sequence[ThrottledStretch],
+    lo: int,
+    hi: int,
+) -> int:
     """How much of a stretch was held back, ps."""
     total = 0
     for stretch in throttled:
@@ -242,7 +246,11 @@ def sentence(
     return f"{text}; {steps} took {cost_s:+.2f} s against steps that nothing held back"
 
 
-def _longer(throttled: Sequence[ThrottledStretch], steps: Steps, rows: Int64s) -> float | None:
+def _longer(
+    throttled: Sequence[ThrottledStretch],
+    steps: Steps,
+    rows: Int64s,
+) -> float | None:
     """Seconds that its steps took longer than those that nothing held back; None where that is not
     known.
     """

@@ -193,7 +193,12 @@ class _Joining:
             against=against,
         )
 
-    def _from_box(self, box: Box, badge: Badge, cut: tuple[bool, bool]) -> Finding:
+    def _from_box(
+        self,
+        box: Box,
+        badge: Badge,
+        cut: tuple[bool, bool],
+    ) -> Finding:
         finding = power_finding(box, UNEXPLAINED, badge, cut)
         rows = self.places.rows_inside(finding.start_ps, finding.end_ps)
         finding = replace(finding, delta_seconds=self.places.extra_seconds(rows))

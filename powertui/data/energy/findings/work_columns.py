@@ -72,7 +72,11 @@ def _running(moments: Floats, seconds: Floats, when: Floats) -> Floats:
     return np.asarray(before + gained)
 
 
-def kind_seconds(trace: Trace, steps: Steps, activities: Sequence[Activity]) -> KindSeconds:
+def kind_seconds(
+    trace: Trace,
+    steps: Steps,
+    activities: Sequence[Activity],
+) -> KindSeconds:
     """The work of one trace."""
     distance = steps.usual_distance(_MIN_STEPS)
     if distance is not None:
@@ -125,7 +129,11 @@ def _joined_kinds(filled: Floats) -> Int64s:
     return joined
 
 
-def _running_seconds(edges: Int64s, kind: Int64s, kinds: Sequence[int]) -> Floats:
+def _running_seconds(
+    edges: Int64s,
+    kind: Int64s,
+    kinds: Sequence[int],
+) -> Floats:
     """[edges, kinds]: seconds of each kind up to each edge."""
     lengths = np.diff(edges)
     running = np.zeros((len(edges), len(kinds)))
