@@ -29,8 +29,13 @@ class HostFigures(NamedTuple):
 
     def order(self, by: HostOrder) -> list[int]:
         """The profiles by one of them, the largest first; those of which it is not known last."""
-        columns = {"behind": self.behind_ps, "waited": self.waited_ps, "joules": self.joules}
-        values = np.where(np.isnan(columns[by]), -np.inf, columns[by])
+        columns = {
+            "behind": self.behind_ps,
+            "waited": self.waited_ps,
+            "joules": self.joules,
+        }
+        column = columns[by]
+        values = np.where(np.isnan(column), -np.inf, column)
         order: list[int] = np.argsort(-values, kind="stable").tolist()
         return order
 
@@ -47,12 +52,8 @@ def _figures(opened: Opened, aligning: Aligning) -> HostFigures:
     common = hosts.together(opened, "corrected")
     if common is not None:
         numbers = {profile.host: number for number, profile in enumerate(opened.profiles)}
-        comparison = common.comparison()
-        if comparison.times.size:
-            means = comparison.times.mean(axis=0)[None, :]
-            excess = (means - medians_of_others(means))[0]
-            for member, ps in zip(comparison.members.tolist(), excess.tolist(), strict=True):
-                behind[numbers[common.hosts[member]]] = ps
+        for host, ps in _excess_of_hosts(common):
+            behind[numbers[host]] = ps
     lateness = run_lateness(opened)
     if lateness is not None:
         ranks = lateness.matched.ranks
@@ -60,7 +61,22 @@ def _figures(opened: Opened, aligning: Aligning) -> HostFigures:
             waited[rank.host] = np.nansum([waited[rank.host], ps])
         if common is None:
             _by_lateness(behind, lateness.mean_late, ranks)
-    return HostFigures(behind, waited, joules=_joules(opened, aligning))
+    return HostFigures(
+        behind_ps=behind,
+        waited_ps=waited,
+        joules=_joules(opened, aligning),
+    )
+
+
+def _excess_of_hosts(common: hosts.CommonSteps) -> list[tuple[str, float]]:
+    """How far the mean step of each host that is compared is over the median of the others."""
+    comparison = common.comparison()
+    if not comparison.times.size:
+        return []
+    means = comparison.times.mean(axis=0)[None, :]
+    excess = means - medians_of_others(means)
+    names = [common.hosts[member] for member in comparison.members.tolist()]
+    return list(zip(names, excess[0].tolist(), strict=True))
 
 
 def _joules(opened: Opened, aligning: Aligning) -> Floats:

@@ -47,13 +47,18 @@ def headline(power: Sequence[PowerSeries]) -> str:
         if total is not None and total.reason:
             reason = f" ({total.reason})"
         return f"The joules of this log are not known{reason}. {_HOW_TO_RECORD}"
-    lo_j = total.joules - total.half
-    hi_j = total.joules + total.half
-    joules = units.energy_interval(total.joules, lo_j, hi_j)
+    joules = units.energy_interval(
+        total.joules,
+        total.joules - total.half,
+        total.joules + total.half,
+    )
     length = units.duration(total.hi_ps - total.lo_ps, 3)
     mean = units.quantity(total.mean_w, "W")
     watts = f"{mean} on average"
     if total.max_w is not None:
-        watts += f", {units.watts(total.max_w)} W at most"
-    doubt = f" That is {counted.text}." if counted.is_doubtful else ""
+        highest = units.watts(total.max_w)
+        watts += f", {highest} W at most"
+    doubt = ""
+    if counted.is_doubtful:
+        doubt = f" That is {counted.text}."
     return f"{joules} in {length}, {watts}.{doubt} {_FOR_WANT_OF_A_PROFILE}"

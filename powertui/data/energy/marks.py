@@ -19,7 +19,8 @@ class MarkOnTrace(NamedTuple):
 
 def on_trace(power: Iterable[PowerOnTrace]) -> tuple[MarkOnTrace, ...]:
     """The marks of all logs that lie on a trace, each once, by their start."""
-    return tuple(sorted(by_log(power).values(), key=lambda mark: mark.start_ps))
+    marks = by_log(power).values()
+    return tuple(sorted(marks, key=lambda mark: mark.start_ps))
 
 
 def by_log(power: Iterable[PowerOnTrace]) -> dict[tuple[str, Mark], MarkOnTrace]:
@@ -42,10 +43,16 @@ def _placed(power: PowerOnTrace, mark: Mark) -> MarkOnTrace | None:
     start = _at(power, mark.start_ns)
     if start is None:
         return None
-    if mark.end_ns is None:
-        return MarkOnTrace(mark.name, start, None)
-    end = _at(power, mark.end_ns)
-    return None if end is None else MarkOnTrace(mark.name, start, end)
+    end = None
+    if mark.end_ns is not None:
+        end = _at(power, mark.end_ns)
+        if end is None:
+            return None
+    return MarkOnTrace(
+        name=mark.name,
+        start_ps=start,
+        end_ps=end,
+    )
 
 
 def _at(power: PowerOnTrace, ns: int) -> int | None:
@@ -58,14 +65,17 @@ def _at(power: PowerOnTrace, ns: int) -> int | None:
     times = power.series.times
     if len(times) != len(power.times) or len(times) < 2:
         return without_drift
-    after = min(max(int(times.searchsorted(ns)), 1), len(times) - 1)
+    after = int(times.searchsorted(ns))
+    after = min(max(after, 1), len(times) - 1)
     before = after - 1
     drift_before = _drift_ps(power, before)
     drift_after = _drift_ps(power, after)
-    between_ns = int(times[after]) - int(times[before])
-    share = (ns - int(times[before])) / max(1, between_ns)
+    before_ns = int(times[before])
+    between_ns = int(times[after]) - before_ns
+    share = (ns - before_ns) / max(1, between_ns)
     share = min(max(share, 0.0), 1.0)
-    return without_drift + round(drift_before + (drift_after - drift_before) * share)
+    drift = drift_before + (drift_after - drift_before) * share
+    return without_drift + round(drift)
 
 
 def _drift_ps(power: PowerOnTrace, row: int) -> int:

@@ -122,23 +122,24 @@ class Machines(tuple[Machine, ...]):
         return how, fitting
 
     def _called(self, label: HostName) -> tuple[HostEvidence, list[int]]:
-        rows = sorted(
-            {
-                row
-                for text in (label.full, label.short, *label.bare)
-                for row in self._by_label.get(text, ())
-            }
-        )
+        candidates: set[int] = set()
+        for text in (label.full, label.short, *label.bare):
+            candidates.update(self._by_label.get(text, ()))
+        rows = sorted(candidates)
         for fits in _TIERS:
-            fitting = [
-                row for row in rows if (name := self[row].name) is not None and fits(label, name)
-            ]
+            fitting = []
+            for row in rows:
+                name = self[row].name
+                if name is not None and fits(label, name):
+                    fitting.append(row)
             if fitting:
-                return HostEvidence.EQUAL if fits is _equal else HostEvidence.ALIKE, fitting
+                how = HostEvidence.EQUAL if fits is _equal else HostEvidence.ALIKE
+                return how, fitting
         for fits in _TIERS:
-            fitting = [
-                row for row in rows if any(fits(label, alias) for alias in self[row].aliases)
-            ]
+            fitting = []
+            for row in rows:
+                if any(fits(label, alias) for alias in self[row].aliases):
+                    fitting.append(row)
             if fitting:
                 return HostEvidence.PROFILE_FILE, fitting
         return HostEvidence.NOBODY, []
@@ -178,10 +179,15 @@ def machines_of(
     machines = []
     for rows in members:
         recorded = [row for row in rows if _is_recorded(traces[row])]
-        name = names[(recorded or rows)[0]]
-        files = [hostnames.parse(traces[row].host, controller=False) for row in rows]
-        aliases = dict.fromkeys(file for file in files if file is not None and file != name)
-        machines.append(Machine(name, tuple(aliases), bool(recorded)))
+        first = recorded[0] if recorded else rows[0]
+        name = names[first]
+        aliases: dict[HostName, None] = {}
+        for row in rows:
+            file = hostnames.parse(traces[row].host, controller=False)
+            if file is not None and file != name:
+                aliases[file] = None
+        machine = Machine(name, tuple(aliases), bool(recorded))
+        machines.append(machine)
     return Machines(tuple(machines)), tuple(of_trace)
 
 
@@ -193,13 +199,14 @@ def _is_recorded(trace: Profiled) -> bool:
 def _machine_keys(traces: Sequence[Profiled], names: Sequence[HostName | None]) -> list[str]:
     """A text for each trace, equal for those of one machine."""
     shared = rank_machines.shared_machines([trace.launch for trace in traces])
+    is_recorded = [_is_recorded(trace) for trace in traces]
     keys = [name.full if name is not None else f"\0{row}" for row, name in enumerate(names)]
     key_of_number: dict[int, str] = {}
     for row, number in enumerate(shared):
-        if number is not None and _is_recorded(traces[row]):
+        if number is not None and is_recorded[row]:
             key_of_number.setdefault(number, keys[row])
     for row, number in enumerate(shared):
-        if number is not None and not _is_recorded(traces[row]):
+        if number is not None and not is_recorded[row]:
             keys[row] = key_of_number.setdefault(number, keys[row])
     return keys
 
@@ -227,22 +234,20 @@ def _machine_of(trace: Profiled) -> HostName | None:
     """As its process says; else by its file's name, without a port where the profile itself says so
     (vm_9012, which says vm).
     """
-    if (recorded := hostnames.parse(trace.machine, controller=False)) is not None:
+    recorded = hostnames.parse(trace.machine, controller=False)
+    if recorded is not None:
         return recorded
     name = hostnames.parse(trace.host, controller=False)
-    bare = hostnames.without_port(name) if name is not None else None
-    inside = (
-        (hostnames.parse(text, controller=False) for text in trace.hostnames)
-        if bare is not name
-        else ()
-    )
-    return (
-        bare
-        if any(
-            one is not None and bare is not None and hostnames.alike(bare, one) for one in inside
-        )
-        else name
-    )
+    if name is None:
+        return None
+    bare = hostnames.without_port(name)
+    if bare is name:
+        return name
+    for text in trace.hostnames:
+        inside = hostnames.parse(text, controller=False)
+        if inside is not None and hostnames.alike(bare, inside):
+            return bare
+    return name
 
 
 def _in_full(names: Sequence[HostName | None]) -> list[HostName | None]:
@@ -255,8 +260,10 @@ def _in_full(names: Sequence[HostName | None]) -> list[HostName | None]:
             full.setdefault(name.short, {})[name.full] = name
     out = []
     for name in names:
-        longer = full.get(name.short, {}) if name is not None and not name.domain else {}
-        out.append(next(iter(longer.values())) if len(longer) == 1 else name)
+        longer: list[HostName] = []
+        if name is not None and not name.domain:
+            longer = list(full.get(name.short, {}).values())
+        out.append(longer[0] if len(longer) == 1 else name)
     return out
 
 
@@ -271,34 +278,39 @@ def machine_names(
     words = []
     for number, machine in enumerate(machines):
         mine = [trace for trace, owner in zip(traces, of_trace, strict=True) if owner == number]
-        recorded = next(
-            (
-                trace.machine
-                for trace in mine
-                if hostnames.parse(trace.machine, controller=False) is not None
-            ),
-            "",
-        )
-        inside = next((host for host in mine[0].hostnames), "")
+        first = mine[0]
+        files = {trace.host for trace in mine}
+        recorded = _first_recorded_name(mine)
         if recorded:
             words.append(recorded)
-        elif len({trace.host for trace in mine}) > 1 and machine.name is not None:
+        elif len(files) > 1 and machine.name is not None:
             words.append(machine.name.full)
         else:
-            words.append(mine[0].host or inside)
+            inside = first.hostnames[0] if first.hostnames else ""
+            words.append(first.host or inside)
     return tuple(words)
 
 
-def inside_names(traces: Sequence[Profiled], of_trace: Sequence[int]) -> dict[int, list[HostName]]:
+def _first_recorded_name(traces: Sequence[Profiled]) -> str:
+    """What the first process that names its machine calls it; "" where none does."""
+    for trace in traces:
+        if hostnames.parse(trace.machine, controller=False) is not None:
+            return trace.machine
+    return ""
+
+
+def inside_names(
+    traces: Sequence[Profiled],
+    of_trace: Sequence[int],
+) -> dict[int, list[HostName]]:
     """What the profiles themselves call their machines: asked last, because copies and containers
     make it wrong.
     """
-    found: dict[int, list[HostName]] = {}
+    names: dict[int, list[HostName]] = {}
     for trace, machine in zip(traces, of_trace, strict=True):
-        names = [
-            name
-            for text in trace.hostnames
-            if (name := hostnames.parse(text, controller=False)) is not None
-        ]
-        found.setdefault(machine, []).extend(names)
-    return found
+        of_machine = names.setdefault(machine, [])
+        for text in trace.hostnames:
+            name = hostnames.parse(text, controller=False)
+            if name is not None:
+                of_machine.append(name)
+    return names

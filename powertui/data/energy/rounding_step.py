@@ -36,13 +36,21 @@ def quantum(watts: Floats) -> float | None:
         return None
     levels, counts = _counted(moved)
     total = int(counts.sum())
+    min_count = STEP_SHARE * total
     for digits in range(_MAX_DIGITS + 1):
         scaled = levels * 10**digits
         nearest = np.round(scaled)
-        is_multiple = (np.abs(scaled - nearest) < _ROUNDING) & (scaled > 0.5)
-        if counts[is_multiple].sum() >= STEP_SHARE * total:
-            steps = nearest[is_multiple].astype(np.int64)
-            return float(_common_divisor(steps, counts[is_multiple], total) / 10**digits)
+        is_near = np.abs(scaled - nearest) < _ROUNDING
+        is_multiple = is_near & (scaled > 0.5)
+        counts_of_multiples = counts[is_multiple]
+        if counts_of_multiples.sum() < min_count:
+            continue
+        divisor = _common_divisor(
+            steps=nearest[is_multiple].astype(np.int64),
+            counts=counts_of_multiples,
+            min_count=min_count,
+        )
+        return float(divisor / 10**digits)
     return None
 
 
@@ -52,12 +60,14 @@ def written_step(watts: Floats) -> float | None:
     """
     if not len(watts) or np.abs(watts).max() > _MAX_W:
         return None
-    if np.count_nonzero(np.diff(watts)) >= _MIN_CHANGES:
+    change_count = np.count_nonzero(np.diff(watts))
+    if change_count >= _MIN_CHANGES:
         return None
     for digits in range(_MAX_DIGITS):
         scaled = watts * 10**digits
         nearest = np.round(scaled)
-        if (np.abs(scaled - nearest) < _ROUNDING).all():
+        is_near = np.abs(scaled - nearest) < _ROUNDING
+        if is_near.all():
             values = wire.distinct(nearest).astype(np.int64).tolist()
             shared = functools.reduce(math.gcd, values, 0)
             steps = [n for n in range(1, _MAX_WRITTEN_STEP + 1) if shared % n == 0]
@@ -74,11 +84,16 @@ def _counted(moved: Floats) -> tuple[Floats, Int64s]:
             occurrences[0] = 0
             levels = np.flatnonzero(occurrences)
             return levels.astype(np.float64), occurrences[levels]
-    differences, counts = np.unique(np.round(moved[moved != 0], 9), return_counts=True)
+    rounded = np.round(moved[moved != 0], 9)
+    differences, counts = np.unique(rounded, return_counts=True)
     return differences, counts
 
 
-def _common_divisor(steps: Int64s, counts: Int64s, total: int) -> float:
+def _common_divisor(
+    steps: Int64s,
+    counts: Int64s,
+    min_count: float,
+) -> float:
     """Greatest common divisor that tolerates a few strays."""
     positive = steps[steps > 0]
     best = functools.reduce(math.gcd, positive.tolist(), 0)
@@ -91,7 +106,7 @@ def _common_divisor(steps: Int64s, counts: Int64s, total: int) -> float:
         if candidate <= best:
             continue
         is_multiple = steps % candidate == 0
-        has_several = len(set(steps[is_multiple].tolist())) > 1
-        if has_several and counts[is_multiple].sum() >= STEP_SHARE * total:
+        multiples = set(steps[is_multiple].tolist())
+        if len(multiples) > 1 and counts[is_multiple].sum() >= min_count:
             best = candidate
     return float(best)

@@ -16,7 +16,7 @@ from powertui import units
 from powertui.data.columns import Column, optional, text_column
 from powertui.data.energy import account, settings
 from powertui.data.energy.measured_energy import Energy
-from powertui.data.model import Bools, Int64s, Steps
+from powertui.data.model import Bools, Floats, Int64s, Steps
 from powertui.data.quantiles import median_of_column
 from powertui.data.run.steps import dispatched_step_ps
 from powertui.data.sorted_columns import are_among
@@ -164,16 +164,18 @@ def usual_of(steps: Steps, is_usual: Bools) -> Int64s:
     if int(has_length.sum()) >= _MIN_NAMED_STEPS:
         usual = int(median_of_column(length[has_length]))
     out = np.full(len(steps), usual, np.int64)
-    names = [
-        steps.names[row].rstrip("0123456789") for row in range(len(steps))
-    ]  # "train 12" is a "train"
+    names = []
+    for row in range(len(steps)):
+        name = steps.names[row].rstrip("0123456789")  # "train 12" is a "train"
+        names.append(name)
     frequent = {name for name, count in Counter(names).items() if count >= _MIN_NAMED_STEPS}
     if len(frequent) > 1:
         label = np.array(names, dtype=object)
         for name in frequent:
             alike = label == name
-            if has_length[alike].any():
-                out[alike] = int(median_of_column(length[alike & has_length]))
+            rows = alike & has_length
+            if rows.any():
+                out[alike] = int(median_of_column(length[rows]))
     return out
 
 
@@ -193,7 +195,8 @@ def _no_joules(energies: tuple[Energy, ...]) -> tuple[str, ...]:
         return ()
     # Of the longest one: what is too short of it is too short of all the others.
     longest = max(missing, key=lambda energy: energy.hi_ps - energy.lo_ps)
-    return (f"Joules: {len(missing):,} of {len(energies):,} steps {longest.reason}.",)
+    note = f"Joules: {len(missing):,} of {len(energies):,} steps {longest.reason}."
+    return (note,)
 
 
 def _usual_facts(question: Question, usual: Int64s) -> list[Fact]:
@@ -253,7 +256,8 @@ def _rows_of(by_step: Breakdown, steps: Steps) -> tuple[list[int], list[int]]:
         return [], []
     middle = by_step.start + by_step.length // 2
     row = np.searchsorted(steps.start, middle, side="right") - 1
-    inside = np.flatnonzero((row >= 0) & (middle < steps.ends()[row]))
+    is_inside = (row >= 0) & (middle < steps.ends()[row])
+    inside = np.flatnonzero(is_inside)
     return row[inside].tolist(), inside.tolist()
 
 
@@ -270,32 +274,42 @@ def _went_to(
     by_step = breakdown.step_breakdown(question.profile, question.compat)
     if not len(by_step):
         return out
-    told_parts = step_time_parts.step_time_parts(question.profile, by_step)
-    if told_parts is None:
-        labels = [label for _, label, _, _ in breakdown.CATEGORIES]
-        parts = np.stack(
-            [by_step.time_by_type(kinds) for _, _, _, kinds in breakdown.CATEGORIES], axis=1
-        ).astype(np.float64)
-    else:
-        labels = [part.label for part in told_parts]
-        parts = np.stack([part.times for part in told_parts], axis=1)
+    labels, parts = _parts_of_steps(question, by_step)
     median = np.median(parts, axis=0)
     # "other ops" are the cause only where nothing with a name is.
     is_named = np.array([label not in _NAMELESS for label in labels], np.bool_)
     for step, at in zip(*_rows_of(by_step, steps), strict=True):
+        times = parts[at]
+        usual_ps = int(usual[step])
         more = 0
-        if usual[step] > 0:
-            more = int(length[step] - usual[step])
-        if more > _MIN_NOTABLE_SHARE * max(1, int(usual[step])):
-            excess = parts[at] - median
+        if usual_ps > 0:
+            more = int(length[step]) - usual_ps
+        if more > _MIN_NOTABLE_SHARE * max(1, usual_ps):
+            min_excess = _MIN_EXPLAINED_SHARE * more
+            excess = times - median
             largest = int(np.argmax(np.where(is_named, excess, -1)))
-            if excess[largest] < _MIN_EXPLAINED_SHARE * more:
+            if excess[largest] < min_excess:
                 largest = int(np.argmax(excess))
             out[step] = "no single part"
-            if excess[largest] >= _MIN_EXPLAINED_SHARE * more:
-                out[step] = f"{labels[largest]} +{units.duration(int(excess[largest]), 2)}"
+            if excess[largest] >= min_excess:
+                longer = units.duration(int(excess[largest]), 2)
+                out[step] = f"{labels[largest]} +{longer}"
         elif by_step.length[at] > 0:
-            largest = int(np.argmax(parts[at]))
-            share = parts[at][largest] / by_step.length[at]
+            largest = int(np.argmax(times))
+            share = times[largest] / by_step.length[at]
             out[step] = f"{labels[largest]} {units.percent(share)}"
     return out
+
+
+def _parts_of_steps(question: Question, by_step: Breakdown) -> tuple[list[str], Floats]:
+    """(names of the parts of a step, [steps, parts]: how long each took)."""
+    by_work = step_time_parts.step_time_parts(question.profile, by_step)
+    if by_work is not None:
+        labels = [part.label for part in by_work]
+        return labels, np.stack([part.times for part in by_work], axis=1)
+    labels = []
+    times = []
+    for _, label, _, kinds in breakdown.CATEGORIES:
+        labels.append(label)
+        times.append(by_step.time_by_type(kinds))
+    return labels, np.stack(times, axis=1).astype(np.float64)

@@ -32,12 +32,16 @@ def outputs(series: Sequence[PowerSeries], rows: Sequence[int]) -> list[int]:
     """What comes out of supplies whose input is a channel of the same log: "DC Output Power" beside
     "AC Input Power".
     """
-    logs_with_input = {series[row].path for row in rows if _INPUT.search(series[row].sensor.name)}
-    return [
-        row
-        for row in rows
-        if series[row].path in logs_with_input and _NO_SUPPLY.search(series[row].sensor.name)
-    ]
+    logs_with_input = set()
+    for row in rows:
+        if _INPUT.search(series[row].sensor.name):
+            logs_with_input.add(series[row].path)
+    out = []
+    for row in rows:
+        channel = series[row]
+        if channel.path in logs_with_input and _NO_SUPPLY.search(channel.sensor.name):
+            out.append(row)
+    return out
 
 
 def supplies(series: Sequence[PowerSeries], rows: Sequence[int]) -> list[int]:
