@@ -68,26 +68,35 @@ class BudgetMeter:
     def take(self, mono_s: float, spent_j: float) -> None:
         """The energy that was spent up to a moment."""
         self.spent_j = spent_j
-        if self._marks and spent_j < self._marks[-1][1]:
-            self._marks.clear()  # the sum is of other channels than before
-        if not self._marks or mono_s - self._marks[-1][0] >= _BLOCK_S:
-            self._marks.append((mono_s, spent_j))
+        if self._marks:
+            last_s, last_j = self._marks[-1]
+            if spent_j < last_j:
+                self._marks.clear()  # the sum is of other channels than before
+            elif mono_s - last_s < _BLOCK_S:
+                return
+        self._marks.append((mono_s, spent_j))
 
     @property
     def forecast(self) -> Forecast | None:
         """None until the rate is known, and when nothing is left."""
         spent_j = self.spent_j
-        if spent_j is None or len(self._marks) <= _MIN_BLOCKS or spent_j >= self.budget.joules:
+        if spent_j is None or len(self._marks) <= _MIN_BLOCKS:
+            return None
+        left_j = self.budget.joules - spent_j
+        if left_j <= 0:
             return None
         times, joules = np.array(self._marks).T
         watts = np.diff(joules) / np.diff(times)
-        mean = float((joules[-1] - joules[0]) / (times[-1] - times[0]))
+        marked_j = joules[-1] - joules[0]
+        marked_s = times[-1] - times[0]
+        mean = float(marked_j / marked_s)
         if mean <= 0:
             return None
         spread = Z95 * float(np.std(watts, ddof=1))
-        left_j = self.budget.joules - spent_j
         slowest = mean - spread
-        most_s = left_j / slowest if slowest > 0 else math.inf
+        most_s = math.inf
+        if slowest > 0:
+            most_s = left_j / slowest
         return Forecast(
             watts=mean,
             left_s=left_j / mean,

@@ -16,6 +16,7 @@ from powertui.data import wire
 from powertui.data.columns import Column, Lazy, Value
 from powertui.data.model import Bools, Int64s, ProcessKind, Trace, Track
 from powertui.data.search import Hits
+from powertui.data.sorted_columns import ends_run
 from powertui.data.table import Place, Table, TablePart
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.named_tuples import NamedTuple
@@ -55,12 +56,15 @@ class _Sums:
         for line in self.lines:
             counted = keep[line.group]
             outer = line.outer
-            while (outer >= 0).any():
-                is_inside = (outer >= 0) & keep[line.group[outer]]
-                counted &= ~is_inside
-                outer = np.where(outer >= 0, line.outer[outer], -1)
+            has_outer = outer >= 0
+            while has_outer.any():
+                outer_counts = keep[line.group[outer]]
+                counted &= ~(has_outer & outer_counts)
+                outer = np.where(has_outer, line.outer[outer], -1)
+                has_outer = outer >= 0
             if counted.any():
-                where = int(self.where[line.group[counted][0]])
+                first_group = line.group[counted][0]
+                where = int(self.where[first_group])
                 time[where] += int(line.duration[counted].sum())
         return time
 
@@ -162,16 +166,19 @@ def _summed(trace: Trace, hits: Hits, check: CancelCheck) -> _Sums:
         count += np.bincount(line.group, minlength=group_count)
         np.add.at(self_time, line.group, line.self_time)
         is_outermost = ~_in_its_own_name(line)
-        np.add.at(total, line.group[is_outermost], line.duration[is_outermost])
+        outermost_groups = line.group[is_outermost]
+        np.add.at(total, outermost_groups, line.duration[is_outermost])
         candidates = _longest_of_groups(line)
-        is_longer = line.duration[candidates] > longest[line.group[candidates]]
+        longest_so_far = longest[line.group[candidates]]
+        is_longer = line.duration[candidates] > longest_so_far
         better = candidates[is_longer]
         groups = line.group[better]
         longest[groups] = line.duration[better]
         numbers = np.full(len(better), line.number)
         longest_at[groups] = np.stack([numbers, line.rows[better]], axis=1)
     rows = np.flatnonzero(count)
-    rows = rows[np.argsort(-total[rows], kind="stable")]
+    most_time_first = np.argsort(-total[rows], kind="stable")
+    rows = rows[most_time_first]
     row_of_group = np.zeros(group_count, np.int64)
     row_of_group[rows] = np.arange(len(rows))
     return _Sums(
@@ -205,42 +212,43 @@ def _lines_with_hits(trace: Trace, hits: Hits, check: CancelCheck) -> list[_Line
 def _longest_of_groups(line: _LineHits) -> Int64s:
     """The longest hit of each group of a line, the last of equals."""
     order = np.lexsort((line.duration, line.group))
-    ends = np.flatnonzero(np.diff(line.group[order]))
-    longest: Int64s = order[np.append(ends, len(order) - 1)]
-    return longest
+    is_last = ends_run(line.group[order])
+    return order[is_last]
 
 
 def _line_hits(number: int, track: Track, is_hit: Bools, where: int) -> _LineHits:
     """The hits of a line: lane by lane, for an event lies in one of the lane above."""
     events = track.events
+    event_count = len(events)
     self_time = events.duration.copy()
     # The nearest hit that an event is, or lies in; -1 where there is none.
-    nearest = np.where(is_hit, np.arange(len(events)), -1)
-    outer = np.full(len(events), -1, np.int64)
+    nearest = np.where(is_hit, np.arange(event_count), -1)
+    outer = np.full(event_count, -1, np.int64)
+    first_rows = track.lanes.tolist()
     for depth in range(1, track.lane_count):
-        first = int(track.lanes[depth])
-        end = int(track.lanes[depth + 1])
         above = track.lane(depth - 1)
         here = track.lane(depth)
-        if not len(above) or first == end:
+        if not len(above) or not len(here):
             continue
         last_started = above.start.searchsorted(here.start, side="right") - 1
         holder = np.maximum(last_started, 0)
         # An event of no length holds what starts with it.
-        holder_end = above.start[holder] + np.maximum(above.duration[holder], 1)
+        holder_length = np.maximum(above.duration[holder], 1)
+        holder_end = above.start[holder] + holder_length
         is_inside = here.start < holder_end
-        parent = holder + int(track.lanes[depth - 1])
+        parent = holder + first_rows[depth - 1]
         np.subtract.at(self_time, parent[is_inside], here.duration[is_inside])
-        outer[first:end] = np.where(is_inside, nearest[parent], -1)
-        hits_here = is_hit[first:end]
-        nearest[first:end] = np.where(hits_here, nearest[first:end], outer[first:end])
+        lane = slice(first_rows[depth], first_rows[depth + 1])
+        outer[lane] = np.where(is_inside, nearest[parent], -1)
+        nearest[lane] = np.where(is_hit[lane], nearest[lane], outer[lane])
     rows = np.flatnonzero(is_hit)
-    hit_of_row = np.full(len(events) + 1, -1, np.int64)  # the last is for "in none"
+    hit_of_row = np.full(event_count + 1, -1, np.int64)  # the last is for "in none"
     hit_of_row[rows] = np.arange(len(rows))
+    name = events.name[rows].astype(np.int64)
     return _LineHits(
         number=number,
         rows=rows,
-        group=events.name[rows].astype(np.int64) * len(_WHERE) + where,
+        group=name * len(_WHERE) + where,
         duration=events.duration[rows],
         self_time=np.maximum(self_time[rows], 0),
         outer=hit_of_row[outer[rows]],
@@ -251,7 +259,10 @@ def _in_its_own_name(line: _LineHits) -> Bools:
     """Which hits lie in one of the same name: calls that call themselves."""
     is_inside = np.zeros(len(line.rows), np.bool_)
     outer = line.outer
-    while (outer >= 0).any():
-        is_inside |= (outer >= 0) & (line.group[outer] == line.group)
-        outer = np.where(outer >= 0, line.outer[outer], -1)
+    has_outer = outer >= 0
+    while has_outer.any():
+        has_its_name = line.group[outer] == line.group
+        is_inside |= has_outer & has_its_name
+        outer = np.where(has_outer, line.outer[outer], -1)
+        has_outer = outer >= 0
     return is_inside

@@ -35,25 +35,30 @@ class ProgramGraph:
     @cached_property
     def computations(self) -> dict[str, tuple[str, ...]]:
         """Names of ops by computation, in the order of the program."""
-        return {
-            computation.name: tuple(op.name for op in computation.instructions)
-            for computation in self.module.proto.computations
-        }
+        names = {}
+        for computation in self._computations:
+            names[computation.name] = tuple(op.name for op in computation.instructions)
+        return names
 
     @cached_property
     def computation_of(self) -> dict[str, str]:
         """The computation that each op belongs to."""
-        return {name: owner for owner, names in self.computations.items() for name in names}
+        owners = {}
+        for computation, ops in self.computations.items():
+            for op in ops:
+                owners[op] = computation
+        return owners
 
     @cached_property
     def called(self) -> dict[str, tuple[str, ...]]:
         """Computations that an op calls: a fusion's, a loop's condition and body."""
-        names = {computation.id: computation.name for computation in self._computations}
-        return {
-            op.name: tuple(names[id] for id in op.called_computation_ids if id in names)
-            for op in self._ops
-            if op.called_computation_ids
-        }
+        name_of_id = {computation.id: computation.name for computation in self._computations}
+        called = {}
+        for op in self._ops:
+            ids = op.called_computation_ids
+            if ids:
+                called[op.name] = tuple(name_of_id[id] for id in ids if id in name_of_id)
+        return called
 
     @cached_property
     def callers(self) -> dict[str, tuple[str, ...]]:
@@ -92,12 +97,11 @@ class ProgramGraph:
         An op that is near in two ways is listed once each way.
         """
         op = self.module.instructions[name]
-        inside = [
-            Neighbor(relation="inside", name=inner, level=1)
-            for computation in self.called.get(name, ())
-            for inner in self.computations[computation]
-            if self.module.instructions[inner].opcode != "parameter"
-        ]
+        inside = []
+        for computation in self.called.get(name, ()):
+            for inner in self.computations[computation]:
+                if self.module.instructions[inner].opcode != "parameter":
+                    inside.append(Neighbor(relation="inside", name=inner, level=1))
         return [
             *inside[:most],
             *_walk(self._operands, name, depth, most),
@@ -145,19 +149,26 @@ class ProgramGraph:
 
 def _walk(beside: Any, name: str, depth: int, most: int) -> list[Neighbor]:
     """A tree from an op on, depth first; an op that was met before is not opened again."""
-    found: list[Neighbor] = []
+    neighbors: list[Neighbor] = []
     opened = {name}
-    ahead = [(1, relation, other) for relation, other in reversed(beside(name))]
-    while ahead and len(found) < most:
-        level, relation, other = ahead.pop()
-        if not other:  # the program names an op that it does not have
+    ahead = _opened_level(beside, name, 1)
+    while ahead and len(neighbors) < most:
+        neighbor = ahead.pop()
+        if not neighbor.name:  # the program names an op that it does not have
             continue
-        found.append(Neighbor(relation=relation, name=other, level=level))
-        if level < depth and other not in opened:
-            opened.add(other)
-            for next_relation, next_op in reversed(beside(other)):
-                ahead.append((level + 1, next_relation, next_op))
-    return found
+        neighbors.append(neighbor)
+        if neighbor.level < depth and neighbor.name not in opened:
+            opened.add(neighbor.name)
+            ahead += _opened_level(beside, neighbor.name, neighbor.level + 1)
+    return neighbors
+
+
+def _opened_level(beside: Any, name: str, level: int) -> list[Neighbor]:
+    """What is beside an op, the last first."""
+    neighbors = []
+    for relation, op in reversed(beside(name)):
+        neighbors.append(Neighbor(relation=relation, name=op, level=level))
+    return neighbors
 
 
 def program_dot(graph: ProgramGraph, names: set[str] | None = None) -> str:

@@ -46,10 +46,11 @@ class ReadingBlocks(NamedTuple):
         block = np.repeat(np.arange(len(size)), size)
         first_reading = np.cumsum(size) - size
         place = np.arange(len(block)) - first_reading[block]
-        offset = np.rint(place * interval[block])
-        times = self.since[block] + offset.astype(np.int64)
+        offset = np.rint(place * interval[block]).astype(np.int64)
+        times = self.since[block] + offset
         is_gap = place >= self.values[block]
-        return times, np.where(is_gap, np.nan, mean[block])
+        watts = np.where(is_gap, np.nan, mean[block])
+        return times, watts
 
 
 _Columns = TypeVar("_Columns", Int64s, Floats)
@@ -123,10 +124,7 @@ class Pyramid:
     def append(self, at: int, watts: float) -> None:
         """Take one reading, later than the last; NaN is a gap."""
         if self._size == 2 * RAW:
-            self._times[:RAW] = self._times[RAW : 2 * RAW]
-            self._watts[:RAW] = self._watts[RAW : 2 * RAW]
-            self._dropped += RAW
-            self._size = RAW
+            self._forget_older_half()
         elif self._size == len(self._times):
             self._times = np.concatenate([self._times, np.empty_like(self._times)])
             self._watts = np.concatenate([self._watts, np.empty_like(self._watts)])
@@ -136,7 +134,15 @@ class Pyramid:
         self.count += 1
         if self.count % _FIRST == 0:
             newest = slice(self._size - _FIRST, self._size)
-            self._close(0, _readings(self._times[newest], self._watts[newest]))
+            readings = _readings(self._times[newest], self._watts[newest])
+            self._close(0, readings)
+
+    def _forget_older_half(self) -> None:
+        newer = slice(RAW, 2 * RAW)
+        self._times[:RAW] = self._times[newer]
+        self._watts[:RAW] = self._watts[newer]
+        self._dropped += RAW
+        self._size = RAW
 
     def _close(self, level: int, parts: ReadingBlocks) -> None:
         """One more block of a level, made of these parts; and of the next level where it is the
@@ -145,16 +151,21 @@ class Pyramid:
         if level == len(self._levels):
             self._levels.append(_Ring(BLOCKS))
         ring = self._levels[level]
-        low, high = np.nan, np.nan
+        low = np.nan
+        high = np.nan
         has_values = parts.values > 0
         if has_values.any():
             low = float(parts.low[has_values].min())
             high = float(parts.high[has_values].max())
-        total = float(parts.total[has_values].sum())
-        value_count = float(parts.values.sum())
-        gap_count = float(parts.gaps.sum())
+        values = (
+            low,
+            high,
+            float(parts.total[has_values].sum()),
+            float(parts.values.sum()),
+            float(parts.gaps.sum()),
+        )
         times = (int(parts.since[0]), int(parts.until[-1]))
-        ring.append(times, (low, high, total, value_count, gap_count))
+        ring.append(times, values)
         if (ring.dropped + ring.size) % _FACTOR == 0:
             newest = slice(ring.size - _FACTOR, ring.size)
             self._close(level + 1, _blocks(ring, newest))
@@ -163,7 +174,7 @@ class Pyramid:
         """Everything that touches the time from lo to hi, both included, as finely as it is still
         known.
         """
-        first, end = np.searchsorted(self.times, [lo, hi + 1])
+        first, end = self.times.searchsorted([lo, hi + 1])
         pieces = [_readings(self.times[first:end], self.watts[first:end])]
         block_size = _FIRST
         below = self._dropped  # readings before this one are in blocks
@@ -172,14 +183,17 @@ class Pyramid:
                 break
             # The blocks that end before what is known more finely.
             rows = below // block_size - ring.dropped
-            first = int(np.searchsorted(ring.times[1, :rows], lo))
-            end = int(np.searchsorted(ring.times[0, :rows], hi + 1))
-            pieces.insert(0, _blocks(ring, slice(first, max(first, end))))
+            since, until = ring.times[:, :rows]
+            first = int(until.searchsorted(lo))
+            end = int(since.searchsorted(hi + 1))
+            touching = slice(first, max(first, end))
+            pieces.insert(0, _blocks(ring, touching))
             below = ring.dropped * block_size
             block_size *= _FACTOR
         if len(pieces) == 1:
             return pieces[0]
-        return ReadingBlocks(*map(np.concatenate, zip(*pieces, strict=True)))
+        columns = zip(*pieces, strict=True)
+        return ReadingBlocks(*map(np.concatenate, columns))
 
 
 def _readings(times: Int64s, watts: Floats) -> ReadingBlocks:

@@ -15,16 +15,18 @@ from powertui.data.model import Bools, Int64s
 
 def places_among(ascending: npt.NDArray[Any], values: npt.NDArray[Any]) -> tuple[Int64s, Bools]:
     """(the place of each value in the ascending column, which of the values are there)."""
-    if not len(ascending):
-        return np.zeros(values.shape, np.int64), np.zeros(values.shape, np.bool_)
-    if len(ascending) == 1:
-        return np.zeros(values.shape, np.int64), np.asarray(values == ascending[0])
+    if len(ascending) < 2:
+        first_places = np.zeros(values.shape, np.int64)
+        if not len(ascending):
+            return first_places, np.zeros(values.shape, np.bool_)
+        return first_places, np.asarray(values == ascending[0])
     if ascending.dtype == values.dtype == np.int64 and values.ndim == 1:
         place = wire.ranks(ascending, values)  # a tenth of the time where values ascend, too
     else:
         place = ascending.searchsorted(values)
     np.minimum(place, len(ascending) - 1, out=place)
-    return place, np.asarray(ascending.take(place) == values)
+    is_there = ascending.take(place) == values
+    return place, np.asarray(is_there)
 
 
 def among(ascending: npt.NDArray[Any], values: npt.NDArray[Any]) -> Bools:
@@ -82,7 +84,8 @@ def numbered(*columns: npt.NDArray[Any]) -> tuple[Int64s, Int64s]:
     each number).
     """
     order = np.lexsort(columns[::-1])
-    is_first = begins_run(*(column[order] for column in columns))
+    in_order = [column[order] for column in columns]
+    is_first = begins_run(*in_order)
     number = np.empty(len(order), np.int64)
     number[order] = np.cumsum(is_first) - 1
     return number, order[is_first]
@@ -104,8 +107,10 @@ def looked_up(keys: Int64s, table_keys: Int64s, values: Int64s) -> Int64s:
     if not is_known.any():
         return np.full(len(keys), -1, np.int64)
     known_keys, first = np.unique(table_keys[is_known], return_index=True)
+    known_values = values[is_known][first]
     place, matches = places_among(known_keys, keys)
-    return np.where(matches & (keys >= 0), values[is_known][first][place], -1)
+    matches &= keys >= 0
+    return np.where(matches, known_values[place], -1)
 
 
 def rows_of_each(*columns: npt.NDArray[Any]) -> list[Int64s]:
@@ -113,8 +118,11 @@ def rows_of_each(*columns: npt.NDArray[Any]) -> list[Int64s]:
     within one.
     """
     order = np.lexsort(columns[::-1])
-    first_place = np.flatnonzero(begins_run(*(column[order] for column in columns)))
-    return np.split(order, first_place[1:]) if len(order) else []
+    if not len(order):
+        return []
+    in_order = [column[order] for column in columns]
+    first_places = np.flatnonzero(begins_run(*in_order))
+    return np.split(order, first_places[1:])
 
 
 def begins_run(*columns: npt.NDArray[Any]) -> Bools:

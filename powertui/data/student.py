@@ -19,13 +19,15 @@ def _upper_tail(t: float, df: float) -> float:
     df = min(df, _MAX_DF)
     # With t = √df · tan(angle) the density is a power of the cosine, and the range is finite.
     first = math.atan(t / math.sqrt(df))
-    angles = np.linspace(first, math.pi / 2, _GRID_POINTS)
+    last = math.pi / 2
+    angles = np.linspace(first, last, _GRID_POINTS)
     density = np.cos(angles) ** (df - 1)
     half_of_ends = (density[0] + density[-1]) / 2
     spacing = float(angles[1] - angles[0])
     tail = float(density.sum() - half_of_ends) * spacing
-    log_gammas = math.lgamma(df / 2) - math.lgamma((df + 1) / 2)
-    log_whole = log_gammas + math.log(math.pi) / 2
+    log_numerator = math.lgamma(df / 2)
+    log_denominator = math.lgamma((df + 1) / 2)
+    log_whole = log_numerator - log_denominator + math.log(math.pi) / 2
     return min(0.5, tail / math.exp(log_whole))
 
 

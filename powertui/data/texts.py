@@ -51,7 +51,8 @@ class Texts:
         """Those that lie apart in a file, brought together."""
         sizes = np.maximum(hi - lo, 0)
         start = _starts(sizes)
-        at = np.repeat(lo - start[:-1], sizes)
+        moved_by = lo - start[:-1]
+        at = np.repeat(moved_by, sizes)
         at += np.arange(len(at))
         return cls(data[at], start)
 
@@ -93,18 +94,20 @@ class Texts:
     def contain(self, part: bytes) -> Bools:
         """Which hold these bytes."""
         out = np.zeros(len(self), np.bool_)
-        if not part:
+        size = len(part)
+        if not size:
             return ~out
-        room = len(self.data) - len(part) + 1
+        room = len(self.data) - size + 1
         if room <= 0:
             return out
         is_there = self.data[:room] == part[0]
-        for offset in range(1, len(part)):
+        for offset in range(1, size):
             is_there &= self.data[offset : offset + room] == part[offset]
         places = np.flatnonzero(is_there)
-        which = np.searchsorted(self.start, places, side="right") - 1
+        which = self.start.searchsorted(places, side="right") - 1
         # A match that runs on into the next text is none.
-        is_inside = places + len(part) <= self.start[which + 1]
+        text_end = self.start[which + 1]
+        is_inside = places + size <= text_end
         out[which[is_inside]] = True
         return out
 
@@ -113,7 +116,8 @@ class Texts:
         out = np.zeros(len(self), np.bool_)
         texts = {text.encode() for text in chosen}
         # Only those of the same length are taken out of the array and compared.
-        has_length = np.isin(np.diff(self.start), [len(text) for text in texts])
+        lengths = [len(text) for text in texts]
+        has_length = np.isin(np.diff(self.start), lengths)
         for row in np.flatnonzero(has_length).tolist():
             lo = self.start[row]
             hi = self.start[row + 1]
@@ -133,8 +137,9 @@ class Texts:
             candidates = np.flatnonzero(out)
             if not len(candidates):
                 break
-            bytes_there = self.data[self.start[candidates] + offset]
-            out[candidates[bytes_there != byte]] = False
+            places = self.start[candidates] + offset
+            differs = self.data[places] != byte
+            out[candidates[differs]] = False
         return out
 
     def cut(self, size: int) -> Texts:
@@ -150,10 +155,13 @@ class Texts:
 
         Others may share it too: whoever must know compares the texts.
         """
-        word_counts = -(-np.diff(self.start) // 8)
-        first = np.cumsum(word_counts) - word_counts
+        sizes = np.diff(self.start)
+        word_counts = -(-sizes // 8)
+        end = np.cumsum(word_counts)
+        first = end - word_counts
         # Which word of its text each is, counted from 0.
-        turn = np.arange(int(word_counts.sum())) - np.repeat(first, word_counts)
+        words = np.arange(int(word_counts.sum()))
+        turn = words - np.repeat(first, word_counts)
         rows = np.repeat(np.arange(len(self)), word_counts)
         word = self._words(rows, 8 * turn)
         # Each word is mixed with an odd number of its turn (steps of the golden ratio, so that no
@@ -164,22 +172,32 @@ class Texts:
         word ^= word >> np.uint64(29)
         total = np.zeros(len(word) + 1, np.uint64)
         np.cumsum(word, out=total[1:])
-        sizes = np.diff(self.start).astype(np.uint64)
-        marks: UInt64s = total[first + word_counts] - total[first] + sizes
+        sum_of_words = total[end] - total[first]
+        marks: UInt64s = sum_of_words + sizes.astype(np.uint64)
         return marks
 
     def _words(self, rows: Int64s, at: Int64s | int) -> UInt64s:
         """Eight bytes of each of these texts from byte `at` on, as numbers that sort as the bytes
         do; zeros behind the end.
         """
+        byte_count = len(self.data)
         padded = np.concatenate((self.data, np.zeros(8, np.uint8)))
         # A view of the eight bytes from each byte on: big-endian, so that it sorts as the bytes do.
-        every = np.ndarray((len(self.data) + 1,), ">u8", padded, 0, (1,))
+        every = np.ndarray(
+            shape=(byte_count + 1,),
+            dtype=">u8",
+            buffer=padded,
+            offset=0,
+            strides=(1,),
+        )
         place = self.start[rows] + at
-        size = np.clip(self.start[rows + 1] - place, 0, 8)
-        word: UInt64s = every[np.minimum(place, len(self.data))].astype(np.uint64)
+        remaining = self.start[rows + 1] - place
+        size = np.clip(remaining, 0, 8)
+        place = np.minimum(place, byte_count)
+        word: UInt64s = every[place].astype(np.uint64)
         # A shift by 64 bits has no defined result: words without a byte are cleared by hand.
-        bits_behind = (8 * np.minimum(8 - size, 7)).astype(np.uint64)
+        bytes_behind = np.minimum(8 - size, 7)
+        bits_behind = (8 * bytes_behind).astype(np.uint64)
         word >>= bits_behind
         word <<= bits_behind
         word[size == 0] = 0
@@ -191,14 +209,13 @@ class Texts:
         Equal ones stand together.
         """
         count = len(self)
+        # At each place in the order: whether another text begins here.
+        is_new = np.zeros(count, np.bool_)
+        is_new[:1] = True
         if groups is None:
             order = np.arange(count)
         else:
             order = np.argsort(groups, kind="stable")
-        # At each place in the order: whether another text begins here.
-        is_new = np.zeros(count, np.bool_)
-        is_new[:1] = True
-        if groups is not None:
             is_new[1:] = np.diff(groups[order]) != 0
         sizes = np.diff(self.start)
         place = np.arange(count)  # what is still tied
@@ -208,7 +225,8 @@ class Texts:
             tie = np.cumsum(is_new[place]) - 1
             is_several = np.bincount(tie) > 1
             is_longer = np.zeros(len(is_several), np.bool_)
-            is_longer[tie[sizes[rows] > compared]] = True
+            has_more_bytes = sizes[rows] > compared
+            is_longer[tie[has_more_bytes]] = True
             goes_on = (is_several & is_longer)[tie]
             place = place[goes_on]
             rows = rows[goes_on]
@@ -254,9 +272,13 @@ def displayed(names: Names, indices: Int64s, check: CancelCheck = unhindered) ->
         if not len(display.data):  # none of the batch has a short name
             pieces.append(full)
             continue
+        count = len(full)
         has_short_name = np.diff(display.start) > 0
-        rows = np.arange(len(full)) + np.where(has_short_name, len(full), 0)
-        pieces.append(Texts.joined((full, display)).take(rows))
+        # In the two joined a short name comes `count` rows after its full one.
+        further = np.where(has_short_name, count, 0)
+        rows = np.arange(count) + further
+        both = Texts.joined((full, display))
+        pieces.append(both.take(rows))
     return Texts.joined(pieces)
 
 
@@ -300,12 +322,15 @@ def holding(part: str, *, fold: bool) -> Callable[[Texts], Bools]:
 
 def beginning(names: Names, *prefixes: str, whole: bool = False) -> Bools:
     """Which full names begin with one of these; `whole`: which are one of these."""
-    out = np.zeros(len(names), np.bool_)
-    for at in range(0, len(names), BATCH):
-        some = np.arange(at, min(at + BATCH, len(names)))
-        full = names.texts(some)
-        for prefix in prefixes:
-            out[some] |= full.begin(prefix.encode(), whole=whole)
+    count = len(names)
+    encoded = [prefix.encode() for prefix in prefixes]
+    out = np.zeros(count, np.bool_)
+    for at in range(0, count, BATCH):
+        after = min(at + BATCH, count)
+        batch = np.arange(at, after)
+        full = names.texts(batch)
+        for prefix in encoded:
+            out[at:after] |= full.begin(prefix, whole=whole)
     return out
 
 

@@ -115,9 +115,10 @@ def corrected(logdir: Logdir, moves: Sequence[Move]) -> Logdir:
     if not applied:
         return logdir
     entries = changes.entries()
+    runs = [changes.changed_runs.get(id(run), run) for run in logdir.runs]
     return replace(
         logdir,
-        runs=tuple(changes.changed_runs.get(id(run), run) for run in logdir.runs),
+        runs=tuple(runs),
         by_hand=entries,
         moves=tuple(applied),
         as_found=logdir,
@@ -153,10 +154,10 @@ class _Content:
     @classmethod
     def from_entry(cls, entry: TrainingEntry) -> _Content:
         return cls(
-            entry,
-            {key_of(run): run for run in entry.sessions},
-            {_real(file.path): file for file in _scalars(entry)},
-            {_real(log.path): log for log in entry.power},
+            entry=entry,
+            sessions={key_of(run): run for run in entry.sessions},
+            scalars=_by_real_path(_scalars(entry)),
+            power=_by_real_path(entry.power),
         )
 
     @property
@@ -182,11 +183,16 @@ class _Content:
 
     def without(self, content: _Content) -> list[str]:
         """What it holds and the other does not, as a person calls it."""
-        names = [run.name for path, run in self.sessions.items() if path not in content.sessions]
+        names = []
+        for path, run in self.sessions.items():
+            if path not in content.sessions:
+                names.append(run.name)
         for path in self.scalars:
             if path not in content.scalars:
                 names.append(f"the scalars in {Path(path).parent.name}")
-        names += [Path(path).name for path in self.power if path not in content.power]
+        for path in self.power:
+            if path not in content.power:
+                names.append(Path(path).name)
         return list(dict.fromkeys(names))
 
 
@@ -274,18 +280,18 @@ class _Changes:
         """The sessions of a changed training, each with the scalars and logs that it reads now."""
         sessions = []
         for key, run in sorted(content.sessions.items(), key=lambda pair: pair[1].name):
-            other_files = [file for file in run.tfevents if not file.has_scalars]
             scalars = content.scalars
             power = content.power
             if key in before.sessions:
-                scalars_of_run = {
-                    _real(file.path): file for file in run.tfevents if file.has_scalars
-                }
-                power_of_run = {_real(log.path): log for log in run.power}
+                scalars_of_run = _by_real_path(file for file in run.tfevents if file.has_scalars)
                 scalars = _changed(scalars_of_run, before.scalars, scalars)
-                power = _changed(power_of_run, before.power, power)
-            tfevents = (*scalars.values(), *other_files)
-            changed = replace(run, tfevents=tfevents, power=tuple(power.values()))
+                power = _changed(_by_real_path(run.power), before.power, power)
+            other_files = [file for file in run.tfevents if not file.has_scalars]
+            changed = replace(
+                run,
+                tfevents=(*scalars.values(), *other_files),
+                power=tuple(power.values()),
+            )
             self.changed_runs[id(run)] = changed
             sessions.append(changed)
         return sessions
@@ -300,11 +306,16 @@ class _Changes:
             files = [log.path for log in content.power.values()]
         folder = os.path.commonpath([str(Path(path).parent) for path in files])
         # A power log alone is called by its own name.
-        named = Path(folder if content.scalars else files[0])
+        named = Path(folder)
+        if not content.scalars:
+            named = Path(files[0])
         for root in self.roots:
-            if named.is_relative_to(root):
-                below = named.relative_to(root)
-                return folder, below.as_posix() if below.parts else named.name
+            if not named.is_relative_to(root):
+                continue
+            below = named.relative_to(root)
+            if below.parts:
+                return folder, below.as_posix()
+            break
         return folder, named.name
 
 
@@ -323,9 +334,14 @@ def _files_without_scalars(
     sessions: Sequence[RunEntry],
 ) -> Iterable[EventFile]:
     """The ends of captures and markers that belong to a training and to its sessions."""
-    files = {file.path: file for file in entry.tfevents if not file.has_scalars}
+    files = {}
+    for file in entry.tfevents:
+        if not file.has_scalars:
+            files[file.path] = file
     for run in sessions:
-        files |= {file.path: file for file in run.tfevents if file.kind != "scalars"}
+        for file in run.tfevents:
+            if file.kind != "scalars":
+                files[file.path] = file
     return files.values()
 
 
@@ -346,8 +362,18 @@ def _changed(
     """The files that a session reads: its own without those that left its training, and those that
     came into it.
     """
-    stayed = {path: file for path, file in read.items() if path in now or path not in before}
-    return stayed | {path: file for path, file in now.items() if path not in before}
+    files = {}
+    for path, file in read.items():
+        if path in now or path not in before:
+            files[path] = file
+    for path, file in now.items():
+        if path not in before:
+            files[path] = file
+    return files
+
+
+def _by_real_path(files: Iterable[_File]) -> dict[str, _File]:
+    return {_real(file.path): file for file in files}
 
 
 def _scalars(entry: TrainingEntry) -> Iterator[EventFile]:
@@ -363,9 +389,14 @@ def _members(entry: TrainingEntry) -> tuple[str, ...]:
 
 def _span(files: Iterable[EventFile]) -> tuple[int | None, int | None]:
     """The first and the last record of some files with scalars."""
-    ends = [tfevents_ends.ends(file.path) for file in files]
-    firsts = [end.first_ns for end in ends if end.first_ns is not None]
-    lasts = [end.last_ns for end in ends if end.last_ns is not None]
+    firsts = []
+    lasts = []
+    for file in files:
+        ends = tfevents_ends.ends(file.path)
+        if ends.first_ns is not None:
+            firsts.append(ends.first_ns)
+        if ends.last_ns is not None:
+            lasts.append(ends.last_ns)
     first = min(firsts, default=None)
     return first, max(lasts, default=first)
 
@@ -376,15 +407,21 @@ def _roots(logdir: Logdir) -> Iterator[Path]:
     For another machine's folders these are the copies that stand for them.
     """
     for part in logdir.parts or (logdir,):
-        yield Path(part.folders[0] if part.folders else part.path).absolute()
+        folder = part.path
+        if part.folders:
+            folder = part.folders[0]
+        yield Path(folder).absolute()
 
 
 def _concerns(logdir: Logdir, move: Move) -> bool:
     """Whether a move changes something below the folders that were scanned."""
     if not all(part.folders for part in logdir.parts or (logdir,)):
         return True  # one file was named, and what is around it belongs to it
-    roots = tuple(_real(str(root)).rstrip(os.sep) + os.sep for root in _roots(logdir))
-    return any((path + os.sep).startswith(roots) for path in move.parts)
+    roots = []
+    for root in _roots(logdir):
+        path = _real(str(root)).rstrip(os.sep)
+        roots.append(path + os.sep)
+    return any((path + os.sep).startswith(tuple(roots)) for path in move.parts)
 
 
 def _real(path: str) -> str:

@@ -37,12 +37,13 @@ def joined_folders(
     """Folders that are one training, each with the reasons."""
     folders = _Folders(bases)
     _join_processes(folders, programs)
-    siblings: dict[str, list[str]] = {}
+    workers_in: dict[str, list[str]] = {}
     for base in bases:
-        workers = siblings.setdefault(str(Path(base).parent), [])
-        if _WORKER.match(Path(base).name) or _is_host(base, by_base.get(base, ())):
+        folder = Path(base)
+        workers = workers_in.setdefault(str(folder.parent), [])
+        if _WORKER.match(folder.name) or _is_host(base, by_base.get(base, ())):
             workers.append(base)
-    for workers in siblings.values():
+    for workers in workers_in.values():
         for base, neighbor in itertools.pairwise(workers):
             _join_workers(folders, base, neighbor, by_base)
     return folders.groups()
@@ -61,7 +62,9 @@ def _join_workers(
     if span is None or neighbor_span is None:
         folders.join(base, neighbor, f"{names} are workers side by side")
         return
-    if span[0] <= neighbor_span[1] and neighbor_span[0] <= span[1]:
+    first, last = span
+    neighbor_first, neighbor_last = neighbor_span
+    if first <= neighbor_last and neighbor_first <= last:
         reason = f"{names} are workers side by side whose scalars overlap in time"
         folders.join(base, neighbor, reason)
 
@@ -102,15 +105,17 @@ def _join_processes(folders: _Folders, programs: Sequence[TrainedProgram]) -> No
         if pid is not None:
             by_process.setdefault((host, pid), []).append(program)
     for (host, pid), of_process in by_process.items():
-        words = f"process {pid} of {host} wrote scalars into both"
         pairs: list[tuple[TrainedProgram, TrainedProgram]] = []
         if pid >= _MIN_UNIQUE_PID:
             pairs += _at_once(of_process)
         for above, below in _related(of_process):
-            if below.first_ns - above.last_ns < _PROCESS_REUSE_NS:
+            pause_ns = below.first_ns - above.last_ns
+            if pause_ns < _PROCESS_REUSE_NS:
                 pairs.append((above, below))
+        words = f"process {pid} of {host} wrote scalars into both"
         for program, twin in pairs:
-            folders.join(program.base, twin.base, f"{words}: {_names(program.base, twin.base)}")
+            names = _names(program.base, twin.base)
+            folders.join(program.base, twin.base, f"{words}: {names}")
 
 
 def _at_once(programs: Sequence[TrainedProgram]) -> Iterator[tuple[TrainedProgram, TrainedProgram]]:
@@ -140,7 +145,12 @@ def _related(programs: Sequence[TrainedProgram]) -> Iterator[tuple[TrainedProgra
 def _is_host(base: str, programs: Sequence[TrainedProgram]) -> bool:
     """Whether a folder is named after a host whose programs wrote into it."""
     name = Path(base).name.casefold()
-    return any(program.process[0].casefold().split(".")[0] == name for program in programs)
+    for program in programs:
+        host, _ = program.process
+        short_host, _, _ = host.casefold().partition(".")
+        if short_host == name:
+            return True
+    return False
 
 
 def _names(*paths: str) -> str:

@@ -106,7 +106,9 @@ class _Summary:
 
     def overlaps(self, log: _Summary) -> bool:
         """Whether both were written at one time."""
-        if self.span is None or log.span is None or self.is_local is not log.is_local:
+        if self.span is None or log.span is None:
+            return False
+        if self.is_local is not log.is_local:
             return False
         begin, end = self.span
         other_begin, other_end = log.span
@@ -118,15 +120,21 @@ class _Summary:
         """Whether both were begun and ended together, as one person begins and ends them."""
         if self.span is None or log.span is None:
             return False
+        begin, end = self.span
+        other_begin, other_end = log.span
         longer = max(_length(self.span), _length(log.span))
         tolerance = max(_START_TOLERANCE_NS, round(_MAX_START_SHARE * longer))
-        if abs(self.span[0] - log.span[0]) > tolerance:
+        if abs(begin - other_begin) > tolerance:
             return False
-        return abs(self.span[1] - log.span[1]) <= tolerance and self.overlaps(log)
+        if abs(end - other_end) > tolerance:
+            return False
+        return self.overlaps(log)
 
     def continues(self, log: _Summary) -> bool:
         """Whether both are parts of one rotated log."""
-        if self.span is None or log.span is None or self.is_local is not log.is_local:
+        if self.span is None or log.span is None:
+            return False
+        if self.is_local is not log.is_local:
             return False
         if self.log.dialect != log.log.dialect or self.rotated != log.rotated:
             return False
@@ -148,28 +156,46 @@ def groups(logs: Sequence[PowerFile]) -> list[LogGroup]:
         for earlier_number, earlier in enumerate(summaries[:number]):
             if later.belongs_to(earlier):
                 measurements.join(number, earlier_number)
-    return [_group([summaries[row] for row in rows]) for rows in measurements.members()]
+    groups_of_logs = []
+    for members in measurements.members():
+        groups_of_logs.append(_group([summaries[row] for row in members]))
+    return groups_of_logs
 
 
 def _is_one_measurement(summaries: Sequence[_Summary]) -> bool:
     """Whether a folder holds nothing but logs of different sensors that were written together and
     name no two hosts.
     """
-    hosts = {host for summary in summaries for host in summary.hosts}
-    if len(hosts) > 1:
+    if len(_hosts(summaries)) > 1:
         return False
-    return all(
-        a.began_with(b) and not a.sensors & b.sensors
-        for a, b in itertools.combinations(summaries, 2)
-    )
+    for first, second in itertools.combinations(summaries, 2):
+        if not first.began_with(second):
+            return False
+        if first.sensors & second.sensors:
+            return False
+    return True
+
+
+def _hosts(summaries: Sequence[_Summary]) -> set[str]:
+    """All hosts that these logs name."""
+    hosts: set[str] = set()
+    for summary in summaries:
+        hosts |= summary.hosts
+    return hosts
 
 
 def _group(summaries: Sequence[_Summary]) -> LogGroup:
-    spans = [summary.span for summary in summaries if summary.span is not None]
+    firsts = []
+    lasts = []
+    for summary in summaries:
+        if summary.span is not None:
+            first, last = summary.span
+            firsts.append(first)
+            lasts.append(last)
     return LogGroup(
         logs=tuple(summary.log for summary in summaries),
-        first_ns=min((first for first, _ in spans), default=None),
-        last_ns=max((last for _, last in spans), default=None),
+        first_ns=min(firsts, default=None),
+        last_ns=max(lasts, default=None),
         is_local=any(summary.is_local for summary in summaries),
         reason=_reason(summaries),
     )
@@ -181,11 +207,10 @@ def _reason(summaries: Sequence[_Summary]) -> str:
         return _ALONE
     if len({summary.rotated for summary in summaries}) == 1:
         return "parts of one rotated power log"
-    hosts = sorted({host for summary in summaries for host in summary.hosts})
+    hosts = sorted(_hosts(summaries))
+    of_hosts = ""
     if hosts:
         of_hosts = f" of {', '.join(hosts[:_MAX_HOSTS_NAMED])}"
-    else:
-        of_hosts = ""
     return f"{len(summaries)} power logs{of_hosts}, written at the same time"
 
 

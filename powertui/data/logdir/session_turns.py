@@ -35,7 +35,14 @@ def turns_of_sessions(runs: Sequence[RunEntry], spans: Sequence[_Span]) -> list[
         zone = _zone(list(local.values()), spans)
         for number, named in local.items():
             moments[number] = named - zone
-    return [len(spans) - 1 if moment is None else _turn_at(moment, spans) for moment in moments]
+    last_turn = len(spans) - 1
+    turns = []
+    for moment in moments:
+        if moment is None:
+            turns.append(last_turn)
+        else:
+            turns.append(_turn_at(moment, spans))
+    return turns
 
 
 def _known_moment(run: RunEntry) -> int | None:
@@ -67,16 +74,17 @@ def _zone(local: Sequence[int], spans: Sequence[_Span]) -> int:
     """The zone (ns east of UTC) in which these local times fit trainings best: of zones that fit
     alike this machine's, else the one nearest to UTC.
     """
+    here = 0
     offset = datetime.fromtimestamp(local[0] / NS_PER_S).astimezone().utcoffset()
-    if offset is None:
-        here = 0
-    else:
+    if offset is not None:
         here = round(offset.total_seconds()) * NS_PER_S
 
     def cost(zone: int) -> tuple[int, bool, int]:
         misfit = 0
         for named in local:
-            misfit += min(_distance(named - zone, span) for span in spans)
+            moment = named - zone
+            misfit += min(_distance(moment, span) for span in spans)
         return misfit, zone != here, abs(zone)
 
-    return min(range(_WEST_NS, _EAST_NS + 1, _ZONE_STEP_NS), key=cost)
+    zones = range(_WEST_NS, _EAST_NS + 1, _ZONE_STEP_NS)
+    return min(zones, key=cost)

@@ -137,17 +137,22 @@ def _joint(first: Marks, second: Marks) -> Candidate | None:
     counts_the_same = common > _MIN_COMMON_SHARE
     two_counters = _two_counters(first, second)
     if not two_counters:
-        times = sorted(float(kind.duration.sum()) for kind in (first, second))
-        if not interleaved(first, second) or times[0] <= _MIN_TIME_RATIO * times[1]:
+        first_ps = float(first.duration.sum())
+        second_ps = float(second.duration.sum())
+        least_ps = min(first_ps, second_ps)
+        most_ps = max(first_ps, second_ps)
+        if not interleaved(first, second) or least_ps <= _MIN_TIME_RATIO * most_ps:
             return None
         if not counts_the_same and common >= _MAX_COMMON_SHARE_APART:
             return None
     by_kind = two_counters or (counts_the_same and len(first) != len(second))
     doubt = ""
     if counts_the_same and not by_kind:
+        first_kind = first.kinds[0][:_MAX_NAME]
+        second_kind = second.kinds[0][:_MAX_NAME]
         doubt = (
-            f"{first.kinds[0][:_MAX_NAME]} and {second.kinds[0][:_MAX_NAME]} share the time, each "
-            "with numbers of its own: two halves of a step, or two tasks"
+            f"{first_kind} and {second_kind} share the time, each with numbers of its own: two "
+            "halves of a step, or two tasks"
         )
     return Candidate(
         title=_describe(together),
@@ -169,13 +174,15 @@ def _two_counters(first: Marks, second: Marks) -> bool:
     if len(rarer) < MIN_LAUNCHES or len(frequent) < _MIN_TURN_RATIO * len(rarer):
         return False
     for kind in (rarer, frequent):
-        if (np.diff(kind.number) == 1).mean() < _MIN_COUNTED_SHARE:
+        counts_by_one = np.diff(kind.number) == 1
+        if counts_by_one.mean() < _MIN_COUNTED_SHARE:
             return False
     shorter, longer = sorted(median_of_column(kind.duration) for kind in (rarer, frequent))
     if shorter <= _MIN_LENGTH_RATIO * longer:
         return False
     # Between two of the rarer kind is one of the frequent, nearly always.
-    has_one_between = np.diff(frequent.start.searchsorted(rarer.start)) > 0
+    frequent_before = frequent.start.searchsorted(rarer.start)
+    has_one_between = np.diff(frequent_before) > 0
     return bool(has_one_between.mean() >= _MIN_COUNTED_SHARE)
 
 
@@ -248,9 +255,12 @@ def without_undrawn(all_marks: Marks, lines: Candidate | None) -> Marks:
     if lines is None:
         return all_marks
     # Lines of old files are labeled by the group.
-    drawn = np.where(lines.marks.group >= 0, lines.marks.group, lines.marks.number)
-    is_root = _bare_roots(all_marks) & (all_marks.group >= 0)
-    return all_marks.take(~(is_root & ~np.isin(all_marks.group, drawn)))
+    line_marks = lines.marks
+    drawn = np.where(line_marks.group >= 0, line_marks.group, line_marks.number)
+    has_group = all_marks.group >= 0
+    is_drawn = np.isin(all_marks.group, drawn)
+    is_undrawn_root = _bare_roots(all_marks) & has_group & ~is_drawn
+    return all_marks.take(~is_undrawn_root)
 
 
 # ── lines and names ──────────────────────────────────────────────────────────────────────────────

@@ -140,8 +140,10 @@ class NodeForest:
         parts = [np.empty(0, np.int64)]
         for part in self.parts:
             of_line = part.among(nodes)
-            if len(of_line):
-                parts.append(take(part, part.rows_of(of_line)))
+            if not len(of_line):
+                continue
+            rows = part.rows_of(of_line)
+            parts.append(take(part, rows))
         return np.concatenate(parts)
 
     def _names(self, names: Iterable[str]) -> Bools:

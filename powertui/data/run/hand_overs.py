@@ -94,21 +94,24 @@ def hand_over(
     user_count = np.bincount(users.context, minlength=count)
     connects = (maker_count > 0) & (user_count > 0)
     if without_crowds:
-        connects &= (maker_count < _CROWD_SIZE) | (user_count < _CROWD_SIZE)
+        few_makers = maker_count < _CROWD_SIZE
+        few_users = user_count < _CROWD_SIZE
+        connects &= few_makers | few_users
     renumber = (np.cumsum(connects) - 1).astype(np.int32)
-    kept_makers = connects[makers.context]
-    kept_users = connects[users.context]
-    producer = makers.node[kept_makers].astype(np.int32)
-    context = renumber[makers.context[kept_makers]]
+    has_user = connects[makers.context]
+    has_maker = connects[users.context]
+    producer = makers.node[has_user].astype(np.int32)
+    context = renumber[makers.context[has_user]]
     if (context[1:] < context[:-1]).any():
         order = np.argsort(context, kind="stable")
         producer = producer[order]
         context = context[order]
-    starts = np.searchsorted(context, np.arange(int(connects.sum()), dtype=np.int32))
+    context_count = int(connects.sum())
+    starts = context.searchsorted(np.arange(context_count, dtype=np.int32))
     return HandOver(
         size=len(starts),
         producers=producer,
         producer_starts=starts,
-        consumers=users.node[kept_users].astype(np.int32),
-        consumer_of=renumber[users.context[kept_users]],
+        consumers=users.node[has_maker].astype(np.int32),
+        consumer_of=renumber[users.context[has_maker]],
     )

@@ -185,14 +185,21 @@ class _Columns:
         self._rows: list[tuple[int, int, int, int, int, int]] = []
         self._left_out = 0
 
-    def add(self, events: Events, process: Process, line: int, is_call: Bools) -> None:
+    def add(
+        self,
+        events: Events,
+        process: Process,
+        line: int,
+        is_call: Bools,
+    ) -> None:
         """The collectives of one line; `is_call`: which names are of some."""
         rows = np.flatnonzero(is_call[events.name])
         if not len(rows):
             return
         columns = process.source.columns(events.positions(rows), CALL_ARGS)
         for place, row in enumerate(rows.tolist()):
-            key = _key(columns, place, self._names.full(int(events.name[row])))
+            kernel = self._names.full(int(events.name[row]))
+            key = _key(columns, place, kernel)
             if key.operation in _LEAVE_APART:
                 self._left_out += 1
                 continue

@@ -60,11 +60,12 @@ class MatchedCollectives:
     def _on_first_clock(self, times: Sequence[Int64s]) -> Floats:
         origin = min(int(starts_on_axis(rank)[0]) for rank in self.ranks)
         moments = np.full(self.rows.shape, np.nan)
-        for number, of_rank in enumerate(times):
-            takes_part = self.rows[:, number] >= 0
-            rows = self.rows[takes_part, number]
+        for number, times_of_rank in enumerate(times):
+            rows = self.rows[:, number]
+            takes_part = rows >= 0
+            since_origin = times_of_rank[rows[takes_part]] - origin
             ahead = self.clocks[number].ahead_ps
-            moments[takes_part, number] = (of_rank[rows] - origin) - ahead
+            moments[takes_part, number] = since_origin - ahead
         return moments
 
 

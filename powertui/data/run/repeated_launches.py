@@ -132,27 +132,31 @@ def _longest(repeats: Iterator[Candidate]) -> list[Candidate]:
 def modules(trace: Trace) -> Iterator[Candidate]:
     """Modules that devices ran three times or more, each device's counted for itself."""
     every_name = np.ones(len(trace.names), np.bool_)
-    lanes = [
-        (line, track.lane(0))
-        for line, (_, track) in enumerate(trace.tracks())
-        if track.kind is TrackKind.MODULES and len(track.events)
-    ]
+    lanes = []
+    for line, (_, track) in enumerate(trace.tracks()):
+        if track.kind is TrackKind.MODULES and len(track.events):
+            lanes.append((line, track.lane(0)))
     busiest: list[tuple[int, int]] = []
+    most_ps = -1
     for _, lane in lanes:
         names_by_time = _repeating_names(lane, every_name)
-        if names_by_time and (not busiest or names_by_time[0][1] > busiest[0][1]):
+        if names_by_time and names_by_time[0][1] > most_ps:
             busiest = names_by_time
+            most_ps = busiest[0][1]
     for name, _ in busiest[:_MAX_LAUNCH_NAMES]:
         full = trace.names.full(name)
-        runs = [(line, lane[_called(trace, lane, full)]) for line, lane in lanes]
+        runs = []
+        for line, lane in lanes:
+            is_run = _called(trace, lane, full)
+            runs.append((line, lane[is_run]))
         most_runs = max(len(events) for _, events in runs)
         # Each device runs a module of its own; one that ran it less often entered the profile late,
         # and cannot be counted along.
-        parts = [
-            _counted(marks.of_events(trace, line, events))
-            for line, events in runs
-            if len(events) == most_runs
-        ]
+        parts = []
+        for line, events in runs:
+            if len(events) == most_runs:
+                launches = marks.of_events(trace, line, events)
+                parts.append(_counted(launches))
         yield Candidate(
             title=f"launches of the module {full[:80]} (no step marker in the profile)",
             pattern=f"^{escaped(full)}$",
@@ -190,11 +194,12 @@ def _launched(name: str, chosen: Marks) -> Candidate:
 
 def _calls(trace: Trace) -> Iterator[Candidate]:
     """Launches of the host, by the surest kind of name that repeats."""
-    texts = [trace.names.full(i) for i in range(len(trace.names))]
+    names = [trace.names.full(index) for index in range(len(trace.names))]
     for pattern in _LAUNCHES:
-        is_launch = np.zeros(len(texts), np.bool_)
-        for index, text in enumerate(texts):
-            is_launch[index] = bool(pattern.search(text)) and not _HELPERS.search(text)
+        is_launch = np.zeros(len(names), np.bool_)
+        for index, name in enumerate(names):
+            if pattern.search(name):
+                is_launch[index] = not _HELPERS.search(name)
         if not is_launch.any():
             continue
         repeating = list(_repeating_launches(trace, is_launch))

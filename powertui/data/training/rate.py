@@ -55,7 +55,8 @@ def _joined(group: str, tag: str, parts: Sequence[ScalarSeries]) -> ScalarStrip:
         at = np.concatenate([series.wall_ns for series in parts])
         step = np.concatenate([series.steps for series in parts])
         values = np.concatenate([series.values for series in parts])
-    if len(at) > 1 and (np.diff(at) < 0).any():
+    falls = np.diff(at) < 0
+    if falls.any():
         order = np.argsort(at, kind="stable")
         at = at[order]
         step = step[order]
