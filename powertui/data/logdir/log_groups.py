@@ -231,7 +231,8 @@ def _summary(log: PowerFile) -> _Summary:
         hosts=frozenset(_short(name) for name in names if name),
         sensors=frozenset(channel.sensor.name for channel in channels),
     )
-    firsts, lasts = [], []
+    firsts = []
+    lasts = []
     for channel in channels:
         if not channel.clock.known or not len(channel):
             return summary  # times that count from a log's own start say nothing of others
@@ -263,7 +264,9 @@ def _series(log: PowerFile) -> tuple[PowerSeries, ...]:
         ends = Path(folder) / path.name
         with open_regular(path) as stream, ends.open("wb") as out:
             head = stream.read(_HEAD_BYTES)
-            out.write(head[: head.rfind(b"\n") + 1])
+            after_last_line = head.rfind(b"\n") + 1
+            out.write(head[:after_last_line])
             stream.seek(-_TAIL_BYTES, 2)
-            out.write(stream.read().partition(b"\n")[2])
+            _, _, tail = stream.read().partition(b"\n")
+            out.write(tail)
         return registry.load(str(ends)).series

@@ -64,12 +64,14 @@ class HandOvers(NamedTuple):
 
     def _codes(self) -> tuple[Int64s, Int64s]:
         """One code for each kind and key, of the producers and of the consumers."""
-        every_kind = np.concatenate([self.producers.kind, self.consumers.kind])
-        every_key = np.concatenate([self.producers.key, self.consumers.key])
+        producers = self.producers
+        consumers = self.consumers
+        every_kind = np.concatenate([producers.kind, consumers.kind])
+        every_key = np.concatenate([producers.key, consumers.key])
         _, kind = np.unique(every_kind, return_inverse=True)
         _, key = np.unique(every_key, return_inverse=True)
         code = kind.ravel() * (len(key) + 1) + key.ravel()
-        producer_count = len(self.producers.key)
+        producer_count = len(producers.key)
         return code[:producer_count], code[producer_count:]
 
     def _holders(self, moments: Int64s, lines: Int32s) -> Int64s:

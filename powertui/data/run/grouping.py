@@ -87,7 +87,8 @@ class Groups:
             rows = np.arange(len(track.events))
         if line in self._nodes:
             return self._nodes[line].groups(track, rows)
-        if process.kind is ProcessKind.DEVICE and not track.derived and len(rows):
+        is_device_line = process.kind is ProcessKind.DEVICE and not track.derived
+        if is_device_line and len(rows):
             return self._groups_of_launches(process, track, rows)
         return np.full(len(rows), -1, np.int32)
 
@@ -224,46 +225,52 @@ def _titles(line: NodeLine, names_with: NamesWith, groups: Int32s) -> Iterator[t
 
 
 def _computed(forest: NodeForest, *, by_number: bool, input_roots: bool) -> Groups:
+    no_group = np.int32(-1)
+    parent = forest.parent
     holds_nothing = np.zeros(forest.count, np.bool_)
     holds_nothing[forest.apart] = True
-    parent = forest.parent
     if len(forest.apart):
-        parent = _past(forest.parent, holds_nothing)
+        parent = _past(parent, holds_nothing)
     roots, how = _roots(forest, by_number=by_number)
     if not input_roots:
-        roots = roots[~are_among(roots, forest.input_roots())]
-    if not len(roots):
+        is_input = are_among(roots, forest.input_roots())
+        roots = roots[~is_input]
+    root_count = len(roots)
+    if not root_count:
         why = "nothing marks a group: there is no step marker and no root level"
         return _no_groups(forest.trace, why)
     label = np.full(forest.count, _NO_LABEL, np.int32)
-    label[roots] = np.arange(len(roots), dtype=np.int32)
-    held_by = np.where(holds_nothing, np.int32(-1), parent)
+    label[roots] = np.arange(root_count, dtype=np.int32)
+    held_by = np.where(holds_nothing, no_group, parent)
     _flow(label, held_by, _depths(forest), forest.contexts)
     # A root that another root reached starts no group of its own.
-    is_root = label[roots] == np.arange(len(roots))
+    is_root = label[roots] == np.arange(root_count)
     roots_of_groups = roots[is_root]
     # The last entry is that of nodes that no root reached: no group.
-    group_of_label = np.full(len(roots) + 1, -1, np.int32)
+    group_of_label = np.full(root_count + 1, -1, np.int32)
     group_of_label[:-1][is_root] = np.arange(len(roots_of_groups), dtype=np.int32)
-    label[label == _NO_LABEL] = len(roots)
+    label[label == _NO_LABEL] = root_count
     group = group_of_label[label]
     inner_group = group
     if len(forest.apart):
-        group_of_parent = np.where(parent >= 0, group[parent], np.int32(-1))
+        group_of_parent = np.where(parent >= 0, group[parent], no_group)
         inner_group = np.where(holds_nothing, group_of_parent, group)
     nodes = _nodes_by_line(forest, group, inner_group)
     ascending = np.sort(roots_of_groups)
     place = ascending.searchsorted(roots_of_groups)
-    marked = ~are_among(roots_of_groups, forest.named(_IMPLICIT, ascending))
+    starts = forest.start_of(ascending)
+    implicit = forest.named(_IMPLICIT, ascending)
+    marked = ~are_among(roots_of_groups, implicit)
+    marked_roots = np.sort(roots_of_groups[marked])
     groups = Groups(
         groups=_TitledGroups(forest, roots_of_groups),
         source=how,
-        starts=forest.start_of(ascending)[place],
+        starts=starts[place],
         marked=marked,
         _trace=forest.trace,
         _nodes=nodes,
         _launched=_launched(forest, nodes),
-        roots=forest.rows_by_line(np.sort(roots_of_groups[marked])),
+        roots=forest.rows_by_line(marked_roots),
     )
     forest.forget()
     return groups

@@ -219,11 +219,12 @@ def _with_repeating(
     if by_pytorch is not None:
         every_candidate.append(by_pytorch)
     every_candidate += repeated_launches.repeated(trace)
-    return [
-        judged_candidate
-        for judged_candidate in _judge(every_candidate, work)
-        if not judged_candidate.candidate.inferred or judged_candidate.covers >= MIN_COVERED
-    ]
+    chosen = []
+    for judged_candidate in _judge(every_candidate, work):
+        is_marked = not judged_candidate.candidate.inferred
+        if is_marked or judged_candidate.covers >= MIN_COVERED:
+            chosen.append(judged_candidate)
+    return chosen
 
 
 # ── how good each is ─────────────────────────────────────────────────────────────────────────────
@@ -237,7 +238,12 @@ def _judge(among: Sequence[Candidate], work: DeviceWork | None) -> list[JudgedCa
     ends = [int(candidate.marks.end.max()) for candidate in among]
     span_ps = max(1, max(ends) - min(starts))
     judged = [_scored(candidate, among, work, span_ps) for candidate in among]
-    judged.sort(key=lambda judged: (-judged.score, int(judged.candidate.marks.start[0])))
+
+    def best_first(judged_candidate: JudgedCandidate) -> tuple[float, int]:
+        start = int(judged_candidate.candidate.marks.start[0])
+        return -judged_candidate.score, start
+
+    judged.sort(key=best_first)
     return judged
 
 
@@ -346,8 +352,10 @@ def _same_steps(candidate: Candidate, drawn: Candidate) -> float:
     for column in ("group", "number"):
         theirs = getattr(drawn.marks, column)
         ours = getattr(candidate.marks, column)
-        if (theirs >= 0).any() and (ours >= 0).any():
-            return float((np.isin(theirs, ours) & (theirs >= 0)).mean())
+        is_known = theirs >= 0
+        if is_known.any() and (ours >= 0).any():
+            is_shared = np.isin(theirs, ours)
+            return float((is_shared & is_known).mean())
     return 0.0
 
 
@@ -360,11 +368,13 @@ def _share(work: DeviceWork, rows: Bools) -> float:
 
 def _last(candidate: Candidate) -> int:
     """Where the last of them ends, with as much after it as usually lies between two."""
-    start = candidate.marks.start
-    end = int((start + candidate.marks.duration).max())
-    if len(start) < 2:
+    marks = candidate.marks
+    end = int(marks.end.max())
+    if len(marks) < 2:
         return end
-    return max(end, int(start[-1]) + int(median_of_column(np.diff(start))))
+    usual_distance = median_of_column(np.diff(marks.start))
+    next_start = int(marks.start[-1]) + int(usual_distance)
+    return max(end, next_start)
 
 
 def _regularity(candidate: Candidate) -> float:

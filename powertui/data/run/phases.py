@@ -178,8 +178,10 @@ def _joined(parts: Sequence[_Part]) -> list[_Part]:
         if last is None or last.kind != part.kind or part.start >= last.end:
             out.append(part)
             continue
-        rows = np.concatenate([last.rows, part.rows])
-        out[-1] = _Part(part.kind, last.start, max(part.end, last.end), rows)
+        out[-1] = last._replace(
+            end=max(part.end, last.end),
+            rows=np.concatenate([last.rows, part.rows]),
+        )
     return out
 
 

@@ -103,18 +103,20 @@ def _carried(
     names_of: dict[str, list[UInt32s]] = {}
     nothing: StatColumn | None = None  # a source has one column for all that it does not know
     for first in range(0, len(rows), _DECODED_ROWS):
-        some = rows[first : first + _DECODED_ROWS]
-        names = events.name[some]
-        for stat, column in process.source.columns(events.positions(some), stats).items():
+        decoded = rows[first : first + _DECODED_ROWS]
+        names = events.name[decoded]
+        columns = process.source.columns(events.positions(decoded), stats)
+        for stat, column in columns.items():
             if column is nothing:
                 continue
             if not column.present.any():
                 nothing = column
-            else:
-                names_of.setdefault(stat, []).append(names[column.present])
+                continue
+            names_of.setdefault(stat, []).append(names[column.present])
     carrying = dict.fromkeys(stats, np.empty(0, np.int32))
     for stat, parts in names_of.items():
-        carrying[stat] = wire.distinct(np.concatenate(parts)).astype(np.int32)
+        distinct_names = wire.distinct(np.concatenate(parts))
+        carrying[stat] = distinct_names.astype(np.int32)
     return carrying
 
 
@@ -122,7 +124,8 @@ def rows_named(names: UInt32s, chosen: Bools) -> Int64s:
     """Rows with one of these names, without a mask as long as the line."""
     parts = [np.empty(0, np.int64)]
     for first in range(0, len(names), _COMPARED_ROWS):
-        parts.append(np.flatnonzero(chosen[names[first : first + _COMPARED_ROWS]]) + first)
+        is_chosen = chosen[names[first : first + _COMPARED_ROWS]]
+        parts.append(np.flatnonzero(is_chosen) + first)
     return np.concatenate(parts)
 
 
@@ -156,9 +159,16 @@ def whole_numbers(column: StatColumn) -> Int64s:
     return np.asarray(out, np.int64)
 
 
-def stat_numbers(process: Process, track: Track, rows: Int64s, stat: str) -> Int64s:
+def stat_numbers(
+    process: Process,
+    track: Track,
+    rows: Int64s,
+    stat: str,
+) -> Int64s:
     """One stat of some events of a line, as `whole_numbers`."""
-    return whole_numbers(process.source.columns(track.events.positions(rows), (stat,))[stat])
+    positions = track.events.positions(rows)
+    columns = process.source.columns(positions, (stat,))
+    return whole_numbers(columns[stat])
 
 
 def numbers_of_line(

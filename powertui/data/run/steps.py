@@ -309,7 +309,9 @@ def _other_starts(other_marks: Marks, evidence: StepsEvidence) -> Int64s:
     """When other work began on the threads that run the steps."""
     if not len(other_marks) or evidence.alone:
         return np.empty(0, np.int64)
-    return other_marks.start[np.isin(other_marks.lines, evidence.rows.marks.lines)]
+    step_lines = evidence.rows.marks.lines
+    is_on_step_line = np.isin(other_marks.lines, step_lines)
+    return other_marks.start[is_on_step_line]
 
 
 def _device_by(timed: Times, given: StepOfWork | None) -> str:
@@ -329,9 +331,11 @@ def _in_order(marked_start: Int64s, timed: Times) -> tuple[Int64s, Int64s]:
     by_mark = np.argsort(marked_start, kind="stable")
     begins = timed.start[by_mark].copy()
     if timed.on_device.any():
-        for i in np.flatnonzero(~timed.on_device[by_mark]).tolist():
+        length = timed.duration[by_mark]
+        has_only_its_mark = ~timed.on_device[by_mark]
+        for i in np.flatnonzero(has_only_its_mark).tolist():
             if i and begins[i] < begins[i - 1]:
-                begins[i] = begins[i - 1] + timed.duration[by_mark[i - 1]]
+                begins[i] = begins[i - 1] + length[i - 1]
     if (np.diff(begins) >= 0).all():
         return by_mark, begins
     order = np.lexsort((marked_start, timed.start))
@@ -349,17 +353,27 @@ def _placed(steps_on: StepsOn, place: Int64s) -> StepsOn:
     )
 
 
-def _replicas(trace: Trace, rows: StepRows, place: Int64s, *, on_devices: bool) -> list[StepsOn]:
+def _replicas(
+    trace: Trace,
+    rows: StepRows,
+    place: Int64s,
+    *,
+    on_devices: bool,
+) -> list[StepsOn]:
     """The steps of each line, where several run side by side on the host."""
     if on_devices or len(rows.replicas) < 2:
         return []
     names = [track.name for _, track in trace.tracks()]
-    mark_end = rows.marks.end
+    marks = rows.marks
+    mark_end = marks.end
     replicas = []
     for line, line_marks in rows.replicas:
         row, which = np.unique(rows.row_of[line_marks], return_inverse=True)
         start, end = device_intervals.extents(
-            which.ravel(), rows.marks.start[line_marks], mark_end[line_marks], len(row)
+            which.ravel(),
+            marks.start[line_marks],
+            mark_end[line_marks],
+            len(row),
         )
         replicas.append(
             StepsOn(
@@ -408,5 +422,7 @@ def dispatched_edges(trace: Trace, steps: Steps) -> Int64s | None:
     if mean_ps is None or stretches is None:
         return None
     start = int(steps.start.min())
+    end = start + mean_ps * len(steps)
+    work_starts, _ = stretches
     # What comes before the first op was spent on asking for the first step.
-    return np.concatenate([[start], stretches[0][1:], [start + mean_ps * len(steps)]])
+    return np.concatenate([[start], work_starts[1:], [end]])
