@@ -31,25 +31,38 @@ def braille_plot(
     middle and the right.
     """
     margin = max(map(len, row_labels))
+    blank = " " * margin
     inside = columns - margin - 2  # without the frame
-    dots = _joined_dots(places, heights, inside * _DOT_COLUMNS, rows * _DOT_ROWS)
+    dots = _joined_dots(
+        places,
+        heights,
+        width=inside * _DOT_COLUMNS,
+        height=rows * _DOT_ROWS,
+    )
     bottom, middle, top = row_labels
-    label_of_row = {rows - 1: bottom, (rows - 1) // 2: middle, 0: top}
-    ticks = (0, (inside - 1) // 2, inside - 1)
-    lines = [" " * margin + "┌" + "─" * inside + "┐"]
+    last_row = rows - 1
+    label_of_row = {last_row: bottom, last_row // 2: middle, 0: top}
+    lines = [blank + "┌" + "─" * inside + "┐"]
     for row in range(rows):
         label = label_of_row.get(row, "")
         edge = "┤" if label else "│"
         lines.append(f"{label:>{margin}}{edge}{_characters(dots, row)}│")
+    last_column = inside - 1
+    ticks = (0, last_column // 2, last_column)
     frame = ["─"] * inside
     for tick in ticks:
         frame[tick] = "┬"
-    lines.append(" " * margin + "└" + "".join(frame) + "┘")
-    lines.append(" " * (margin + 1) + _below(ticks, column_labels, inside))
+    lines.append(blank + "└" + "".join(frame) + "┘")
+    lines.append(f"{blank} {_below(ticks, column_labels, inside)}")
     return [line.rstrip() for line in lines]
 
 
-def _joined_dots(places: Floats, heights: Floats, width: int, height: int) -> Bools:
+def _joined_dots(
+    places: Floats,
+    heights: Floats,
+    width: int,
+    height: int,
+) -> Bools:
     """Which dots are set: each point, and a straight line to the next one."""
     dots = np.zeros((height, width), np.bool_)
     columns = _nearest(places * (width - 1))
@@ -61,9 +74,9 @@ def _joined_dots(places: Floats, heights: Floats, width: int, height: int) -> Bo
         way_right = abs(next_column - column)
         way_down = abs(next_row - row)
         count = max(way_right, way_down) + 1
-        between_columns = _nearest(np.linspace(column, next_column, count))
-        between_rows = _nearest(np.linspace(row, next_row, count))
-        dots[between_rows, between_columns] = True
+        on_the_way_right = np.linspace(column, next_column, count)
+        on_the_way_down = np.linspace(row, next_row, count)
+        dots[_nearest(on_the_way_down), _nearest(on_the_way_right)] = True
     return dots
 
 

@@ -38,17 +38,18 @@ def room() -> int:
 def of_steps(seconds: Sequence[float], columns: int, indent: str = "") -> list[str]:
     """Lines of at most `columns` characters; none where there are few steps or no room."""
     columns -= len(indent)
-    if len(seconds) < MIN_STEPS or columns < _MIN_COLUMNS:
+    step_count = len(seconds)
+    if step_count < MIN_STEPS or columns < _MIN_COLUMNS:
         return []
     values = np.asarray(seconds, np.float64)
     top, above = _top(values)
     # Two dots a character; the labels on the left and the frame take about twelve.
-    dots = min(2 * (columns - 12), len(values))
-    bounds = np.linspace(0, len(values), dots + 1).astype(np.int64)
+    dots = min(2 * (columns - 12), step_count)
+    bounds = np.linspace(0, step_count, dots + 1).astype(np.int64)
     first_steps = bounds[:-1]  # of each dot
     highest = np.maximum.reduceat(values, first_steps)
     heights = np.minimum(highest, top)
-    lines = _drawn(first_steps, heights, top, len(values), columns)
+    lines = _drawn(first_steps, heights, top, step_count, columns)
     longest = _time(float(values.max()))
     if above == 1:
         lines.append(f"one step goes beyond the top: {longest}")

@@ -22,10 +22,9 @@ def waterfall_lines(causes: Sequence[Cause]) -> list[str]:
     total = sums[-1]
     cells = _Cells(min(sums), max(sums))
     lines = []
-    for name, cause, (before, after) in zip(
-        row_names(causes), causes, itertools.pairwise(sums), strict=True
-    ):
-        bar = cells.drawn(before, after, _sign(cause.seconds))
+    for row, (name, cause) in enumerate(zip(row_names(causes), causes, strict=True)):
+        sign = _sign(cause.seconds)
+        bar = cells.drawn(sums[row], sums[row + 1], sign)
         lines.append(_line(name, bar, signed(cause.seconds, "s")))
     bar_of_all = cells.drawn(0.0, total, _sign(total))
     lines.append(_line("together", bar_of_all, signed(total, "s")))
@@ -43,9 +42,11 @@ def interval_lines(figures: Sequence[ComparedFigure]) -> list[str]:
     for name, figure in zip(row_names(figures), figures, strict=True):
         lo = figure.judgement.lo
         hi = figure.judgement.hi
-        if not figure.a or figure.difference is None or lo is None or hi is None:
+        middle = figure.difference
+        if not figure.a or middle is None or lo is None or hi is None:
             continue
-        shares = tuple(_cut(value / abs(figure.a)) for value in (lo, figure.difference, hi))
+        size = abs(figure.a)
+        shares = (_cut(lo / size), _cut(middle / size), _cut(hi / size))
         rows.append((name, shares))
         ends += shares
     cells = _Cells(min(ends), max(ends))

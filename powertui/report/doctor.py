@@ -272,11 +272,13 @@ def _check_lines(checks: Sequence[Check]) -> list[str]:
     """The checks, what needs doing first, and below each of them the next step."""
     kinds: dict[tuple[str, str], list[Check]] = {}
     for check in _ordered(checks):
-        kinds.setdefault((check.state, check.topic), []).append(check)
+        kind = (check.state, check.topic)
+        kinds.setdefault(kind, []).append(check)
     lines: list[str] = []
     for (state, topic), checks_of_kind in kinds.items():
         for check in checks_of_kind[:_MAX_CHECKS]:
-            lines += _labelled(state, f"{topic}: {plain(check.what)}")
+            what = plain(check.what)
+            lines += _labelled(state, f"{topic}: {what}")
             if check.do:
                 lines += _labelled("", f"→ {plain(check.do)}")
         omitted = len(checks_of_kind) - _MAX_CHECKS

@@ -34,13 +34,15 @@ def rows_table(rows: Sequence[EnergyRow], writer: PageWriter) -> list[str]:
     table = []
     for row in (*parts[:_MAX_ROWS], *rows[-1:]):  # the last one is the sum
         table.append(_row_cells(row, writer.words))
-    lines = writer.table(("", "from", "time", "steps", "a step", *HEADINGS), table)
+    headers = ("", "from", "time", "steps", "a step", *HEADINGS)
+    lines = writer.table(headers, table)
     lines += writer.omitted(len(parts), _MAX_ROWS)
     # Many rows have no joules for the same reason, which is given once.
     names_by_reason: dict[str, str] = {}
     for row in parts:
-        if row.energy is not None and not row.energy.resolved:
-            names_by_reason[row.energy.reason] = row.name
+        energy = row.energy
+        if energy is not None and not energy.resolved:
+            names_by_reason[energy.reason] = row.name
     for reason, name in names_by_reason.items():
         lines.append(writer.line(f"{name}: {reason}"))
     return lines
@@ -68,13 +70,15 @@ def _per_step(row: EnergyRow, words: EnergyWords) -> str:
     """The mean joules of a step of a row."""
     mean = row.per_step
     if mean is not None:
-        if mean.joules is not None:
-            return words.plain_joules(mean.joules, mean.half)
+        if mean.joules is None:
+            return ""
+        return words.plain_joules(mean.joules, mean.half)
+    energy = row.energy
+    if not row.steps or energy is None or not energy.joules:
         return ""
-    if row.steps and row.energy is not None and row.energy.joules:
-        joules = row.energy.joules / row.steps
-        return words.plain_joules(joules, row.energy.half / row.steps)
-    return ""
+    joules = energy.joules / row.steps
+    half = energy.half / row.steps
+    return words.plain_joules(joules, half)
 
 
 def unresolved_steps(account: Account, writer: PageWriter) -> list[str]:

@@ -50,20 +50,19 @@ def steps(steps: Steps, epochs: Epochs, unit: TimeUnit = "s") -> pd.DataFrame:
     # The last number is for steps without an epoch, whose row is -1: it is never shown.
     numbers = np.array([*(epoch.number for epoch in epochs), 0], np.int64)
     epoch_numbers = numbers[np.where(has_epoch, rows, -1)]
+    columns = {
+        "number": steps.number,
+        "name": texts(list(steps.names)),
+        "epoch": nullable(epoch_numbers, has_epoch),
+        f"start_{unit}": _times(steps.start, unit),
+        f"duration_{unit}": _times(steps.duration, unit),
+    }
     gaps = steps.start_to_start()
-    return frame(
-        {
-            "number": steps.number,
-            "name": texts(list(steps.names)),
-            "epoch": nullable(epoch_numbers, has_epoch),
-            f"start_{unit}": _times(steps.start, unit),
-            f"duration_{unit}": _times(steps.duration, unit),
-            f"start_to_start_{unit}": _known(gaps, gaps >= 0, unit),
-            f"host_{unit}": _known(steps.host, steps.host != UNKNOWN, unit),
-            f"device_{unit}": _known(steps.device, steps.device != UNKNOWN, unit),
-            f"step_{unit}": _known(steps.step, steps.step != UNKNOWN, unit),
-        }
-    )
+    columns[f"start_to_start_{unit}"] = _known(gaps, gaps >= 0, unit)
+    times = {"host": steps.host, "device": steps.device, "step": steps.step}
+    for name, ps in times.items():
+        columns[f"{name}_{unit}"] = _known(ps, ps != UNKNOWN, unit)
+    return frame(columns)
 
 
 def _times(ps: Int64s, unit: TimeUnit) -> Any:

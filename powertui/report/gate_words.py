@@ -31,8 +31,9 @@ def answer(gate: Gate) -> str:
     others = [row for row in asked if row is not first]
     if others:
         words += f" {_counts(others)}"
-    if gate.allows_open and any(row.is_open for row in gate.rows):
-        names = ", ".join(row_name(row) for row in gate.rows if row.is_open)
+    open_names = [row_name(row) for row in gate.rows if row.is_open]
+    if gate.allows_open and open_names:
+        names = ", ".join(open_names)
         words += f" Not resolved, and let pass by --allow-unresolved: {names}."
     return words
 
@@ -62,15 +63,17 @@ def _counts(rows: Sequence[GateRow]) -> str:
 def row_sentence(row: GateRow) -> str:
     """One row: its size, its limit, what it rests on, and what would tell."""
     name = row_name(row)
+    bound = _bound(row)
     if row.value is None:
-        return f"{name} {_bound(row)}; {row.why}."
-    value = in_quantity_unit(row.value, row.quantity.unit)
+        return f"{name} {bound}; {row.why}."
+    unit = row.quantity.unit
+    value = in_quantity_unit(row.value, unit)
     sizes = "; ".join(filter(None, (_interval_words(row), basis_words(row))))
     if row.kind == "against":
-        base = in_quantity_unit(row.baseline, row.quantity.unit)
-        words = f"{name} is {value}, the baseline's {base} ({sizes}), and {_bound(row)}"
+        base = in_quantity_unit(row.baseline, unit)
+        words = f"{name} is {value}, the baseline's {base} ({sizes}), and {bound}"
     else:
-        words = f"{name} is {value} ({sizes}) and {_bound(row)}"
+        words = f"{name} is {value} ({sizes}) and {bound}"
     if row.why:
         words += f"; {row.why}"
     words += "."
@@ -115,12 +118,17 @@ def interval_cell(row: GateRow) -> str:
         return ""
     unit = row.quantity.unit
     if row.kind != "against":
-        return f"{in_quantity_unit(interval.lo, unit)} to {in_quantity_unit(interval.hi, unit)}"
+        lo = in_quantity_unit(interval.lo, unit)
+        hi = in_quantity_unit(interval.hi, unit)
+        return f"{lo} to {hi}"
     if not row.baseline:
-        return f"{_signed(interval.lo, unit)} to {_signed(interval.hi, unit)}"
-    lo = interval.lo / abs(row.baseline)
-    hi = interval.hi / abs(row.baseline)
-    return f"{signed_percent(lo)} to {signed_percent(hi)} %"
+        lo = _signed(interval.lo, unit)
+        hi = _signed(interval.hi, unit)
+        return f"{lo} to {hi}"
+    size = abs(row.baseline)
+    lo = signed_percent(interval.lo / size)
+    hi = signed_percent(interval.hi / size)
+    return f"{lo} to {hi} %"
 
 
 def difference_cell(row: GateRow) -> str:

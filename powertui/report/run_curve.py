@@ -32,10 +32,11 @@ def power_bars(power: PowerOnTrace, lo_ps: int, hi_ps: int) -> tuple[int, ...]:
     # Between two readings of a slow sensor the earlier one holds.
     centers = (edges[:-1] + edges[1:]) / 2
     reading_before = np.searchsorted(times, centers, side="right") - 1
+    has_reading = reading_before >= 0
+    read_at = times[np.maximum(reading_before, 0)]
     usual_interval = median_of_column(np.diff(times))
-    age = centers - times[np.maximum(reading_before, 0)]
-    is_young = (reading_before >= 0) & (age <= _MAX_HELD_INTERVALS * usual_interval)
-    is_held = np.isnan(means) & is_young
+    is_young = centers - read_at <= _MAX_HELD_INTERVALS * usual_interval
+    is_held = np.isnan(means) & (has_reading & is_young)
     means[is_held] = watts[reading_before[is_held]]
     return _heights(means)
 
@@ -45,8 +46,9 @@ def _means_between(edges: Floats, times: Int64s, watts: Floats) -> Floats:
     bar_of_reading = np.searchsorted(edges, times, side="right") - 1
     is_inside = (bar_of_reading >= 0) & (bar_of_reading < BARS)
     bars_inside = bar_of_reading[is_inside]
+    watts_inside = watts[is_inside]
     counts = np.bincount(bars_inside, minlength=BARS)
-    sums = np.bincount(bars_inside, weights=watts[is_inside], minlength=BARS)
+    sums = np.bincount(bars_inside, weights=watts_inside, minlength=BARS)
     means = np.full(BARS, np.nan)
     np.divide(sums, counts, out=means, where=counts > 0)
     return means

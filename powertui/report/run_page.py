@@ -34,8 +34,10 @@ def describe(run: Facts, columns: int = 0) -> list[str]:
     """One run for a person; with `columns` also a chart of its steps."""
     profiles: list[Facts] = run["profiles"]
     rows = _conclusions(run) + _rows("time", times(run))
+    is_one_of_several = len(profiles) > 1
     for profile in profiles:
-        rows += _rows("steps", step_lines(profile, several=len(profiles) > 1))
+        steps = step_lines(profile, several=is_one_of_several)
+        rows += _rows("steps", steps)
     lines = [plain(run["name"]), *text.labelled(rows)]
     if len(profiles) == 1:
         lengths = _step_lengths(profiles[0]["steps"])
@@ -180,8 +182,10 @@ def _time(profile: Facts) -> str:
     moment = _first_event(profile)
     if moment is None:
         return f"{length}, at an unknown time ({detail or 'no evidence'})"
-    half = units.duration(moment.length_ns // 2 * PS_PER_NS, 2)
-    return f"{length}, from {start_time(profile)} ± {half} ({plain(clock['source'])}: {detail})"
+    half_ps = moment.length_ns // 2 * PS_PER_NS
+    half = units.duration(half_ps, 2)
+    source = plain(clock["source"])
+    return f"{length}, from {start_time(profile)} ± {half} ({source}: {detail})"
 
 
 def start_time(facts: Facts) -> str:
@@ -225,16 +229,19 @@ def _epochs(epochs: Facts) -> list[str]:
     headers = ["epoch", "start", "end", "length", "steps", *scalars]
     heading = f"{epochs['count']}: {plain(epochs['source'])}"
     lines = text.labelled([("epochs", heading)])
-    lines += text.table(headers, rows, right=range(len(headers)), indent="    ")
+    lines += text.table(
+        headers,
+        rows,
+        right=range(len(headers)),
+        indent="    ",
+    )
     if len(epochs["rows"]) > len(shown):
         not_shown = epochs["count"] - len(shown)
         lines.append(f"    … {not_shown} more (--json lists them)")
     slack_s = max((row["slack_s"] for row in shown), default=0.0)
     if slack_s >= _MIN_SHOWN_SLACK_S:
-        lines.append(
-            f"    start and end ± {duration(slack_s)} (the clock); negative: before the profile "
-            "began"
-        )
+        slack = duration(slack_s)
+        lines.append(f"    start and end ± {slack} (the clock); negative: before the profile began")
     return lines
 
 

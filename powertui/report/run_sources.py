@@ -95,7 +95,8 @@ def _channel_line(channel: Facts) -> str:
     """
     label = plain(channel["label"])
     readings = text.plural(channel["readings"], "reading")
-    span = units.duration(round(channel["span_s"] * PS_PER_S), 3)
+    span_ps = round(channel["span_s"] * PS_PER_S)
+    span = units.duration(span_ps, 3)
     source = plain(channel["source"])
     path = plain(facts.short_path(channel["path"]))
     line = f"{label}: {_watts(channel)}; {readings} over {span} ({source}, {path})"

@@ -179,21 +179,29 @@ def lines(steps: Facts) -> list[str]:
         return [f"none: {plain(steps['source'])}. Name a marker: --step-marker REGEX"]
     lines = [_count_and_length(steps), *_three_times(steps)]
     if steps["asynchronous"]:
-        lines.append("dispatched asynchronously: the host's call returned while the work ran on")
-        # Where devices were recorded, their own times say more than this mean.
-        if steps["work_s"] is not None and steps["device_s"] is None:
-            total = duration(steps["work_s"])
-            mean = duration(steps["work_s"] / steps["count"])
-            lines.append(f"their work took {total}: {mean} a step on average")
+        lines += _asynchronous_work(steps)
     if steps["start_to_start"] is not None:
-        between = f"{_range(steps['start_to_start'])}{_other_median(steps)}"
-        lines.append(f"{_start_to_start(steps)}: {between}")
+        label = _start_to_start(steps)
+        between = _range(steps["start_to_start"])
+        lines.append(f"{label}: {between}{_other_median(steps)}")
     lines.append(f"marked by {plain(steps['source'])}")
     if steps["confidence"]:
         lines.append(plain(steps["confidence"], _MAX_SENTENCE_CELLS))
     lines += _second_marker(steps)
     for note in steps["notes"]:
         lines.append(plain(note, _MAX_SENTENCE_CELLS))
+    return lines
+
+
+def _asynchronous_work(steps: Facts) -> list[str]:
+    """That the work ran on, and how long it took."""
+    lines = ["dispatched asynchronously: the host's call returned while the work ran on"]
+    work_s = steps["work_s"]
+    # Where devices were recorded, their own times say more than this mean.
+    if work_s is not None and steps["device_s"] is None:
+        total = duration(work_s)
+        mean = duration(work_s / steps["count"])
+        lines.append(f"their work took {total}: {mean} a step on average")
     return lines
 
 
@@ -261,12 +269,11 @@ def _three_times(steps: Facts) -> list[str]:
     devices = [facts for facts in steps["on"] if facts["kind"] == "device"]
     medians = []
     if host is not None:
-        medians.append(f"host {duration(host['median_s'])}")
+        host_median = duration(host["median_s"])
+        medians.append(f"host {host_median}")
+    which = "any device" if len(devices) > 1 else "device"
     device_median = duration(device["median_s"])
-    if len(devices) > 1:
-        medians.append(f"any device {device_median} (by {steps['device_by']})")
-    else:
-        medians.append(f"device {device_median} (by {steps['device_by']})")
+    medians.append(f"{which} {device_median} (by {steps['device_by']})")
     step_median = duration(steps["step_s"]["median_s"])
     medians.append(f"step {step_median}")
     lines = [f"medians: {', '.join(medians)}"]

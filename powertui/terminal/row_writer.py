@@ -217,7 +217,8 @@ def _changed(target: CellCodes, shown: CellCodes) -> npt.NDArray[np.intp]:
     for cells in (target, shown):
         is_tail = (cells >= 0) & ((cells & CODE_MASK) == TAIL)
         tails = np.flatnonzero(is_tail[1:]) + 1
-        touched = tails[mask[tails] | mask[tails - 1]]
-        mask[touched] = True
-        mask[touched - 1] = True
+        heads = tails - 1
+        is_touched = mask[tails] | mask[heads]
+        mask[tails[is_touched]] = True
+        mask[heads[is_touched]] = True
     return np.flatnonzero(mask)

@@ -96,5 +96,6 @@ def _best_stretch(gains: npt.NDArray[np.int64]) -> tuple[int, int]:
     sums = np.concatenate(([0], np.cumsum(gains)))
     lowest = np.minimum.accumulate(sums)
     stop = int(np.argmax(sums - lowest))
-    starts = np.flatnonzero(sums[: stop + 1] == lowest[stop])
+    sums_before = sums[: stop + 1]
+    starts = np.flatnonzero(sums_before == lowest[stop])
     return int(starts[-1]), stop

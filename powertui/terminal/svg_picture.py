@@ -74,8 +74,13 @@ class _Drawing:
         for text, style in _runs(segments):
             fore, back, rules = _looks(style, self.ink, self.paper)
             if back != self.paper:
-                length = cell_len(text) * _CELL_PX
-                self.rect(x * _CELL_PX, y * _ROW_PX, length, _ROW_PX, f'fill="{back}"')
+                self.rect(
+                    x=x * _CELL_PX,
+                    y=y * _ROW_PX,
+                    width=cell_len(text) * _CELL_PX,
+                    height=_ROW_PX,
+                    fill=f'fill="{back}"',
+                )
             for piece in _BLOCK_PIECES.split(text):
                 if piece and piece[0] in _BLOCKS:
                     self._blocks(x, y, piece, fore)
@@ -100,19 +105,21 @@ class _Drawing:
                 width = count
             for start in starts:
                 self.rect(
-                    (start + left) * _CELL_PX,
-                    (y + top) * _ROW_PX,
-                    width * _CELL_PX,
-                    height * _ROW_PX,
-                    fill,
+                    x=(start + left) * _CELL_PX,
+                    y=(y + top) * _ROW_PX,
+                    width=width * _CELL_PX,
+                    height=height * _ROW_PX,
+                    fill=fill,
                 )
             x += count
 
     def _span(self, x: int, piece: str, rule: str) -> str:
         words = piece.strip()
         blanks = len(piece) - len(piece.lstrip())
-        name = self.classes.setdefault(rule, f"c{len(self.classes)}")
-        start = _px((x + blanks) * _CELL_PX)
+        next_class = f"c{len(self.classes)}"
+        name = self.classes.setdefault(rule, next_class)
+        first_cell = x + blanks
+        start = _px(first_cell * _CELL_PX)
         length = _px(cell_len(words) * _CELL_PX)
         text = escape(words).replace(" ", _NBSP)
         return f'<tspan class="{name}" x="{start}" textLength="{length}">{text}</tspan>'
@@ -155,7 +162,8 @@ def svg_picture(rows: Sequence[Iterable[Segment]], columns: int, ink: str, paper
 
 def _px(value: float) -> str:
     """A length in as few characters as tell its hundredths."""
-    return f"{value:.2f}".rstrip("0").rstrip(".")
+    text = f"{value:.2f}"
+    return text.rstrip("0").rstrip(".")
 
 
 def _runs(segments: Iterable[Segment]) -> Iterator[tuple[str, Style]]:

@@ -56,8 +56,11 @@ def of_hosts(frames: Sequence[tuple[str, pd.DataFrame]]) -> pd.DataFrame:
     """
     parts = []
     for host, answer in frames:
-        part = answer.drop(columns="host") if "host" in answer else answer
-        part.insert(0, "host", texts([host] * len(part)))
+        part = answer
+        if "host" in answer:
+            part = answer.drop(columns="host")
+        hosts = texts([host] * len(part))
+        part.insert(0, "host", hosts)
         parts.append(part)
     # An empty frame has no types to give: its float column would turn the whole numbers of the
     # others into floats.
@@ -106,9 +109,9 @@ def _column(column: Column) -> Any:
         return np.where(missing, np.nan, numbers)
     dtype = np.bool_ if column.kind == "flag" else np.int64
     filled = np.where(missing, 0, values).astype(dtype)
-    if missing.any():
-        return nullable(filled, ~missing)
-    return filled
+    if not missing.any():
+        return filled
+    return nullable(filled, ~missing)
 
 
 def _values(column: Column) -> tuple[npt.NDArray[Any], Bools]:
@@ -129,7 +132,8 @@ def _values(column: Column) -> tuple[npt.NDArray[Any], Bools]:
 def nullable(values: Any, present: Bools) -> Any:
     """Whole numbers or flags of which some are not known: pandas' Int64 or boolean."""
     filled = np.where(present, values, 0).astype(values.dtype)
-    column = pd.array(filled, dtype="boolean" if values.dtype == np.bool_ else "Int64")
+    is_flag = values.dtype == np.bool_
+    column = pd.array(filled, dtype="boolean" if is_flag else "Int64")
     if not present.all():
         column[~present] = pd.NA
     return column
@@ -150,7 +154,8 @@ def _numbers(values: Sequence[float | None]) -> Any:
 def _whole_numbers(values: Sequence[int | None]) -> Any:
     """Int64, also where none is missing: a column has one type in every frame."""
     present = np.array([value is not None for value in values], np.bool_)
-    return nullable(np.array([value or 0 for value in values], np.int64), present)
+    filled = np.array([value or 0 for value in values], np.int64)
+    return nullable(filled, present)
 
 
 def _flags(values: Sequence[bool]) -> Any:
