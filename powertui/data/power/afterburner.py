@@ -33,23 +33,32 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     lines: list[int] = []
     for number, line in enumerate(source.text.split("\n"), 1):
         kind, *cells = [cell.strip() for cell in line.split(",")]
-        if kind == "02" and names and cells[1:] != names:
-            notes.drop(number, "other sensors begin here; what follows is not read")
-            break
         if kind == "02":
+            if names and cells[1:] != names:
+                notes.drop(number, "other sensors begin here; what follows is not read")
+                break
             names = cells[1:]
-        elif kind == "03" and len(cells) > 2 and cells[1].isdigit():
-            units_of[int(cells[1])] = cells[2]
-        elif kind == "80" and len(cells) == len(names) + 1:
-            rows.append(cells)
-            lines.append(number)
+        elif kind == "03" and len(cells) > 2:
+            digits, unit = cells[1:3]
+            if digits.isdigit():
+                units_of[int(digits)] = unit
         elif kind == "80":
-            notes.drop(number, f"has {len(cells) - 1} readings of {len(names)} sensors")
+            reading_count = len(cells) - 1
+            if reading_count == len(names):
+                rows.append(cells)
+                lines.append(number)
+            else:
+                notes.drop(number, f"has {reading_count} readings of {len(names)} sensors")
     if not rows:
         raise UnreadableFile(source.path, "has MSI Afterburner's header, but no readings")
-    called = ["time", *(_name(name, units_of.get(place, "")) for place, name in enumerate(names))]
-    columns = [list(column) for column in zip(*rows, strict=True)]
-    table_rows = table.FileCells(tuple(called), np.array(lines, np.int64), columns)
+    column_names = ["time"]
+    for place, name in enumerate(names):
+        column_names.append(_name(name, units_of.get(place, "")))
+    table_rows = table.FileCells(
+        names=tuple(column_names),
+        lines=np.array(lines, np.int64),
+        columns=list(map(list, zip(*rows, strict=True))),
+    )
     form = TableForm(label=NAME, day_first=True)
     return generic_csv.from_table(source.path, table_rows, options, notes, form)
 

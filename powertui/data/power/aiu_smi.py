@@ -21,7 +21,8 @@ NAME = "aiu-smi"
 
 
 def _header(line: str) -> list[str]:
-    words = line.strip().lstrip("#").strip().replace(",", " ").split()
+    titles = line.strip().lstrip("#")
+    words = titles.replace(",", " ").split()
     if words[:1] == ["ID"] and "pwr" in words:
         return [word.lower() for word in words]
     return []
@@ -29,7 +30,8 @@ def _header(line: str) -> list[str]:
 
 def sniff(head: str, _path: str) -> int:
     """By its header."""
-    if any(_header(line) for line in head.split("\n")[:60]):
+    lines = head.split("\n")[:60]
+    if any(map(_header, lines)):
         return 98
     return 0
 
@@ -50,33 +52,50 @@ class _Table:
 
     def set_header(self, line: str, names: list[str]) -> None:
         """The names of columns; with commas each title may hold its unit: "pwr W"."""
-        if "," in line:
-            titles = line.strip().lstrip("#").split(",")
-            names = [title.split()[0].lower() for title in titles if title.split()]
         self.names = names
+        if "," not in line:
+            return
+        self.names = []
+        for title in line.strip().lstrip("#").split(","):
+            words = title.split()
+            if words:
+                self.names.append(words[0].lower())
 
     def add_comment(self, line: str) -> None:
         """A line that begins with `#`: a card, or the units of the columns."""
         if card := _CARD.match(line.strip()):
-            self.addresses[int(card[1])] = devices.pci_address(card[2])
+            number, address = card.groups()
+            self.addresses[int(number)] = devices.pci_address(address)
         words = line.replace("#", " ").split()
         # The column `ID` has no unit: what stands there is the form of the date.
         are_units = words[:1] == ["YYYYMMDD"] and len(words) == len(self.names) - 1
         if are_units and "pwr" in self.names:
-            self.unit = units.unit_of_symbol(words[self.names.index("pwr") - 1]) or self.unit
+            place = self.names.index("pwr") - 1
+            unit = units.unit_of_symbol(words[place])
+            self.unit = unit or self.unit
 
     def misfit(self, cells: list[str], *, is_last: bool) -> str:
         """Why a row does not fit the header; "" where it does."""
-        if len(cells) != len(self.names):
-            return below_header(len(cells), len(self.names))
+        width = len(self.names)
+        if len(cells) != width:
+            return below_header(len(cells), width)
         if is_last and table.was_cut(cells[-1], ["0.1"]):
             return "the last line may be cut"
         return ""
 
     def sensor(self, card: int) -> Sensor:
         """What a row with this card is of."""
-        device = Device(card, "", self.addresses.get(card, ""), "IBM Spyre")
-        return Sensor(f"AIU {card}", NAME, Scope.GPU, device=device)
+        device = Device(
+            index=card,
+            pci=self.addresses.get(card, ""),
+            model="IBM Spyre",
+        )
+        return Sensor(
+            f"AIU {card}",
+            source=NAME,
+            scope=Scope.GPU,
+            device=device,
+        )
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
@@ -106,7 +125,14 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         if not re.fullmatch(r"\d{1,4}", row["id"]):
             notes.drop(number, "the card is not a number")
             continue
+        card = int(row["id"])
         day = re.sub(r"^(\d{4})(\d\d)(\d\d)$", r"\1-\2-\3", row.get("date", ""))
-        when = f"{day} {row.get('time', '')}".strip()
-        collected.add(above.sensor(int(row["id"])), when, row["pwr"], number, unit=above.unit)
+        time = row.get("time", "")
+        collected.add(
+            above.sensor(card),
+            when=f"{day} {time}".strip(),
+            value=row["pwr"],
+            line=number,
+            unit=above.unit,
+        )
     return collected.log(NAME, options, "aiu-smi: pwr in W", period_s=1.0)

@@ -53,30 +53,36 @@ def sniff(head: str, _path: str) -> int:
     has_power = re.search(r'"(?:\w*socket_power|power_usage)"\s*:', head)
     if has_power and re.search(r'"gpu"\s*:\s*\d', head):
         return 97
-    if re.search(r"(?m)^GPU: \d{1,3}\s*$", head) and "SOCKET_POWER:" in head:
+    if "SOCKET_POWER:" in head and re.search(r"(?m)^GPU: \d{1,3}\s*$", head):
         return 96
-    lines = head.split("\n")[:30]
-    if any(_is_monitor(stamps.split_time(line)[1]) for line in lines):
-        return 96
+    for line in head.split("\n")[:30]:
+        _, text = stamps.split_time(line)
+        if _is_monitor(text):
+            return 96
     return 0
 
 
 def _is_monitor(line: str) -> bool:
     """Whether a line is a header of `monitor`: a column `power` alone may be any tool's."""
     cells = _header(line)
-    if set(cells) & (set(_POWERS) - {"power"}):
+    powers = _POWERS.keys() & set(cells)
+    if powers - {"power"}:
         return True
-    return "power" in cells and "," not in line and cells[0] in ("gpu", "timestamp")
+    if not powers or "," in line:
+        return False
+    return cells[0] in ("gpu", "timestamp")
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per GPU."""
     notes = Notes(source.path)
     collected = Collected(source.path, notes)
-    if re.search(r'"gpu"\s*:\s*\d', source.head_text):
+    head = source.head_text
+    if re.search(r'"gpu"\s*:\s*\d', head):
         for doc in json_docs.documents(source.text, notes):
-            _walk(doc.value, json_docs.when_in(doc.value, doc.when), doc.line, collected)
-    elif re.search(r"(?m)^GPU: \d{1,3}\s*$", source.head_text):
+            when = json_docs.when_in(doc.value, doc.when)
+            _walk(doc.value, when, doc.line, collected)
+    elif re.search(r"(?m)^GPU: \d{1,3}\s*$", head):
         _text(source.text, collected)
     else:
         _table(source.text, notes, collected)
@@ -84,8 +90,14 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
 
 
 def _sensor(gpu: int, kind: str) -> Sensor:
+    name = f"GPU {gpu}"
+    if kind:
+        name += f" ({kind})"
     return Sensor(
-        f"GPU {gpu} ({kind})" if kind else f"GPU {gpu}", NAME, Scope.GPU, device=Device(gpu)
+        name,
+        source=NAME,
+        scope=Scope.GPU,
+        device=Device(gpu),
     )
 
 
@@ -105,22 +117,31 @@ def _walk(value: Any, when: str, line: int, collected: Collected) -> None:
             _walk(member, json_docs.when_in(member, when), line, collected)
 
 
-def _add_gpu(gpu: int, power: Any, when: str, line: int, collected: Collected) -> None:
+def _add_gpu(
+    gpu: int,
+    power: Any,
+    when: str,
+    line: int,
+    collected: Collected,
+) -> None:
     """The readings of one GPU: an object with several, or one alone."""
-    if isinstance(power, dict):
-        readings = power
-    else:
-        readings = {"power": power}
+    readings = power if isinstance(power, dict) else {"power": power}
     for name, kind in _POWERS.items():
         cell = readings.get(name)
-        unit = "W"
+        symbol = "W"
         if isinstance(cell, dict):
-            unit = str(cell.get("unit", "W"))
+            symbol = str(cell.get("unit", "W"))
             cell = cell.get("value")
         if cell is None or isinstance(cell, (dict, list)):
             continue
-        known_unit = units.unit_of_symbol(unit) or units.UNITS["W"]
-        collected.add(_sensor(gpu, kind), when, str(cell), line, unit=known_unit)
+        unit = units.unit_of_symbol(symbol) or units.UNITS["W"]
+        collected.add(
+            _sensor(gpu, kind),
+            when,
+            str(cell),
+            line,
+            unit=unit,
+        )
 
 
 class _Header(NamedTuple):
@@ -137,10 +158,12 @@ class _Header(NamedTuple):
 
     def misfit(self, cells: list[str], *, is_last: bool) -> str:
         """Why a row does not fit its header; "" where it does."""
-        if is_last and table.was_cut(cells[-1] if cells else "", ["0.1"]):
+        last_cell = cells[-1] if cells else ""
+        if is_last and table.was_cut(last_cell, ["0.1"]):
             return "the last line may be cut"
-        if len(cells) < len(self.names):
-            return below_header(len(cells), len(self.names))
+        width = len(self.names)
+        if len(cells) < width:
+            return below_header(len(cells), width)
         return ""
 
 
@@ -180,7 +203,12 @@ def _table(text: str, notes: Notes, collected: Collected) -> None:
             continue
         # With -w a row begins with Unix seconds, which are a column.
         has_own_time = header.names[0] == "timestamp" or header.has_commas
-        cells = header.cells(line.written if has_own_time else line.text)
+        if has_own_time:
+            when = line.above
+            cells = header.cells(line.written)
+        else:
+            when = line.when
+            cells = header.cells(line.text)
         misfit = header.misfit(cells, is_last=line.is_last)
         if misfit:
             notes.drop(line.number, misfit)
@@ -189,7 +217,10 @@ def _table(text: str, notes: Notes, collected: Collected) -> None:
         if not re.fullmatch(r"\d{1,4}", row["gpu"]):
             notes.drop(line.number, "the GPU is not a number")
             continue
-        when = row.get("timestamp") or (line.above if has_own_time else line.when)
+        gpu = int(row["gpu"])
+        when = row.get("timestamp") or when
         for name, kind in _POWERS.items():
-            if name in row and (name != "power" or row[name]):
-                collected.add(_sensor(int(row["gpu"]), kind), when, row[name], line.number)
+            reading = row.get(name)
+            if reading is None or (name == "power" and not reading):
+                continue
+            collected.add(_sensor(gpu, kind), when, reading, line.number)

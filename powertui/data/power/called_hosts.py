@@ -17,7 +17,8 @@ def with_names(power: Sequence[PowerSeries], pairs: Iterable[tuple[str, str]]) -
     """The series with the names that `pairs` (as the log has it, as it is called) give."""
     names: dict[str, set[str]] = {}
     for logged, called in pairs:
-        names.setdefault(logged.strip().casefold(), set()).add(called.strip())
+        host = logged.strip().casefold()
+        names.setdefault(host, set()).add(called.strip())
     if not names:
         return list(power)
     return [_named(series, names) for series in power]
@@ -25,8 +26,11 @@ def with_names(power: Sequence[PowerSeries], pairs: Iterable[tuple[str, str]]) -
 
 def _named(series: PowerSeries, names: dict[str, set[str]]) -> PowerSeries:
     sensor = series.sensor
+    if not sensor.host:
+        return series
     called = names.get(sensor.host.casefold(), set())
     # One log that several hosts share has no single name.
-    if not sensor.host or len(called) != 1:
+    if len(called) != 1:
         return series
-    return replace(series, sensor=replace(sensor, called=next(iter(called))))
+    (name,) = called
+    return replace(series, sensor=replace(sensor, called=name))

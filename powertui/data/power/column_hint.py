@@ -36,11 +36,11 @@ def column_hint(rows: table.FileCells) -> str:
     """
     readings = [column for column in range(len(rows.names)) if _holds_numbers(rows, column)]
     time = _likely_time(rows, readings)
-    watts = [column for column in readings if column != time and not is_time(rows.names[column])]
+    columns = [column for column in readings if column != time and not is_time(rows.names[column])]
     names = f"Its columns are: {plain(listed(rows.names), 200)}."
-    if not watts:
+    if not columns:
         return f"{names} Name two: --watts-col NAME --time-col NAME --unit W"
-    watts = [column for column in watts if not _is_other_quantity(rows.names[column])]
+    watts = [column for column in columns if not _is_other_quantity(rows.names[column])]
     if not watts:
         # Horsepower, dBm, a limit or a peak: told as watts it would be a wrong answer.
         return (
@@ -48,9 +48,8 @@ def column_hint(rows: table.FileCells) -> str:
             "Name two: --watts-col NAME --time-col NAME --unit W"
         )
     likely = max(watts, key=lambda column: _likeness(rows, column))
-    if time is None:
-        time_name = "NAME"
-    else:
+    time_name = "NAME"
+    if time is not None:
         time_name = _quoted(rows, time)
     options = f"--watts-col {_quoted(rows, likely)} --time-col {time_name} --unit W"
     return (
@@ -61,13 +60,17 @@ def column_hint(rows: table.FileCells) -> str:
 
 def _is_other_quantity(name: str) -> bool:
     """Whether a column is no power by its name or its unit, or a number of something."""
-    return units.no_power(name) or _OTHER_QUANTITY.search(name.strip()) is not None
+    if units.no_power(name):
+        return True
+    return _OTHER_QUANTITY.search(name.strip()) is not None
 
 
 def listed(names: Sequence[str]) -> str:
     """Names of columns, for a message."""
-    more = " …" if len(names) > _MAX_LISTED_NAMES else ""
-    return ", ".join(names[:_MAX_LISTED_NAMES]) + more
+    words = ", ".join(names[:_MAX_LISTED_NAMES])
+    if len(names) > _MAX_LISTED_NAMES:
+        words += " …"
+    return words
 
 
 def _shown(name: str) -> str:
@@ -77,27 +80,33 @@ def _shown(name: str) -> str:
 def _quoted(rows: table.FileCells, column: int) -> str:
     """A column as a shell takes it: by its name, or by its number where that is long or odd."""
     name = rows.names[column].strip()
-    is_plain = 0 < len(name) <= _MAX_NAME_CHARS and name.isprintable() and "," not in name
-    if is_plain and rows.find(name) == column:
+    is_short = 0 < len(name) <= _MAX_NAME_CHARS
+    is_plain = name.isprintable() and "," not in name
+    if is_short and is_plain and rows.find(name) == column:
         return shlex.quote(name)
     return str(column + 1)
 
 
 def _holds_numbers(rows: table.FileCells, column: int) -> bool:
     values, _ = rows.floats(column)
-    return bool(2 * np.isfinite(values).sum() > len(values))
+    number_count = np.isfinite(values).sum()
+    return bool(2 * number_count > len(values))
 
 
 def _likely_time(rows: table.FileCells, readings: list[int]) -> int | None:
     """The column whose name means time, else one of dates, else the first one that only rises."""
-    named = [column for column, name in enumerate(rows.names) if is_time(name)]
-    if named:
-        return named[0]
+    for column, name in enumerate(rows.names):
+        if is_time(name):
+            return column
     for column in range(len(rows.names)):
-        if column not in readings and column_times.from_texts(rows.texts(column)).ok.mean() > 0.5:
+        if column in readings:
+            continue
+        written = column_times.from_texts(rows.texts(column))
+        if written.ok.mean() > 0.5:
             return column
     for column in readings:
-        if rises(column_times.from_numbers(rows.floats(column)[0].copy())):
+        values, _ = rows.floats(column)
+        if rises(column_times.from_numbers(values.copy())):
             return column
     return None
 
@@ -105,12 +114,13 @@ def _likely_time(rows: table.FileCells, readings: list[int]) -> int | None:
 def _likeness(rows: table.FileCells, column: int) -> tuple[bool, bool, bool, int]:
     """How much a column looks like power: by its name, its size, that it changes, its place."""
     name = rows.names[column]
-    words = set(units.tokens(name)) | set(re.split(r"[^a-z]+", name.lower()))
-    values = rows.floats(column)[0]
+    words = set(units.tokens(name))
+    words.update(re.split(r"[^a-z]+", name.lower()))
+    values, _ = rows.floats(column)
     values = values[np.isfinite(values)]
     typical = median_of_column(np.abs(values))
     min_watts, max_watts = _LIKELY_WATTS
-    has_likely_name = bool(words & _LIKELY_WORDS)
+    has_likely_name = not words.isdisjoint(_LIKELY_WORDS)
     has_likely_size = min_watts <= typical <= max_watts
     is_changing = bool(values.min() < values.max())
     return has_likely_name, has_likely_size, is_changing, -column

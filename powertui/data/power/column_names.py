@@ -34,10 +34,9 @@ def table_layout(head: str, path: str) -> table.Shape | None:
     if layout is None:
         return None
     lines = head.split("\n", layout.first + 1)
+    first_row = ""
     if len(lines) > layout.first:
-        first_row = lines[layout.first]
-    else:
-        first_row = ""
+        first_row = lines[layout.first].strip()
     return _named_by_file(layout, first_row, path)
 
 
@@ -45,25 +44,36 @@ def _named_by_file(layout: table.Shape, first_row: str, path: str) -> table.Shap
     name = Path(path).name
     if layout.names == _COLLECTD_HEADER:
         collectd = _COLLECTD_NAME.fullmatch(name)
+        if collectd is None:
+            return layout
         # collectd's type `power` is in watts.
-        if collectd:
-            return replace(layout, names=("epoch", f"{collectd[1]} [W]"))
+        return replace(layout, names=("epoch", f"{collectd[1]} [W]"))
+    lowered = tuple(map(str.lower, layout.names))
+    if lowered == _TENSORBOARD_HEADER:
+        metric, _, _ = name.partition(".csv")
+        names = (*layout.names[:2], metric)
+        return _with_metric(layout, names, metric) or layout
+    if layout.named:
         return layout
-    if tuple(cell.lower() for cell in layout.names) == _TENSORBOARD_HEADER:
-        metric = name.partition(".csv")[0]
-        return _with_metric(layout, (*layout.names[:2], metric), metric) or layout
-    if not layout.named and _NVIDIA_STATS_ROW.fullmatch(first_row.strip()):
-        return replace(layout, names=("gpu", "metric", "timestamp", "value"), named=True)
-    if layout.named or not _MLFLOW_ROW.fullmatch(first_row.strip()):
-        return layout
-    return _with_metric(replace(layout, named=True), ("timestamp", name, "step"), name) or layout
+    if _NVIDIA_STATS_ROW.fullmatch(first_row):
+        names = ("gpu", "metric", "timestamp", "value")
+        return replace(layout, names=names, named=True)
+    if _MLFLOW_ROW.fullmatch(first_row):
+        named = replace(layout, named=True)
+        return _with_metric(named, ("timestamp", name, "step"), name) or layout
+    return layout
 
 
-def _with_metric(layout: table.Shape, names: tuple[str, ...], metric: str) -> table.Shape | None:
+def _with_metric(
+    layout: table.Shape,
+    names: tuple[str, ...],
+    metric: str,
+) -> table.Shape | None:
     """The layout with these names, one of which is its file's, where that means power."""
-    if units.unit_of_name(metric) is None and not units.means_power(metric):
-        return None
-    return replace(layout, names=names)
+    has_unit = units.unit_of_name(metric) is not None
+    if has_unit or units.means_power(metric):
+        return replace(layout, names=names)
+    return None
 
 
 def with_metric_names(
@@ -73,15 +83,16 @@ def with_metric_names(
     by column.
     """
     labels: dict[int, Mapping[str, str]] = {}
-    names = list(layout.names)
-    if any("{" in name for name in names):
-        from powertui.data.power import prometheus_labels
+    if not any("{" in name for name in layout.names):
+        return layout, labels
+    from powertui.data.power import prometheus_labels
 
-        for column, name in enumerate(names):
-            selected = prometheus_labels.selected_labels(name)
-            if selected:
-                labels[column] = selected
-                names[column] = selected.get("__name__", name)
+    names = list(layout.names)
+    for column, name in enumerate(layout.names):
+        selected = prometheus_labels.selected_labels(name)
+        if selected:
+            labels[column] = selected
+            names[column] = selected.get("__name__", name)
     return replace(layout, names=tuple(names)), labels
 
 
@@ -89,4 +100,5 @@ def json_members(head: str) -> list[str] | None:
     """The members that the beginning of JSON names, each once; None of what is no JSON."""
     if not _JSON.match(head):
         return None
-    return list(dict.fromkeys(_MEMBER.findall(head)))
+    members = _MEMBER.findall(head)
+    return list(dict.fromkeys(members))

@@ -50,30 +50,36 @@ def published_rows(ns: Int64s, joules: Floats) -> Published:
     that is not counted on yet, and what comes next is of the whole time since it was. Where that
     happens often, the first row is such a look, too.
     """
-    every = np.arange(len(joules))
+    row_count = len(joules)
     changes = np.flatnonzero(np.diff(joules) != 0) + 1
-    if len(changes) < 3 or len(changes) == len(joules) - 1:
-        return Published(every, 0.0)
+    if len(changes) < 3 or len(changes) == row_count - 1:
+        return Published(np.arange(row_count), 0.0)
     run_ns = np.diff(ns[changes])
     longest_ns = _MAX_HELD_RUNS * median_of_column(run_ns)
-    is_new = np.zeros(len(joules), np.bool_)
+    is_new = np.zeros(row_count, np.bool_)
     is_new[changes] = True
     for before, after in _long_runs(changes, run_ns > longest_ns):
         is_new[before:after] = True
-    if len(joules) - np.count_nonzero(is_new) <= _MIN_HELD_SHARE * len(joules):
+    held_count = row_count - np.count_nonzero(is_new)
+    if held_count <= _MIN_HELD_SHARE * row_count:
         is_new[0] = True
         return Published(np.flatnonzero(is_new), 0.0)
     rises = np.diff(joules[changes])
-    counted = float(rises[rises > 0].sum())
-    seconds = float(run_ns[rises > 0].sum()) / NS_PER_S
+    is_rise = rises > 0
+    counted = float(rises[is_rise].sum())
+    seconds = float(run_ns[is_rise].sum()) / NS_PER_S
     poll_s = median_of_column(np.diff(ns)) / NS_PER_S
-    return Published(np.flatnonzero(is_new), counted / seconds * poll_s if seconds > 0 else 0.0)
+    held_j = 0.0
+    if seconds > 0:
+        held_j = counted / seconds * poll_s
+    return Published(np.flatnonzero(is_new), held_j)
 
 
 def _long_runs(changes: Int64s, is_long: Bools) -> list[tuple[int, int]]:
     """The rows at which values that were held for long began and ended."""
-    starts, ends = changes[:-1][is_long].tolist(), changes[1:][is_long].tolist()
-    return list(zip(starts, ends, strict=True))
+    starts = changes[:-1][is_long]
+    ends = changes[1:][is_long]
+    return list(zip(starts.tolist(), ends.tolist(), strict=True))
 
 
 def intervals(
@@ -94,16 +100,17 @@ def intervals(
     seconds = np.full(len(joules), np.nan)
     delta[1:] = np.diff(joules)
     seconds[1:] = np.diff(ns) / NS_PER_S
-    falls = np.flatnonzero((delta < 0) & (seconds > 0))
-    rises = (delta >= 0) & (seconds > 0)
+    has_length = seconds > 0
+    falls = np.flatnonzero((delta < 0) & has_length)
+    rises = (delta >= 0) & has_length
+    usual = 0.0
     if rises.any():
         usual = median_of_column(delta[rises] / seconds[rises])
-    else:
-        usual = 0.0
     wraps = resets = 0
     for row in falls:
+        fall = float(delta[row])
         before = float(joules[row] - delta[row])
-        fixed = _wrapped(float(delta[row]), before, float(seconds[row]), usual, wrap_j)
+        fixed = _wrapped(fall, before, float(seconds[row]), usual, wrap_j)
         if fixed is None:
             delta[row] = np.nan
             resets += 1
@@ -111,11 +118,11 @@ def intervals(
             delta[row] = fixed
             wraps += 1
     if wraps:
-        notes.say(f"{name} wrapped {wraps} time{'s' if wraps > 1 else ''}; corrected")
+        notes.say(f"{name} wrapped {wraps} time{_plural(wraps)}; corrected")
     if resets:
-        notes.say(f"{name} was reset {resets} time{'s' if resets > 1 else ''}; left as a gap")
+        notes.say(f"{name} was reset {resets} time{_plural(resets)}; left as a gap")
     with np.errstate(divide="ignore", invalid="ignore"):
-        watts = np.where(seconds > 0, delta / seconds, np.nan)
+        watts = np.where(has_length, delta / seconds, np.nan)
     return delta, watts
 
 
@@ -138,6 +145,10 @@ def _wrapped(
     return None
 
 
+def _plural(count: int) -> str:
+    return "s" if count > 1 else ""
+
+
 def _starts_again(values: Floats, rises: Floats) -> bool:
     """A counter that is set to zero now and then: it always grows, and where it falls, it falls to
     what it counts between rows.
@@ -146,18 +157,18 @@ def _starts_again(values: Floats, rises: Floats) -> bool:
     less than an idle machine's.
     """
     falls = np.flatnonzero(rises < 0)
-    grown = rises[rises >= 0]
-    if (
-        not len(falls)
-        or 3 * len(falls) > len(rises)
-        or not (grown > 0).mean() >= _MIN_GROWING_SHARE
-    ):
+    if not len(falls) or 3 * len(falls) > len(rises):
         return False
-    step = percentile_of_column(grown, 90)
-    return bool(
-        (values[falls + 1] <= 2 * step).all()
-        and (values[falls] >= 2 * median_of_column(grown)).all()
-    )
+    grown = rises[rises >= 0]
+    if not (grown > 0).mean() >= _MIN_GROWING_SHARE:
+        return False
+    high_step = percentile_of_column(grown, 90)
+    typical_step = median_of_column(grown)
+    values_before = values[falls]
+    values_after = values[falls + 1]
+    if not (values_after <= 2 * high_step).all():
+        return False
+    return bool((values_before >= 2 * typical_step).all())
 
 
 def is_total_of_stretches(joules: Floats) -> bool:
@@ -167,7 +178,8 @@ def is_total_of_stretches(joules: Floats) -> bool:
     valid = joules[np.isfinite(joules)]
     if len(valid) < 2 or not looks_like_counter(valid):
         return False
-    return bool(valid[0] <= 2 * np.diff(valid).max())
+    largest_step = np.diff(valid).max()
+    return bool(valid[0] <= 2 * largest_step)
 
 
 def looks_like_counter(values: Floats) -> bool:
@@ -179,12 +191,12 @@ def looks_like_counter(values: Floats) -> bool:
         return False
     if len(valid) == 2:
         first, second = valid
-        return bool(first > 0 and second >= first and second > 1.5 * first)
+        return bool(0 < first <= second and second > 1.5 * first)
     rises = np.diff(valid)
     if _starts_again(valid, rises):
         return True
-    return bool(
-        (rises >= 0).mean() >= 0.97
-        and (rises > 0).any()
-        and abs(valid[-1]) + valid.max() > 3 * np.median(np.abs(rises))
-    )
+    if (rises >= 0).mean() < 0.97 or not (rises > 0).any():
+        return False
+    typical_step = np.median(np.abs(rises))
+    size = abs(valid[-1]) + valid.max()
+    return bool(size > 3 * typical_step)

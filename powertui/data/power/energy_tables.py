@@ -37,11 +37,11 @@ class _EnergyLog:
         seconds = _durations(self.rows, duration_column)
         length, has_length = column_times.lengths(seconds)
         self.times = self._read_times(time_column, options.tz)
-        self.is_usable = self.times.ok & has_length
-        self._drop(
-            ~self.times.ok, f"the {'time' if dialect.time_is_end else 'start'} cannot be read"
-        )
-        self._drop(self.times.ok & ~has_length, "the duration is missing or not positive")
+        has_time = self.times.ok
+        self.is_usable = has_time & has_length
+        time_name = "time" if dialect.time_is_end else "start"
+        self._drop(~has_time, f"the {time_name} cannot be read")
+        self._drop(has_time & ~has_length, "the duration is missing or not positive")
         if not self.is_usable.any():
             raise UnreadableFile(
                 self.path,
@@ -88,7 +88,8 @@ class _EnergyLog:
     def _column(self, begin: str) -> int | None:
         """The column of this name; a unit in parentheses may follow it."""
         for index, name in enumerate(self.rows.names):
-            if name.split("(", 1)[0].strip() == begin:
+            without_unit, _, _ = name.partition("(")
+            if without_unit.strip() == begin:
                 return index
         return None
 
@@ -97,9 +98,10 @@ class _EnergyLog:
 
     def _read_times(self, column: int, zone: str | None) -> column_times.TimeColumn:
         if self.dialect.time_is_number:
-            seconds = self.rows.floats(column)[0].copy()
-            return column_times.from_numbers(seconds, f"{self.dialect.time} (s)")
-        return times.in_zone(column_times.from_texts(self.rows.texts(column)), zone)
+            seconds, _ = self.rows.floats(column)
+            return column_times.from_numbers(seconds.copy(), f"{self.dialect.time} (s)")
+        written = column_times.from_texts(self.rows.texts(column))
+        return times.in_zone(written, zone)
 
     def _counts_from_boot(self) -> bool:
         return self.times.kind == "elapsed"
@@ -130,20 +132,21 @@ class _EnergyLog:
         # Trackers write a column of zeros for a device that the machine does not have.
         if self.dialect.drops_zero_columns and not (energy[rows] > 0).any():
             return None
-        starts, joules = self._since_last_total(rows, energy * self.dialect.joules_per_unit)
+        totals = energy * self.dialect.joules_per_unit
+        starts, joules = self._since_last_total(rows, totals)
         label = energy_column.label.format(*match.groups()).strip()
         sensor = Sensor(
             label,
-            self.dialect.name,
-            energy_column.scope,
-            self.host,
+            source=self.dialect.name,
+            scope=energy_column.scope,
+            host=self.host,
             device=devices.device_of_column(label),
             scale=energy_column.scale,
         )
         ends = self.ends[rows]
         stretches = windows.RowStretches(ends - starts, self.rows.lines[rows])
-        at = windows.RowEnds(ends - self.zero, stretches)
-        return windows.stretch_series(sensor, at, joules, self._clock(), self.notes)
+        row_ends = windows.RowEnds(ends - self.zero, stretches)
+        return windows.stretch_series(sensor, row_ends, joules, self._clock(), self.notes)
 
     def _since_last_total(self, rows: Int64s, totals: Floats) -> tuple[Int64s, Floats]:
         """Start and joules of these rows.
@@ -153,10 +156,9 @@ class _EnergyLog:
         """
         starts = self.starts[rows]
         joules = totals[rows]
+        run_column = None
         if self.dialect.run:
             run_column = self._column(self.dialect.run)
-        else:
-            run_column = None
         if run_column is None:
             return starts, joules
         runs = self.rows.texts(run_column)
@@ -166,10 +168,14 @@ class _EnergyLog:
             run = runs[row]
             last = last_rows.get(run) if run else None
             last_rows[run] = row
-            if last is None or abs(self.starts[row] - self.starts[last]) > max_start_gap_ns:
+            if last is None:
                 continue
-            if self.ends[row] > self.ends[last] and totals[row] >= totals[last]:
-                starts[place] = self.ends[last]
+            start_gap_ns = abs(self.starts[row] - self.starts[last])
+            if start_gap_ns > max_start_gap_ns:
+                continue
+            last_end = self.ends[last]
+            if self.ends[row] > last_end and totals[row] >= totals[last]:
+                starts[place] = last_end
                 joules[place] = totals[row] - totals[last]
         return starts, joules
 
@@ -177,8 +183,9 @@ class _EnergyLog:
 def _durations(rows: table.FileCells, column: int) -> Floats:
     """Seconds: "60.5", or "1970-01-01 00:01:00" as early versions of Eco2AI wrote it."""
     if rows.is_numeric(column):
-        return rows.floats(column)[0]
-    return np.array([_seconds(text) for text in rows.texts(column)])
+        seconds, _ = rows.floats(column)
+        return seconds
+    return np.array(list(map(_seconds, rows.texts(column))))
 
 
 def _seconds(text: str) -> float:

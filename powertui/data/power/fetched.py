@@ -31,19 +31,27 @@ def load(url: str, answer: FetchedPower, options: LogColumns) -> PowerLog:
     """A server's answer as a log. Raises `UnreadableFile` when it holds no power."""
     notes = Notes(url)
     metrics = []
-    zero_ns = round(min((one.times_s[0] for one in answer.series), default=0.0) * NS_PER_S)
+    first_times_s = [series.times_s[0] for series in answer.series]
+    zero_ns = round(min(first_times_s, default=0.0) * NS_PER_S)
     for series in answer.series:
         # A float holds today's Unix seconds to a quarter of a microsecond.
-        ns = np.round(np.asarray(series.times_s, np.float64) * NS_PER_S).astype(np.int64) - zero_ns
-        values = np.asarray(series.values, np.float64)
-        clock = _clock(answer, zero_ns, series.clock)
-        metrics.append(prometheus.Metric(dict(series.labels), ns, values, clock))
+        times_s = np.asarray(series.times_s, np.float64)
+        unix_ns = np.round(times_s * NS_PER_S).astype(np.int64)
+        metric = prometheus.Metric(
+            labels=dict(series.labels),
+            ns=unix_ns - zero_ns,
+            values=np.asarray(series.values, np.float64),
+            clock=_clock(answer, zero_ns, series.clock),
+        )
+        metrics.append(metric)
     for note in answer.notes:
         notes.say(note)
-    log = prometheus.log_of_metrics(url, metrics, notes, options, _resolution_words(answer))
-    if answer.step_s is not None:
-        step_s = answer.step_s
-        log = replace(log, series=tuple(_of_means(series, step_s) for series in log.series))
+    resolution = _resolution_words(answer)
+    log = prometheus.log_of_metrics(url, metrics, notes, options, resolution)
+    step_s = answer.step_s
+    if step_s is not None:
+        means = [_of_means(series, step_s) for series in log.series]
+        log = replace(log, series=tuple(means))
     return registry.checked(log, has_unit=True)
 
 
@@ -56,13 +64,15 @@ def _clock(answer: FetchedPower, zero_ns: int, compared: ClockAhead | None) -> C
         middle_ms = 500 * (compared.low_s + compared.high_s)
         half_ms = 500 * (compared.high_s - compared.low_s)
         return Clock(
-            zero_ns + round(compared.low_s * NS_PER_S),
-            zero_ns + round(compared.high_s * NS_PER_S),
-            times.COMPARED,
-            f"{detail}; the machine's clock was {middle_ms:+.3g} ± {half_ms:.2g} ms beside the "
-            "server's, by node_time_seconds",
+            lo_ns=zero_ns + round(compared.low_s * NS_PER_S),
+            hi_ns=zero_ns + round(compared.high_s * NS_PER_S),
+            source=times.COMPARED,
+            detail=(
+                f"{detail}; the machine's clock was {middle_ms:+.3g} ± {half_ms:.2g} ms beside the "
+                "server's, by node_time_seconds"
+            ),
         )
-    lo_ns, hi_ns = zero_ns, zero_ns
+    lo_ns = hi_ns = zero_ns
     if answer.ahead_s:
         right_ns = zero_ns - round(answer.ahead_s * NS_PER_S)
         lo_ns = min(zero_ns, right_ns - _CLOCK_ERROR_NS)

@@ -42,16 +42,24 @@ def find_heading(
     """
     cells = [fields(line) for _, line in lines]
     widths = [len(row) for row in cells]
-    rows = _Rows(cells, max(set(widths), key=widths.count), like_data)
+    typical_width = max(set(widths), key=widths.count)
+    rows = _Rows(cells, typical_width, like_data)
     for top, row in enumerate(cells):
         if not rows.are_words(row, min_words=2):
             continue
         below = top + 1
-        while below < len(cells) and below <= top + 2 and rows.are_words(cells[below]):
+        for second_row in cells[below : below + 2]:
+            if not rows.are_words(second_row):
+                break
             below += 1
         if rows.is_data_from(below):
-            (first_line, _), (top_line, _) = lines[below], lines[top]
-            return Heading(_names(cells[top:below]), first_line, top_line)
+            first_line, _ = lines[below]
+            top_line, _ = lines[top]
+            return Heading(
+                names=_names(cells[top:below]),
+                first=first_line,
+                top=top_line,
+            )
     return None
 
 
@@ -63,23 +71,34 @@ class _Rows(NamedTuple):
     like_data: Callable[[str], bool]
 
     def is_data(self, row: Sequence[str]) -> bool:
-        has_delimiter_at_end = len(row) == self.width + 1 and not row[-1]
-        if len(row) != self.width and not has_delimiter_at_end:
+        cell_count = len(row)
+        if cell_count == self.width + 1 and not row[-1]:
+            cell_count -= 1  # a delimiter at the end
+        if cell_count != self.width:
             return False
-        return any(self.like_data(cell) for cell in row if cell)
+        return any(map(self.like_data, filter(None, row)))
 
     def are_words(self, row: Sequence[str], min_words: int = 1) -> bool:
-        words = [cell for cell in row if cell]
-        if len(row) != self.width or len(words) < min_words or row[0].endswith(":"):
+        if len(row) != self.width:
+            return False
+        words = list(filter(None, row))
+        if len(words) < min_words or row[0].endswith(":"):
             return False  # "Vertical Label:", "Watts" is a title
-        return all(re.search(r"[^\W\d]", cell) and not self.like_data(cell) for cell in words)
+        return all(map(self._is_word, words))
+
+    def _is_word(self, cell: str) -> bool:
+        has_letter = re.search(r"[^\W\d]", cell)
+        return has_letter is not None and not self.like_data(cell)
 
     def is_data_from(self, first: int) -> bool:
         """Whether nearly all of the rows from this one on are data."""
         rows = self.cells[first : first + _CHECKED_ROWS]
-        if not rows or not all(map(self.is_data, rows[:2])):
+        if not rows:
             return False
-        return sum(map(self.is_data, rows)) >= _MIN_DATA_SHARE * len(rows)
+        are_data = list(map(self.is_data, rows))
+        if not all(are_data[:2]):
+            return False
+        return sum(are_data) >= _MIN_DATA_SHARE * len(rows)
 
 
 def _names(block: Sequence[Sequence[str]]) -> tuple[str, ...]:
@@ -87,14 +106,7 @@ def _names(block: Sequence[Sequence[str]]) -> tuple[str, ...]:
     unit.
     """
     rows = list(block)
-    unit_row: Sequence[str] = ()
-    # A single row of words is the names, even where they look like units.
-    if len(rows) > 1:
-        place = next((place for place, row in enumerate(rows) if _is_units(row)), None)
-        if place is None:
-            unit_row = ()
-        else:
-            unit_row = rows.pop(place)
+    unit_row = _taken_unit_row(rows)
     names = list(rows[-1])
     for group in reversed(rows[:-1]):
         is_clear = len(set(names)) == len(names) and all(names)
@@ -102,7 +114,7 @@ def _names(block: Sequence[Sequence[str]]) -> tuple[str, ...]:
             pairs = zip(_carried(group, names), names, strict=True)
             names = [" ".join(filter(None, pair)) for pair in pairs]
     if unit_row:
-        names = [_with_unit(*pair) for pair in zip(names, unit_row, strict=True)]
+        names = list(map(_with_unit, names, unit_row))
     return tuple(names)
 
 
@@ -126,8 +138,21 @@ def _carried(group: Sequence[str], names: Sequence[str]) -> list[str]:
     return carried
 
 
+def _taken_unit_row(rows: list[Sequence[str]]) -> Sequence[str]:
+    """The row of units, which leaves the rows; none where there is none."""
+    # A single row of words is the names, even where they look like units.
+    if len(rows) > 1:
+        for place, row in enumerate(rows):
+            if _is_units(row):
+                return rows.pop(place)
+    return ()
+
+
 def _is_units(row: Sequence[str]) -> bool:
-    words = [cell for cell in row if cell]
+    words = list(filter(None, row))
     if not any(map(units.unit_of_symbol, words)):
         return False
-    return all(units.unit_of_symbol(cell) or _OTHER_UNIT.fullmatch(cell.strip()) for cell in words)
+    for word in words:
+        if not units.unit_of_symbol(word) and not _OTHER_UNIT.fullmatch(word.strip()):
+            return False
+    return True

@@ -19,8 +19,14 @@ _LIKE_A_PART = re.compile(r"((?:gpu|cpu|card|cuda|dev|device|accel|npu|aiu|tpu|s
 
 def with_hosts(power: Sequence[PowerSeries], hosts: Iterable[str]) -> list[PowerSeries]:
     """The channels; those that a host's name like a part's begins or ends have that host."""
-    names = {host.casefold().split(".")[0] for host in hosts}
-    stems = {match[1] for name in names if (match := _LIKE_A_PART.fullmatch(name)) is not None}
+    names = set()
+    stems = set()
+    for host in hosts:
+        name, _, _ = host.casefold().partition(".")
+        names.add(name)
+        match = _LIKE_A_PART.fullmatch(name)
+        if match is not None:
+            stems.add(match[1])
     channels = list(power)
     if not stems:
         return channels
@@ -45,37 +51,45 @@ def _name_hosts(
     written_stem = stem.replace("-", "[-_]")
     word = re.compile(rf"(?<![A-Za-z0-9]){written_stem}\d{{1,5}}(?![A-Za-z0-9])", re.IGNORECASE)
     matches: dict[int, re.Match[str]] = {}
+    written = set()
+    numbers = set()
     for row in rows:
         match = word.search(channels[row].sensor.name)
         if match is not None:
             matches[row] = match
-    written = {_hyphened(match[0], stem) for match in matches.values()}
-    numbers = {int(text[len(stem) :]) for text in written}
+            digits = match[0][len(stem) :]
+            written.add(stem + digits)
+            numbers.add(int(digits))
     if written.isdisjoint(names) or _are_numbered_through(numbers):
         return
     for row, match in matches.items():
         channels[row] = _of_host(channels[row], match, stem)
 
 
-def _hyphened(written: str, stem: str) -> str:
-    """A host's name as its stem is written: gpu-04 of gpu_04."""
-    return stem + written[len(stem) :]
-
-
 def _of_host(series: PowerSeries, match: re.Match[str], stem: str) -> PowerSeries:
     """A channel whose name holds its host: what else the name says is the part of it."""
     name = series.sensor.name
-    rest = f"{name[: match.start()]} {name[match.end() :]}".strip(" _-.:/()[]")
+    start, end = match.span()
+    rest = f"{name[:start]} {name[end:]}".strip(" _-.:/()[]")
     scope = units.scope_of(rest) if rest else Scope.UNKNOWN
+    device = None
     if scope is Scope.GPU:
         device = devices.device_of_column(rest)
-    else:
-        device = None
-    host = _hyphened(match[0], stem) if "-" in stem else match[0]
-    sensor = replace(series.sensor, host=host, scope=scope, device=device)
+    host = match[0]
+    if "-" in stem:
+        host = stem + host[len(stem) :]  # a host's name as its stem is written: gpu-04 of gpu_04
+    sensor = replace(
+        series.sensor,
+        host=host,
+        scope=scope,
+        device=device,
+    )
     return replace(series, sensor=sensor)
 
 
 def _are_numbered_through(numbers: set[int]) -> bool:
     """Whether these are all numbers up to the largest, as those of parts are."""
-    return numbers in (set(range(len(numbers))), set(range(1, len(numbers) + 1)))
+    count = len(numbers)
+    from_zero = set(range(count))
+    from_one = set(range(1, count + 1))
+    return numbers in (from_zero, from_one)

@@ -25,8 +25,16 @@ def columns_by_log(paths: Iterable[str], columns: LogColumns) -> dict[str, LogCo
     holding = {path for path in of_all if _holds(path, columns)}
     if not holding:
         return of_all
-    of_others = replace(columns, time_col=None, watts_col=None, unit=None)
-    return {path: columns if path in holding else of_others for path in of_all}
+    of_others = replace(
+        columns,
+        time_col=None,
+        watts_col=None,
+        unit=None,
+    )
+    by_log = {}
+    for path in of_all:
+        by_log[path] = columns if path in holding else of_others
+    return by_log
 
 
 def _holds(path: str, columns: LogColumns) -> bool:
@@ -36,15 +44,17 @@ def _holds(path: str, columns: LogColumns) -> bool:
         head = LogFile(path, columns.limit).head_text
     except PowertuiError:
         return False
-    if head.lstrip()[:1] in ("{", "["):
-        names = [columns.time_col or "", *asked.split(",")]
-        return all(f'"{name.rpartition(".")[2]}"' in head for name in names if name)
+    names = [columns.time_col or "", *asked.split(",")]
+    if head.lstrip().startswith(("{", "[")):
+        for name in filter(None, names):
+            _, _, member = name.rpartition(".")
+            if f'"{member}"' not in head:
+                return False
+        return True
     layout = column_names.table_layout(head, path)
     if layout is None:
         return False
     rows = table.FileCells(layout.names, np.zeros(0, np.int64), [])
-    if not asked or rows.find(asked) is not None:
-        watts = [asked]
-    else:
-        watts = asked.split(",")
-    return all(rows.find(name) is not None for name in (columns.time_col, *watts) if name)
+    if rows.find(asked) is not None:
+        names = [columns.time_col or "", asked]  # a name with a comma in it
+    return all(rows.find(name) is not None for name in filter(None, names))

@@ -21,19 +21,20 @@ class Notes:
 
     def drop(self, row: int, reason: str) -> None:
         """This line of the file (from 1) is left out."""
-        if (row, reason) not in self._once:  # a row that fits none of several columns is one row
-            self._once.add((row, reason))
+        dropped = (row, reason)
+        if dropped not in self._once:  # a row that fits none of several columns is one row
+            self._once.add(dropped)
             self.drop_all((row,), reason)
 
     def drop_all(self, rows: Iterable[int], reason: str) -> None:
         """These lines of the file are left out."""
         named = self._rows.setdefault(reason, [])
-        count = 0
+        count = self._counts.get(reason, 0)
         for row in rows:
             count += 1
             if len(named) < _MAX_NAMED_ROWS:
                 named.append(int(row))
-        self._counts[reason] = self._counts.get(reason, 0) + count
+        self._counts[reason] = count
 
     def say(self, cause: str, where: str = "") -> None:
         """Something about the whole file; once, however many channels it is true of."""
@@ -48,18 +49,23 @@ class Notes:
 
     def first_reason(self) -> str:
         """The most frequent reason, for a message when nothing is left."""
-        return max(self._counts, key=lambda reason: self._counts[reason], default="")
+        return max(
+            self._counts,
+            key=lambda reason: self._counts[reason],
+            default="",
+        )
 
     def warnings(self) -> tuple[Warn, ...]:
         """All of it, most frequent reason first."""
-        out = []
-        for reason, count in sorted(self._counts.items(), key=lambda item: -item[1]):
+        warnings = []
+        by_count = sorted(self._counts.items(), key=lambda item: -item[1])
+        for reason, count in by_count:
             if not count:
                 continue
             named = self._rows[reason]
-            rows = "rows" if count > 1 else "row"
-            numbers = ", ".join(map(str, named))
-            more = " …" if count > len(named) else ""
-            where = f"{rows} {numbers}{more}"
-            out.append(Warn(self.path, where, reason, count))
-        return (*out, *self._said)
+            where = "rows " if count > 1 else "row "
+            where += ", ".join(map(str, named))
+            if count > len(named):
+                where += " …"
+            warnings.append(Warn(self.path, where, reason, count))
+        return (*warnings, *self._said)

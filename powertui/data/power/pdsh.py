@@ -78,11 +78,19 @@ def _by_host(text: str) -> dict[str, str]:
         match = _LINE.fullmatch(line)
         if match is None or len(texts) > _MAX_HOSTS:
             return {}
-        texts.setdefault(match[1], list(common)).append(match[2])
-    return {host: "\n".join((*lines, "")) for host, lines in texts.items()}
+        host, line_of_host = match.groups()
+        lines = texts.setdefault(host, list(common))
+        lines.append(line_of_host)
+    by_host = {}
+    for host, lines in texts.items():
+        by_host[host] = "\n".join(lines) + "\n"
+    return by_host
 
 
 def _could_be_host(name: str) -> bool:
     """Whether a name is a machine's, not a part's or a word of a sentence."""
-    is_numbered = re.search(r"\d|[.-]", name) is not None
-    return is_numbered and units.scope_of(name) not in _PARTS and not units.means_power(name)
+    if not re.search(r"\d|[.-]", name):
+        return False
+    if units.scope_of(name) in _PARTS:
+        return False
+    return not units.means_power(name)

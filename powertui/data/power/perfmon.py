@@ -7,6 +7,7 @@ minutes from them to UTC: `(PDH-CSV 4.0) (W. Europe Standard Time)(-60)`. The co
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from powertui.data.asked import LogColumns
@@ -28,16 +29,37 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per counter of power."""
     notes = Notes(source.path)
     rows = table.read_dialect(source, NAME, notes)
-    hosts = {match[1] for name in rows.names if (match := _COLUMN.fullmatch(name))}
-    names = [_name(name, is_one_host=len(hosts) == 1) for name in rows.names]
-    zone = _MINUTES_TO_UTC.search(rows.names[0])
-    names[0] = "time"
+    time_name, *counter_names = rows.names
+    host = _only_host(rows.names)
+    names = ["time"]
+    for counter_name in counter_names:
+        names.append(_name(counter_name, is_one_host=bool(host)))
+    zone = _MINUTES_TO_UTC.search(time_name)
     if zone is not None and options.tz is None:
-        options = replace(options, tz=times.offset_words(-60 * int(zone[1])))
-    if len(hosts) == 1 and not options.host:
-        options = replace(options, host=hosts.pop())
-    rows = table.FileCells(tuple(names), rows.lines, rows.columns, rows.either)
-    return generic_csv.from_table(source.path, rows, options, notes, TableForm(label=NAME))
+        seconds_east = -60 * int(zone[1])
+        options = replace(options, tz=times.offset_words(seconds_east))
+    if host and not options.host:
+        options = replace(options, host=host)
+    named_rows = table.FileCells(
+        names=tuple(names),
+        lines=rows.lines,
+        columns=rows.columns,
+        either=rows.either,
+    )
+    form = TableForm(label=NAME)
+    return generic_csv.from_table(source.path, named_rows, options, notes, form)
+
+
+def _only_host(names: Sequence[str]) -> str:
+    """The machine of all counters; "" where they are of several."""
+    hosts = set()
+    for name in names:
+        match = _COLUMN.fullmatch(name)
+        if match is not None:
+            hosts.add(match[1])
+    if len(hosts) == 1:
+        return hosts.pop()
+    return ""
 
 
 def _name(column: str, *, is_one_host: bool) -> str:
@@ -46,6 +68,9 @@ def _name(column: str, *, is_one_host: bool) -> str:
     if match is None:
         return column
     host, counted, counter = match.groups()
-    name = f"{counted} {counter}" if is_one_host else f"{host} {counted} {counter}"
-    is_power = counter == "Power" and _IN_MILLIWATTS.fullmatch(counted) is not None
-    return f"{name} (mW)" if is_power else name
+    name = f"{counted} {counter}"
+    if not is_one_host:
+        name = f"{host} {name}"
+    if counter == "Power" and _IN_MILLIWATTS.fullmatch(counted):
+        name += " (mW)"
+    return name

@@ -49,10 +49,12 @@ def is_column(name: str) -> bool:
 
 def sniff(head: str, _path: str) -> int:
     """By its header."""
-    first = head.split("\n", 1)[0]
+    first, _, _ = head.partition("\n")
     if first.startswith(("{", "[")) or not _POWER.search(first):
         return 0
-    return 98 if re.search(r"Elapsed Time|System Time|RDTSC", first) else 0
+    if re.search(r"Elapsed Time|System Time|RDTSC", first):
+        return 98
+    return 0
 
 
 class _Times(NamedTuple):
@@ -65,21 +67,24 @@ class _Times(NamedTuple):
 
 
 def _times(path: str, rows: table.FileCells, tz: str | None) -> _Times:
-    elapsed = next(
-        (i for i, name in enumerate(rows.names) if name.strip().startswith("Elapsed Time")), None
-    )
-    if elapsed is not None:
-        column = column_times.from_numbers(rows.floats(elapsed)[0].copy(), rows.names[elapsed])
-        clock = Clock(detail="seconds since Power Gadget was started")
-        return _Times(column, clock, "elapsed seconds", is_elapsed=True)
+    for place, name in enumerate(rows.names):
+        if name.strip().startswith("Elapsed Time"):
+            elapsed_s, _ = rows.floats(place)
+            column = column_times.from_numbers(elapsed_s.copy(), name)
+            clock = Clock(detail="seconds since Power Gadget was started")
+            return _Times(column, clock, "elapsed seconds", is_elapsed=True)
     time_of_day = rows.find("System Time")
     if time_of_day is not None:
-        column = times.in_zone(column_times.from_texts(rows.texts(time_of_day)), tz)
-        clock = assemble.zeroed(column, column.ok)[1]
+        written = column_times.from_texts(rows.texts(time_of_day))
+        column = times.in_zone(written, tz)
+        _, clock = assemble.zeroed(column, column.ok)
     elif len(rows) == 1:
-        zero = np.zeros(1, np.int64)
-        is_known = np.ones(1, np.bool_)
-        column = column_times.TimeColumn(zero, is_known, "elapsed", "a mean without a time")
+        column = column_times.TimeColumn(
+            ns=np.zeros(1, np.int64),
+            ok=np.ones(1, np.bool_),
+            kind="elapsed",
+            words="a mean without a time",
+        )
         clock = Clock(detail=column.words)
     else:
         raise UnreadableFile(
@@ -88,7 +93,8 @@ def _times(path: str, rows: table.FileCells, tz: str | None) -> _Times:
             hint="Keep the column Elapsed Time (sec).",
         )
     if column.ok.any():
-        column = replace(column, ns=column.ns - int(column.ns[column.ok].min()))
+        first_ns = int(column.ns[column.ok].min())
+        column = replace(column, ns=column.ns - first_ns)
     return _Times(column, clock, column.words, is_elapsed=False)
 
 
@@ -99,7 +105,12 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     return from_table(source.path, rows, options, notes)
 
 
-def from_table(path: str, rows: table.FileCells, options: LogColumns, notes: Notes) -> PowerLog:
+def from_table(
+    path: str,
+    rows: table.FileCells,
+    options: LogColumns,
+    notes: Notes,
+) -> PowerLog:
     """The same, of a table that something else has cut into columns."""
     read_times = _times(path, rows, options.tz)
     column = read_times.column
@@ -118,16 +129,23 @@ def from_table(path: str, rows: table.FileCells, options: LogColumns, notes: Not
         mean = watts[good]
         joules = _joules(rows, match[1], match[2], good)
         if joules is None:
-            joules = np.r_[np.nan, mean[1:] * np.diff(ns) / NS_PER_S]
+            drawn = mean[1:] * np.diff(ns) / NS_PER_S
+            joules = np.r_[np.nan, drawn]
         if len(ns) == 1 and read_times.is_elapsed and ns[0] > 0:
             # One row: the mean since the start.
-            joules = np.r_[np.nan, mean * ns / NS_PER_S]
+            drawn = mean * ns / NS_PER_S
+            joules = np.r_[np.nan, drawn]
             ns = np.r_[0, ns]
             mean = np.r_[np.nan, mean]
-        sensor = _sensor(match, options.host)
-        series.append(
-            power_series(sensor, ns, mean, clock=read_times.clock, notes=notes, joules=joules)
+        channel = power_series(
+            _sensor(match, options.host),
+            ns,
+            mean,
+            clock=read_times.clock,
+            notes=notes,
+            joules=joules,
         )
+        series.append(channel)
     if not series:
         raise UnreadableFile(path, "has Power Gadget's columns, but no watts in any row")
     return PowerLog(
@@ -149,12 +167,17 @@ def _sensor(title: re.Match[str], host: str) -> Sensor:
     return Sensor(f"{_NAMES[kind]}{number}", NAME, _SCOPES[kind], host)
 
 
-def _joules(rows: table.FileCells, what: str, number: str, good: np.ndarray) -> np.ndarray | None:
+def _joules(
+    rows: table.FileCells,
+    what: str,
+    number: str,
+    good: np.ndarray,
+) -> np.ndarray | None:
     """Joules since the row before, from the counter beside the watts."""
-    at = rows.find(f"Cumulative {what} Energy_{number}(Joules)")
-    if at is None:
+    counter = rows.find(f"Cumulative {what} Energy_{number}(Joules)")
+    if counter is None:
         return None
+    totals, _ = rows.floats(counter)
     # A counter that falls was started anew: what was counted meanwhile is not known.
-    total = rows.floats(at)[0][good]
-    steps = np.diff(total)
-    return np.concatenate(([np.nan], np.where(steps >= 0, steps, np.nan)))
+    steps = np.diff(totals[good], prepend=np.nan)
+    return np.where(steps >= 0, steps, np.nan)

@@ -40,10 +40,12 @@ def sniff(head: str | bytes, _path: str) -> int:
     """By the header's own names, or by the database's table."""
     if isinstance(head, bytes):
         has_table = b"SensorData" in head and b"sensorRead" in head
-        return 100 if head.startswith(SQLITE) and has_table else 0
-    first = head.lstrip("\ufeff").split("\n", 1)[0]
-    has_time = _ELAPSED in first or _EPOCH in first
-    return 100 if _READING in first and has_time else 0
+        is_powerboard = has_table and head.startswith(SQLITE)
+    else:
+        header, _, _ = head.lstrip("\ufeff").partition("\n")
+        has_time = _ELAPSED in header or _EPOCH in header
+        is_powerboard = has_time and _READING in header
+    return 100 if is_powerboard else 0
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
@@ -63,10 +65,11 @@ def _sensor(name: str, host: str, *, alone: bool = True) -> Sensor:
 def _of_power(names: Iterable[str], notes: Notes) -> list[str]:
     """Of several sensors in one log those that read power; a temperature beside them is none."""
     listed = list(names)
-    power = [name for name in listed if means_power(name)]
-    if not power or len(power) == len(listed):
+    power = list(filter(means_power, listed))
+    other_count = len(listed) - len(power)
+    if not power or not other_count:
         return listed
-    notes.say(f"{len(listed) - len(power)} sensors whose names do not mention power are left out")
+    notes.say(f"{other_count} sensors whose names do not mention power are left out")
     return power
 
 
@@ -101,7 +104,8 @@ def _csv(source: LogFile, options: LogColumns) -> PowerLog:
         )
     elapsed = rows.find(_ELAPSED)
     if uses_epoch and elapsed is not None:
-        ns, clock = _both(column, rows.floats(elapsed)[0], good)
+        elapsed_s, _ = rows.floats(elapsed)
+        ns, clock = _both(column, elapsed_s, good)
     else:
         ns, clock = assemble.zeroed(column, good, keep_zero=not uses_epoch)
     watts = watts[good]
@@ -110,10 +114,14 @@ def _csv(source: LogFile, options: LogColumns) -> PowerLog:
     series: list[PowerSeries] = []
     for name in names:
         mine = labels == name
-        sensor = _sensor(name, options.host, alone=len(names) == 1)
-        series.append(
-            assemble.power_series(sensor, ns[mine], watts[mine], clock=clock, notes=notes)
+        channel = assemble.power_series(
+            _sensor(name, options.host, alone=len(names) == 1),
+            ns[mine],
+            watts[mine],
+            clock=clock,
+            notes=notes,
         )
+        series.append(channel)
     guess = "PowerBoard: `Sensor_Reading` in W, `Time_elapsed` in seconds since start()"
     if uses_epoch:
         guess = "PowerBoard: `Sensor_Reading` in W, `Time_epoch` in Unix seconds"
@@ -157,10 +165,13 @@ def _table(source: LogFile, notes: Notes) -> table.FileCells:
 
 def _is_interleaved(text: str, layout: table.Shape) -> bool:
     """Whether the pre-release writer wrote it: 29 fields in a row under a header of 16."""
-    lines = text.split("\n", layout.first + 1)
-    if len(lines) <= layout.first + 1 or len(layout.names) != _VALUES + 1:
+    if len(layout.names) != _VALUES + 1:
         return False
-    first_row = table.fields(lines[layout.first], ",")
+    first = layout.first
+    lines = text.split("\n", first + 1)
+    if len(lines) <= first + 1:
+        return False
+    first_row = table.fields(lines[first], ",")
     return len(first_row) == 2 * _VALUES - 1
 
 
@@ -189,11 +200,13 @@ def _times(rows: table.FileCells) -> tuple[column_times.TimeColumn, bool]:
     elapsed = rows.find(_ELAPSED)
     epoch = rows.find(_EPOCH)
     if epoch is not None:
-        column = column_times.from_numbers(rows.floats(epoch)[0], rows.names[epoch])
+        unix_s, _ = rows.floats(epoch)
+        column = column_times.from_numbers(unix_s, rows.names[epoch])
         if column.kind == "absolute" or elapsed is None:
             return column, True
     assert elapsed is not None
-    return column_times.from_numbers(rows.floats(elapsed)[0], _ELAPSED), False
+    elapsed_s, _ = rows.floats(elapsed)
+    return column_times.from_numbers(elapsed_s, _ELAPSED), False
 
 
 def _labels(rows: table.FileCells) -> Sequence[str]:
@@ -216,10 +229,11 @@ def _both(
     ns = epoch.ns[good]
     elapsed_s = elapsed[good]
     is_possible = np.abs(elapsed_s) < column_times.LONGEST_S
-    elapsed_ns = np.round(np.where(is_possible, elapsed_s, 0.0) * times.S).astype(np.int64)
     zero = int(ns.min())
     if is_possible.any():
-        zero = int(median_of_column((ns - elapsed_ns)[is_possible]))
+        elapsed_ns = np.round(elapsed_s[is_possible] * times.S).astype(np.int64)
+        start_ns = ns[is_possible] - elapsed_ns
+        zero = int(median_of_column(start_ns))
     return ns - zero, times.clock(epoch, zero)
 
 
@@ -228,8 +242,8 @@ def _interleaved(source: LogFile, layout: table.Shape, notes: Notes) -> table.Fi
     taken out.
     """
     width = 2 * _VALUES - 1
-    raw = table.read(source, layout, notes, names=tuple(map(str, range(width))))
-    value_columns = [0, *range(1, width, 2)]
+    places = tuple(map(str, range(width)))
+    raw = table.read(source, layout, notes, names=places)
     elapsed_copies = [raw.texts(column) for column in range(2, width, 2)]
     are_equal = np.ones(len(raw), np.bool_)
     for row, cells in enumerate(zip(*elapsed_copies, strict=True)):
@@ -239,8 +253,10 @@ def _interleaved(source: LogFile, layout: table.Shape, notes: Notes) -> table.Fi
         "written by a pre-release PowerBoard: the elapsed time follows every value; read by "
         "position"
     )
-    columns = [raw.columns[column] for column in (*value_columns, width - 1)]
-    return table.FileCells(layout.names, raw.lines, columns).take(are_equal)
+    picked = (0, *range(1, width, 2), width - 1)
+    columns = [raw.columns[column] for column in picked]
+    rows = table.FileCells(layout.names, raw.lines, columns)
+    return rows.take(are_equal)
 
 
 # ── database ─────────────────────────────────────────────────────────────────────────────────────
@@ -256,19 +272,18 @@ def _database(source: LogFile, options: LogColumns) -> PowerLog:
     rows = _stored_answers(source.path)
     readings: dict[str, list[tuple[float, float]]] = {}  # (elapsed s, W) by sensor
     for row, answer, when in rows:
-        reading = _READ.search(str(answer))
-        named = _ID.search(str(answer))
-        if reading:
-            watts = table.number(reading[1])
-        else:
-            watts = float("nan")
+        text = str(answer)
+        reading = _READ.search(text)
+        named = _ID.search(text)
+        watts = table.number(reading[1]) if reading else float("nan")
         if not isinstance(when, (int, float)) or not np.isfinite(when):
             notes.drop(row, "the time is not a number")
         elif not np.isfinite(watts):
             notes.drop(row, "the sensor did not give a number")
         else:
             name = named[1] if named else "Total Power"
-            readings.setdefault(name, []).append((float(when), watts))
+            pair = (float(when), watts)
+            readings.setdefault(name, []).append(pair)
     if not readings:
         reason = notes.first_reason() or "empty"
         raise UnreadableFile(
@@ -278,11 +293,16 @@ def _database(source: LogFile, options: LogColumns) -> PowerLog:
     for name, pairs in readings.items():
         elapsed_s, watts_read = np.array(pairs).T
         column = column_times.from_numbers(elapsed_s, _ELAPSED)
-        ns, clock = assemble.zeroed(column, column.ok, keep_zero=column.kind == "elapsed")
-        sensor = _sensor(name, options.host)
-        series.append(
-            assemble.power_series(sensor, ns, watts_read[column.ok], clock=clock, notes=notes)
+        is_elapsed = column.kind == "elapsed"
+        ns, clock = assemble.zeroed(column, column.ok, keep_zero=is_elapsed)
+        channel = assemble.power_series(
+            _sensor(name, options.host),
+            ns,
+            watts_read[column.ok],
+            clock=clock,
+            notes=notes,
         )
+        series.append(channel)
     return PowerLog(
         path=source.path,
         dialect=NAME,

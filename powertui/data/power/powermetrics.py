@@ -7,6 +7,7 @@ where the dates say.
 
 from __future__ import annotations
 
+import itertools
 import re
 
 import numpy as np
@@ -82,10 +83,12 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             "comes from powermetrics, but holds no power",
             hint="Record it with: sudo powermetrics --samplers cpu_power,gpu_power -i 1000",
         )
-    column = times.in_zone(column_times.from_texts([sample.when for sample in samples]), options.tz)
-    undated = (samples[row].line for row in np.flatnonzero(~column.ok))
-    notes.drop_all(undated, "has no date that can be read")
-    length, has_length = column_times.lengths(np.array([sample.seconds for sample in samples]))
+    written = column_times.from_texts([sample.when for sample in samples])
+    column = times.in_zone(written, options.tz)
+    lines = np.array([sample.line for sample in samples])
+    notes.drop_all(lines[~column.ok], "has no date that can be read")
+    seconds = np.array([sample.seconds for sample in samples])
+    length, has_length = column_times.lengths(seconds)
     good = column.ok & has_length & (length < times.DAY)
     if not good.any():
         raise UnreadableFile(source.path, "comes from powermetrics, but no date in it can be read")
@@ -93,17 +96,28 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     starts = ends - length[good]
     zero = int(starts[0])
     clock = times.clock(column, zero)
-    timed = [sample for sample, ok in zip(samples, good, strict=True) if ok]
+    timed = list(itertools.compress(samples, good.tolist()))
     names = dict.fromkeys(name for sample in timed for name in sample.watts)
     has_total = "Combined" in names or "Package" in names
     series: list[PowerSeries] = []
     for name in names:
-        watts = np.array([sample.watts.get(name, np.nan) for sample in timed])
-        ns, mean, joules = _intervals(starts - zero, ends - zero, watts)
-        sensor = Sensor(name, NAME, _scope(name, has_total=has_total), options.host)
-        series.append(
-            assemble.power_series(sensor, ns, mean, clock=clock, notes=notes, joules=joules)
+        readings = np.array([sample.watts.get(name, np.nan) for sample in timed])
+        ns, watts, joules = _intervals(starts - zero, ends - zero, readings)
+        sensor = Sensor(
+            name,
+            source=NAME,
+            scope=_scope(name, has_total=has_total),
+            host=options.host,
         )
+        channel = assemble.power_series(
+            sensor,
+            ns,
+            watts,
+            clock=clock,
+            notes=notes,
+            joules=joules,
+        )
+        series.append(channel)
     guess = f"powermetrics: mean mW of each interval; time: {column.words}"
     return PowerLog(
         path=source.path,
@@ -131,45 +145,60 @@ def _ends(dates: Int64s, length: Int64s) -> Int64s:
     """
     since_start = np.cumsum(length)
     # A date's seconds are cut: the end was half a second later in the mean.
-    offset = dates + NS_PER_S // 2 - since_start
-    begins_anew = np.abs(np.diff(offset, prepend=offset[0])) > _MAX_DRIFT_S * NS_PER_S
+    mean_dates = dates + NS_PER_S // 2
+    offset = mean_dates - since_start
+    drift = np.abs(np.diff(offset, prepend=offset[0]))
+    begins_anew = drift > _MAX_DRIFT_S * NS_PER_S
     block = np.cumsum(begins_anew)
     ends = np.empty(len(dates), np.int64)
     for number in range(int(block[-1]) + 1):
         mine = block == number
-        ends[mine] = since_start[mine] + int(median_of_column(offset[mine]))
+        typical_offset = int(median_of_column(offset[mine]))
+        ends[mine] = since_start[mine] + typical_offset
     return ends
 
 
 def _intervals(
     starts: np.ndarray,
     ends: np.ndarray,
-    watts: np.ndarray,
+    readings: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rows of means, with a gap wherever an interval does not follow the one before."""
     ns: list[int] = []
-    mean: list[float] = []
-    for start, end, value in zip(starts.tolist(), ends.tolist(), watts.tolist(), strict=True):
+    means: list[float] = []
+    rows = zip(
+        starts.tolist(),
+        ends.tolist(),
+        readings.tolist(),
+        strict=True,
+    )
+    for start, end, reading in rows:
         if not ns or start > ns[-1] + _MAX_TOUCHING_NS:
             ns.append(start)
-            mean.append(float("nan"))
+            means.append(float("nan"))
         if end > ns[-1]:
             ns.append(end)
-            mean.append(value)
+            means.append(reading)
     times_ns = np.array(ns, np.int64)
-    watts_all = np.array(mean)
-    return times_ns, watts_all, np.r_[np.nan, watts_all[1:] * np.diff(times_ns) / NS_PER_S]
+    watts = np.array(means)
+    joules = np.full(len(watts), np.nan)
+    joules[1:] = watts[1:] * np.diff(times_ns) / NS_PER_S
+    return times_ns, watts, joules
 
 
 def _text(text: str) -> list[_Sample]:
     samples: list[_Sample] = []
     for number, line in stamps.numbered_lines(text.split("\n")):
         if match := re.search(_SAMPLE, line):
-            samples.append(_Sample(match[1], float(match[2]) / 1e3, number))
+            when, milliseconds = match.groups()
+            seconds = float(milliseconds) / 1e3
+            samples.append(_Sample(when, seconds, number))
         elif samples and (match := re.fullmatch(_POWER, line)):
-            value = table.number(match[2]) * (1e-3 if match[3] == "mW" else 1.0)
-            if np.isfinite(value):
-                samples[-1].watts.setdefault(match[1] or "Package", value)
+            name, reading, unit = match.groups()
+            factor = 1e-3 if unit == "mW" else 1.0
+            watts = table.number(reading) * factor
+            if np.isfinite(watts):
+                samples[-1].watts.setdefault(name or "Package", watts)
     return samples
 
 
@@ -194,11 +223,12 @@ def _plists(text: str) -> list[_Sample]:
 
 def _add_member(sample: _Sample, key: str, kind: str, value: str) -> None:
     """What one key of a plist says of its sample."""
-    number = table.number(value)
-    is_number = bool(np.isfinite(number))
     if key == "timestamp" and kind == "date" and not sample.when:
         sample.when = value
-    elif key == "elapsed_ns" and not sample.seconds:
+        return
+    number = table.number(value)
+    is_number = np.isfinite(number)
+    if key == "elapsed_ns" and not sample.seconds:
         sample.seconds = number / 1e9 if is_number else 0.0
     elif key in _KEYS and is_number:
         # Intel's package alone is in watts; all else is in milliwatts.

@@ -7,7 +7,6 @@ value, as the format has it, or a line with a Unix time or date before each scra
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -58,8 +57,7 @@ _SHARED_OUT = late_pattern(
 
 def sniff(head: str, _path: str) -> int:
     """JSON with a result, or lines of a metric that means power."""
-    start = head.lstrip()[:1]
-    if not start or start not in "{[":
+    if not head.lstrip().startswith(("{", "[")):
         if any(map(_is_metric_of_power, head.split("\n"))):
             return 92
         return 0
@@ -76,17 +74,22 @@ def sniff(head: str, _path: str) -> int:
 def _is_metric_of_power(line: str) -> bool:
     """Whether a line is a metric of power or energy, as exporters write it."""
     match = _LINE.fullmatch(line.strip())
-    if match is None or "_" not in match[1] or _metric_unit(match[1]) is None:
+    if match is None:
+        return False
+    name, labels = match.group(1, 2)
+    if "_" not in name or _metric_unit(name) is None:
         return False
     # Without labels there are a name, a value and at most a time: prose has more words.
-    return match[2] is not None or line.count(" ") <= 2
+    return labels is not None or line.count(" ") <= 2
 
 
 def _metric_unit(name: str) -> Unit | None:
     """The unit of a metric's name; None when it does not mean power or energy."""
     if name in units.METRICS:
         return units.UNITS[units.METRICS[name]]
-    if name.endswith(("_power_watts_count", "_bucket", "_created")) or _SHARED_OUT.search(name):
+    if name.endswith(("_power_watts_count", "_bucket", "_created")):
+        return None
+    if _SHARED_OUT.search(name):
         return None
     return units.unit_of_name(name)
 
@@ -96,7 +99,9 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     notes = Notes(source.path)
     is_json = source.head_text.lstrip()[:1] in ("{", "[")
     if is_json:
-        metrics = _json(source, notes)
+        from powertui.data.power import prometheus_answers
+
+        metrics = prometheus_answers.answered_metrics(source, notes)
     else:
         metrics = _text(source, notes)
     guess = "Prometheus: unit and channel by the metric's name"
@@ -176,25 +181,29 @@ def _with_joined_modes(metrics: list[Metric]) -> list[Metric]:
     joined: list[Metric] = []
     rows: dict[tuple[tuple[str, str], ...], int] = {}
     for metric in metrics:
-        if metric.labels.get("mode") not in ("idle", "dynamic"):
+        labels = dict(metric.labels)
+        if labels.pop("mode", None) not in ("idle", "dynamic"):
             joined.append(metric)
             continue
-        key = tuple(item for item in metric.labels.items() if item[0] != "mode")
-        if key in rows:
-            joined[rows[key]] = _sum(joined[rows[key]], metric)
+        row = rows.setdefault(tuple(labels.items()), len(joined))
+        if row < len(joined):
+            joined[row] = _sum(joined[row], metric)
         else:
-            rows[key] = len(joined)
             joined.append(metric)
     return joined
 
 
 def _sum(first: Metric, second: Metric) -> Metric:
-    ns, rows_of_first, rows_of_second = np.intersect1d(first.ns, second.ns, return_indices=True)
+    ns, rows_of_first, rows_of_second = np.intersect1d(
+        first.ns,
+        second.ns,
+        return_indices=True,
+    )
     values = first.values[rows_of_first] + second.values[rows_of_second]
     return Metric(first.labels, ns, values, second.clock)
 
 
-def _value(text: Any) -> float:
+def metric_value(text: Any) -> float:
     try:
         value = float(text)
     except (TypeError, ValueError, OverflowError):  # JSON's whole numbers have no end
@@ -208,105 +217,11 @@ def _stamp(text: str) -> int | None:
     """The Unix time behind a value, ns: it is written in ms, in OpenMetrics in seconds. None for
     any other number.
     """
-    column = column_times.from_numbers(np.array([_value(text)]))
+    number = np.array([metric_value(text)])
+    column = column_times.from_numbers(number)
     if column.kind == "absolute" and column.ok[0]:
         return int(column.ns[0])
     return None
-
-
-def _json(source: LogFile, notes: Notes) -> list[Metric]:
-    """The series of a query's answer, on one zero."""
-    metrics: list[tuple[dict[str, str], Int64s, Floats]] = []
-    for entry in _results(_answer(source, notes)):
-        points = _points(entry, notes)
-        if not points:
-            continue
-        pairs = [(_value(moment), _value(value)) for moment, value in points]
-        moments, values = np.array(pairs).T
-        column = column_times.from_numbers(moments, "time")
-        is_possible = column.ok
-        bad_count = int((~is_possible).sum())
-        if bad_count:
-            notes.say(f"{bad_count} points have an impossible time")
-        if is_possible.any():
-            labels = {str(key): str(value) for key, value in entry["metric"].items()}
-            metrics.append((labels, column.ns[is_possible], values[is_possible]))
-    zero = min((int(ns.min()) for _, ns, _ in metrics), default=0)
-    clock = Clock(zero, zero, times.ABSOLUTE, "Prometheus' time stamps")
-    return [Metric(labels, ns - zero, values, clock) for labels, ns, values in metrics]
-
-
-def _answer(source: LogFile, notes: Notes) -> Any:
-    """The JSON of an answer; of one that was cut off, the series before the cut."""
-    try:
-        body = json.loads(source.text)
-    except (ValueError, RecursionError) as error:
-        from powertui.data.power import json_docs
-
-        documents = json_docs.documents(source.text, notes)
-        body = [document.value for document in documents if "metric" in document.value]
-        if not body:
-            raise UnreadableFile(
-                source.path,
-                f"is not complete JSON ({error})",
-                hint="The answer may have been cut off. Fetch it again.",
-            ) from None
-        notes.say("the answer was cut off; the series before the cut are read")
-    if isinstance(body, dict) and body.get("status") == "error":
-        raise UnreadableFile(
-            source.path,
-            f"holds Prometheus' error {str(body.get('error', ''))[:200]!r}",
-            hint="24 h at step 1 is too much for one query. Fetch it in parts.",
-        )
-    return body
-
-
-def _results(body: Any) -> list[dict[str, Any]]:
-    """The series of an answer, however much of what surrounds them was kept."""
-    if isinstance(body, dict):
-        answer = body.get("data", body)
-    else:
-        answer = body
-    if isinstance(answer, dict):
-        result = answer.get("result", answer)
-    else:
-        result = answer
-    entries = []
-    for item in result if isinstance(result, list) else [result]:
-        entry = _series_of_graphite(item)
-        if isinstance(entry, dict) and isinstance(entry.get("metric"), dict):
-            entries.append(entry)
-    return entries
-
-
-def _series_of_graphite(entry: Any) -> Any:
-    """A series of Graphite, `{"target": …, "datapoints": [[value, time], …]}`, in Prometheus' form;
-    any other as it is.
-    """
-    if not isinstance(entry, dict) or not isinstance(entry.get("datapoints"), list):
-        return entry
-    pairs = [pair[::-1] for pair in entry["datapoints"] if isinstance(pair, list)]
-    known = [pair for pair in pairs if pair[-1:] != [None]]  # Graphite fills gaps with null
-    return {"metric": {"__name__": str(entry.get("target", ""))}, "values": known}
-
-
-def _points(entry: dict[str, Any], notes: Notes) -> list[list[Any]]:
-    """The pairs of time and value of one series."""
-    pairs: list[Any] = []
-    if isinstance(entry.get("values"), list):
-        pairs = entry["values"]
-        if isinstance(entry.get("timestamps"), list):  # VictoriaMetrics' export: two lists
-            pairs = [list(pair) for pair in zip(entry["timestamps"], pairs, strict=False)]
-    elif isinstance(entry.get("value"), list):
-        pairs = [entry["value"]]
-    good = [pair for pair in pairs if _is_point(pair)]
-    if len(good) < len(pairs):
-        notes.say(f"{len(pairs) - len(good)} points are not pairs of time and value")
-    return good
-
-
-def _is_point(pair: Any) -> bool:
-    return isinstance(pair, list) and len(pair) == 2 and bool(np.isfinite(_value(pair[0])))
 
 
 class _Point(NamedTuple):
@@ -340,22 +255,31 @@ class _Scrapes:
         if _metric_unit(name) is None and not units.means_power(name):
             return
         labels = {"__name__": name, **written_labels(labels_text or "")}
-        ns = _stamp(when) if when else self.now_ns
-        self.points.setdefault(tuple(labels.items()), []).append(_Point(line, ns, _value(value)))
+        point = _Point(
+            line,
+            ns=_stamp(when) if when else self.now_ns,
+            value=metric_value(value),
+        )
+        points = self.points.setdefault(tuple(labels.items()), [])
+        points.append(point)
 
     def first_ns(self) -> int | None:
         """The first time of any point; None where the text gives no times."""
-        all_points = (point for points in self.points.values() for point in points)
-        return min((point.ns for point in all_points if point.ns is not None), default=None)
+        timed = [
+            point.ns for points in self.points.values() for point in points if point.ns is not None
+        ]
+        return min(timed, default=None)
 
     def clock(self, zero_ns: int | None) -> Clock:
         """Where the zero of the series is."""
         if zero_ns is None:
             return Clock(detail="a snapshot without a time")
-        kind: column_times.TimeKind = "local" if self.is_local else "absolute"
-        no_times = np.zeros(0, np.int64)
-        no_rows = np.zeros(0, np.bool_)
-        column = column_times.TimeColumn(no_times, no_rows, kind, "times of the scrapes")
+        column = column_times.TimeColumn(
+            ns=np.zeros(0, np.int64),
+            ok=np.zeros(0, np.bool_),
+            kind="local" if self.is_local else "absolute",
+            words="times of the scrapes",
+        )
         return times.clock(column, zero_ns)
 
     def metrics(self, notes: Notes) -> list[Metric]:
@@ -365,12 +289,15 @@ class _Scrapes:
         metrics: list[Metric] = []
         for labels, points in self.points.items():
             if zero is not None:
-                notes.drop_all((point.line for point in points if point.ns is None), "has no time")
+                untimed = [point for point in points if point.ns is None]
+                notes.drop_all((point.line for point in untimed), "has no time")
                 points = [point for point in points if point.ns is not None]
-            if points:
-                ns = np.array([point.ns or 0 for point in points], np.int64)
-                values = np.array([point.value for point in points])
-                metrics.append(Metric(dict(labels), ns - (zero or 0), values, clock))
+            if not points:
+                continue
+            ns = np.array([point.ns or 0 for point in points], np.int64)
+            ns -= zero or 0
+            values = np.array([point.value for point in points])
+            metrics.append(Metric(dict(labels), ns, values, clock))
         return metrics
 
 

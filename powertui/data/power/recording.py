@@ -7,6 +7,7 @@ Counters bring their joules along; a new header in the middle starts them anew.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -66,8 +67,11 @@ def sniff(head: str, _path: str) -> int:
     """By its first line, or by its columns when the header was cut away."""
     if head.startswith(recording_rows.MAGIC):
         return 100
-    first = next((line for line in head.split("\n", 50) if line and not line.startswith("#")), "")
-    return 90 if first.startswith("time_unix_s,mono_s,source,channel,watts") else 0
+    for line in head.split("\n", 50):
+        if line and not line.startswith("#"):
+            is_header = line.startswith("time_unix_s,mono_s,source,channel,watts")
+            return 90 if is_header else 0
+    return 0
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
@@ -117,8 +121,10 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
 
 def _note_missing(rows: RecordingRows, notes: Notes) -> None:
     """Report the readings that a source did not give, or called old."""
-    for reason, count in sorted(rows.gaps.items(), key=lambda item: -item[1]):
-        notes.say(f"{count} reading{'s' if count > 1 else ''} missing: {reason}")
+    by_count = sorted(rows.gaps.items(), key=lambda gap: -gap[1])
+    for reason, count in by_count:
+        plural = "s" if count > 1 else ""
+        notes.say(f"{count} reading{plural} missing: {reason}")
     if rows.stale:
         were = "s were" if rows.stale > 1 else " was"
         notes.say(f"{rows.stale} reading{were} marked stale by the source")
@@ -127,19 +133,24 @@ def _note_missing(rows: RecordingRows, notes: Notes) -> None:
 def _rows_by_channel(rows: RecordingRows) -> Iterator[Int64s]:
     """The rows of each channel, in file order."""
     channel_count = len(rows.keys)
-    # numpy sorts 16 bits by their digits, which is quicker.
-    numbers = rows.key.astype(np.uint16) if channel_count <= _MAX_SHORT_KEYS else rows.key
+    numbers = rows.key
+    if channel_count <= _MAX_SHORT_KEYS:
+        # numpy sorts 16 bits by their digits, which is quicker.
+        numbers = numbers.astype(np.uint16)
     order = np.argsort(numbers, kind="stable")
-    ends = np.searchsorted(rows.key[order], np.arange(channel_count + 1))
-    for number in range(channel_count):
-        yield order[ends[number] : ends[number + 1]]
+    ordered_keys = rows.key[order]
+    channel_edges = np.arange(channel_count + 1)
+    edges = np.searchsorted(ordered_keys, channel_edges).tolist()
+    for start, end in itertools.pairwise(edges):
+        yield order[start:end]
 
 
 def _host(head: str) -> str:
     """The machine that the header names; "" of a recording without one."""
     for line in head.split("\n")[:_MAX_HEADER_LINES]:
         if line.startswith("# host:"):
-            return line.split(":", 1)[1].strip()
+            _, _, host = line.partition(":")
+            return host.strip()
     return ""
 
 
@@ -150,8 +161,9 @@ def _described(source: LogFile) -> dict[tuple[str, str], _Channel]:
         try:
             about = json.loads(line)
             for channel in about["channels"]:
-                key = str(about["name"]), str(channel["name"])
-                channels.setdefault(key, _channel(channel, about))
+                key = (str(about["name"]), str(channel["name"]))
+                described = _channel(channel, about)
+                channels.setdefault(key, described)
         except (ValueError, KeyError, TypeError, AttributeError):
             continue
     return channels
@@ -160,44 +172,57 @@ def _described(source: LogFile) -> dict[tuple[str, str], _Channel]:
 def _channel(channel: dict[str, Any], about: dict[str, Any]) -> _Channel:
     """A channel of the header; `about` is what the header says of its source."""
     scope = channel.get("scope", "")
+    is_scope = scope in Scope._value2member_map_
+    host = channel.get("host") or about.get("host") or ""
     quantum_w = channel.get("quantum_w")
-    is_number = isinstance(quantum_w, (int, float))
+    if not isinstance(quantum_w, (int, float)) or not quantum_w > 0:
+        quantum_w = None
     return _Channel(
-        scope=Scope(scope) if scope in Scope._value2member_map_ else Scope.UNKNOWN,
-        host=str(channel.get("host") or about.get("host") or ""),
+        scope=Scope(scope) if is_scope else Scope.UNKNOWN,
+        host=str(host),
         asked_at=_asked_at(about),
         source=str(about.get("source", "")),
         interval=channel.get("kind") == "interval",
-        quantum_w=float(quantum_w) if quantum_w and is_number and quantum_w > 0 else None,
+        quantum_w=None if quantum_w is None else float(quantum_w),
         device=_device(channel),
     )
 
 
 def _asked_at(about: dict[str, Any]) -> str:
     """Host and port of the BMC behind a source of the header, "" for any other source."""
-    match = _BMC_URL.match(str(about.get("url", "")))
-    return match[1] if match else ""
+    url = str(about.get("url", ""))
+    match = _BMC_URL.match(url)
+    if match is None:
+        return ""
+    return match[1]
 
 
 def _lines_that_begin(mark: bytes, data: bytes) -> Iterator[bytes]:
     """The rest of each such line below the first one, without looking at the others."""
-    at = 0
+    start = 0
     last = data.rfind(mark[:1]) + len(mark)
-    while (at := data.find(b"\n" + mark, at, last)) >= 0:
-        at += 1 + len(mark)
-        end = data.find(b"\n", at)
-        yield data[at : end if end >= 0 else len(data)]
+    line_mark = b"\n" + mark
+    while (start := data.find(line_mark, start, last)) >= 0:
+        start += len(line_mark)
+        end = data.find(b"\n", start)
+        if end < 0:
+            end = len(data)
+        yield data[start:end]
 
 
 def _device(channel: dict[str, Any]) -> Device | None:
     """The device that a channel of the header names: by index, UUID and PCI address, as far as each
     is one.
     """
+    device: Device | None = None
     index = channel.get("index")
-    is_index = isinstance(index, int) and 0 <= index < _MAX_DEVICE_INDEX
-    device = Device(index) if is_index else None
+    if isinstance(index, int) and 0 <= index < _MAX_DEVICE_INDEX:
+        device = Device(index)
     for key in ("uuid", "pci"):
-        named = devices.device_named(str(channel[key])) if channel.get(key) else None
+        text = channel.get(key)
+        if not text:
+            continue
+        named = devices.device_named(str(text))
         if named is not None and named.index is None:
             device = devices.joined_device(device, named)
     return device
@@ -252,21 +277,26 @@ class _Channels:
         rows = self._rows
         # A counter's next reading covers the time that was missed, too: rows without one are no
         # gap.
-        has_reading = np.isfinite(rows.counted[mine]) | np.isfinite(rows.watts[mine])
+        is_counted = np.isfinite(rows.counted[mine])
+        has_reading = is_counted | np.isfinite(rows.watts[mine])
         mine = mine[has_reading]
         ns = rows.ns[mine] - self._zero_ns
         counted = rows.counted[mine]
-        block = rows.block[mine]
         seconds = np.full(len(mine), np.nan)
         joules = np.full(len(mine), np.nan)
         seconds[1:] = np.diff(ns) / times.S
         joules[1:] = np.diff(counted)
         # What a counter did between two recordings, or while it was silent, nobody knows.
-        is_other_block = np.diff(block) != 0
-        was_silent = rows.silent[mine][1:]
-        began_anew = is_other_block | (joules[1:] < 0) | was_silent
+        began_anew = np.diff(rows.block[mine]) != 0
+        began_anew |= joules[1:] < 0
+        began_anew |= rows.silent[mine][1:]
         joules[1:][began_anew] = np.nan
         with np.errstate(divide="ignore", invalid="ignore"):
-            counted_watts = np.where(seconds > 0, joules / seconds, np.nan)
-        watts = np.where(np.isfinite(counted), counted_watts, rows.watts[mine])
+            counted_watts = joules / seconds
+        counted_watts = np.where(seconds > 0, counted_watts, np.nan)
+        watts = np.where(
+            np.isfinite(counted),
+            counted_watts,
+            rows.watts[mine],
+        )
         return ns, watts, watts * seconds

@@ -4,6 +4,7 @@ paired.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from powertui.data.model import Mark, PowerCap
@@ -19,24 +20,37 @@ def on_one_time(rows: RecordingRows, joined: Joined) -> list[NamedMoment]:
     """
     if not joined.steps_ns:
         return rows.moments
-    return [moment._replace(ns=moment.ns + _moved(rows, joined, moment)) for moment in rows.moments]
+    moved = []
+    for moment in rows.moments:
+        nearest = _nearest_row(rows, moment)
+        moved_ns = int(joined.ns[nearest]) - int(rows.ns[nearest])
+        moved.append(moment._replace(ns=moment.ns + moved_ns))
+    return moved
 
 
-def _moved(rows: RecordingRows, joined: Joined, moment: NamedMoment) -> int:
-    """As far as that reading was moved whose two clocks lie as far apart as this row's: the one
-    before it, or the one after.
+def _nearest_row(rows: RecordingRows, moment: NamedMoment) -> int:
+    """The reading whose two clocks lie as far apart as this row's: the one before it, or the one
+    after.
     """
-    beside = [row for row in (moment.row - 1, moment.row) if 0 <= row < len(rows.ns)]
+    before = moment.row - 1
+    after = moment.row
+    if before < 0:
+        return after
+    if after >= len(rows.ns):
+        return before
+    if _clocks_apart_s(rows, after, moment) < _clocks_apart_s(rows, before, moment):
+        return after
+    return before
 
-    def clocks_apart(row: int) -> float:
-        by_wall_s = (moment.ns - int(rows.ns[row])) / times.S
-        by_monotonic_s = moment.mono - float(rows.mono[row])
-        apart_s = abs(by_wall_s - by_monotonic_s)
-        # NaN: a row without the second clock.
-        return apart_s if apart_s == apart_s else float("inf")
 
-    nearest = min(beside, key=clocks_apart)
-    return int(joined.ns[nearest]) - int(rows.ns[nearest])
+def _clocks_apart_s(rows: RecordingRows, row: int, moment: NamedMoment) -> float:
+    """By how much the two clocks disagree on how long a moment is from a reading."""
+    by_wall_s = (moment.ns - int(rows.ns[row])) / times.S
+    by_monotonic_s = moment.mono - float(rows.mono[row])
+    apart_s = abs(by_wall_s - by_monotonic_s)
+    if math.isnan(apart_s):
+        return math.inf  # a row without the second clock
+    return apart_s
 
 
 def limits(
@@ -45,12 +59,13 @@ def limits(
 ) -> dict[tuple[str, str], tuple[PowerCap, ...]]:
     """What each channel, (source, name), is held to, and from when on."""
     caps_of_channel: dict[tuple[str, str], list[PowerCap]] = {}
-    changes = [moment for moment in moments if moment.kind == LIMIT]
-    changes.sort(key=lambda moment: moment.ns)
-    for change in changes:
-        caps = caps_of_channel.setdefault((change.source, change.name), [])
-        caps.append(PowerCap(change.ns - zero, change.watts))
-    return {key: tuple(caps) for key, caps in caps_of_channel.items()}
+    for moment in sorted(moments, key=lambda moment: moment.ns):
+        if moment.kind != LIMIT:
+            continue
+        channel = (moment.source, moment.name)
+        cap = PowerCap(moment.ns - zero, moment.watts)
+        caps_of_channel.setdefault(channel, []).append(cap)
+    return {channel: tuple(caps) for channel, caps in caps_of_channel.items()}
 
 
 def paired(moments: Sequence[NamedMoment], zero: int) -> tuple[Mark, ...]:
@@ -62,17 +77,18 @@ def paired(moments: Sequence[NamedMoment], zero: int) -> tuple[Mark, ...]:
     marks: list[Mark] = []
     open_windows: dict[str, list[int]] = {}  # places among the marks, by name
     for moment in moments:
-        since_zero = moment.ns - zero
         if moment.kind == LIMIT:
             continue
+        since_zero = moment.ns - zero
+        windows_of_name = open_windows.setdefault(moment.name, [])
         if moment.kind == END:
-            if opened := open_windows.get(moment.name):
-                place = opened.pop()
-                name = marks[place].name
+            if windows_of_name:
+                place = windows_of_name.pop()
                 start = marks[place].start_ns
-                marks[place] = Mark(name, start, max(start, since_zero))
+                end = max(start, since_zero)
+                marks[place] = Mark(marks[place].name, start, end)
             continue
         if moment.kind == BEGIN:
-            open_windows.setdefault(moment.name, []).append(len(marks))
+            windows_of_name.append(len(marks))
         marks.append(Mark(moment.name, since_zero))
     return tuple(sorted(marks, key=lambda mark: mark.start_ns))

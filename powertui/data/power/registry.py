@@ -79,23 +79,15 @@ def readers(head: str | bytes, path: str, *, without: str = "") -> Iterator[LogR
     for dialect in DIALECTS:
         if not dialect.could_read(head):
             continue
-        if isinstance(dialect, Dialect) and dialect.module == without:
-            continue
-        if isinstance(dialect, EnergyTable):
-            load_rows = functools.partial(_module("energy_tables").load, dialect)
-            yield LogReader(dialect.name, dialect.score, load_rows)
-        elif isinstance(dialect, PlainTable):
-            load_rows = functools.partial(_module("plain_tables").load, dialect)
-            yield LogReader(dialect.name, dialect.score, load_rows)
-        elif isinstance(dialect, PrintedWatts):
-            load_lines = functools.partial(_module("printed_watts").load, dialect)
-            yield LogReader(dialect.name, dialect.score, load_lines, units_written=True)
-        else:
+        if not isinstance(dialect, Dialect):
+            yield _row_reader(dialect)
+        elif dialect.module != without:
             module = _module(dialect.module)
             score = dialect.score if dialect.signature else module.sniff(head, path)
             yield _reader(module, score)
     for plugin in plugins.plugin_group(plugins.POWER).plugins:
-        yield replace(_reader(plugin.loaded, _plugin_score(plugin, head, path)), plugin=plugin)
+        reader = _reader(plugin.loaded, _plugin_score(plugin, head, path))
+        yield replace(reader, plugin=plugin)
 
 
 def _module(name: str) -> ModuleType:
@@ -112,20 +104,44 @@ def _reader(module: ModuleType, score: int) -> LogReader:
     )
 
 
+def _row_reader(dialect: EnergyTable | PlainTable | PrintedWatts) -> LogReader:
+    """The reader of a program's log that its row in the table of dialects describes."""
+    if isinstance(dialect, EnergyTable):
+        module = _module("energy_tables")
+    elif isinstance(dialect, PlainTable):
+        module = _module("plain_tables")
+    else:
+        module = _module("printed_watts")
+    return LogReader(
+        dialect.name,
+        dialect.score,
+        functools.partial(module.load, dialect),
+        units_written=isinstance(dialect, PrintedWatts),
+    )
+
+
 def _plugin_score(plugin: plugins.Plugin, head: str | bytes, path: str) -> int:
     """How sure a plugin is of this head; one that raises is not."""
-    return int(plugins.guarded(plugin, "sniff", lambda: int(plugin.loaded.sniff(head, path)), 0))
+
+    def sniff() -> int:
+        return int(plugin.loaded.sniff(head, path))
+
+    return int(plugins.guarded(plugin, "sniff", sniff, 0))
 
 
 def _surest_reader(source: LogFile, *, without: str = "") -> LogReader | None:
     """The reader that is surest of a log; None when none takes it for its own."""
+    head: str | bytes = source.head_text
     # Of a database, and of a first line longer than the head, there is no text to look at.
-    is_database = source.head.startswith(SQLITE)
-    head = source.head if is_database or not source.head_text else source.head_text
+    if source.head.startswith(SQLITE) or not head:
+        head = source.head
     if isinstance(head, str) and own_tables.own_export(head):
         return None
-    asked = readers(head, source.path, without=without)
-    surest = max(asked, key=lambda reader: reader.score, default=None)
+    surest = max(
+        readers(head, source.path, without=without),
+        key=lambda reader: reader.score,
+        default=None,
+    )
     if surest is not None and surest.score > 0:
         return surest
     return None
@@ -147,8 +163,13 @@ def sniff(path: str) -> tuple[str, int]:
 
 def _sniffed_reader(path: str) -> LogReader | None:
     """What `sniff` found, unless the file changed since."""
-    state, reader = _sniffed.pop(path, (None, None))
-    return reader if state is not None and state == FileState.at(path) else None
+    sniffed = _sniffed.pop(path, None)
+    if sniffed is None:
+        return None
+    state, reader = sniffed
+    if state != FileState.at(path):
+        return None
+    return reader
 
 
 def load_ahead(path: str) -> PowerLog:
@@ -160,18 +181,30 @@ def load_ahead(path: str) -> PowerLog:
     state = FileState.from_status(Path(path).stat())
     log = load(path)
     readings = sum(map(len, log.series))
-    if readings + sum(kept.readings for kept in _ahead.values()) <= _MAX_AHEAD_READINGS:
+    readings_ahead = sum(ahead.readings for ahead in _ahead.values())
+    if readings + readings_ahead <= _MAX_AHEAD_READINGS:
         _ahead[path] = _Ahead(state, log, readings)
     return log
+
+
+def _log_read_ahead(path: str) -> PowerLog | None:
+    """The log as `load_ahead` read it; None where the file changed since, or was not read."""
+    read_ahead = _ahead.pop(path, None)
+    if read_ahead is None:
+        return None
+    if read_ahead.state != FileState.from_status(Path(path).stat()):
+        return None
+    return read_ahead.log
 
 
 def load(path: str, options: LogColumns | None = None) -> PowerLog:
     """Read a power log. Raises `UnreadableFile` when nothing at all is left of it."""
     options = options or LogColumns()
     elsewhere.at_hand(path)
-    read_ahead = _ahead.pop(path, None) if options == LogColumns() else None
-    if read_ahead is not None and read_ahead.state == FileState.from_status(Path(path).stat()):
-        return read_ahead.log
+    if options == LogColumns():
+        read_ahead = _log_read_ahead(path)
+        if read_ahead is not None:
+            return read_ahead
     source = LogFile(path, options.limit)
     _refuse_empty(source)
     reader = _sniffed_reader(path) or _surest_reader(source)
@@ -182,10 +215,14 @@ def load(path: str, options: LogColumns | None = None) -> PowerLog:
     log = _load(reader, source, options)
     if not log.series:
         raise UnreadableFile(path, f"looks like {reader.name}, but has no readings", hint=_HINT)
-    log = checked(log, has_unit=options.unit is not None or reader.units_written)
+    has_unit = options.unit is not None or reader.units_written
+    log = checked(log, has_unit=has_unit)
     if source.loss:
-        log = replace(log, warnings=(Warn(path, "", source.loss, is_loss=True), *log.warnings))
-    return _simulated(log) if Path(path).absolute() == SIMULATED_LOG else log
+        warning = Warn(path, "", source.loss, is_loss=True)
+        log = replace(log, warnings=(warning, *log.warnings))
+    if Path(path).absolute() == SIMULATED_LOG:
+        return _simulated(log)
+    return log
 
 
 def _simulated(log: PowerLog) -> PowerLog:
@@ -193,7 +230,8 @@ def _simulated(log: PowerLog) -> PowerLog:
     series = []
     for channel in log.series:
         scale = worst_badge((channel.sensor.scale, Badge.SIMULATED))
-        series.append(replace(channel, sensor=replace(channel.sensor, scale=scale)))
+        sensor = replace(channel.sensor, scale=scale)
+        series.append(replace(channel, sensor=sensor))
     return replace(log, series=tuple(series))
 
 
@@ -232,10 +270,13 @@ def _reader_of_columns(source: LogFile, surest: LogReader | None) -> LogReader |
 
     It is a generic one, except where the dialect's own reader takes columns too.
     """
-    if source.head.startswith(SQLITE) or (surest is not None and surest.takes_columns):
+    if source.head.startswith(SQLITE):
         return surest
-    is_json = source.head_text.lstrip()[:1] in ("{", "[")
-    return _reader(_module("generic_json" if is_json else "generic_csv"), 1)
+    if surest is not None and surest.takes_columns:
+        return surest
+    is_json = source.head_text.lstrip().startswith(("{", "["))
+    name = "generic_json" if is_json else "generic_csv"
+    return _reader(_module(name), 1)
 
 
 def _load(reader: LogReader, source: LogFile, options: LogColumns) -> PowerLog:
@@ -264,14 +305,19 @@ def _plausible(log: PowerLog, *, has_unit: bool) -> PowerLog:
     series: list[PowerSeries] = []
     warnings: list[Warn] = []
     for channel in log.series:
-        checked, warning = plausible.plausible_part(outages.without_outages(channel), told=has_unit)
+        continuous = outages.without_outages(channel)
+        checked, warning = plausible.plausible_part(continuous, told=has_unit)
         if checked is not None:
             series.append(checked)
         if warning is not None:
             warnings.append(warning)
     if not series:
         raise UnreadableFile(log.path, warnings[0].cause, hint=_HINT)
-    return replace(log, series=tuple(series), warnings=(*log.warnings, *warnings))
+    return replace(
+        log,
+        series=tuple(series),
+        warnings=(*log.warnings, *warnings),
+    )
 
 
 def _with_shared_times(log: PowerLog) -> PowerLog:
@@ -280,11 +326,12 @@ def _with_shared_times(log: PowerLog) -> PowerLog:
     The times of a hundred channels would take more memory than their watts.
     """
     times = log.series[0].times
-    series = tuple(
-        replace(channel, times=times) if np.array_equal(channel.times, times) else channel
-        for channel in log.series
-    )
-    return replace(log, series=series)
+    series = []
+    for channel in log.series:
+        if np.array_equal(channel.times, times):
+            channel = replace(channel, times=times)
+        series.append(channel)
+    return replace(log, series=tuple(series))
 
 
 def _with_guess(log: PowerLog) -> PowerLog:
@@ -295,7 +342,8 @@ def _with_guess(log: PowerLog) -> PowerLog:
         return log
     first, *others = log.series
     guess = Warn(log.path, "", f"read as {log.guess}")
-    first = replace(first, warnings=(*first.warnings, guess))
+    warnings = (*first.warnings, guess)
+    first = replace(first, warnings=warnings)
     return replace(log, series=(first, *others))
 
 
@@ -315,13 +363,16 @@ def _which_columns(source: LogFile) -> str:
     """What to type for a table whose names say nothing of power: its own names, spelled out."""
     from powertui.data.power import column_hint, column_names
 
-    layout = table.shape(source.head_text)
-    if column_names.json_members(source.head_text) is not None:
+    head = source.head_text
+    if column_names.json_members(head) is not None:
         return "powertui reads objects with a time and a member like power_w or energy_j."
+    layout = table.shape(head)
     if layout is None or not layout.named:
         return _HINT
-    rows = table.first_rows(source.head_text, layout)
-    return column_hint.column_hint(rows) if rows is not None else _HINT
+    rows = table.first_rows(head, layout)
+    if rows is None:
+        return _HINT
+    return column_hint.column_hint(rows)
 
 
 def _looks(source: LogFile) -> str:
@@ -357,7 +408,9 @@ def _looks(source: LogFile) -> str:
 
 
 def _printable(text: str) -> str:
-    shown = "".join(char if char.isprintable() else "?" for char in text[:_MAX_SHOWN_CHARS])
+    shown = ""
+    for char in text[:_MAX_SHOWN_CHARS]:
+        shown += char if char.isprintable() else "?"
     if len(text) <= _MAX_SHOWN_CHARS:
         return shown
     return f"{shown}…"

@@ -35,14 +35,18 @@ _HINT = "Write the time before each answer: date +%s >> FILE; rocm-smi --showpow
 def sniff(head: str, _path: str) -> int:
     """By the names of its readings, with cards around them."""
     if "Power (W)" not in head:
-        if any(re.fullmatch(_HEAD, line) for line in head.split("\n")[:80]):
-            return 95
+        for line in head.split("\n")[:80]:
+            if re.fullmatch(_HEAD, line):
+                return 95
         return 0
-    if re.search(r'"card\d+"\s*:\s*\{', head) and re.search(rf'"{_POWER}"', head):
+    has_cards = re.search(r'"card\d+"\s*:\s*\{', head)
+    if has_cards and re.search(rf'"{_POWER}"', head):
         return 97
     if re.search(rf"^(?:\S+,)?device,.*{_POWER}", head, re.MULTILINE):
         return 97
-    return 97 if re.search(_TEXT, head) else 0
+    if re.search(_TEXT, head):
+        return 97
+    return 0
 
 
 def _sensor(card: str, kind: str, model: str = "", uuid: str = "", pci: str = "") -> Sensor:
@@ -67,7 +71,8 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     collected = Collected(source.path, notes)
     if re.search(r'"card\d+"\s*:', source.head_text):
         for doc in json_docs.documents(source.text, notes):
-            _cards(doc.value, json_docs.when_in(doc.value, doc.when), doc.line, collected)
+            when = json_docs.when_in(doc.value, doc.when)
+            _cards(doc.value, when, doc.line, collected)
     else:
         _lines(source.text, notes, collected)
     return collected.log(NAME, options, "rocm-smi: power in W", hint=_HINT)
@@ -82,10 +87,13 @@ def _cards(value: Any, when: str, line: int, collected: Collected) -> None:
     if not isinstance(value, dict):
         return
     for key, member in value.items():
+        if not isinstance(member, (dict, list)):
+            continue
+        then = json_docs.when_in(member, when)
         if isinstance(member, dict) and re.fullmatch(r"card\d{1,3}", key):
-            _add_card(key, member, json_docs.when_in(member, when), line, collected)
-        elif isinstance(member, (dict, list)):
-            _cards(member, json_docs.when_in(member, when), line, collected)
+            _add_card(key, member, then, line, collected)
+        else:
+            _cards(member, then, line, collected)
 
 
 # Where a card's model is, by the version of rocm-smi.
@@ -101,12 +109,15 @@ def _add_card(
 ) -> None:
     """The readings of one card."""
     facts = {name: str(cell) for name, cell in members.items()}
-    model = next((facts[key] for key in _MODEL_KEYS if facts.get(key)), "")
+    models = filter(None, map(facts.get, _MODEL_KEYS))
+    model = next(models, "")
     uuid = facts.get("Unique ID", "")
     pci = facts.get("PCI Bus", "")
     for name, cell in facts.items():
-        if match := re.fullmatch(_POWER, name):
-            collected.add(_sensor(card, match[1], model, uuid, pci), when, cell, line)
+        match = re.fullmatch(_POWER, name)
+        if match is not None:
+            sensor = _sensor(card, match[1], model, uuid, pci)
+            collected.add(sensor, when, cell, line)
 
 
 def _lines(text: str, notes: Notes, collected: Collected) -> None:
@@ -118,11 +129,14 @@ def _lines(text: str, notes: Notes, collected: Collected) -> None:
             is_concise = True
             continue
         if is_concise and (row := re.fullmatch(_ROW, line.text)):
-            collected.add(_sensor(f"card{row[1]}", ""), line.when, row[2], line.number)
+            number, watts = row.groups()
+            sensor = _sensor(f"card{number}", "")
+            collected.add(sensor, line.when, watts, line.number)
             continue
         if reading := re.search(_TEXT, line.text):
-            card, kind, watts = reading.groups()
-            collected.add(_sensor(f"card{card}", kind), line.when, watts, line.number)
+            number, kind, watts = reading.groups()
+            sensor = _sensor(f"card{number}", kind)
+            collected.add(sensor, line.when, watts, line.number)
             continue
         cells = table.fields(line.written, ",")
         if "device" in cells:
@@ -140,12 +154,17 @@ def _add_row(
 ) -> None:
     """A row of the CSV."""
     is_cut = line.is_last and table.was_cut(cells[-1], ["0.1"])
-    if len(cells) != len(names) or is_cut:
+    if is_cut or len(cells) != len(names):
         notes.drop(line.number, below_header(len(cells), len(names)))
         return
     row = dict(zip(names, cells, strict=True))
-    time_names = [name for name in names if name.lower() in ("timestamp", "time", "date")]
-    when = (row[time_names[0]] if time_names else "") or line.when
+    when = line.when
     for name in names:
-        if match := re.fullmatch(_POWER, name):
-            collected.add(_sensor(row["device"], match[1]), when, row[name], line.number)
+        if name.lower() in ("timestamp", "time", "date"):
+            when = row[name] or when
+            break
+    for name in names:
+        match = re.fullmatch(_POWER, name)
+        if match is not None:
+            sensor = _sensor(row["device"], match[1])
+            collected.add(sensor, when, row[name], line.number)

@@ -27,12 +27,16 @@ _DOMAINS = {"core": Scope.CORE, "uncore": Scope.RAIL, "dram": Scope.DRAM, "psys"
 
 def sniff(head: str, _path: str) -> int:
     """By a host with its consumption, or the line of stdout."""
-    has_host = re.search(r'"host"\s*:\s*\{[^{}]{0,200}"consumption"', head)
-    if has_host or ('"consumers"' in head and '"sockets"' in head):
+    if re.search(r'"host"\s*:\s*\{[^{}]{0,200}"consumption"', head):
         return 96
-    lines = (stamps.split_time(line)[1].strip() for line in head.split("\n")[:200])
-    if "Socket" in head and any(re.fullmatch(_HOST, line) for line in lines):
-        return 90
+    if '"consumers"' in head and '"sockets"' in head:
+        return 96
+    if "Socket" not in head:
+        return 0
+    for line in head.split("\n")[:200]:
+        _, text = stamps.split_time(line)
+        if re.fullmatch(_HOST, text.strip()):
+            return 90
     return 0
 
 
@@ -42,18 +46,25 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     collected = Collected(source.path, notes)
     if '"consumption"' in source.head_text:
         for doc in json_docs.documents(source.text, notes):
-            for report in doc.value if isinstance(doc.value, list) else [doc.value]:
+            reports = doc.value if isinstance(doc.value, list) else [doc.value]
+            for report in reports:
                 _report(report, doc.when, doc.line, collected)
         return collected.log(NAME, options, "Scaphandre: µW")
     for line in stamps.timed_lines(source.text):
         text = line.text.strip()
         if host := re.fullmatch(_HOST, text):
-            sensor = Sensor("host", NAME, Scope.NODE)
-            collected.add(sensor, line.when, host[1], line.number)
+            watts = host[1]
+            sensor = _HOST_SENSOR
         elif socket := re.match(r"Socket(\d{1,3})\s{1,20}([\d.]{1,20}) W", text):
-            sensor = Sensor(f"socket {socket[1]}", NAME, Scope.PACKAGE)
-            collected.add(sensor, line.when, socket[2], line.number)
+            number, watts = socket.groups()
+            sensor = Sensor(f"socket {number}", NAME, Scope.PACKAGE)
+        else:
+            continue
+        collected.add(sensor, line.when, watts, line.number)
     return collected.log(NAME, options, "Scaphandre: W", period_s=PERIOD_S)
+
+
+_HOST_SENSOR = Sensor("host", NAME, Scope.NODE)
 
 
 def _report(report: Any, when: str, line: int, collected: Collected) -> None:
@@ -62,26 +73,46 @@ def _report(report: Any, when: str, line: int, collected: Collected) -> None:
     host = report.get("host")
     now = json_docs.when_in(host, json_docs.when_in(report, when))
     if isinstance(host, dict):
-        _add(collected, Sensor("host", NAME, Scope.NODE), now, host.get("consumption"), line)
-    for socket in report.get("sockets") or []:
-        if not isinstance(socket, dict):
-            continue
-        label = f"socket {str(socket.get('id', ''))[:20]}".strip()
+        _add(collected, _HOST_SENSOR, now, host, line)
+    for socket in _objects(report, "sockets"):
+        number = str(socket.get("id", ""))[:20]
+        label = f"socket {number}".strip()
         then = json_docs.when_in(socket, now)
-        _add(collected, Sensor(label, NAME, Scope.PACKAGE), then, socket.get("consumption"), line)
-        for domain in socket.get("domains") or []:
-            if isinstance(domain, dict):
-                name = str(domain.get("name", ""))
-                sensor = Sensor(f"{label} {name}".strip(), NAME, _DOMAINS.get(name, Scope.RAIL))
-                _add(
-                    collected,
-                    sensor,
-                    json_docs.when_in(domain, then),
-                    domain.get("consumption"),
-                    line,
-                )
+        sensor = Sensor(label, NAME, Scope.PACKAGE)
+        _add(collected, sensor, then, socket, line)
+        for domain in _objects(socket, "domains"):
+            name = str(domain.get("name", ""))
+            sensor = Sensor(
+                name=f"{label} {name}".strip(),
+                source=NAME,
+                scope=_DOMAINS.get(name, Scope.RAIL),
+            )
+            _add(collected, sensor, json_docs.when_in(domain, then), domain, line)
 
 
-def _add(collected: Collected, sensor: Sensor, when: str, value: Any, line: int) -> None:
-    if isinstance(value, (int, float, str)) and not isinstance(value, bool):
-        collected.add(sensor, when, str(value), line, unit=units.UNITS["uW"])
+def _objects(parent: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    """The members of a list that are objects."""
+    members = parent.get(name)
+    if not isinstance(members, list):
+        return []
+    return [member for member in members if isinstance(member, dict)]
+
+
+def _add(
+    collected: Collected,
+    sensor: Sensor,
+    when: str,
+    part: dict[str, Any],
+    line: int,
+) -> None:
+    """What a host, a socket or a domain consumes, where it says so."""
+    value = part.get("consumption")
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return
+    collected.add(
+        sensor,
+        when,
+        str(value),
+        line,
+        unit=units.UNITS["uW"],
+    )

@@ -24,32 +24,42 @@ def split_by_device(ns: Int64s, watts: Floats) -> list[Int64s]:
     """
     if not len(ns):
         return []
+    row_count = len(ns)
     order = np.argsort(ns, kind="stable")
     times = ns[order]
     readings = watts[order]
-    starts = np.flatnonzero(np.r_[True, np.diff(times) > 0])
-    if len(starts) == len(times) or not _are_unequal(starts, readings):
+    begins_moment = np.ones(row_count, np.bool_)
+    begins_moment[1:] = np.diff(times) > 0
+    starts = np.flatnonzero(begins_moment)
+    if len(starts) == row_count or not _are_unequal(starts, readings):
         return []
-    sizes = np.diff(np.r_[starts, len(times)])
+    sizes = np.diff(starts, append=row_count)
     count = int(np.bincount(sizes).argmax())
     is_whole = sizes == count
     if count < 2 or is_whole.mean() < _MIN_WHOLE_SHARE:
         return []
     whole_starts = starts[is_whole]
-    rounds = readings[whole_starts[:, np.newaxis] + np.arange(count)]
+    places = np.arange(count)
+    rounds = readings[whole_starts[:, np.newaxis] + places]
     if _may_be_polls(times[starts]) and not _keep_their_places(rounds):
         return []
-    place = np.arange(len(times)) - np.repeat(starts, sizes)
+    place = np.arange(row_count) - np.repeat(starts, sizes)
     is_in_whole: Bools = np.repeat(is_whole, sizes)
-    return [np.sort(order[is_in_whole & (place == number)]) for number in range(count)]
+    rows_by_device = []
+    for number in range(count):
+        is_device = is_in_whole & (place == number)
+        rows_by_device.append(np.sort(order[is_device]))
+    return rows_by_device
 
 
 def _are_unequal(starts: Int64s, readings: Floats) -> bool:
-    filled = np.where(np.isfinite(readings), readings, 0.0)
+    is_finite = np.isfinite(readings)
+    filled = np.where(is_finite, readings, 0.0)
     lowest = np.minimum.reduceat(filled, starts)
     highest = np.maximum.reduceat(filled, starts)
     unequal_count = int((lowest != highest).sum())
-    return unequal_count >= max(_MIN_MOMENTS, _MIN_UNEQUAL_SHARE * len(starts))
+    min_count = max(_MIN_MOMENTS, _MIN_UNEQUAL_SHARE * len(starts))
+    return unequal_count >= min_count
 
 
 def _may_be_polls(moments: Int64s) -> bool:
@@ -61,15 +71,18 @@ def _may_be_polls(moments: Int64s) -> bool:
     gaps = np.diff(moments)
     if not len(gaps):
         return False
-    is_cut_to_seconds = (gaps % NS_PER_S == 0).all() and np.median(gaps) <= NS_PER_S
-    is_cut_to_minutes = (moments % _MINUTE == 0).all() and np.median(gaps) <= _MINUTE
-    return bool(is_cut_to_seconds or is_cut_to_minutes)
+    typical_gap = np.median(gaps)
+    if typical_gap <= NS_PER_S:
+        return not (gaps % NS_PER_S).any() or not (moments % _MINUTE).any()
+    return bool(typical_gap <= _MINUTE) and not (moments % _MINUTE).any()
 
 
 def _keep_their_places(rounds: Floats) -> bool:
     """Whether the readings of each place are more alike than those of one moment."""
     between = np.abs(np.diff(rounds, axis=0))
     beside = np.abs(np.diff(rounds, axis=1))
-    if not np.isfinite(between).any() or not np.isfinite(beside).any():
-        return False
-    return bool(np.nanmean(between) < _MAX_CHANGE_RATIO * np.nanmean(beside))
+    for differences in (between, beside):
+        if not np.isfinite(differences).any():
+            return False
+    max_between = _MAX_CHANGE_RATIO * np.nanmean(beside)
+    return bool(np.nanmean(between) < max_between)

@@ -63,12 +63,16 @@ def _clock(value: Any, default: str) -> str:
 
 def _unix_time(value: dict[str, Any]) -> str:
     """The plug's own Unix time; "" where it has none."""
-    for part in (value, value.get("sys"), value.get("params"), value.get("result")):
-        if not isinstance(part, dict):
-            continue
+    parts = [value]
+    for name in ("sys", "params", "result"):
+        part = value.get(name)
+        if isinstance(part, dict):
+            parts.append(part)
+    for part in parts:
         for key in ("unixtime", "ts"):
-            if isinstance(part.get(key), (int, float)) and part[key] > 1e9:
-                return str(part[key])
+            time = part.get(key)
+            if isinstance(time, (int, float)) and time > 1e9:
+                return str(time)
     return ""
 
 
@@ -96,10 +100,13 @@ def _meters(value: dict[str, Any], name: str) -> Iterator[tuple[str, Any]]:
     """(label, watts) of each meter of a status of the first generation."""
     name = name or "plug"
     for key in ("meters", "emeters"):
-        meters = value.get(key) or []
+        meters = value.get(key)
+        if not isinstance(meters, list):
+            continue
         for number, meter in enumerate(meters):
             if isinstance(meter, dict) and meter.get("is_valid", True):
-                yield (f"{name} {number}" if len(meters) > 1 else name), meter.get("power")
+                label = f"{name} {number}" if len(meters) > 1 else name
+                yield label, meter.get("power")
 
 
 def _component(value: dict[str, Any], name: str) -> Iterator[tuple[str, Any]]:
@@ -118,11 +125,21 @@ def _component(value: dict[str, Any], name: str) -> Iterator[tuple[str, Any]]:
 def _device_name(value: dict[str, Any]) -> str:
     """What an object calls itself; "" where that is what switched it ("http", "timer")."""
     for key in ("name", "source", "src", "device"):
-        if isinstance(value.get(key), str):
-            return "" if value[key] in _CAUSES else value[key]
+        name = value.get(key)
+        if isinstance(name, str):
+            is_cause = name in _CAUSES
+            return "" if is_cause else name
     return ""
 
 
-def _add(collected: Collected, name: str, when: str, value: Any, line: int) -> None:
-    if isinstance(value, (int, float, str)) and not isinstance(value, bool):
-        collected.add(Sensor(name, NAME, Scope.PLUG), when, str(value), line)
+def _add(
+    collected: Collected,
+    name: str,
+    when: str,
+    value: Any,
+    line: int,
+) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return
+    sensor = Sensor(name, NAME, Scope.PLUG)
+    collected.add(sensor, when, str(value), line)

@@ -31,13 +31,15 @@ _MAX_HEAD_LINES = 400  # that show whether a log is one; chosen, not measured
 
 def sniff(head: str, path: str) -> int:
     """As sure as of the table with its times."""
-    lines = [line for _, line in stamps.numbered_lines(head.split("\n")[:_MAX_HEAD_LINES])]
-    if not lines or not any(map(stamps.time_of_line, lines[:2])):
-        return 0
-    if sum(bool(stamps.time_of_line(line)) for line in lines) < _MIN_TIMES:
+    head_lines = head.split("\n")[:_MAX_HEAD_LINES]
+    lines = [line for _, line in stamps.numbered_lines(head_lines)]
+    are_times = [bool(stamps.time_of_line(line)) for line in lines]
+    if not any(are_times[:2]) or sum(are_times) < _MIN_TIMES:
         return 0
     text = _with_times("\n".join(lines))
-    score = generic_csv.sniff(text, path) if text else 0
+    if not text:
+        return 0
+    score = generic_csv.sniff(text, path)
     # Rows without names may be lines of a program's log, whose reader knows more of them.
     if text.startswith(("time,sensor,", "time,ID,")):
         return score
@@ -49,12 +51,21 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     text = _with_times(source.text)
     if not text:
         raise UnreadableFile(source.path, "holds times, and no rows of a table below them")
-    log: PowerLog = generic_csv.load(LogFile.of_text(source, text), options)
+    as_csv = LogFile.of_text(source, text)
+    log: PowerLog = generic_csv.load(as_csv, options)
     return log
 
 
-def _with_times(text: str) -> str:
-    """The rows as CSV with a column of times; "" where they are no table, or have times."""
+class _StampedRow(NamedTuple):
+    """The cells of a row, and which call of the program printed it, and when."""
+
+    answer: int
+    when: str
+    cells: list[str]
+
+
+def _stamped_lines(text: str) -> list[_StampedLine]:
+    """The lines below times."""
     stamped: list[_StampedLine] = []
     when = ""
     answer = 0
@@ -64,28 +75,27 @@ def _with_times(text: str) -> str:
             answer += 1
         elif when:
             stamped.append(_StampedLine(answer, when, line))
+    return stamped
+
+
+def _with_times(text: str) -> str:
+    """The rows as CSV with a column of times; "" where they are no table, or have times."""
+    stamped = _stamped_lines(text)
     form = _form([row.line for row in stamped])
     if form is None or any(map(is_time, form.names)):
         return ""
+    rows = []
+    for answer, when, line in stamped:
+        cells = form.cells(line)
+        cells[0] = cells[0].rstrip(":")
+        if cells != form.names:  # the header comes again with each call
+            rows.append(_StampedRow(answer, when, cells))
+    _number_repeated(rows)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["time", *form.names])
-    rows = []
-    for row in stamped:
-        cells = form.cells(row.line)
-        cells[0] = cells[0].rstrip(":")
-        if cells != form.names:  # the header comes again with each call
-            rows.append((row.answer, [row.when, *cells]))
-    repeated = stamps.repeated_in_answers(
-        (answer, cells[1]) for answer, cells in rows if re.search(r"[^\W\d_]", cells[1])
-    )
-    seen: Counter[tuple[int, str]] = Counter()
-    for answer, cells in rows:
-        name = cells[1]
-        if name in repeated:
-            seen[answer, name] += 1
-            cells[1] = f"{name} {seen[answer, name]}"
-        writer.writerow(cells)
+    for row in rows:
+        writer.writerow([row.when, *row.cells])
     return out.getvalue()
 
 
@@ -110,6 +120,23 @@ class _Form(NamedTuple):
         return table.fields(line, self.delimiter)
 
 
+def _number_repeated(rows: Sequence[_StampedRow]) -> None:
+    """Add numbers to names that one answer holds more than once."""
+    named = []
+    for row in rows:
+        name = row.cells[0]
+        if re.search(r"[^\W\d_]", name):
+            named.append((row.answer, name))
+    repeated = stamps.repeated_in_answers(named)
+    counts: Counter[tuple[int, str]] = Counter()
+    for row in rows:
+        name = row.cells[0]
+        if name in repeated:
+            counts[row.answer, name] += 1
+            number = counts[row.answer, name]
+            row.cells[0] = f"{name} {number}"
+
+
 def _form(body: Sequence[str]) -> _Form | None:
     """How the rows are written: as a table, or a number each; None where they are neither."""
     layout = table.shape("\n".join(body))
@@ -119,8 +146,7 @@ def _form(body: Sequence[str]) -> _Form | None:
         else:
             names = _names(body, layout.delimiter)
         return _Form(names, layout.delimiter)
-    are_numbers = all(np.isfinite(table.number(line.strip())) for line in body)
-    if body and are_numbers:
+    if body and all(map(_is_number, body)):
         return _Form(["value"], None)
     return None
 
@@ -128,10 +154,11 @@ def _form(body: Sequence[str]) -> _Form | None:
 def _names(body: Sequence[str], delimiter: str) -> list[str]:
     """Names for the columns of rows without a header: a sensor, its reading and its unit."""
     rows = [table.fields(line, delimiter) for line in body[:_MAX_HEAD_LINES]]
-    columns = list(zip(*(row for row in rows if len(row) == len(rows[0])), strict=True))
-    by_place = [f"column {place}" for place in range(1, len(columns) + 1)]
+    width = len(rows[0])
+    regular_rows = [row for row in rows if len(row) == width]
+    by_place = [f"column {place}" for place in range(1, width + 1)]
     names = list(by_place)
-    for place, cells in enumerate(columns):
+    for place, cells in enumerate(zip(*regular_rows, strict=True)):
         if "unit" not in names and any(map(units.unit_of_symbol, cells)):
             names[place] = "unit"
         elif "value" not in names and any(map(_is_number, cells)):
@@ -144,4 +171,5 @@ def _names(body: Sequence[str], delimiter: str) -> list[str]:
 
 
 def _is_number(cell: str) -> bool:
-    return bool(np.isfinite(table.number(cell)))
+    value = table.number(cell.strip())
+    return bool(np.isfinite(value))

@@ -34,9 +34,13 @@ def without_thousands_signs(cells: FileCells, delimiter: str, notes: Notes) -> F
     """
     probes: list[list[str]] = []
     for column in range(len(cells.names)):
-        probes.append([] if cells.is_numeric(column) else _distinct_numbers(cells.texts(column)))
+        probe: list[str] = []
+        if not cells.is_numeric(column):
+            probe = _distinct_numbers(cells.texts(column))
+        probes.append(probe)
     # Nearly no table has any: cells with a group are the first of each column.
-    if not any(probe and _GROUPED.fullmatch(probe[0]) for probe in probes):
+    first_cells = [probe[0] for probe in probes if probe]
+    if not any(map(_GROUPED.fullmatch, first_cells)):
         return cells
     columns = list(cells.columns)
     either = set()
@@ -48,19 +52,25 @@ def without_thousands_signs(cells: FileCells, delimiter: str, notes: Notes) -> F
         elif sign:
             columns[column] = [cell.replace(sign, "") for cell in cells.texts(column)]
             sign_name = "points" if sign == "." else "commas"
-            without = probe[0].replace(sign, "")
+            example = probe[0]
+            without = example.replace(sign, "")
             notes.say(
-                f"{cells.names[column]}: {sign_name} separate thousands ({probe[0]} is {without})"
+                f"{cells.names[column]}: {sign_name} separate thousands ({example} is {without})"
             )
-    return replace(cells, columns=columns, either=frozenset(either))
+    return replace(
+        cells,
+        columns=columns,
+        either=frozenset(either),
+    )
 
 
 def _distinct_numbers(texts: Sequence[str]) -> list[str]:
     """What cells say as numbers, each once, the ones with a group first."""
-    numbers = {
-        cell for cell in texts[:_CHECKED_CELLS] if cell[:1].isdigit() or cell[:1] in ("+", "-")
-    }
-    return sorted(numbers, key=lambda cell: (not _GROUPED.fullmatch(cell), cell))
+    numbers = set()
+    for cell in texts[:_CHECKED_CELLS]:
+        if cell[:1].isdigit() or cell.startswith(("+", "-")):
+            numbers.add(cell)
+    return sorted(numbers, key=_groups_first)
 
 
 class _Sign(NamedTuple):
@@ -78,22 +88,30 @@ _SIGNS = (
 )
 
 
+def _groups_first(cell: str) -> tuple[bool, str]:
+    has_group = _GROUPED.fullmatch(cell) is not None
+    return not has_group, cell
+
+
 def thousands_sign(cells: Sequence[str], others: Iterable[str], delimiter: str) -> str:
     """The sign that parts thousands in these cells; "?" where it may as well part decimals, ""
     where none does.
     """
     for sign in _SIGNS:
-        grouped = [cell for cell in cells if sign.groups.fullmatch(cell)]
-        if grouped and all(_fits(cell, sign) for cell in cells):
-            if _is_certain(cells, grouped, sign):
-                return sign.sign
-            return _sign_by_others(sign, others, delimiter)
+        grouped = list(filter(sign.groups.fullmatch, cells))
+        if not grouped or not all(_fits(cell, sign) for cell in cells):
+            continue
+        if _is_certain(cells, grouped, sign):
+            return sign.sign
+        return _sign_by_others(sign, others, delimiter)
     return ""
 
 
 def _fits(cell: str, sign: _Sign) -> bool:
     """Whether a cell may be written with this sign between thousands."""
-    return bool(sign.groups.fullmatch(cell) or _UNDER_THOUSAND.fullmatch(cell))
+    if sign.groups.fullmatch(cell):
+        return True
+    return _UNDER_THOUSAND.fullmatch(cell) is not None
 
 
 def _is_certain(cells: Sequence[str], grouped: Sequence[str], sign: _Sign) -> bool:
@@ -101,16 +119,19 @@ def _is_certain(cells: Sequence[str], grouped: Sequence[str], sign: _Sign) -> bo
     if any(cell.count(sign.sign) > 1 for cell in grouped):
         return True
     # Whoever writes three decimals writes 950.000, and not 950.
-    long_cells = [cell for cell in cells if len(cell.lstrip("+-")) >= 2]
-    return len(grouped) < len(long_cells)
+    long_count = 0
+    for cell in cells:
+        digits = cell.lstrip("+-")
+        long_count += len(digits) >= 2
+    return len(grouped) < long_count
 
 
 def _sign_by_others(sign: _Sign, others: Iterable[str], delimiter: str) -> str:
     """What the other columns of a table say of a sign; "?" where they say nothing."""
     others = list(others)
-    if any(sign.decimals.fullmatch(cell) for cell in others):
+    if any(map(sign.decimals.fullmatch, others)):
         return ""
-    if delimiter == sign.sign or any(sign.others_decimals.fullmatch(cell) for cell in others):
+    if delimiter == sign.sign or any(map(sign.others_decimals.fullmatch, others)):
         return sign.sign
     if delimiter == ";" or sign.sign == ",":
         return "?"

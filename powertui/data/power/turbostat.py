@@ -43,15 +43,19 @@ _TIME = "Time_Of_Day_Seconds"
 def _header(line: str) -> list[str]:
     """The columns that a header names; none of any other line."""
     names = line.split()
-    is_header = any(name in _COLUMNS for name in names) and not re.search(r"\d+\.\d", line)
-    return names if is_header else []
+    if _COLUMNS.keys().isdisjoint(names):
+        return []
+    if re.search(r"\d+\.\d", line):
+        return []
+    return names
 
 
 def sniff(head: str, _path: str) -> int:
     """By a header with its column names."""
-    has_names = any(name in head for name in _COLUMNS)
-    if _TIME not in head and stamps.time_of_line(head.lstrip().split("\n", 1)[0]):
+    first_line, _, _ = head.lstrip().partition("\n")
+    if _TIME not in head and stamps.time_of_line(first_line):
         return 0  # tables below times: `stamped_rows` reads them
+    has_names = any(name in head for name in _COLUMNS)
     if has_names and any(map(_header, head.split("\n"))):
         return 96
     return 0
@@ -80,12 +84,15 @@ def _rows(text: str, notes: Notes) -> Iterator[tuple[int, dict[str, str]]]:
         cells = line.split()
         if not cells or len(cells) > len(names):
             continue
-        if not all(re.fullmatch(r"-|[-\d.:]+|\(?neg\)?", cell) for cell in cells):
+        if not all(map(_CELL.fullmatch, cells)):
             continue  # debug lines between the tables
         if number == len(lines):
             notes.drop(number, "the last line may be cut")
             continue
         yield number, dict(zip(names, cells, strict=False))
+
+
+_CELL = re.compile(r"-|[-\d.:]+|\(?neg\)?")
 
 
 def _readings(text: str, notes: Notes) -> _Readings:
@@ -94,20 +101,26 @@ def _readings(text: str, notes: Notes) -> _Readings:
     rounds = -1
     now = float("nan")
     for number, cells in _rows(text, notes):
-        is_summary = cells.get("CPU", cells.get("Core", "-")) == "-"
-        if is_summary:
+        package = cells.get("Package")
+        if cells.get("CPU", cells.get("Core", "-")) == "-":
+            package = ""  # a row that sums up a round
             rounds += 1
             now = table.number(cells.get(_TIME, ""))
-        package = "" if is_summary else cells.get("Package")
         for name in cells.keys() & _COLUMNS.keys():
             value = table.number(cells[name])
             if not np.isfinite(value):
                 notes.drop(number, f"{name} is not a number")
             elif package is not None:
-                readings.setdefault((name, package), []).append(_Reading(rounds, now, value))
-    packages = {package for _, package in readings} - {""}
+                reading = _Reading(rounds, now, value)
+                readings.setdefault((name, package), []).append(reading)
+    packages = {package for _, package in readings}
+    packages.discard("")
     has_several = len(packages) > 1 and rounds >= 0
-    return {key: rows for key, rows in readings.items() if bool(key[1]) == has_several}
+    picked = {}
+    for (name, package), rows in readings.items():
+        if bool(package) == has_several:
+            picked[name, package] = rows
+    return picked
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
@@ -161,6 +174,12 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
 def _times(rows: Sequence[_Reading], *, has_times: bool) -> column_times.TimeColumn:
     """When these readings were written; without times in the log, one round after the other."""
     if has_times:
-        return column_times.from_numbers(np.array([row.when for row in rows]), _TIME)
-    ns = np.array([row.round + 1 for row in rows], np.int64) * PERIOD_S * times.S
-    return column_times.TimeColumn(ns, np.ones(len(rows), np.bool_), "elapsed", "assumed")
+        seconds = np.array([row.when for row in rows])
+        return column_times.from_numbers(seconds, _TIME)
+    rounds = np.array([row.round for row in rows], np.int64)
+    return column_times.TimeColumn(
+        ns=(rounds + 1) * PERIOD_S * times.S,
+        ok=np.ones(len(rows), np.bool_),
+        kind="elapsed",
+        words="assumed",
+    )

@@ -37,7 +37,15 @@ def _pause(gaps: Int64s) -> float:
     between = percentile_of_column(ordered, 95)
     if between / within < _MIN_PAUSE_RATIO:
         return float("inf")
-    return float((within * between) ** 0.5)
+    product = within * between
+    return float(product**0.5)
+
+
+def _opens_round(gaps: Int64s, min_pause: float) -> Bools:
+    """The rows that begin a round: the first, and those after a pause."""
+    opens = np.ones(len(gaps) + 1, np.bool_)
+    opens[1:] = gaps > min_pause
+    return opens
 
 
 def count_by_pause(ns: Int64s) -> int:
@@ -46,8 +54,8 @@ def count_by_pause(ns: Int64s) -> int:
     min_pause = _pause(gaps)
     if not np.isfinite(min_pause):
         return 1
-    starts = np.flatnonzero(np.r_[True, gaps > min_pause])
-    sizes = np.diff(np.r_[starts, len(ns)])
+    starts = np.flatnonzero(_opens_round(gaps, min_pause))
+    sizes = np.diff(starts, append=len(ns))
     commonest_size = int(np.bincount(sizes).argmax())
     whole_share = (sizes == commonest_size).mean()
     if commonest_size > MAX_TURN_CHANNELS or whole_share < _MIN_WHOLE_SHARE:
@@ -57,8 +65,10 @@ def count_by_pause(ns: Int64s) -> int:
 
 def takes_turns(texts: Sequence[str], count: int) -> bool:
     """Nearly every cell is what it was one round before."""
-    equal_count = sum(texts[i] == texts[i - count] for i in range(count, len(texts)))
-    return equal_count >= _MIN_REPEATED_SHARE * max(1, len(texts) - count)
+    pairs = zip(texts[count:], texts, strict=False)
+    equal_count = sum(cell == before for cell, before in pairs)
+    pair_count = max(1, len(texts) - count)
+    return equal_count >= _MIN_REPEATED_SHARE * pair_count
 
 
 def count_by_column(texts: Sequence[str]) -> int:
@@ -67,10 +77,12 @@ def count_by_column(texts: Sequence[str]) -> int:
     """
     if len(texts) < 4:
         return 1
-    equal_neighbors = sum(a == b for a, b in itertools.pairwise(texts))
+    neighbors = itertools.pairwise(texts)
+    equal_neighbors = sum(first == second for first, second in neighbors)
     if equal_neighbors > _MAX_EQUAL_SHARE * (len(texts) - 1):
         return 1
-    for count in range(2, min(MAX_TURN_CHANNELS, len(texts) // 3) + 1):
+    max_count = min(MAX_TURN_CHANNELS, len(texts) // 3)
+    for count in range(2, max_count + 1):
         if takes_turns(texts, count):
             return count
     return 1
@@ -81,14 +93,16 @@ def places(ns: Int64s, count: int) -> tuple[Int32s, Bools]:
     that theirs is unknown.
     """
     gaps = np.diff(ns)
-    opens = np.r_[True, gaps > _pause(gaps)]
+    opens = _opens_round(gaps, _pause(gaps))
     rows = np.arange(len(ns))
-    first_of_round = np.maximum.accumulate(np.where(opens, rows, 0))
-    place = rows - first_of_round
-    rounds = np.cumsum(opens)
-    sizes = np.bincount(rounds - 1)[rounds - 1]
+    opening_rows = np.where(opens, rows, 0)
+    place = rows - np.maximum.accumulate(opening_rows)
+    rounds = np.cumsum(opens) - 1
+    round_sizes = np.bincount(rounds)
+    sizes = round_sizes[rounds]
     # The log may end within a round: what is there of it began as the others do.
-    is_last_and_short = (rounds == rounds[-1]) & (sizes < count)
+    is_last = rounds == rounds[-1]
+    is_last_and_short = is_last & (sizes < count)
     is_torn: Bools = (sizes != count) & ~is_last_and_short
     return place.astype(np.int32), is_torn
 
@@ -105,12 +119,16 @@ def count_by_values(ns: Int64s, values: Floats) -> int:
     with np.errstate(invalid="ignore"):
         to_neighbor = _mean_change(values, 1, default=0.0)
         to_round_before = _mean_change(values, count, default=np.inf)
-    return count if to_round_before < _MAX_CHANGE_RATIO * to_neighbor else 1
+    if to_round_before < _MAX_CHANGE_RATIO * to_neighbor:
+        return count
+    return 1
 
 
 def _mean_change(values: Floats, rows_apart: int, default: float) -> float:
     """How much readings so many rows apart differ; `default` where none is known."""
-    changes = values[rows_apart:] - values[:-rows_apart]
+    later = values[rows_apart:]
+    earlier = values[:-rows_apart]
+    changes = np.abs(later - earlier)
     if not np.isfinite(changes).any():
         return default
-    return float(np.nanmean(np.abs(changes)))
+    return float(np.nanmean(changes))

@@ -68,7 +68,7 @@ def test_a_temperature_of_a_power_supply_is_no_power(tmp_path: Path) -> None:
 def test_a_reading_of_a_scrape_is_a_number_where_a_tables_cell_is(text: str) -> None:
     from powertui.data.power import prometheus, table
 
-    assert prometheus._value(text) == pytest.approx(table.number(text), nan_ok=True)
+    assert prometheus.metric_value(text) == pytest.approx(table.number(text), nan_ok=True)
 
 
 def test_half_of_powerboards_names_are_not_its_header() -> None:
