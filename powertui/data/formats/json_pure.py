@@ -31,13 +31,19 @@ from powertui.data.formats.json_batch import (
     EventBatch,
     id_number,
 )
-from powertui.data.model import PS_PER_US, Bools, Floats, Int32s, Int64s, UInt8s
+from powertui.data.formats.json_values import (
+    MAX_TS_US,
+    floats_of_values,
+    lengths_of_values,
+    letters_of_phases,
+    times_of_digits,
+    values_of_types,
+)
+from powertui.data.model import PS_PER_US, Bools, Int32s, Int64s, UInt8s
 
 PIECE = 1 << 18  # bytes that are decoded at once: the interpreter is held for as long as that takes
 FAR_US = 8.7e9  # beyond 2**53 ps (2.5 hours) a double in µs does not hold every ps
-_MAX_TS_US = 1e17  # year 5138 in Unix time: a larger number is not a time
 _MAX_INT_US = 1 << 60  # an int64 with room to subtract the origin
-_MAX_DURATION_US = 8e12  # 93 days: in ps it fits an int64 (its limit is 9.2e12 µs)
 _EVENT_WINDOW_BYTES = 1 << 14  # holds nearly every event; chosen, not measured
 _SPACE = re.compile(rb"[ \t\r\n,]*")
 _EVENT_BORDER = re.compile(rb"\}\s*,\s*\{")
@@ -93,16 +99,22 @@ class PureScanner:
         at = match.end()
         if at == len(data):
             return None, at, MORE
-        if data[at] != ord("{"):
-            return None, at, END if data[at] == ord("]") else ODD
+        first_byte = data[at]
+        if first_byte == ord("]"):
+            return None, at, END
+        if first_byte != ord("{"):
+            return None, at, ODD
         borders = _event_borders(data, at)
         if not borders:
             return None, at, MORE
-        *ended, (last_end, next_begin) = borders
-        lo = [at, *[begin - 1 for _, begin in ended]]
-        hi = [end + 1 for end, _ in ended] + [last_end + 1]
+        lo = [at]
+        hi = []
+        for end, next_begin in borders:
+            hi.append(end + 1)
+            lo.append(next_begin - 1)
+        next_event = lo.pop()
         with _no_garbage_collection():
-            return self._piece(data, lo, hi, next_begin - 1, base)
+            return self._piece(data, lo, hi, next_event, base)
 
     def _piece(
         self,
@@ -160,14 +172,14 @@ class PureScanner:
         hi: list[int],
         base: int,
     ) -> EventBatch:
-        dicts = _only(events, {dict}, _NO_MEMBERS)
+        dicts = values_of_types(events, {dict}, _NO_MEMBERS)
         plain = np.ones(len(events), np.bool_)
         timed, us, ps = self._times([event.get("ts") for event in dicts], text)
-        length = _lengths([event.get("dur") for event in dicts], plain)
+        length = lengths_of_values([event.get("dur") for event in dicts], plain)
         args = [event.get("args") or event.get("attr") or _NO_MEMBERS for event in dicts]
-        args = _only(args, {dict}, _NO_MEMBERS)
+        args = values_of_types(args, {dict}, _NO_MEMBERS)
         member = self._members(dicts, args, text, plain)
-        phase = _letters([event.get("ph") for event in dicts])
+        phase = letters_of_phases([event.get("ph") for event in dicts])
         timed &= plain
         # Without these letters in the text only `s`, `t` and `f` can belong to a flow.
         only_flow_phases = "flow_" not in text and "\\" not in text
@@ -209,14 +221,14 @@ class PureScanner:
             values = [event.get(key) for event in events]
             if not set(map(type, values)) <= types:
                 plain &= [type(value) in types for value in values]
-                values = _only(values, types, None)
+                values = values_of_types(values, types, None)
             member[row] = [numbers[value] for value in values]
         escaped = "\\" in text
         for row, key in enumerate(("device", "stream", "long_name"), 4):
             if f'"{key}"' not in text and not escaped:
                 member[row] = -1
                 continue
-            values = _only([event_args.get(key) for event_args in args], _ARG_TYPES, None)
+            values = values_of_types([event_args.get(key) for event_args in args], _ARG_TYPES, None)
             member[row] = [numbers[value] for value in values]
         return member
 
@@ -225,27 +237,30 @@ class PureScanner:
 
         Where a double does not hold every ps, the digits are taken from the text.
         """
-        value, is_timed = _floats(values)
-        is_timed &= np.abs(value) < _MAX_TS_US
+        value, is_timed = floats_of_values(values)
+        size = np.abs(value)
+        is_timed &= size < MAX_TS_US
         value[~is_timed] = 0
         whole_us = np.floor(value)
         us = whole_us.astype(np.int64)
-        ps = np.rint((value - whole_us) * PS_PER_US).astype(np.int32)
+        rest_us = value - whole_us
+        ps = np.rint(rest_us * PS_PER_US).astype(np.int32)
         is_far = np.abs(value) > self._far
         if not is_far.any():
             return is_timed, us, ps
         if set(map(type, values)) == {int}:
             exact = [value if abs(value) < _MAX_INT_US else 0 for value in values]
-            return is_timed, np.where(is_timed, np.array(exact, np.int64), us), ps
+            exact_us = np.array(exact, np.int64)
+            return is_timed, np.where(is_timed, exact_us, us), ps
         digits = _TS.findall(text)
         if len(digits) != len(values):
             return is_timed & ~is_far, us, ps
-        read_value, exact_us, exact_ps = _times_of_digits(digits)
+        read_value, exact_us, exact_ps = times_of_digits(digits)
         # The text may contain a "ts" that is not an event's: then the numbers differ.
         is_timed &= ~is_far | (read_value == value)
         us = np.where(is_far, exact_us, us)
-        ps = np.where(is_far, exact_ps, ps).astype(np.int32)
-        return is_timed, us, ps
+        ps = np.where(is_far, exact_ps, ps)
+        return is_timed, us, ps.astype(np.int32)
 
 
 def _event_borders(data: bytes, at: int) -> list[tuple[int, int]]:
@@ -255,8 +270,9 @@ def _event_borders(data: bytes, at: int) -> list[tuple[int, int]]:
     """
     size = PIECE
     while True:
-        borders = [border.span() for border in _EVENT_BORDER.finditer(data, at, at + size)]
-        if borders or at + size >= len(data):
+        end = at + size
+        borders = [border.span() for border in _EVENT_BORDER.finditer(data, at, end)]
+        if borders or end >= len(data):
             return borders
         size *= 4
 
@@ -264,18 +280,7 @@ def _event_borders(data: bytes, at: int) -> list[tuple[int, int]]:
 _NAME_TYPES: set[type] = {str, type(None)}
 _PLACE_TYPES: set[type] = {str, int, float, bool, type(None)}
 _ARG_TYPES: set[type] = {str, int, type(None)}
-_NUMBER_TYPES: set[type] = {int, float}
 _FLOWS = np.array([ord(phase) for phase in "stf"], np.uint8)
-
-
-def _only(values: list[Any], types: set[type], default: Any) -> list[Any]:
-    """The values, those of other types replaced; mostly there are none, and the list is returned.
-
-    The set of types is found without a loop in Python.
-    """
-    if set(map(type, values)) <= types:
-        return values
-    return [value if type(value) in types else default for value in values]
 
 
 @contextlib.contextmanager
@@ -303,15 +308,17 @@ def arg_values(data: bytes, starts: Int64s, names: Sequence[str]) -> Iterator[tu
     for row, start in enumerate(starts.tolist()):
         try:
             if text:
-                event = _decoder.raw_decode(text, start)[0]
+                event, _ = _decoder.raw_decode(text, start)
             else:
-                window = data[start : start + _EVENT_WINDOW_BYTES].decode("utf-8", "replace")
-                event = _decoder.raw_decode(window)[0]
+                window = data[start : start + _EVENT_WINDOW_BYTES]
+                event, _ = _decoder.raw_decode(window.decode("utf-8", "replace"))
         except (ValueError, RecursionError):
             yield row, "", None
             continue
         args = args_in(event)
-        for name in names if isinstance(args, dict) else ():
+        if not isinstance(args, dict):
+            continue
+        for name in names:
             if name in args:
                 yield row, name, args[name]
 
@@ -342,8 +349,10 @@ def _event_bounds(text: str, piece: bytes, base: int) -> tuple[list[int], list[i
         return [base + place for place in lo], [base + place for place in hi]
     if text.encode() != piece:  # it contains bytes that are no UTF-8
         return [], []
-    begins, ends = [], []
-    place, previous_end = base, 0
+    begins = []
+    ends = []
+    place = base
+    previous_end = 0
     for begin, end in zip(lo, hi, strict=True):
         place += len(text[previous_end:begin].encode())
         begins.append(place)
@@ -351,67 +360,6 @@ def _event_bounds(text: str, piece: bytes, base: int) -> tuple[list[int], list[i
         ends.append(place)
         previous_end = end
     return begins, ends
-
-
-def _times_of_digits(digits: list[tuple[str, str, str]]) -> tuple[Floats, Int64s, Int64s]:
-    """(as a double, whole µs rounded down, the rest in ps) of each (sign, digits, decimals)."""
-    values = []
-    whole_us = []
-    decimals_ps = []
-    for sign, whole, decimals in digits:
-        values.append(float(f"{sign}{whole}.{decimals}"))
-        whole_us.append(int(whole))
-        decimals_ps.append(int(decimals.ljust(6, "0")))
-    is_negative = np.array([bool(sign) for sign, _, _ in digits])
-    us = np.array(whole_us, np.int64)
-    ps = np.array(decimals_ps, np.int64)
-    has_decimals = ps > 0
-    # Rounded down, −1.25 µs is −2 µs and 750,000 ps.
-    floor_us = np.where(is_negative, -us - has_decimals, us)
-    rest_ps = np.where(is_negative & has_decimals, PS_PER_US - ps, ps)
-    return np.array(values, np.float64), floor_us, rest_ps
-
-
-def _floats(values: list[Any]) -> tuple[Floats, Bools]:
-    """(the numbers, which of the values are finite numbers).
-
-    Texts and truth values are none: events with them are read one by one.
-    """
-    good = np.ones(len(values), np.bool_)
-    if not set(map(type, values)) <= _NUMBER_TYPES:
-        good = np.array([type(value) in _NUMBER_TYPES for value in values], np.bool_)
-        values = _only(values, _NUMBER_TYPES, 0)
-    try:
-        numbers = np.array(values, np.float64)
-    except OverflowError:  # an integer of hundreds of digits
-        values = [value if abs(value) < _MAX_TS_US else np.nan for value in values]
-        numbers = np.array(values, np.float64)
-    good &= np.isfinite(numbers)
-    numbers[~good] = 0.0
-    return numbers, good
-
-
-def _lengths(values: list[Any], good: Bools) -> Int64s:
-    """Durations in ps, 0 for None; `good` becomes False where a value is no duration."""
-    if not set(map(type, values)) <= _NUMBER_TYPES:
-        values = [0 if value is None else value for value in values]
-    duration_us, valid = _floats(values)
-    valid &= np.abs(duration_us) <= _MAX_DURATION_US
-    good &= valid
-    duration_us[~valid] = 0.0
-    whole_us = np.floor(duration_us)
-    rest_ps = np.rint((duration_us - whole_us) * 1e6).astype(np.int64)
-    length: Int64s = whole_us.astype(np.int64) * 1_000_000 + rest_ps
-    return length
-
-
-def _letters(phases: list[Any]) -> UInt8s:
-    """The code of each phase's letter; 0 for a phase that is not one letter."""
-    phases = _only(phases, {str}, "")
-    codes = {
-        phase: ord(phase) if len(phase) == 1 and phase.isascii() else 0 for phase in set(phases)
-    }
-    return np.array([codes[phase] for phase in phases], np.uint8)
 
 
 def flow_binding(event: dict[str, Any]) -> tuple[int, int]:
@@ -423,10 +371,7 @@ def flow_binding(event: dict[str, Any]) -> tuple[int, int]:
     scoped = event.get("id2")
     if key is None and event.get("ph") != "X" and isinstance(scoped, dict):
         # A local id counts within its process.
-        if "local" in scoped:
-            pid = event.get("pid")
-        else:
-            pid = None
+        pid = event.get("pid") if "local" in scoped else None
         key = json.dumps([pid, scoped], sort_keys=True)
     flags = 0
     if event.get("bp") == "e":
@@ -435,7 +380,7 @@ def flow_binding(event: dict[str, Any]) -> tuple[int, int]:
         flags |= FLOW_IN
     if event.get("flow_out") is True:
         flags |= FLOW_OUT
-    if type(key) is not str and type(key) is not int:
+    if type(key) not in (str, int):
         return 0, flags
     return id_number(key), flags | HAS_ID
 

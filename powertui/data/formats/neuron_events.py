@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -56,31 +57,53 @@ class _Exported:
         if start is None or length is None or not 0 <= length < LIMIT_NS:
             self.builder.findings.add(_UNUSABLE)
             return
-        at = self._since_zero(start)
-        if at is None:
+        since_zero = self._since_zero(start)
+        if since_zero is None:
             self.builder.findings.add("events at impossible times were left out")
             return
         place = _engine(event) if of_device else _system_place(event)
-        if place not in self.threads:
-            if not self.quota.admits(place[0]):
-                self.quota.left_out += 1
-                return
-            self.threads[place] = ThreadEvents()
-        instance = event.get("instance_id")
-        if isinstance(instance, str) and instance and len(self.instances) < _MAX_INSTANCES:
-            self.instances[clean(instance)[:_MAX_INSTANCE_LETTERS]] = None
+        thread = self._thread(place)
+        if thread is None:
+            self.quota.left_out += 1
+            return
+        self._note_instance(event.get("instance_id"))
         name = _name(event, of_device=of_device)
-        index = self.names.index(name, name)
-        position = self.stats.add(event, f'"args": {raw}')
-        self.threads[place].add(at * PS_PER_NS, length * PS_PER_NS, index, position)
-        self.last_ps = max(self.last_ps, (at + length) * PS_PER_NS)
+        end = since_zero + length
+        thread.add(
+            since_zero * PS_PER_NS,
+            length * PS_PER_NS,
+            self.names.index(name, name),
+            self.stats.add(event, f'"args": {raw}'),
+        )
+        self.last_ps = max(self.last_ps, end * PS_PER_NS)
         self.count += 1
+
+    def _thread(self, place: tuple[str, str]) -> ThreadEvents | None:
+        """The line of this process and name; None where there are too many."""
+        if place not in self.threads:
+            process, _ = place
+            if not self.quota.admits(process):
+                return None
+            self.threads[place] = ThreadEvents()
+        return self.threads[place]
+
+    def _note_instance(self, instance: Any) -> None:
+        """Keep the name of a machine."""
+        if not isinstance(instance, str) or not instance:
+            return
+        if len(self.instances) < _MAX_INSTANCES:
+            name = clean(instance)[:_MAX_INSTANCE_LETTERS]
+            self.instances[name] = None
 
     def _since_zero(self, ns: int) -> int | None:
         if self.zero_ns is None:
-            self.zero_ns = ns if _UNIX_NS[0] < ns < _UNIX_NS[1] else 0
-        at = ns - self.zero_ns
-        return at if abs(at) < LIMIT_NS else None
+            earliest, latest = _UNIX_NS
+            is_unix = earliest < ns < latest
+            self.zero_ns = ns if is_unix else 0
+        since_zero = ns - self.zero_ns
+        if abs(since_zero) < LIMIT_NS:
+            return since_zero
+        return None
 
     def member(self, key: str, value: Any) -> None:
         """A list beside the events: memory and processors over time."""
@@ -89,41 +112,50 @@ class _Exported:
         for reading in value:
             if not isinstance(reading, dict):
                 continue
-            at = _whole(reading.get("timestamp"))
+            ns = _whole(reading.get("timestamp"))
             if key == "mem_usage":
-                self._read(("memory in use", "bytes"), at, reading.get("usage"))
+                self._read(("memory in use", "bytes"), ns, reading.get("usage"))
             else:
                 cpu = clean(as_text(reading.get("cpu_id", "")))
-                self._read((f"CPU {cpu}".strip(), "%"), at, reading.get("util"))
+                name = f"CPU {cpu}".strip()
+                self._read((name, "%"), ns, reading.get("util"))
 
-    def _read(self, key: tuple[str, str], at: int | None, value: Any) -> None:
-        if at is not None and isinstance(value, (int, float)):
-            self._readings.setdefault(key, []).append((at, float(value)))
+    def _read(self, key: tuple[str, str], ns: int | None, value: Any) -> None:
+        if ns is None or not isinstance(value, (int, float)):
+            return
+        readings = self._readings.setdefault(key, [])
+        readings.append((ns, float(value)))
 
     def build(self) -> Trace:
         """The trace of all that came."""
+        builder = self.builder
         processes: dict[str, ProcessBuilder] = {}
         for (process, label), thread in self.threads.items():
             if process not in processes:
-                processes[process] = self.builder.process(process, (), self.stats)
+                processes[process] = builder.process(process, (), self.stats)
             line = thread.line(0, self.last_ps, final=True)
             processes[process].add(thread_number(label), label, line)
         for (name, unit), readings in self._readings.items():
-            known = [(self._since_zero(at), value) for at, value in readings]
-            times = np.array([at for at, _ in known if at is not None], np.int64) * PS_PER_NS
-            values = np.array([value for at, value in known if at is not None], np.float64)
-            self.builder.counter(name, unit, "", times, values)
+            times = []
+            values = []
+            for ns, value in readings:
+                since_zero = self._since_zero(ns)
+                if since_zero is not None:
+                    times.append(since_zero)
+                    values.append(value)
+            times_ps = np.array(times, np.int64) * PS_PER_NS
+            builder.counter(name, unit, "", times_ps, np.array(values, np.float64))
         if self.zero_ns:
-            self.builder.clock = Clock(
+            builder.clock = Clock(
                 self.zero_ns - _CLOCK_NS,
                 self.zero_ns + _CLOCK_NS,
                 "absolute timestamps",
                 "times are Unix time in ns",
             )
         # A cloud's name for a machine ("i-0123456789abcdef0"), which its logs may use too.
-        self.builder.hostnames = tuple(self.instances)
-        self.quota.say(self.builder.findings)
-        return self.builder.build(self.names, complete=True, warnings=self.source.warnings)
+        builder.hostnames = tuple(self.instances)
+        self.quota.say(builder.findings)
+        return builder.build(self.names, complete=True, warnings=self.source.warnings)
 
 
 def _whole(value: Any) -> int | None:
@@ -137,44 +169,54 @@ def _whole(value: Any) -> int | None:
 
 def _name(event: dict[str, Any], *, of_device: bool) -> str:
     """An event's name: of an instruction, the HLO op that it is of."""
-    fields = ("hlo_name", "opcode", "label") if of_device else ("name", "type")
+    if of_device:
+        return _first_text(event, ("hlo_name", "opcode", "label")) or "instruction"
+    return _first_text(event, ("name", "type")) or "event"
+
+
+def _first_text(event: dict[str, Any], fields: Sequence[str]) -> str:
+    """The first of these fields that is a text with letters in it; "" where none is."""
     for field in fields:
-        value = event.get(field)
-        if isinstance(value, str) and value:
-            return value
-    return "instruction" if of_device else "event"
+        text = event.get(field)
+        if isinstance(text, str) and text:
+            return text
+    return ""
 
 
 def _engine(event: dict[str, Any]) -> tuple[str, str]:
     """The device and the engine of an instruction."""
     core = _whole(event.get("nc_idx"))
-    number = core if core is not None and 0 <= core < 10_000 else 0
-    for field in _ENGINE_FIELDS:
-        value = event.get(field)
-        if isinstance(value, str) and value:
-            return f"/device:NeuronCore:{number}", clean(value)[:120]
-    return f"/device:NeuronCore:{number}", "instructions"
+    if core is None or not 0 <= core < 10_000:
+        core = 0
+    device = f"/device:NeuronCore:{core}"
+    engine = _first_text(event, _ENGINE_FIELDS)
+    if engine:
+        return device, clean(engine)[:120]
+    return device, "instructions"
+
+
+def _short_text(value: Any) -> str:
+    return clean(as_text(value))[:40]
 
 
 def _system_place(event: dict[str, Any]) -> tuple[str, str]:
     """Of an event of the runtime: a core by its group's name, else a process of the host."""
     group = clean(as_text(event.get("group", "")))
-    instance = clean(as_text(event.get("instance_id", "")))
     label = group or "events"
     match = _CORE.search(group)
     if match is not None:
         core = int(match[1] or match[2])
         return f"/device:NeuronCore:{core}", label[:120]
+    instance = clean(as_text(event.get("instance_id", "")))
     name = f"/host:CPU {instance}".strip()
     process = event.get("process_id")
     if process is not None:
-        process_text = clean(as_text(process))
-        name += f" process {process_text[:40]}"
+        name += f" process {_short_text(process)}"
     thread = event.get("thread_id")
     if thread is None:
         return name, label
-    thread_text = clean(as_text(thread))
-    return name, f"{label} {thread_text[:40]}"[:120]
+    label += f" {_short_text(thread)}"
+    return name, label[:120]
 
 
 def read(source: OpenedFile, progress: Progress) -> Trace:

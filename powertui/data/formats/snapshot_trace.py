@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,6 +14,17 @@ from powertui.data.formats.builder import LineEvents, TraceBuilder
 from powertui.data.formats.json_stats import PairNames, clean
 from powertui.data.formats.json_times import clock_of
 from powertui.data.formats.registry import Progress
+from powertui.data.formats.snapshot_columns import (
+    DeviceEvents,
+    fragmentation,
+    is_alive,
+    levels_in_use,
+    levels_reserved,
+    on_lines,
+    segment_columns,
+    stacks_with_lines,
+    with_earlier,
+)
 from powertui.data.formats.snapshot_records import (
     ALLOC,
     FREE,
@@ -23,7 +33,6 @@ from powertui.data.formats.snapshot_records import (
     SEGMENT_FREE,
     SEGMENT_MAP,
     SEGMENT_UNMAP,
-    BlockColumns,
     Segment,
     SnapshotRecords,
     columns_of_blocks,
@@ -34,16 +43,12 @@ from powertui.data.formats.user_line import user_line
 from powertui.data.formats.xplane_allocations import counters_of_log
 from powertui.data.model import (
     PS_PER_US,
-    Bools,
-    Floats,
+    Counter,
     Int32s,
-    Int64s,
     Trace,
-    UInt8s,
 )
-from powertui.data.model.allocations import AllocationTexts, AllocatorLog, MemorySegments
+from powertui.data.model.allocations import AllocationTexts, AllocatorLog
 from powertui.errors import UnreadableFile
-from powertui.named_tuples import NamedTuple
 
 _MAX_DEVICES = 1000  # no machine has more
 _MEMORY_TIMES = 4  # bytes of memory for each byte of a snapshot: 3.97 of the shortest records
@@ -61,29 +66,22 @@ def load(source: OpenedFile, progress: Progress, format: str) -> Trace:
     """Read it. Raises `UnreadableFile` for a pickle that is no snapshot, or not plain data."""
     source.limit.check(source.path, _MEMORY_TIMES * source.size)
     records = SnapshotRecords(source.path)
-    records.machine.progress = lambda: progress(source.done, source.size, len(records.action))
+
+    def report_progress() -> None:
+        progress(source.done, source.size, len(records.action))
+
+    records.machine.progress = report_progress
     top = records.machine.load(source.chunks())
     segments = list(records.segment_rows(top))
     devices = records.event_rows(top)
-    if not segments and not any(map(len, devices)) and not snapshot_records.is_snapshot(top):
+    is_empty = not segments and not any(map(len, devices))
+    if is_empty and not snapshot_records.is_snapshot(top):
         raise UnreadableFile(
             source.path,
             "is a pickle of plain data, but not a memory snapshot of PyTorch",
             hint="Write one with torch.cuda.memory._dump_snapshot.",
         )
     return _Assembly(source, records, segments, devices, format).trace()
-
-
-class _Device(NamedTuple):
-    """The events of one device, by time, and what the snapshot found there at its end."""
-
-    number: int
-    rows: Int32s  # of the records
-    times: Int64s  # ps
-    action: UInt8s
-    size: Int64s
-    segments: list[Segment]
-    blocks: BlockColumns
 
 
 class _Assembly:
@@ -128,8 +126,9 @@ class _Assembly:
         builder.findings.add("records with impossible sizes were left out", "", records.damaged)
         names = PairNames()
         stats = EventStats(records)
-        code_of_stack = [names.index(line, line) for line in map(_or_unknown, self._lines)]
-        code_of_stack.append(names.index("no stack recorded", "no stack recorded"))
+        names_of_stacks = list(map(_or_unknown, self._lines))
+        names_of_stacks.append("no stack recorded")
+        code_of_stack = [names.index(name, name) for name in names_of_stacks]
         codes = np.array(code_of_stack, np.uint32)
         stacks = np.frombuffer(records.stack, np.int32)
         logs = []
@@ -156,10 +155,18 @@ class _Assembly:
         self._devices = []
         self._forget_times()
         trace = builder.build(names, complete=True, warnings=self._warnings)
-        logs = [_on_lines(trace, log) for log in logs]
-        counters = tuple(counter for log in logs for counter in counters_of_log(log))
-        span = trace.span
-        return replace(trace, allocators=tuple(logs), counters=counters, span=span)
+        placed_logs = []
+        counters: list[Counter] = []
+        for log in logs:
+            placed_log = on_lines(trace, log)
+            placed_logs.append(placed_log)
+            counters += counters_of_log(placed_log)
+        return replace(
+            trace,
+            allocators=tuple(placed_logs),
+            counters=tuple(counters),
+            span=trace.span,
+        )
 
     def _forget_columns(self) -> None:
         """Let go of what the logs hold now."""
@@ -173,9 +180,13 @@ class _Assembly:
 
     def _last_device(self) -> int:
         """The number of the last device that anything is known of."""
-        with_events = [number for number, rows in enumerate(self._devices) if len(rows)]
-        with_segments = [min(segment.device, _MAX_DEVICES) for segment in self._segments]
-        return max([*with_events, *with_segments], default=-1)
+        last = -1
+        for number, rows in enumerate(self._devices):
+            if len(rows):
+                last = number
+        for segment in self._segments:
+            last = max(last, min(segment.device, _MAX_DEVICES))
+        return last
 
     def _device_name(self, number: int) -> str:
         """A snapshot that PyTorch made from a profile lists the host behind the devices."""
@@ -183,11 +194,13 @@ class _Assembly:
             return "CPU"
         return f"GPU {number}"
 
-    def _with_blocks(self) -> Iterator[_Device]:
+    def _with_blocks(self) -> Iterator[DeviceEvents]:
         by_device: dict[int, list[Segment]] = {}
         for segment in self._segments:
-            by_device.setdefault(min(segment.device, _MAX_DEVICES), []).append(segment)
-        for number in range(max([len(self._devices), *(n + 1 for n in by_device)], default=0)):
+            number = min(segment.device, _MAX_DEVICES)
+            by_device.setdefault(number, []).append(segment)
+        device_count = max(len(self._devices), max(by_device, default=-1) + 1)
+        for number in range(device_count):
             if number < len(self._devices):
                 rows = self._devices[number]
             else:
@@ -197,48 +210,49 @@ class _Assembly:
                 continue
             times = np.arange(len(rows), dtype=np.int64) * PS_PER_US
             if self._timed:
-                times = (self._time_us[rows] - self._base_us) * PS_PER_US
+                since_base_us = self._time_us[rows] - self._base_us
+                times = since_base_us * PS_PER_US
                 order = np.argsort(times, kind="stable")
                 rows = rows[order]
                 times = times[order]
-            blocks = columns_of_blocks(self._records, segments)
-            action = self._action[rows]
-            size = self._size[rows]
-            yield _Device(
+            yield DeviceEvents(
                 number=number,
                 rows=rows,
                 times=times,
-                action=action,
-                size=size,
+                action=self._action[rows],
+                size=self._size[rows],
                 segments=segments,
-                blocks=blocks,
+                blocks=columns_of_blocks(self._records, segments),
             )
 
-    def _tell_out_of_memory(self, device: _Device) -> None:
+    def _tell_out_of_memory(self, device: DeviceEvents) -> None:
         """Each time that the device had no memory left, as a warning."""
         records = self._records
+        device_name = self._device_name(device.number)
         failures = np.flatnonzero(device.action == OOM)
         for place in failures[:_MAX_OOM].tolist():
             row = int(device.rows[place])
-            asked = units.quantity(float(device.size[place]), "B")
-            at = units.instant(int(device.times[place]), PS_PER_US)
-            warning = f"out of memory at {at}: {asked} were asked for"
-            free = records.free.get(row, -1)
-            if free >= 0:
-                free_bytes = units.quantity(float(free), "B")
-                warning += f", {free_bytes} were free"
+            asked_bytes = float(device.size[place])
+            asked = units.quantity(asked_bytes, "B")
+            moment = units.instant(int(device.times[place]), PS_PER_US)
+            warning = f"out of memory at {moment}: {asked} were asked for"
+            free_bytes = records.free.get(row, -1)
+            if free_bytes >= 0:
+                free = units.quantity(float(free_bytes), "B")
+                warning += f", {free} were free"
             stack = records.stack[row]
             line = self._lines[stack] if stack >= 0 else ""
             if line:
                 warning += f" ({line})"
-            self._builder.findings.add(warning, self._device_name(device.number))
+            self._builder.findings.add(warning, device_name)
 
-    def _log(self, device: _Device, *, is_last: bool) -> AllocatorLog:
+    def _log(self, device: DeviceEvents, *, is_last: bool) -> AllocatorLog:
         """The allocations of a device, those from before its first event first.
 
         `is_last`: no other device needs the records' columns any more.
         """
         records = self._records
+        device_name = self._device_name(device.number)
         is_event = np.isin(device.action, (ALLOC, FREE))
         rows = device.rows[is_event]
         taken = device.action[is_event] == ALLOC
@@ -246,40 +260,43 @@ class _Assembly:
         active = blocks.active > 0
         # Each column is put together by itself: what is made on the way is not kept.
         address = np.frombuffer(records.address, np.int64)[rows]
-        before = np.flatnonzero(active & ~_is_alive(blocks.address, address, taken))
+        is_older = active & ~is_alive(blocks.address, address, taken)
+        before = np.flatnonzero(is_older)
+        before_count = len(before)
         address = np.concatenate((blocks.address[before], address))
         if is_last:
             self._forget_columns()
-        size = _with_earlier(blocks.requested[before], device.size, is_event)
+        size = with_earlier(blocks.requested[before], device.size, is_event)
         in_use = int(blocks.requested[active].sum())
-        allocated = _levels(in_use, size[len(before) :], taken, len(before))
-        if len(device.times):
-            start = int(device.times[0])
-        else:
-            start = 0
-        log_reserved = _reserved(device, is_event, len(before))
+        allocated = levels_in_use(in_use, size[before_count:], taken, before_count)
+        start = int(device.times[0]) if len(device.times) else 0
+        reserved = levels_reserved(device, is_event, before_count)
         stack = np.frombuffer(records.stack, np.int32)[rows]
         stack = np.concatenate((blocks.stack[before].astype(np.int32), stack))
-        count = len(before) + len(rows)
-        impossible = (allocated < 0) | (log_reserved < 0)
+        count = before_count + len(rows)
+        impossible = (allocated < 0) | (reserved < 0)
         self._builder.findings.add(
             "bytes in use come out below 0, as events are missing: they are not shown",
-            self._device_name(device.number),
+            device_name,
             int(impossible.sum()),
         )
         allocated[allocated < 0] = np.nan
-        log_reserved[log_reserved < 0] = np.nan
+        reserved[reserved < 0] = np.nan
         unknown = np.broadcast_to(np.float64("nan"), count)
         none: Int32s = np.broadcast_to(np.int32(-1), count)
-        pool = [clean(line) for line in [*self._lines, *records.categories]]
+        pool = [clean(line) for line in (*self._lines, *records.categories)]
+        lines = pool[: len(self._lines)]
+        starts = np.full(before_count, start)
+        was_taken = np.ones(before_count, np.bool_)
+        no_order = np.full(before_count, -1, np.int32)
         return AllocatorLog(
-            allocator=self._device_name(device.number),
-            times=_with_earlier(np.full(len(before), start), device.times, is_event),
-            taken=np.concatenate((np.ones(len(before), np.bool_), taken)),
+            allocator=device_name,
+            times=with_earlier(starts, device.times, is_event),
+            taken=np.concatenate((was_taken, taken)),
             size=size,
             address=address,
             allocated=allocated,
-            reserved=log_reserved,
+            reserved=reserved,
             stated_free=None,
             stated_fragmentation=None,
             lifetime_peak=unknown,
@@ -287,16 +304,16 @@ class _Assembly:
             step=np.broadcast_to(np.int64(-1), count),
             words=AllocationTexts(
                 texts=tuple(pool),
-                op=_known(stack, pool[: len(self._lines)]),
+                op=stacks_with_lines(stack, lines),
                 region=self._regions(rows, count),
                 dtype=none,
                 shape=none,
             ),
             track=none,
             event=none,
-            order=np.concatenate((np.full(len(before), -1, np.int32), rows)),
-            segments=_segment_columns(device, self._lines),
-            last_fragmentation=_fragmentation(device),
+            order=np.concatenate((no_order, rows)),
+            segments=segment_columns(device, self._lines),
+            last_fragmentation=fragmentation(device),
             is_timed=self._timed,
         )
 
@@ -307,11 +324,15 @@ class _Assembly:
         records = self._records
         if not records.categories:
             return np.broadcast_to(np.int32(-1), count)
+        category_count = len(records.category)
         by_row = np.full(len(records.action), -1, np.int32)
-        by_row[: len(records.category)] = np.frombuffer(records.category, np.int8)
+        by_row[:category_count] = np.frombuffer(records.category, np.int8)
         # "unknown" is a category of PyTorch's, and no answer.
-        is_known = np.array([name != "unknown" for name in records.categories] + [False], np.bool_)
-        by_row = np.where(is_known[by_row], by_row + np.int32(len(self._lines)), np.int32(-1))
+        is_known = [name != "unknown" for name in records.categories]
+        is_known.append(False)  # of rows without a category
+        is_known_row = np.array(is_known, np.bool_)[by_row]
+        text_of_row = by_row + np.int32(len(self._lines))
+        by_row = np.where(is_known_row, text_of_row, np.int32(-1))
         regions = np.full(count, -1, np.int32)
         regions[count - len(rows) :] = by_row[rows]
         return regions
@@ -319,122 +340,3 @@ class _Assembly:
 
 def _or_unknown(line: str) -> str:
     return line or "no stack recorded"
-
-
-def _known(stack: Int32s, lines: list[str]) -> Int32s:
-    """The stacks whose line is known; -1 for the others."""
-    known = np.array([bool(line) for line in lines] + [False], np.bool_)
-    return np.where(known[stack], stack, -1).astype(np.int32)
-
-
-def _sums_after(delta: Int64s) -> Int64s:
-    """What all later values add up to, for each; in the place of the values."""
-    if not len(delta):
-        return delta
-    np.cumsum(delta, out=delta)
-    return np.subtract(int(delta[-1]), delta, out=delta)
-
-
-def _is_alive(wanted: Int64s, address: Int64s, taken: Bools) -> Bools:
-    """Which of these addresses the events leave allocated at their end."""
-    _, last = np.unique(address[::-1], return_index=True)
-    last = len(address) - 1 - last
-    alive: Bools = np.isin(wanted, address[last[taken[last]]])
-    return alive
-
-
-def _with_earlier(earlier: Int64s, column: Int64s, is_event: Bools) -> Int64s:
-    """Some values of a column behind others, without a copy on the way."""
-    values = np.empty(len(earlier) + int(is_event.sum()), np.int64)
-    values[: len(earlier)] = earlier
-    np.compress(is_event, column, out=values[len(earlier) :])
-    return values
-
-
-def _levels(in_use: int, size: Int64s, taken: Bools, before: int) -> Floats:
-    """Bytes in use after each event, counted back from the end; `before` of them lead, which were
-    there at the first event.
-    """
-    delta = size.copy()
-    np.negative(delta, out=delta, where=~taken)
-    levels = np.empty(before + len(delta))
-    levels[:before] = in_use - int(delta.sum())
-    np.subtract(in_use, _sums_after(delta), out=levels[before:])
-    return levels
-
-
-def _reserved(device: _Device, is_event: Bools, before: int) -> Floats:
-    """Bytes in segments after each of these events, after as many as lead as before the first."""
-    sign = np.zeros(len(device.action), np.int8)
-    sign[np.isin(device.action, (SEGMENT_ALLOC, SEGMENT_MAP))] = 1
-    sign[np.isin(device.action, (SEGMENT_FREE, SEGMENT_UNMAP))] = -1
-    delta = device.size.copy()
-    delta *= sign
-    end = sum(segment.size for segment in device.segments)
-    at_start = end - int(delta.sum())
-    levels = np.empty(before + int(is_event.sum()))
-    levels[:before] = at_start
-    levels[before:] = _sums_after(delta)[is_event]
-    np.subtract(end, levels[before:], out=levels[before:])
-    return levels
-
-
-def _fragmentation(device: _Device) -> float:
-    """1 - the largest free block / all that is free, as it is known after the last event."""
-    free = device.blocks.size[device.blocks.active == 0]
-    if not free.sum() > 0:
-        return math.nan
-    return 1 - float(free.max()) / float(free.sum())
-
-
-def _segment_columns(device: _Device, lines: list[str]) -> MemorySegments:
-    """The segments of a device as columns."""
-    used = []
-    largest = []
-    count = []
-    line = []
-    at = 0
-    for segment in device.segments:
-        blocks = sum(len(run) for run in segment.blocks)
-        active = device.blocks.active[at : at + blocks] > 0
-        size = device.blocks.size[at : at + blocks]
-        used.append(int(size[active].sum()))
-        largest.append(int(size[~active].max(initial=0)))
-        count.append(blocks)
-        line.append(lines[segment.stack] if segment.stack >= 0 else "")
-        at += blocks
-    return MemorySegments(
-        address=np.array([segment.address for segment in device.segments], np.int64),
-        size=np.array([segment.size for segment in device.segments], np.int64),
-        active=np.array(used, np.int64),
-        largest_free=np.array(largest, np.int64),
-        blocks=np.array(count, np.int64),
-        stream=np.array([segment.stream for segment in device.segments], np.int64),
-        kinds=tuple(clean(segment.kind) for segment in device.segments),
-        lines=tuple(clean(each) for each in line),
-    )
-
-
-def _on_lines(trace: Trace, log: AllocatorLog) -> AllocatorLog:
-    """The log, with the line and row of each event in the trace."""
-    track = np.full(len(log), -1, np.int32)
-    event = np.full(len(log), -1, np.int32)
-    orders = log.order
-    row_of = None
-    if (orders[1:] < orders[:-1]).any():  # events of one device are written by time, nearly always
-        row_of = np.argsort(orders, kind="stable")
-        orders = orders[row_of]
-    for number, (process, line) in enumerate(trace.tracks()):
-        if process.name != f"{log.allocator} memory" or not len(line.events):
-            continue
-        wanted = line.events.position.astype(np.int64) - 1
-        if not len(orders):
-            continue
-        place = np.minimum(np.searchsorted(orders, wanted), len(orders) - 1)
-        is_found = orders[place] == wanted
-        place = place[is_found]
-        if row_of is not None:
-            place = row_of[place]
-        track[place] = number
-        event[place] = np.flatnonzero(is_found)
-    return replace(log, track=track, event=event)

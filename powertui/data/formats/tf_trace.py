@@ -86,9 +86,15 @@ def sniff(head: bytes, path: str) -> int:
     return 0
 
 
+def _field_types(message: wire.Hop) -> set[tuple[int, int]]:
+    """The numbers and types of the fields that a message holds."""
+    fields = zip(message.number.tolist(), message.wire.tolist(), strict=True)
+    return set(fields)
+
+
 def _is_named_event(message: wire.Hop) -> bool | None:
     """Whether an event has a name; None for what is no event."""
-    fields = set(zip(message.number.tolist(), message.wire.tolist(), strict=True))
+    fields = _field_types(message)
     if not fields or not fields <= _EVENT_FIELDS:
         return None
     return (3, LEN) in fields
@@ -96,15 +102,14 @@ def _is_named_event(message: wire.Hop) -> bool | None:
 
 def _is_named_device(head: bytes, message: wire.Hop) -> bool | None:
     """Whether a device has a name; None for what is no device."""
-    fields = set(zip(message.number.tolist(), message.wire.tolist(), strict=True))
-    if not fields <= _DEVICE_FIELDS:
+    if not _field_types(message) <= _DEVICE_FIELDS:
         return None
     values = message.lo[message.number == 2]
     if not len(values):
         return False
     # A device begins with one of its fields; anything else is the name of an XPlane.
     begin = int(values[0])
-    if head[begin : begin + 1] in (b"\n", b"\x10", b"\x1a"):
+    if head.startswith((b"\n", b"\x10", b"\x1a"), begin):
         return True
     return None
 
@@ -117,18 +122,22 @@ class _Args:
 
     def _args_at(self, position: int) -> list[tuple[str, str]]:
         lo = position % _PLACE_LIMIT
-        length = position >> _LENGTH_SHIFT
-        if not length or lo + length > self._stored.size:
+        hi = lo + (position >> _LENGTH_SHIFT)
+        if hi == lo or hi > self._stored.size:
             return []
+        data = self._stored.read(lo, hi).tobytes()
         try:
-            event = schemas.parsed("TraceViewEvent", self._stored.read(lo, lo + length).tobytes())
+            event = schemas.parsed("TraceViewEvent", data)
         except schemas.Undecodable:
             return []
         return [(clean(arg.key), arg.value) for arg in event.args]
 
     def event_stats(self, position: int) -> tuple[Stat, ...]:
         """All args of the event at this position, in file order."""
-        return tuple(Stat(name, clean(value), "str") for name, value in self._args_at(position))
+        stats = []
+        for name, value in self._args_at(position):
+            stats.append(Stat(name, clean(value), "str"))
+        return tuple(stats)
 
     def columns(self, positions: UInt64s, names: Sequence[str]) -> dict[str, StatColumn]:
         """Each named arg for each of these events; the first where it is repeated."""
@@ -150,17 +159,19 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
     outline = windows.hop(stored, 0, stored.size).hop
     lo, hi = _event_ranges(outline, builder)
     devices = _devices(stored, *outline.ranges(_DEVICES), builder.findings)
-    if not len(lo) and not devices:
+    event_count = len(lo)
+    if not event_count and not devices:
         problem, hint = describe(source.head, path)
         raise UnreadableFile(path, problem, hint=hint)
-    limit.check(path, _EVENT_BYTES * len(lo))
+    limit.check(path, _EVENT_BYTES * event_count)
     names = PairNames()
     args = _Args(stored)
     parts = []
-    for first in range(0, len(lo), SLICE):
-        rows = slice(first, first + SLICE)
-        parts.append(_events(stored, lo[rows], hi[rows], names))
-        progress(int(hi[rows][-1]), source.size, first + len(lo[rows]))
+    for first in range(0, event_count, SLICE):
+        end = min(first + SLICE, event_count)
+        part = _events(stored, lo[first:end], hi[first:end], names)
+        parts.append(part)
+        progress(int(hi[end - 1]), source.size, end)
     _lines(builder, devices, args, _joined(parts))
     yield builder.build(names, complete=True, warnings=source.warnings)
 
@@ -168,13 +179,14 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
 def _event_ranges(outline: Hop, builder: TraceBuilder) -> tuple[Int64s, Int64s]:
     """Where each event begins and ends, without one that the file cuts."""
     lo, hi = outline.ranges(_EVENTS)
-    if outline.bad < 0:
+    bad = outline.bad
+    if bad < 0:
         return lo, hi
     builder.findings.lose(
         "the trace ends in the middle or is damaged",
-        f"byte {outline.bad:,}",
+        f"byte {bad:,}",
     )
-    is_last_cut = len(hi) and outline.bad < int(hi[-1])
+    is_last_cut = len(hi) and bad < int(hi[-1])
     if is_last_cut:
         return lo[:-1], hi[:-1]
     return lo, hi
@@ -195,7 +207,8 @@ def _events(stored: Stored, lo: Int64s, hi: Int64s, names: PairNames) -> _EventC
     """The events in these ranges of the file."""
     fields = windows.pick(stored, lo, hi, (*_NUMBERS, _TITLE, _ARGS))
     title = len(_NUMBERS)
-    device, resource, start, duration = np.where(fields.present[:title], fields.value[:title], 0)
+    has_number = fields.present[:title]
+    device, resource, start, duration = np.where(has_number, fields.value[:title], 0)
     has_title, has_args = fields.present[title:]
     # An event without a title gets an empty range of the file, and so an empty name.
     title_begin = np.where(has_title, fields.value[title], lo[0])
@@ -203,13 +216,14 @@ def _events(stored: Stored, lo: Int64s, hi: Int64s, names: PairNames) -> _EventC
     size = hi - lo
     is_placed = has_args & (size < _MAX_EVENT_BYTES)
     place_and_size = lo | size << _LENGTH_SHIFT
+    position = np.where(is_placed, place_and_size, 0)
     return _EventColumns(
         device=device,
         resource=resource,
         start=start,
         duration=duration,
         name=_name_codes(stored, title_begin, title_end, names),
-        position=np.where(is_placed, place_and_size, 0).astype(np.uint64),
+        position=position.astype(np.uint64),
     )
 
 
@@ -230,10 +244,13 @@ def _joined(parts: Sequence[_EventColumns]) -> _EventColumns:
 def _name_codes(stored: Stored, begins: Int64s, ends: Int64s, names: PairNames) -> Int64s:
     """The code of each title in the file; one without bytes is a name, too."""
     base = int(begins.min())
-    data = stored.read(base, int(ends.max())).tobytes()
+    last = int(ends.max())
+    data = stored.read(base, last).tobytes()
+    starts_in_data = (begins - base).tolist()
+    ends_in_data = (ends - base).tolist()
     titles = []
-    for first, last in zip((begins - base).tolist(), (ends - base).tolist(), strict=True):
-        titles.append(data[first:last])
+    for start, end in zip(starts_in_data, ends_in_data, strict=True):
+        titles.append(data[start:end])
     codes: dict[bytes, int] = {}
     for title in dict.fromkeys(titles):
         text = title.decode("utf-8", "replace")
@@ -266,9 +283,10 @@ def _lines(
         f"there are more than {MAX_PROCESSES:,} devices; others were left out",
         count=len(idle) - room,
     )
-    for number in [*lines, *idle[:room]]:
+    for number in (*lines, *idle[:room]):
         label, resources = devices.get(number, ("", {}))
-        process = builder.process(_JOB_PREFIX.sub("", label) or f"device {number}", (), args)
+        name = _JOB_PREFIX.sub("", label) or f"device {number}"
+        process = builder.process(name, (), args)
         for rows in lines.get(number, ()):
             line = int(events.resource[rows[0]])
             line_events = LineEvents(
@@ -282,7 +300,9 @@ def _lines(
 
 def _groups(device: Int64s, resource: Int64s) -> list[Int64s]:
     """The rows of each line, the lines as they begin in the file."""
-    return sorted(rows_of_each(device, resource), key=lambda rows: int(rows[0]))
+    groups = list(rows_of_each(device, resource))
+    groups.sort(key=lambda rows: int(rows[0]))
+    return groups
 
 
 def _devices(
@@ -292,15 +312,17 @@ def _devices(
     findings: FileWarnings,
 ) -> dict[int, tuple[str, dict[int, str]]]:
     """(name, names of resources) of each device."""
-    out: dict[int, tuple[str, dict[int, str]]] = {}
+    devices: dict[int, tuple[str, dict[int, str]]] = {}
     for first, last in zip(lo.tolist(), hi.tolist(), strict=True):
         if last > stored.size:
             continue
+        data = stored.read(first, last).tobytes()
         try:
-            entry = schemas.parsed("TraceViewEntry", stored.read(first, last).tobytes())
+            entry = schemas.parsed("TraceViewEntry", data)
         except schemas.Undecodable:
             findings.add("devices that cannot be decoded were left out")
             continue
-        resources = {resource.key: clean(resource.value.name) for resource in entry.value.resources}
-        out[entry.key] = (clean(entry.value.name), resources)
-    return out
+        device = entry.value
+        resources = {resource.key: clean(resource.value.name) for resource in device.resources}
+        devices[entry.key] = (clean(device.name), resources)
+    return devices

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
+import numpy.typing as npt
 
 from powertui.data import wire
 from powertui.data.model import NS_PER_S, Bools, Floats, Int64s
@@ -52,18 +53,25 @@ class TagColumns:
         """Put the window's groups in the order of its records."""
         if not self._window:
             return
-        columns = self._window[0][1:]
+        _, steps, walls, values = self._window[0]
         if len(self._window) > 1:
-            rows, *rest = [np.concatenate(column) for column in zip(*self._window, strict=True)]
+            rows, steps, walls, values = map(np.concatenate, zip(*self._window, strict=True))
             order = np.argsort(rows, kind="stable")
-            columns = (rest[0][order], rest[1][order], rest[2][order])
-        for growing, column in zip((self._steps, self._walls, self._values), columns, strict=True):
-            growing.add(column)
+            steps = steps[order]
+            walls = walls[order]
+            values = values[order]
+        self._steps.add(steps)
+        self._walls.add(walls)
+        self._values.add(values)
         self._window.clear()
 
     def columns(self) -> tuple[Int64s, Int64s, Floats]:
         """All so far, packed: steps, wall times, values."""
-        columns = (self._steps.column(), self._walls.column(), self._values.column())
+        columns = (
+            self._steps.column(),
+            self._walls.column(),
+            self._values.column(),
+        )
         return cast("tuple[Int64s, Int64s, Floats]", columns)  # the series takes them as they are
 
 
@@ -76,14 +84,18 @@ class WindowRecords(NamedTuple):
 
 def scan(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> WindowRecords:
     """The records from `lo` to `hi`."""
-    wall_step_summary = [wire.tag(1, FIXED64), wire.tag(2, VARINT), wire.tag(5, LEN)]
-    event = wire.pick(data, lo, hi, wall_step_summary)
-    wall = event.value[0].view(np.float64)
-    step = np.where(event.present[1], event.value[1], 0)
+    tags = [wire.tag(1, FIXED64), wire.tag(2, VARINT), wire.tag(5, LEN)]
+    event = wire.pick(data, lo, hi, tags)
+    wall_bits, written_step, summary_lo = event.value
+    _, has_step, _ = event.present
+    _, _, summary_hi = event.end
+    wall = wall_bits.view(np.float64)
+    step = np.where(has_step, written_step, 0)
     rows = np.flatnonzero(_is_plain_event(data, lo, hi, event))
     if not len(rows):
-        return WindowRecords([], np.arange(len(lo)))
-    rows, lo, hi = _single_values(data, rows, event.value[2][rows], event.end[2][rows])
+        every_row = np.arange(len(lo))
+        return WindowRecords([], every_row)
+    rows, lo, hi = _single_values(data, rows, summary_lo[rows], summary_hi[rows])
     values = _values(data, lo, hi)
     rows = rows[values.plain]
     values = values.of_rows(values.plain)
@@ -92,16 +104,15 @@ def scan(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> WindowRecords:
     for tag, tag_rows in _by_tag(data, values.tag_lo, values.tag_hi):
         records = rows[tag_rows]
         is_rest[records] = False
-        scalars.append(
-            ScalarColumns(
-                tag=tag,
-                row=records,
-                step=step[records].astype(np.int64),
-                wall_ns=_nanoseconds(wall[records]),
-                value=values.number[tag_rows],
-                bare=values.bare[tag_rows],
-            )
+        columns = ScalarColumns(
+            tag=tag,
+            row=records,
+            step=step[records].astype(np.int64),
+            wall_ns=_nanoseconds(wall[records]),
+            value=values.number[tag_rows],
+            bare=values.bare[tag_rows],
         )
+        scalars.append(columns)
     return WindowRecords(scalars, np.flatnonzero(is_rest))
 
 
@@ -113,19 +124,22 @@ def _is_plain_event(
 ) -> Bools:
     """Which events hold a wall time, perhaps a step, and then a summary, and nothing else."""
     has_wall, has_step, has_summary = event.present
-    wall = event.value[0].view(np.float64)
+    wall_bits, step, summary_lo = event.value
+    _, _, summary_hi = event.end
+    wall = wall_bits.view(np.float64)
     first_s, last_s = _WALL_TIMES_S
-    plain = has_wall & has_summary & np.isfinite(wall) & (wall > first_s) & (wall < last_s)
+    plain = has_wall & has_summary
+    plain &= np.isfinite(wall)
+    plain &= wall > first_s
+    plain &= wall < last_s
     # A summary that ends where the event ends, and begins where the step ends, leaves no room for
     # any other field.
-    summary_lo = event.value[2]
-    summary_hi = event.end[2]
     plain &= summary_hi == hi
     plain &= data[lo] == wire.tag(1, FIXED64)
-    step_bytes = np.where(has_step, 1 + _varint_length(event.value[1]), 0)
+    step_bytes = np.where(has_step, 1 + _varint_length(step), 0)
     head_bytes = 1 + _varint_length(summary_hi - summary_lo)
     plain &= summary_lo - head_bytes == lo + 9 + step_bytes
-    plain &= ~has_step | (event.value[1] >= 0)
+    plain &= ~has_step | (step >= 0)
     return np.asarray(plain)
 
 
@@ -137,19 +151,23 @@ def _single_values(
 ) -> tuple[Int64s, Int64s, Int64s]:
     """(rows, begins, ends) of the values of those summaries that hold one value."""
     value = wire.pick(data, lo, hi, [wire.tag(1, LEN)])
-    begin = value.value[0]
-    end = value.end[0]
+    (begin,) = value.value
+    (end,) = value.end
+    (single,) = value.present
     # Its tag (a byte) and its length are all that stands before it, and nothing after it.
-    begins_there = lo + 1 + _varint_length(end - begin) == begin
-    single = value.present[0] & begins_there & (end == hi)
+    length_bytes = _varint_length(end - begin)
+    begins_there = lo + 1 + length_bytes == begin
+    single = single & begins_there & (end == hi)
     return rows[single], begin[single], end[single]
 
 
 def _nanoseconds(wall_s: Floats) -> Int64s:
     """Unix ns; the fraction apart, because the product of the two would be rounded to 256 ns."""
     seconds = np.floor(wall_s)
-    fraction = np.rint((wall_s - seconds) * NS_PER_S).astype(np.int64)
-    wall_ns: Int64s = seconds.astype(np.int64) * NS_PER_S + fraction
+    fraction_s = wall_s - seconds
+    fraction_ns = np.rint(fraction_s * NS_PER_S).astype(np.int64)
+    wall_ns: Int64s = seconds.astype(np.int64) * NS_PER_S
+    wall_ns += fraction_ns
     return wall_ns
 
 
@@ -185,42 +203,47 @@ def _values(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> _SummaryValues:
     ]
     fields = wire.pick(data, lo, hi, tags)
     name, simple, tensor, metadata = fields.present[:4]
-    plain = (
-        name
-        & ~fields.present[4:].any(axis=0)
-        & (simple ^ tensor)
-        & (fields.end[0] - fields.value[0] <= _MAX_TAG_BYTES)
-    )
+    name_lo, simple_bits, tensor_lo, metadata_lo = fields.value[:4]
+    name_hi, _, tensor_hi, metadata_hi = fields.end[:4]
+    has_others = fields.present[4:].any(axis=0)
+    plain = name & ~has_others
+    plain &= simple ^ tensor
+    plain &= name_hi - name_lo <= _MAX_TAG_BYTES
     value = np.full(len(lo), np.nan)
     if simple.any():
-        value[simple] = fields.value[1][simple].astype(np.uint32).view(np.float32)
-    bare = ~metadata
+        value[simple] = _floats_of_bits(simple_bits[simple])
     if metadata.any():
         rows = np.flatnonzero(metadata)
-        plain[rows] &= _is_scalars(data, fields.value[3][rows], fields.end[3][rows])
+        plain[rows] &= _is_scalars(data, metadata_lo[rows], metadata_hi[rows])
     if tensor.any():
         rows = np.flatnonzero(tensor & plain)
-        numbers, readable = _tensors(data, fields.value[2][rows], fields.end[2][rows])
+        numbers, readable = _tensors(data, tensor_lo[rows], tensor_hi[rows])
         value[rows] = numbers
         plain[rows] &= readable
     return _SummaryValues(
         number=value,
         plain=plain,
-        tag_lo=fields.value[0],
-        tag_hi=fields.end[0],
-        bare=bare,
+        tag_lo=name_lo,
+        tag_hi=name_hi,
+        bare=~metadata,
     )
+
+
+def _floats_of_bits(bits: Int64s) -> npt.NDArray[np.float32]:
+    """Numbers of 32 bits, by their bits."""
+    return bits.astype(np.uint32).view(np.float32)
 
 
 def _is_scalars(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> Bools:
     """Whether each metadata names the plugin of scalars."""
     # SummaryMetadata.plugin_data, and in that PluginData.plugin_name: both are field 1.
-    plugin = wire.pick(data, lo, hi, [wire.tag(1, LEN)])
-    name = wire.pick(data, plugin.value[0], plugin.end[0], [wire.tag(1, LEN)])
-    begin = name.value[0]
-    end = name.end[0]
-    has_length = end - begin == len(_SCALARS)
-    is_scalars = plugin.present[0] & name.present[0] & has_length
+    first_field = [wire.tag(1, LEN)]
+    plugin = wire.pick(data, lo, hi, first_field)
+    name = wire.pick(data, plugin.value[0], plugin.end[0], first_field)
+    (begin,) = name.value
+    (end,) = name.end
+    is_scalars = plugin.present[0] & name.present[0]
+    is_scalars &= end - begin == len(_SCALARS)
     # Every row is looked at, so that one without a name must be at a place that can be read.
     begin = np.where(is_scalars, begin, 0)
     last = len(data) - 1
@@ -241,24 +264,32 @@ def _tensors(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> tuple[Floats, Bo
         wire.tag(5, FIXED32),
     ]
     fields = wire.pick(data, lo, hi, tags)
-    # A shape without dimensions, or none at all.
-    scalar_shape = ~fields.present[1] | (fields.end[1] == fields.value[1])
     dtype = fields.value[0]
+    has_shape = fields.present[1]
+    shape_bytes = fields.end[1] - fields.value[1]
+    # A shape without dimensions, or none at all.
+    scalar_shape = ~has_shape | (shape_bytes == 0)
     numbers = np.full(len(lo), np.nan)
     decoded = np.zeros(len(lo), np.bool_)
     # (field, dtype, bytes): the content or the values; float or double.
     for field, kind, width in ((2, 1, 4), (2, 2, 8), (3, 1, 4), (4, 2, 8)):
         begin = fields.value[field]
         end = fields.end[field]
-        matches = fields.present[field] & scalar_shape & (dtype == kind) & (end - begin == width)
+        matches = fields.present[field] & scalar_shape
+        matches &= dtype == kind
+        matches &= end - begin == width
         matches &= ~decoded
         if matches.any():
             places = begin[matches][:, None] + np.arange(width)
-            numbers[matches] = data[places].copy().view("<f4" if width == 4 else "<f8").ravel()
+            content = data[places].copy()
+            numbers[matches] = content.view(f"<f{width}").ravel()
             decoded |= matches
-    single = fields.present[5] & scalar_shape & (dtype == 1) & ~decoded
+    single = fields.present[5] & scalar_shape
+    single &= dtype == 1
+    single &= ~decoded
     if single.any():
-        numbers[single] = fields.value[5][single].astype(np.uint32).view(np.float32)
+        bits = fields.value[5]
+        numbers[single] = _floats_of_bits(bits[single])
         decoded |= single
     return numbers, decoded
 
@@ -284,19 +315,23 @@ def _by_tag(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> list[tuple[str, I
         if not size:
             rows_by_tag.setdefault("", []).append(rows)
             continue
-        letters = np.ascontiguousarray(data[lo[rows][:, None] + np.arange(size)])
+        places = lo[rows][:, None] + np.arange(size)
+        letters = np.ascontiguousarray(data[places])
         first, inverse = _distinct(letters)
         order = np.argsort(inverse, kind="stable")
-        bounds = np.searchsorted(inverse[order], np.arange(len(first) + 1))
+        text_edges = np.arange(len(first) + 1)
+        bounds = np.searchsorted(inverse[order], text_edges)
         for number, row in enumerate(first.tolist()):
             text = letters[row].tobytes().decode(errors="replace")
-            tag_rows = rows[order[bounds[number] : bounds[number + 1]]]
-            rows_by_tag.setdefault(text, []).append(tag_rows)
-    # Different bytes may decode to one text: then a tag has several parts.
-    return [
-        (tag, np.concatenate(parts) if len(parts) > 1 else parts[0])
-        for tag, parts in rows_by_tag.items()
-    ]
+            of_text = order[bounds[number] : bounds[number + 1]]
+            rows_by_tag.setdefault(text, []).append(rows[of_text])
+    tags = []
+    for tag, parts in rows_by_tag.items():
+        tag_rows = parts[0]
+        if len(parts) > 1:  # different bytes may decode to one text
+            tag_rows = np.concatenate(parts)
+        tags.append((tag, tag_rows))
+    return tags
 
 
 def _by_tag_row_by_row(
@@ -311,18 +346,25 @@ def _by_tag_row_by_row(
         rows_by_bytes.setdefault(tag_bytes, []).append(row)
     # Different bytes that are no UTF-8 may become the same text.
     rows_by_tag: dict[str, list[int]] = {}
-    for tag_bytes in sorted(rows_by_bytes, key=lambda tag_bytes: (len(tag_bytes), tag_bytes)):
+    by_length = sorted(rows_by_bytes, key=lambda tag_bytes: (len(tag_bytes), tag_bytes))
+    for tag_bytes in by_length:
         tag = tag_bytes.decode(errors="replace")
-        rows_by_tag.setdefault(tag, []).extend(rows_by_bytes[tag_bytes])
+        tag_rows = rows_by_tag.setdefault(tag, [])
+        tag_rows.extend(rows_by_bytes[tag_bytes])
     return [(tag, np.array(tag_rows, np.int64)) for tag, tag_rows in rows_by_tag.items()]
 
 
 def _distinct(letters: wire.types.Bytes) -> tuple[Int64s, Int64s]:
     """(a row of each distinct text, which of those texts each row has)."""
-    width = letters.shape[1]
+    _, width = letters.shape
     keys = letters.view([("", f"V{width}")]).ravel()
     if 0 not in letters:
         # Byte strings sort faster than raw bytes, but numpy ignores zeros at their ends.
         keys = keys.view(f"S{width}")
-    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    return first.astype(np.int64), inverse.ravel().astype(np.int64)
+    _, first, inverse = np.unique(
+        keys,
+        return_index=True,
+        return_inverse=True,
+    )
+    text_of_row = inverse.ravel().astype(np.int64)
+    return first.astype(np.int64), text_of_row

@@ -113,11 +113,11 @@ class _Collector(ThreadCollector):
         if self.own_export is not None:
             # Steps, epochs and windows of our own export are read one by one.
             pids = batch.member[PID].tolist()
-            is_span &= np.array([tokens[pid] not in PROCESSES for pid in pids], np.bool_)
+            is_of_program = [tokens[pid] not in PROCESSES for pid in pids]
+            is_span &= np.array(is_of_program, np.bool_)
         is_counted = np.isin(batch.phase, _COUNTED)
-        if is_counted.any():
-            for letter in batch.phase[is_counted].tolist():
-                self.builder.findings.add(_NOT_DRAWN[chr(letter)])
+        for letter in batch.phase[is_counted].tolist():
+            self.builder.findings.add(_NOT_DRAWN[chr(letter)])
         rows = np.flatnonzero(is_span)
         if len(rows):
             self._spans(batch, rows, tokens)
@@ -130,28 +130,33 @@ class _Collector(ThreadCollector):
         rows, start = in_reach(batch, rows, self.origin, self.builder.findings)
         tied = json_flows.tied_spans(batch)[rows]
         self.flows.take(batch, rows[tied], start[tied], tokens)
-        places, place_of = distinct_rows(batch.member[PID][rows], batch.member[TID][rows])
+        member = batch.member
+        places, place_of = distinct_rows(member[PID][rows], member[TID][rows])
         threads = [self._thread_or_none(tokens[pid], tokens[tid]) for pid, tid in places]
         usable, beyond = self._usable(threads, place_of)
-        pairs, pair_of = distinct_rows(batch.member[TITLE][rows], batch.member[LONG_NAME][rows])
-        names = [self._name_index(pair, tokens) for pair in pairs]
+        pairs, pair_of = distinct_rows(member[TITLE][rows], member[LONG_NAME][rows])
+        names = np.array([self._name_index(pair, tokens) for pair in pairs], np.uint32)
         phase = batch.phase[rows]
         begins = phase == ord("B")
         ends = phase == ord("E")
         self.quota.left_out += int((beyond & ~ends).sum())
-        length = np.where(phase == ord("X"), batch.length[rows], 0)
+        is_whole = phase == ord("X")
+        length = np.where(is_whole, batch.length[rows], 0)
         drawn = usable & ~beyond
         if drawn.any():
-            self.last = max(self.last, int((start + length)[drawn].max()))
+            end = start + length
+            self.last = max(self.last, int(end[drawn].max()))
         length[begins] = OPEN_DURATION
+        marks = begins.astype(np.uint8) * BEGINS
+        marks += ends.astype(np.uint8) * ENDS
         give_to_threads(
             threads,
             place_of,
             start=start,
             duration=length,
-            name=np.array(names, np.uint32)[pair_of],
+            name=names[pair_of],
             position=batch.args[rows].astype(np.uint64),
-            marks=begins.astype(np.uint8) * BEGINS + ends.astype(np.uint8) * ENDS,
+            marks=marks,
         )
         self.count += int((drawn & ~ends).sum())
 
@@ -262,22 +267,24 @@ class _Collector(ThreadCollector):
 
         All spans of one category are on one line, which packs those that overlap into lanes.
         """
-        at = self._ps(event, raw)
-        category = clean(as_text(event.get("cat", "")))
+        moment = self._ps(event, raw)
+        category = clean(as_text(event.get("cat", ""))) or "spans"
         pid = event.get("pid")
-        label = f"{category or 'spans'} (asynchronous)"
+        label = f"{category} (asynchronous)"
         thread = self._thread(pid, label)
         if thread is self._beyond:
             self.quota.left_out += what != "end"
             return
         thread.label = label
-        open_rows = self._open_async.setdefault((pid, label, _async_id(event)), [])
+        span = (pid, label, _async_id(event))
+        open_rows = self._open_async.setdefault(span, [])
         if what == "end":
-            self._close_last(thread, open_rows, at)
-            return
-        self._span(event, OPEN_DURATION if what == "begin" else 0, raw, thread)
-        if what == "begin":
+            self._close_last(thread, open_rows, moment)
+        elif what == "begin":
+            self._span(event, OPEN_DURATION, raw, thread)
             open_rows.append(len(thread) - 1)
+        else:
+            self._span(event, 0, raw, thread)
 
     def _close_last(self, thread: ThreadEvents, open_rows: list[int], at: int) -> None:
         """The span that began last ends."""
@@ -384,7 +391,9 @@ class _Collector(ThreadCollector):
 
 def _full_name(full: Any, name: str) -> str:
     """The long name, where there is one."""
-    return full if isinstance(full, str) and full else name
+    if isinstance(full, str) and full:
+        return full
+    return name
 
 
 def _nanoseconds(value: Any) -> int | None:
@@ -411,7 +420,9 @@ def _default_name(number: Any, what: str = "") -> str:
 
 def _async_id(event: dict[str, Any]) -> str:
     """What an async event shares with its begin."""
-    return as_text(event.get("id2") or event.get("id", "")) + as_text(event.get("scope", ""))
+    number = event.get("id2") or event.get("id", "")
+    scope = event.get("scope", "")
+    return as_text(number) + as_text(scope)
 
 
 def load(source: OpenedFile, progress: Progress, name: str) -> Iterator[Trace]:

@@ -41,11 +41,13 @@ class EventNames:
     def extend(self, entries: tuple[Int64s, Int64s], source: PlaneStats) -> None:
         """The event metadata of one more plane: it gets the next stretch of the numbering."""
         part = _PlaneNames(self._stored, *entries, source)
-        source.names = range(self._count, self._count + len(part))
+        first = self._count
+        end = first + len(part)
+        source.names = range(first, end)
         self._parts.append(part)
-        self._firsts.append(self._count)
+        self._firsts.append(first)
         self._by_plane[id(source)] = part
-        self._count = source.names.stop
+        self._count = end
 
     def translate(self, ids: UInt32s, source: PlaneStats, wide: Int64s, wide_ids: Int64s) -> None:
         """Turn a plane's metadata ids into indices, in place. Call it when all planes are known.
@@ -53,32 +55,35 @@ class EventNames:
         The rows `wide` stand for ids that 32 bits cannot hold: `wide_ids`.
         """
         part = self._by_plane[id(source)]
-        if not len(wide) and part.quick(ids, source.names.start):
+        first = source.names.start
+        if not len(wide) and part.quick(ids, first):
             return
         rows = part.rows(ids)
         if len(wide):
             rows[wide] = part.rows(wide_ids)
         lost = np.flatnonzero(rows < 0)
         if len(lost):
-            true = ids.astype(np.int64)
-            true[wide] = wide_ids
-            for row in lost.tolist():
-                rows[row] = self._nameless(source.names.start, int(true[row])) - source.names.start
-        ids[:] = rows + source.names.start
+            true_ids = ids.astype(np.int64)
+            true_ids[wide] = wide_ids
+            for row, key in zip(lost.tolist(), true_ids[lost].tolist(), strict=True):
+                rows[row] = self._nameless(first, key) - first
+        ids[:] = rows + first
 
     def table(self, source: PlaneStats) -> UInt32s | None:
         """What turns a plane's metadata ids into indices: all ones where nothing explains an id.
 
         None for ids too far apart.
         """
-        return self._by_plane[id(source)].indices(source.names.start)
+        part = self._by_plane[id(source)]
+        return part.indices(source.names.start)
 
     def _nameless(self, first: int, key: int) -> int:
         """An index for an id that no metadata explains, as in a truncated file."""
-        index = self._unknown.get((first, key))
+        place = (first, key)
+        index = self._unknown.get(place)
         if index is None:
             index = self._count + len(self._unknown_ids)
-            self._unknown[first, key] = index
+            self._unknown[place] = index
             self._unknown_ids.append(key)
         return index
 
@@ -96,8 +101,9 @@ class EventNames:
         if index >= self._count:
             return None
         # np.searchsorted would turn the list into an array first, for every name.
-        part = bisect_right(self._firsts, index) - 1
-        return self._parts[part], index - self._firsts[part]
+        place = bisect_right(self._firsts, index) - 1
+        row = index - self._firsts[place]
+        return self._parts[place], row
 
     def full(self, index: int) -> str:
         """The name as recorded."""
@@ -128,19 +134,23 @@ class EventNames:
     def texts(self, indices: Int64s, *, display: bool = False) -> Texts:
         """Many full names at once; or the short ones, each empty where there is none."""
         if len(indices) and int(indices.max()) >= self._count:  # a damaged file
-            return Texts.from_strings(
-                [self.display(i) if display else self.full(i) for i in indices.tolist()]
-            )
-        pieces, places = [], []
+            name_of = self.display if display else self.full
+            return Texts.from_strings(list(map(name_of, indices.tolist())))
+        pieces = []
+        places = [np.empty(0, np.int64)]
         for first, part in zip(self._firsts, self._parts, strict=True):
-            rows = np.flatnonzero((indices >= first) & (indices < first + len(part)))
+            is_here = indices >= first
+            is_here &= indices < first + len(part)
+            rows = np.flatnonzero(is_here)
             if len(rows):
-                pieces.append(part.texts(indices[rows] - first, display))
+                piece = part.texts(indices[rows] - first, display)
+                pieces.append(piece)
                 places.append(rows)
         if len(pieces) == 1:
             return pieces[0]
-        asked_rows = np.concatenate([np.empty(0, np.int64), *places])
-        return Texts.joined(pieces).take(np.argsort(asked_rows, kind="stable"))
+        asked_rows = np.concatenate(places)
+        in_order = np.argsort(asked_rows, kind="stable")
+        return Texts.joined(pieces).take(in_order)
 
     def stats(self, index: int) -> tuple[Stat, ...]:
         """Stats that hold for every event of this name."""
@@ -169,13 +179,15 @@ class _PlaneNames:
         self._texts = entries.arena
         self._text_lo = entries.text_lo[:, order]
         self._text_hi = entries.text_hi[:, order]
-        # Ids are dense in every known file: then a table is faster than a search.
-        most = 4 * len(keys) + 1024
-        dense = len(keys) and int(keys[0]) >= 0 and int(keys[-1]) < most
         self._table: Int64s | None = None
         self._indices: UInt32s | None = None
-        if dense:
-            self._table = np.full(int(keys[-1]) + 1, -1, np.int64)
+        if not len(keys):
+            return
+        first_key = int(keys[0])
+        last_key = int(keys[-1])
+        # Ids are dense in every known file: then a table is faster than a search.
+        if first_key >= 0 and last_key < 4 * len(keys) + 1024:
+            self._table = np.full(last_key + 1, -1, np.int64)
             self._table[keys] = np.arange(len(keys))
 
     def __len__(self) -> int:
@@ -183,27 +195,33 @@ class _PlaneNames:
 
     def rows(self, ids: UInt32s | Int64s) -> Int64s:
         """The row of each id; -1 for ids that are not explained."""
+        table = self._table
         if not len(self._keys):
             return np.full(len(ids), -1, np.int64)
-        if self._table is None:
+        if table is None:
             return self._searched_rows(ids)
-        size = len(self._table)
+        if not len(ids):
+            return table[ids]
+        size = len(table)
         # Nearly always: two passes cost less than a mask and two choices.
-        if not len(ids) or (int(ids.max()) < size and int(ids.min()) >= 0):
-            return self._table[ids]
+        if int(ids.max()) < size and int(ids.min()) >= 0:
+            return table[ids]
         is_inside = (ids >= 0) & (ids < size)
-        row = self._table[np.where(is_inside, ids, 0)]
-        return np.where(is_inside, row, -1)
+        safe_ids = np.where(is_inside, ids, 0)
+        return np.where(is_inside, table[safe_ids], -1)
 
     def _searched_rows(self, ids: UInt32s | Int64s) -> Int64s:
         row = np.searchsorted(self._keys, ids.astype(np.int64))
         row = np.minimum(row, len(self._keys) - 1)
-        return np.where(self._keys[row] == ids, row, -1)
+        is_explained = self._keys[row] == ids
+        return np.where(is_explained, row, -1)
 
     def indices(self, first: int) -> UInt32s | None:
         """The table with `first` added, made once."""
-        if self._indices is None and self._table is not None:
-            indices = np.where(self._table >= 0, self._table + first, _UNNAMED_INDEX)
+        table = self._table
+        if self._indices is None and table is not None:
+            is_explained = table >= 0
+            indices = np.where(is_explained, table + first, _UNNAMED_INDEX)
             self._indices = indices.astype(np.uint32)
         return self._indices
 
@@ -213,7 +231,9 @@ class _PlaneNames:
         Else do nothing.
         """
         indices = self.indices(first)
-        if indices is None or not len(ids) or int(ids.max()) >= len(indices):
+        if indices is None or not len(ids):
+            return False
+        if int(ids.max()) >= len(indices):
             return False
         translated = indices[ids]
         if int(translated.max()) == _UNNAMED_INDEX:
@@ -222,17 +242,28 @@ class _PlaneNames:
         return True
 
     def full(self, row: int) -> str:
-        return wire.text(self._texts, int(self._text_lo[0, row]), int(self._text_hi[0, row]))
+        return self._text(0, row)
 
     def display(self, row: int) -> str:
-        return wire.text(self._texts, int(self._text_lo[1, row]), int(self._text_hi[1, row]))
+        return self._text(1, row)
+
+    def _text(self, kind: int, row: int) -> str:
+        """A full name (0), or the name that is shown (1)."""
+        lo = int(self._text_lo[kind, row])
+        hi = int(self._text_hi[kind, row])
+        return wire.text(self._texts, lo, hi)
 
     def texts(self, rows: Int64s, display: bool) -> Texts:
+        kind = int(display)
         return Texts.gathered(
-            self._texts, self._text_lo[int(display), rows], self._text_hi[int(display), rows]
+            self._texts,
+            self._text_lo[kind, rows],
+            self._text_hi[kind, rows],
         )
 
     def stats(self, row: int) -> tuple[Stat, ...]:
         self._stored.check()
-        raw = windows.stats(self._stored, int(self._lo[row]), int(self._hi[row]), 5)
+        lo = int(self._lo[row])
+        hi = int(self._hi[row])
+        raw = windows.stats(self._stored, lo, hi, 5)
         return decode(raw, self._source.stat_names)

@@ -47,7 +47,9 @@ class TextTable:
     def of_map(cls, stored: Stored, lo: Int64s, hi: Int64s) -> TextTable:
         """From the entries of a map field: 1 key, 2 message with 2 name."""
         entries = windows.texts(stored, lo, hi, (2,))
-        return cls(entries.arena, entries.keys, entries.text_lo[0], entries.text_hi[0])
+        (text_lo,) = entries.text_lo
+        (text_hi,) = entries.text_hi
+        return cls(entries.arena, entries.keys, text_lo, text_hi)
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -55,31 +57,37 @@ class TextTable:
     def text(self, key: int) -> str | None:
         """The text of this key; None for a key that the file does not explain."""
         text = self._decoded.get(key)
-        if text is None:
-            if not -(1 << 63) <= key < 1 << 63:  # the keys are int64
-                return None
-            # Of repeated keys the last counts.
-            row = int(np.searchsorted(self._keys, key, side="right")) - 1
-            if row < 0 or int(self._keys[row]) != key:
-                return None
-            text = wire.text(self._data, int(self._lo[row]), int(self._hi[row]))
-            self._decoded[key] = text
+        if text is not None:
+            return text
+        if not -(1 << 63) <= key < 1 << 63:  # the keys are int64
+            return None
+        # Of repeated keys the last counts.
+        row = int(np.searchsorted(self._keys, key, side="right")) - 1
+        if row < 0 or int(self._keys[row]) != key:
+            return None
+        text = self._text_between(int(self._lo[row]), int(self._hi[row]))
+        self._decoded[key] = text
         return text
+
+    def _text_between(self, lo: int, hi: int) -> str:
+        return wire.text(self._data, lo, hi)
 
     def keys(self, text: str) -> Sequence[int]:
         """All keys with this text."""
         if self._keys_by_text is None:
             self._keys_by_text = {}
-            for key, lo, hi in zip(
-                self._keys.tolist(), self._lo.tolist(), self._hi.tolist(), strict=True
-            ):
-                self._keys_by_text.setdefault(wire.text(self._data, lo, hi), []).append(key)
+            texts = map(self._text_between, self._lo.tolist(), self._hi.tolist())
+            for key, key_text in zip(self._keys.tolist(), texts, strict=True):
+                self._keys_by_text.setdefault(key_text, []).append(key)
         return self._keys_by_text.get(text, ())
 
 
 def decode(raw: Sequence[RawStat], names: TextTable) -> tuple[Stat, ...]:
     """Stats as a person would see them: names instead of numbers, references resolved."""
-    return tuple(_decoded(name, kind, value, names) for name, kind, value in raw)
+    stats = []
+    for key, kind, value in raw:
+        stats.append(_decoded(key, kind, value, names))
+    return tuple(stats)
 
 
 def _decoded(key: int, kind: int, value: int | float | bytes, names: TextTable) -> Stat:
@@ -92,7 +100,8 @@ def _decoded(key: int, kind: int, value: int | float | bytes, names: TextTable) 
             text = f"ref {value}"
         return Stat(name, text, "ref")
     if kind == wire.STR and isinstance(value, bytes):
-        return Stat(name, value.decode("utf-8", "replace"), "str")
+        text = value.decode("utf-8", "replace")
+        return Stat(name, text, "str")
     if kind in _KINDS:
         return Stat(name, value, _KINDS[kind])
     return Stat(name, "", "str")
@@ -113,7 +122,8 @@ class PlaneStats:
         Raises `FileChanged` when they cannot be read any more.
         """
         self._stored.check()
-        return decode(windows.event_stats(self._stored, position), self.stat_names)
+        raw = windows.event_stats(self._stored, position)
+        return decode(raw, self.stat_names)
 
     def event_offset(self, position: int) -> int | None:
         """How long after the beginning of its line (ps) the event at this position began; None
@@ -133,17 +143,19 @@ class PlaneStats:
 
         The bytes are read once, whatever the number of names.
         """
-        rows = len(positions)
+        row_count = len(positions)
         keys_by_name = {name: self.stat_names.keys(name) for name in dict.fromkeys(names)}
-        keys = [key for name_keys in keys_by_name.values() for key in name_keys]
         # Most of the names that are asked for are not in this plane: they share one empty column.
-        columns = dict.fromkeys(keys_by_name, stat_columns.absent(rows))
-        if not keys or not rows:
+        columns = dict.fromkeys(keys_by_name, stat_columns.absent(row_count))
+        keys: list[int] = []
+        fillers = {}
+        for name, name_keys in keys_by_name.items():
+            if name_keys:
+                keys += name_keys
+                fillers[name] = stat_columns.Filler(row_count)
+        if not keys or not row_count:
             return columns
         self._stored.check()
-        fillers = {
-            name: stat_columns.Filler(rows) for name, name_keys in keys_by_name.items() if name_keys
-        }
         order, places = self._in_file_order(wire.types.as_positions(positions))
         for batch_rows, data, offsets in windows.records(self._stored, places):
             scan = wire.scan_stats(data, offsets.view(np.uint64), keys)
@@ -174,13 +186,15 @@ class PlaneStats:
 
         The order is None where it is the given one already.
         """
-        ascending = not (places[1:] < places[:-1]).any()
-        if ascending and int(places[0]) >= 0 and int(places[-1]) < self._stored.size:
+        size = self._stored.size
+        falls = places[1:] < places[:-1]
+        if not falls.any() and int(places[0]) >= 0 and int(places[-1]) < size:
             return None, places
         # The lanes of a track are a few ascending runs, which a stable sort merges quickly.
         order = np.argsort(places, kind="stable")
-        order = order[(places[order] >= 0) & (places[order] < self._stored.size)]
-        return order, places[order]
+        ordered = places[order]
+        is_inside = (ordered >= 0) & (ordered < size)
+        return order[is_inside], ordered[is_inside]
 
     def _put_texts(
         self,
@@ -249,10 +263,13 @@ class _RefTexts:
         last = int(keys.max())
         if int(keys.min()) < 0 or last >= _MAX_TABLE_KEYS:
             targets, which = np.unique(keys, return_inverse=True)
-            return self._add(targets)[which.ravel()]
-        if last >= len(self._slot_by_key):
-            longer = np.full(min(2 * last + 64, _MAX_TABLE_KEYS), -1, np.int64)
-            longer[: len(self._slot_by_key)] = self._slot_by_key
+            slot_of_target = self._add(targets)
+            return slot_of_target[which.ravel()]
+        table_size = len(self._slot_by_key)
+        if last >= table_size:
+            longer_size = min(2 * last + 64, _MAX_TABLE_KEYS)
+            longer = np.full(longer_size, -1, np.int64)
+            longer[:table_size] = self._slot_by_key
             self._slot_by_key = longer
         slots = self._slot_by_key[keys]
         missing = slots < 0
@@ -264,7 +281,9 @@ class _RefTexts:
 
     def _add(self, keys: Int64s) -> Int64s:
         """The slots of further keys."""
-        texts = [self._names.text(key) or "" for key in keys.tolist()]
+        texts = []
+        for key in keys.tolist():
+            texts.append(self._names.text(key) or "")
         column = stat_columns.from_texts(texts)
         first = len(self.ints)
         self.pool.add(texts)
@@ -283,8 +302,10 @@ def _first_values(
     bits = scan.bits[first]
     end = scan.end[first]
     for key in range(first + 1, first + count):
-        missing = (kind == wire.NO_VALUE) & (scan.kind[key] != wire.NO_VALUE)
-        kind[missing] = scan.kind[key][missing]
+        further_kind = scan.kind[key]
+        missing = kind == wire.NO_VALUE
+        missing &= further_kind != wire.NO_VALUE
+        kind[missing] = further_kind[missing]
         bits[missing] = scan.bits[key][missing]
         end[missing] = scan.end[key][missing]
     return kind, bits, end

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from powertui.data.formats.builder import LIMIT_NS, LineEvents, ProcessBuilder, TraceBuilder
+from powertui.data.formats.builder import LIMIT_NS, ProcessBuilder, TraceBuilder
 from powertui.data.formats.file_warnings import LineQuota
 from powertui.data.formats.json_stats import PairNames, stat
 from powertui.data.formats.nsys import counters, step_ranges
@@ -16,11 +16,11 @@ from powertui.data.formats.nsys.database import MISSING, NsysDatabase
 from powertui.data.formats.nsys.identities import Identities
 from powertui.data.formats.nsys.row_groups import row_groups
 from powertui.data.formats.nsys.stats import NsysStats, StoredRows
+from powertui.data.formats.nsys.table_events import TableEvents, line_of_pieces
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import OpenedFile
-from powertui.data.model import PS_PER_NS, Bools, Clock, Int64s, Stat, Trace, UInt32s, UInt64s
+from powertui.data.model import Bools, Clock, Int64s, Stat, Trace, UInt32s
 from powertui.errors import UnreadableFile
-from powertui.value_types import dataclass
 
 _KERNELS = "KERNEL"
 _COPIES = "MEMCPY"
@@ -61,18 +61,6 @@ _CLOCK_NS = 1_000_000  # the session's start is written to the µs; ± of its ev
 _UNIX_NS = (10**17, 4 * 10**18)  # three years … 2096
 
 
-@dataclass(frozen=True, eq=False)
-class _Events:
-    """Events of one table that can be drawn."""
-
-    start: Int64s  # ns
-    length: Int64s
-    name: UInt32s
-    position: UInt64s
-    process: Int64s  # global process or thread number
-    lanes: tuple[Int64s, ...]  # what else tells one line from another
-
-
 def read(source: OpenedFile, progress: Progress) -> Trace:
     """The whole trace."""
     database = NsysDatabase(source)
@@ -101,23 +89,26 @@ class _Assembly:
         """Everything that the export holds and that is drawn."""
         device_parts = [part for part in self._device_events() if len(part.start)]
         host_parts = [part for part in self._host_events() if len(part.start)]
-        self.identities.count_processes([part.process for part in (*device_parts, *host_parts)])
+        parts = (*device_parts, *host_parts)
+        self.identities.count_processes([part.process for part in parts])
         self._add_devices(device_parts)
         self._add_hosts(host_parts)
-        self.quota.say(self.builder.findings)
-        self.builder.clock = self._clock()
-        counters.add_counters(self.database, self.builder, self.identities, self.progress)
+        builder = self.builder
+        self.quota.say(builder.findings)
+        builder.clock = self._clock()
+        counters.add_counters(self.database, builder, self.identities, self.progress)
         for table, cause in _NOT_DRAWN.items():
             if self.database.has(table):
-                self.builder.findings.add(cause, table)
-        if not self.builder.events and not self.builder.counted:
+                builder.findings.add(cause, table)
+        if not builder.events and not builder.counted:
             raise UnreadableFile(
                 self.source.path,
                 "is an export of Nsight Systems without kernels, calls, ranges or metrics",
                 hint="Record with nsys profile --trace=cuda,nvtx, and export that report.",
             )
-        self.progress(self.source.size, self.source.size, self.builder.events)
-        return self.builder.build(self.names, complete=True, warnings=self.source.warnings)
+        size = self.source.size
+        self.progress(size, size, builder.events)
+        return builder.build(self.names, complete=True, warnings=self.source.warnings)
 
     def _clock(self) -> Clock:
         rows = self.database.rows("TARGET_INFO_SESSION_START_TIME", ["utcEpochNs"], 1)
@@ -133,21 +124,23 @@ class _Assembly:
 
     # ── what ran on GPUs ──
 
-    def _device_events(self) -> Iterator[_Events]:
+    def _device_events(self) -> Iterator[TableEvents]:
         for kind in (_KERNELS, _COPIES, _SETS, _GRAPHS):
             table = _CUPTI + kind
             if self.database.has(table, "start", "end"):
                 yield self._of_device_table(kind, table)
 
-    def _of_device_table(self, kind: str, table: str) -> _Events:
+    def _of_device_table(self, kind: str, table: str) -> TableEvents:
+        names = ["start", "end", "globalPid", "deviceId", "contextId", "streamId", "correlationId"]
         name_column = self._name_column(kind, table)
-        own = ("globalPid", "deviceId", "contextId", "streamId", "correlationId")
-        columns = self.database.integers(
-            table, ["start", "end", *own, *([name_column] if name_column else [])], self.progress
-        )
+        if name_column:
+            names.append(name_column)
+        columns = self.database.integers(table, names, self.progress)
         process = columns["globalPid"]
         base = self._store(table, columns, process)
-        named = columns[name_column] if name_column else np.zeros(len(process), np.int64)
+        named = np.zeros(len(process), np.int64)
+        if name_column:
+            named = columns[name_column]
         name = self._event_names(kind, named)
         device = self.identities.gpus(process, columns["deviceId"])
         lanes = (device, columns["contextId"], columns["streamId"])
@@ -172,11 +165,14 @@ class _Assembly:
             if kind == _KERNELS:
                 text = texts.get(number) or f"kernel {number}"
             elif kind == _COPIES:
-                text = f"Memcpy {_COPY_KINDS.get(number, '')}".strip()
-            elif kind == _GRAPHS:
-                text = f"CUDA graph {number}" if number > MISSING else "CUDA graph"
-            else:
+                direction = _COPY_KINDS.get(number, "")
+                text = f"Memcpy {direction}".strip()
+            elif kind == _SETS:
                 text = "Memset"
+            elif number > MISSING:
+                text = f"CUDA graph {number}"
+            else:
+                text = "CUDA graph"
             indices.append(self.names.index(text, text))
         return np.array(indices, np.uint32)[codes]
 
@@ -210,7 +206,7 @@ class _Assembly:
         process: Int64s,
         lanes: tuple[Int64s, ...],
         drawn: Bools | None = None,
-    ) -> _Events:
+    ) -> TableEvents:
         """Those whose times can be, as columns."""
         start = columns["start"]
         end = columns["end"]
@@ -222,10 +218,10 @@ class _Assembly:
         position = np.arange(base, base + len(start), dtype=np.uint64)
         length = end - start
         if is_possible.all():
-            parts = _Events(start, length, name, position, process, lanes)
+            parts = TableEvents(start, length, name, position, process, lanes)
         else:
             rows = np.flatnonzero(is_possible)
-            parts = _Events(
+            parts = TableEvents(
                 start=start[rows],
                 length=length[rows],
                 name=name[rows],
@@ -237,11 +233,12 @@ class _Assembly:
             self.last_ns = max(self.last_ns, int((parts.start + parts.length).max()))
         return parts
 
-    def _add_devices(self, parts: Sequence[_Events]) -> None:
-        pieces_of: dict[tuple[int, ...], list[tuple[_Events, Int64s]]] = {}
+    def _add_devices(self, parts: Sequence[TableEvents]) -> None:
+        pieces_of: dict[tuple[int, ...], list[tuple[TableEvents, Int64s]]] = {}
         for part in parts:
             gpu_of_event, *context_and_stream = part.lanes
-            for key, rows in row_groups((gpu_of_event, part.process, *context_and_stream)):
+            lanes = (gpu_of_event, part.process, *context_and_stream)
+            for key, rows in row_groups(lanes):
                 pieces_of.setdefault(key, []).append((part, rows))
         # A label says what tells a stream from others of its GPU: nothing where one process uses
         # each GPU, and a stream has one context.
@@ -259,11 +256,11 @@ class _Assembly:
             if contexts[gpu, process, stream] > 1:
                 label += f", context {context}"
             device = self._process("device", gpu)
-            device.add(number, label, _line(pieces))
+            device.add(number, label, line_of_pieces(pieces))
 
     # ── what ran on the host ──
 
-    def _host_events(self) -> Iterator[_Events]:
+    def _host_events(self) -> Iterator[TableEvents]:
         for kind in (_CALLS, _DRIVER_CALLS):
             table = _CUPTI + kind
             if self.database.has(table, "start", "end"):
@@ -275,15 +272,18 @@ class _Assembly:
         if self.database.has(_SAMPLES, "start", "globalTid"):
             yield self._of_samples()
 
-    def _of_calls(self, table: str, line: int = _CALL_LINE) -> _Events:
-        wanted = ["start", "end", "globalTid", "correlationId", "nameId"]
-        columns = self.database.integers(table, wanted, self.progress)
+    def _of_calls(self, table: str, line: int = _CALL_LINE) -> TableEvents:
+        names = ["start", "end", "globalTid", "correlationId", "nameId"]
+        columns = self.database.integers(table, names, self.progress)
         thread = columns["globalTid"]
-        base = self._store(table, columns, self.identities.processes_of(thread))
-        name = self._text_names(columns["nameId"], "CUDA call" if line == _CALL_LINE else "call")
-        return self._events(columns, name, base, thread, (np.full(len(thread), line, np.int64),))
+        process = self.identities.processes_of(thread)
+        base = self._store(table, columns, process)
+        otherwise = "CUDA call" if line == _CALL_LINE else "call"
+        name = self._text_names(columns["nameId"], otherwise)
+        lines = np.full(len(thread), line, np.int64)
+        return self._events(columns, name, base, thread, (lines,))
 
-    def _of_samples(self) -> _Events:
+    def _of_samples(self) -> TableEvents:
         """Moments at which the CPU was found in a thread, by the function on top of its stack."""
         columns = self.database.integers(_SAMPLES, ["id", "start", "globalTid"], self.progress)
         columns["end"] = columns["start"]
@@ -299,26 +299,37 @@ class _Assembly:
         symbols = np.full(len(samples), MISSING, np.int64)
         if not self.database.has(_CHAINS, "id", "symbol", "stackDepth"):
             return symbols
-        tops = self.database.integers(_CHAINS, ["id", "symbol"], self.progress, zero="stackDepth")
+        tops = self.database.integers(
+            _CHAINS,
+            ["id", "symbol"],
+            self.progress,
+            zero="stackDepth",
+        )
         order = np.argsort(tops["id"], kind="stable")
         ids = tops["id"][order]
         if not len(ids):
             return symbols
-        at = np.minimum(np.searchsorted(ids, samples), len(ids) - 1)
-        has_stack = ids[at] == samples
-        symbols[has_stack] = tops["symbol"][order][at[has_stack]]
+        symbol_of_id = tops["symbol"][order]
+        place = np.searchsorted(ids, samples)
+        place = np.minimum(place, len(ids) - 1)
+        has_stack = ids[place] == samples
+        symbols[has_stack] = symbol_of_id[place[has_stack]]
         return symbols
 
     def _text_names(self, ids: Int64s, otherwise: str) -> UInt32s:
         codes, distinct = pd.factorize(ids)
         numbers = np.asarray(distinct, np.int64)
         texts = self.database.texts(numbers)
-        named = [texts.get(number) or otherwise for number in numbers.tolist()]
-        # "cudaLaunchKernel_v7000": the version says nothing to a person.
-        short = [text.partition("_v")[0] if text.startswith("cu") else text for text in named]
-        return np.array([self.names.index(text, text) for text in short], np.uint32)[codes]
+        indices = []
+        for number in numbers.tolist():
+            text = texts.get(number) or otherwise
+            if text.startswith("cu"):
+                # "cudaLaunchKernel_v7000": the version says nothing to a person.
+                text, _, _ = text.partition("_v")
+            indices.append(self.names.index(text, text))
+        return np.array(indices, np.uint32)[codes]
 
-    def _of_ranges(self) -> Iterator[_Events]:
+    def _of_ranges(self) -> Iterator[TableEvents]:
         """NVTX: pushed ranges and marks on their threads, started ones on a line of their own."""
         names = ["start", "end", "eventType", "textId", "globalTid"]
         columns = self.database.integers(_NVTX, names, self.progress)
@@ -329,23 +340,27 @@ class _Assembly:
         is_pushed = kind == _PUSH_POP
         is_started = kind == _START_END
         is_mark = kind == _MARK
+        is_range = is_pushed | is_started
         base = self._store(_NVTX, columns, thread)
         name = self._range_names(columns["textId"])
-        columns["end"] = self._range_ends(columns, is_pushed | is_started, is_mark)
+        columns["end"] = self._range_ends(columns, is_range, is_mark)
         self._mark_steps(columns, name, thread, np.flatnonzero(is_pushed), base)
-        line = np.where(is_started, _STARTED_LINE, _CALL_LINE).astype(np.int64)
-        is_drawn = is_pushed | is_started | is_mark
-        yield self._events(columns, name, base, thread, (line,), is_drawn)
+        line = np.where(is_started, _STARTED_LINE, _CALL_LINE)
+        lanes = (line.astype(np.int64),)
+        is_drawn = is_range | is_mark
+        yield self._events(columns, name, base, thread, lanes, is_drawn)
 
     def _range_ends(self, columns: dict[str, Int64s], is_range: Bools, is_mark: Bools) -> Int64s:
         start = columns["start"]
         end = columns["end"]
         is_open = is_range & (end < start)
         self.builder.findings.add(
-            "ranges without an end were extended to the end of the trace", count=int(is_open.sum())
+            "ranges without an end were extended to the end of the trace",
+            count=int(is_open.sum()),
         )
         last_ns = int(max(self.last_ns, end.max(initial=0)))
-        end = np.where(is_open, np.maximum(last_ns, start), end)
+        latest_end = np.maximum(last_ns, start)
+        end = np.where(is_open, latest_end, end)
         return np.where(is_mark, start, end)
 
     def _mark_steps(
@@ -379,28 +394,30 @@ class _Assembly:
             name[row] = self.names.index(text, text)
         return name
 
-    def _add_hosts(self, parts: Sequence[_Events]) -> None:
-        groups: dict[tuple[int, ...], list[tuple[_Events, Int64s]]] = {}
+    def _add_hosts(self, parts: Sequence[TableEvents]) -> None:
+        groups: dict[tuple[int, ...], list[tuple[TableEvents, Int64s]]] = {}
         for part in parts:
-            for key, rows in row_groups((part.process, *part.lanes)):
+            lanes = (part.process, *part.lanes)
+            for key, rows in row_groups(lanes):
                 groups.setdefault(key, []).append((part, rows))
         for (thread, line), pieces in sorted(groups.items()):
             pid = self.identities.pid(thread)
             if not self._admits(("host", pid), pieces):
                 continue
-            label = self.identities.thread_name(thread) + _LINE_NAMES[line]
-            self._process("host", pid).add(
+            host = self._process("host", pid)
+            host.add(
                 self.identities.tid(thread),
-                label,
-                _line(pieces),
+                self.identities.thread_name(thread) + _LINE_NAMES[line],
+                line_of_pieces(pieces),
                 derived=line in (_SYSTEM_LINE, _SAMPLE_LINE),
             )
 
-    def _admits(self, place: tuple[str, int], pieces: Sequence[tuple[_Events, Int64s]]) -> bool:
-        if self.quota.admits(place):
-            return True
-        self.quota.left_out += sum(len(rows) for _, rows in pieces)
-        return False
+    def _admits(self, place: tuple[str, int], pieces: Sequence[tuple[TableEvents, Int64s]]) -> bool:
+        is_admitted = self.quota.admits(place)
+        if not is_admitted:
+            for _, rows in pieces:
+                self.quota.left_out += len(rows)
+        return is_admitted
 
     def _process(self, side: str, number: int) -> ProcessBuilder:
         key = (side, number)
@@ -414,25 +431,3 @@ class _Assembly:
                 facts = (stat("pid", number),)
             self._processes[key] = self.builder.process(name, facts, self.stats)
         return self._processes[key]
-
-
-def _line(pieces: Sequence[tuple[_Events, Int64s]]) -> LineEvents:
-    """The events of a line, in ps."""
-    start_ns, length_ns, name, position = _line_columns(pieces)
-    return LineEvents(start_ns * PS_PER_NS, length_ns * PS_PER_NS, name, position)
-
-
-def _line_columns(
-    pieces: Sequence[tuple[_Events, Int64s]],
-) -> tuple[Int64s, Int64s, UInt32s, UInt64s]:
-    if len(pieces) == 1:
-        ((events, rows),) = pieces
-        # One line has all events of most tables: then nothing is copied.
-        if len(rows) == len(events.start):
-            return events.start, events.length, events.name, events.position
-    return (
-        np.concatenate([events.start[rows] for events, rows in pieces]),
-        np.concatenate([events.length[rows] for events, rows in pieces]),
-        np.concatenate([events.name[rows] for events, rows in pieces]),
-        np.concatenate([events.position[rows] for events, rows in pieces]),
-    )

@@ -48,29 +48,34 @@ class PerfettoReader:
 
     def _report_progress(self, packet_count: int, events: int) -> None:
         total = len(self.packets)
-        read_bytes = self.source.size * min(packet_count, total) // max(1, total)
-        self.progress(read_bytes, self.source.size, events)
+        size = self.source.size
+        read_bytes = size * min(packet_count, total) // max(1, total)
+        self.progress(read_bytes, size, events)
 
     def build(self) -> Trace:
         """The whole trace."""
-        self.described.read(self._report_progress)
-        events = self._with_default_tracks(self.reader.read(self._report_progress))
+        described = self.described
+        described.read(self._report_progress)
+        events = self.reader.read(self._report_progress)
+        events = self._with_default_tracks(events)
         timed = self.reader.timed[events.packet]
         stamps = self.reader.stamps[events.packet]
         self.findings.add(
-            "events without a timestamp were left out", count=int(len(timed) - timed.sum())
+            "events without a timestamp were left out",
+            count=int((~timed).sum()),
         )
         zero = self._zero(stamps[timed])
-        self.builder.clock = self.described.clocks.wall(zero)
+        self.builder.clock = described.clocks.wall(zero)
         self.findings.add(
             "timestamps of a clock that no snapshot ties to the others were taken as they are",
-            count=self.described.clocks.unknown,
+            count=described.clocks.unknown,
         )
         start = (stamps - zero) * PS_PER_NS
         code, places, is_read = self._places(events)
-        self.quota.left_out = int((timed & ~is_read[code]).sum())
+        on_read_track = is_read[code]
+        self.quota.left_out = int((timed & ~on_read_track).sum())
         self.quota.say(self.findings)
-        usable = timed & is_read[code]
+        usable = timed & on_read_track
         is_reading = events.kind == COUNTER
         self._counters(places, code, usable & is_reading, start, events.value)
         self._rail_counters(zero)
@@ -82,22 +87,26 @@ class PerfettoReader:
 
     def _with_default_tracks(self, events: TrackEvents) -> TrackEvents:
         """The same, with the default track of its sequence for each event that names none."""
-        if events.has_uuid.all():
+        has_uuid = events.has_uuid
+        if has_uuid.all():
             return events
         described = self.described
         default = described.defaults(described.default_uuid, events.sequence, events.packet)
         if default is None:
             return events
-        uuid = np.where(events.has_uuid, events.uuid, default)
-        return events._replace(uuid=uuid, has_uuid=events.has_uuid | (default != 0))
+        return events._replace(
+            uuid=np.where(has_uuid, events.uuid, default),
+            has_uuid=has_uuid | (default != 0),
+        )
 
     def _zero(self, stamps: Int64s) -> int:
         """The first moment, in ns of the trace's clock."""
+        firsts = []
         if len(stamps):
-            firsts = [int(stamps.min())]
-        else:
-            firsts = []
-        firsts += [ms * _NS_PER_MS for _, _, ms, _ in self.described.rails[:1] if ms]
+            firsts.append(int(stamps.min()))
+        for _, _, first_ms, _ in self.described.rails[:1]:
+            if first_ms:
+                firsts.append(first_ms * _NS_PER_MS)
         return min(firsts, default=0)
 
     def _places(self, events: TrackEvents) -> tuple[Int64s, list[TrackTarget], Bools]:
@@ -111,17 +120,18 @@ class PerfettoReader:
         tracks = self.described.tracks
         places = []
         for number, event in enumerate(first_event.tolist()):
-            named = bool(by_uuid[event])
-            places.append(tracks.place(number, int(key[event]), by_uuid=named))
+            place = tracks.place(number, int(key[event]), by_uuid=bool(by_uuid[event]))
+            places.append(place)
         is_read = np.zeros(len(places), np.bool_)
-        counters = 0
-        for number in np.argsort(first_event, kind="stable").tolist():  # in the order of the file
+        counter_count = 0
+        in_file_order = np.argsort(first_event, kind="stable")
+        for number in in_file_order.tolist():
             place = places[number]
             if place.counter is None:
                 is_read[number] = self.quota.admits(place.process)
             else:
-                counters += 1
-                is_read[number] = counters <= MAX_COUNTERS
+                counter_count += 1
+                is_read[number] = counter_count <= MAX_COUNTERS
         return code, places, is_read
 
     def _counters(
@@ -134,21 +144,30 @@ class PerfettoReader:
     ) -> None:
         """Each counter track's readings."""
         rows = np.flatnonzero(is_reading)
-        rows = rows[np.argsort(code[rows], kind="stable")]
-        bounds = np.searchsorted(code[rows], np.arange(len(places) + 1))
+        by_track = np.argsort(code[rows], kind="stable")
+        rows = rows[by_track]
+        bounds = _bounds(code[rows], len(places))
         for place in places:
             track_rows = rows[bounds[place.code] : bounds[place.code + 1]]
             if place.counter is not None and len(track_rows):
                 self._counter(place, start[track_rows], values[track_rows])
 
     def _counter(self, place: TrackTarget, times: Int64s, values: Floats) -> None:
-        assert place.counter is not None
-        if place.counter.incremental:
+        counter = place.counter
+        assert counter is not None
+        if counter.incremental:
             order = np.argsort(times, kind="stable")
             times = times[order]
-            values = np.cumsum(np.nan_to_num(values[order]))
-        scaled = values * place.counter.scale
-        self.builder.counter(place.name, place.counter.unit, place.process, times, scaled)
+            increments = np.nan_to_num(values[order])
+            values = np.cumsum(increments)
+        scaled = values * counter.scale
+        self.builder.counter(
+            place.name,
+            counter.unit,
+            place.process,
+            times,
+            scaled,
+        )
 
     def _rail_counters(self, zero: int) -> None:
         """Energy since the machine started, as a supply rail's meter counts it."""
@@ -158,16 +177,22 @@ class PerfettoReader:
             count=len(names) - MAX_COUNTERS,
         )
         readings = np.array(self.described.rails, np.int64).reshape(-1, 4)
-        rail_of_reading = readings[:, 1]
-        by_rail = readings[np.argsort(rail_of_reading, kind="stable")]
-        bounds = np.searchsorted(by_rail[:, 1], np.arange(len(names) + 1))
+        order = np.argsort(readings[:, 1], kind="stable")
+        by_rail = readings[order]
+        bounds = _bounds(by_rail[:, 1], len(names))
         for rail, name in enumerate(names[:MAX_COUNTERS]):
             of_rail = by_rail[bounds[rail] : bounds[rail + 1]]
             packet, _, ms, microjoules = of_rail.T
             # A reading without a time of its own has that of its packet.
-            ns = np.where(ms > 0, ms * _NS_PER_MS, self.reader.stamps[packet])
-            time_ps = (ns - zero) * PS_PER_NS
-            self.builder.counter(name, "J", "", time_ps, microjoules / _UJ_PER_J)
+            packet_ns = self.reader.stamps[packet]
+            ns = np.where(ms > 0, ms * _NS_PER_MS, packet_ns)
+            self.builder.counter(
+                name,
+                "J",
+                "",
+                (ns - zero) * PS_PER_NS,
+                microjoules / _UJ_PER_J,
+            )
 
     def _names(self, events: TrackEvents) -> Int64s:
         """The index of each event's name."""
@@ -176,23 +201,29 @@ class PerfettoReader:
         rows = np.flatnonzero((name < 0) & (iid != 0))
         defined = self.described.events
         if len(rows) and defined.packet:
-            keys = (defined.sequence, defined.number, defined.packet)
             definition = last_definitions(
-                tuple(np.array(key, np.int64) for key in keys),
+                (
+                    np.array(defined.sequence, np.int64),
+                    np.array(defined.number, np.int64),
+                    np.array(defined.packet, np.int64),
+                ),
                 (events.sequence[rows], iid[rows], events.packet[rows]),
             )
             indices = [self.names.index(text, text) for text in defined.text]
-            name[rows] = np.array([*indices, -1], np.int64)[definition]
-        nameless = np.flatnonzero((name < 0) & (events.kind != END))  # an end needs no name
+            indices.append(-1)  # of a number that is not defined
+            name[rows] = np.array(indices, np.int64)[definition]
+        needs_name = events.kind != END
+        nameless = np.flatnonzero((name < 0) & needs_name)
         self.findings.add(
             "events whose names were lost are called by their number",
             count=int((iid[nameless] != 0).sum()),
         )
         for row in nameless.tolist():
-            if iid[row]:
-                text = f"event {int(iid[row]) & (1 << 64) - 1}"
-            else:
-                text = "event"
+            number = int(iid[row])
+            text = "event"
+            if number:
+                unsigned = number & (1 << 64) - 1
+                text = f"event {unsigned}"
             name[row] = self.names.index(text, text)
         return name
 
@@ -207,14 +238,12 @@ class PerfettoReader:
         """Each track's begins and ends as stretches, its instants beside them."""
         typed = np.isin(events.kind, (BEGIN, END, INSTANT, COMPLETE))
         self.findings.add(
-            "events of an unknown type were left out", count=int((usable & ~typed).sum())
+            "events of an unknown type were left out",
+            count=int((usable & ~typed).sum()),
         )
         drawn = usable & typed
         rows = np.flatnonzero(drawn)
-        if len(rows):
-            latest_ps = int(start[rows].max())
-        else:
-            latest_ps = 0
+        latest_ps = int(start[rows].max()) if len(rows) else 0
         meaning = self._meaning(events)
         source = args.Annotations(self.packets.stored, self.packets.memory, meaning)
         # Tracks of one thread are one line.
@@ -224,13 +253,15 @@ class PerfettoReader:
             line_key = (place.process, place.key, place.name)
             line_of_track[place.code] = line_numbers.setdefault(line_key, len(line_numbers))
         line_of_event = line_of_track[code]
-        rows = rows[np.lexsort((np.arange(len(rows)), start[rows], line_of_event[rows]))]
-        bounds = np.searchsorted(line_of_event[rows], np.arange(len(line_numbers) + 1))
+        file_order = np.arange(len(rows))
+        order = np.lexsort((file_order, start[rows], line_of_event[rows]))
+        rows = rows[order]
+        bounds = _bounds(line_of_event[rows], len(line_numbers))
         tracks: list[Track | None] = [None] * len(line_numbers)
         processes: dict[str, ProcessBuilder] = {}
-        for name in dict.fromkeys(process for process, _, _ in line_numbers):
-            if len(processes) < MAX_PROCESSES:
-                processes[name] = self.builder.process(name, (), source)
+        for process, _, _ in line_numbers:
+            if process not in processes and len(processes) < MAX_PROCESSES:
+                processes[process] = self.builder.process(process, (), source)
         for (process, key, label), line in line_numbers.items():
             line_rows = rows[bounds[line] : bounds[line + 1]]
             if not len(line_rows):
@@ -301,22 +332,36 @@ class PerfettoReader:
         packet = events.packet[order]
         sequence = events.sequence[order]
         described = self.described
-        tables = {"name": described.annotations, "text": described.texts, "event": described.events}
+        tables = {
+            "name": described.annotations,
+            "text": described.texts,
+            "event": described.events,
+        }
         # By kind, then by sequence and number: (packet, text) in the order of the file.
         keyed: dict[str, dict[tuple[int, int], list[tuple[int, str]]]] = {}
         for kind, table in tables.items():
             texts = keyed[kind] = {}
             for where, owner, number, text in zip(*table, strict=True):
-                texts.setdefault((owner, number), []).append((where, text))
+                definitions = texts.setdefault((owner, number), [])
+                definitions.append((where, text))
 
         def meaning(place: int, kind: str, number: int) -> str:
             row = int(np.searchsorted(positions, np.uint64(place)))
             if row >= len(positions) or int(positions[row]) != place:
                 return ""
-            definitions = keyed[kind].get((int(sequence[row]), signed(number)), [])
+            owner = int(sequence[row])
+            definitions = keyed[kind].get((owner, signed(number)), [])
             for where, text in reversed(definitions):
                 if where <= packet[row]:
                     return clean(text)
             return ""
 
         return meaning
+
+
+def _bounds(ordered_numbers: Int64s, count: int) -> Int64s:
+    """Where the rows of each of so many numbers begin in an ordered column, and where the last
+    ones end.
+    """
+    bounds: Int64s = np.searchsorted(ordered_numbers, np.arange(count + 1))
+    return bounds
