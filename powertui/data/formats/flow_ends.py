@@ -70,16 +70,21 @@ class FlowEnds:
         means_next = kind & NEXT > 0
         kind = kind & ~np.uint8(NEXT)
         flow, _ = numbered(group, id)
+        is_start = kind == START
+        flow_count = int(flow.max(initial=-1)) + 1
+        start_counts = np.bincount(flow[is_start], minlength=flow_count)
         # Clocks of a host and a device differ a little: the only start of a flow comes first,
         # whatever its time.
-        starts = np.bincount(flow[kind == START], minlength=int(flow.max(initial=-1)) + 1)
-        only_start = (kind == START) & (starts[flow] == 1)
+        only_start = is_start & (start_counts[flow] == 1)
         order = np.lexsort((kind, at, ~only_start, flow))
         flow = flow[order]
         kind = kind[order]
+        rows = np.arange(len(order))
+        source_rows = np.where(kind != FINISH, rows, -1)
         # For each end the last start or step before it: an arrow where both are of one flow.
-        last_source = np.maximum.accumulate(np.where(kind != FINISH, np.arange(len(order)), -1))
-        source = np.concatenate((np.full(min(1, len(order)), -1), last_source[:-1]))
+        last_source = np.maximum.accumulate(source_rows)
+        source = np.full(len(order), -1)
+        source[1:] = last_source[:-1]
         is_arrow = (kind != START) & (source >= 0)
         is_arrow[is_arrow] = flow[source[is_arrow]] == flow[is_arrow]
         head = order[is_arrow]

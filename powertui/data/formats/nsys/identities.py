@@ -45,15 +45,16 @@ class Identities:
     def count_processes(self, numbers: Sequence[Int64s]) -> None:
         """All processes that have events: one alone needs no number in its name."""
         for column in numbers:
-            self._pids.update(self.pid(number) for number in pd.unique(column).tolist())
+            distinct = pd.unique(column).tolist()
+            self._pids.update(map(self.pid, distinct))
 
     def ordinals(self, process: Int64s) -> Int64s:
         """A small number for each process, the same in every table."""
         codes, distinct = pd.factorize(process)
-        numbers = [
-            self._ordinals.setdefault(self.pid(int(number)), len(self._ordinals))
-            for number in distinct
-        ]
+        numbers = []
+        for number in distinct:
+            pid = self.pid(int(number))
+            numbers.append(self._ordinals.setdefault(pid, len(self._ordinals)))
         if numbers:
             return np.array(numbers, np.int64)[codes]
         return np.empty(0, np.int64)
@@ -70,9 +71,10 @@ class Identities:
         codes, distinct = pd.factorize(process)
         for code, number in enumerate(distinct.tolist()):
             pid = self.pid(int(number))
+            is_process = codes == code
             for (owner, cuda), gpu in self._gpus.items():
                 if owner == pid and cuda != gpu:
-                    gpus[(codes == code) & (device == cuda)] = gpu
+                    gpus[is_process & (device == cuda)] = gpu
         return gpus
 
     @staticmethod
@@ -110,27 +112,28 @@ def _process_names(database: NsysDatabase) -> dict[int, str]:
         path = row.get("name")
         # SQLite columns have no type: a damaged row may hold anything.
         if isinstance(pid, int) and isinstance(path, str):
-            names[pid] = path.rpartition("/")[2]
+            _, _, name = path.rpartition("/")
+            names[pid] = name
     return names
 
 
 def _gpus_by_cuda_number(database: NsysDatabase) -> dict[tuple[int, int], int]:
     """The GPU of the machine by (pid, CUDA's number of it in that process)."""
     gpus: dict[tuple[int, int], int] = {}
-    for row in database.rows("TARGET_INFO_CUDA_DEVICE", ["gpuId", "cudaId", "pid"], _MAX_ROWS):
-        pid = row.get("pid")
-        cuda = row.get("cudaId")
-        gpu = row.get("gpuId")
-        if not (isinstance(pid, int) and isinstance(cuda, int) and isinstance(gpu, int)):
+    names = ["pid", "cudaId", "gpuId"]
+    for row in database.rows("TARGET_INFO_CUDA_DEVICE", names, _MAX_ROWS):
+        pid, cuda, gpu = map(row.get, names)
+        if not isinstance(pid, int) or not isinstance(cuda, int):
             continue
-        if 0 <= gpu < _MAX_GPU:
+        if isinstance(gpu, int) and 0 <= gpu < _MAX_GPU:
             gpus[pid, cuda] = gpu
     return gpus
 
 
 def _facts_by_gpu(database: NsysDatabase) -> dict[int, tuple[Stat, ...]]:
     facts: dict[int, tuple[Stat, ...]] = {}
-    for row in database.rows("TARGET_INFO_GPU", ["id", *_GPU_FACTS], _MAX_ROWS):
+    names = ["id", *_GPU_FACTS]
+    for row in database.rows("TARGET_INFO_GPU", names, _MAX_ROWS):
         gpu = row.get("id")
         if isinstance(gpu, int):
             facts[gpu] = _facts(row)
@@ -138,14 +141,15 @@ def _facts_by_gpu(database: NsysDatabase) -> dict[int, tuple[Stat, ...]]:
 
 
 def _thread_names(database: NsysDatabase) -> dict[int, str]:
-    rows = database.rows("ThreadNames", ["globalTid", "nameId"], _MAX_ROWS)
-    named = {
-        row["globalTid"]: row["nameId"]
-        for row in rows
-        if isinstance(row.get("globalTid"), int) and isinstance(row.get("nameId"), int)
-    }
-    texts = database.texts(np.array(list(named.values()), np.int64))
-    return {number: texts[name] for number, name in named.items() if name in texts}
+    named: dict[int, int] = {}
+    for row in database.rows("ThreadNames", ["globalTid", "nameId"], _MAX_ROWS):
+        thread = row.get("globalTid")
+        name = row.get("nameId")
+        if isinstance(thread, int) and isinstance(name, int):
+            named[thread] = name
+    text_numbers = np.array(list(named.values()), np.int64)
+    texts = database.texts(text_numbers)
+    return {thread: texts[name] for thread, name in named.items() if name in texts}
 
 
 def _facts(row: dict[str, object]) -> tuple[Stat, ...]:

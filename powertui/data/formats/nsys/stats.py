@@ -75,45 +75,55 @@ class NsysStats:
         marked, numbers = self._steps
         if not len(marked):
             return np.full(len(positions), -1, np.int64)
-        row = np.minimum(np.searchsorted(marked, positions), len(marked) - 1)
-        return np.where(marked[row] == positions, numbers[row], -1)
+        row = np.searchsorted(marked, positions)
+        row = np.minimum(row, len(marked) - 1)
+        is_step = marked[row] == positions
+        return np.where(is_step, numbers[row], -1)
 
     def event_stats(self, position: int) -> tuple[Stat, ...]:
         """All that the row of an event says."""
         for rows in self._tables:
-            if rows.base <= position < rows.base + rows.count:
-                return self._of_row(rows, position - rows.base)
+            number = position - rows.base
+            if 0 <= number < rows.count:
+                return self._of_row(rows, number)
         return ()
 
     def _of_row(self, rows: StoredRows, number: int) -> tuple[Stat, ...]:
-        shown = sorted(rows.columns - _NOT_SHOWN)
-        values = self._asked(rows, shown, np.array([number], np.int64))
-        stats = [
-            stat(clean(name), value)
-            for name, value in values.get(0, {}).items()
-            if isinstance(value, (int, float, str))
-        ]
-        details = _launch_text(values.get(0, {}))
+        names = sorted(rows.columns - _NOT_SHOWN)
+        by_place = self._asked(rows, names, np.array([number], np.int64))
+        values = by_place.get(0, {})
+        stats = []
+        for name, value in values.items():
+            if isinstance(value, (int, float, str)):
+                stats.append(stat(clean(name), value))
+        details = _launch_text(values)
         if details is not None:
             stats.append(stat(_DETAILS, details))
-        if rows.correlation is not None and rows.correlation[number] >= 0:
-            stats.append(stat(_CORRELATION, int(rows.correlation[number])))
-        step = int(self._step_numbers(np.array([rows.base + number], np.int64))[0])
+        if rows.correlation is not None:
+            correlation = int(rows.correlation[number])
+            if correlation >= 0:
+                stats.append(stat(_CORRELATION, correlation))
+        position = np.array([rows.base + number], np.int64)
+        (step,) = self._step_numbers(position).tolist()
         if step >= 0:
             stats.append(stat(_STEP, step))
         return tuple(stats)
 
     def columns(self, positions: UInt64s, names: Sequence[str]) -> dict[str, StatColumn]:
         """Each named stat for each of these events."""
-        at = positions.astype(np.int64)
-        fillers = {name: stat_columns.Filler(len(at)) for name in names}
+        numbers = positions.astype(np.int64)
+        fillers = {name: stat_columns.Filler(len(numbers)) for name in names}
         if _STEP in fillers:
-            fillers[_STEP].put(slice(None), _integers(self._step_numbers(at)))
+            steps = _integers(self._step_numbers(numbers))
+            fillers[_STEP].put(slice(None), steps)
         for rows in self._tables:
-            here = np.flatnonzero((at >= rows.base) & (at < rows.base + rows.count))
+            of_table = numbers - rows.base
+            is_here = (of_table >= 0) & (of_table < rows.count)
+            here = np.flatnonzero(is_here)
             if not len(here):
                 continue
-            for name, column in self._columns_of(rows, at[here] - rows.base, names).items():
+            columns = self._columns_of(rows, of_table[here], names)
+            for name, column in columns.items():
                 fillers[name].put(here, column)
         return {name: filler.column() for name, filler in fillers.items()}
 
@@ -215,5 +225,6 @@ def _launch_text(values: dict[str, Any]) -> str | None:
     for word, names in _LAUNCH.items():
         numbers = [values.get(name) for name in names]
         if all(isinstance(number, int) for number in numbers):
-            words.append(f"{word}:{','.join(str(number) for number in numbers)}")
+            sides = ",".join(map(str, numbers))
+            words.append(f"{word}:{sides}")
     return " ".join(words)

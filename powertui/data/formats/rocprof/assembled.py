@@ -21,7 +21,16 @@ from powertui.data.formats.rocprof.records import (
     RocprofRecords,
 )
 from powertui.data.formats.source import OpenedFile
-from powertui.data.model import PS_PER_NS, Int64s, ProcessKind, Stat, Trace, UInt32s, UInt64s
+from powertui.data.model import (
+    PS_PER_NS,
+    Counter,
+    Int64s,
+    ProcessKind,
+    Stat,
+    Trace,
+    UInt32s,
+    UInt64s,
+)
 
 _Place = tuple[Any, ...]
 _LineParts = dict[_Place, list[tuple[Int64s, Int64s, UInt32s, UInt64s]]]
@@ -40,27 +49,27 @@ def assembled(source: OpenedFile, records: RocprofRecords) -> Trace:
         builder.findings.lose(records.cut)
     devices = _devices(records, numbers)
     hosts = {place[1] for place in lines if place[0] == "host"}
+    has_several_hosts = len(hosts) > 1
     processes: dict[_Place, ProcessBuilder] = {}
     for place in sorted(lines, key=_order):
-        owner = place[:2]
-        key = place[2]
-        label = place[3]
+        side, number, key, label = place
+        owner = (side, number)
         if owner not in processes:
-            name, facts = (
-                devices[owner[1]] if owner[0] == "device" else _host(owner[1], len(hosts) > 1)
-            )
+            if side == "device":
+                name, facts = devices[number]
+            else:
+                name, facts = _host(number, has_several_hosts)
             processes[owner] = builder.process(name, facts, stats)
-        start, length, name_code, position = (
-            np.concatenate(column) for column in zip(*lines[place], strict=True)
-        )
-        processes[owner].add(key, label, LineEvents(start, length, name_code, position))
+        columns = zip(*lines[place], strict=True)
+        start, length, name_codes, position = map(np.concatenate, columns)
+        events = LineEvents(start, length, name_codes, position)
+        processes[owner].add(key, label, events)
     trace = builder.build(names, complete=True, warnings=source.warnings)
-    counters = [
-        counter
-        for process in trace.processes
-        if process.kind is ProcessKind.DEVICE
-        for counter in counters_of_kernels(process, list(records.counters)[:MAX_COUNTERS])
-    ]
+    counter_names = list(records.counters)[:MAX_COUNTERS]
+    counters: list[Counter] = []
+    for process in trace.processes:
+        if process.kind is ProcessKind.DEVICE:
+            counters += counters_of_kernels(process, counter_names)
     return replace(trace, counters=tuple(counters))
 
 
@@ -72,30 +81,40 @@ def _lines(
     findings: FileWarnings,
 ) -> _LineParts:
     """(start, duration, name, position) of the events of each line, from one or more tables."""
-    zero = min((int(table["start"].min()) for _, table in records.tables if len(table)), default=0)
+    firsts = [int(table["start"].min()) for _, table in records.tables if len(table)]
+    zero = min(firsts, default=0)
     lines: _LineParts = {}
     quota = LineQuota()
     for index, (kind, table) in enumerate(records.tables):
         if not len(table):
             continue
-        start = (table["start"].to_numpy(np.int64) - zero) * PS_PER_NS
-        length = (table["end"].to_numpy(np.int64) - table["start"].to_numpy(np.int64)) * PS_PER_NS
-        called, which = np.unique(
-            table["name"].astype(str).to_numpy(object).astype(str), return_inverse=True
-        )
-        name = np.array([names.index(str(text), str(text)) for text in called.tolist()], np.uint32)[
-            which.ravel()
-        ]
-        position = (np.arange(len(table)) + stats.begins[index]).astype(np.uint64)
+        start_ns = table["start"].to_numpy(np.int64)
+        end_ns = table["end"].to_numpy(np.int64)
+        start = (start_ns - zero) * PS_PER_NS
+        length = (end_ns - start_ns) * PS_PER_NS
+        name = _name_codes(table, names)
+        position = np.arange(len(table)) + stats.begins[index]
+        position = position.astype(np.uint64)
         for place, rows in _places(kind, table, numbers):
             if place not in lines:
                 if not quota.admits(place[:2]):
                     quota.left_out += len(rows)
                     continue
                 lines[place] = []
-            lines[place].append((start[rows], length[rows], name[rows], position[rows]))
+            part = (start[rows], length[rows], name[rows], position[rows])
+            lines[place].append(part)
     quota.say(findings)
     return lines
+
+
+def _name_codes(table: pd.DataFrame, names: PairNames) -> UInt32s:
+    """An index for the name of each record."""
+    texts = table["name"].astype(str).to_numpy(object)
+    distinct, text_of_row = np.unique(texts.astype(str), return_inverse=True)
+    codes = []
+    for text in distinct.tolist():
+        codes.append(names.index(str(text), str(text)))
+    return np.array(codes, np.uint32)[text_of_row.ravel()]
 
 
 def _places(
@@ -107,30 +126,33 @@ def _places(
 
     A line may come more than once.
     """
-    if kind in (KERNELS, COPIES):
-        agent = _texts(table, "agent")
-        stream = _texts(table, "stream")
-        queue = _texts(table, "queue")
-        keys = list(zip(agent, stream, queue, strict=True))
-    else:
-        keys = list(zip(_texts(table, "pid"), _texts(table, "tid"), [""] * len(table), strict=True))
+    is_work = kind in (KERNELS, COPIES)
+    names = ("agent", "stream", "queue") if is_work else ("pid", "tid")
+    columns = [_texts(table, name) for name in names]
+    keys = list(zip(*columns, strict=True))
     codes, distinct = pd.factorize(pd.Series(keys, dtype=object))
     order = np.argsort(codes, kind="stable")
     bounds = codes[order].searchsorted(np.arange(len(distinct) + 1))
-    for number, (first, second, third) in enumerate(distinct):
+    for number, key in enumerate(distinct):
         rows = order[bounds[number] : bounds[number + 1]].astype(np.int64)
-        if kind in (KERNELS, COPIES):
-            yield _stream(kind, numbers.get(first, 0), second, third), rows
+        if is_work:
+            agent, stream, queue = key
+            place = _stream(kind, numbers.get(agent, 0), stream, queue)
         else:
-            yield ("host", first, _integer(second, 0), f"thread {second}" if second else ""), rows
+            pid, tid = key
+            label = f"thread {tid}" if tid else ""
+            place = ("host", pid, _integer(tid, 0), label)
+        yield place, rows
 
 
 def _stream(kind: str, device: int, stream: str, queue: str) -> _Place:
     if stream not in ("", "0"):
         return ("device", device, _integer(stream, 0), f"Stream #{stream}")
     if queue:
-        return ("device", device, 1 << 32 | _integer(queue, 0) & 0xFFFFFFFF, f"Queue #{queue}")
-    return ("device", device, 1 << 33, "Copies" if kind == COPIES else "Kernels")
+        queue_number = _integer(queue, 0) & 0xFFFFFFFF
+        return ("device", device, 1 << 32 | queue_number, f"Queue #{queue}")
+    label = "Copies" if kind == COPIES else "Kernels"
+    return ("device", device, 1 << 33, label)
 
 
 def _numbers(records: RocprofRecords) -> dict[str, int]:
@@ -142,27 +164,28 @@ def _numbers(records: RocprofRecords) -> dict[str, int]:
     for kind, table in records.tables:
         if kind in (KERNELS, COPIES):
             agent_names.update(dict.fromkeys(_texts(table, "agent")))
-    out = {
-        name: agent.gpu
-        for name in agent_names
-        if (agent := records.agents.get(name)) is not None and agent.gpu is not None
-    }
-    used = set(out.values())
+    numbers = {}
+    unnumbered = []
+    for name in agent_names:
+        agent = records.agents.get(name)
+        if agent is not None and agent.gpu is not None:
+            numbers[name] = agent.gpu
+        else:
+            unnumbered.append(name)
+    used = set(numbers.values())
     free = 0  # no number below it can be given: each GPU is asked about once
-    for name in sorted(
-        (name for name in agent_names if name not in out), key=lambda name: (len(name), name)
-    ):
+    unnumbered.sort(key=lambda name: (len(name), name))
+    for name in unnumbered:
+        number = -1
         if name.startswith("GPU "):
             number = _integer(name.removeprefix("GPU "), -1)
-        else:
-            number = -1
         if number < 0:
             while free in used:
                 free += 1
             number = free
-        out[name] = number
+        numbers[name] = number
         used.add(number)
-    return out
+    return numbers
 
 
 def _devices(
@@ -170,28 +193,27 @@ def _devices(
     numbers: dict[str, int],
 ) -> dict[int, tuple[str, tuple[Stat, ...]]]:
     """Name and stats of the process that stands for each GPU."""
-    called: dict[int, str] = {}
+    agent_names: dict[int, str] = {}
     agents: dict[int, Agent] = {}
     for name, number in numbers.items():
-        called.setdefault(number, name)
+        agent_names.setdefault(number, name)
         if name in records.agents:
             agents.setdefault(number, records.agents[name])
-    out = {}
-    for number in {0, *called}:  # 0 is the GPU of records that name none
+    devices = {}
+    for number in {0, *agent_names}:  # 0 is the GPU of records that name none
+        stats = []
         if number in agents:
-            facts = agents[number].facts
-        else:
-            facts = ()
-        stats = (
-            *(stat(clean(key), value) for key, value in facts),
-            stat("agent", called.get(number, "")),
-        )
-        out[number] = (f"/device:GPU:{number}", stats)
-    return out
+            for key, fact in agents[number].facts:
+                stats.append(stat(clean(key), fact))
+        stats.append(stat("agent", agent_names.get(number, "")))
+        devices[number] = (f"/device:GPU:{number}", tuple(stats))
+    return devices
 
 
 def _host(number: str, several: bool) -> tuple[str, tuple[Stat, ...]]:
-    return f"/host:CPU process {number}" if several else "/host:CPU", ()
+    if several:
+        return f"/host:CPU process {number}", ()
+    return "/host:CPU", ()
 
 
 def _texts(table: pd.DataFrame, name: str) -> list[str]:
@@ -214,5 +236,6 @@ def _integer(text: str, otherwise: int) -> int:
     return otherwise
 
 
-def _order(where: _Place) -> tuple[Any, ...]:
-    return (where[0] != "device", str(where[1]).zfill(20), where[2])
+def _order(place: _Place) -> tuple[Any, ...]:
+    side, number, key, _ = place
+    return (side != "device", str(number).zfill(20), key)

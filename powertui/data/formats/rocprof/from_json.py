@@ -79,87 +79,86 @@ class _Process:
         self._process = process
         self._out = out
         strings = _mapping(process.get("strings"))
-        self._kinds = [_mapping(entry) for entry in _list(strings.get("buffer_records"))]
-        self._marks = {
-            entry.get("key"): entry.get("value")
-            for entry in map(_mapping, _list(strings.get("marker_api")))
-        }
+        self._kinds = _mappings(strings, "buffer_records")
+        self._marks = {}
+        for entry in _mappings(strings, "marker_api"):
+            self._marks[entry.get("key")] = entry.get("value")
         self._pid = _mapping(process.get("metadata")).get("pid")
         self._kernels: dict[Any, str] = {}
-        for entry in map(_mapping, _list(process.get("kernel_symbols"))):
-            named = (
-                entry.get(key)
-                for key in ("formatted_kernel_name", "demangled_kernel_name", "kernel_name")
-            )
-            self._kernels[entry.get("kernel_id")] = next((str(name) for name in named if name), "")
-        gpus = 0
-        for entry in map(_mapping, _list(process.get("agents"))):
-            facts = tuple(
-                (fact, entry[key])
-                for key, fact in _FACTS.items()
-                if isinstance(entry.get(key), (str, int, float)) and entry[key] != ""
-            )
+        for entry in _mappings(process, "kernel_symbols"):
+            names = filter(None, map(entry.get, _KERNEL_NAMES))
+            self._kernels[entry.get("kernel_id")] = str(next(names, ""))
+        gpu_count = 0
+        for entry in _mappings(process, "agents"):
+            facts = []
+            for key, fact in _FACTS.items():
+                value = entry.get(key)
+                if isinstance(value, (str, int, float)) and value != "":
+                    facts.append((fact, value))
             is_gpu = entry.get("type") == 2
-            out.agents[_agent(entry.get("id"))] = Agent(gpus if is_gpu else None, facts)
-            gpus += is_gpu
+            gpu = gpu_count if is_gpu else None
+            out.agents[_agent(entry.get("id"))] = Agent(gpu, tuple(facts))
+            gpu_count += is_gpu
 
     def take(self) -> None:
         """Its records, kind by kind."""
         buffered = _mapping(self._process.get("buffer_records"))
-        kernels = [row for key in _KERNELS for row in self._dispatches(_list(buffered.get(key)))]
-        counted = list(
-            self._counted(
-                _list(_mapping(self._process.get("callback_records")).get("counter_collection"))
-            )
-        )
-        if counted:
-            by_dispatch = {row["dispatch_id"]: row for row in kernels}
-            for row in counted:
-                dispatch = by_dispatch.get(row["dispatch_id"])
-                if dispatch is not None:
-                    dispatch.update(
-                        {key: value for key, value in row.items() if key not in dispatch}
-                    )
-                else:
-                    kernels.append(row)
+        kernels: list[dict[str, Any]] = []
+        for key in _KERNELS:
+            kernels += self._dispatches(_mappings(buffered, key))
+        called_back = _mapping(self._process.get("callback_records"))
+        counted = list(self._counted(_mappings(called_back, "counter_collection")))
+        by_dispatch = {row["dispatch_id"]: row for row in kernels} if counted else {}
+        for row in counted:
+            dispatch = by_dispatch.get(row["dispatch_id"])
+            if dispatch is None:
+                kernels.append(row)
+                continue
+            for name, value in row.items():
+                dispatch.setdefault(name, value)
         frame = self._put(KERNELS, kernels)
         if frame is not None:
             frame["kernel_details"] = kernel_details(frame)
-        self._put(COPIES, list(self._copies(_list(buffered.get("memory_copy")))))
-        self._put(MARKS, list(self._calls(_list(buffered.get("marker_api")), marks=True)))
+        copies = self._copies(_mappings(buffered, "memory_copy"))
+        self._put(COPIES, list(copies))
+        marks = self._calls(_mappings(buffered, "marker_api"), marks=True)
+        self._put(MARKS, list(marks))
         for key in _CALLS:
-            self._put(CALLS, list(self._calls(_list(buffered.get(key)))))
+            calls = self._calls(_mappings(buffered, key))
+            self._put(CALLS, list(calls))
         for key in _NOT_DRAWN:
-            self._out.lose(f"records of {key} are not drawn", len(_list(buffered.get(key))))
+            record_count = len(_list(buffered.get(key)))
+            self._out.lose(f"records of {key} are not drawn", record_count)
 
     def _put(self, kind: str, rows: list[dict[str, Any]]) -> pd.DataFrame | None:
         good = [row for row in rows if _is_time(row["start"]) and _is_time(row["end"])]
-        self._out.lose("records without a time or a name were left out", len(rows) - len(good))
+        bad_count = len(rows) - len(good)
+        self._out.lose("records without a time or a name were left out", bad_count)
         if not good:
             return None
         frame: pd.DataFrame = pd.DataFrame(good)
-        frame["start"], frame["end"] = (
-            frame["start"].astype(np.int64),
-            frame["end"].astype(np.int64),
-        )
+        for name in ("start", "end"):
+            frame[name] = frame[name].astype(np.int64)
         self._out.tables.append((kind, frame))
         return frame
 
-    def _dispatches(self, rows: list[Any]) -> Iterator[dict[str, Any]]:
-        for record in map(_mapping, rows):
-            yield self._dispatch(record, _mapping(record.get("dispatch_info")))
+    def _dispatches(self, records: list[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+        for record in records:
+            info = _mapping(record.get("dispatch_info"))
+            yield self._dispatch(record, info)
 
     def _dispatch(self, record: Mapping[str, Any], info: Mapping[str, Any]) -> dict[str, Any]:
         grid = _mapping(info.get("grid_size"))
         group = _mapping(info.get("workgroup_size"))
+        kernel = info.get("kernel_id")
         row = {
-            "name": self._kernels.get(info.get("kernel_id")) or f"kernel {info.get('kernel_id')}",
+            "name": self._kernels.get(kernel) or f"kernel {kernel}",
             "start": record.get("start_timestamp"),
             "end": record.get("end_timestamp"),
             "agent": _agent(info.get("agent_id")),
             "queue": _handle(info.get("queue_id")),
             "stream": _handle(record.get("stream_id")),
-            "correlation_id": _mapping(record.get("correlation_id")).get("internal"),
+            "correlation_id": _correlation(record),
             "dispatch_id": info.get("dispatch_id"),
             "private_segment_size": info.get("private_segment_size"),
             "group_segment_size": info.get("group_segment_size"),
@@ -169,47 +168,50 @@ class _Process:
             row[f"workgroup_size_{axis}"] = group.get(axis)
         return row
 
-    def _counted(self, rows: list[Any]) -> Iterator[dict[str, Any]]:
-        names = {
-            _handle(record.get("id")): record.get("name")
-            for record in map(_mapping, _list(self._process.get("counters")))
-        }
-        for record in map(_mapping, rows):
+    def _counted(self, records: list[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+        names = {}
+        for counter in _mappings(self._process, "counters"):
+            names[_handle(counter.get("id"))] = counter.get("name")
+        for record in records:
             data = _mapping(record.get("dispatch_data"))
             row = self._dispatch(data, _mapping(data.get("dispatch_info")))
             row["regs"] = record.get("arch_vgpr_count")
-            for value in map(_mapping, _list(record.get("records"))):
-                name = str(
-                    names.get(_handle(value.get("counter_id")))
-                    or f"counter {_handle(value.get('counter_id'))}"
-                )
-                if isinstance(value.get("value"), (int, float)) and (
-                    name not in row or isinstance(row[name], (int, float))
-                ):
-                    self._out.counters[name] = None
-                    row[name] = (
-                        row.get(name, 0) + value["value"]
-                    )  # of all the instances of a counter
+            for reading in _mappings(record, "records"):
+                handle = _handle(reading.get("counter_id"))
+                name = str(names.get(handle) or f"counter {handle}")
+                value = reading.get("value")
+                so_far = row.get(name, 0)
+                if not isinstance(value, (int, float)) or not isinstance(so_far, (int, float)):
+                    continue
+                self._out.counters[name] = None
+                row[name] = so_far + value  # of all the instances of a counter
             yield row
 
-    def _copies(self, rows: list[Any]) -> Iterator[dict[str, Any]]:
-        for record in map(_mapping, rows):
-            to, of = (_agent(record.get(key)) for key in ("dst_agent_id", "src_agent_id"))
-            agent = self._out.agents.get(to)
+    def _copies(self, records: list[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+        for record in records:
+            target = _agent(record.get("dst_agent_id"))
+            origin = _agent(record.get("src_agent_id"))
+            agent = self._out.agents.get(target)
+            is_to_host = agent is not None and agent.gpu is None
             yield {
                 "name": self._operation(record),
                 "start": record.get("start_timestamp"),
                 "end": record.get("end_timestamp"),
-                "agent": to if agent is None or agent.gpu is not None else of,
+                "agent": origin if is_to_host else target,
                 "queue": None,
                 "stream": _handle(record.get("stream_id")),
-                "correlation_id": _mapping(record.get("correlation_id")).get("internal"),
+                "correlation_id": _correlation(record),
                 "bytes": record.get("bytes"),
             }
 
-    def _calls(self, rows: list[Any], *, marks: bool = False) -> Iterator[dict[str, Any]]:
-        for record in map(_mapping, rows):
-            number = _mapping(record.get("correlation_id")).get("internal")
+    def _calls(
+        self,
+        records: list[Mapping[str, Any]],
+        *,
+        marks: bool = False,
+    ) -> Iterator[dict[str, Any]]:
+        for record in records:
+            number = _correlation(record)
             mark = self._marks.get(number) if marks else None
             yield {
                 "name": str(mark) if mark else self._operation(record),
@@ -233,7 +235,8 @@ class _Process:
         number = record.get("operation")
         if isinstance(number, int) and 0 <= number < len(names):
             return str(names[number])
-        return f"{kind.get('kind') or 'kind ' + str(record.get('kind'))} {number}"
+        kind_name = kind.get("kind") or f"kind {record.get('kind')}"
+        return f"{kind_name} {number}"
 
 
 _FACTS = {
@@ -244,12 +247,19 @@ _FACTS = {
 }
 
 
+_KERNEL_NAMES = ("formatted_kernel_name", "demangled_kernel_name", "kernel_name")
+
+
 def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
+    if isinstance(value, dict):
+        return value
+    return {}
 
 
 def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
+    if isinstance(value, list):
+        return value
+    return []
 
 
 def _handle(value: Any) -> Any:
@@ -265,5 +275,16 @@ def _agent(value: Any) -> str:
     return str(_handle(value))
 
 
+def _mappings(parent: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    """The members of a list, an empty object for each that is none."""
+    return list(map(_mapping, _list(parent.get(name))))
+
+
+def _correlation(record: Mapping[str, Any]) -> Any:
+    return _mapping(record.get("correlation_id")).get("internal")
+
+
 def _is_time(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 62
+    if isinstance(value, bool) or not isinstance(value, int):
+        return False
+    return 0 <= value < 1 << 62

@@ -60,7 +60,8 @@ class RecordStats:
 
     def __init__(self, tables: Sequence[pd.DataFrame]) -> None:
         self._tables = tables
-        self.begins = np.cumsum([1, *(len(table) for table in tables)]).astype(np.int64)
+        lengths = map(len, tables)
+        self.begins = np.cumsum([1, *lengths]).astype(np.int64)
 
     def event_stats(self, position: int) -> tuple[Stat, ...]:
         """All stats of one record."""
@@ -69,31 +70,37 @@ class RecordStats:
             return ()
         table = self._tables[number]
         row = position - int(self.begins[number])
-        values = {str(name): table[name].iat[row] for name in table.columns if name not in _PLACES}
-        return tuple(
-            stat(clean(name), _plain(value)) for name, value in values.items() if _there(value)
-        )
+        stats = []
+        for name in table.columns:
+            if name in _PLACES:
+                continue
+            value = table[name].iat[row]
+            if _there(value):
+                stats.append(stat(clean(str(name)), _plain(value)))
+        return tuple(stats)
 
     def columns(self, positions: UInt64s, names: Sequence[str]) -> dict[str, StatColumn]:
         """Each named stat for each of these records."""
-        where = positions.astype(np.int64)
-        table_numbers = self.begins.searchsorted(where, "right") - 1
-        out = {}
+        records = positions.astype(np.int64)
+        table_numbers = self.begins.searchsorted(records, "right") - 1
+        rows_by_table = {}
+        for number in wire.distinct(table_numbers).tolist():
+            if 0 <= number < len(self._tables):
+                rows_by_table[number] = np.flatnonzero(table_numbers == number)
+        columns = {}
         for name in names:
-            texts: list[str | None] = [None] * len(where)
-            for number in wire.distinct(table_numbers).tolist():
-                if 0 <= number < len(self._tables):
-                    table = self._tables[number]
-                else:
-                    table = None
-                if table is None or name in _PLACES or name not in table.columns:
+            texts: list[str | None] = [None] * len(records)
+            for number, rows in rows_by_table.items():
+                table = self._tables[number]
+                if name in _PLACES or name not in table.columns:
                     continue
-                rows = np.flatnonzero(table_numbers == number)
-                values = table[name].to_numpy()[where[rows] - self.begins[number]].tolist()
-                for row, value in zip(rows.tolist(), values, strict=True):
-                    texts[row] = clean(str(_plain(value))) if _there(value) else None
-            out[name] = stat_columns.from_texts(texts)
-        return out
+                table_rows = records[rows] - self.begins[number]
+                values = table[name].to_numpy()[table_rows]
+                for row, value in zip(rows.tolist(), values.tolist(), strict=True):
+                    if _there(value):
+                        texts[row] = clean(str(_plain(value)))
+            columns[name] = stat_columns.from_texts(texts)
+        return columns
 
 
 def _there(value: object) -> bool:
@@ -103,11 +110,10 @@ def _there(value: object) -> bool:
 def _plain(value: object) -> str | int | float:
     if isinstance(value, (np.integer, int)):
         return int(value)
-    if isinstance(value, (np.floating, float)):
-        if float(value).is_integer() and abs(value) < 1 << 53:
-            return int(value)
-        return float(value)
-    return str(value)
+    if not isinstance(value, (np.floating, float)):
+        return str(value)
+    is_exact = float(value).is_integer() and abs(value) < 1 << 53
+    return int(value) if is_exact else float(value)
 
 
 def kernel_details(table: pd.DataFrame) -> list[str | None]:
@@ -115,25 +121,26 @@ def kernel_details(table: pd.DataFrame) -> list[str | None]:
 
     ROCm counts a grid in work-items: here it is in groups.
     """
-    rows: list[str | None] = []
-    columns = [_integers(table, name) for name in (*_GRID, *_GROUP, "regs", "group_segment_size")]
-    for gx, gy, gz, bx, by, bz, registers, shared in zip(
-        *(column.tolist() for column in columns), strict=True
-    ):
-        if min(gx, gy, gz, bx, by, bz) <= 0:
-            rows.append(None)
+    details: list[str | None] = []
+    names = (*_GRID, *_GROUP, "regs", "group_segment_size")
+    columns = [_integers(table, name).tolist() for name in names]
+    for *sides, registers, shared in zip(*columns, strict=True):
+        if min(sides) <= 0:
+            details.append(None)
             continue
+        grid = sides[:3]
+        group = sides[3:]
         parts = []
         if registers >= 0:
             parts.append(f"regs:{registers}")
         if shared >= 0:
             parts.append(f"static_shared:{shared}")
         # Blocks along each side of the grid, the last of them perhaps not full.
-        blocks = (-(-gx // bx), -(-gy // by), -(-gz // bz))
+        blocks = [-(-items // block) for items, block in zip(grid, group, strict=True)]
         parts.append("grid:{},{},{}".format(*blocks))
-        parts.append(f"block:{bx},{by},{bz}")
-        rows.append(" ".join(parts))
-    return rows
+        parts.append("block:{},{},{}".format(*group))
+        details.append(" ".join(parts))
+    return details
 
 
 _GRID = ("grid_size_x", "grid_size_y", "grid_size_z")
@@ -143,6 +150,8 @@ _GROUP = ("workgroup_size_x", "workgroup_size_y", "workgroup_size_z")
 def _integers(table: pd.DataFrame, name: str) -> npt.NDArray[np.int64]:
     if name not in table.columns:
         return np.full(len(table), -1, np.int64)
-    values = pd.to_numeric(table[name], errors="coerce").to_numpy(np.float64)
+    numbers = pd.to_numeric(table[name], errors="coerce")
+    values = numbers.to_numpy(np.float64)
     fits = np.isfinite(values) & (np.abs(values) < 1 << 62)
-    return np.where(fits, values, -1).astype(np.int64)
+    safe = np.where(fits, values, -1)
+    return safe.astype(np.int64)
