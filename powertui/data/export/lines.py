@@ -43,10 +43,15 @@ class Moments:
         seconds = self.ns // NS_PER_S
         # Many readings fall into one second: its text is made once.
         unique_seconds, codes = np.unique(seconds, return_inverse=True)
-        dates = np.datetime_as_string(unique_seconds.astype("datetime64[s]")).tolist()
-        texts = [quote + date.encode() for date in dates]
-        fraction = Ticks(self.ns - seconds * NS_PER_S, 9, integer_part=False)
-        return [(codes, CodeTexts(len(texts), texts.__getitem__)), fraction, b"Z" + quote]
+        dates = np.datetime_as_string(unique_seconds.astype("datetime64[s]"))
+        texts = [quote + date.encode() for date in dates.tolist()]
+        date_texts = CodeTexts(len(texts), texts.__getitem__)
+        fraction = Ticks(
+            self.ns - seconds * NS_PER_S,
+            9,
+            integer_part=False,
+        )
+        return [(codes, date_texts), fraction, b"Z" + quote]
 
 
 class CodeTexts:
@@ -64,7 +69,8 @@ class CodeTexts:
             self._made[:] = False
             self._texts[:] = None
             self._bytes = 0
-        new = codes[~self._made[codes]]
+        is_new = ~self._made[codes]
+        new = codes[is_new]
         if len(new):
             for code in wire.distinct(new).tolist():
                 text = self._make(code)
@@ -119,10 +125,12 @@ def join(parts: Sequence[LinePart], rows: int) -> bytes:
 
 def _rows(words: list[Any], rows: int) -> list[bytes]:
     """Columns of words side by side, as one piece of bytes a row."""
-    matrix = np.empty((rows, len(words)), np.uint32)
+    width = len(words)
+    matrix = np.empty((rows, width), np.uint32)
     for i, word in enumerate(words):
         matrix[:, i] = word
-    row_texts: list[bytes] = matrix.view(f"S{4 * len(words)}").ravel().tolist()
+    as_bytes = matrix.view(f"S{4 * width}")
+    row_texts: list[bytes] = as_bytes.ravel().tolist()
     return row_texts
 
 
@@ -131,7 +139,8 @@ def _rows(words: list[Any], rows: int) -> list[bytes]:
 
 def _word(text: bytes) -> np.uint32:
     """Up to four bytes as they lie in memory."""
-    word: np.uint32 = np.frombuffer(text.ljust(4, b"\0"), np.uint32)[0]
+    padded = text.ljust(4, b"\0")
+    word: np.uint32 = np.frombuffer(padded, np.uint32)[0]
     return word
 
 
@@ -152,7 +161,9 @@ def _table(form: str) -> UInt32s:
     else:  # a point, or none, and so many digits
         point = form[:-1]
         digits = int(form[-1])
-        texts = [f"{point}{number:0{digits}d}" for number in range(10**digits)]
+        texts = []
+        for number in range(10**digits):
+            texts.append(f"{point}{number:0{digits}d}")
     filled = "".join(text.ljust(4, "\0") for text in texts)
     return np.frombuffer(filled.encode(), np.uint32)
 
@@ -201,20 +212,24 @@ def _time(ticks: Ticks, before: bytes) -> list[Any]:
 def _integers(values: npt.NDArray[np.uint64]) -> list[Any]:
     """Whole numbers without leading zeros."""
     most_digits = len(str(int(values.max())))
-    groups = _groups(values, -(-most_digits // 4))
+    group_count = -(-most_digits // 4)
+    groups = _groups(values, group_count)
+    four_digits = _table("4")
     words: list[Any] = []
     begun: Bools | None = None  # rows that have written a digit; None before the first group
-    for number, group in enumerate(groups):
-        is_last = number == len(groups) - 1
+    for number, group in enumerate(groups, 1):
+        is_last = number == group_count
         unpadded = _table("d" if is_last else "")  # of 0 the last group alone writes a digit
+        has_digits = group > 0
         if begun is None:
             words.append(unpadded[group])
-            begun = group > 0
+            begun = has_digits
         elif begun.all():
-            words.append(_table("4")[group])
+            words.append(four_digits[group])
         else:
-            words.append(np.where(begun, _table("4")[group], unpadded[group]))
-            begun = begun | (group > 0)
+            word = np.where(begun, four_digits[group], unpadded[group])
+            words.append(word)
+            begun = begun | has_digits
     return words
 
 

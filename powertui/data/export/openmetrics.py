@@ -125,17 +125,18 @@ def chunks(window: Window, run: str, counter: SampleCounter) -> Iterator[bytes]:
 
 def _lines(window: Window, run: str, counter: SampleCounter) -> Iterator[str]:
     """Line by line: all series of a family stand together, all samples of a series, too."""
-    for family, series in _families(window, run):
-        with_samples = [one_series for one_series in series if len(one_series.at)]
+    for family, series_of_family in _families(window, run):
+        with_samples = [series for series in series_of_family if len(series.at)]
         if not with_samples:
             continue
         yield from family.head()
-        for one_series in with_samples:
-            yield from _samples(family, one_series, window.trace, counter)
+        for series in with_samples:
+            yield from _samples(family, series, window.trace, counter)
 
 
 def _families(window: Window, run: str) -> Iterator[tuple[_Family, Sequence[_Series]]]:
-    about = {"run": run, "host": window.trace.host}
+    trace = window.trace
+    about = {"run": run, "host": trace.host}
     power = placed_channels(window)
     names = _told_apart(channel_names(power))
     watts: list[_Series] = []
@@ -151,15 +152,25 @@ def _families(window: Window, run: str) -> Iterator[tuple[_Family, Sequence[_Ser
     yield _STEP, [numbers]
     yield _STEP_SECONDS, [seconds]
     yield _EPOCH, [_epochs(about, window)]
-    half_s = window.trace.clock.half_ns / NS_PER_S
-    start = np.array([window.lo], np.int64)
-    yield _CLOCK, [_Series(about, start, np.array([half_s]))]
+    half_s = trace.clock.half_ns / NS_PER_S
+    uncertainty = _Series(
+        about,
+        np.array([window.lo], np.int64),
+        np.array([half_s]),
+    )
+    yield _CLOCK, [uncertainty]
 
 
 def _power_labels(about: dict[str, str], name: str, channel: PowerOnTrace) -> dict[str, str]:
     """Which channel, and whether its watts are measured, estimated or assumed."""
-    labels = {**about, "channel": name, "quality": channel.badge.value}
-    return {**labels, "device": channel.device} if channel.device else labels
+    labels = {
+        **about,
+        "channel": name,
+        "quality": channel.badge.value,
+    }
+    if channel.device:
+        labels["device"] = channel.device
+    return labels
 
 
 def _told_apart(names: Sequence[str]) -> list[str]:
@@ -182,14 +193,14 @@ def _told_apart(names: Sequence[str]) -> list[str]:
 def _watts(labels: dict[str, str], readings: ChannelReadings, end: int) -> _Series:
     """Every reading; of a gap, and behind the last reading, one NaN."""
     unknown = np.isnan(readings.values)
-    repeated = unknown.copy()
-    repeated[1:] &= unknown[:-1]
-    repeated[:1] = False
-    at = readings.about[~repeated]
-    values = readings.values[~repeated]
-    if not len(at):
-        return _Series(labels, at, values)
-    return _Series(labels, np.append(at, end), np.append(values, np.nan))
+    is_new = np.ones(len(unknown), np.bool_)
+    is_new[1:] = ~(unknown[1:] & unknown[:-1])
+    at = readings.about[is_new]
+    values = readings.values[is_new]
+    if len(at):
+        at = np.append(at, end)
+        values = np.append(values, np.nan)
+    return _Series(labels, at, values)
 
 
 def _joules(labels: dict[str, str], readings: ChannelReadings, window: Window) -> _Series:
@@ -199,10 +210,14 @@ def _joules(labels: dict[str, str], readings: ChannelReadings, window: Window) -
     parts = [part for part in readings.joules(rows) if part is not None]
     if not energy.resolved or len(parts) != len(rows):
         return _Series(labels, np.empty(0, np.int64), np.empty(0))
-    labels = {**labels, "quality": energy.badge.value}
     # What was drawn up to the border between this reading and the next one.
     sums = np.concatenate([[0.0], np.cumsum(parts)])
-    return _Series(labels, readings.edges, sums, "_total")
+    return _Series(
+        {**labels, "quality": energy.badge.value},
+        readings.edges,
+        sums,
+        "_total",
+    )
 
 
 def _steps(about: dict[str, str], window: Window) -> tuple[_Series, _Series]:
@@ -276,6 +291,9 @@ def _label_text(labels: dict[str, str]) -> str:
     """`{run="a",host="b"}`: backslashes, quotes and line ends are escaped, as the format asks."""
     texts = []
     for label, value in labels.items():
-        text = plain(value, _MAX_LABEL_CHARACTERS).replace("\\", "\\\\").replace('"', '\\"')
+        text = plain(value, _MAX_LABEL_CHARACTERS)
+        text = text.replace("\\", "\\\\")
+        text = text.replace('"', '\\"')
         texts.append(f'{label}="{text}"')
-    return "{" + ",".join(texts) + "}"
+    joined = ",".join(texts)
+    return f"{{{joined}}}"

@@ -26,10 +26,11 @@ def about(power: PowerOnTrace) -> Int64s:
         # An interval ends with its row. The first one is taken to be as long as the second.
         first_begin = 2 * times[:1] - times[1:2]
         begin = np.concatenate([first_begin, times[:-1]])
-        delay_s = sensor.delay_s.value if sensor.delay_s else 0.0
         middle: Int64s = begin + (times - begin) // 2
+        delay_s = sensor.delay_s.value if sensor.delay_s else 0.0
         return middle - round(delay_s * PS_PER_S)
-    moments: Int64s = times - round(sensors.centre_s(sensor) * PS_PER_S)
+    centre_ps = round(sensors.centre_s(sensor) * PS_PER_S)
+    moments: Int64s = times - centre_ps
     return moments
 
 
@@ -74,9 +75,11 @@ class ChannelReadings:
         """The readings of these rows; None for a row of -1 and for a gap."""
         if not len(self.values):
             return [None] * len(rows)
-        values = np.where(rows >= 0, self.values[rows], np.nan)
+        has_row = rows >= 0
+        values = np.where(has_row, self.values[rows], np.nan)
         watts: list[float | None] = values.tolist()
-        for place in np.flatnonzero(np.isnan(values)).tolist():
+        gaps = np.flatnonzero(np.isnan(values))
+        for place in gaps.tolist():
             watts[place] = None
         return watts
 
@@ -87,7 +90,9 @@ class ChannelReadings:
         if self.scale is None or not len(with_reading):
             return joules
         pieces = rows[with_reading]
-        energies = mixture.energies(self.power, self.edges[pieces], self.edges[pieces + 1])
+        begins = self.edges[pieces]
+        ends = self.edges[pieces + 1]
+        energies = mixture.energies(self.power, begins, ends)
         parts = energies.covered_joules * self.scale
         for place, part in zip(with_reading.tolist(), parts.tolist(), strict=True):
             joules[place] = part
@@ -105,7 +110,8 @@ class SharedRows(NamedTuple):
 def together(channels: Sequence[ChannelReadings]) -> SharedRows:
     """The rows of all channels, by the moments that they are about."""
     if not channels:
-        return SharedRows(np.empty(0, np.int64), np.empty(0, np.int64), ())
+        no_moments = np.empty(0, np.int64)
+        return SharedRows(no_moments, no_moments, ())
     at = np.concatenate([channel.at for channel in channels])
     moments = np.concatenate([channel.about for channel in channels])
     order = np.lexsort((at, moments))
@@ -114,13 +120,14 @@ def together(channels: Sequence[ChannelReadings]) -> SharedRows:
     begins = begins_run(moments, at)
     row_of_reading = np.empty(len(order), np.int64)
     row_of_reading[order] = np.cumsum(begins) - 1
-    count = int(begins.sum())
+    row_count = int(begins.sum())
     channel_rows: list[Int64s] = []
     first = 0  # readings of the channels before this one
     for channel in channels:
-        readings = len(channel.at)
-        rows = np.full(count, -1, np.int64)
-        rows[row_of_reading[first : first + readings]] = np.arange(readings)
+        reading_count = len(channel.at)
+        end = first + reading_count
+        rows = np.full(row_count, -1, np.int64)
+        rows[row_of_reading[first:end]] = np.arange(reading_count)
         channel_rows.append(rows)
-        first += readings
+        first = end
     return SharedRows(at[begins], moments[begins], tuple(channel_rows))

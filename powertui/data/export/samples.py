@@ -102,8 +102,9 @@ def _window_at(windows: Sequence[MarkOnTrace], at: Int64s) -> list[str | None]:
     longest_first = sorted(windows, key=lambda mark: mark.start_ps - end(mark))
     names: list[str | None] = [None] * len(at)
     for mark in longest_first:  # the shortest is written last
-        inside = (at >= mark.start_ps) & (at < end(mark))
-        for row in np.flatnonzero(inside).tolist():
+        is_inside = at >= mark.start_ps
+        is_inside &= at < end(mark)
+        for row in np.flatnonzero(is_inside).tolist():
             names[row] = mark.name
     return names
 
@@ -119,15 +120,20 @@ def _step_at(window: Window, at: Int64s) -> tuple[list[int | None], list[int | N
     if not len(steps):
         return epochs, numbers
     any_begun, step = last_begun(steps.start, at)
+    step_ends = steps.ends()[step]
     # Between two steps no step is named.
-    in_step = any_begun & (at < steps.ends()[step])
+    in_step = any_begun & (at < step_ends)
     for row in np.flatnonzero(in_step).tolist():
         index = int(step[row])
         number = int(steps.number[index])
+        if number < 0:
+            # A step without a number of the program's own has that of its place in the list.
+            number = index
+        numbers[row] = number
         epoch = int(steps.epoch[index])
-        # A step without a number of the program's own has that of its place in the list.
-        numbers[row] = number if number >= 0 else index
-        epochs[row] = epoch_number(window, epoch) if epoch >= 0 else None
+        epochs[row] = None
+        if epoch >= 0:
+            epochs[row] = epoch_number(window, epoch)
     return epochs, numbers
 
 
@@ -138,7 +144,8 @@ def _epoch_at(window: Window, at: Int64s) -> list[int | None]:
         if bounds is None:
             continue
         lo, hi = bounds
-        for row in np.flatnonzero((at >= lo) & (at < hi)).tolist():
+        is_inside = (at >= lo) & (at < hi)
+        for row in np.flatnonzero(is_inside).tolist():
             numbers[row] = epoch.number
     return numbers
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from array import array
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -95,19 +96,23 @@ class ThreadEvents:
         """The durations of begins that have an end."""
         marks = np.array(self.marks, np.int64)
         ends = np.array(self.ends, np.int64)
-        paired = pair(marks >= 0)
+        is_begin = marks >= 0
+        paired = pair(is_begin)
         closed = paired.end >= 0
         self.stray = paired.stray
         self.unclosed = int((~closed).sum())
-        rows = marks[paired.begin[closed]]
-        end_number = np.cumsum(marks < 0) - 1  # the index into `ends` of each mark
-        end = ends[end_number[paired.end[closed]]]
+        begin_marks = paired.begin[closed]
+        end_marks = paired.end[closed]
+        rows = marks[begin_marks]
+        end_number = np.cumsum(~is_begin) - 1  # the index into `ends` of each mark
+        end = ends[end_number[end_marks]]
         duration[rows] = np.maximum(end - start[rows], 0)
 
     def span(self) -> tuple[int, int]:
         """When the first of them begins and the last one ends, ps from the origin."""
         start = np.array(self.start, np.int64)
-        return int(start.min()), int((start + np.array(self.duration, np.int64)).max())
+        end = start + np.array(self.duration, np.int64)
+        return int(start.min()), int(end.max())
 
     def line(self, shift_ps: int, last_ps: int, *, final: bool) -> LineEvents:
         """The events as columns, counted from `shift_ps`.
@@ -172,10 +177,13 @@ def give_to_threads(
     `thread_of` is the index into `threads` of each event; events of no thread (None) are dropped.
     `marks` says which events are begins and ends (B, E).
     """
-    sort_key = thread_of.astype(np.uint16) if len(threads) < _RADIX_THREADS else thread_of
+    sort_key = thread_of
+    if len(threads) < _RADIX_THREADS:
+        sort_key = thread_of.astype(np.uint16)
     order = np.argsort(sort_key, kind="stable")
-    bounds = np.searchsorted(thread_of[order], np.arange(len(threads) + 1)).tolist()
-    for thread, lo, hi in zip(threads, bounds[:-1], bounds[1:], strict=True):
+    thread_edges = np.arange(len(threads) + 1)
+    bounds = np.searchsorted(thread_of[order], thread_edges).tolist()
+    for thread, (lo, hi) in zip(threads, pairwise(bounds), strict=True):
         if thread is None or isinstance(thread, LeftOut):
             continue
         rows = order[lo:hi]
@@ -183,10 +191,18 @@ def give_to_threads(
             thread_marks = marks[rows]
             drawn = thread_marks != ENDS
             thread_row = len(thread) + np.cumsum(drawn) - 1
-            thread.marks.frombytes(np.where(drawn, thread_row, -1)[thread_marks > 0].tobytes())
-            thread.ends.frombytes(start[rows[~drawn]].tobytes())
+            mark_rows = np.where(drawn, thread_row, -1)
+            is_mark = thread_marks > 0
+            end_rows = rows[~drawn]
+            thread.marks.frombytes(mark_rows[is_mark].tobytes())
+            thread.ends.frombytes(start[end_rows].tobytes())
             rows = rows[drawn]
-        thread.extend(start[rows], duration[rows], name[rows], position[rows])
+        thread.extend(
+            start[rows],
+            duration[rows],
+            name[rows],
+            position[rows],
+        )
 
 
 def distinct_rows(*columns: Int64s | Int32s) -> tuple[list[tuple[int, ...]], Int64s]:
@@ -195,16 +211,19 @@ def distinct_rows(*columns: Int64s | Int32s) -> tuple[list[tuple[int, ...]], Int
     if row_codes is None:
         return _distinct_by_sorting(columns)
     code, size = row_codes
+    last = len(code) - 1
     # Written from the last row to the first, so that the first row of each code stays.
     first_row = np.full(size, -1, np.int64)
-    first_row[code[::-1]] = np.arange(len(code) - 1, -1, -1)
+    first_row[code[::-1]] = np.arange(last, -1, -1)
     occurs = first_row >= 0
     number = np.cumsum(occurs) - 1
-    return _combinations(columns, first_row[occurs]), number[code]
+    combinations = _combinations(columns, first_row[occurs])
+    return combinations, number[code]
 
 
 def _combinations(columns: Sequence[Int64s | Int32s], rows: Int64s) -> list[tuple[int, ...]]:
-    return list(zip(*(column[rows].tolist() for column in columns), strict=True))
+    cells = [column[rows].tolist() for column in columns]
+    return list(zip(*cells, strict=True))
 
 
 def _row_codes(columns: Sequence[Int64s | Int32s]) -> tuple[Int64s, int] | None:

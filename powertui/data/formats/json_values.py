@@ -12,7 +12,7 @@ MAX_TS_US = 1e17  # year 5138 in Unix time: a larger number is not a time
 _MAX_DURATION_US = 8e12  # 93 days: in ps it fits an int64 (its limit is 9.2e12 µs)
 
 
-NUMBER_TYPES: set[type] = {int, float}
+_NUMBER_TYPES: set[type] = {int, float}
 
 
 def values_of_types(values: list[Any], types: set[type], default: Any) -> list[Any]:
@@ -52,10 +52,10 @@ def floats_of_values(values: list[Any]) -> tuple[Floats, Bools]:
     Texts and truth values are none: events with them are read one by one.
     """
     good = np.ones(len(values), np.bool_)
-    if not set(map(type, values)) <= NUMBER_TYPES:
-        are_numbers = [type(value) in NUMBER_TYPES for value in values]
+    if not set(map(type, values)) <= _NUMBER_TYPES:
+        are_numbers = [type(value) in _NUMBER_TYPES for value in values]
         good = np.array(are_numbers, np.bool_)
-        values = values_of_types(values, NUMBER_TYPES, 0)
+        values = values_of_types(values, _NUMBER_TYPES, 0)
     try:
         numbers = np.array(values, np.float64)
     except OverflowError:  # an integer of hundreds of digits
@@ -68,7 +68,7 @@ def floats_of_values(values: list[Any]) -> tuple[Floats, Bools]:
 
 def lengths_of_values(values: list[Any], good: Bools) -> Int64s:
     """Durations in ps, 0 for None; `good` becomes False where a value is no duration."""
-    if not set(map(type, values)) <= NUMBER_TYPES:
+    if not set(map(type, values)) <= _NUMBER_TYPES:
         values = [0 if value is None else value for value in values]
     duration_us, valid = floats_of_values(values)
     valid &= np.abs(duration_us) <= _MAX_DURATION_US

@@ -48,41 +48,56 @@ _MAX_SHIFT_NS = 86_400_000_000_000  # a day: clocks further apart are not of one
 def result_of(process: Process) -> str:
     """The name of the JSON result that a plane holds; "" for all other planes."""
     match = _PLANE.fullmatch(process.name)
-    return match[1] if match is not None else ""
+    if match is None:
+        return ""
+    return match[1]
 
 
 def table_document(process: Process) -> dict[str, Any]:
     """A table of ops as its file would hold it: its rows from the plane's stats, else from its
     events.
     """
-    rows = [(int(match[1]), stat) for stat in process.stats if (match := _ROW.fullmatch(stat.name))]
+    rows: list[tuple[int, dict[str, Any]]] = []
+    totals = {}
+    for stat in process.stats:
+        match = _ROW.fullmatch(stat.name)
+        record = _record(stat) if match else None
+        if match and record is not None:
+            rows.append((int(match[1]), record))
+        if stat.name == "total_time":
+            totals[stat.name] = stat.value
     rows.sort(key=lambda row: row[0])
-    records = [record for _, stat in rows if (record := _record(stat)) is not None]
-    document: dict[str, Any] = {"ops": records or _records(process)}
-    document.update((stat.name, stat.value) for stat in process.stats if stat.name == "total_time")
-    return document
+    records = [record for _, record in rows]
+    return {"ops": records or _records(process), **totals}
 
 
 def _record(stat: Stat) -> dict[str, Any] | None:
     """The JSON record in a stat; None where it is none."""
-    if not isinstance(stat.value, str) or not stat.value.lstrip().startswith("{"):
+    text = stat.value
+    if not isinstance(text, str) or not text.lstrip().startswith("{"):
         return None
     try:
-        record = json.loads(stat.value)
+        record = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return record if isinstance(record, dict) else None
+    if isinstance(record, dict):
+        return record
+    return None
 
 
 def _records(process: Process) -> list[dict[str, Any]]:
     """The records in the events of a plane, in the order of the file."""
-    positions = [track.events.position for track in process.tracks]
+    positions = [np.empty(0, np.uint64)]
+    for track in process.tracks:
+        positions.append(track.events.position)
+    in_file_order = np.sort(np.concatenate(positions))
     records = []
-    for position in np.sort(np.concatenate([*positions, np.empty(0, np.uint64)])).tolist():
+    for position in in_file_order.tolist():
         stats = process.source.event_stats(int(position))
-        found = next((record for stat in stats if (record := _record(stat)) is not None), None)
-        if found is not None:
-            records.append(found)
+        for record in map(_record, stats):
+            if record is not None:
+                records.append(record)
+                break
     return records
 
 
@@ -123,7 +138,8 @@ def _read(source: OpenedFile) -> Trace:
 
 
 def _warned(trace: Trace, cause: str, count: int = 1) -> Trace:
-    return replace(trace, warnings=(*trace.warnings, Warn(trace.path, "", cause, count)))
+    warning = Warn(trace.path, "", cause, count)
+    return replace(trace, warnings=(*trace.warnings, warning))
 
 
 def _merged(trace: Trace, plane: Process, timeline: Trace) -> Trace:
@@ -133,43 +149,53 @@ def _merged(trace: Trace, plane: Process, timeline: Trace) -> Trace:
     is_alone = not any(process.event_count for process in others)
     clock, shift, problem = _placed(trace, timeline, is_alone=is_alone)
     first_name = len(trace.names)
-    added = tuple(_moved(process, shift, first_name) for process in timeline.processes)
-    lo = timeline.span[0] + shift
-    hi = timeline.span[1] + shift
+    processes = [_moved(process, shift, first_name) for process in timeline.processes]
+    processes += others
+    # Devices come first, as in every trace.
+    processes.sort(key=lambda process: PROCESS_ORDER[process.kind])
+    first, last = timeline.span
+    first += shift
+    last += shift
     if not is_alone:
-        lo = min(lo, trace.span[0])
-        hi = max(hi, trace.span[1])
+        trace_first, trace_last = trace.span
+        first = min(first, trace_first)
+        last = max(last, trace_last)
     merged = replace(
         trace,
-        # Devices come first, as in every trace.
-        processes=tuple(sorted((*added, *others), key=lambda each: PROCESS_ORDER[each.kind])),
+        processes=tuple(processes),
         names=_JoinedNames(trace.names, timeline.names),
         clock=clock,
-        span=(lo, hi),
+        span=(first, last),
         event_count=trace.event_count - plane.event_count + timeline.event_count,
         warnings=(*trace.warnings, *timeline.warnings),
         arrows=None,  # they count the lines as they were
     )
-    return _warned(merged, problem) if problem else merged
+    if problem:
+        return _warned(merged, problem)
+    return merged
 
 
 def _placed(trace: Trace, timeline: Trace, *, is_alone: bool) -> tuple[Clock, int, str]:
     """(the clock of both, by how many ps the timeline moves, what is to be said of that)."""
     if is_alone:
-        return timeline.clock if timeline.clock.known else trace.clock, 0, ""
+        clock = timeline.clock if timeline.clock.known else trace.clock
+        return clock, 0, ""
     session = _session_start_ns(trace)
     if session is not None and timeline.clock.known:
         apart_ns = timeline.clock.mid_ns - session
         if abs(apart_ns) < _MAX_SHIFT_NS:
             return trace.clock, apart_ns * PS_PER_NS, ""
     problem = "no clock relates Neuron's timeline to the host: it starts where the profile starts"
-    return trace.clock, trace.span[0] - timeline.span[0], problem
+    shift = trace.span[0] - timeline.span[0]
+    return trace.clock, shift, problem
 
 
 def _session_start_ns(trace: Trace) -> int | None:
     """The Unix time of the XPlane's own zero, where it says so."""
     clock = recorded_start(trace)
-    return clock.mid_ns if clock is not None else None
+    if clock is None:
+        return None
+    return clock.mid_ns
 
 
 def _moved(process: Process, shift: int, first_name: int) -> Process:
@@ -218,9 +244,12 @@ class _JoinedNames:
     def texts(self, indices: Int64s, *, display: bool = False) -> Texts:
         """Of both, in the order asked."""
         is_first = indices < self._count
+        of_first = indices[is_first]
+        of_second = indices[~is_first] - self._count
         places = np.concatenate([np.flatnonzero(is_first), np.flatnonzero(~is_first)])
         pieces = [
-            self._first.texts(indices[is_first], display=display),
-            self._second.texts(indices[~is_first] - self._count, display=display),
+            self._first.texts(of_first, display=display),
+            self._second.texts(of_second, display=display),
         ]
-        return Texts.joined(pieces).take(np.argsort(places, kind="stable"))
+        in_order = np.argsort(places, kind="stable")
+        return Texts.joined(pieces).take(in_order)

@@ -202,11 +202,12 @@ class SnapshotRecords:
         """What an allocation is for, by the profile that the snapshot was made from."""
         if category not in self.categories and len(self.categories) < _MAX_CATEGORIES:
             self.categories.append(category)
-        self.category.extend([_NOTHING] * (row - len(self.category)))
+        rows_without = row - len(self.category)
+        self.category.extend([_NOTHING] * rows_without)
+        number = _NOTHING
         if category in self.categories:
-            self.category.append(self.categories.index(category))
-        else:
-            self.category.append(_NOTHING)
+            number = self.categories.index(category)
+        self.category.append(number)
 
     def _block(self, items: dict[Any, Any]) -> FoldedAway:
         row = len(self.block_size)
@@ -248,15 +249,18 @@ class SnapshotRecords:
 
     def _frame(self, items: dict[Any, Any]) -> FoldedAway:
         frame = StackFrame(
-            _text(items["filename"]), _integer(items["line"]), _text(items.get("name"))
+            _text(items["filename"]),
+            _integer(items["line"]),
+            _text(items.get("name")),
         )
         if frame.file == _NO_FILE and not frame.line:
             frame = _frame_of_profile(frame.function)
-        known = self._frame_numbers.get(frame)
-        if known is None:
-            known = self._frame_numbers[frame] = _FrameReference(len(self.frames))
+        reference = self._frame_numbers.get(frame)
+        if reference is None:
+            reference = _FrameReference(len(self.frames))
+            self._frame_numbers[frame] = reference
             self.frames.append(frame)
-        return known
+        return reference
 
     def _stack(self, value: Any) -> int:
         """The number of a list of frames; -1 for none."""
@@ -268,41 +272,46 @@ class SnapshotRecords:
             self.machine.forget(value, self._no_stack)
             return _NOTHING
         numbers = tuple(item.number for item in value.items if isinstance(item, _FrameReference))
-        known = self._stack_numbers.get(numbers)
-        if known is None:
-            known = self._stack_numbers[numbers] = _StackReference(len(self.stacks))
+        reference = self._stack_numbers.get(numbers)
+        if reference is None:
+            reference = _StackReference(len(self.stacks))
+            self._stack_numbers[numbers] = reference
             self.stacks.append(numbers)
-        self.machine.forget(value, known)
-        return known.number
+        self.machine.forget(value, reference)
+        return reference.number
 
     # ── the whole ──
 
     def segment_rows(self, top: Any) -> Iterator[Segment]:
         """The segments of the snapshot: of its own list, or of a bare list of segments."""
+        listed = top
         if not isinstance(top, ItemList):
             listed = items_of(top).get("segments")
-        else:
-            listed = top
         for rows in _runs(listed, _SegmentRow):
             yield from self.segments[rows.start : rows.stop]
 
     def event_rows(self, top: Any) -> list[Int32s]:
         """The rows of the events of each device, in their order: no file holds 2³¹ of them."""
         traces = items_of(top).get("device_traces")
+        if not isinstance(traces, ItemList):
+            return []
         devices = []
         left = len(self.action)  # no event is listed twice
-        for listed in traces.items if isinstance(traces, ItemList) else []:
-            rows = [np.arange(run.start, run.stop, dtype=np.int32) for run in _runs(listed, _Event)]
-            left -= sum(map(len, rows))
+        for listed in traces.items:
+            rows = [np.zeros(0, np.int32)]
+            for run in _runs(listed, _Event):
+                rows.append(np.arange(run.start, run.stop, dtype=np.int32))
+                left -= len(run)
             if left < 0:
                 break
-            devices.append(np.concatenate([np.zeros(0, np.int32), *rows]))
+            devices.append(np.concatenate(rows))
         return devices
 
 
 def is_snapshot(top: Any) -> bool:
     """Whether this is what a snapshot is at its top, even where nothing is in it."""
-    return "segments" in items_of(top) and "device_traces" in items_of(top)
+    items = items_of(top)
+    return "segments" in items and "device_traces" in items
 
 
 def columns_of_blocks(records: SnapshotRecords, segments: Sequence[Segment]) -> BlockColumns:
@@ -316,12 +325,14 @@ def columns_of_blocks(records: SnapshotRecords, segments: Sequence[Segment]) -> 
     rows = np.concatenate(parts)
     size = np.frombuffer(records.block_size, np.int64)[rows]
     requested = np.frombuffer(records.block_requested, np.int64)[rows]
+    active = np.frombuffer(records.block_active, np.uint8)[rows]
+    stack = np.frombuffer(records.block_stack, np.int32)[rows]
     return BlockColumns(
         address=np.concatenate(addresses),
         size=size,
         requested=np.where(requested >= 0, requested, size),
-        active=np.frombuffer(records.block_active, np.uint8)[rows].astype(np.float64),
-        stack=np.frombuffer(records.block_stack, np.int32)[rows].astype(np.int64),
+        active=active.astype(np.float64),
+        stack=stack.astype(np.int64),
     )
 
 
@@ -350,7 +361,9 @@ class BlockColumns(NamedTuple):
 
 
 def _runs(listed: Any, kind: type[_Rows]) -> Iterator[range]:
-    for item in listed.items if isinstance(listed, ItemList) else []:
+    if not isinstance(listed, ItemList):
+        return
+    for item in listed.items:
         if isinstance(item, kind):
             yield item.rows
 
@@ -359,8 +372,13 @@ def _frame_of_profile(call: str) -> StackFrame:
     """A call as the profiler writes it: "train.py(31): step", or one of C without its address."""
     match = _CALL_OF_PROFILE.fullmatch(call)
     if match is None:
-        return StackFrame("", 0, _ADDRESS.sub("", call))
-    return StackFrame(match["file"], int(match["line"]), match["function"])
+        function = _ADDRESS.sub("", call)
+        return StackFrame("", 0, function)
+    return StackFrame(
+        match["file"],
+        int(match["line"]),
+        match["function"],
+    )
 
 
 def _text(value: Any) -> str:

@@ -26,19 +26,24 @@ class EventStats:
         self._records = records
         self.logs: Sequence[AllocatorLog] = ()
         action = np.frombuffer(records.action, np.uint8)
-        self._other_rows = np.flatnonzero(~np.isin(action, (ALLOC, FREE, FREE_REQUESTED)))
-        self._other_sizes = np.frombuffer(records.size, np.int64)[self._other_rows]
-        self._other_addresses = np.frombuffer(records.address, np.int64)[self._other_rows]
+        size = np.frombuffer(records.size, np.int64)
+        address = np.frombuffer(records.address, np.int64)
+        is_logged = np.isin(action, (ALLOC, FREE, FREE_REQUESTED))
+        self._other_rows = np.flatnonzero(~is_logged)
+        self._other_sizes = size[self._other_rows]
+        self._other_addresses = address[self._other_rows]
 
     def _memory(self, row: int) -> tuple[int, int] | None:
         """(bytes, address) of an event; None where no log holds it."""
         place = int(np.searchsorted(self._other_rows, row))
         if place < len(self._other_rows) and self._other_rows[place] == row:
-            return int(self._other_sizes[place]), int(self._other_addresses[place])
+            size = int(self._other_sizes[place])
+            return size, int(self._other_addresses[place])
         for log in self.logs:
-            found = np.flatnonzero(log.order == row)
-            if len(found):
-                return int(log.size[found[0]]), int(log.address[found[0]])
+            places = np.flatnonzero(log.order == row)
+            if len(places):
+                place = int(places[0])
+                return int(log.size[place]), int(log.address[place])
         return None
 
     def event_stats(self, position: int) -> tuple[Stat, ...]:
@@ -51,15 +56,22 @@ class EventStats:
         memory = self._memory(row)
         if memory is not None:
             size, address = memory
+            unsigned_address = address & (1 << 64) - 1
             stats.append(Stat("bytes", size, "int64"))
-            stats.append(Stat("address", hex(address & (1 << 64) - 1), "str"))
+            stats.append(Stat("address", hex(unsigned_address), "str"))
         number = records.stack[row]
         if number >= 0:
-            frames = [records.frames[frame] for frame in records.stacks[number]]
-            calls = [clean(f"{f.file}:{f.line} {f.function}") for f in frames[:_MAX_STACK_FRAMES]]
+            calls = []
+            for place in records.stacks[number][:_MAX_STACK_FRAMES]:
+                frame = records.frames[place]
+                call = clean(f"{frame.file}:{frame.line} {frame.function}")
+                calls.append(call)
             stats.append(Stat("stack", "\n".join(calls), "str"))
         return tuple(stats)
 
     def columns(self, positions: UInt64s, names: Sequence[str]) -> dict[str, StatColumn]:
         """None of the stats that others ask for in bulk."""
-        return {name: stat_columns.absent(len(positions)) for name in names}
+        columns = {}
+        for name in names:
+            columns[name] = stat_columns.absent(len(positions))
+        return columns

@@ -26,7 +26,9 @@ def number(text: str) -> tuple[int, float] | None:
 
     TensorFlow writes ids above 2**63 unsigned; like protobuf's uint64 they wrap.
     """
-    if not text or len(text) > _MAX_NUMBER_CHARS or text[-1] not in "0123456789.":
+    if not text or len(text) > _MAX_NUMBER_CHARS:
+        return None
+    if text[-1] not in "0123456789.":
         return None
     try:
         integer = int(text)
@@ -37,8 +39,9 @@ def number(text: str) -> tuple[int, float] | None:
         value = float(text)
     except ValueError:
         return None
-    is_whole = value.is_integer() and abs(value) < 1 << 62
-    return int(value) if is_whole else 0, value
+    if value.is_integer() and abs(value) < 1 << 62:
+        return int(value), value
+    return 0, value
 
 
 def wrap(value: int) -> int:
@@ -51,7 +54,9 @@ def wrap(value: int) -> int:
 
 def empty(rows: int) -> tuple[Int64s, Floats]:
     """The numbers of a column in which nothing is known yet."""
-    return np.zeros(rows, np.int64), np.full(rows, np.nan)
+    ints = np.zeros(rows, np.int64)
+    floats = np.full(rows, np.nan)
+    return ints, floats
 
 
 def absent(rows: int) -> StatColumn:
@@ -68,7 +73,8 @@ class RepeatedTexts:
 
     def add(self, texts: Sequence[str]) -> None:
         """Some more of them."""
-        self.texts = np.append(self.texts, np.array(texts, object))
+        more = np.array(texts, object)
+        self.texts = np.append(self.texts, more)
 
 
 class PooledTexts(Sequence[str | None]):
@@ -127,12 +133,23 @@ class Filler:
         """Values of these rows, as `wire.scan_stats` gives them: which there are, and numbers."""
         if isinstance(rows, slice):
             wire.put_numbers(
-                kind, bits, None, self._present[rows], self._ints[rows], self._floats[rows]
+                kind,
+                bits,
+                None,
+                self._present[rows],
+                self._ints[rows],
+                self._floats[rows],
             )
         else:
             wire.put_numbers(kind, bits, rows, self._present, self._ints, self._floats)
 
-    def put_texts(self, rows: Int64s, texts: Objects, ints: Int64s, floats: Floats) -> None:
+    def put_texts(
+        self,
+        rows: Int64s,
+        texts: Objects,
+        ints: Int64s,
+        floats: Floats,
+    ) -> None:
         """These rows hold texts, and the numbers that these stand for."""
         self._put_texts(rows, texts)
         self._ints[rows] = ints
@@ -175,14 +192,16 @@ class Filler:
 
 def from_texts(texts: Sequence[str | None]) -> StatColumn:
     """A column of texts; None where a row has none."""
-    ints, floats = empty(len(texts))
-    present = np.zeros(len(texts), np.bool_)
+    row_count = len(texts)
+    ints, floats = empty(row_count)
+    present = np.zeros(row_count, np.bool_)
     for row, text in enumerate(texts):
-        if text is not None:
-            present[row] = True
-            parsed = number(text)
-            if parsed is not None:
-                ints[row], floats[row] = parsed
+        if text is None:
+            continue
+        present[row] = True
+        parsed = number(text)
+        if parsed is not None:
+            ints[row], floats[row] = parsed
     return StatColumn(present, ints, floats, texts)
 
 
@@ -190,8 +209,11 @@ class TextColumns:
     """Columns of stats that come value by value; of a value that comes again the last counts."""
 
     def __init__(self, names: Iterable[str], rows: int) -> None:
-        self._texts: dict[str, list[str | None]] = {name: [None] * rows for name in names}
-        self._floats: dict[str, list[tuple[int, float]]] = {name: [] for name in self._texts}
+        self._texts: dict[str, list[str | None]] = {}
+        self._floats: dict[str, list[tuple[int, float]]] = {}
+        for name in names:
+            self._texts[name] = [None] * rows
+            self._floats[name] = []
 
     def lacks(self, row: int, name: str) -> bool:
         """Whether this stat is one of the columns, and not known of this row."""

@@ -139,7 +139,10 @@ def _payloads(
 
 def _last(payloads: list[tuple[int, int, int]] | None) -> dict[int, tuple[int, int]]:
     """Of each number the one that counts."""
-    return {number: (lo, hi) for number, lo, hi in payloads or ()}
+    places = {}
+    for number, lo, hi in payloads or ():
+        places[number] = (lo, hi)
+    return places
 
 
 def wall_of(record: memoryview) -> int | None:
@@ -149,11 +152,13 @@ def wall_of(record: memoryview) -> int | None:
     """
     if len(record) < 9 or record[0] != 0x09:
         return None
-    seconds: float = struct.unpack_from("<d", record, 1)[0]
+    seconds: float
+    (seconds,) = struct.unpack_from("<d", record, 1)
     if not math.isfinite(seconds) or not 3e8 < seconds < 7.3e9:
         return None
     whole_s = int(seconds)  # apart from the fraction: their product would be rounded to 256 ns
-    return whole_s * NS_PER_S + round((seconds - whole_s) * NS_PER_S)
+    fraction_s = seconds - whole_s
+    return whole_s * NS_PER_S + round(fraction_s * NS_PER_S)
 
 
 def is_graph(record: memoryview) -> bool:
@@ -192,8 +197,10 @@ def one_number(tensor: Any) -> float | None:
 def _number_of_bytes(content: bytes, dtype: int) -> float | None:
     if dtype == _BFLOAT16 and len(content) == 2:
         # The upper half of a float of 32 bits.
-        return float(struct.unpack("<f", b"\0\0" + content)[0])
+        (number,) = struct.unpack("<f", b"\0\0" + content)
+        return float(number)
     form = _DTYPES.get(dtype)
     if form is None or len(content) != np.dtype(form).itemsize:
         return None
-    return float(np.frombuffer(content, form)[0])
+    (value,) = np.frombuffer(content, form)
+    return float(value)

@@ -60,24 +60,39 @@ class Clocks:
             readings_ns[key] = reading.timestamp * unit_ns
         trace_ns = readings_ns.get((0, self.primary))
         if trace_ns is None:
-            # Use another clock that is tied to the trace's clock already.
-            tied = [(key, ns) for key, ns in readings_ns.items() if key in self._readings]
-            if not tied:
-                return
-            key, ns = tied[0]
-            shifts = self._shifts[key]
-            row = max(bisect.bisect_right(shifts, ns, key=_first) - 1, 0)
-            trace_ns = ns + shifts[row][1]
+            trace_ns = self._by_tied_clock(readings_ns)
+        if trace_ns is None:
+            return
         for key, ns in readings_ns.items():
-            self._readings.setdefault(key, []).append(_Reading(packet, ns, trace_ns))
-            bisect.insort(self._shifts.setdefault(key, []), (ns, trace_ns - ns), key=_first)
+            readings = self._readings.setdefault(key, [])
+            readings.append(_Reading(packet, ns, trace_ns))
+            shifts = self._shifts.setdefault(key, [])
+            bisect.insort(shifts, (ns, trace_ns - ns), key=_first)
 
-    def times(self, packet: Int64s, sequence: Int64s, clock: Int64s, readings: Int64s) -> Int64s:
+    def _by_tied_clock(self, readings_ns: dict[tuple[int, int], int]) -> int | None:
+        """The time of the trace's clock by another one that is tied to it already."""
+        for key, ns in readings_ns.items():
+            if key in self._readings:
+                shifts = self._shifts[key]
+                row = bisect.bisect_right(shifts, ns, key=_first) - 1
+                _, shift_ns = shifts[max(row, 0)]
+                return ns + shift_ns
+        return None
+
+    def times(
+        self,
+        packet: Int64s,
+        sequence: Int64s,
+        clock: Int64s,
+        readings: Int64s,
+    ) -> Int64s:
         """Readings in ns of the primary clock. Rows are in the order of the file."""
         times: Int64s = readings.copy()
-        owner = np.where(clock >= _FIRST_SEQUENCE_CLOCK, sequence, 0)
+        is_of_sequence = clock >= _FIRST_SEQUENCE_CLOCK
+        owner = np.where(is_of_sequence, sequence, 0)
         for rows in rows_of_each(owner, clock):
-            key = (int(owner[rows[0]]), int(clock[rows[0]]))
+            first_row = rows[0]
+            key = (int(owner[first_row]), int(clock[first_row]))
             times[rows] = self._trace_ns(key, packet[rows], readings[rows])
         return times
 
@@ -110,8 +125,10 @@ class Clocks:
 
     def _tied_to_trace(self, key: tuple[int, int], ns: Int64s) -> Int64s:
         """Times of a clock in ns of the trace's, by the last snapshot before each."""
-        snapshot_ns, shift_ns = np.array(self._shifts[key], np.int64).T
-        row = np.maximum(np.searchsorted(snapshot_ns, ns, side="right") - 1, 0)
+        shifts = np.array(self._shifts[key], np.int64)
+        snapshot_ns, shift_ns = shifts.T
+        row = np.searchsorted(snapshot_ns, ns, side="right") - 1
+        row = np.maximum(row, 0)
         trace_ns: Int64s = ns + shift_ns[row]
         return trace_ns
 
@@ -119,21 +136,25 @@ class Clocks:
         """The Unix time of this time of the primary clock."""
         lo = zero_ns - _SNAPSHOT_SLACK_NS
         hi = zero_ns + _SNAPSHOT_SLACK_NS
-        if self.primary == _REALTIME:
-            source = "the trace's clock is the machine's real time"
-            return Clock(lo, hi, "absolute timestamps", source)
+        earliest, latest = _UNIX_NS
         readings = self._readings.get((0, _REALTIME), ())
         offsets = [reading.clock_ns - reading.trace_ns for reading in readings]
-        if offsets:
-            source = "the trace's clock snapshots"
-            return Clock(lo + min(offsets), hi + max(offsets), "absolute timestamps", source)
-        if not self.primary and _UNIX_NS[0] < zero_ns < _UNIX_NS[1]:
-            return Clock(lo, hi, "absolute timestamps", "timestamps are Unix time in ns")
-        return Clock()
+        if self.primary == _REALTIME:
+            detail = "the trace's clock is the machine's real time"
+        elif offsets:
+            lo += min(offsets)
+            hi += max(offsets)
+            detail = "the trace's clock snapshots"
+        elif not self.primary and earliest < zero_ns < latest:
+            detail = "timestamps are Unix time in ns"
+        else:
+            return Clock()
+        return Clock(lo, hi, "absolute timestamps", detail)
 
 
 def _key(sequence: int, clock: int) -> tuple[int, int]:
-    return (sequence if clock >= _FIRST_SEQUENCE_CLOCK else 0, clock)
+    is_of_sequence = clock >= _FIRST_SEQUENCE_CLOCK
+    return (sequence if is_of_sequence else 0, clock)
 
 
 def _first(shift: tuple[int, int]) -> int:

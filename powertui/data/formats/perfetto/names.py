@@ -35,12 +35,13 @@ def last_definitions(defined: tuple[Int64s, ...], uses: tuple[Int64s, ...]) -> I
     """
     defined_count = len(defined[0])
     use_count = len(uses[0])
-    places = np.arange(defined_count + use_count)
+    row_count = defined_count + use_count
+    places = np.arange(row_count)
     columns = [np.concatenate(pair) for pair in zip(defined, uses, strict=True)]
     is_use = places >= defined_count
     # By key and packet, a definition before the uses in its packet.
     order = np.lexsort((places, is_use, *reversed(columns)))
-    same_key = np.ones(len(places), np.bool_)
+    same_key = np.ones(row_count, np.bool_)
     for column in columns[:-1]:
         in_order = column[order]
         same_key[1:] &= in_order[1:] == in_order[:-1]
@@ -48,10 +49,13 @@ def last_definitions(defined: tuple[Int64s, ...], uses: tuple[Int64s, ...]) -> I
     group = np.cumsum(~same_key)
     # The last definition before each row, of any key: it holds where it is of the same group.
     is_use = is_use[order]
-    last = np.maximum.accumulate(np.where(is_use, -1, places))
+    definition_places = np.where(is_use, -1, places)
+    last = np.maximum.accumulate(definition_places)
     last_or_first = np.maximum(last, 0)
-    holds = (last >= 0) & (group[last_or_first] == group)
+    is_same_group = group[last_or_first] == group
+    holds = (last >= 0) & is_same_group
     definition = np.where(holds, order[last_or_first], -1)
     held = np.full(use_count, -1, np.int64)
-    held[order[is_use] - defined_count] = definition[is_use]
+    use_rows = order[is_use] - defined_count
+    held[use_rows] = definition[is_use]
     return held
