@@ -11,6 +11,7 @@ from powertui.data.model import NS_PER_S, Badge, Clock, Figure, PowerSeries, wor
 from powertui.data.power import prometheus, registry, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
+from powertui.data.power.prometheus_metrics import Metric
 from powertui.errors import PowertuiError, UnreadableFile
 from powertui.power_server import ClockAhead, FetchedPower, PowerQuestion, PowerServer
 
@@ -37,7 +38,7 @@ def load(url: str, answer: FetchedPower, options: LogColumns) -> PowerLog:
         # A float holds today's Unix seconds to a quarter of a microsecond.
         times_s = np.asarray(series.times_s, np.float64)
         unix_ns = np.round(times_s * NS_PER_S).astype(np.int64)
-        metric = prometheus.Metric(
+        metric = Metric(
             labels=dict(series.labels),
             ns=unix_ns - zero_ns,
             values=np.asarray(series.values, np.float64),

@@ -10,22 +10,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import (
     Clock,
-    Floats,
-    Int64s,
     PowerSeries,
 )
 from powertui.data.power import (
     assemble,
     column_times,
     stamps,
-    table,
     times,
     units,
     written_times,
@@ -34,6 +30,7 @@ from powertui.data.power.counter_series import counter_series
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.prometheus_labels import labeled_sensor, written_labels
+from powertui.data.power.prometheus_metrics import Metric, metric_value
 from powertui.data.power.source import LogFile
 from powertui.data.power.units import Unit
 from powertui.errors import UnreadableFile
@@ -165,15 +162,6 @@ def _may_be_power(name: str) -> bool:
     return units.means_power(name) and not _SHARED_OUT.search(name)
 
 
-class Metric(NamedTuple):
-    """One metric with one set of labels."""
-
-    labels: dict[str, str]
-    ns: Int64s
-    values: Floats
-    clock: Clock
-
-
 def _with_joined_modes(metrics: list[Metric]) -> list[Metric]:
     """Kepler counts idle and dynamic energy apart: the two become their sum, at the times at which
     both were read.
@@ -201,16 +189,6 @@ def _sum(first: Metric, second: Metric) -> Metric:
     )
     values = first.values[rows_of_first] + second.values[rows_of_second]
     return Metric(first.labels, ns, values, second.clock)
-
-
-def metric_value(text: Any) -> float:
-    try:
-        value = float(text)
-    except (TypeError, ValueError, OverflowError):  # JSON's whole numbers have no end
-        return float("nan")
-    if abs(value) <= table.MAX_READING:
-        return value
-    return float("nan")
 
 
 def _stamp(text: str) -> int | None:

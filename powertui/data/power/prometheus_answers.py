@@ -17,7 +17,7 @@ from powertui.data.power import (
     times,
 )
 from powertui.data.power.notes import Notes
-from powertui.data.power.prometheus import Metric, metric_value
+from powertui.data.power.prometheus_metrics import Metric, metric_value
 from powertui.data.power.source import LogFile
 from powertui.errors import UnreadableFile
 from powertui.named_tuples import NamedTuple

@@ -66,9 +66,9 @@ def test_a_temperature_of_a_power_supply_is_no_power(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["245.5", "-3", "1e30", "1.1e30", "-1.1e30", "inf", "-inf", "nan"])
 def test_a_reading_of_a_scrape_is_a_number_where_a_tables_cell_is(text: str) -> None:
-    from powertui.data.power import prometheus, table
+    from powertui.data.power import prometheus_metrics, table
 
-    assert prometheus.metric_value(text) == pytest.approx(table.number(text), nan_ok=True)
+    assert prometheus_metrics.metric_value(text) == pytest.approx(table.number(text), nan_ok=True)
 
 
 def test_half_of_powerboards_names_are_not_its_header() -> None:
