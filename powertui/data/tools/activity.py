@@ -164,7 +164,7 @@ def _timeline(profile: Profile) -> ActivityTimeline:
     small_ops = 0
     no_copies = name_classes.without_copies(profile)
     for line in hosts:
-        small_ops += _add_host_line(layers, line, classes, no_copies)
+        small_ops += _add_host_line(profile, layers, line, classes, no_copies)
     frames, profiler = _frames(trace, classes)
     layers.add(ActivityKind.PYTHON, *frames)
     layers.give_what_is_delayed(ActivityKind.SMALL_OPS, ActivityKind.INPUT_PYTHON)
@@ -203,29 +203,29 @@ def _without_profiler(span: tuple[int, int], profiler: CoveredTime) -> tuple[int
     return lo, max(lo, hi)
 
 
-def innermost_rows(track: Track) -> Int64s:
-    """The events that do more by themselves than in the events they hold, ascending by lane.
+def is_innermost(profile: Profile, track: Track) -> Bools:
+    """Which events do more by themselves than in the events they hold. Found once.
 
     Of an operation these are the innermost ones: what it calls to look at its arguments takes
     little.
     """
-    leaves = [np.empty(0, np.int64)]
-    for depth in range(track.lane_count):
+    return profile.cached(("innermost events", track), lambda: _is_innermost(track))
+
+
+def _is_innermost(track: Track) -> Bools:
+    innermost = track.events.duration > 0
+    for depth in range(track.lane_count - 1):
         lane = track.lane(depth)
-        lane_begin = int(track.lanes[depth])
-        is_leaf = lane.duration > 0
-        if depth + 1 < track.lane_count:
-            inner = track.lane(depth + 1)
-            # Most operations hold no other one: only those that may are asked what they hold.
-            rows = _rows_with_others(lane, inner)
+        inner = track.lane(depth + 1)
+        # Most operations hold no other one: only those that may are asked what they hold.
+        rows = _rows_with_others(lane, inner)
+        if len(rows):
+            start = lane.start[rows]
             lengths = lane.duration[rows]
-            if len(rows):
-                start = lane.start[rows]
-                held_ps = op_sums.covered(inner, start, start + lengths)
-                self_time = lengths - held_ps
-                is_leaf[rows] = 2 * self_time > lengths
-        leaves.append(np.flatnonzero(is_leaf) + lane_begin)
-    return np.concatenate(leaves)
+            held_ps = op_sums.covered(inner, start, start + lengths)
+            self_time = lengths - held_ps
+            innermost[track.lanes[depth] + rows] = 2 * self_time > lengths
+    return innermost
 
 
 def _rows_with_others(lane: Events, inner: Events) -> Int64s:
@@ -282,6 +282,7 @@ def _with_inherited(track: Track, name_class: UInt8s) -> UInt8s:
 
 
 def _add_host_line(
+    profile: Profile,
     layers: _Layers,
     line: Typed,
     classes: UInt8s,
@@ -303,9 +304,7 @@ def _add_host_line(
     is_frame = any_class(name_class, _FRAMES)
     waits_for_input = (kind == EventType.WAIT_INPUT) & ~is_frame
     is_call = ~is_frame & ~is_mark & ~waits_for_input
-    leaf = innermost_rows(line.track)
-    innermost = np.zeros(len(events), np.bool_)
-    innermost[leaf] = ~waits_for_input[leaf]
+    innermost = is_innermost(profile, line.track) & ~waits_for_input
     is_long = long_by_name(events, innermost)
     operation = innermost & (name_class == NameClass.OPERATION)
     copy = innermost & (name_class == NameClass.COPY)
@@ -327,7 +326,7 @@ def _add_host_line(
         layers.add_events(activity, events, chosen)
     if is_pool(line.track.name):
         return 0  # the program called these operations elsewhere
-    crowds = crowded_time(events, leaf[is_call[leaf]])
+    crowds = crowded_time(events, np.flatnonzero(innermost & is_call))
     layers.add(ActivityKind.SMALL_OPS, crowds.start, crowds.end)
     is_short = events.duration < MAX_USUAL_PERIOD_PS
     is_small = ~is_frame & ~is_mark & is_short

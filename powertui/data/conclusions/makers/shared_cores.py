@@ -138,7 +138,7 @@ def _stops(profile: Profile, periods: Periods, *, or_proven: bool) -> _Stops:
     running_ps = 0
     small_lengths: list[Int64s] = []
     small_steps: set[int] = set()
-    for line in _lines(tracks):
+    for line in _lines(profile, tracks):
         for calls in _calls_by_step(line, is_operation, periods):
             running_ps += int(calls.length.sum())
             if calls.length.max() < _MIN_STOP_PS:
@@ -173,12 +173,12 @@ class _Line(NamedTuple):
     duration: Int64s
 
 
-def _lines(tracks: list[Track]) -> list[_Line]:
+def _lines(profile: Profile, tracks: list[Track]) -> list[_Line]:
     """Those of each thread; those of a pool together, whose threads take what comes next."""
     lines: list[_Line] = []
     pool: list[_Line] = []
     for track in tracks:
-        rows = activity.innermost_rows(track)
+        rows = np.flatnonzero(activity.is_innermost(profile, track))
         events = track.events
         line = _Line(events.name[rows], events.start[rows], events.duration[rows])
         (pool if activity.is_pool(track.name) else lines).append(line)
