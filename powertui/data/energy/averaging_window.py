@@ -26,7 +26,7 @@ from powertui.named_tuples import NamedTuple
 
 # Tuned on simulated trainings; what half and twice do is recorded for UNSEEN_S only.
 
-MIN_READINGS = 24
+_MIN_READINGS = 24
 
 # ── what a step's rise shows ──
 # A slower rise is power that is slow itself: sensors that forget do so within seconds.
@@ -83,7 +83,7 @@ def look(watts: Floats, refresh_s: float, *, held: bool = False) -> Smear | None
     last did.
     """
     stretch = liveliest(watts)
-    if len(stretch.level) < MIN_READINGS:
+    if len(stretch.level) < _MIN_READINGS:
         return None
     steps, larger = count_steps(stretch)
     rise = sharpest_rise(stretch)

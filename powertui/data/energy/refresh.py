@@ -38,8 +38,8 @@ _BATCH_CHANGES = 8  # whose phases are worked out together
 _JITTER_SHARE = 0.01  # of the distance, by which a publication may be off
 _DRIFT_SHARE = 0.006  # of the distance, by which it may be off from where the last one predicts it
 _LATE_CHANCE = 0.05  # that a change shows a row late: the logger repeats its last answer
-STRAY_CHANCE = 0.02  # that it comes at any other time: the logger's clock is set
-_ON_TIME_CHANCE = 1 - 2 * _LATE_CHANCE - STRAY_CHANCE
+_STRAY_CHANCE = 0.02  # that it comes at any other time: the logger's clock is set
+_ON_TIME_CHANCE = 1 - 2 * _LATE_CHANCE - _STRAY_CHANCE
 _MAX_BLUR = 1 / 3  # a part and its two neighbors then share evenly
 
 # ── when the answer counts ──
@@ -246,7 +246,7 @@ def _likelihood(ago: _Shares, long: Floats, poll: Floats) -> _Shares:
     on_time = np.clip(parts_of_row - ago, 0.0, 1.0)
     late = np.clip(parts_of_two_rows - ago, 0.0, 1.0)
     of_either = _ON_TIME_CHANCE * on_time + _LATE_CHANCE * late
-    likelihood: _Shares = of_either + STRAY_CHANCE
+    likelihood: _Shares = of_either + _STRAY_CHANCE
     return likelihood
 
 

@@ -228,13 +228,6 @@ def power_samples(series: PowerSeries) -> Samples:
         # published, or of the whole refresh before that.
         late = max(late, refresh / 2)
         older_s += refresh / 2
-    if not is_held:
-        # A mean over the time for which it is held is half of it old when it is published, and all
-        # of it more when it is replaced.
-        from powertui.data.energy import sensor_window  # a run without power needs none of it
-
-        held_s = sensor_window.held_s(series.times, series.watts, poll, refresh)
-        older_s = max(older_s, held_s / 2 + held_s)
     length = max(window, refresh / 50, 1e-4)
     # Centred where the integrals put the reading, so that a place found here is one that is right
     # there.

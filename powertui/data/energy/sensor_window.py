@@ -6,8 +6,7 @@ import numpy as np
 
 from powertui.data.energy import averaging_window, settings
 from powertui.data.energy.averaging_window import Smear
-from powertui.data.energy.held_readings import held_readings
-from powertui.data.energy.reading_stretch import MAX_READINGS, liveliest
+from powertui.data.energy.reading_stretch import MAX_READINGS
 from powertui.data.energy.refresh import HELD_POLLS, HOLE_REFRESHES
 from powertui.data.model import NS_PER_S, Badge, Figure, Floats, Int64s
 
@@ -58,14 +57,6 @@ def averaging_window_of(
     if is_held and look.by == "steps" and _may_be_a_refresh(look, refresh):
         return since_last, max(look.sd_s, (refresh - look.window_s) / _REFRESH_WINDOW_SIGMAS)
     return Figure(look.window_s, Badge.ESTIMATED), look.sd_s
-
-
-def held_s(times: Int64s, watts: Floats, poll: float, refresh: float) -> float:
-    """How long a mean is held whose readings differ all the same; 0 where none is."""
-    stretch = liveliest(_one_per_refresh(times, watts, poll, refresh))
-    if len(stretch.level) < averaging_window.MIN_READINGS:
-        return 0.0
-    return (held_readings(stretch) or 0.0) * refresh
 
 
 def _may_be_a_refresh(look: Smear, refresh: float) -> bool:

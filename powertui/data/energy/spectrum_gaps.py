@@ -36,7 +36,7 @@ _GAP_ROUNDING = 0.02  # by which the last gap may be beyond that
 # ── when gaps count ──
 _MAX_GAP_DEPTH = 0.22  # power in the gaps as a share of that between them
 _RIVAL_GAP_SHARE = 0.7  # of the best log likelihood, from which on a longer window is preferred
-MIN_GAP_LOG_LIKELIHOOD = 14.0  # that gaps must gain
+_MIN_GAP_LOG_LIKELIHOOD = 14.0  # that gaps must gain
 _SAME_WIDTH_LOG = 0.05  # difference of logarithms: nearer widths are one
 _PEAK_WIDTHS = 10  # before a width that may be the same peak of likelihood: 15 %
 # The sharpest steps take at least this share of a window that is believed.
@@ -60,7 +60,7 @@ def window_from_gaps(level: Floats, rise: float) -> float | None:
     spectrum = _spectrum(moved)
     widths, gaps = _usual_gaps(spectrum.size, longest)
     gain = _gap_gain(spectrum, gaps)
-    if gain.max() < MIN_GAP_LOG_LIKELIHOOD:
+    if gain.max() < _MIN_GAP_LOG_LIKELIHOOD:
         return None
     best = _longest_clear(gain)
     if rise < _MIN_RISE_OF_RIVAL * widths[best]:
@@ -91,7 +91,7 @@ def _spectrum(moved: Floats) -> _Spectrum:
 
 def _longest_clear(gain: Floats) -> int:
     """The longest window with clear gaps: those of half of it are among its own."""
-    enough = max(MIN_GAP_LOG_LIKELIHOOD, _RIVAL_GAP_SHARE * gain.max())
+    enough = max(_MIN_GAP_LOG_LIKELIHOOD, _RIVAL_GAP_SHARE * gain.max())
     clear_rows = np.flatnonzero(gain >= enough)
     longest = int(clear_rows[-1])
     first = max(0, longest - _PEAK_WIDTHS)
@@ -115,7 +115,7 @@ def _fraction_that_rises(
     if not is_fraction[fraction]:
         return best
     around = gain[max(0, fraction - 2) : fraction + 3]
-    least = max(MIN_GAP_LOG_LIKELIHOOD, around.max())
+    least = max(_MIN_GAP_LOG_LIKELIHOOD, around.max())
     if gain[fraction] >= least:
         return fraction
     return best
