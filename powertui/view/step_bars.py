@@ -15,10 +15,10 @@ from powertui.terminal import glyphs as glyph_sets
 from powertui.terminal.glyphs import Glyphs
 from powertui.view import finding_flag, stacked_bars
 from powertui.view.slow_steps import slow_steps
-from powertui.view.step_legend import Piece, category_letter, part_ink, step_legend
+from powertui.view.step_legend import InkedText, category_letter, part_ink, step_legend
 from powertui.view.truncation import middle
 
-LinePieces = tuple[Piece, ...]
+LinePieces = tuple[InkedText, ...]
 
 LABEL_CELLS = 12  # left of the bars, with the blanks around it
 _GRAPH_INDENT = (" " * (LABEL_CELLS - 1), "text")
@@ -191,7 +191,7 @@ def _cells_of(chart: Chart, bars: stacked_bars.StackedBars) -> list[list[_Cell]]
     return rows
 
 
-def _pieces(cells: list[_Cell]) -> list[Piece]:
+def _pieces(cells: list[_Cell]) -> list[InkedText]:
     """Neighboring cells of one look as one piece."""
     pieces = []
     for role, group in itertools.groupby(cells, lambda cell: cell.role):

@@ -10,8 +10,8 @@ from powertui.data.table import Chart, Series
 from powertui.view import stacked_bars
 
 # (text, role of the theme); the role "category:NAME" is the ink of a category.
-Piece = tuple[str, str]
-Entry = list[Piece]
+InkedText = tuple[str, str]
+Entry = list[InkedText]
 
 # The color of each category of a step, by the chart's labels.
 STEP_INKS = {

@@ -97,7 +97,7 @@ def _one_host(opened: Opened, compat: Compat) -> CommonSteps | None:
     return None
 
 
-class DeviceWork(NamedTuple):
+class StepDeviceWork(NamedTuple):
     """What a device of a host worked in a step."""
 
     host: str
@@ -109,10 +109,10 @@ def device_work(
     question: Question,
     sides: HostSides,
     step: int,
-) -> list[DeviceWork]:
+) -> list[StepDeviceWork]:
     """Every device that is known to have worked in the step."""
     common = sides.common
-    rows: list[DeviceWork] = []
+    rows: list[StepDeviceWork] = []
     for profile in question.opened.profiles:
         if profile.host not in common.hosts:
             continue
@@ -124,5 +124,5 @@ def device_work(
                 continue
             work = int(part.work[places[0]])
             if work >= 0:
-                rows.append(DeviceWork(profile.host, part.name, work))
+                rows.append(StepDeviceWork(profile.host, part.name, work))
     return rows
