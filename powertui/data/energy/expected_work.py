@@ -125,7 +125,8 @@ def minus(base: Intervals, removed: Intervals) -> Intervals:
     """The parts of one that the other does not cover."""
     if not len(base) or not len(removed):
         return base
-    edges = wire.distinct(np.concatenate([base.start, base.end, removed.start, removed.end]))
+    moments = [base.start, base.end, removed.start, removed.end]
+    edges = wire.distinct(np.concatenate(moments))
     starts = edges[:-1]
     ends = edges[1:]
     remains = base.holds(starts) & ~removed.holds(starts)
@@ -172,14 +173,17 @@ def with_pauses_apart(activity: Activity, longest_ps: int) -> Activity:
     return Activity(activity.edges, np.where(is_short, SHORT_PAUSES, activity.kind))
 
 
-def exclusive(parts: Mapping[int, Intervals], span: tuple[int, int]) -> tuple[Int64s, Int64s]:
+def exclusive(
+    parts: Mapping[int, Intervals],
+    span: tuple[int, int],
+) -> tuple[Int64s, Int64s]:
     """Edges and kinds of a span in which the kind with the highest number wins every moment."""
     ends_of_span = np.asarray(span, np.int64)
     moments = [ends_of_span]
     for part in parts.values():
-        moments.append(part.start)
-        moments.append(part.end)
-    edges = wire.distinct(np.clip(np.concatenate(moments), *span))
+        moments += [part.start, part.end]
+    inside = np.clip(np.concatenate(moments), *span)
+    edges = wire.distinct(inside)
     if len(edges) < 2:
         return ends_of_span, np.zeros(1, np.int64)
     starts = edges[:-1]
@@ -188,7 +192,8 @@ def exclusive(parts: Mapping[int, Intervals], span: tuple[int, int]) -> tuple[In
     for number in sorted(parts):
         runs = parts[number].holds(starts)
         kind[runs] = number
-    is_change = np.concatenate([[True], kind[1:] != kind[:-1]])
+    changes_kind = kind[1:] != kind[:-1]
+    is_change = np.concatenate([[True], changes_kind])
     changes = starts[is_change]
     return np.concatenate([changes, end]), kind[is_change]
 
@@ -215,14 +220,17 @@ def _activities(trace: Trace) -> tuple[Activity, ...]:
         is_host = [process.kind is ProcessKind.HOST for process in trace.processes]
         groups = [np.flatnonzero(is_host).tolist()]
     kind_by_name = kinds_of_names(trace, bool(device_rows))
-    gap = max((trace.span[1] - trace.span[0]) // (4 * TABLE_BINS), 1)
+    begin, end = trace.span
+    gap = max((end - begin) // (4 * TABLE_BINS), 1)
     result = []
     for group in groups:
         parts = _unions(trace, group, kind_by_name, gap)
         if not device_rows and HOST in parts:
-            parts[UNSEEN] = _unseen(parts[HOST], _edges(trace, group))
-            parts[HOST] = minus(parts[HOST], parts[UNSEEN])
-        result.append(Activity(*exclusive(parts, trace.span)))
+            unseen = _unseen(parts[HOST], _edges(trace, group))
+            parts[UNSEEN] = unseen
+            parts[HOST] = minus(parts[HOST], unseen)
+        edges, kinds = exclusive(parts, trace.span)
+        result.append(Activity(edges, kinds))
     return tuple(result)
 
 
@@ -294,16 +302,15 @@ def _unions(
     return {kind: _joined(parts, gap=gap) for kind, parts in parts_by_kind.items()}
 
 
-def _of_track(
-    track: Track,
-    kind_by_name: Int64s,
-    gap: int,
-) -> Iterator[tuple[int, Intervals]]:
+def _of_track(track: Track, kind_by_name: Int64s, gap: int) -> Iterator[tuple[int, Intervals]]:
     """The kinds on one line, lane by lane from the innermost: what only waits inside is waiting,
     whatever lies around it.
     """
-    inner_waits = inner_work = nothing = Intervals(np.empty(0, np.int64), np.empty(0, np.int64))
-    any_waits = bool((kind_by_name[track.events.name] == WAIT).any())
+    nothing = Intervals(np.empty(0, np.int64), np.empty(0, np.int64))
+    inner_waits = nothing
+    inner_work = nothing
+    is_wait = kind_by_name[track.events.name] == WAIT
+    any_waits = bool(is_wait.any())
     for depth in reversed(range(track.lane_count)):
         events = track.lane(depth)
         kinds = kind_by_name[events.name]
@@ -312,9 +319,11 @@ def _of_track(
         for kind in wire.distinct(kinds):
             rows = (kinds == kind) & (events.duration > 0)
             start = events.start[rows]
-            part = union(start, start + events.duration[rows], gap=gap, ordered=True)
+            end = start + events.duration[rows]
+            part = union(start, end, gap=gap, ordered=True)
             if any_waits and kind == WAIT:
-                lane_waits = part = minus(part, inner_work)
+                part = minus(part, inner_work)
+                lane_waits = part
             elif any_waits:
                 part = minus(part, inner_waits)
                 lane_work.append(part)

@@ -128,7 +128,8 @@ def _keys(steps: Steps, rows: list[Int64s]) -> list[Int64s]:
         return [np.arange(len(epoch_rows)) for epoch_rows in rows]
     first, second = numbers[:2]
     shared = set(first.tolist()) & set(second.tolist())
-    if 2 * len(shared) >= min(len(first), len(second)):
+    shorter = min(len(first), len(second))
+    if 2 * len(shared) >= shorter:
         return numbers
     return [of_epoch - of_epoch[0] for of_epoch in numbers]
 
@@ -166,17 +167,18 @@ def _tracing_notes(
     numbers: Int64s,
 ) -> list[str]:
     notes = []
+    median_s = _median(seconds)
     for line, label in enumerate(labels):
         count = int(tracing[line].sum())
         if not count:
             continue
-        extra = float(np.nansum(seconds[line, :count]) - count * _median(seconds))
+        took_s = np.nansum(seconds[line, :count])
+        extra = float(took_s - count * median_s)
         first = int(numbers[line, 0])
         last = int(numbers[line, count - 1])
+        steps = f"steps {first}-{last}"
         if count == 1:
             steps = f"step {first}"
-        else:
-            steps = f"steps {first}-{last}"
         notes.append(
             f"epoch {label}, {steps}: tracing and first run, {extra:.2f} s longer than the "
             "median step; not compared"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from powertui.data.energy import hostnames
 from powertui.data.energy.hostnames import HostName
@@ -76,10 +76,15 @@ def sensor_hosts(name: str) -> tuple[HostName, ...]:
         return ()
     hosts = []
     for first, last in _ranges([word[0] for word in words]):
-        candidate = text[words[first].start() : words[last].end()]
+        begin = words[first].start()
+        end = words[last].end()
+        candidate = text[begin:end]
         host = hostnames.parse(candidate)
-        alone = last - first + 1 < len(words) and not re.search(r"[a-z]", candidate)
-        if host is not None and not (alone and not host.address):
+        if host is None:
+            continue
+        is_part = last - first + 1 < len(words)
+        has_letters = re.search(r"[a-z]", candidate) is not None
+        if has_letters or host.address or not is_part:
             hosts.append((candidate, host))
     hosts.sort(key=lambda pair: -len(pair[0]))
     return tuple(host for _, host in hosts)
@@ -139,27 +144,34 @@ def looks_like_a_host(text: str) -> bool:
 
 def names_others(column: str) -> bool:
     """Whether a column says that it is of another machine, or of more than one."""
-    words = [word[0] for word in _WORD.finditer(column.casefold())]
-    if any(_PDU.fullmatch(word) for word in words) and any(
-        _OF_ALL_OUTLETS.fullmatch(word) for word in words
-    ):
+    words = _words(column)
+    if _is_any(_PDU, words) and _is_any(_OF_ALL_OUTLETS, words):
         return True
-    return names_other_role(column) or any(_OTHERS.fullmatch(word) for word in words)
+    return names_other_role(column) or _is_any(_OTHERS, words)
 
 
 def names_work(column: str) -> bool:
     """Whether a column says that it is of something that runs on a machine."""
-    return any(_WORK.fullmatch(word[0]) for word in _WORD.finditer(column.casefold()))
+    return _is_any(_WORK, _words(column))
 
 
 def names_many(text: str) -> bool:
     """Whether a name says that it is of many machines together."""
-    return any(_OF_MANY.fullmatch(word[0]) for word in _WORD.finditer(text.casefold()))
+    return _is_any(_OF_MANY, _words(text))
 
 
 def names_other_role(text: str) -> bool:
     """Whether a name says what a machine is for, and that is no training."""
-    return any(_OTHER_ROLES.fullmatch(word[0]) for word in _WORD.finditer(text.casefold()))
+    return _is_any(_OTHER_ROLES, _words(text))
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+def _is_any(pattern: re.Pattern[str], words: Iterable[str]) -> bool:
+    """Whether one of these words is of a kind."""
+    return any(pattern.fullmatch(word) for word in words)
 
 
 @functools.lru_cache(maxsize=65536)
@@ -179,10 +191,12 @@ def words_in(text: str) -> Iterator[str]:
     """The parts of a file's name that may be a host's, each alone and with its neighbors: nodeA and
     power_nodeA of power_nodeA.
     """
-    words = list(_WORD.finditer(text.casefold()))[:_MOST_WORDS]
-    for first in range(len(words)):
-        for last in range(first, len(words)):
-            yield text.casefold()[words[first].start() : words[last].end()]
+    folded = text.casefold()
+    words = list(_WORD.finditer(folded))[:_MOST_WORDS]
+    for first, word in enumerate(words):
+        begin = word.start()
+        for last in words[first:]:
+            yield folded[begin : last.end()]
 
 
 def _general(texts: list[str], at: int) -> bool:

@@ -40,8 +40,11 @@ class RunEnergy:
     @functools.cached_property
     def epochs(self) -> tuple[tuple[int, Energy | None], ...]:
         """(The program's own number, the sum over the hosts) of each epoch."""
+        numbers: set[int] = set()
+        for lead in self.leads:
+            numbers.update(epoch.number for epoch in lead.epochs)
         sums = []
-        for number in sorted({epoch.number for lead in self.leads for epoch in lead.epochs}):
+        for number in sorted(numbers):
             energies = [_epoch_energy(lead, number) for lead in self.leads]
             sums.append((number, _sum(energies, self.hosts)))
         return tuple(sums)
@@ -73,15 +76,20 @@ def of_accounts(accounts: Sequence[Account], *, idle: bool = True) -> RunEnergy:
     for row, of_trace in enumerate(accounts):
         share = of_trace.share
         machine = share.machine if share is not None else of_trace.trace.host
-        groups.setdefault(machine or f"{_NAMELESS}{row}", []).append(of_trace)
-    leads = [max(group, key=_length_ps) for group in groups.values()]
+        name = machine or f"{_NAMELESS}{row}"
+        groups.setdefault(name, []).append(of_trace)
+    hosts = []
+    leads = []
     energies = []
-    for lead, group in zip(leads, groups.values(), strict=True):
+    for name, group in groups.items():
+        lead = max(group, key=_length_ps)
         lo, hi = _span(group, lead)
-        energies.append(lead.energy(lo, hi) if idle else lead.drew(lo, hi))
-    hosts = tuple("" if name.startswith(_NAMELESS) else name for name in groups)
+        energy = lead.energy(lo, hi) if idle else lead.drew(lo, hi)
+        hosts.append("" if name.startswith(_NAMELESS) else name)
+        leads.append(lead)
+        energies.append(energy)
     return RunEnergy(
-        hosts=hosts,
+        hosts=tuple(hosts),
         indices=tuple(accounts.index(lead) for lead in leads),
         energies=tuple(energies),
         total=_sum(energies, hosts),
@@ -99,11 +107,12 @@ def _span(group: Sequence[Account], lead: Account) -> tuple[int, int]:
     lead_clock = lead.trace.clock
     lo, hi = lead.trace.span
     for of_trace in group:
-        trace = of_trace.trace
-        if trace.clock.known and lead_clock.known:
-            shift_ps = (trace.clock.mid_ns - lead_clock.mid_ns) * PS_PER_NS
-            lo = min(lo, trace.span[0] + shift_ps)
-            hi = max(hi, trace.span[1] + shift_ps)
+        clock = of_trace.trace.clock
+        if clock.known and lead_clock.known:
+            shift_ps = (clock.mid_ns - lead_clock.mid_ns) * PS_PER_NS
+            begin, end = of_trace.trace.span
+            lo = min(lo, begin + shift_ps)
+            hi = max(hi, end + shift_ps)
     return lo, hi
 
 
@@ -155,15 +164,16 @@ def without_hosts(drawn: Energy, lacking: Sequence[str]) -> Energy:
 
 def _all_idle(both: Energy | None, parts: Sequence[Energy]) -> Energy | None:
     """The same with the idle machines' joules, where all are known."""
-    idle = [part.idle_joules for part in parts if part.idle_joules is not None]
     if both is None or both.joules is None:
         return both
+    idle = [part.idle_joules for part in parts if part.idle_joules is not None]
     if len(idle) < len(parts):
         return replace(both, idle_joules=None, active_joules=None)
+    idle_joules = sum(idle)
     return replace(
         both,
-        idle_joules=sum(idle),
-        active_joules=both.joules - sum(idle),
+        idle_joules=idle_joules,
+        active_joules=both.joules - idle_joules,
     )
 
 
@@ -194,8 +204,10 @@ def table(opened: Opened, energy: RunEnergy) -> Table:
 
 def told(energy: RunEnergy, cells: Callable[[Energy | None], list[str]]) -> list[list[str]]:
     """The rows of a report: hosts, then all together, then each epoch of all together."""
-    rows = [
-        [host, *cells(energy)] for host, energy in zip(energy.hosts, energy.energies, strict=True)
-    ]
+    rows = []
+    for host, of_host in zip(energy.hosts, energy.energies, strict=True):
+        rows.append([host, *cells(of_host)])
     rows.append([_ALL, *cells(energy.total)])
-    return rows + [[f"  epoch {number}", *cells(energy)] for number, energy in energy.epochs]
+    for number, of_epoch in energy.epochs:
+        rows.append([f"  epoch {number}", *cells(of_epoch)])
+    return rows

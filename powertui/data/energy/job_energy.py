@@ -85,13 +85,21 @@ def job_energy(job: JobPower, series: Sequence[PowerSeries]) -> JobEnergy:
     by_machine: dict[str, list[PowerSeries]] = {}
     for channel in series:
         by_machine.setdefault(channel.sensor.host, []).append(channel)
-    machines = []
     stretches: dict[str, list[JobStretch]] = {}
     for stretch in job.stretches:
-        stretches.setdefault(_PORT.sub("", stretch.machine), []).append(stretch)
+        name = _PORT.sub("", stretch.machine)
+        stretches.setdefault(name, []).append(stretch)
+    machines = []
     for name, of_machine in stretches.items():
-        machines.append(_machine_energy(name, of_machine, by_machine.get(name, []), job.is_own))
-    return JobEnergy(tuple(machines), worst_badge([machine.badge for machine in machines]))
+        machine = _machine_energy(
+            name=name,
+            stretches=of_machine,
+            series=by_machine.get(name, []),
+            is_own=job.is_own,
+        )
+        machines.append(machine)
+    badge = worst_badge([machine.badge for machine in machines])
+    return JobEnergy(tuple(machines), badge)
 
 
 def _machine_energy(
@@ -205,9 +213,13 @@ def _window(
 
 def _edge_watts(channel: PowerSeries, window: tuple[int, int]) -> tuple[float, float]:
     """The mean power of the first and of the last readings of a window."""
+    first_ns, last_ns = window
     times: Int64s = channel.times + channel.clock.mid_ns
-    is_inside = (times >= window[0]) & (times <= window[1]) & ~np.isnan(channel.watts)
-    watts = channel.watts[is_inside]
+    is_inside = (times >= first_ns) & (times <= last_ns)
+    is_read = ~np.isnan(channel.watts)
+    watts = channel.watts[is_inside & is_read]
     if not len(watts):
         return 0.0, 0.0
-    return float(np.mean(watts[:_EDGE_READINGS])), float(np.mean(watts[-_EDGE_READINGS:]))
+    first_w = np.mean(watts[:_EDGE_READINGS])
+    last_w = np.mean(watts[-_EDGE_READINGS:])
+    return float(first_w), float(last_w)

@@ -38,23 +38,31 @@ class Share:
 
 def share(run: Run, trace: int) -> Share:
     """One trace's part of a run's power."""
-    found = power_owners.of_run(run)
+    belongings = power_owners.of_run(run)
+    owners = belongings.owners
     return Share(
-        machine=found.machines[found.of_trace[trace]],
-        owners=tuple(found.owners[i] for i in found.mine(trace)),
-        strangers=tuple((run.power[i], found.owners[i]) for i in found.nobodys),
-        notes=notes(run, found, trace),
-        assumption=_assumption(run, found, trace),
+        machine=_host(belongings, trace),
+        owners=tuple(owners[row] for row in belongings.mine(trace)),
+        strangers=tuple((run.power[row], owners[row]) for row in belongings.nobodys),
+        notes=notes(run, belongings, trace),
+        assumption=_assumption(run, belongings, trace),
     )
+
+
+def _host(belongings: Belongings, trace: int) -> str:
+    """What the machine of a trace is called."""
+    return belongings.machines[belongings.of_trace[trace]]
 
 
 def notes(run: Run, found: Belongings, trace: int) -> tuple[str, ...]:
     """Sentences for a host: what was assumed, and which power is nobody's."""
-    host = found.machines[found.of_trace[trace]]
+    out = []
     assumed = _assumption(run, found, trace)
-    out = [assumed] if assumed else []
+    if assumed:
+        out.append(assumed)
     workers = found.of_trace.count(found.of_trace[trace])
     if workers > 1 and found.mine(trace):
+        host = _host(found, trace)
         out.append(
             f"{host} ran {workers} of the profiled workers: its power is that of all of them."
         )
@@ -65,12 +73,15 @@ def _assumption(run: Run, found: Belongings, trace: int) -> str:
     """The sentence on channels that are taken for a host's because there is no other; "" where
     none is.
     """
-    assumed = [i for i in found.mine(trace) if found.owners[i].how in ASSUMPTIONS]
-    host = found.machines[found.of_trace[trace]]
-    if not assumed or not host:
+    labels = []
+    for row in found.mine(trace):
+        if found.owners[row].how in ASSUMPTIONS:
+            labels.append(run.power[row].sensor.label)
+    host = _host(found, trace)
+    if not labels or not host:
         return ""
-    names = listed([run.power[i].sensor.label for i in assumed])
-    verb = "names" if len(assumed) == 1 else "name"
+    names = listed(labels)
+    verb = "names" if len(labels) == 1 else "name"
     return (
         f"{names} {verb} no host of this run: taken for the power of {host}, the only host "
         "of this run (assumed)."
@@ -79,11 +90,13 @@ def _assumption(run: Run, found: Belongings, trace: int) -> str:
 
 def strangers(power: Sequence[PowerSeries], found: Belongings) -> tuple[str, ...]:
     """Sentences on the power that belongs to no host of a run, and what would give it one."""
-    told = strangers_and_remedies(power, found)
-    return tuple(
-        f"Not counted: {what}. To say whose it is: {remedy}." if remedy else f"Not counted: {what}."
-        for what, remedy in told
-    )
+    sentences = []
+    for what, remedy in strangers_and_remedies(power, found):
+        sentence = f"Not counted: {what}."
+        if remedy:
+            sentence += f" To say whose it is: {remedy}."
+        sentences.append(sentence)
+    return tuple(sentences)
 
 
 def strangers_and_remedies(
@@ -92,45 +105,46 @@ def strangers_and_remedies(
 ) -> list[tuple[str, str]]:
     """The power that belongs to no host of a run, and the option that would give it one."""
     reasons: dict[str, list[PowerSeries]] = {}
-    for i in found.nobodys:
-        reasons.setdefault(found.owners[i].why, []).append(power[i])
+    for row in found.nobodys:
+        reasons.setdefault(found.owners[row].why, []).append(power[row])
     out = []
     hosts = [word for word in found.machines if word]
     for why, channels in list(reasons.items())[:MAX_LISTED_NAMES]:
-        names = listed([one.sensor.host or _label_apart(one, power) for one in channels])
+        names = listed([_host_or_label(channel, power) for channel in channels])
         lefts = list(dict.fromkeys(called(channel, power) for channel in channels))
-        out.append((f"power of {names} ({why})", _remedy(lefts, hosts, found)))
-    if len(reasons) > MAX_LISTED_NAMES:
-        out.append(
-            (
-                (
-                    f"power under {len(reasons) - MAX_LISTED_NAMES} more names, which belong to "
-                    "no host of "
-                    "this run"
-                ),
-                "",
-            )
-        )
+        remedy = _remedy(lefts, hosts, found)
+        out.append((f"power of {names} ({why})", remedy))
+    unlisted = len(reasons) - MAX_LISTED_NAMES
+    if unlisted > 0:
+        what = f"power under {unlisted} more names, which belong to no host of this run"
+        out.append((what, ""))
     return out
 
 
-def _remedy(
-    lefts: Sequence[str],
-    hosts: Sequence[str],
-    owners: Belongings,
-) -> str:
+def _host_or_label(channel: PowerSeries, power: Sequence[PowerSeries]) -> str:
+    """What a log calls the host of a channel, else the channel itself."""
+    return channel.sensor.host or _label_apart(channel, power)
+
+
+def _remedy(lefts: Sequence[str], hosts: Sequence[str], owners: Belongings) -> str:
     """What to type, so that channels of these names are a host's."""
     right = hosts[0] if len(hosts) == 1 else "HOST"
-    options = [f"--power-host {shlex.quote(f'{left}={right}')}" for left in lefts]
+    options = []
+    for left in lefts:
+        pair = shlex.quote(f"{left}={right}")
+        options.append(f"--power-host {pair}")
     shown = options[:_MAX_LISTED_OPTIONS]
     if len(hosts) < 2:
         # Of several machines' power one is this host's.
         words = " or ".join(shown)
-        return words if hosts else f"{words}, where HOST is what you call the machine that trained"
+        if hosts:
+            return words
+        return f"{words}, where HOST is what you call the machine that trained"
     words = " ".join(shown)
     if len(options) > len(shown):
         words += f" and so on for all {len(options)} names"
-    words += f", {'each HOST ' if len(options) > 1 else ''}one of {listed(hosts)}"
+    each = "each HOST " if len(options) > 1 else ""
+    words += f", {each}one of {listed(hosts)}"
     if owners.may_be_one:
         words += ", or once for each of them that ran on one machine"
     return words
@@ -140,11 +154,13 @@ def called(series: PowerSeries, power: Sequence[PowerSeries]) -> str:
     """What `--power-host` calls a channel: its host as the log says it, its column where that may
     name a host, else its file.
     """
+    name = series.sensor.name
     if series.sensor.host:
         return series.sensor.host
-    beside = any(one.path == series.path and one.sensor.name != series.sensor.name for one in power)
-    if beside and host_columns.host_in(series.sensor.name):
-        return series.sensor.name
+    names_in_file = {channel.sensor.name for channel in power if channel.path == series.path}
+    has_others = bool(names_in_file - {name})
+    if has_others and host_columns.host_in(name):
+        return name
     return _file_apart(series.path, power)
 
 
@@ -152,23 +168,23 @@ def _file_apart(path: str, power: Sequence[PowerSeries]) -> str:
     """As much of a log's path, from its end, as no other log of the run has: logs of several hosts
     may all be power.csv.
     """
-    others = {one.path for one in power} - {path}
+    others = {channel.path for channel in power} - {path}
     parts = PurePath(path).parts
-    tails = ("/".join(parts[-k:]) for k in range(1, len(parts) + 1))
-    return next(
-        (tail for tail in tails if not any(f"/{other}".endswith(f"/{tail}") for other in others)),
-        path,
-    )
+    for count in range(1, len(parts) + 1):
+        tail = "/".join(parts[-count:])
+        is_shared = any(f"/{other}".endswith(f"/{tail}") for other in others)
+        if not is_shared:
+            return tail
+    return path
 
 
-def _label_apart(one: PowerSeries, power: Sequence[PowerSeries]) -> str:
+def _label_apart(channel: PowerSeries, power: Sequence[PowerSeries]) -> str:
     """What a channel is called, with its file where channels of several files are called so."""
-    alike = {other.path for other in power if other.sensor.label == one.sensor.label}
-    return (
-        one.sensor.label
-        if len(alike) < 2
-        else f"{one.sensor.label} in {_file_apart(one.path, power)}"
-    )
+    label = channel.sensor.label
+    files = {other.path for other in power if other.sensor.label == label}
+    if len(files) < 2:
+        return label
+    return f"{label} in {_file_apart(channel.path, power)}"
 
 
 def in_short(run: Run, share: Share) -> str:
@@ -180,21 +196,22 @@ def in_short(run: Run, share: Share) -> str:
         return plain(" ".join(wrong[0]))
     if share.owners or not share.strangers:
         return ""
-    names = [one.sensor.host or one.sensor.label for one, _ in share.strangers]
+    names = listed([channel.sensor.host or channel.sensor.label for channel, _ in share.strangers])
     # Power that is nobody's has a remedy, but for what is left out behind the listed names.
     (_, remedy), *_ = strangers_and_remedies(run.power, power_owners.of_run(run))
-    return (
-        f"No power belongs to {share.machine or 'this host'}: the log names "
-        f"{listed(names)}. To say whose it is: {remedy}."
-    )
+    host = share.machine or "this host"
+    return f"No power belongs to {host}: the log names {names}. To say whose it is: {remedy}."
 
 
 def check(runs: Sequence[Run], said: Iterable[tuple[str, str]]) -> None:
     """Refuse what a person just typed where it fits none of the runs that were read."""
     for pair in said:
-        wrong = [found for run in runs for found in _unknown(run, (pair,))]
+        wrong: list[tuple[str, str]] = []
+        for run in runs:
+            wrong += _unknown(run, (pair,))
         if runs and len(wrong) == len(runs):
-            raise UsageError(plain(wrong[0][0]), hint=plain(wrong[0][1]))
+            sentence, hint = wrong[0]
+            raise UsageError(plain(sentence), hint=plain(hint))
 
 
 def _unknown(run: Run, said: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -203,21 +220,24 @@ def _unknown(run: Run, said: Iterable[tuple[str, str]]) -> list[tuple[str, str]]
     For words that a person just typed.
     """
     machines, of_trace = machines_of(run.traces)
-    hosts = listed([word for word in machine_names(machines, run.traces, of_trace) if word])
-    logged = listed([one.sensor.host or _label_apart(one, run.power) for one in run.power])
+    names = machine_names(machines, run.traces, of_trace)
+    hosts = listed([word for word in names if word])
+    logged = listed([_host_or_label(channel, run.power) for channel in run.power])
     out = []
     for left, right in said:
         if machines.named(right) is None:
             wrong = f"this run has no host {right}"
             there = f"Its hosts are: {hosts or 'none with a name'}."
-        elif any(
-            fits(left, one, hostnames.parse(one.sensor.host))
-            for one in run.power
-            for fits in (is_called, can_be)
-        ):
+        elif any(_fits(left, channel) for channel in run.power):
             continue
         else:
             wrong = f"no power is named {left}"
             there = f"There is: {logged or 'none'}."
         out.append((f"--power-host {left}={right}: {wrong}.", there))
     return out
+
+
+def _fits(left: str, channel: PowerSeries) -> bool:
+    """Whether a person's words may mean a channel."""
+    label = hostnames.parse(channel.sensor.host)
+    return is_called(left, channel, label) or can_be(left, channel, label)

@@ -143,10 +143,15 @@ def _labels(power: Sequence[PowerSeries], machines: Machines) -> list[HostName |
     file calls it is no host here, its address counts: that says no more than that somebody asked
     it.
     """
-    labels = [hostnames.parse(one.sensor.host) for one in power]
-    asked = {one.sensor.asked_at for one in power}
-    alone = len(asked) == 1 and len(set(labels)) == 1 and asked != {""}
-    label = labels[0] if alone else None
-    if label is None or machines.called(label)[1]:
+    labels = [hostnames.parse(channel.sensor.host) for channel in power]
+    addresses = {channel.sensor.asked_at for channel in power}
+    if len(addresses) != 1 or len(set(labels)) != 1 or addresses == {""}:
         return labels
-    return [hostnames.parse(address) for address in asked] * len(labels)
+    label = labels[0]
+    if label is None:
+        return labels
+    _, fitting = machines.called(label)
+    if fitting:
+        return labels
+    address = hostnames.parse(addresses.pop())
+    return [address] * len(labels)

@@ -26,20 +26,22 @@ def other_gpus(
     `assigned` are the channels that a person gave to the machine: where these are some of the GPUs,
     they are its own.
     """
-    gpu_rows = [
-        row for row, channel in enumerate(power) if channel.series.sensor.scope is Scope.GPU
-    ]
-    # What a device of the profile counted itself is its own, whatever a person gave to it.
-    gpu_rows = [row for row in gpu_rows if power[row].series.sensor.source != IN_TRACE]
-    assigned_gpus = [row for row in gpu_rows if row in assigned]
-    if assigned_gpus and len(assigned_gpus) < len(gpu_rows):
-        return frozenset(gpu_rows) - frozenset(assigned_gpus)
+    gpu_rows = []
+    for row, channel in enumerate(power):
+        sensor = channel.series.sensor
+        # What a device of the profile counted itself is its own, whatever a person gave to it.
+        if sensor.scope is Scope.GPU and sensor.source != IN_TRACE:
+            gpu_rows.append(row)
+    all_gpus = frozenset(gpu_rows)
+    assigned_gpus = all_gpus.intersection(assigned)
+    if assigned_gpus and len(assigned_gpus) < len(all_gpus):
+        return all_gpus - assigned_gpus
     if _are_foreign(traces, power, gpu_rows):
-        return frozenset(gpu_rows)
+        return all_gpus
     logged = devices.one_each(power)
     profiled = [devices.gpu_count(trace) for trace in traces]
     if len(logged) == 1 and profiled == [1] and own_pairs()[0].channel is None:
-        return frozenset(gpu_rows)
+        return all_gpus
     if not logged or not sum(profiled) or len(logged) <= max(profiled):
         return frozenset()
     chosen = _paired_rows(traces, power, own_pairs())
@@ -48,9 +50,11 @@ def other_gpus(
     elif chosen is None:
         chosen = list(logged)
     chosen_devices = [logged[row] for row in chosen]
-    return frozenset(
-        row for row in gpu_rows if not _is_one_of(power[row], row, chosen, chosen_devices)
-    )
+    others = []
+    for row in gpu_rows:
+        if not _is_one_of(power[row], row, chosen, chosen_devices):
+            others.append(row)
+    return frozenset(others)
 
 
 def _are_foreign(
@@ -106,8 +110,10 @@ def _by_local_rank(traces: Sequence[Trace], logged: dict[int, Device]) -> list[i
     row_of_index = {device.index: row for row, device in logged.items()}
     chosen: list[int] = []
     for trace in traces:
-        rank = trace.launch.local_rank if trace.launch is not None else None
-        if rank is None or rank not in row_of_index or devices.gpu_count(trace) != 1:
+        if trace.launch is None or devices.gpu_count(trace) != 1:
+            return []
+        rank = trace.launch.local_rank
+        if rank is None or rank not in row_of_index:
             return []
         chosen.append(row_of_index[rank])
     is_one_each = len(set(chosen)) == len(chosen)

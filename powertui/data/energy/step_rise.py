@@ -140,8 +140,12 @@ class Ranges:
         # Two of these overlap to what is asked for.
         shift = width - (1 << power)
         count = len(most) - shift
-        earlier = slice(0, count)
-        later = slice(shift, None)
-        high = np.maximum(most[earlier][every], most[later][every])
-        low = np.minimum(least[earlier][every], least[later][every])
+        high = np.maximum(
+            most[:count][every],
+            most[shift:][every],
+        )
+        low = np.minimum(
+            least[:count][every],
+            least[shift:][every],
+        )
         return np.asarray(high - low)
