@@ -397,6 +397,13 @@ def test_a_hostile_json_is_refused_or_read(tmp_path: Path) -> None:
         {"rocprofiler-sdk-tool": [{"buffer_records": {"kernel_dispatch": [1, None, {}, []]}}]},
         {"rocprofiler-sdk-tool": [{"strings": [], "agents": 7, "kernel_symbols": [[]]}]},
         {"rocprofiler-sdk-tool": [{"buffer_records": {"hip_api": [{"kind": 10**30}]}}]},
+        {"rocprofiler-sdk-tool": [{"kernel_symbols": [{"kernel_id": []}]}]},
+        {"rocprofiler-sdk-tool": [{"strings": {"marker_api": [{"key": {}}]}}]},
+        {
+            "rocprofiler-sdk-tool": [
+                {"buffer_records": {"kernel_dispatch": [{"dispatch_info": {"kernel_id": [1]}}]}}
+            ]
+        },
         {
             "rocprofiler-sdk-tool": [
                 {

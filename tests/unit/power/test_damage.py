@@ -189,3 +189,21 @@ def test_a_number_that_cannot_be(sample: Path, tmp_path: Path) -> None:
         ]:
             target.write_bytes(whole[: match.start()] + new + whole[match.end() :])
             read(target)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"host": {"consumption": 3e7, "timestamp": 1.7e9}, "consumers": [], "sockets": 7}',
+        (
+            '{"host": {"consumption": 3e7, "timestamp": 1.7e9}, "consumers": [],'
+            ' "sockets": [{"id": 0, "consumption": 2e7, "domains": 1.5}]}'
+        ),
+        '{"ip": "10.0.0.7", "meters": 5, "emeters": [{"power": 12.5, "total": 3}]}',
+    ],
+    ids=["sockets", "domains", "meters"],
+)
+def test_a_number_where_a_list_belongs(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "answer.json"
+    path.write_text(text)
+    read(path)

@@ -82,12 +82,12 @@ class _Process:
         self._kinds = _mappings(strings, "buffer_records")
         self._marks = {}
         for entry in _mappings(strings, "marker_api"):
-            self._marks[entry.get("key")] = entry.get("value")
+            self._marks[_id(entry.get("key"))] = entry.get("value")
         self._pid = _mapping(process.get("metadata")).get("pid")
         self._kernels: dict[Any, str] = {}
         for entry in _mappings(process, "kernel_symbols"):
             names = filter(None, map(entry.get, _KERNEL_NAMES))
-            self._kernels[entry.get("kernel_id")] = str(next(names, ""))
+            self._kernels[_id(entry.get("kernel_id"))] = str(next(names, ""))
         gpu_count = 0
         for entry in _mappings(process, "agents"):
             facts = []
@@ -150,7 +150,7 @@ class _Process:
     def _dispatch(self, record: Mapping[str, Any], info: Mapping[str, Any]) -> dict[str, Any]:
         grid = _mapping(info.get("grid_size"))
         group = _mapping(info.get("workgroup_size"))
-        kernel = info.get("kernel_id")
+        kernel = _id(info.get("kernel_id"))
         row = {
             "name": self._kernels.get(kernel) or f"kernel {kernel}",
             "start": record.get("start_timestamp"),
@@ -159,7 +159,7 @@ class _Process:
             "queue": _handle(info.get("queue_id")),
             "stream": _handle(record.get("stream_id")),
             "correlation_id": _correlation(record),
-            "dispatch_id": info.get("dispatch_id"),
+            "dispatch_id": _id(info.get("dispatch_id")),
             "private_segment_size": info.get("private_segment_size"),
             "group_segment_size": info.get("group_segment_size"),
         }
@@ -266,6 +266,11 @@ def _handle(value: Any) -> Any:
     if isinstance(value, dict):
         return value.get("handle")
     return value if isinstance(value, int) else None
+
+
+def _id(value: Any) -> int | str | None:
+    """What records are found by; None for what no profiler writes there, such as a list."""
+    return value if isinstance(value, (int, str)) else None
 
 
 def _agent(value: Any) -> str:
