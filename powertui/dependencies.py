@@ -105,7 +105,7 @@ def _key(name: str) -> str:
 
 
 def _listed(path: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    """(normalised name, version, metadata file) of every package that the import path holds, the
+    """(normalized name, version, metadata file) of every package that the import path holds, the
     first of each first.
     """
     for folder in path:

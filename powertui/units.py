@@ -2,7 +2,7 @@
 text out.
 
 `duration` keeps three or four figures; `instant` keeps as many as the grid behind it needs, so that
-two neighbouring marks never read the same.
+two neighboring marks never read the same.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What kind of work an event's name stands for: a handful of categories that colour the timeline
+"""What kind of work an event's name stands for: a handful of categories that color the timeline
 and group tables.
 
 Profiles name work in several tongues: framework ops (`dense/MatMul:MatMul`, `aten::mm`), compiler
@@ -21,7 +21,7 @@ from powertui.patterns import late_pattern
 
 
 class Category(str, enum.Enum):
-    """The kinds. `code` is the letter that tells them apart where colours do not."""
+    """The kinds. `code` is the letter that tells them apart where colors do not."""
 
     MATMUL = "matmul"
     CONVOLUTION = "convolution"

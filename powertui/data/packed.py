@@ -6,7 +6,7 @@ A week of ten channels at 1 Hz takes 19 MB so, and 68 MB as plain arrays.
 Columns are packed in pieces of `PIECE` rows, each in the smallest form that gives every value back
 to the bit:
 
-    whole numbers    the differences of neighbours, less their least, in 0, 1, 2 or 4 bytes
+    whole numbers    the differences of neighbors, less their least, in 0, 1, 2 or 4 bytes
     numbers          as they were written (245.3 is 2453 tenths), less their least, in 1, 2 or 4
                      bytes; else as float32; else as they are
 

@@ -67,7 +67,7 @@ def known_medians(table: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def quantile_of_column(values: _Column, share: float) -> float:
-    """What `numpy.quantile(values, share)` gives: linear between neighbours, NaN if any is."""
+    """What `numpy.quantile(values, share)` gives: linear between neighbors, NaN if any is."""
     (quantile,) = quantiles_of_column(values, (share,))
     return quantile
 
@@ -102,8 +102,8 @@ def quantiles_of_column(values: _Column, shares: Sequence[float]) -> list[float]
 
 
 def _between(low: float, high: float, part: float) -> float:
-    """The value so far from one neighbour to the next."""
-    # As NumPy does it: from the nearer neighbour.
+    """The value so far from one neighbor to the next."""
+    # As NumPy does it: from the nearer neighbor.
     if part >= 0.5:
         return high - (high - low) * (1 - part)
     return low + (high - low) * part

@@ -104,7 +104,7 @@ class Table:
     key: tuple[str, ...] = ()
     noun: str = "row"  # what a row is, in the singular
     summary: str = ""  # beside the count of rows: what all of them come to
-    kind_of_work: Callable[[int], str] | None = None  # the category that a row is coloured after
+    kind_of_work: Callable[[int], str] | None = None  # the category that a row is colored after
     quick: Quick | None = None
     # what is shown by itself, the first to begin with; none: all rows together
     parts: tuple[TablePart, ...] = ()

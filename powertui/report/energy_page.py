@@ -1,5 +1,5 @@
-"""The pages of `powertui energy`: the answer in three lines, the table, what differs; with
-`--verbose` the sensors, the alignment and the notes.
+"""The pages of `powertui energy`: the answer in three lines, the table, what differs, what to know
+of it; with `--verbose` the sensors, the alignment and the notes on files.
 """
 
 from __future__ import annotations

@@ -242,7 +242,7 @@ class BaseScreen(_Paced):
         self.query_one("#status", StatusLine).set_right(progress)
 
     def adapt(self) -> None:
-        """The line carries more or less than when this page was drawn last: other colours, more or
+        """The line carries more or less than when this page was drawn last: other colors, more or
         fewer runs.
         """
         if self._drawn_with is not self.shell.look:

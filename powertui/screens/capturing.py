@@ -51,7 +51,7 @@ class ServerDialog(Dialog):
         self.set_focus(box)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter: nothing typed means what stands there in grey."""
+        """Enter: nothing typed means what stands there in gray."""
         event.stop()
         from powertui.capture import address
 

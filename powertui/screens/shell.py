@@ -104,7 +104,7 @@ class Shell(TypeAhead[int]):
     # ── start and end ────────────────────────────────────────────────────────────────────────────
 
     def on_mount(self) -> None:
-        """The terminal is ours now: colours, first screen."""
+        """The terminal is ours now: colors, first screen."""
         if self._ends_process:
             asyncio.get_running_loop().set_default_executor(AnswerThreads())
         self.set_timer(_EASE_S, launch.at_ease)
@@ -427,7 +427,7 @@ class Shell(TypeAhead[int]):
         return bool(sequence)
 
     def quality_changed(self, quality: Quality) -> None:
-        """Less or more colour and fewer or more runs; once, a hint at compression."""
+        """Less or more color and fewer or more runs; once, a hint at compression."""
         self.look = themes.get(self.look.name, self.capabilities.at_most(quality.color).color)  # type: ignore[arg-type]
         page = self.current()
         if page is not None and page.is_mounted:

@@ -1,4 +1,4 @@
-"""`7`: every tool with what it answers, grey where the profile lacks the data; Enter opens one."""
+"""`7`: every tool with what it answers, gray where the profile lacks the data; Enter opens one."""
 
 from __future__ import annotations
 

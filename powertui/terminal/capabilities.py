@@ -2,7 +2,7 @@
 terminal.
 
     refusal(...)   why no screen can be shown here, or ""
-    detect(...)    colours, glyph set, mouse and frame rate to use
+    detect(...)    colors, glyph set, mouse and frame rate to use
 
 Each choice can be forced. The order is: flag, environment (POWERTUI_*), config file, then what TERM
 and LANG tell.
@@ -126,7 +126,7 @@ class Capabilities:
         return "ascii" if self.color == "none" else self.glyphs
 
     def at_most(self, color: Colors) -> Capabilities:
-        """The same with at most these colours: what a slow link steps down to."""
+        """The same with at most these colors: what a slow link steps down to."""
         return replace(self, color=min(self.color, color, key=_COLORS.index))
 
 

@@ -77,7 +77,7 @@ def at_ease() -> None:
 def _settle_textual(capabilities: caps.Capabilities) -> None:
     """Textual reads these once, at import.
 
-    The painter decides about colours and frames itself: Textual must not get in its way.
+    The painter decides about colors and frames itself: Textual must not get in its way.
     """
     os.environ["TEXTUAL_FPS"] = "60"
     os.environ["TEXTUAL_ANIMATIONS"] = "none"
@@ -89,7 +89,7 @@ def _settle_textual(capabilities: caps.Capabilities) -> None:
 
 
 def keep_own_colors() -> None:
-    """Textual would turn everything grey, and cannot with styles as ours: without colors we draw
+    """Textual would turn everything gray, and cannot with styles as ours: without colors we draw
     with attributes instead.
     """
     os.environ.pop("NO_COLOR", None)

@@ -81,7 +81,7 @@ class PacedApp(App[ReturnType], Generic[ReturnType]):
         super().__init__(driver_class=TerminalDriver)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """The painter reduces colours itself, once for each style; Textual's filters would touch
+        """The painter reduces colors itself, once for each style; Textual's filters would touch
         every run of every frame.
         """
         if isinstance(self._driver, TerminalDriver):

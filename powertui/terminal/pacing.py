@@ -54,7 +54,7 @@ class Quality:
 
     fps: int
     color: str  # "true", "256" or "16": an upper bound
-    runs: int  # colour runs a row of the timeline may have
+    runs: int  # color runs a row of the timeline may have
     name: str
 
 

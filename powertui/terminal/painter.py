@@ -12,7 +12,7 @@ it should show and what the terminal shows, and sends
 
 It is also the last line of defence: a control character that is left in a text becomes a
 replacement sign here, characters that the terminal's encoding or font lacks become similar ones,
-and colours are reduced to what it has.
+and colors are reduced to what it has.
 
 `row_writer` writes a row, `sideways` sees what moved, `sgr` knows looks by number, `cells` how a
 cell is a number.
@@ -100,7 +100,7 @@ class Painter:
         self._clear = self._touched = True
 
     def set_color(self, color: str) -> None:
-        """Draw with another depth of colour from now on: every cell may look different, so all are
+        """Draw with another depth of color from now on: every cell may look different, so all are
         sent again.
 
         What is wanted keeps its looks as far as the old depth told them apart; a redraw brings the

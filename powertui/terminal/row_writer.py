@@ -2,7 +2,7 @@
 
 Only cells that differ are written. What lies between two of them is hopped over, or written again
 where that is shorter: to hop costs three or four bytes, a cell one to three and whatever its
-colours cost. A row that moved sideways is moved by "delete n characters" and "insert n characters"
+colors cost. A row that moved sideways is moved by "delete n characters" and "insert n characters"
 first. Nothing here relies on what a terminal puts into cells that it makes free: they are written
 in any case.
 """
@@ -104,7 +104,7 @@ class RowWriter:
                 self._go(right - count)
                 self._parts.append(f"\x1b[{count}@")
             self._cells(changed, right - count, width)
-        else:  # first take the cells away that would be pushed into the neighbour, then push
+        else:  # first take the cells away that would be pushed into the neighbor, then push
             if right < width:
                 self._go(right - count)
                 self._parts.append(f"\x1b[{count}P")

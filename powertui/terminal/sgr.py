@@ -25,7 +25,7 @@ _BOLD_AND_DIM = frozenset((1, 2))
 _REVERSE = 7
 _SYSTEMS = {"16": ColorSystem.STANDARD, "256": ColorSystem.EIGHT_BIT, "true": ColorSystem.TRUECOLOR}
 
-# Without colours a background that differs from the page this much (0 to 255) is shown in reverse
+# Without colors a background that differs from the page this much (0 to 255) is shown in reverse
 # video.
 _CONTRAST = 40.0
 
@@ -35,7 +35,7 @@ _SEEN_ON_SPACES = frozenset((4, 5, 7, 9))
 
 
 class _Look(NamedTuple):
-    """What a depth of colour can tell apart. Ink and paper are SGR parameters, "" the terminal's
+    """What a depth of color can tell apart. Ink and paper are SGR parameters, "" the terminal's
     own.
     """
 
@@ -52,7 +52,7 @@ _DEFAULT = _Look()
 
 
 class Pens:
-    """Numbers for the looks that a depth of colour can tell apart.
+    """Numbers for the looks that a depth of color can tell apart.
 
     Number 0 is the terminal's own look.
     """
@@ -64,7 +64,7 @@ class Pens:
         ink: ColorTriplet | None = None,
     ) -> None:
         self.color = color
-        # background and text colour of what has none of its own; None leaves them to the terminal
+        # background and text color of what has none of its own; None leaves them to the terminal
         self.page = page
         self.ink = ink
         self._looks: list[_Look] = [_DEFAULT]
@@ -133,7 +133,7 @@ class Pens:
     def _codes(self, color: Color | None, foreground: bool) -> str:
         page = self.ink if foreground else self.page
         if self.color == "16":
-            # The person's own background and text colour: ours is only a guess at them.
+            # The person's own background and text color: ours is only a guess at them.
             if page is not None and color is not None and color.triplet == page:
                 return ""
         elif page is not None and _is_default(color):

@@ -1,10 +1,10 @@
-"""Colours and attributes, for dark and light backgrounds and for every depth of colour.
+"""Colors and attributes, for dark and light backgrounds and for every depth of color.
 
-A hue is never the only code. Where a terminal has no colours, styles carry bold, reverse, dim and
+A hue is never the only code. Where a terminal has no colors, styles carry bold, reverse, dim and
 underline, and the widgets add a letter. What is selected or found is marked by attributes alone, so
-it stands out on any colour.
+it stands out on any color.
 
-All colours are named by entries of the xterm palette (its cube and its greys). With 24-bit colour
+All colors are named by entries of the xterm palette (its cube and its grays). With 24-bit color
 many of them are tuned (`true_colors`); reduced to 256 they are the entries again, so both depths
 show the same picture.
 """
@@ -29,12 +29,12 @@ _CUBE = (0, 95, 135, 175, 215, 255)
 
 
 def rgb(index: int) -> tuple[int, int, int]:
-    """The colour of a palette entry from 16 on (the first sixteen belong to the user)."""
+    """The color of a palette entry from 16 on (the first sixteen belong to the user)."""
     return TRUE_COLORS.get(index) or rgb_of_256(index)
 
 
 def rgb_of_256(index: int) -> tuple[int, int, int]:
-    """The same on a terminal with 256 colours."""
+    """The same on a terminal with 256 colors."""
     if index >= 232:
         grey = 8 + 10 * (index - 232)
         return grey, grey, grey
@@ -63,7 +63,7 @@ def _linear_channel(share: float) -> float:
 
 def contrast(ink: int, paper: int) -> float:
     """The contrast of two palette entries as WCAG has it, 1 to 21, where it is less: with 24-bit
-    colour or with 256.
+    color or with 256.
     """
     ratios = []
     for color in (rgb, rgb_of_256):
@@ -79,8 +79,8 @@ def _ink_on(paper: int) -> int:
 
 @dataclass(frozen=True)
 class _Role:
-    """How one kind of thing looks: palette entries (dark, light), the 16-colour names, and
-    attributes without colour.
+    """How one kind of thing looks: palette entries (dark, light), the 16-color names, and
+    attributes without color.
     """
 
     ink: tuple[int, int] | None = None
@@ -88,7 +88,7 @@ class _Role:
     ink16: int | None = None
     paper16: int | None = None
     attributes: str = ""  # at every depth
-    plain: str = ""  # added where there is no colour
+    plain: str = ""  # added where there is no color
 
 
 # fmt: off
@@ -170,7 +170,7 @@ CATEGORIES: dict[str, tuple[tuple[int, ...], tuple[int, ...], int]] = {
     "other":         ((247, 242, 248, 244), (246, 242, 248, 244), 7),
 }
 # What only holds work of a category: so dark (light) that the work itself stands before it. Calls
-# of Python and of a framework that hold only their like stay grey: the palette has no blue so dark
+# of Python and of a framework that hold only their like stay gray: the palette has no blue so dark
 # that twenty rows of it do not shout.
 _WRAPPERS: dict[str, tuple[int, int]] = {
     "matmul": (24, 153), "convolution": (54, 183), "elementwise": (23, 152),
@@ -222,7 +222,7 @@ _ROLES |= _tile_roles([_ROLES[f"ember_{number}"] for number in range(10)])
 # A kind that no table names takes the colors of one of these, always of the same.
 _FALLBACK = tuple(name for name in CATEGORIES if name not in ("idle", "other"))
 # Of the sixteen colors those on which white is read more easily than black: both blues, magenta,
-# and the dark grey.
+# and the dark gray.
 _DARK_OF_SIXTEEN = (4, 5, 8, 12)
 
 
@@ -270,15 +270,15 @@ class Theme:
         return self.category_ink(name, int(shade or 0))
 
     def category(self, category: str, variant: int = 0) -> Style:
-        """A full cell of this category: its colour as background, readable text on it."""
+        """A full cell of this category: its color as background, readable text on it."""
         return _category_style(self, category, variant % 4, False)
 
     def wrapper(self, category: str, is_bar: bool) -> Style:
-        """What only holds others, by the category of what it holds; grey where that says little."""
+        """What only holds others, by the category of what it holds; gray where that says little."""
         return _wrapper_style(self, category, is_bar)
 
     def category_ink(self, category: str, variant: int = 0) -> Style:
-        """A partly filled cell: the category's colour as ink on the page."""
+        """A partly filled cell: the category's color as ink on the page."""
         return _category_style(self, category, variant % 4, True)
 
 
@@ -297,7 +297,7 @@ def _role_style(theme: Theme, role: str) -> Style:
     if theme.depth == "none":
         return Style(**flags | _flags(look.plain))  # type: ignore[arg-type]
     if theme.depth == "16":
-        # Only what has its own entry: the user's own sixteen colours are not ours to guess at.
+        # Only what has its own entry: the user's own sixteen colors are not ours to guess at.
         ink = _ansi_color(look.ink16)
         paper = _ansi_color(look.paper16)
     else:
@@ -353,5 +353,5 @@ def _wrapper_style(theme: Theme, category: str, is_bar: bool) -> Style:
 
 @lru_cache(maxsize=16)
 def get(name: Literal["dark", "light"] = "dark", depth: Depth = "true") -> Theme:
-    """The theme for a background and a depth of colour."""
+    """The theme for a background and a depth of color."""
     return Theme(name, depth)

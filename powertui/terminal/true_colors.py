@@ -1,7 +1,7 @@
 """The colors of the palette's entries on terminals with 24-bit color.
 
 The theme speaks in entries of the xterm palette. Its cube holds six values a channel, so that a
-gradient from it has a shrill step (161 is #d7005f), and its greys are neutral. With 24-bit color an
+gradient from it has a shrill step (161 is #d7005f), and its grays are neutral. With 24-bit color an
 entry is shown as the tuned color below; with 256 colors as the entry itself. `sgr` goes back from
 one to the other, so that both depths show the same picture.
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 # fmt: off
 TRUE_COLORS: dict[int, tuple[int, int, int]] = {
-    # Pages, panels, lines and text: greys with a little blue, darkest first.
+    # Pages, panels, lines and text: grays with a little blue, darkest first.
     232: (0x0a, 0x0c, 0x11), 233: (0x0e, 0x11, 0x17), 234: (0x16, 0x1b, 0x24),
     235: (0x1d, 0x24, 0x30), 236: (0x28, 0x30, 0x3d), 238: (0x35, 0x40, 0x52),
     239: (0x47, 0x51, 0x61), 240: (0x53, 0x5d, 0x6d), 241: (0x60, 0x6a, 0x79),

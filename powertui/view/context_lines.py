@@ -25,7 +25,7 @@ class ContextLine:
     name: str
     value: str
     badge: Badge | None = None
-    category: Category | None = None  # coloured after it
+    category: Category | None = None  # colored after it
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ def envelope(
     high: Floats | None = None,
     until: Int64s | None = None,
 ) -> Envelope:
-    """Lowest and highest value between neighbouring edges. `hold`: how long a value stands when
+    """Lowest and highest value between neighboring edges. `hold`: how long a value stands when
     none follows.
 
     `high` and `until`, where a value stands for many: `values` then are the lowest of each, from
@@ -200,7 +200,7 @@ def draw(
 
 
 def _levels(shape: Envelope, scale: Axis, dots: int) -> tuple[Int64s, Int64s]:
-    """Top and bottom dot of each column, stretched so that neighbouring columns touch."""
+    """Top and bottom dot of each column, stretched so that neighboring columns touch."""
     highest = dots - 1
     factor = highest / (scale.hi - scale.lo)
 

@@ -1,4 +1,4 @@
-"""What a name looks like in few cells, and which colour and letter it has.
+"""What a name looks like in few cells, and which color and letter it has.
 
 Asked for the names in sight, remembered for each.
 """

@@ -1,13 +1,13 @@
-"""From cells to coloured text: levels, runs under a budget, labels, letters. Arithmetic on arrays;
+"""From cells to colored text: levels, runs under a budget, labels, letters. Arithmetic on arrays;
 nothing of textual.
 
 A cell is drawn in the ink of one event in it (`cell_choice` says of which), as a glyph whose height
 says how much of the cell is covered. An event that covers three or more whole cells becomes a bar
-with its name. Blank cells take whatever ink stands beside them: a space has no colour, so it need
+with its name. Blank cells take whatever ink stands beside them: a space has no color, so it need
 not start a new run.
 
 Every change of ink costs some twenty bytes on the wire. Where a row has more runs than its budget,
-neighbouring cells share an ink, each kind in turns for its share of them; how much is covered stays
+neighboring cells share an ink, each kind in turns for its share of them; how much is covered stays
 exact in the glyph. Groups are counted from the profile's zero, not from the edge of the screen, so
 a pan does not change how anything looks.
 """
@@ -35,7 +35,7 @@ BAR = 3  # whole cells of one event that make a bar with a name
 _Int32s: TypeAlias = npt.NDArray[np.int32]
 
 _MIN_NAME_CELLS = 4  # cells in which a cut name says less than the letter of its kind
-_CODE_RUN = 8  # cells of one ink that are worth a letter where there is colour …
+_CODE_RUN = 8  # cells of one ink that are worth a letter where there is color …
 _CODE_RUN_PLAIN = 2  # … and where there is none
 _GROUPS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128)
 PLAIN, FOUND, SELECTED, CURSOR = 0, 1, 2, 3  # marks of a cell
@@ -59,7 +59,7 @@ class Cells:
     ink: UInt8s
     name: Int64s  # name index of the dominant event
     event: (
-        Int64s  # tells neighbouring events apart: any number that is unique in the row; -1 for none
+        Int64s  # tells neighboring events apart: any number that is unique in the row; -1 for none
     )
     mark: UInt8s
 

@@ -2,7 +2,7 @@
 
 Cells are full up to the lowest value of a column, and a shade from there to its highest.
 
-An area is seen from further away than a line, and its colour follows the height alone: a row is one
+An area is seen from further away than a line, and its color follows the height alone: a row is one
 style, so that a picture costs few bytes.
 """
 

@@ -196,7 +196,7 @@ class Viewport:
         return replace(self, rung=rung, cell0=lo // cell - max(0, spare // 2))._inside()
 
     def reveal(self, ps: int) -> Viewport:
-        """The view moved (never zoomed) so that `ps` is in sight: unchanged when it is, centred
+        """The view moved (never zoomed) so that `ps` is in sight: unchanged when it is, centered
         when it was not.
         """
         if self.shows(ps):

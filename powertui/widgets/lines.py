@@ -183,7 +183,7 @@ def wrapped(line: StyledLine, cells: int, indent: int) -> list[StyledLine]:
 
 
 def _joined(pieces: Sequence[tuple[str, Style]]) -> StyledLine:
-    """Neighbours of one style as one piece."""
+    """Neighbors of one style as one piece."""
     joined: list[tuple[str, Style]] = []
     for text, style in pieces:
         if joined and joined[-1][1] == style:

@@ -57,7 +57,7 @@ def fit_middle(text: str, width: int, ellipsis: str = "…") -> str:
 
 
 def styled(chars: Sequence[str], styles: Sequence[Style]) -> list[Segment]:
-    """Cells to segments: equal neighbours become one run."""
+    """Cells to segments: equal neighbors become one run."""
     out: list[Segment] = []
     begin = 0
     for i in range(1, len(chars) + 1):

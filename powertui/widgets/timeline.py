@@ -47,7 +47,7 @@ _Result = TypeVar("_Result")
 class Timeline(Widget, can_focus=True):
     """Shows a TimelineModel.
 
-    `run_budget` bounds the colour runs of a row: a slow link sets it lower.
+    `run_budget` bounds the color runs of a row: a slow link sets it lower.
     """
 
     DEFAULT_CSS = "Timeline { height: 1fr; width: 1fr; }"

@@ -35,7 +35,7 @@ from powertui.data.quantiles import median_of_column
 from powertui.named_tuples import NamedTuple
 
 # Costs are in units of the ordinary residual's (see placement_score), divided by how many
-# neighbouring residuals say the same. What half and twice of a value do to 27 logs stands in
+# neighboring residuals say the same. What half and twice of a value do to 27 logs stands in
 # docs/energy-evidence.md, summed up here as "lost" (no longer sure) and "won" (now sure and right).
 
 # ── when a fit is an answer ──

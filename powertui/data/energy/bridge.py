@@ -98,7 +98,7 @@ class _Read:
         return before, after
 
     def varies(self, length: Floats) -> Floats:
-        """Half the mean square of the differences between neighbouring means over such
+        """Half the mean square of the differences between neighboring means over such
         lengths (s).
         """
         out = np.empty(len(length))

@@ -108,7 +108,8 @@ class EnergyOfCounted:
 def combined(parts: Sequence[Energy]) -> Energy | None:
     """Channels that do not overlap, added up: resolved where all are.
 
-    Errors of different sensors are independent.
+    Errors of different sensors are independent, but for their place: one shift of a log moves all
+    of its channels. That of several logs is added up the same way, which is never too narrow.
     """
     if len(parts) < 2:
         return parts[0] if parts else None
@@ -125,7 +126,6 @@ def combined(parts: Sequence[Energy]) -> Energy | None:
     quantum = _root([part.sigma_quantum for part in parts])
     sampling = _root([part.sigma_sampling for part in parts])
     edges = _root([part.sigma_edges for part in parts])
-    # Channels of one log are moved together.
     timing = sum(part.sigma_timing for part in parts)
     half = Z95 * _root([quantum, sampling, edges, timing])
     gains = [part.gain_j for part in parts if part.gain_j is not None]

@@ -121,7 +121,7 @@ class Curve:
     # W²: what a part of a counter's long interval may have drawn beside its share; None when none
     # is long.
     cut: Floats | None
-    squares: Floats  # sum of squared differences of neighbouring readings to knot i
+    squares: Floats  # sum of squared differences of neighboring readings to knot i
     turns: Floats  # and of each difference times the one before it
     # Squared differences over the averaging window (or a refresh), around knot i, summed to it: W²
     # times `steep_s`.
@@ -129,7 +129,7 @@ class Curve:
     steep_s: float
     changes: Int32s  # how often the reading had changed up to knot i
 
-    # ── each reading held for one refresh, centred on it ──
+    # ── each reading held for one refresh, centered on it ──
     hold_at: Int64s  # from here on (ps) …
     hold_power: Floats
     hold_energy: Floats  # … with so many joules before
@@ -156,7 +156,7 @@ class Curve:
     sensor: Sensor
 
     # ── what its readings show as a whole ──
-    turn: float  # correlation of neighbouring differences over the whole curve
+    turn: float  # correlation of neighboring differences over the whole curve
     # Readings until they meet the same part of a repeating load again, and for how long they go on
     # to.
     beat: tuple[float, float]

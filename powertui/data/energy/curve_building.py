@@ -399,7 +399,7 @@ def _energies(
         )
     times, watts = power.times, power.watts
     refresh_ps = sensor_times.refresh_s * PS_PER_S
-    # Each reading is held for one refresh, centred on it; the last one for a refresh, too.
+    # Each reading is held for one refresh, centered on it; the last one for a refresh, too.
     early_ps = sensor_times.centre_ps + round(refresh_ps / 2)
     hold_at, hold_power = _shared(distances.earlier(times, early_ps)), watts
     hold_end = int(hold_at[-1]) + round(refresh_ps) if len(times) else 0

@@ -20,7 +20,7 @@ _WINDOW_CHANGE_WEIGHT, _NEIGHBOUR_CHANGE_WEIGHT = 0.7, 1.3
 
 
 class Slopes(NamedTuple):
-    """Differences of neighbouring readings, summed up to each knot (W²)."""
+    """Differences of neighboring readings, summed up to each knot (W²)."""
 
     squares: Floats  # of each
     turns: Floats  # of each times the one before it

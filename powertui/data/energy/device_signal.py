@@ -185,7 +185,7 @@ def _follows(busy: Intervals, windows: _Windows) -> float:
     """How surely readings go along with the share of their windows in which something ran: in
     standard errors, 0 for not at all.
 
-    Neighbouring readings say much the same, so they count as fewer (Bartlett).
+    Neighboring readings say much the same, so they count as fewer (Bartlett).
     """
     best = 0.0
     for lo, hi, watts in windows:

@@ -1,11 +1,11 @@
 """What the energy of a window is worth: one sigma of each thing that it leaves open.
 
-quantisation   q / sqrt(12) * D / sqrt(n_q); of a counter q / sqrt(6)
+quantization   q / sqrt(12) * D / sqrt(n_q); of a counter q / sqrt(6)
                n_q: runs of one value; more where the same step is read all the time, or again
                and again: that does not average out (`rounding`)
 sampling       T * sqrt(c * sum dP^2)
                what happens between two looks; c from 1/12 (power seldom changes) to 1/2 (it is
-               anywhere at the next look), by how alike neighbouring differences are; nothing
+               anywhere at the next look), by how alike neighboring differences are; nothing
                for what a mean covers
 noise          T * noise * sqrt(n)
                of means, as far as they cover the time
@@ -93,7 +93,7 @@ class CurveFigures(NamedTuple):
     filled: Floats  # J that its holes are taken to hold …
     opened: Floats  # … and the variance of that
     lost: Floats  # s² of its holes
-    steep: Floats  # W² [both edges]: squared difference of neighbouring readings there
+    steep: Floats  # W² [both edges]: squared difference of neighboring readings there
     far: Floats  # the same of all readings within `FAR_REFRESHES`
     inner: (
         Floats  # s² [both edges]: the edge's distance to the row before times that to the row after
@@ -170,7 +170,7 @@ def sensor_traits(power: PowerOnTrace, curve: Curve) -> SensorTraits:
 def _between_looks(figures: CurveFigures, sensor: SensorTraits) -> Floats:
     """What lies between two looks, as a share of T² d².
 
-    By the correlation of neighbouring differences: -1/2 where power is anywhere at the next look, 0
+    By the correlation of neighboring differences: -1/2 where power is anywhere at the next look, 0
     where it seldom changes.
     """
     with np.errstate(divide="ignore", invalid="ignore"):

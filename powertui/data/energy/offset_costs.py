@@ -17,7 +17,7 @@ from powertui.data.quantiles import median_of_column, percentile_of_column
 from powertui.value_types import dataclass
 
 # Costs are in units of the ordinary residual's (see placement_score), divided by how many
-# neighbouring residuals say the same. What half and twice of a value do to 27 logs stands in
+# neighboring residuals say the same. What half and twice of a value do to 27 logs stands in
 # docs/energy-evidence.md, summed up here as "lost" (no longer sure) and "won" (now sure and right).
 
 # ── how many readings make a fit. Chosen: with fewer than kinds of work every fit is exact ──
@@ -30,7 +30,7 @@ _MIN_NOISE_OF_CHANGES = 0.1  # of the usual change from a reading to the next
 # Residuals nearer to each other are wrong together, because work that no trace shows lasts.
 # Half: 1 interval misses. Twice: 2 lost.
 _CORRELATION_S = 0.5
-_MAX_LAG = 0.99  # correlation of neighbours: at 1 all readings together would count for nothing
+_MAX_LAG = 0.99  # correlation of neighbors: at 1 all readings together would count for nothing
 _ORDINARY_SIGMAS = settings.ORDINARY_SIGMAS  # larger residuals are bursts that no trace explains
 
 # ── the idle machine ──
@@ -51,7 +51,7 @@ _OFFSETS_PER_SIDE = 6  # of a coarse offset, that each way of averaging is tried
 class OffsetChoices:
     """Offsets, each with a way of averaging, what it costs, and the watts of its fit."""
 
-    # Where the log's zero is, for readings that are centred as the sensor's description says,
+    # Where the log's zero is, for readings that are centered as the sensor's description says,
     # whatever the way.
     offsets: Floats
     # A window so many times as long; below zero: an exponential mean that forgets in so many
@@ -157,7 +157,7 @@ class OffsetCosts:
         return averaged
 
     def shift(self, way: float) -> float:
-        """How much later an offset is given than windows of this way are: the integrals centre
+        """How much later an offset is given than windows of this way are: the integrals center
         readings as they are described.
         """
         if way > 0:
@@ -267,7 +267,7 @@ class OffsetCosts:
         return np.asarray(around[np.arange(len(offsets)), cheapest])
 
     def lag(self, residual: Floats) -> float:
-        """How alike neighbouring residuals are, bursts that no trace explains left aside."""
+        """How alike neighboring residuals are, bursts that no trace explains left aside."""
         largest = _ORDINARY_SIGMAS * self.like.scale
         is_ordinary = np.abs(residual) < largest
         is_pair = is_ordinary[1:] & is_ordinary[:-1]

@@ -1,7 +1,7 @@
 """The offsets that come into question for a power log, from coarse to fine.
 
 Three passes, so that an hour of log costs little more than a minute of it: all offsets on a coarse
-grid with plain least squares (`coarse_search`); the best of them, and their neighbours one step
+grid with plain least squares (`coarse_search`); the best of them, and their neighbors one step
 time away, robustly; the best of those to a fraction of the sensor's refresh.
 """
 
@@ -33,7 +33,7 @@ MAX_BASINS = 24  # separate minima that are looked at closely
 # ── how much is tried: bounds of time; what they cost in answers was not measured ──
 _PROMISING_COST = 5.0  # above the best: such a coarse offset is looked at closely, too
 _MAX_CENTERS = 48  # of minima and their aliases, after a look at each
-_MAX_REFINED_OFFSETS = 160  # whose neighbourhood is looked at most closely
+_MAX_REFINED_OFFSETS = 160  # whose neighborhood is looked at most closely
 _MAX_ALIASES = 120  # offsets a number of steps away
 _MAX_ROBUST_CELLS = 1_000_000  # readings times offsets, up to which all are tried robustly
 _GRID_CELLS = 400_000  # the same of the grid that is only weighed
@@ -109,7 +109,7 @@ def _around(
     step: float,
     bounds: OffsetRange,
 ) -> Floats:
-    """An even grid around every centre. Grids of centres that are close share their points."""
+    """An even grid around every center. Grids of centers that are close share their points."""
     count = np.ceil(reach / step)
     steps = np.arange(-count, count + 1) * step
     offsets = (centres[:, None] + steps).ravel()
@@ -331,7 +331,7 @@ class OffsetSearch(OffsetCosts):
         data: Samples,
         bounds: OffsetRange,
     ) -> tuple[OffsetChoices, float]:
-        """An even grid around every centre, finer around those that are left; the scale of the
+        """An even grid around every center, finer around those that are left; the scale of the
         noise settles on the way.
         """
         step = max(near / _FIRST_FRACTION, _MIN_STEP_S)

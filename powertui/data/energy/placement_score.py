@@ -118,7 +118,7 @@ class Likeness:
     swing_w: float  # from there to the highest readings
     scale: float = 1.0
     floor: float = 1.0  # the smallest scale
-    alike: float = 1.0  # how many neighbouring residuals say the same thing
+    alike: float = 1.0  # how many neighboring residuals say the same thing
     idle: float = IDLE_SHARE  # of the swing: so far the idle machine may stand above the floor
     usual_w: float = 0.0  # where it is likeliest, above the floor
     # The last ones: whoever looks for the width asks for the same offsets again and again.
@@ -370,7 +370,7 @@ class Likeness:
         return cost
 
     def widths(self, data: Samples) -> Floats:
-        """How much wider than usual the residual of each reading is: as its neighbours differ,
+        """How much wider than usual the residual of each reading is: as its neighbors differ,
         whatever ran.
         """
         if not len(data.noise):

@@ -276,7 +276,7 @@ def _steps(question: Question, host_account: Account) -> Table:
 
 def findings(question: Question) -> Result:
     """Stretches that drew power, or took time, that neither the trace, nor other epochs, nor their
-    neighbours let expect.
+    neighbors let expect.
     """
     profile = question.profile
     result = account.findings(profile, question.aligning)

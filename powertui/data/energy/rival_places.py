@@ -56,7 +56,7 @@ def better_place(
         unexplained.append(_unexplained(model, rivals, row))
     saved = unexplained[0] - np.array(unexplained)
     gained = saved.sum(axis=1)
-    # Neighbours are alike, and so is what they leave.
+    # Neighbors are alike, and so is what they leave.
     squares = (saved**2).sum(axis=1)
     error = np.sqrt(model.like.alike * squares)
     by_chance = _RIVAL_STANDARD_ERRORS * error

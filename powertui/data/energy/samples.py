@@ -89,7 +89,7 @@ class Samples:
     windows: tuple[tuple[float, float], ...]
     age_s: float = 0.0  # ± of how old a reading is: it cannot be told from where the log lies
     older_s: float = 0.0  # so much older it may be, but not newer
-    # Of each sample, by its neighbours; empty: not looked at.
+    # Of each sample, by its neighbors; empty: not looked at.
     noise: Floats = field(default_factory=lambda: np.empty(0))
     centre_s: float = 0.0  # how long before a row the middle of its window is taken to lie …
     # … give or take so much, where hardly anything tells how long its window is: a part of `age_s`
@@ -118,7 +118,7 @@ class Samples:
         return not self.windows
 
     def gathered(self, least_s: float) -> Samples:
-        """The same with so many neighbours put together that each covers `least_s`."""
+        """The same with so many neighbors put together that each covers `least_s`."""
         pace = usual_pace_s(self, single=least_s)
         count = int(least_s / max(pace, 1e-9) + 0.5)
         if count < 2 or len(self) < 2 * count:
@@ -166,7 +166,7 @@ class Samples:
         )
 
     def listened(self) -> Samples:
-        """The same with the noise of each: how much neighbours differ around it, edges left
+        """The same with the noise of each: how much neighbors differ around it, edges left
         aside.
         """
         pace = usual_pace_s(self, single=0.0)
@@ -229,7 +229,7 @@ def power_samples(series: PowerSeries) -> Samples:
         late = max(late, refresh / 2)
         older_s += refresh / 2
     length = max(window, refresh / 50, 1e-4)
-    # Centred where the integrals put the reading, so that a place found here is one that is right
+    # Centerd where the integrals put the reading, so that a place found here is one that is right
     # there.
     centre_s = sensor.centre_s(described)
     hi = times[is_new] - centre_s + length / 2

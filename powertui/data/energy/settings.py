@@ -82,7 +82,8 @@ UNLIKE_LENGTH_SHARE = 0.3
 # ── how well something is known ──
 # The weight with which an answer is sure: that of the 95 % intervals. Half and twice: no change.
 SURE_WEIGHT = 0.95
-# The weight with which a finding is told, and its epoch named. Chosen.
+# The weight with which a finding is told, its epoch named, and a clock confirmed by its readings.
+# Chosen for findings; for clocks by docs/energy-evidence.md.
 LIKELY_WEIGHT = 0.9
 # A figure that is known no better than to this share of itself is not named, and settles nothing.
 # Chosen.

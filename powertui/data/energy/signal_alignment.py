@@ -2,7 +2,7 @@
 
 For every offset in question the readings are fitted by the kinds of work that would have filled
 their windows (`likeness`). What an offset costs says how likely it is, once it is divided by how
-alike neighbouring residuals are: a likelihood that takes them for independent believes itself far
+alike neighboring residuals are: a likelihood that takes them for independent believes itself far
 too much. The answer is a set of places with weights; it is sure when nearly all of the weight lies
 in one.
 """

@@ -44,7 +44,7 @@ class LogPower(NamedTuple):
     swing_w: float  # from the floor to the highest readings
     idle_w: float  # where the idle machine is likeliest, above the floor
     idle_share: float  # of the swing: so far the idle machine may be from there
-    alike: float  # how many neighbouring residuals say the same thing
+    alike: float  # how many neighboring residuals say the same thing
 
 
 class WorkPrior(NamedTuple):

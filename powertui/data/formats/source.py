@@ -1,7 +1,7 @@
 """An opened file: plain, inflated or piped, and what it looks like when no reader can use it.
 
 A plain file stays where it is and is read in pieces, never mapped (see `wire.stored`). A gzip file
-is recognised by its magic, whatever its name is, and inflated in memory. A pipe ("-", a FIFO) is
+is recognized by its magic, whatever its name is, and inflated in memory. A pipe ("-", a FIFO) is
 read whole, because readers need to look twice. Nothing is written anywhere.
 """
 

@@ -39,7 +39,7 @@ def candidates_above(tree: Tree, start: Path, walked: Iterable[str]) -> list[Fou
 
 
 def recognised(candidates: Iterable[FoundFile]) -> tuple[PowerFile, ...]:
-    """Those candidates whose head a reader of power logs recognises."""
+    """Those candidates whose head a reader of power logs recognizes."""
     out = []
     for file in candidates:
         if file.size and (dialect := _sure(file)):
@@ -106,7 +106,7 @@ def _runs_below(runs: list[RunEntry]) -> dict[str, _Below]:
 
 
 def _dialect(file: FoundFile) -> tuple[str, int]:
-    """The reader of power logs that recognises this file's head, and how sure it is; "" when none
+    """The reader of power logs that recognizes this file's head, and how sure it is; "" when none
     does.
     """
     from powertui.data.power import registry  # many modules: only where there is a candidate

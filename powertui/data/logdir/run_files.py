@@ -266,7 +266,7 @@ def _unknown_trace(file: FoundFile) -> OtherFile | None:
 
 
 def reader_takes(file: FoundFile) -> bool:
-    """Whether a reader of profiles recognises this head.
+    """Whether a reader of profiles recognizes this head.
 
     Asked only where the name does not settle it.
     """

@@ -269,7 +269,7 @@ def _utf16_without_mark(data: bytes) -> str:
 
 
 def _lines(text: str) -> str:
-    if "\x1b[" in text:  # colours of a screen that was recorded
+    if "\x1b[" in text:  # colors of a screen that was recorded
         text = re.sub(r"\x1b\[[0-9;?]{0,30}[A-Za-z]", "", text)
     if "\r" in text:
         return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -72,7 +72,7 @@ def takes_turns(texts: Sequence[str], count: int) -> bool:
 
 
 def count_by_column(texts: Sequence[str]) -> int:
-    """How many rows make a round, by a column that repeats from round to round while neighbours
+    """How many rows make a round, by a column that repeats from round to round while neighbors
     differ; 1 when it does not.
     """
     if len(texts) < 4:
@@ -111,7 +111,7 @@ def count_by_values(ns: Int64s, values: Floats) -> int:
     """How many nameless channels take turns in one column of readings; 1 when it is one channel.
 
     The rows must come in rounds, and each reading must be nearer to the one a round earlier than to
-    its neighbour.
+    its neighbor.
     """
     count = count_by_pause(ns)
     if count < 2 or len(values) < 3 * count:

@@ -1,6 +1,6 @@
 """Why a tool can have no answer for a profile, told without asking the tool.
 
-A reason is given only where the answer is certain to be empty: a list of tools is grey where a look
+A reason is given only where the answer is certain to be empty: a list of tools is gray where a look
 is in vain, and asking all of them would take longer than the list is looked at.
 """
 

@@ -295,7 +295,7 @@ def pick(stored: Stored, lo: Int64s, hi: Int64s, tags: Sequence[int]) -> PickedF
 
 
 def _ranges(stored: Stored, lo: Int64s, hi: Int64s) -> Iterator[tuple[slice, Bytes | None, int]]:
-    """Neighbouring ranges (in file order) that share a window; a range larger than a window comes
+    """Neighboring ranges (in file order) that share a window; a range larger than a window comes
     alone, without data.
     """
     buffer = np.empty(min(WINDOW, stored.size), np.uint8)

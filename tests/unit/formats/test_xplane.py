@@ -607,7 +607,6 @@ def test_the_trace_is_the_same_without_a_compiler(
             "blocks",
             "ends",
             "hop",
-            "longest",
             "nest",
             "pick",
             "scan_events",

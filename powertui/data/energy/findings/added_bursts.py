@@ -148,7 +148,7 @@ class AddedBursts:
 
     def _strength(self, share: Floats, inside: Bools, first: Int64s) -> Floats:
         """Errors per watt of bursts that show in these readings by these shares: of each burst,
-        neighbours.
+        neighbors.
         """
         count = inside.sum(axis=1)
         begin = first + inside.argmax(axis=1)

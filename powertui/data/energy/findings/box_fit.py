@@ -55,7 +55,7 @@ class WeighedBoxes(NamedTuple):
 class Neighbourhood:
     """The readings around a stretch, which every pair of edges is held against.
 
-    `level_error`: by how much the expectation may be off all over the neighbourhood, one sigma.
+    `level_error`: by how much the expectation may be off all over the neighborhood, one sigma.
     What is beside the box shows it. `shortest_s`: no box is shorter.
     """
 

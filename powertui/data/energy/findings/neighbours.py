@@ -1,4 +1,4 @@
-"""The third witness: steps against their own neighbours.
+"""The third witness: steps against their own neighbors.
 
 Stalls, shifts and drifts, with one epoch or none.
 """
