@@ -186,7 +186,10 @@ TESTS: dict[str, tuple[str, ...]] = {
     "powertui/view/": ("tests/unit/widgets",),
     "powertui/view/host_map.py": ("tests/screens/test_host_map.py",),
     "powertui/view/places.py": ("tests/unit/widgets", "tests/unit/test_places_in_words.py"),
-    "powertui/view/run_columns.py": ("tests/unit/report/test_run_in_a_row.py",),
+    "powertui/view/run_columns.py": (
+        "tests/unit/report/test_run_in_a_row.py",
+        "tests/unit/widgets/test_small_words.py",
+    ),
     "powertui/view/stacked_bars.py": ("tests/unit/test_stacked.py",),
     "powertui/view/table_rows.py": (
         "tests/unit/widgets",

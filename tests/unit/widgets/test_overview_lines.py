@@ -34,3 +34,13 @@ def test_where_sentences_are_about_all_hosts_and_figures_about_one_it_is_said() 
 
 def test_a_difference_of_joules_has_the_form_of_every_energy() -> None:
     assert any("epoch 1 less epoch 0 +131 J ± 28" in line for line in words(_DIFFERENCE))
+
+
+def test_what_to_do_gives_way_to_the_figures_where_there_is_no_room() -> None:
+    advised = Fact("conclusion_0", "conclusion", "The devices are idle.", why="Launch less.")
+    result = Result("overview_page", "Overview", facts=(advised, _DIFFERENCE))
+    for height, has_advice in ((1, False), (2, False), (3, True), (9, True)):
+        shown = overview_lines.lines(result, 100, height)
+        texts = ["".join(text for text, _ in line) for line in shown]
+        assert len(texts) <= height
+        assert any("Launch less" in text for text in texts) is has_advice, height
