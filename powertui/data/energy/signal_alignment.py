@@ -1,10 +1,10 @@
 """Where a power log lies on a trace when no clock tells: by what ran.
 
 For every offset in question the readings are fitted by the kinds of work that would have filled
-their windows (`likeness`). What an offset costs says how likely it is, once it is divided by how
-alike neighboring residuals are: a likelihood that takes them for independent believes itself far
-too much. The answer is a set of places with weights; it is sure when nearly all of the weight lies
-in one.
+their windows (`placement_score`). What an offset costs says how likely it is, once it is divided
+by how alike neighboring residuals are: a likelihood that takes them for independent believes itself
+far too much. The answer is a set of places with weights; it is sure when nearly all of the weight
+lies in one.
 """
 
 from __future__ import annotations
