@@ -64,33 +64,10 @@ def energy(question: Question) -> Result:
 
 def _joules(id: str, label: str, measured: Energy | None) -> Fact:
     if measured is None:
-        return Fact(
-            id=id,
-            label=label,
-            value=None,
-            kind="number",
-            unit="J",
-            why=_NO_POWER,
-        )
+        return tables.no_joules_fact(id, label, _NO_POWER)
     if not measured.resolved:
-        return Fact(
-            id=id,
-            label=label,
-            value=None,
-            kind="number",
-            unit="J",
-            why=measured.reason,
-        )
-    return Fact(
-        id=id,
-        label=label,
-        value=measured.joules,
-        kind="number",
-        unit="J",
-        badge=measured.badge,
-        lo=measured.lo,
-        hi=measured.hi,
-    )
+        return tables.no_joules_fact(id, label, measured.reason)
+    return tables.joules_fact(id, label, measured)
 
 
 def _parts(host_account: Account, total: Energy) -> list[Fact]:

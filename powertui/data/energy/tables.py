@@ -13,7 +13,7 @@ from powertui.data.energy.measured_energy import Energy
 from powertui.data.energy.window_energy import MarkEnergy
 from powertui.data.model import PS_PER_NS, PS_PER_S, Mark
 from powertui.data.opened import Opened, Profile
-from powertui.data.table import Place, Table
+from powertui.data.table import Fact, Place, Table
 from powertui.named_tuples import NamedTuple
 
 NO_POWER = "no power log covers this profile"
@@ -104,6 +104,28 @@ _FURTHER_FIGURES: tuple[Field[Energy | None], ...] = (
         "active_joules", "above idle", "number", lambda part: part and part.active_joules, "J", 2
     ),
 )
+
+
+def joules_fact(id: str, label: str, measured: Energy, parts: int = 1) -> Fact:
+    """The joules of one of so many equal parts of an energy that is resolved."""
+    assert measured.joules is not None
+    lo = None if measured.lo is None else measured.lo / parts
+    hi = None if measured.hi is None else measured.hi / parts
+    return Fact(
+        id=id,
+        label=label,
+        value=measured.joules / parts,
+        kind="number",
+        unit="J",
+        badge=measured.badge,
+        lo=lo,
+        hi=hi,
+    )
+
+
+def no_joules_fact(id: str, label: str, why: str) -> Fact:
+    """Joules that are not known, and why."""
+    return Fact(id=id, label=label, value=None, kind="number", unit="J", why=why)
 
 
 def _badge(part: Energy | None) -> str | None:

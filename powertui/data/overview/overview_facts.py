@@ -9,6 +9,7 @@ import numpy as np
 from powertui.data.conclusions.makers import step_parts
 from powertui.data.energy import host_energy
 from powertui.data.energy.measured_energy import Energy
+from powertui.data.energy.tables import joules_fact, no_joules_fact
 from powertui.data.energy.trace_account import Account, EpochEnergy
 from powertui.data.model import worst_badge
 from powertui.data.table import Fact, if_missing
@@ -252,36 +253,11 @@ def _epoch_difference(first: EpochEnergy, last: EpochEnergy) -> list[Fact]:
 def _energy(id: str, label: str, measured: Energy | None, parts: int = 1) -> Fact:
     """The joules of one of so many equal parts of an energy; why not, where it is not resolved."""
     if measured is None:
-        return Fact(
-            id=id,
-            label=label,
-            value=None,
-            kind="number",
-            unit="J",
-            why="no power",
-        )
+        return no_joules_fact(id, label, "no power")
     if not measured.resolved or measured.joules is None:
         why = f"not resolved: {measured.reason.removeprefix('not resolved: ')}"
-        return Fact(
-            id=id,
-            label=label,
-            value=None,
-            kind="number",
-            unit="J",
-            why=why,
-        )
-    lo = None if measured.lo is None else measured.lo / parts
-    hi = None if measured.hi is None else measured.hi / parts
-    return Fact(
-        id=id,
-        label=label,
-        value=measured.joules / parts,
-        kind="number",
-        unit="J",
-        badge=measured.badge,
-        lo=lo,
-        hi=hi,
-    )
+        return no_joules_fact(id, label, why)
+    return joules_fact(id, label, measured, parts)
 
 
 # ── all hosts ────────────────────────────────────────────────────────────────────────────────────

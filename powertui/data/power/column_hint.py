@@ -51,9 +51,14 @@ def column_hint(rows: table.FileCells) -> str:
     time_name = "NAME"
     if time is not None:
         time_name = _quoted(rows, time)
-    options = f"--watts-col {_quoted(rows, likely)} --time-col {time_name} --unit W"
+    # A name that says kW must not be offered as W: the answer would be a thousandth.
+    named_unit = units.unit_of_name(rows.names[likely])
+    unit = "W"
+    if named_unit is not None and named_unit.quantity == "power":
+        unit = named_unit.name
+    options = f"--watts-col {_quoted(rows, likely)} --time-col {time_name} --unit {unit}"
     return (
-        f"{names} If {_shown(rows.names[likely])} is the power in W, add: "
+        f"{names} If {_shown(rows.names[likely])} is the power in {unit}, add: "
         f"{options} (and --tz for local times)"
     )
 

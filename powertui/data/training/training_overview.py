@@ -16,6 +16,7 @@ from powertui.data import elsewhere
 from powertui.data.columns import Column, optional, text_column
 from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.energy.measured_energy import Energy
+from powertui.data.energy.tables import joules_fact, no_joules_fact
 from powertui.data.model import NS_PER_S, PS_PER_S, PowerOnTrace
 from powertui.data.table import Fact, Place, Result, Table
 from powertui.data.training.training_energy import training_energy
@@ -73,38 +74,11 @@ def _when(axis: TrainingOnAxis) -> list[Fact]:
 
 def _energy(energy: Energy | None) -> list[Fact]:
     if energy is None:
-        return [
-            Fact(
-                id="energy",
-                label="energy",
-                value=None,
-                kind="number",
-                unit="J",
-                why="no power was logged",
-            )
-        ]
+        return [no_joules_fact("energy", "energy", "no power was logged")]
     if not energy.resolved:
-        return [
-            Fact(
-                id="energy",
-                label="energy",
-                value=None,
-                kind="number",
-                unit="J",
-                why=energy.reason,
-            )
-        ]
+        return [no_joules_fact("energy", "energy", energy.reason)]
     facts = [
-        Fact(
-            id="energy",
-            label="energy",
-            value=energy.joules,
-            kind="number",
-            unit="J",
-            badge=energy.badge,
-            lo=energy.lo,
-            hi=energy.hi,
-        ),
+        joules_fact("energy", "energy", energy),
         Fact(
             id="mean",
             label="mean power",

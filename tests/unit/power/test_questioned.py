@@ -355,6 +355,15 @@ def test_columns_that_say_nothing_of_power_are_asked_about_by_their_names(log: W
     assert means(read) == [3004]
 
 
+def test_a_column_in_kilowatts_is_proposed_in_kilowatts(log: Written) -> None:
+    """Its times cannot be read, so that it is asked about."""
+    rows = "".join(f"32.13.2026 {row},{0.4 + row / 100}\n" for row in range(9))
+    with pytest.raises(UnreadableFile) as refused:
+        log(f"Zeit,Leistung Rack 7 (kW)\n{rows}")
+    assert "is the power in kW" in refused.value.hint
+    assert refused.value.hint.endswith("--time-col Zeit --unit kW (and --tz for local times)")
+
+
 @pytest.mark.parametrize("name", ["power (hp)", "rx power dBm", "power limit W", "heat btu/h"])
 def test_a_column_of_another_measure_is_not_proposed_as_watts(log: Written, name: str) -> None:
     rows = "".join(f"{START + row},{3 + row}\n" for row in range(9))
