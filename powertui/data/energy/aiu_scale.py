@@ -33,17 +33,17 @@ from powertui.plain import plain
 
 __all__ = ["SumScale", "found_scale", "settled"]
 
-_MIN_READINGS = settings.MIN_LEVEL_READINGS  # fewer leave the interval to chance
+_MIN_READINGS = settings.MIN_ALIKE_VALUES  # fewer leave the interval to chance
 _STUDENT_T = 2.776  # of 4 degrees of freedom at 95 %; more readings need less
 _MIN_COVERED = 0.95  # of the time that a reading stands for, within the sum's stretches
 # A factor that is not known to this share settles nothing. A sensor that does not follow the sum
 # leaves such an interval.
-_MAX_HALF_SHARE = settings.MAX_ERROR_SHARE
+_MAX_HALF_SHARE = settings.UNKNOWN_SHARE
 _PLACES = 81  # of a log whose clock leaves ±2 s open: one each 50 ms, a twentieth of its period
 _MAX_OPEN_PS = 10 * PS_PER_S  # a place that is open by more is not looked for here
 _CHI2 = 3.84  # twice the fall of the log likelihood at the ends of a 95 % interval
 _ROUNDING_W2 = 0.1**2 / 12  # W²; aiu-smi prints tenths
-_DEFAULT_PERIOD_S = settings.DEFAULT_REFRESH_S  # aiu-smi prints once a second
+_DEFAULT_PERIOD_S = settings.MOMENT_S  # aiu-smi prints once a second
 
 
 class SumScale(NamedTuple):

@@ -47,7 +47,6 @@ from powertui.data.model import IN_TRACE, NS_PER_S, PS_PER_S, PowerSeries, Run
 from powertui.data.quantiles import median_of_column, percentiles_of_column
 from powertui.errors import UsageError
 
-_MIN_WATTS_IN_WORDS = 0.5  # a kind of work that draws less is rounded to 0 W
 _MIN_STEP_SHARE = settings.NEGLIGIBLE_SHARE  # of the power: where a sensor's rounding is not known
 
 
@@ -204,9 +203,7 @@ def _search(series: PowerSeries, context: AlignmentContext) -> Fit | str:
 
 def _fit_in_words(fit: Fit) -> str:
     idle_w = fit.watts[0][1]
-    above_idle = [
-        f"{name} {watts:+.0f} W" for name, watts in fit.watts[1:] if watts >= _MIN_WATTS_IN_WORDS
-    ]
+    above_idle = [f"{name} {watts:+.0f} W" for name, watts in fit.watts[1:] if round(watts) > 0]
     kinds = ", ".join(above_idle) or "nothing above it"
     next_best = f"; next best at {fit.runner_up_s:.2f} s" if fit.runner_up_s is not None else ""
     return (

@@ -42,19 +42,19 @@ from powertui.named_tuples import NamedTuple
 # Cost that a fit must save against a flat line. Noise alone saves some where every offset is tried.
 # Half: no change. Twice: 1 without a place.
 _MIN_FIT_GAIN = 8.0
-# The same of the readings in the profile alone, from which the share of their variation follows
-# that a fit must explain. Chosen: half of that of all readings.
-_MIN_PROFILE_FIT_GAIN = 4.0
+# Of the readings in the profile alone it is half, from which the share of their variation follows
+# that a fit must explain. Chosen.
 # Never ask for more: few readings have wide intervals anyway.
 _MAX_REQUIRED_R2 = settings.MAJORITY_SHARE
 # Of the power: a log that moves less shows no edge to align by.
 _FLAT_POWER_SHARE = settings.NEGLIGIBLE_SHARE
 # A value that toggles between two steps of the sensor is no edge.
-_FLAT_QUANTA = settings.TOGGLING_QUANTA
+_FLAT_QUANTA = settings.MORE_THAN_ONE
 # Windows of a reading, and seconds, around a profile in which its ends are edges like any other.
-_MARGIN_WINDOWS, _MIN_MARGIN_S = 3, settings.MOMENT_S
-# Of the power of the idle machine, or of a sensor's step: work that draws less draws nothing.
-_MIN_WORK_SHARE, _MIN_WORK_QUANTA = settings.MIN_RUN_SHARE, 0.5
+_MARGIN_WINDOWS, _MIN_MARGIN_S = settings.HOLE_REFRESHES, settings.MOMENT_S
+# Of the power of the idle machine: work that draws less, or that the sensor rounds away, draws
+# nothing.
+_MIN_WORK_SHARE = settings.MIN_RUN_SHARE
 
 # ── when an answer is sure ──
 # In one place, as the 95 % interval promises; half and twice: no change.
@@ -270,7 +270,7 @@ def _least_share(model: OffsetCosts, best: _Best) -> float:
     else: those in it, and at its ends, have to be explained.
     """
     independent = max(_independent_readings(model, best), 1.0)
-    of_chance = 1 - float(np.exp(-2 * _MIN_PROFILE_FIT_GAIN / independent))
+    of_chance = 1 - float(np.exp(-_MIN_FIT_GAIN / independent))
     return min(of_chance, _MAX_REQUIRED_R2)
 
 
@@ -423,7 +423,7 @@ def _doubts(
     idle_w = float(fitted[0])
     strongest_w = float(fitted[1:].max(initial=0.0))
     least_w = max(
-        _MIN_WORK_QUANTA * model.data.quantum,
+        model.data.quantum / 2,
         _MIN_WORK_SHARE * idle_w,
     )
     if strongest_w < least_w:

@@ -48,7 +48,7 @@ _RISE_SIGMA_SHARE = 0.5  # of a window: one standard deviation where only a rise
 _MIN_RISE_OF_WINDOW = settings.VISIBLE_SHARE
 _SLOW_RISE_SIGMAS = 1.5  # standard deviations by which a rise may exceed its window
 # One standard deviation of a window that gaps show: of the window, and in refreshes.
-_GAP_SIGMA_SHARE, _MIN_GAP_SIGMA = 0.03, 0.2
+_GAP_SIGMA_SHARE, _MIN_GAP_SIGMA = settings.SAME_LEVEL_SHARE, 0.2
 
 # ── what readings on a step show ──
 # Windows in refreshes before anything is seen, which count like two steps: a sensor that is asked

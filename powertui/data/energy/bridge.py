@@ -22,7 +22,7 @@ from powertui.named_tuples import NamedTuple
 _PS_PER_S_FLOAT = float(PS_PER_S)  # so that numpy need not convert it
 # ── shares that were tuned on simulated trainings; half and twice of them are not recorded ──
 _MAX_STRETCHES = 4096  # that are compared with one another
-_MIN_READ_SHARE = settings.SHARED_SHARE  # of a stretch, so that its mean counts
+_MIN_READ_SHARE = settings.LESSER_SHARE  # of a stretch, so that its mean counts
 _MIN_DIFFERENCES = settings.MIN_SPREAD_VALUES  # with fewer the spread of the whole log is taken
 # Share of the variance that a cut interval leaves open, because power that moves seldom leaves less
 # open than even noise.

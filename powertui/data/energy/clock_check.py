@@ -46,7 +46,7 @@ class _ClockRules:
     min_reading_weight: float = settings.MAJORITY_SHARE  # by them alone: else the clock is sure
     # The same of a clear place. Of 12 clocks corrected with less one was wrong, of 172 confirmed
     # with less 6 (`clock_answers`, six sets of seeds).
-    min_clear_weight: float = settings.LIKELY_WEIGHT
+    min_clear_weight: float = settings.NEARLY_ALL_SHARE
     # Within the clock's interval, where no place is sure.
     min_believed_weight: float = settings.MAJORITY_SHARE
     # Odds of the clock, by those before any reading. Of 155 right ones (seeds 700 to 715) none fell
@@ -58,7 +58,7 @@ class _ClockRules:
     min_log_odds_at_clock: float = -1.0
     min_vague_s: float = settings.FOREIGN_CLOCK_S  # known to less, it needs no confirmation
     min_doubt_s: float = 0.2  # sensors are late by as much as that anyway
-    sure_refreshes: float = settings.MAX_ERROR_SHARE  # a place is sure to this part of the refresh
+    sure_refreshes: float = settings.UNKNOWN_SHARE  # a place is sure to this part of the refresh
 
 
 _RULES = _ClockRules()

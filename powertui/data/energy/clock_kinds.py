@@ -37,7 +37,7 @@ class ClockKind:
     # The clock is believed to this where no reading confirms or contradicts it.
     believed_s: float
     # How likely it is beforehand that the clock is right to `believed_s`.
-    right_share: float
+    right_share: float = 1.0
     # How many of the right ones were written late: a sampler that waits before it takes the time, a
     # writer with a buffer, an interval that is stamped at its end.
     late_share: float = 0.0
@@ -65,16 +65,16 @@ SAME_MACHINE = ClockKind("the log", 0.5, 0.97, late_share=0.5)
 # confirmed to 0.05 s.
 RECORDED = ClockKind("the log", 0.05, 0.999, late_share=0.1)
 # A training's own file with the times of its start and of the log's end.
-MARKED = ClockKind("the marker", 0.010, 0.98)
+MARKED = ClockKind("the marker", settings.SAME_CLOCK_S, settings.WHOLE_SHARE)
 # A person said that the clock is right.
-GIVEN = ClockKind("the log", 0.010, 1.0)
+GIVEN = ClockKind("the log", settings.SAME_CLOCK_S)
 # A server that read the clock of the profiled machine beside its own while the run ran. An exporter
 # may answer with what it read before, so late ones count, too.
 _COMPARED = replace(RECORDED, right_share=GIVEN.right_share)
-# A clock that time servers set, or that a person set by hand. 2 s: chosen, not measured.
-FOREIGN = ClockKind("the log", 2.0, 0.95)
+# A clock that time servers set, or that a person set by hand.
+FOREIGN = ClockKind("the log", settings.FOREIGN_CLOCK_S, settings.SURE_WEIGHT)
 # The interval of a BMC's clock is minutes wide already (`times.BMC_SLACK`).
-_CONTROLLER = ClockKind("the BMC", 2.0, 0.8)
+_CONTROLLER = ClockKind("the BMC", settings.FOREIGN_CLOCK_S, settings.LARGE_SHARE)
 
 # On either side of a clock; BMCs that were minutes off have been seen.
 _SEARCH_S = 600.0

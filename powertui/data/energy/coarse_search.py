@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from powertui.data.energy import nnls, settings
-from powertui.data.energy.robust_stats import MIN_NOISE_OF_SWING
 from powertui.data.energy.samples import Samples, usual_window_s
 from powertui.data.energy.window_shares import WindowShares
 from powertui.data.model import Bools, Floats
@@ -20,8 +19,6 @@ from powertui.named_tuples import NamedTuple
 MAX_CANDIDATES = 24  # that the finer passes get
 
 # ── the grid: bounds of time ──
-_FAST_REFRESH_S = 0.2  # a faster sensor gets cells of `_FAST_CELL_S`, a slower one half a refresh
-_FAST_CELL_S = 0.1
 _MAX_PROFILE_CELLS = 1500
 _MAX_LOG_CELLS = 200_000
 _CHUNK_PRODUCTS = 2_000_000  # windows times cells that are copied at once
@@ -139,7 +136,7 @@ def _residual_share(data: Samples, squares: _Squares) -> Floats:
     """Which share of the variation the fit of each offset leaves, beside the least noise."""
     low_w, high_w = percentiles_of_column(data.watts, (5, 95))
     swing_w = float(high_w - low_w)
-    noise = squares.cells * (MIN_NOISE_OF_SWING * swing_w) ** 2
+    noise = squares.cells * (settings.SAME_LEVEL_SHARE * swing_w) ** 2
     variation = np.maximum(squares.variation + noise, 1e-12)
     share: Floats = (squares.residual + noise) / variation
     return share
@@ -172,9 +169,7 @@ def _even_power(data: Samples, length: float) -> _EvenPower:
 
 def _cell_s(data: Samples, length: float) -> float:
     """How long a cell is: half a refresh, longer where profile or log are long."""
-    cell_s = data.refresh / 2
-    if data.refresh < _FAST_REFRESH_S:
-        cell_s = _FAST_CELL_S
+    cell_s = max(data.refresh / 2, settings.INSTANT_S)
     log_length = float(data.hi[-1]) - float(data.hi[0])
     return max(
         min(data.refresh, cell_s),

@@ -14,9 +14,9 @@ from powertui.named_tuples import NamedTuple
 # one reading that is late is none, one that is missing is.
 PAUSE_REFRESHES = bridge.PAUSE_INTERVALS
 _ROUNDING_MARGIN = 0.001  # relative, and more than what is lost where ps become seconds
-# How much the change across a whole window, and the one from reading to reading, count for the
-# slope. Tuned on simulated trainings; half and twice are not recorded.
-_WINDOW_CHANGE_WEIGHT, _NEIGHBOUR_CHANGE_WEIGHT = 0.7, 1.3
+# How much the change across a whole window counts for the slope, of two; the rest is for the change
+# from reading to reading. Tuned on simulated trainings; half and twice are not recorded.
+_WINDOW_CHANGE_WEIGHT = 0.7
 
 
 class Slopes(NamedTuple):
@@ -96,7 +96,7 @@ def steep(
     # by what came and what went.
     across = _change_across(knots, level, reach) ** 2
     along = lag * np.diff(level) ** 2
-    change = _WINDOW_CHANGE_WEIGHT * across + _NEIGHBOUR_CHANGE_WEIGHT * along
+    change = _WINDOW_CHANGE_WEIGHT * across + (2 - _WINDOW_CHANGE_WEIGHT) * along
     of_segment = np.where(known, seconds * change, 0.0)
     return summed_up(of_segment), 1.0
 

@@ -22,7 +22,7 @@ Scores = dict[int, list[tuple[float, int]]]  # by device: (standard errors, chan
 # that among the pairs of eight GPUs none is taken for another's ──
 _MIN_FOLLOW_ERRORS = settings.OUTLIER_SIGMAS  # that the correlation must be above none …
 _MIN_LEAD_ERRORS = settings.FAR_SIGMAS  # … and above any other channel's
-_MIN_CORRELATION = settings.MIN_CORRELATION  # below it something else decides what the device draws
+_MIN_CORRELATION = settings.MAJORITY_SHARE  # below it something else decides what the device draws
 _MAX_CORRELATION = 0.999999  # so that its standard error is finite
 # Of the share of a window in which something ran: else nothing can follow.
 _MIN_BUSY_RANGE = settings.MINOR_SHARE

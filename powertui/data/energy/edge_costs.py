@@ -41,7 +41,7 @@ class _MatchingRules:
     start_spread_s: float = 2.0  # a program begins to work so long before or after its first record
     end_spread_s: float = 0.7  # a program ends so long after its last record
     exact_start_share: float = 0.4
-    exact_end_share: float = 0.5
+    exact_end_share: float = settings.MAJORITY_SHARE
     # Jumps at an edge before they may overrule a clock by seconds: so many, or this share of all.
     # Logs of other runs that met half of a training matched 2 of 8 and were "corrected" by 42 s;
     # another one without a clock matched 4 of 15, which chance does as well, and was sure.

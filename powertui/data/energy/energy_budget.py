@@ -40,7 +40,7 @@ from powertui.named_tuples import NamedTuple
 
 # Share of a window's energy that may be off at 95 % by what was filled into holes. Chosen, not
 # measured.
-_MAX_BRIDGED_SHARE = settings.MAX_ERROR_SHARE
+_MAX_BRIDGED_SHARE = settings.UNKNOWN_SHARE
 # Between the two rules of integration, from which on both are shown.
 _MIN_RULE_DIFFERENCE = settings.NEGLIGIBLE_SHARE
 
@@ -65,7 +65,7 @@ _CUT_INTERVAL_VARIANCE = 0.95
 # among means over many refreshes, which smear it.
 _EDGE_VARIANCE_MOMENTS, _EDGE_VARIANCE_MEANS, _EDGE_VARIANCE_SMEARED = 3.0, 0.3, 0.65
 # Share of the quietest differences that is noise; the rest is power, which a mean has seen.
-_NOISE_SHARE = 0.9
+_NOISE_SHARE = settings.NEARLY_ALL_SHARE
 # From this share of the time on that readings cover, they tell where between them a step was.
 _MIN_STEP_SHARE = settings.MAJORITY_SHARE
 # Of what an edge leaves open among means, the share that a clear step beside it settles. At 0.35

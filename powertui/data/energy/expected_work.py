@@ -15,6 +15,7 @@ import numpy as np
 
 from powertui.data import category, wire
 from powertui.data.category import Category
+from powertui.data.energy import settings
 from powertui.data.model import (
     PS_PER_S,
     Bools,
@@ -47,9 +48,9 @@ NAMES = (
 # Only where somebody asks for it: pauses that are too short to be sure that power falls in them.
 SHORT_PAUSES, SHORT_PAUSES_NAME = len(NAMES), "short pauses"
 
-# A host call in which nothing begins or ends for longer than this may sleep as well as work.
-# Chosen: Python that works calls something every few milliseconds.
-_MIN_UNSEEN_PS = PS_PER_S // 10
+# A host call in which nothing begins or ends for longer than this may sleep as well as work:
+# Python that works calls something every few milliseconds.
+_MIN_UNSEEN_PS = round(settings.INSTANT_S * PS_PER_S)
 # Bins of the table of running shares: 0.1 ms of a recording of half a minute.
 TABLE_BINS = 1 << 18
 _MAX_NAME = 200  # letters of a name that are looked at: kernels of templates have thousands

@@ -15,7 +15,7 @@ from powertui.data.model import PS_PER_S, Bools, Epochs, Floats, Int64s, PowerOn
 from powertui.data.quantiles import known_medians, median_of_column
 from powertui.value_types import dataclass
 
-_MAX_TRACING_STEPS = settings.TRACING_STEPS  # later long steps are no first run
+_MAX_TRACING_STEPS = settings.USUAL_STEPS  # later long steps are no first run
 # Of a step by readings: with less its mean is that of its neighbors.
 _MIN_COVERAGE = settings.MAJORITY_SHARE
 

@@ -26,21 +26,21 @@ from powertui.data.model import (
     PowerOnTrace,
     worst_badge,
 )
-from powertui.data.quantiles import median_of_column, median_of_rows, percentile_of_column
+from powertui.data.quantiles import median_of_column, median_of_rows, quantile_of_column
 from powertui.named_tuples import NamedTuple
 
 # ── what is a level ──
 # A pause must be this many refreshes long: its first readings still hold the work before it.
 _MIN_PAUSE_REFRESHES = settings.HOLE_REFRESHES
 # Readings: fewer may all be late or rounded the same way.
-_MIN_SAMPLES = settings.MIN_LEVEL_READINGS
+_MIN_SAMPLES = settings.MIN_ALIKE_VALUES
 _MIN_STEADY_S = settings.MOMENT_S  # shorter lulls are within the work
 # Of the new readings in pauses: work that no trace shows and late readings are above it.
-_PAUSE_PERCENTILE = 10
+_PAUSE_SHARE = settings.MINOR_SHARE
 
 # ── when levels are alike. Chosen: below them, noise of a sensor tells apart what is one level ──
 _SAME_LEVEL_SHARE = settings.SAME_LEVEL_SHARE  # of the lower one
-_SAME_LEVEL_STEPS = settings.TOGGLING_QUANTA  # of the sensor's rounding
+_SAME_LEVEL_STEPS = settings.MORE_THAN_ONE  # of the sensor's rounding
 # Of the power in the trace's pauses: a machine that draws less is switched off.
 _OFF_SHARE = settings.MINOR_SHARE
 
@@ -225,7 +225,7 @@ def _mixed(channel: PowerOnTrace, when: When) -> _Levels:
         is_known = np.isfinite(watts)
         known_weights = weights[is_known]
         weight = float(known_weights.sum())
-        if weight < 1 - mixture.MAX_UNRESOLVED_WEIGHT:
+        if weight < mixture.MIN_RESOLVED_WEIGHT:
             return np.nan
         weighted = known_weights * watts[is_known]
         return float(weighted.sum() / weight)
@@ -254,7 +254,7 @@ def _levels(power: PowerOnTrace, when: When) -> _Levels:
     paused_w = watts[is_paused & readings.is_new]
     pauses_w = np.nan
     if len(paused_w) >= _MIN_SAMPLES:
-        pauses_w = percentile_of_column(paused_w, _PAUSE_PERCENTILE)
+        pauses_w = quantile_of_column(paused_w, _PAUSE_SHARE)
 
     steady_s = max(_MIN_PAUSE_REFRESHES * readings.sensor_time_s, _MIN_STEADY_S)
 

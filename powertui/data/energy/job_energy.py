@@ -30,9 +30,6 @@ from powertui.power_server import JobPower, JobStretch
 from powertui.value_types import dataclass
 
 _PORT = re.compile(r":\d{1,5}$")
-# Of the gap in which an edge is: all of it. A job whose length is a multiple of the time between
-# scrapes has both of its edges at the same place in their gaps, so both may err to the utmost.
-_EDGE_SHARE = 0.5
 _ROUNDING_NS = 1_000_000  # servers write milliseconds
 _EDGE_READINGS = settings.MIN_REPEATS  # whose mean is the power beside an edge
 
@@ -174,11 +171,13 @@ def _part(
     start_w, end_w = _edge_watts(channel, window)
     if stretch.is_running:
         end_w = 0.0  # what comes after its last sample is not counted yet
+    # An edge may be anywhere in its gap. A job whose length is a multiple of the time between
+    # scrapes has both of its edges at the same place in their gaps, so both may err to the utmost.
     return _Part(
         joules=interval.joules + (start_w + end_w) * stretch.spacing_s / 2,
         half=interval.half,
-        start_half=_EDGE_SHARE * start_w * stretch.spacing_s,
-        end_half=_EDGE_SHARE * end_w * stretch.spacing_s,
+        start_half=start_w * stretch.spacing_s / 2,
+        end_half=end_w * stretch.spacing_s / 2,
         badge=energy.badge,
     )
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from powertui.data.energy import nnls, settings
-from powertui.data.energy.robust_stats import MIN_NOISE_OF_SWING, median_deviation, rounding_sigma
+from powertui.data.energy.robust_stats import median_deviation, rounding_sigma
 from powertui.data.energy.samples import Samples, usual_window_s
 from powertui.data.energy.window_shares import WindowShares
 from powertui.data.model import Floats
@@ -112,7 +112,7 @@ def level_costs(
     offsets = _offsets_to_try(data, range_s)
     idle_w, high_w = percentiles_of_column(data.watts, (2, 98))
     swing_w = max(float(high_w - idle_w), 1e-9)
-    least_sigma_w = max(MIN_NOISE_OF_SWING * swing_w, rounding_sigma(data.quantum))
+    least_sigma_w = max(settings.SAME_LEVEL_SHARE * swing_w, rounding_sigma(data.quantum))
     readings = _LevelReadings(
         data=data,
         above_idle=data.watts - float(idle_w),

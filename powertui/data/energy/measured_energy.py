@@ -29,7 +29,7 @@ from powertui.value_types import dataclass
 
 _TOO_SHORT = "is too short"
 # Of a square: less than this is left over by rounding where one number is taken from another.
-_ROUNDED_SHARE = 1e-12
+_ROUNDING = 1e-12
 
 if TYPE_CHECKING:
     from powertui.data.energy.curve import Curve
@@ -144,7 +144,7 @@ class Energy:
         if not self.gain_j:
             return longer
         without_gain = longer**2 - self.gain_j**2
-        if without_gain <= _ROUNDED_SHARE * longer**2:
+        if without_gain <= _ROUNDING * longer**2:
             return self.half
         return math.sqrt(without_gain)
 

@@ -27,8 +27,8 @@ from powertui.data.energy.robust_stats import TAILS
 from powertui.data.model import Bools, Floats, Int64s, PowerOnTrace, worst_badge
 from powertui.named_tuples import NamedTuple
 
-# Places that together weigh less need not resolve a window. Chosen, not measured.
-MAX_UNRESOLVED_WEIGHT = 1 - settings.SURE_WEIGHT
+# Places with so much of the weight together have to resolve a window. Chosen, not measured.
+MIN_RESOLVED_WEIGHT = settings.SURE_WEIGHT
 _MAX_WORLDS = 1024  # combinations of the places of several logs: a bound of time
 _SIGMA_COLUMNS = ("sigma_quantum", "sigma_sampling", "sigma_edges", "sigma_timing")
 _HALVINGS = 40  # each halves what is open: 40 leave 1e-12 of it
@@ -209,7 +209,7 @@ def _unresolved_mix(
     unresolved_weight = weight[~is_resolved].sum()
     unresolved_share = float(unresolved_weight / weight.sum())
     reason = first.reason
-    if unresolved_share <= 0.999:
+    if unresolved_share <= 1 - settings.NEGLIGIBLE_WEIGHT:
         share = units.percent(unresolved_share)
         reason = f"{first.reason} at {share} of the possible places of the log"
     return replace(
@@ -302,7 +302,7 @@ def withheld(measured: Energy) -> Energy:
 def _enough(weight: Floats, resolved: Bools) -> Bools:
     """Whether the places at which a window is resolved are all that count."""
     unresolved_weight = weight @ ~resolved
-    is_enough: Bools = unresolved_weight <= MAX_UNRESOLVED_WEIGHT * weight.sum()
+    is_enough: Bools = unresolved_weight <= (1 - MIN_RESOLVED_WEIGHT) * weight.sum()
     return is_enough
 
 

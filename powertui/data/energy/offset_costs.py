@@ -9,7 +9,7 @@ import numpy as np
 
 from powertui.data.energy import settings
 from powertui.data.energy.placement_score import IDLE_SHARE, Likeness
-from powertui.data.energy.robust_stats import MEDIAN_TO_SIGMA, MIN_NOISE_OF_SWING, rounding_sigma
+from powertui.data.energy.robust_stats import MEDIAN_TO_SIGMA, rounding_sigma
 from powertui.data.energy.samples import Samples, usual_pace_s, usual_window_s
 from powertui.data.energy.window_shares import WindowShares
 from powertui.data.model import Bools, Floats
@@ -26,7 +26,7 @@ MIN_READINGS_IN_PROFILE = settings.MIN_REPEATS
 
 # ── noise ──
 _POWER_DRIFT_SHARE = 0.004  # of the power: it drifts by that much whatever runs
-_MIN_NOISE_OF_CHANGES = 0.1  # of the usual change from a reading to the next
+_MIN_NOISE_OF_CHANGES = settings.MINOR_SHARE  # of the usual change from a reading to the next
 # Residuals nearer to each other are wrong together, because work that no trace shows lasts.
 # Half: 1 interval misses. Twice: 2 lost.
 _CORRELATION_S = 0.5
@@ -41,7 +41,9 @@ _UNSEEN_IDLE_SHARE = 0.35
 MAX_FINE_SAMPLES = 2400  # in the finer passes: more are thinned evenly
 
 # ── which way of averaging is looked at first: bounds of time but for the gain ──
-_MIN_AVERAGING_GAIN = 2.0  # cost that another way of averaging must save to be looked at first
+_MIN_AVERAGING_GAIN = (
+    settings.DECISIVE_COST
+)  # cost that another way of averaging must save to be looked at first
 SCALE_PLACES = 8  # places that are asked for the width of ordinary residuals
 _PLACES_PER_AVERAGING = 3  # the same for each further way of averaging
 _OFFSETS_PER_SIDE = 6  # of a coarse offset, that each way of averaging is tried at
@@ -135,7 +137,7 @@ class OffsetCosts:
         usual_change_w = median_of_column(np.abs(np.diff(self.data.watts)))
         return max(
             rounding_sigma(data.quantum),
-            MIN_NOISE_OF_SWING * swing_w,
+            settings.SAME_LEVEL_SHARE * swing_w,
             _POWER_DRIFT_SHARE * abs(self.middle),
             _MIN_NOISE_OF_CHANGES * usual_change_w,
             1e-9,

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from powertui.data import wire
-from powertui.data.energy import clock_drift, coarse_search
+from powertui.data.energy import clock_drift, coarse_search, settings
 from powertui.data.energy.offset_costs import (
     MAX_FINE_SAMPLES,
     MIN_SAMPLES,
@@ -48,7 +48,9 @@ _MIN_STEP_S = 1e-3  # between the finest offsets: no clock is known to better
 
 # ── which offsets are the same, by how long a reading's window is ──
 _FIRST_FRACTION, _LAST_FRACTION = 6, 24  # of it, from one offset to the next in the fine passes
-_MIN_ALIAS_WINDOWS = 1 / 4  # step times below this part of it leave no aliases to be told apart
+_MIN_ALIAS_WINDOWS = (
+    settings.VISIBLE_SHARE
+)  # step times below this part of it leave no aliases to be told apart
 _MIN_SWEPT_WINDOWS = 2  # longer steps than this leave the right place between coarse offsets
 
 
@@ -153,8 +155,8 @@ class OffsetSearch(OffsetCosts):
         """The steps of the passes, by how long a reading's window is."""
         length = self._length_s()
         longest = near / 2
-        if self.data.refresh < 0.2:
-            longest = 0.1
+        if self.data.refresh < 2 * settings.INSTANT_S:
+            longest = settings.INSTANT_S
         coarse_step = max(min(near, longest), length / 1500)
         step = min(near / 8, coarse_step / 3)
         return _Grid(

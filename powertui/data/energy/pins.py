@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from powertui.data.asked import Pins
+from powertui.data.energy import settings
 from powertui.data.model import Z95
 from powertui.errors import UnreadableFile, UsageError
 from powertui.opening import open_for_reading
@@ -58,7 +59,7 @@ def fit(pins: Pins) -> ClockFit | None:
     if len(rest) > 1:
         spread = float(rest.std(ddof=1))
     # A single pin is as good as an eye on a screen: a tenth of a second is claimed, no less.
-    half = max(Z95 * spread, 0.1) / np.sqrt(len(rest))
+    half = max(Z95 * spread, settings.INSTANT_S) / np.sqrt(len(rest))
     return ClockFit(
         offset_s=offset + pins.nudge_s,
         half_s=float(half),

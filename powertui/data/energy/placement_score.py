@@ -71,7 +71,9 @@ IDLE_SHARE = settings.SAME_LEVEL_SHARE
 _FIT_ITERATIONS = 4  # one less where offsets are only ranked
 _HELD_ITERATIONS = 2  # the first ones keep the idle machine where it is likeliest …
 _IDLE_HOLD = 10.0  # … by so much of the weight of all readings
-_OUTSIDE_WEIGHT = 0.01  # of readings outside the profile, until something was fitted
+_OUTSIDE_WEIGHT = (
+    settings.NEGLIGIBLE_SHARE
+)  # of readings outside the profile, until something was fitted
 _NO_WEIGHT = 1e-3  # the same, later, of those far from the idle machine
 _FOREIGN_WEIGHT = 0.2  # of readings that somebody else's work explains better
 _IDLE_RADIUS = 2.5  # residuals: readings nearer to the idle level than this are of the idle machine

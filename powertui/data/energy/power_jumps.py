@@ -31,7 +31,7 @@ _MIN_NOISE_TIMES = settings.LARGEST_CHANCE_SIGMAS
 # Chosen: below this share of the log's swing jumps are those of single steps.
 _MIN_SWING_SHARE = 0.08
 # A value that toggles between two steps of the sensor is no jump.
-_MIN_QUANTA = settings.TOGGLING_QUANTA
+_MIN_QUANTA = settings.MORE_THAN_ONE
 
 # ── noise ──
 # Of a 1 s sensor up to half of the differences contain an edge of epochs of 10 s, so that their

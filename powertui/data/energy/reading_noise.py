@@ -13,7 +13,7 @@ from powertui.data.quantiles import percentile_of_column
 
 # ── what repeats ──
 # From which on differences repeat. Chosen: half of what a load that repeats exactly has.
-_REPEAT_CORRELATION = settings.MIN_CORRELATION
+_REPEAT_CORRELATION = settings.MAJORITY_SHARE
 _MAX_LAGS = 256  # readings: longer periods are not looked for
 _MIN_LAGS = settings.MIN_SPREAD_VALUES
 _BEAT_DIFFERENCES = 4096  # of the liveliest part of the log, which are asked for a period

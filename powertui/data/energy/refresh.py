@@ -20,12 +20,12 @@ from powertui.named_tuples import NamedTuple
 # Polls or refreshes: nothing is known across a longer pause.
 HOLE_REFRESHES = settings.HOLE_REFRESHES
 # Polls per refresh, from which on a sensor is asked clearly more often than it publishes.
-HELD_POLLS = settings.REPEATING_POLLS
+HELD_POLLS = settings.MORE_THAN_ONE
 
 _Shares = npt.NDArray[np.float32]
 
 # ── what is tried: bounds of time ──
-_MIN_CHANGES = settings.MIN_LEVEL_READINGS
+_MIN_CHANGES = settings.MIN_ALIKE_VALUES
 _MAX_CHANGES = 150  # that are looked at, where they come quickest
 _GRID_STEP = 0.005  # relative, from one distance that is tried to the next
 _MAX_RUNS_PER_DISTANCE = 1.6  # usual runs of one value: the longest distance that is tried
@@ -39,17 +39,17 @@ _JITTER_SHARE = 0.01  # of the distance, by which a publication may be off
 _DRIFT_SHARE = 0.006  # of the distance, by which it may be off from where the last one predicts it
 _LATE_CHANCE = 0.05  # that a change shows a row late: the logger repeats its last answer
 _STRAY_CHANCE = 0.02  # that it comes at any other time: the logger's clock is set
-_ON_TIME_CHANCE = 1 - 2 * _LATE_CHANCE - _STRAY_CHANCE
-_MAX_BLUR = 1 / 3  # a part and its two neighbors then share evenly
 
 # ── when the answer counts ──
 _MIN_EVIDENCE = 4.0  # difference of log likelihoods that a distance needs (e to the 4th: 55 to 1)
 # Polls between publications: below the first the sensor changes at every poll, and from the second
 # on at most at every second one.
-_EVERY_POLL, _EVERY_SECOND_POLL = 1.03, settings.REPEATING_POLLS
+_EVERY_POLL, _EVERY_SECOND_POLL = 1.03, settings.MORE_THAN_ONE
 # Two estimates of the distance that differ by less than this share are one.
 _SAME_DISTANCE_SHARE = settings.SAME_LEVEL_SHARE
-_TIE_EVIDENCE = 2.0  # distances whose log likelihood is lower by less than this may be it as well
+_TIE_EVIDENCE = (
+    settings.DECISIVE_COST
+)  # distances whose log likelihood is lower by less than this may be it as well
 
 
 class _Followed(NamedTuple):
@@ -191,7 +191,8 @@ def _blurs(at: Floats) -> Floats:
     since_last = np.maximum(since_last, 1)
     variance = _JITTER_SHARE**2 + _DRIFT_SHARE**2 * since_last
     blurs = variance * _PHASES**2 / 2
-    return np.asarray(np.minimum(blurs, _MAX_BLUR))
+    # At a third a part and its two neighbors share evenly.
+    return np.asarray(np.minimum(blurs, 1 / 3))
 
 
 def _at_phase(ago: _Shares, phase: Int64s) -> _Shares:
@@ -245,7 +246,8 @@ def _likelihood(ago: _Shares, long: Floats, poll: Floats) -> _Shares:
     parts_of_two_rows = _as_column((long + poll) * _PHASES + 0.5)
     on_time = np.clip(parts_of_row - ago, 0.0, 1.0)
     late = np.clip(parts_of_two_rows - ago, 0.0, 1.0)
-    of_either = _ON_TIME_CHANCE * on_time + _LATE_CHANCE * late
+    on_time_chance = 1 - 2 * _LATE_CHANCE - _STRAY_CHANCE
+    of_either = on_time_chance * on_time + _LATE_CHANCE * late
     likelihood: _Shares = of_either + _STRAY_CHANCE
     return likelihood
 

@@ -39,9 +39,6 @@ TAILS = (0.025, 0.975)
 TUKEY_CUT = 4.685
 
 # ── of power ──
-# Smallest believable noise, as a share of the power's swing: what a handful of kinds of work leaves
-# open anyway. Half: 3 logs won a sure place, 1 lost it. Twice: 4 lost, 1 won.
-MIN_NOISE_OF_SWING = 0.03
 # No reading is known better than to this share of the usual power. Chosen, not measured.
 _MIN_NOISE_OF_POWER = 1e-3
 # Percentiles of the readings from which on a robust fit of levels begins, each in turn. Chosen: a

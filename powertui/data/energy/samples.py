@@ -31,7 +31,7 @@ _NOISE_READINGS = 15  # that show the noise of the one in their middle …
 _MAX_NOISE_SPAN_S = 3.0  # … within this time: among slower readings differences are what happened
 
 # ── which windows come into question ──
-_HARMLESS_ERROR_SHARE = settings.MAX_ERROR_SHARE  # of a window: a smaller error changes nothing
+_HARMLESS_ERROR_SHARE = settings.UNKNOWN_SHARE  # of a window: a smaller error changes nothing
 _HALF_Z95 = 0.98  # half of a window's 95 % interval: its middle moves by half of what its end does
 # Factors and prices of windows of which nothing is known.
 _HALF_AND_TWICE = ((0.5, 1.0), (2.0, 1.0))
@@ -308,7 +308,7 @@ def _forgets(described: Sensor, refresh: float) -> tuple[tuple[float, float], ..
         is_prompt = length + 2 * error < _PROMPT_S
         if window.badge is Badge.MEASURED or is_harmless or is_prompt:
             return ()
-        if length > settings.REPEATING_POLLS * refresh:
+        if length > settings.MORE_THAN_ONE * refresh:
             times_s = [share * length for share in _MEMORY_TIMES_OF_WINDOW]
     return tuple((time_s, _MEMORY_PRICE) for time_s in times_s)
 

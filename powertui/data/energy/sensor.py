@@ -37,8 +37,8 @@ MAX_SENSOR_TIME_S = 4e6  # no refresh, window or delay is longer than a log can 
 # ── which rows say something new ──
 # After which a reading that still holds counts as a sample again.
 _HEARTBEAT_REFRESHES = settings.HOLE_REFRESHES
-_OVERLAPPING_REFRESHES = settings.REPEATING_POLLS  # a longer window makes readings overlap
-_MAX_NAMED_ERROR = settings.MAX_ERROR_SHARE  # of a window: one that is known to less is not named
+_OVERLAPPING_REFRESHES = settings.MORE_THAN_ONE  # a longer window makes readings overlap
+_MAX_NAMED_ERROR = settings.UNKNOWN_SHARE  # of a window: one that is known to less is not named
 
 # ── how late a reading is. Chosen: of what no log shows; twice widens intervals of slow sensors ──
 _DELAY_OF_REFRESH = 0.05  # that a sensor may take to publish
@@ -60,7 +60,7 @@ _MIN_LONGER_RUN_SHARE = settings.MINOR_SHARE
 
 _COUNTED_ROWS = 1 << 16  # of a counter, in which its step is looked for: a bound of time
 # A rise of less than so many steps is of one step.
-_TICK_STEPS = settings.REPEATING_POLLS
+_TICK_STEPS = settings.MORE_THAN_ONE
 
 # A run, its training and its pages all ask for the same channels.
 _described: weakref.WeakKeyDictionary[PowerSeries, PowerSeries] = weakref.WeakKeyDictionary()

@@ -14,10 +14,9 @@ from __future__ import annotations
 MIN_REPEATS = 3
 # Values that have a spread at all: the deviation of three is off by half of itself. Chosen.
 MIN_SPREAD_VALUES = 4
-# Readings that show a level: fewer may all be late or rounded the same way. Chosen.
-MIN_LEVEL_READINGS = 5
-# Stretches that are like one another are noise when there are so many. Half and twice: no change.
-COMMON_STRETCHES = 5
+# Readings that show a level: fewer may all be late or rounded the same way. Stretches that are
+# noise because they are like one another: for these half and twice changed nothing; else chosen.
+MIN_ALIKE_VALUES = 5
 # Readings whose middle one, or whose scatter, says something of noise. Chosen: with fewer than
 # kinds of work every fit is exact.
 MIN_NOISE_READINGS = 6
@@ -29,16 +28,17 @@ MIN_SAMPLE_VALUES = 8
 MIN_INDEPENDENT_READINGS = 12
 # Values whose scatter counts as known: its error is then an eighth of it. Chosen.
 GOOD_SAMPLE_VALUES = 30
-# Steps at the beginning that may still trace or compile. Chosen.
-TRACING_STEPS = 20
-# Steps, or records, that show what is usual. Chosen.
+# Steps, or records, that show what is usual; as many at the beginning may still trace or compile.
+# Chosen.
 USUAL_STEPS = 20
 
 # ── shares of a whole: of time, readings, energy or places ──
-# With more than half, a thing is mostly so: covered, explained, paused, open. Half and twice of
-# `kind_fit`'s and `clock_check`'s: no change; else chosen.
+# With more than half, a thing is mostly so: covered, explained, paused, open, repeated. Half and
+# twice of `kind_fit`'s and `clock_check`'s: no change; else chosen.
 MAJORITY_SHARE = 0.5
-# Nearly all of it: what is missing changes no figure by more than sensors are off. Chosen.
+# Nearly all of it: what is missing changes no figure by more than sensors are off. The weight, too,
+# with which a finding is told, its epoch named, and a clock confirmed by its readings. Chosen; for
+# clocks by docs/energy-evidence.md.
 NEARLY_ALL_SHARE = 0.9
 # All but what edges and rounding leave out. Chosen.
 WHOLE_SHARE = 0.98
@@ -49,12 +49,10 @@ LARGE_SHARE = 0.8
 MINOR_SHARE = 0.1
 # A part that is told apart from the rest: a smaller one is hidden by it. Chosen.
 VISIBLE_SHARE = 0.25
-# Two stretches, or a log and a run, are of one another with this part of the shorter one. At 0.5 a
-# burst whose log was 0.7 s off (own/two_epochs_with_burst) was listed a second time as slower
-# steps.
-SHARED_SHARE = 0.3
-# What is no more of the readings or of the time than this is the exception. Chosen.
-EXCEPTION_SHARE = 0.3
+# The lesser part of readings, time or a length: an exception, or what two stretches of one thing
+# may differ by. Two are of one another with more of the shorter one in common. At 0.5 a burst whose
+# log was 0.7 s off (own/two_epochs_with_burst) was listed a second time as slower steps.
+LESSER_SHARE = 0.3
 # A reading or a part may be off by this share of a height and still be of it. Chosen.
 MAX_DOUBT_SHARE = 1 / 3
 # Less of a stretch, a step or a load is what these differ by anyway, and kinds of work that filled
@@ -71,33 +69,29 @@ MIN_RUN_SHARE = 0.005
 # no change.
 NOTABLE_SHARE = 0.05
 # Two levels, distances or heights that differ by no more are one: sensors repeat themselves to
-# about this. Half and twice of `placement_score.IDLE_SHARE`: no change.
+# about this. So much of the power's swing a handful of kinds of work leaves open anyway, as noise.
+# Half: 3 logs won a sure place, 1 lost it. Twice: 4 lost, 1 won.
 SAME_LEVEL_SHARE = 0.03
 # Two heights have one cause where neither is less than this share of the other. Half and twice: no
 # change.
 ALIKE_SHARE = 0.6
-# Two lengths that differ by more than this share of one are of two things. Chosen.
-UNLIKE_LENGTH_SHARE = 0.3
 
 # ── how well something is known ──
 # The weight with which an answer is sure: that of the 95 % intervals. Half and twice: no change.
 SURE_WEIGHT = 0.95
-# The weight with which a finding is told, its epoch named, and a clock confirmed by its readings.
-# Chosen for findings; for clocks by docs/energy-evidence.md.
-LIKELY_WEIGHT = 0.9
-# A figure that is known no better than to this share of itself is not named, and settles nothing.
-# Chosen.
-MAX_ERROR_SHARE = 0.25
+# What costs more by less than this, as a logarithm of likelihood, may be it as well: 7 to 1. Half
+# and twice of `reading_windows`: no change.
+DECISIVE_COST = 2.0
+# Of a place, a start or a length, against all others: with less it counts for nothing. Chosen.
+NEGLIGIBLE_WEIGHT = 0.001
 # One sigma of what only others of its kind show, as a share of it. Chosen.
 BORROWED_ERROR_SHARE = 0.1
-# One sigma of a power or a length of which nothing is known, as a share of the usual one. Chosen.
+# One sigma of a power or a length of which nothing is known, as a share of the usual one. A figure
+# that is known no better than to this share of itself is not named, and settles nothing. Chosen.
 UNKNOWN_SHARE = 0.25
 # The same of one kind of work of which another is known. From compiling in recordings. Half: no
 # change; twice: one simulated burst is not found.
 UNLIKE_POWER_SHARE = 0.5
-# Correlation below which something else decides. Chosen: half of that of a load that repeats
-# exactly.
-MIN_CORRELATION = 0.5
 # Correlation of neighboring readings at most: at 1 all together would count for nothing. Chosen.
 MAX_NEIGHBOR_CORRELATION = 0.95
 
@@ -113,17 +107,12 @@ OUTLIER_SIGMAS = 5.0
 LARGEST_CHANCE_SIGMAS = 6.0
 
 # ── of a sensor ──
-# A value that toggles between two steps of its rounding has moved by no more than so many steps:
-# one, and half of one that noise adds.
-TOGGLING_QUANTA = 1.5
-# Polls for each refresh, from which on a sensor is asked clearly more often than it publishes, and
-# refreshes within a window, from which on readings overlap: half way between one and two.
-REPEATING_POLLS = 1.5
+# Clearly more than one of what comes whole, and not yet two, half way between: steps of rounding by
+# which a value that toggles has moved, polls for each refresh, refreshes within a window.
+MORE_THAN_ONE = 1.5
 # Refreshes (or polls): across a longer pause nothing is known, and in a shorter one the first
 # readings still hold what was before it. Chosen.
 HOLE_REFRESHES = 3.0
-# Refresh of a sensor of which nothing is known, s: as most BMCs have.
-DEFAULT_REFRESH_S = 1.0
 
 # ── times ──
 # Two programs on one machine read one clock, but not at the same moment, s. Chosen.
@@ -133,8 +122,12 @@ FOREIGN_CLOCK_S = 2.0
 # Between the first and the last place of a log whose clock is believed so: ±2 s, and what both
 # clocks are off by themselves, s. Chosen.
 FOREIGN_OPEN_S = 4.5
-# Shorter lulls or limits are moments within the work, s. Chosen.
+# A moment within the work, s: shorter lulls and limits are none of their own. It is the refresh of
+# a sensor of which nothing is known, too: as most BMCs have.
 MOMENT_S = 1.0
+# Nothing is placed to less than this part of a second, s: readings of faster sensors are gathered,
+# and what is stiller for longer may sleep. Chosen.
+INSTANT_S = 0.1
 # A pause or a stall: so many times as long as usual. Chosen.
 LONG_TIMES_USUAL = 2.0
 # A capture that nobody has read, or that was named after it ended, took at most so long, s. Chosen.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from powertui.data.energy import alignment_verdict, coarse_search
+from powertui.data.energy import alignment_verdict, coarse_search, settings
 from powertui.data.energy.alignment_places import Fit
 from powertui.data.energy.offset_costs import MIN_SAMPLES
 from powertui.data.energy.offset_search import OffsetRange, OffsetSearch
@@ -22,7 +22,6 @@ from powertui.data.model import Bools, Floats
 # Share of the shorter of log and profile that must overlap: a log may begin or end within the
 # profile. Chosen: with less, few readings are left to fit.
 _MIN_OVERLAP_SHARE = 0.2
-_MIN_WINDOW_S = 0.1  # readings of faster sensors are gathered into windows of this length
 # Readings at either end of all that are odd: two, and one in a thousand.
 _ODD_READINGS, _ODD_SHARE = 2, 1000
 
@@ -38,7 +37,7 @@ def search(
 
     `step_s`: the usual step, for aliases.
     """
-    data = data.gathered(_MIN_WINDOW_S).listened()
+    data = data.gathered(settings.INSTANT_S).listened()
     lo, hi = _offsets(data, shares, within)
     if len(data) < MIN_SAMPLES:
         return f"only {len(data)} different samples"

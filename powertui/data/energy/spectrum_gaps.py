@@ -29,7 +29,7 @@ _REFINED_WIDTHS = np.linspace(0.97, 1.03, 25)  # of the best one
 # Half-width of a gap: there a mean lets less than a fortieth pass.
 _GAP_HALF_WIDTH = 0.09
 # What a gap would hold if it were none, is read around the middle between two gaps.
-_MIDDLE_FROM, _MIDDLE_TO = 0.35, 0.65
+_MIDDLE_FROM = 0.35
 _MAX_FREQUENCY = 0.5  # per refresh: no reading shows faster changes
 _GAP_ROUNDING = 0.02  # by which the last gap may be beyond that
 
@@ -165,14 +165,14 @@ def _gaps_of(size: int, widths: Floats) -> _Gaps:
         nearest = np.round(gap_number / width * size)
         return np.minimum(nearest, end).astype(np.int64)
 
-    after_end = np.minimum(number + _MIDDLE_TO, last_number)
+    after_end = np.minimum(number + 1 - _MIDDLE_FROM, last_number)
     gap_end = np.minimum(number + _GAP_HALF_WIDTH, last_number)
     return _Gaps(
         width=width,
         exists=exists,
         number=np.cumsum(exists, axis=1),
         before=_Lines(
-            first=line(number - _MIDDLE_TO),
+            first=line(number - 1 + _MIDDLE_FROM),
             last=line(number - _MIDDLE_FROM),
         ),
         after=_Lines(

@@ -29,7 +29,7 @@ _MIN_READINGS = settings.MIN_SAMPLE_VALUES
 # swing. Chosen, not measured.
 _LONE_STEP_SHARE = 1.5
 # Of a step, that the one the other way makes. Chosen, not measured.
-_PARTNER_SHARE = settings.UNLIKE_LENGTH_SHARE
+_PARTNER_SHARE = settings.LESSER_SHARE
 _RESTING_READINGS = settings.MIN_REPEATS  # before a step that takes several refreshes
 _SAME_DISTANCE_REFRESHES = 0.5  # distances between steps that differ by less are equal
 

@@ -24,7 +24,6 @@ IN_PROFILE, IN_TRAINING, _AFTER_TRAINING, _BEFORE_TRAINING, _ELSEWHERE = range(5
 # A load above the prediction costs less while it only continues from the reading before.
 # Half and twice: 1 won each.
 _ONGOING_LOAD_PRICE_PER_S = 3.0
-_MAX_ONGOING_LOAD_PRICE = 1.5  # of one reading. Chosen: half of `UNKNOWN_LOAD_PRICE`
 # A reading outside the profile that is neither idle, nor like training, nor like the one before.
 # Half: 1 lost. Twice: 2 won.
 UNKNOWN_LOAD_PRICE = 3.0
@@ -37,7 +36,7 @@ _MAX_UNPROFILED_TRAINING_PRICE = float(np.log(2))
 # From this sum on the price of unprofiled training grows as a logarithm, because what has gone on
 # for long is likely to go on. 1, 2, 3 and 6 were tried on eight simulated logs; at twice the value
 # one interval misses.
-_LOGARITHMIC_FROM_PRICE = 3.0
+_LOGARITHMIC_FROM_PRICE = UNKNOWN_LOAD_PRICE
 # Share of the known training that may be outside the log. Beyond it the logarithm no longer
 # applies, or the log might be placed anywhere. Chosen: logs that end early hold nine tenths of it.
 _MAX_UNRECORDED_TRAINING_SHARE = settings.MINOR_SHARE
@@ -63,7 +62,7 @@ def price_rates(pace_s: float, alike: float) -> Rates:
     unprofiled = _UNPROFILED_TRAINING_PRICE_PER_S * pace_s * alike
     return Rates(
         lapse=min(_LAPSE_PRICE_PER_S * pace_s, _MAX_LAPSE_PRICE) * alike,
-        lasting=min(_ONGOING_LOAD_PRICE_PER_S * pace_s, _MAX_ONGOING_LOAD_PRICE),
+        lasting=min(_ONGOING_LOAD_PRICE_PER_S * pace_s, UNKNOWN_LOAD_PRICE / 2),
         unprofiled=min(unprofiled, _MAX_UNPROFILED_TRAINING_PRICE),
     )
 

@@ -30,7 +30,6 @@ _MAX_CORRELATION = settings.MAX_NEIGHBOR_CORRELATION
 # averages in firmware (8.8). Each is 1.6 times the one before. `Response.near` tries finer ones
 # around those that explain the readings.
 _FOLLOW_S = (0.05, 0.08, 0.128, 0.205, 0.328, 0.524, 0.839, 1.34, 2.15, 3.44, 5.5, 8.8)
-_FOLLOW_RATIO = _FOLLOW_S[1] / _FOLLOW_S[0]
 # A time that is a smaller share of a reading's window than this cannot be told from none.
 _PROMPT_SHARE = settings.NOTABLE_SHARE
 # A time that is a larger share of the run than this is not tried: the run shows too few waits.
@@ -40,7 +39,7 @@ _GRID_CELLS = 1 << 16  # of a run: half a MB for each curve, and 5 ms for each t
 _MEMORY_TIMES = -math.log(settings.NEGLIGIBLE_SHARE)
 # The smallest share of any reading's memory, from outside of the run, that is fitted for.
 _MIN_OUTSIDE_SHARE = settings.NEGLIGIBLE_SHARE
-_MIN_SQUARES_W2 = 1e-9  # left unexplained: what is less is rounding, and would give an error of 0
+_TINY = 1e-9  # W², left unexplained: what is less is rounding, and would give an error of 0
 
 
 class Fits(NamedTuple):
@@ -67,7 +66,7 @@ def fits(shares: Floats, watts: Floats, outside: Floats | None = None) -> Fits:
     reading_count, column_count = design.shape[1:]
     line = _lines(design, values)
     residuals = values - _along(line, design)
-    squares = np.maximum((residuals**2).sum(axis=1), _MIN_SQUARES_W2)
+    squares = np.maximum((residuals**2).sum(axis=1), _TINY)
     freedom = reading_count - column_count
     # The watts at a share of 1: the first coefficient, of no share, and the second, of all of it.
     at_full_share = np.zeros(column_count)
@@ -205,7 +204,7 @@ class Response:
         """This one, and `count` on either side of it. The farthest are the part `finer` of the way
         to the next time of `_FOLLOW_S`.
         """
-        farthest_ratio = _FOLLOW_RATIO**finer
+        farthest_ratio = (_FOLLOW_S[1] / _FOLLOW_S[0]) ** finer
         followings = []
         for step in range(-count, count + 1):
             time_s = following.time_s * farthest_ratio ** (step / count)
@@ -215,7 +214,7 @@ class Response:
 
     def is_longest(self, following: Following) -> bool:
         """Whether readings that follow more slowly still are not tried."""
-        return following.time_s * _FOLLOW_RATIO > self._longest_s
+        return following.time_s * _FOLLOW_S[1] / _FOLLOW_S[0] > self._longest_s
 
     def _is_possible(self, time_s: float) -> bool:
         return self._shortest_s < time_s <= self._longest_s

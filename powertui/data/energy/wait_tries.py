@@ -29,7 +29,7 @@ ALL_ALIKE = "its readings hold about the same share of waits, so they do not sho
 # Standard deviation of the share of waits over so many readings in a row. What varies faster than
 # that is how steps fall into the windows of readings, which nobody knows well enough: with 0.01 and
 # steps of 0.33 s the watts came out 40 % too high (test_wait_energy).
-MIN_VARIATION = 0.03
+MIN_VARIATION = settings.SAME_LEVEL_SHARE
 _READINGS_IN_A_ROW = settings.MIN_SPREAD_VALUES
 _GATHERED_IN_A_ROW = settings.MIN_REPEATS  # they pass over several waits already
 

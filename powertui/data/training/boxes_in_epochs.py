@@ -28,7 +28,7 @@ _MAX_STEP_RECORDS = 100_000
 # Of a stretch that drew less: its steps took so much longer where it is a pause. Chosen.
 _MIN_PAUSED_SHARE = settings.MAJORITY_SHARE
 # Of all places: in fewer of them the epoch is not known. Chosen, not measured.
-_MIN_SAME_EPOCH_WEIGHT = settings.LIKELY_WEIGHT
+_MIN_SAME_EPOCH_WEIGHT = settings.NEARLY_ALL_SHARE
 # With no more records than these, only the epochs are known.
 MAX_EPOCH_RECORDS = 2
 

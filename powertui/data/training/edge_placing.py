@@ -33,7 +33,7 @@ _GRID_BINS = 1 << 16
 # The clocks of two programs on one machine agree this well. Chosen, not measured.
 _CLOCK_ERROR_S = settings.SAME_CLOCK_S
 # Log and training overlap by this part of the shorter one. Chosen, not measured.
-_MIN_OVERLAP_SHARE = settings.SHARED_SHARE
+_MIN_OVERLAP_SHARE = settings.LESSER_SHARE
 _EPOCH_SHARE = settings.VISIBLE_SHARE  # of an epoch: longer means of readings hide its edges
 _MIN_SAMPLES = settings.MIN_SAMPLE_VALUES
 _MAX_HALF_HOURS = 28  # time zones reach 14 hours

@@ -212,7 +212,7 @@ def _fit(
         levels=levels,
         expected=columns @ levels,
         low=low,
-        swing=max(high - low, 0.02 * low, data.quantum),
+        swing=max(high - low, settings.SLIGHT_SHARE * low, data.quantum),
         ends=ends,
     )
 

@@ -18,7 +18,7 @@ from powertui.data.model import Floats
 from powertui.data.quantiles import median_of_column, percentiles_of_column
 
 # Readings that a level needs. This and the others here are chosen, not measured.
-MIN_READINGS = settings.MIN_LEVEL_READINGS
+MIN_READINGS = settings.MIN_ALIKE_VALUES
 # Rounds of the robust fit that look at the closest readings alone.
 _MODE_ROUNDS = 8
 # So many readings of one level are enough to begin with.
@@ -123,7 +123,7 @@ def _least_absolute(columns: Floats, watts: Floats, scale: float) -> Floats:
     levels = np.full(kind_count, median_of_column(watts))
     for _ in range(MAX_FIT_ROUNDS):
         residual = np.abs(watts - columns @ levels)
-        weight = 1.0 / np.maximum(residual, 0.01 * scale)
+        weight = 1.0 / np.maximum(residual, settings.NEGLIGIBLE_SHARE * scale)
         weighted = (columns * weight[:, None]).T
         moments = weighted @ columns + ridge
         targets = weighted @ watts + ridge @ levels

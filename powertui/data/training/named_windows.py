@@ -24,7 +24,7 @@ _RANGE = late_pattern(r"\s*(\d+)\s*(?:(?:-|\.\.|:)\s*(\d+))?\s*")
 _DAY_S = 86_400
 # A time of day may be as far outside the training as the larger of these. Chosen, not measured.
 _MIN_SPARE_NS = settings.WRONG_CLOCK_S * NS_PER_S
-_SPARE_SHARE = 20  # a 20th of the training's length
+_SPARE_SHARE = settings.NOTABLE_SHARE  # of the training's length
 # Only sessions placed better than this tell which zone their folders are named in.
 _MAX_SESSION_HALF_NS = settings.WRONG_CLOCK_S * NS_PER_S
 # A folder is named after its capture ended: at most this much before it or after it, s.
@@ -180,7 +180,7 @@ def _wall_times(
     date, hours, minutes, seconds, _ = match.groups()
     second_of_day = int(hours) * 3600 + int(minutes) * 60 + float(seconds)
     first, last = bounds
-    spare = max((last - first) // _SPARE_SHARE, _MIN_SPARE_NS)
+    spare = max(round(_SPARE_SHARE * (last - first)), _MIN_SPARE_NS)
     for offset_s in offsets:
         if date is not None:
             days = [datetime.strptime(date, "%Y-%m-%d").replace(tzinfo=timezone.utc)]

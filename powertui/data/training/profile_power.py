@@ -15,7 +15,7 @@ from powertui.data.training.placing import PlacedChannel
 
 # A person or the trace itself placed these.
 _NOT_BY_TRAINING = (log_alignment.OFFSET, log_alignment.PINNED, IN_TRACE)
-_SAME_PLACE_S = 1e-6  # places nearer to each other are one
+_ROUNDING = 1e-6  # s, of one place that was reckoned twice
 
 
 def on_profile(
@@ -97,7 +97,7 @@ def by_wall(
 def _same_place(first: Alignment, second: Alignment) -> bool:
     if first.offset_s is None or second.offset_s is None:
         return first.offset_s is second.offset_s
-    return first.status == second.status and abs(first.offset_s - second.offset_s) < _SAME_PLACE_S
+    return first.status == second.status and abs(first.offset_s - second.offset_s) < _ROUNDING
 
 
 def _name_of(series: PowerSeries) -> tuple[object, ...]:

@@ -17,14 +17,14 @@ from powertui.named_tuples import NamedTuple
 # either edge count; a place counts with this share of the largest weight. Chosen, not measured.
 _EDGE_ROUNDS = 3
 _MIN_COUNTING_PLACES = 10
-_MIN_PLACE_WEIGHT = 1e-3
+_MIN_PLACE_WEIGHT = settings.NEGLIGIBLE_WEIGHT
 # The height and what is explained depend on each other: fitted in so many rounds. Chosen.
 _HEIGHT_ROUNDS = 3
 # Errors: readings farther from the middle of theirs say less of it. Chosen, not measured.
 _FAR_ERRORS = settings.FAR_SIGMAS
-# No reading speaks against a box with more squared errors. Half and twice: no change in
+# No reading speaks against a box by more errors. Half and twice: no change in
 # docs/energy-evidence.md.
-_MAX_SQUARED_ERROR = settings.OUTLIER_SIGMAS**2
+_MAX_ERRORS = settings.OUTLIER_SIGMAS
 
 
 def _closer(places: Floats, weight: Floats) -> Floats:
@@ -221,7 +221,7 @@ def _costs(covered: _Covered, fit: _FittedBoxes, level_error: float) -> Floats:
     offset = fit.offset
     of_box = height[..., None] * covered.share
     rest = fit.beyond - of_box - offset[..., None]
-    squares = np.minimum(rest**2 * covered.inverse, _MAX_SQUARED_ERROR)
+    squares = np.minimum(rest**2 * covered.inverse, _MAX_ERRORS**2)
     inner = covered.inner.cost(height + offset)
     outer = covered.outer.cost(offset)
     cost = squares.sum(axis=-1) + inner + outer

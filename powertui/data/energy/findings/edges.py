@@ -30,7 +30,7 @@ _MIN_BOX_ERROR = settings.SLIGHT_SHARE
 # come out too high. Chosen, not measured.
 _LOAD_SHARE = settings.MAX_DOUBT_SHARE
 # Readings beside a box that show the level there. Chosen, not measured.
-_MIN_LEVEL_READINGS = settings.MIN_LEVEL_READINGS
+_MIN_LEVEL_READINGS = settings.MIN_ALIKE_VALUES
 
 
 def box(

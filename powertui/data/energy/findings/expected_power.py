@@ -247,11 +247,11 @@ _MIN_PART_READINGS = settings.GOOD_SAMPLE_VALUES  # readings of each part of a s
 _MIN_PARTS = settings.MIN_SPREAD_VALUES  # parts: fewer tell nothing
 # of the run: what most of them tell of a part is its own; a load of seconds may meet the same parts
 # of steps, too …
-_BLOCKS = 12
+_BLOCKS = settings.MIN_INDEPENDENT_READINGS
 _MIN_BLOCKS = settings.MIN_SPREAD_VALUES  # … and what fewer tell may be that load
 _MIN_BLOCK_READINGS = 2  # readings of a part in one of them
 # A step within this of the usual length is a usual one.
-_MAX_LENGTH_DIFFERENCE = settings.UNLIKE_LENGTH_SHARE
+_MAX_LENGTH_DIFFERENCE = settings.LESSER_SHARE
 
 
 def course_of_steps(

@@ -27,7 +27,7 @@ MIN_STRONG_S = 10.0
 # Two stretches are one when at least this part of the shorter one is in both. At 0.5 a burst of
 # which the log's clock was 0.7 s off (own/two_epochs_with_burst) was listed a second time as slower
 # steps; otherwise chosen, not measured.
-_MIN_SHARED_PART = settings.SHARED_SHARE
+_MIN_SHARED_PART = settings.LESSER_SHARE
 # Two heights have one cause where neither is less than this share of the other. Half and twice: no
 # change in docs/energy-evidence.md.
 MIN_ALIKE_HEIGHT = settings.ALIKE_SHARE

@@ -59,8 +59,6 @@ _CLOSE_PIECES = 9
 _MAX_CLOSE_PIECES = 100
 # Lengths of short stretches that are tried, each so many times the one before.
 _LENGTH_RATIO = 1.3
-# Readings of a layer, on either side of what was found before, that are left out.
-_MARGIN_READINGS = 1.0
 
 
 class LayerFindings(NamedTuple):
@@ -152,7 +150,7 @@ def _aside(readings: SensorReadings, boxes: list[Box]) -> SensorReadings:
     if not boxes:
         return readings
     judged = readings.judged.copy()
-    margin_s = _MARGIN_READINGS * usual_window_s(readings)
+    margin_s = usual_window_s(readings)
     for box in boxes:
         first = int(np.searchsorted(readings.hi, box.start - margin_s))
         last = int(np.searchsorted(readings.lo, box.end + margin_s))

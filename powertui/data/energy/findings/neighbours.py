@@ -24,7 +24,7 @@ from powertui.named_tuples import NamedTuple
 # Steps that show what is usual. This and the others here are chosen, not measured.
 _MIN_STEPS = settings.USUAL_STEPS
 _MAX_CHANCE = 1e-3
-_MAX_TRACING_STEPS = settings.TRACING_STEPS  # steps at the beginning that may still trace
+_MAX_TRACING_STEPS = settings.USUAL_STEPS  # steps at the beginning that may still trace
 MAX_STALLS = 100  # stalls that are looked at, the longest
 # A step so many times as long as those around it holds something else.
 _STALL_TIMES_USUAL = settings.LONG_TIMES_USUAL

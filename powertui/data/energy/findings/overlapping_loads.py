@@ -24,9 +24,9 @@ from powertui.named_tuples import NamedTuple
 
 # Stretches that are clearly apart: if there are more, the noise has such tails. This and the others
 # here are chosen, not measured.
-_MAX_CLUSTERS = settings.COMMON_STRETCHES
+_MAX_CLUSTERS = settings.MIN_ALIKE_VALUES
 # Of the readings, all clusters together.
-_MAX_CLUSTER_SHARE = settings.EXCEPTION_SHARE
+_MAX_CLUSTER_SHARE = settings.LESSER_SHARE
 # Errors from what is usual.
 _FAR_ERRORS = settings.LARGEST_CHANCE_SIGMAS
 # Readings within a stretch that need not show it.
@@ -142,7 +142,7 @@ def _clusters(readings: SensorReadings) -> list[_Cluster]:
 
 
 # So large a share of low readings may be the usual ones as well. Chosen, not measured.
-_MIN_USUAL_SHARE = settings.EXCEPTION_SHARE
+_MIN_USUAL_SHARE = settings.LESSER_SHARE
 
 
 class LoadsAbove(NamedTuple):

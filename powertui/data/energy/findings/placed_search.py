@@ -26,7 +26,7 @@ from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
 # The share of the weight of all places at which a stretch must be found. Chosen, not measured.
-_MIN_SURE_WEIGHT = settings.LIKELY_WEIGHT
+_MIN_SURE_WEIGHT = settings.NEARLY_ALL_SHARE
 # Found at places of at least this weight, a stretch that is not sure is counted as doubtful.
 _DOUBTFUL_WEIGHT = settings.MINOR_SHARE
 # A place that weighs less is not looked at. Chosen, not measured.

@@ -22,7 +22,7 @@ _MAX_UNSEEN_SHARE = settings.MAJORITY_SHARE
 # Of the readings in such a pause: so many may speak against one load.
 _MAX_AGAINST_SHARE = settings.VISIBLE_SHARE
 # Of the height of both: what a reading there may be off by and still be of their load.
-_SPARE_SHARE = settings.UNLIKE_LENGTH_SHARE
+_SPARE_SHARE = settings.LESSER_SHARE
 # Of its own length: so much of a box may be past the end of the one that it is on.
 _MAX_STICKING_OUT = settings.MINOR_SHARE
 

@@ -39,14 +39,16 @@ class _FitRules:
     # A window may be so many times as long although its length seemed known, at this cost.
     other_lengths: tuple[float, ...] = (0.5, 0.7, 1.4, 2.0)
     other_length_cost: float = 4.0
-    min_length: float = 0.1  # of the usual one
+    min_length: float = settings.MINOR_SHARE  # of the usual one
     longest_weight: float = 0.2  # beforehand of the longest possible window, against the usual one
     # So much of the weight stays where the prior put it: what ran may be wrong, too.
     prior_share: float = 0.2
     min_weight: float = 0.003
     # Logarithms of likelihood: what is likelier by less does not replace what was known.
-    decisive: float = 2.0
-    rough_share: float = 0.1  # of what a reading may move by: no model of edges is better
+    decisive: float = settings.DECISIVE_COST
+    rough_share: float = (
+        settings.MINOR_SHARE
+    )  # of what a reading may move by: no model of edges is better
     # Readings speak for themselves so many times less than their likelihood says.
     care: float = 2.0
     fitted_figures: int = 6  # that each fit takes from the readings

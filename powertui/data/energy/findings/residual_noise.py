@@ -32,7 +32,7 @@ _CLIP_DEVIATIONS = settings.OUTLIER_SIGMAS
 _CLIP_ROUNDS = 12
 # Far readings are tails of the noise when they come at least so often, and mostly as so few
 # neighbors. Chosen, not measured.
-_MIN_TAIL_RUNS = settings.COMMON_STRETCHES
+_MIN_TAIL_RUNS = settings.MIN_ALIKE_VALUES
 _MAX_TAIL_READINGS = 2
 # Means over so many readings show how long noise remembers. Chosen, not measured.
 _MEMORY_READINGS = settings.MIN_SAMPLE_VALUES

@@ -44,7 +44,7 @@ MIN_ERRORS = settings.FAR_SIGMAS
 # So many readings are needed to know the noise. Chosen, not measured.
 MIN_READINGS = settings.MIN_NOISE_READINGS
 # Stretches like one another are noise when there are so many. Half and twice: no change.
-_COMMON_STRETCHES = settings.COMMON_STRETCHES
+_COMMON_STRETCHES = settings.MIN_ALIKE_VALUES
 # Of one recording. Chosen, not measured.
 _MAX_STRETCHES = 12
 # A single reading within so many deviations is no tail. Chosen, not measured.

@@ -21,10 +21,10 @@ _MIN_COMMON_SHARE = settings.VISIBLE_SHARE
 _MAX_PARTS = 400  # more steps are taken together, a few at a time
 # steps that say what is usual: with fewer, as many equal parts of the profile are taken for them
 _MIN_STEPS = settings.MIN_SAMPLE_VALUES
-_MAX_TRACING_STEPS = settings.TRACING_STEPS  # steps that may trace
+_MAX_TRACING_STEPS = settings.USUAL_STEPS  # steps that may trace
 _MAX_NAMES = 200_000  # a table of more names than this holds no names
 # Of the time: what runs so often is not unusual, however it is called.
-_MAX_RARE_SHARE = settings.EXCEPTION_SHARE
+_MAX_RARE_SHARE = settings.LESSER_SHARE
 _NUMBERS = re.compile(r"\d+")
 
 
