@@ -51,24 +51,23 @@ def _answer() -> int:
 def run() -> None:
     """The program as it is started: `main`, and the end of the process.
 
-    What still computes in a thread (findings that nobody waits for any more) is not waited for. Nor
-    is it left to the end of the interpreter: that stops threads in the middle of compiled code,
-    which then aborts the process.
+    The process ends without taking its objects apart one by one, which took a tenth of the
+    processor time of a report. Nor is what still computes in a thread (findings that nobody waits
+    for any more) waited for: the interpreter's own end stops threads in the middle of compiled
+    code, which then aborts the process.
     """
     code = main()
-    if "threading" in sys.modules:
-        import atexit
-        import contextlib
-        import os
-        import threading
+    if sys.getprofile() or sys.gettrace():
+        raise SystemExit(code)  # whoever measures or debugs this still has something to write
+    import atexit
+    import contextlib
+    import os
 
-        if threading.active_count() > 1:
-            atexit._run_exitfuncs()
-            for stream in (sys.stdout, sys.stderr):
-                with contextlib.suppress(Exception):  # it has been said
-                    stream.flush()
-            os._exit(code)
-    raise SystemExit(code)
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):  # it has been said
+            stream.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":
