@@ -178,11 +178,12 @@ def noticed(cases: list[Case]) -> Table:
 
     `by the truth` knows each edge and the watts of all work; `shown` are those that the readings
     themselves contradict (`reachable`); `asked` has the log and the records alone: the clock is off
-    by three errors of the place that these show.
+    by three errors of the place that these show. A clock that is believed with an interval that
+    holds the truth is honest and yet not noticed: `held` of those that are missed.
     """
     columns = (
         *("clock off by", "by the truth", "noticed"),
-        *("shown", "noticed", "asked", "noticed", "missed"),
+        *("shown", "noticed", "asked", "noticed", "held", "missed"),
     )
     table = Table(f"off by more than {shift_bound.ASKED_ERRORS:g} of the signal's errors", columns)
     wrong = [case for case in cases if isinstance(case.off, float) and case.off != 0.0]
@@ -214,7 +215,8 @@ def _row_of_noticed(table: Table, name: str, cases: list[Case]) -> None:
     by_truth = [case for case in cases if case.errors_by_truth >= shift_bound.ASKED_ERRORS]
     shown = [case for case in cases if case.is_shown]
     by_records = [case for case in cases if case.is_asked]
-    missed = Counter(case.sensor for case in by_records if not case.is_noticed)
+    unnoticed = [case for case in by_records if not case.is_noticed]
+    missed = Counter(case.sensor for case in unnoticed)
     table.row(
         name,
         len(by_truth),
@@ -223,6 +225,7 @@ def _row_of_noticed(table: Table, name: str, cases: list[Case]) -> None:
         sum(case.is_noticed for case in shown),
         len(by_records),
         sum(case.is_noticed for case in by_records),
+        sum(case.holds for case in unnoticed),
         ", ".join(f"{count} of {sensor}" for sensor, count in missed.most_common()),
     )
 

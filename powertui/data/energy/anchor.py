@@ -47,7 +47,8 @@ def find(series: PowerSeries, logs: Sequence[EventLog]) -> Anchor | None:
     logged_ns = last_ns - int(series.times[0])
     pace_ns = int(logged_ns / max(len(series) - 1, 1))
     starts = _training_starts(logs)
-    best: tuple[int, Anchor] | None = None
+    agreeing: list[Anchor] = []
+    alone: list[Anchor] = []
     for marker, wall_ns in _markers(logs):
         hi = wall_ns - last_ns
         lo = hi - _MAX_LOST_READINGS * pace_ns
@@ -58,21 +59,32 @@ def find(series: PowerSeries, logs: Sequence[EventLog]) -> Anchor | None:
             "missing at "
             "its end"
         )
+        alone.append(_by_marker(lo, hi, "alone", (about,)))
         for log, start_ns in starts:
             low = max(lo, start_ns - _START_BEFORE_FIT_NS)
             high = min(hi, start_ns)
             if low > high or not _may_be_one_process(marker, log):
                 continue
-            width = high - low
-            if best is None or width < best[0]:
-                evidence = (about, _agreement(marker, log, start_ns))
-                best = width, _by_marker(low, high, "and first training record", evidence)
-        if best is None:
-            best = hi - lo + NS_PER_S, _by_marker(lo, hi, "alone", (about,))
-    if best is None:
-        return None
-    _, anchor = best
-    return anchor
+            evidence = (about, _agreement(marker, log, start_ns))
+            agreeing.append(_by_marker(low, high, "and first training record", evidence))
+    if agreeing:
+        return min(agreeing, key=_width_and_start)
+    # Of several runs a log has but one marker, and nothing shows which.
+    return _only(alone)
+
+
+def _width_and_start(anchor: Anchor) -> tuple[int, int]:
+    """The narrowest first, whatever the order of the files."""
+    lo_ns, hi_ns = anchor.clock.lo_ns, anchor.clock.hi_ns
+    assert lo_ns is not None
+    assert hi_ns is not None
+    return hi_ns - lo_ns, lo_ns
+
+
+def _only(anchors: list[Anchor]) -> Anchor | None:
+    """The anchor, if all of them are one."""
+    zeros = {anchor.clock.lo_ns for anchor in anchors}
+    return anchors[0] if len(zeros) == 1 else None
 
 
 def _markers(logs: Sequence[EventLog]) -> list[tuple[EventLog, int]]:

@@ -112,13 +112,30 @@ def offset_weights(
         width_s=_widths(offsets),
         jumps=len(jumps),
         matched=matched,
-        common_s=median_of_column(edges.half_s),
+        common_s=_common_error_s(costs, best_s),
         may_overrule=matched >= min(RULES.min_matched, large_part),
         is_confirmed=_is_confirmed(costs, data, best_s, range_s),
         is_of_training=is_of_training,
         is_by_levels=matched < RULES.min_edges_inside,
         rivals=edge_rivals.rivals(places, best_s, meeting_places),
     )
+
+
+def _common_error_s(costs: EdgeCosts, offset: float) -> float:
+    """By how much a place is off if all edges are off the same way, each as far as it may be.
+
+    Edges that are known well hold it where it is, as they count for more. Fewer than two that have
+    a jump show nothing of that.
+    """
+    half_s = costs.edges.half_s
+    is_at_edge = costs.is_at_edge(offset)
+    jumps_s = costs.jumps.at[is_at_edge] + offset
+    nearest = costs.edges.nearest_row(jumps_s)
+    if len(wire.distinct(nearest)) < edge_rivals.MIN_EDGES:
+        return median_of_column(half_s)
+    edge_sigma_s = half_s[nearest] / 2
+    variance = costs.sigma[is_at_edge] ** 2 + edge_sigma_s**2
+    return float(np.average(half_s[nearest], weights=1 / variance))
 
 
 def _is_confirmed(

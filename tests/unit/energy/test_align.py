@@ -457,6 +457,24 @@ def test_without_a_marker_the_training_alone_places_nothing(made, logged, tmp_pa
     assert anchor.find(series, [anchor.tfevents.read(str(path), "train")]) is None
 
 
+@pytest.mark.parametrize("names", [("a", "b"), ("b", "a")])
+def test_markers_of_several_runs_count_alike_in_any_order(logged, tmp_path, names) -> None:
+    series, _ = logged
+    last = float(series.times[-1]) / 1e9
+    start = 1_700_000_100.0
+    training = tmp_path / "train" / "events.out.tfevents.1700000100.host.4242.0.v2"
+    write_scalars(training, [(start + 0.5, 0, "epoch_loss", 1.0)], start)
+    for name, by in (("a", 0.4), ("b", 0.9)):
+        _marker(tmp_path / f"{name}.tfevents", start + last + by)
+    markers = [anchor.tfevents.read(str(tmp_path / f"{name}.tfevents"), "") for name in names]
+    # Alone, either may be the log's.
+    assert anchor.find(series, markers) is None
+    assert anchor.find(series, markers[:1]) is not None
+    with_training = anchor.find(series, [*markers, anchor.tfevents.read(str(training), "train")])
+    assert with_training is not None
+    assert with_training.clock.hi_ns / NS == pytest.approx(start + 0.4, abs=0.01)
+
+
 def test_powerboard_run_195247_lies_within_a_second_of_its_evidence(shared_data) -> None:
     folder = shared_data / "public"
     entry = logdir.scan(folder / "powerboard_tf22_run195247").runs[0]

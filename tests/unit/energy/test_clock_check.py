@@ -426,3 +426,23 @@ def test_levels_alone_that_fit_a_little_better_elsewhere_do_not_doubt_a_clock() 
     by_edges = clock_check.judge(FOREIGN_CLOCK, elsewhere, LOG)
     assert by_edges.status == "ambiguous"
     assert clock_check.judge(FOREIGN_CLOCK, by_levels, LOG).status == "cannot tell"
+
+
+def test_a_clock_that_readings_contradict_is_corrected_though_it_is_within_what_is_claimed() -> None:
+    """Half a second off it was told as right: what a fast sensor liked reached to it just so."""
+    one_place = weights([(-0.5, 0.0), (0.0, -2.6)], 0.1)
+    verdict = clock_check.judge(FOREIGN_CLOCK, one_place, LOG)
+    assert verdict.lo_s < -0.5
+    assert verdict.hi_s > 0.0
+    assert verdict.status == "clock corrected"
+    assert verdict.correction_s == pytest.approx(-0.5, abs=0.1)
+    nearly_as_likely = weights([(-0.5, 0.0), (0.0, -2.0)], 0.1)
+    assert clock_check.judge(FOREIGN_CLOCK, nearly_as_likely, LOG).status == "aligned"
+
+
+def test_a_clock_that_readings_contradict_is_not_believed_to_two_seconds() -> None:
+    """Many places far away are as likely, and the clock rules them out; a near one it does not."""
+    far = [(float(at), 0.0) for at in range(-60, 61, 6) if at]
+    for at_clock, status in ((-8.0, "ambiguous"), (-1.0, "cannot tell")):
+        readings = weights([*far, (0.8, 0.0), (0.0, at_clock)], 0.1)
+        assert clock_check.judge(FOREIGN_CLOCK, readings, LOG).status == status
