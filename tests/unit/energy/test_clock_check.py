@@ -428,7 +428,7 @@ def test_levels_alone_that_fit_a_little_better_elsewhere_do_not_doubt_a_clock() 
     assert clock_check.judge(FOREIGN_CLOCK, by_levels, LOG).status == "cannot tell"
 
 
-def test_a_clock_that_readings_contradict_is_corrected_though_it_is_within_what_is_claimed() -> None:
+def test_a_clock_that_readings_contradict_is_corrected_though_it_is_within_the_claim() -> None:
     """Half a second off it was told as right: what a fast sensor liked reached to it just so."""
     one_place = weights([(-0.5, 0.0), (0.0, -2.6)], 0.1)
     verdict = clock_check.judge(FOREIGN_CLOCK, one_place, LOG)
