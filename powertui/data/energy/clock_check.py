@@ -255,7 +255,8 @@ def _is_far_better_nearby(question: _Question) -> bool:
     newer_s, older_s = reading_ages_s(readings, question.data)
     at_clock = _best_between(readings, clock.lo_s - older_s, clock.hi_s + newer_s)
     nearby = _best_between(readings, *clock.nearby)
-    return at_clock < nearby + np.log(1 - _RULES.min_clear_weight)
+    clearly_less = float(np.log(1 - _RULES.min_clear_weight))
+    return at_clock < nearby + clearly_less
 
 
 def _best_between(readings: OffsetWeights, lo_s: float, hi_s: float) -> float:
