@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from powertui.screens.session import Session
 
 _MAX_NAME_CELLS = 60
+# Events from which a run is concluded from when a page asks for it: of 10 M that takes as long as
+# reading them twice, and nobody may want it. Chosen: below it is over within a second.
+_MANY_EVENTS = 2_000_000
 
 
 def head(session: Session) -> Head:
@@ -104,6 +107,19 @@ def known_conclusions(session: Session) -> Conclusions | None:
         return None
     known: Conclusions | None = session.opened.known((KEPT_AS, session.aligning))
     return known
+
+
+def is_large(session: Session) -> bool:
+    """Whether what to conclude from the run in front is worked out only when a page asks."""
+    run = session.run
+    return run is not None and run.event_count > _MANY_EVENTS
+
+
+def concludes_unasked(session: Session) -> bool:
+    """Whether it is time to conclude from the run in front: it is small, or somebody has asked."""
+    if session.run is None:
+        return False
+    return not is_large(session) or known_conclusions(session) is not None
 
 
 def known_glance(session: Session) -> Glance | None:

@@ -15,7 +15,7 @@ from powertui.data.model import Run
 from powertui.data.opened import Opened
 from powertui.errors import PowertuiError, UnreadableFile
 from powertui.plain import plain
-from powertui.screens import spec, trainings
+from powertui.screens import frame, spec, trainings
 from powertui.screens.loader import LoadedPart, Loader, LoadingProgress, further, training_model
 from powertui.screens.session import MAX_OPEN_RUNS
 from powertui.screens.training_profiles import TrainingProfiles
@@ -359,12 +359,13 @@ class OpenRuns:
         if part.complete:
             self._read_beside()
             self.awaits_news = True
-            self.shell.set_timer(LOOK_FOR_NEWS_S, lambda: self._look_for_news(opened))
+            self.shell.set_timer(LOOK_FOR_NEWS_S, lambda: self.look_for_news(opened))
 
-    def _look_for_news(self, opened: Opened) -> None:
+    def look_for_news(self, opened: Opened) -> None:
         """Conclude from the run in a thread: the top line of every page counts what was found."""
         aligning = self.session.aligning
-        if opened is not self.session.opened or self.session.run is None or self.is_loading:
+        is_in_front = opened is self.session.opened and not self.is_loading
+        if not is_in_front or not frame.concludes_unasked(self.session):
             self.awaits_news = False
             return
 

@@ -154,6 +154,7 @@ class TimelineScreen(Moving):
         if self.is_mounted:
             self._catch_up()
             self.news_came()
+            timeline_footer.look_further(self)
 
     def _catch_up(self) -> None:
         session = self.session

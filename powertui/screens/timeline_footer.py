@@ -7,10 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from powertui import units
 from powertui.screens import frame, spec
 from powertui.view.conclusion_line import conclusion_lines
 from powertui.view.context import MAX_GLANCE_EPOCHS
-from powertui.widgets.lines import LinesPane
+from powertui.widgets.lines import LinesPane, StyledLine
 
 if TYPE_CHECKING:
     from powertui.screens.timeline import TimelineScreen
@@ -49,7 +50,7 @@ def show_conclusions(page: TimelineScreen) -> None:
     pane.styles.height = foot_rows(page)
     page.context_changed()
     if conclusions is None:
-        pane.set_lines([()])
+        pane.set_lines([_when_asked(page)])
     elif pane.display:
         key = spec("symmetry").key
         rows = _conclusion_rows(height)
@@ -65,6 +66,25 @@ def show_conclusions(page: TimelineScreen) -> None:
         for text in _facts(page, foot_rows(page) - rows):
             styled.append(((f" {text}", style("dim")),))
         pane.set_lines(styled)
+
+
+def _when_asked(page: TimelineScreen) -> StyledLine:
+    """Of a large run: what will be looked for once a key asks for it."""
+    run = page.session.run
+    if run is None or not page.session.complete or not frame.is_large(page.session):
+        return ()
+    key = spec("symmetry").key
+    text = f" {units.count(run.event_count)} events: findings are looked for when you ask"
+    style = page.shell.look.style
+    return ((text, style("dim")), (f"  {key}: look for them", style("key")))
+
+
+def look_further(page: TimelineScreen) -> None:
+    """Once a page has asked for the conclusions of a large run: what goes with them."""
+    session = page.session
+    is_asked = frame.is_large(session) and frame.known_conclusions(session) is not None
+    if is_asked and session.opened is not None and frame.known_glance(session) is None:
+        page.shell.runs.look_for_news(session.opened)
 
 
 def _facts(page: TimelineScreen, rows: int) -> list[str]:
@@ -95,7 +115,8 @@ def show_beside(page: TimelineScreen, pane: ContextPane) -> None:
     glance = frame.known_glance(page.session)
     model = page.timeline.model
     rows = 0
-    if model is not None and len(model.tracks):
+    is_coming = glance is not None or not frame.is_large(page.session)
+    if model is not None and len(model.tracks) and is_coming:
         rows = glance_rows(len(model.run.power), len(model.epochs))
     section = None
     if glance is not None:  # not before the first picture

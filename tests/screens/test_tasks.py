@@ -74,6 +74,33 @@ def test_no_task_takes_more_than_three_keys() -> None:
     assert {task.id: task.count for task in TASKS if task.count > 3} == {}
 
 
+async def test_a_large_run_is_concluded_from_once_a_key_asks(
+    make: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The line at the foot says so; afterwards it says what was found, as of any run."""
+    monkeypatch.setattr(runs, "LOOK_FOR_NEWS_S", 0.01)
+    monkeypatch.setattr(frame, "_MANY_EVENTS", 1_000)
+    shell = make(color="true")
+    async with shell.run_test(size=SIZES["200x50"]) as pilot:
+        await loaded(pilot)
+        await until_then(lambda: not shell.runs.awaits_news)
+        await settled(pilot)
+        assert frame.known_conclusions(shell.session) is None
+        assert "events: findings are looked for when you ask  3: look for them" in shown(shell)
+        assert "At a glance" not in shown(shell)
+        await pilot.press("3")
+        await until_then(lambda: frame.known_conclusions(shell.session) is not None)
+        await settled(pilot)
+        await pilot.press("2")
+        await until_then(lambda: frame.known_glance(shell.session) is not None)
+        await settled(pilot)
+        conclusions = frame.known_conclusions(shell.session)
+        assert conclusions is not None
+        assert conclusions.items[0].sentence[:40] in shown(shell)
+        assert "when you ask" not in shown(shell)
+        assert "At a glance" in shown(shell)
+
+
 async def test_the_first_screen_says_which_steps_drew_more(
     make: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
