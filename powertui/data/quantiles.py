@@ -16,6 +16,8 @@ import numpy.typing as npt
 
 _Column = npt.NDArray[Any] | Sequence[float]
 _FLOATS32 = np.dtype(np.float32)
+# Values of a few columns that stay in the cache: with fewer, numpy's calls cost more than its work.
+CACHED_VALUES = 1 << 15
 
 
 def median_of_column(values: _Column) -> float:

@@ -18,6 +18,9 @@ from powertui.data.wire.types import Bytes, Hop, Int64s, PickedFields, RawStat
 from powertui.named_tuples import NamedTuple
 
 WINDOW = 1 << 20  # bytes of a file in memory at once
+# The same of events whose stats are wanted: where few are, a window holds too few for numpy. With
+# 1 MiB, 300,000 of 10 M events took a third longer; 8 MiB gained no more than the noise.
+_STATS_WINDOW = 1 << 22
 _OUTLINE = 1 << 16  # of a message whose payloads are jumped over
 _GAP = 1 << 18  # reading on over so many bytes costs less than beginning a new window
 _RECORD = 1 << 12  # an event with its stats is nearly always smaller
@@ -405,14 +408,14 @@ class Records(NamedTuple):
 
 def records(stored: Stored, positions: Int64s) -> Iterator[Records]:
     """Events in windows, for `wire.scan_stats`. Positions ascend and lie in the file."""
-    buffer = np.empty(min(WINDOW + 2 * _RECORD, stored.size), np.uint8)
+    buffer = np.empty(min(_STATS_WINDOW + 2 * _RECORD, stored.size), np.uint8)
     # A read ends where no event is wanted for long, or where the window is full.
     before_gap = np.flatnonzero(np.diff(positions) > _GAP)
     after_cluster = np.append(before_gap + 1, len(positions))
     row = 0
     while row < len(positions):
         base = int(positions[row])
-        after_window = int(positions.searchsorted(base + WINDOW))
+        after_window = int(positions.searchsorted(base + _STATS_WINDOW))
         cluster = after_cluster.searchsorted(row, side="right")
         after = min(after_window, int(after_cluster[cluster]))
         last = int(positions[after - 1])

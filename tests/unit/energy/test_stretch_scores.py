@@ -36,7 +36,7 @@ def test_in_one_go_as_length_by_length(seed: int, monkeypatch: pytest.MonkeyPatc
     if seed % 5 == 0:
         errors[:] = 1.0
     at_once = farthest(sums, lengths, errors)
-    monkeypatch.setattr(stretch_scores, "_MAX_AT_ONCE", 0)
+    monkeypatch.setattr(stretch_scores, "CACHED_VALUES", 0)
     assert farthest(sums, lengths, errors) == at_once
     assert at_once[1] > at_once[0]
 
@@ -55,6 +55,6 @@ def test_a_score_that_is_no_number_hides_no_other_length(
     errors = np.array([0.0, 1.0])  # of single readings 0 / 0: nothing is known of them
     with np.errstate(all="ignore"):
         at_once = farthest(sums, [2, 3], errors[::-1])
-        monkeypatch.setattr(stretch_scores, "_MAX_AT_ONCE", 0)
+        monkeypatch.setattr(stretch_scores, "CACHED_VALUES", 0)
         assert farthest(sums, [2, 3], errors[::-1]) == at_once
     assert at_once == (9, 11)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from powertui.data.energy.findings import stretch_search
+from powertui.data.energy.findings import stretch_scores, stretch_search
 from powertui.data.energy.findings.readings import SensorReadings
 from powertui.data.energy.findings.residual_noise import ResidualNoise, residual_noise
 from powertui.data.model import Floats
@@ -76,14 +76,17 @@ def test_what_is_nowhere_is_not_summed_up_for_every_length(
     search = stretch_search._Search(readings, np.arange(count), floor=0.05, looks=1, rivals=False)
     noise = residual_noise(readings.watts, 0.05)
     sums: list[int] = []
-    over = stretch_search.sums_over
+    over = stretch_scores.sums_over
 
     def counted(running: Floats, length: int) -> Floats:
         sums.append(length)
         return over(running, length)
 
-    monkeypatch.setattr(stretch_search, "sums_over", counted)
-    search._largest(noise)
+    monkeypatch.setattr(stretch_scores, "sums_over", counted)
+    at_once = search._largest(noise)
+    assert sums == []  # of so few readings all lengths are one table
+    monkeypatch.setattr(stretch_scores, "CACHED_VALUES", 0)
+    assert search._largest(noise) == at_once
     assert len(sums) == 2 * len(search._lengths())
     lengths = search._lengths()
     assert noise.over(lengths).tolist() == [noise.mean_error(length) for length in lengths]

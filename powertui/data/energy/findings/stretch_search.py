@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from powertui.data.energy import settings
-from powertui.data.energy.findings import edges
+from powertui.data.energy.findings import edges, stretch_scores
 from powertui.data.energy.findings.finding_rules import MIN_ALIKE_HEIGHT
 from powertui.data.energy.findings.power_stretch import Box, one_load
 from powertui.data.energy.findings.readings import SensorReadings, covered_share, readings_subset
@@ -279,30 +279,9 @@ class _Search:
             explained = running_sums(self.explained.astype(np.float64))
         if self.is_shared:
             shared = running_sums(weight * self.signed)
-        best = 0.0
-        bounds = (0, 0)
         lengths = self._lengths()
-        errors: list[float] = noise.over(lengths).tolist()
-        for length, alone in zip(lengths, errors, strict=True):
-            total = sums_over(weights, length)
-            np.maximum(total, 1e-300, out=total)
-            score = sums_over(gained, length)
-            np.abs(score, out=score)
-            score /= total
-            if shared is None:
-                score /= math.sqrt(alone**2)
-            else:
-                shared_doubts = sums_over(shared, length) / total
-                shared_error = (shared_doubts**2).sum(axis=0)
-                score /= np.sqrt(alone**2 + shared_error)
-            if explained is not None:
-                holds_explained = explained[length:] != explained[:-length]
-                score[holds_explained] = 0.0
-            start = int(score.argmax())
-            if score[start] > best:
-                best = float(score[start])
-                bounds = (start, start + length)
-        return bounds
+        sums = stretch_scores.StretchSums(gained, weights, explained, shared)
+        return stretch_scores.farthest(sums, lengths, noise.over(lengths))
 
     def _lengths(self) -> list[int]:
         """How many readings a stretch may have, each about a tenth more than the one before."""
