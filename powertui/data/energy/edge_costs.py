@@ -134,6 +134,17 @@ class EdgeCosts:
         by_refresh_s = RULES.refresh_share * data.refresh
         self.sigma = np.hypot(jumps.sigma_s, by_refresh_s)
 
+    @property
+    def temper(self) -> float:
+        """The part of the costs that counts: twice as much where no jump counts beside the levels.
+
+        Of 286 clocks off beside a sensor of 10 s 114 were noticed so, 96 without, none sure and
+        wrong in 792 answers; at all of it one more of 48 right ones was doubted.
+        """
+        if len(self.jumps):
+            return RULES.temper
+        return 2 * RULES.temper
+
     def at(self, offsets: Floats, coarse_step: float) -> Floats:
         """The costs of these offsets; of a coarse grid with what lies between its points."""
         cost = self.levels.at(offsets)
@@ -244,7 +255,7 @@ class EdgePlaces:
         self.first_s, self.last_s = costs.edges.span
         self.length_s = self.last_s - self.first_s
         self.apart_s = max(2 * SURE_S, data.refresh)
-        self.temper = RULES.temper
+        self.temper = costs.temper
 
     @property
     def turn_s(self) -> float:

@@ -98,7 +98,7 @@ def offset_weights(
     meeting_places = edge_rivals.meeting_places(places)
     finest_s = float(jumps.sigma_s.min(initial=data.refresh / 4))
     offsets = _offsets_to_weigh(costs, range_s, finest_s)
-    log_weight = -RULES.temper * costs.at(offsets, 0.0)
+    log_weight = -costs.temper * costs.at(offsets, 0.0)
     best = int(np.argmax(log_weight))
     best_s = float(offsets[best])
     matched = costs.matched(best_s)

@@ -12,12 +12,21 @@ from powertui.data.energy import (
     clock_check,
     clock_kinds,
     edge_matching,
+    level_fit,
     power_jumps,
 )
 from powertui.data.energy.alignment_places import Where
 from powertui.data.energy.clock_check import Verdict
 from powertui.data.energy.clock_kinds import FOREIGN, RECORDED, SAME_MACHINE, ClockOffset
-from powertui.data.energy.edge_costs import BORDER, END, START, ExpectedEdges, sorted_edges
+from powertui.data.energy.edge_costs import (
+    BORDER,
+    END,
+    RULES,
+    START,
+    EdgeCosts,
+    ExpectedEdges,
+    sorted_edges,
+)
 from powertui.data.energy.edge_matching import OffsetWeights
 from powertui.data.energy.log_alignment import clock_words, unplaced
 from powertui.data.energy.samples import Samples
@@ -446,3 +455,13 @@ def test_a_clock_that_readings_contradict_is_not_believed_to_two_seconds() -> No
     for at_clock, status in ((-4.0, "ambiguous"), (-1.0, "cannot tell")):
         readings = weights([*far, (0.4, 0.0), (0.0, at_clock)], 0.1)
         assert clock_check.judge(FOREIGN_CLOCK, readings, LOG).status == status
+
+
+@pytest.mark.parametrize("jumps", [1, 0])
+def test_levels_count_for_more_where_no_jump_shows_the_same_readings(jumps: int) -> None:
+    log = sampled(np.linspace(100, 200, 40))
+    edges = sorted_edges([(0.0, 0.02, 1.0, START), (30.0, 0.02, -1.0, END)])
+    levels = level_fit.LevelCosts(np.array([-1.0, 1.0]), np.zeros(2))
+    one_jump = power_jumps.PowerJumps(np.array([5.0]), np.array([0.1]), np.array([50.0]))
+    costs = EdgeCosts(log, one_jump.rows(np.arange(jumps)), edges, levels)
+    assert costs.temper == RULES.temper * (2 - jumps)
