@@ -7,8 +7,11 @@ import math
 
 import numpy as np
 
+from powertui.data.model import Floats
+
 _GRID_POINTS = 2001  # of the integral; the tail is then right to six digits
 _MAX_DF = 1000.0  # above it t is the normal distribution to three digits
+_MIN_VARIANCE_DF = 3.0  # of two and fewer t has none
 _BISECTIONS = 32  # of a range of 1,000: to six digits
 
 
@@ -29,6 +32,14 @@ def _upper_tail(t: float, df: float) -> float:
     log_denominator = math.lgamma((df + 1) / 2)
     log_whole = log_numerator - log_denominator + math.log(math.pi) / 2
     return min(0.5, tail / math.exp(log_whole))
+
+
+def variance(df: Floats) -> Floats:
+    """Of a t: more than the 1 of what is known. Below three degrees of freedom it is that of
+    three.
+    """
+    at_least = np.maximum(df, _MIN_VARIANCE_DF)
+    return np.asarray(at_least / (at_least - 2))
 
 
 def two_sided_p(t: float, df: float) -> float:

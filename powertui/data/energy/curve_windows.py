@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from powertui.data import student
 from powertui.data.energy import curve as curves
-from powertui.data.energy import rounding
+from powertui.data.energy import rounding, settings
 from powertui.data.energy.curve import Curve
 from powertui.data.energy.edge_steps import moved_to_steps
 from powertui.data.energy.energy_budget import (
@@ -18,7 +19,7 @@ from powertui.data.energy.energy_budget import (
     CurveFigures,
 )
 from powertui.data.energy.rounding import Steady
-from powertui.data.model import PS_PER_S, Bools, Floats, Int32s, Int64s
+from powertui.data.model import PS_PER_S, Bools, Floats, Int32s, Int64s, PowerKind
 from powertui.named_tuples import NamedTuple
 
 _EDGE_ENTRIES = 10  # of each window in `_Windows.edges`
@@ -32,6 +33,10 @@ class WindowEntries(NamedTuple):
     bridged: tuple[Floats, Floats, Floats]  # two: J in holes, its variance, s² of them
     cut: Floats  # two
     steep: Floats  # eight: from and to near a, near b, far around a, far around b
+    reached: Floats  # four: the shares of these that are within the log
+    # One: the variance of a change of which the log says nothing, as a share of the power squared;
+    # 0 of readings that are no counter's.
+    unseen_share: float
     isolated: Floats  # two: of the slope far around each edge, what its two largest changes are
     moved: Floats  # two
     turned: Floats  # two
@@ -51,6 +56,7 @@ class _Windows(NamedTuple):
 
     edges: curves.Spot  # a, b, and each a reading and two readings earlier and later
     around: Int64s  # knots from and to which the slope near and far around an edge counts
+    reached: Floats  # the shares of these times that are within the log
     held: tuple[Int64s, Floats]  # a and b among the readings that hold
     moved: Int64s  # knots from and to which differences count
     pairs: Int64s  # how many those are
@@ -81,11 +87,13 @@ def _windows(curve: Curve, a: Int64s, b: Int64s) -> _Windows:
     last = np.maximum(row_a, row_b)
     near = _moments_around(a, b, _reach_ps(curve, NEAR_REFRESHES))
     far = _moments_around(a, b, _reach_ps(curve, FAR_REFRESHES))
-    around = knots.searchsorted(np.concatenate((*near, *far)))
+    moments = np.concatenate((*near, *far))
+    around = knots.searchsorted(moments)
     ranges = zip(first_inside.tolist(), end_inside.tolist(), strict=True)
     return _Windows(
         edges=edges,
         around=np.minimum(around, len(knots) - 1),
+        reached=_shares_within(knots, moments),
         held=curve.held_at(both),
         moved=np.concatenate((row_a, ends_moving)),
         pairs=ends_moving - row_a,
@@ -99,6 +107,15 @@ def _windows(curve: Curve, a: Int64s, b: Int64s) -> _Windows:
 def _moments_around(a: Int64s, b: Int64s, reach: int) -> tuple[Int64s, Int64s, Int64s, Int64s]:
     """So far before and after both edges of each window."""
     return a - reach, a + reach, b - reach, b + reach
+
+
+def _shares_within(knots: Int64s, moments: Int64s) -> Floats:
+    """Of each time around an edge, the share that is within the log."""
+    begins, ends = moments.reshape(4, 2, -1).swapaxes(0, 1)
+    within = np.minimum(ends, knots[-1]) - np.maximum(begins, knots[0])
+    shares = within / np.maximum(ends - begins, 1)
+    at_least: Floats = np.maximum(shares, settings.MINOR_SHARE)
+    return at_least.ravel()
 
 
 def _reach_ps(curve: Curve, times: float) -> int:
@@ -125,6 +142,8 @@ def entries_at(
         bridged=curve.bridged(at.edges, count),
         cut=curve.cuts(at.edges, count),
         steep=curve.steep[at.around],
+        reached=at.reached,
+        unseen_share=_unseen_share(curve),
         isolated=curve.isolated(*_far_around(at.around)),
         moved=curve.squares[at.moved],
         turned=curve.turns[at.moved],
@@ -136,6 +155,16 @@ def entries_at(
         pairs=at.pairs,
         inside=at.inside,
     )
+
+
+def _unseen_share(curve: Curve) -> float:
+    """A counter's few intervals may all be alike by chance, each with a start and an end of work
+    within. So one more change counts, as large as they are in other logs.
+    """
+    is_short = len(curve.knots) <= 2 * FAR_REFRESHES
+    if curve.kind is not PowerKind.INTERVAL or not is_short:
+        return 0.0
+    return settings.BORROWED_ERROR_SHARE**2 / len(curve.knots)
 
 
 def _far_around(around: Int64s) -> tuple[Int64s, Int64s]:
@@ -153,6 +182,8 @@ class _Table(NamedTuple):
     bridged: Sequence[Floats]
     cut: Floats
     steep: Floats
+    reached: Floats
+    unseen_share: Floats
     isolated: Floats
     moved: Floats
     turned: Floats
@@ -175,6 +206,8 @@ def _of_windows(look: WindowEntries) -> _Table:
         bridged=[column.reshape(2, -1) for column in look.bridged],
         cut=look.cut.reshape(2, -1),
         steep=look.steep.reshape(8, -1),
+        reached=look.reached.reshape(4, -1),
+        unseen_share=np.array([look.unseen_share]),
         isolated=look.isolated.reshape(2, -1),
         moved=look.moved.reshape(2, -1),
         turned=look.turned.reshape(2, -1),
@@ -199,6 +232,8 @@ def _of_channels(looks: Sequence[WindowEntries]) -> _Table:
         bridged=[_side_by_side(column) for column in bridged],
         cut=_side_by_side([look.cut for look in looks]),
         steep=_side_by_side([look.steep for look in looks]),
+        reached=_side_by_side([look.reached for look in looks]),
+        unseen_share=np.array([look.unseen_share for look in looks]),
         isolated=_side_by_side([look.isolated for look in looks]),
         moved=_side_by_side([look.moved for look in looks]),
         turned=_side_by_side([look.turned for look in looks]),
@@ -247,7 +282,7 @@ def curve_figures(looks: Sequence[WindowEntries]) -> CurveFigures:
         filled=_gained(filled),
         opened=_gained(opened),
         lost=_gained(lost),
-        steep=np.maximum(near, around),
+        steep=np.maximum(near, around) + table.unseen_share * watts[:2] ** 2,
         far=far,
         inner=np.where(inside, since_last * to_next, 0.0),
         cut=table.cut,
@@ -273,10 +308,22 @@ def _gained(rows: Any) -> Any:
 def _steepness(table: _Table) -> tuple[Floats, Floats, Floats]:
     """The slope near and far around each edge, and far around it without a change of level."""
     slopes = table.steep[1::2] - table.steep[::2]
-    near = slopes[:2] / (2 * NEAR_REFRESHES)
     far = slopes[2:] / (2 * FAR_REFRESHES)
+    # Before the log begins and after it ends nobody knows what changed.
+    near_read = 2 * NEAR_REFRESHES * table.reached[:2]
+    far_read = 2 * FAR_REFRESHES * table.reached[2:]
+    near = slopes[:2] / near_read
+    every_change = slopes[2:] / far_read
     # A counter's change of level shows in its two intervals: where it is beside the edge it leaves
     # nothing open at the edge. The other changes show how the power moves within an interval.
-    unisolated = (slopes[2:] - table.isolated) / (2 * FAR_REFRESHES)
-    around = np.minimum(far, STEADY_CHANGE_FACTOR * unisolated)
-    return near, far, around
+    unisolated = STEADY_CHANGE_FACTOR * (slopes[2:] - table.isolated) / far_read
+    # Of few changes two are no exception.
+    are_many = far_read > settings.MIN_SAMPLE_VALUES
+    around = np.where(are_many, np.minimum(every_change, unisolated), every_change)
+    return near, far, around * _chance(far_read)
+
+
+def _chance(changes: Floats) -> Floats:
+    """By how much few changes may be smaller by chance than those that nobody saw."""
+    usual = student.variance(np.array(2 * FAR_REFRESHES))
+    return np.asarray(student.variance(changes) / usual)
