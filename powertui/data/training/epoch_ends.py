@@ -40,6 +40,7 @@ _FITTED_FIGURES = 3
 # How unlike the ends of epochs are, as a share of their lengths.
 _UNLIKE_SHARE = 0.15
 
+# [ways, readings] either way.
 _ResidualFit = Callable[[Floats], Floats]
 
 
@@ -85,11 +86,13 @@ def epoch_ends(
     judged: Bools,
     epochs: Sequence[tuple[float, float]],
     usual_s: float,
+    without: Floats,
     fit: _ResidualFit,
 ) -> EpochEnds | None:
     """The lengths that explain the readings best; None where they explain no more than chance.
 
-    `fit` gives the residual of a robust fit in which this share of each window draws as it likes.
+    `fit` gives the residuals of robust fits in which such shares of each window draw as they like;
+    `without` are those of a level alone.
     """
     rows = int(judged.sum())
     if len(epochs) < _MIN_EPOCHS or rows > _MAX_READINGS:
@@ -100,8 +103,7 @@ def epoch_ends(
     lo = data.lo[judged]
     hi = data.hi[judged]
     tried = _tried_ends(usual_s)
-    residuals = [fit(ends.share(lo, hi, epochs)) for ends in tried]
-    without = fit(np.zeros(rows))
+    residuals = fit(np.array([ends.share(lo, hi, epochs) for ends in tried]))
     median_w = median_of_column(data.watts[judged])
     floor = noise_floor(data.quantum, median_w)
     deviation = min(median_of_column(np.abs(residual)) for residual in residuals)

@@ -29,7 +29,12 @@ from powertui.data.model import NS_PER_S, Bools, Floats
 from powertui.data.quantiles import median_of_column, percentile_of_column
 from powertui.data.training.epoch_course import epoch_course, usual_length
 from powertui.data.training.epoch_ends import EpochEnds, epoch_ends
-from powertui.data.training.kind_levels import MIN_READINGS, kind_levels
+from powertui.data.training.kind_levels import (
+    CHUNK_READINGS,
+    MIN_READINGS,
+    kind_levels,
+    levels_of_each,
+)
 from powertui.data.training.stretches import KINDS, PAUSE, STARTING, VALIDATION, Stretches
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
@@ -50,8 +55,6 @@ _MIN_LEVEL_ERROR = settings.NEGLIGIBLE_SHARE
 _SETTLED_READINGS = settings.MIN_REPEATS
 _SETTLED_S = 2.0
 _SETTLED_DEVIATIONS = settings.ORDINARY_SIGMAS
-# Readings that are worked on at once: their windows take many columns each.
-_CHUNK_READINGS = 1 << 16
 _DRIFT_S = 600.0  # warmth and fans: a level is that of so long around it
 _MAX_DRIFT_BLOCKS = 200  # of a training, however long it is
 _MIN_DRIFT_BLOCKS = settings.MIN_REPEATS  # with fewer, a load of some length would be a drift
@@ -221,31 +224,29 @@ def _ends(data: Samples, judged: Bools, course: KnownCourse, low: float) -> Epoc
     """For how long around its end an epoch does not train, as the readings show."""
     watts = data.watts[judged]
 
-    def residual(share: Floats) -> Floats:
-        columns = np.ones((len(watts), 1))
-        if share.any():
-            columns = np.column_stack([1 - share, share])
-        levels = kind_levels(columns, watts, low, data.quantum)
-        return np.asarray(watts - columns @ levels)
+    def residuals(shares: Floats) -> Floats:
+        columns = np.stack([1 - shares, shares], axis=2)
+        levels = levels_of_each(columns, watts, low, data.quantum)
+        return np.asarray(watts - (columns @ levels[..., None])[..., 0])
 
     return epoch_ends(
         data=data,
         judged=judged,
         epochs=course.epochs,
         usual_s=usual_length(course.epochs),
-        fit=residual,
+        without=watts - kind_levels(np.ones((len(watts), 1)), watts, low, data.quantum),
+        fit=residuals,
     )
 
 
 def _shares(lo: Floats, hi: Floats, course: KnownCourse) -> Floats:
     """[windows, kinds]: the share of each window (s) that each kind fills."""
     shares = np.empty((len(lo), len(KINDS)))
-    for first in range(0, len(lo), _CHUNK_READINGS):
-        rows = slice(first, first + _CHUNK_READINGS)
+    for first in range(0, len(lo), CHUNK_READINGS):
+        rows = slice(first, first + CHUNK_READINGS)
         lo_ns = np.round(lo[rows] * NS_PER_S).astype(np.int64)
         hi_ns = np.round(hi[rows] * NS_PER_S).astype(np.int64)
-        zero_ns = course.zero_ns
-        shares[rows] = course.stretches.shares(zero_ns + lo_ns, zero_ns + hi_ns)
+        shares[rows] = course.stretches.shares(course.zero_ns + lo_ns, course.zero_ns + hi_ns)
     return shares
 
 
@@ -349,8 +350,8 @@ class _Doubts:
         data = self.data
         columns = [KINDS.index(kind) for kind in self.fit.kinds]
         expected = np.empty(len(data))
-        for first in range(0, len(data), _CHUNK_READINGS):
-            rows = slice(first, first + _CHUNK_READINGS)
+        for first in range(0, len(data), CHUNK_READINGS):
+            rows = slice(first, first + CHUNK_READINGS)
             hi = data.hi[rows]
             length = hi - data.lo[rows]
             lo = hi - factor * length

@@ -7,15 +7,15 @@ import numpy as np
 from powertui.data.energy import settings
 from powertui.data.energy.robust_stats import (
     MAX_FIT_ROUNDS,
+    MEDIAN_TO_SIGMA,
     START_PERCENTILES,
     TUKEY_CUT,
-    median_deviation,
     noise_floor,
-    normal_scale,
+    normal_quantile,
     tukey_weights,
 )
 from powertui.data.model import Floats
-from powertui.data.quantiles import median_of_column, percentiles_of_column
+from powertui.data.quantiles import median_of_column, median_of_rows, percentiles_of_column
 
 # Readings that a level needs. This and the others here are chosen, not measured.
 MIN_READINGS = settings.MIN_ALIKE_VALUES
@@ -29,6 +29,8 @@ _MIN_PURE_SHARE = settings.NEARLY_ALL_SHARE
 _MIN_PURE_READINGS = settings.MIN_REPEATS
 # No kind draws less than this share of the least that the machine ever drew.
 _MIN_LEVEL_OF_LOW = settings.MAJORITY_SHARE
+# Readings that are worked on at once: their windows take many columns each.
+CHUNK_READINGS = 1 << 16
 
 
 def kind_levels(
@@ -41,31 +43,71 @@ def kind_levels(
 
     `columns`: [readings, kinds], the share of each reading that each kind fills.
     """
+    return np.asarray(levels_of_each(columns[None], watts, low, quantum)[0])
+
+
+def levels_of_each(
+    columns: Floats,
+    watts: Floats,
+    low: float,
+    quantum: float,
+) -> Floats:
+    """The same for several ways in which kinds may fill the readings: [ways, readings, kinds].
+
+    All are fitted at once: one by one they took most of the time of a training of which only epochs
+    are logged.
+    """
+    together = max(CHUNK_READINGS // len(watts), 1)
+    levels = []
+    for first in range(0, len(columns), together):
+        ways = columns[first : first + together]
+        levels.append(_levels_together(ways, watts, low, quantum))
+    return np.concatenate(levels)
+
+
+def _levels_together(
+    columns: Floats,
+    watts: Floats,
+    low: float,
+    quantum: float,
+) -> Floats:
+    way_count, _, kind_count = columns.shape
     usual_w = median_of_column(watts)
     floor = noise_floor(quantum, usual_w)
-    levels = _pure_levels(columns, watts, usual_w)
-    if levels is None:
-        deviation = median_deviation(watts - usual_w)
-        levels = _least_absolute(columns, watts, max(deviation, floor))
-    starts = [levels]
-    for high in percentiles_of_column(watts, START_PERCENTILES):
-        starts.append(levels + high - levels[0])
-    tried = []
-    residuals = []
-    for start in starts:
-        fit = _refined(
-            columns=columns,
-            watts=watts,
-            start=start,
-            low=low,
-            floor=floor,
-        )
-        tried.append(fit)
-        residuals.append(np.abs(watts - columns @ fit))
-    smallest = min(normal_scale(residual, _MODE_SHARE) for residual in residuals)
-    scale = max(smallest, floor)
-    costs = [np.minimum(residual / scale, TUKEY_CUT).sum() for residual in residuals]
-    return tried[int(np.argmin(costs))]
+    likely = _first_levels(columns, watts, usual_w, floor)
+    highs = np.array(percentiles_of_column(watts, START_PERCENTILES))
+    by_high = likely[:, None] + (highs[:, None] - likely[:, None, :1])
+    starts = np.concatenate([likely[:, None], by_high], axis=1)
+    start_count = starts.shape[1]
+    tried = _refined(
+        columns=np.repeat(columns, start_count, axis=0),
+        watts=watts,
+        starts=starts.reshape(-1, kind_count),
+        low=low,
+        floor=floor,
+    )
+    tried = tried.reshape(way_count, start_count, kind_count)
+    residuals = np.abs(watts - tried @ columns.transpose(0, 2, 1))
+    scales = np.maximum(_closest_scales(residuals).min(axis=1), floor)
+    errors = np.minimum(residuals / scales[:, None, None], TUKEY_CUT)
+    best = errors.sum(axis=2).argmin(axis=1)
+    return np.asarray(tried[np.arange(way_count), best])
+
+
+def _first_levels(columns: Floats, watts: Floats, usual_w: float, floor: float) -> Floats:
+    """[ways, kinds]: what pure windows show, else what moves least by far readings."""
+    levels = np.empty((len(columns), columns.shape[2]))
+    mixed = []
+    for way, of_way in enumerate(columns):
+        pure = _pure_levels(of_way, watts, usual_w)
+        if pure is None:
+            mixed.append(way)
+        else:
+            levels[way] = pure
+    if mixed:
+        deviation = MEDIAN_TO_SIGMA * median_of_column(np.abs(watts - usual_w))
+        levels[mixed] = _least_absolute(columns[mixed], watts, max(deviation, floor))
+    return levels
 
 
 def _pure_levels(columns: Floats, watts: Floats, usual_w: float) -> Floats | None:
@@ -84,33 +126,69 @@ def _pure_levels(columns: Floats, watts: Floats, usual_w: float) -> Floats | Non
 def _refined(
     columns: Floats,
     watts: Floats,
-    start: Floats,
+    starts: Floats,
     low: float,
     floor: float,
 ) -> Floats:
-    """The robust fit next to these watts: what is far from it moves nothing."""
-    levels = start
+    """The robust fit next to each of these watts: what is far from it moves nothing."""
+    levels = starts.copy()
     min_level = _MIN_LEVEL_OF_LOW * low
-    ridge = np.eye(columns.shape[1]) * 1e-3
+    ridge = np.eye(columns.shape[2]) * 1e-3
+    moving = np.arange(len(starts))
     for turn in range(MAX_FIT_ROUNDS):
-        residual = np.abs(watts - columns @ levels)
-        scale = median_deviation(residual)
+        residuals = np.abs(watts - _expected(columns[moving], levels[moving]))
+        scales = MEDIAN_TO_SIGMA * median_of_rows(residuals)
         if turn < _MODE_ROUNDS:
             # Where three levels share the readings, their median would hold all of them.
-            scale = min(scale, normal_scale(residual, _MODE_SHARE))
-        scale = max(scale, floor)
-        weight = tukey_weights(residual / scale)
-        if weight.sum() < MIN_READINGS / 2:
+            scales = np.minimum(scales, _closest_scales(residuals))
+        scales = np.maximum(scales, floor)
+        weights = tukey_weights(residuals / scales[:, None])
+        is_shown = weights.sum(axis=1) >= MIN_READINGS / 2
+        moving = moving[is_shown]
+        if not len(moving):
             break
-        weighted = (columns * weight[:, None]).T
-        moments = weighted @ columns + ridge
-        targets = weighted @ watts + ridge @ start
-        moved = np.linalg.solve(moments, targets)
-        step = float(np.abs(moved - levels).max())
-        levels = np.maximum(moved, min_level)
-        if step < 1e-3 * scale and turn >= _MODE_ROUNDS:
-            break
+        moved = _solved(
+            columns=columns[moving],
+            weights=weights[is_shown],
+            watts=watts,
+            ridge=ridge,
+            beforehand=starts[moving],
+        )
+        steps = np.abs(moved - levels[moving]).max(axis=1)
+        levels[moving] = np.maximum(moved, min_level)
+        if turn >= _MODE_ROUNDS:
+            moving = moving[steps >= 1e-3 * scales[is_shown]]
     return np.asarray(levels)
+
+
+def _expected(columns: Floats, levels: Floats) -> Floats:
+    """[fits, readings]"""
+    return np.asarray((columns @ levels[..., None])[..., 0])
+
+
+def _solved(
+    columns: Floats,
+    weights: Floats,
+    watts: Floats,
+    ridge: Floats,
+    beforehand: Floats,
+) -> Floats:
+    """The weighted least squares of each fit, drawn a little to what was known beforehand."""
+    weighted = weights[:, None, :] * columns.transpose(0, 2, 1)
+    moments = weighted @ columns + ridge
+    targets = weighted @ watts + beforehand @ ridge
+    return np.asarray(np.linalg.solve(moments, targets[..., None])[..., 0])
+
+
+def _closest_scales(residuals: Floats) -> Floats:
+    """The deviation of normal residuals of which the closest are as small as in each row."""
+    place = (residuals.shape[-1] - 1) * _MODE_SHARE
+    below = int(place)
+    above = min(below + 1, residuals.shape[-1] - 1)
+    ordered = np.partition(residuals, (below, above), axis=-1)
+    low = ordered[..., below]
+    smallest = low + (ordered[..., above] - low) * (place - below)
+    return np.asarray(smallest / normal_quantile(0.5 + _MODE_SHARE / 2))
 
 
 def _least_absolute(columns: Floats, watts: Floats, scale: float) -> Floats:
@@ -118,14 +196,16 @@ def _least_absolute(columns: Floats, watts: Floats, scale: float) -> Floats:
 
     That is for kinds that hardly a window contains alone.
     """
-    kind_count = columns.shape[1]
+    ways, _, kind_count = columns.shape
     ridge = np.eye(kind_count) * 1e-6
-    levels = np.full(kind_count, median_of_column(watts))
+    levels = np.full((ways, kind_count), median_of_column(watts))
     for _ in range(MAX_FIT_ROUNDS):
-        residual = np.abs(watts - columns @ levels)
-        weight = 1.0 / np.maximum(residual, settings.NEGLIGIBLE_SHARE * scale)
-        weighted = (columns * weight[:, None]).T
-        moments = weighted @ columns + ridge
-        targets = weighted @ watts + ridge @ levels
-        levels = np.linalg.solve(moments, targets)
-    return np.asarray(levels)
+        residuals = np.abs(watts - _expected(columns, levels))
+        levels = _solved(
+            columns=columns,
+            weights=1.0 / np.maximum(residuals, settings.NEGLIGIBLE_SHARE * scale),
+            watts=watts,
+            ridge=ridge,
+            beforehand=levels,
+        )
+    return levels
