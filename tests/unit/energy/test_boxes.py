@@ -438,3 +438,40 @@ def test_stretches_are_one_where_they_share_three_tenths_of_the_shorter() -> Non
     assert not same_stretch((0, 10), (7.1, 100))
     assert same_stretch((0, 100), (40, 41))
     assert not same_stretch((0, 1), (1, 2))
+
+
+def _through_a_pause(sunk_w: float) -> SensorReadings:
+    """A load of 50 W for 10 s; in its 5th second the machine may draw 30 W less for 0.8 s, and does
+    draw so much less.
+    """
+    one = readings(40, 0.1, 0.1, [(15.0, 25.0, 50.0)], seed=4)
+    pauses = (one.lo > 18.95) & (one.hi < 19.85)
+    return replace(
+        one,
+        watts=one.watts - np.where(pauses, sunk_w, 0.0),
+        floor=one.floor - np.where(pauses, 30.0, 0.0),
+    )
+
+
+def test_a_load_goes_on_through_a_pause_of_the_training() -> None:
+    """Its energy in there was left out: 460 J for 500."""
+    (box,) = stretch_search.find_stretches(_through_a_pause(30.0))[0]
+    assert box.joules == pytest.approx(500, abs=10)
+    assert box.lo_joules < 500 < box.hi_joules
+    assert box.watts == pytest.approx(50, abs=1)
+
+
+def test_a_load_that_pauses_itself_drew_nothing_there() -> None:
+    (box,) = stretch_search.find_stretches(_through_a_pause(60.0))[0]
+    assert box.joules == pytest.approx(460, abs=10)
+
+
+def test_noise_is_learned_from_readings_with_a_doubt_within_it() -> None:
+    """Eight readings of 200 W, of which four are known to 1 W: with the other four alone the noise
+    would be known too badly for a load of 20 W.
+    """
+    one = readings(50, 5.0, 5.0, [(20.0, 25.0, 20.0)], noise=0.3, seed=2)
+    doubt = np.where(np.arange(len(one)) % 3 == 0, 0.05, 1.0)
+    found, noise = stretch_search.find_stretches(replace(one, doubt=doubt))
+    assert [round(box.watts, -1) for box in found] == [20]
+    assert noise.blocks >= 5

@@ -68,7 +68,7 @@ def _one_by_one(readings: SensorReadings, looks: int) -> tuple[list[Box], Residu
         boxes += [box for box in found_alone if box.start < end and box.end > start]
         if quiet.single < noise.single or not together:
             noise = quiet
-    return one_load(boxes), noise
+    return one_load(boxes, readings), noise
 
 
 def _are_few(clusters: Sequence[_Cluster], readings: SensorReadings) -> bool:

@@ -139,53 +139,76 @@ def one_load(boxes: Sequence[Box], readings: SensorReadings | None = None) -> li
     So are two of much the same height with hardly a pause between them, or with a longer one of
     which the readings say nothing: where every one of them may hold as much as well.
     """
+    by_start = sorted(boxes, key=lambda box: box.start)
+    # A weak one all over two strong ones, found after them, does not fill the pause between them.
+    after_pauses = _united_where(by_start, lambda load, box: _gap_between(load, box, readings))
+    return _united_where(after_pauses, _gap_within)
+
+
+def _united_where(
+    boxes: Sequence[Box],
+    gap_s: Callable[[Box, Box], float | None],
+) -> list[Box]:
+    """Each box united with the last one before it that it is one load with.
+
+    `gap_s`: for how long (s) the load was there between two boxes and not seen; None where they are
+    two loads.
+    """
     loads: list[Box] = []
-    for box in sorted(boxes, key=lambda box: box.start):
-        gap_s = None
-        if loads:
-            gap_s = _gap_in_load(loads[-1], box, readings)
-        if gap_s is None:
-            loads.append(box)
+    for box in boxes:
+        for number in reversed(range(len(loads))):
+            load = loads[number]
+            between_s = gap_s(load, box)
+            if between_s is not None:
+                loads[number] = _united(load, box, between_s)
+                break
+            if load.watts * box.watts < 0:  # it parts those on either side
+                loads.append(box)
+                break
         else:
-            loads[-1] = _united(loads[-1], box, gap_s)
+            loads.append(box)
     return loads
 
 
-def _gap_in_load(
+def _gap_within(load: Box, box: Box) -> float | None:
+    """Nothing is between a load and a box of the same sign that begins in it."""
+    length_s = box.end - box.start
+    begins_inside = box.start < load.end - _MAX_STICKING_OUT * length_s
+    return 0.0 if begins_inside and load.watts * box.watts > 0 else None
+
+
+def _gap_between(
     before: Box,
     box: Box,
     readings: SensorReadings | None,
 ) -> float | None:
-    """For how long (s) one load was not seen between two boxes; None where they are two loads.
-
-    A pause that the readings show is none of it.
+    """For how long one load was there, and not seen, between two boxes of much the same height; a
+    pause of its own, that the readings show, is none of it.
     """
-    if before.watts * box.watts < 0:
-        return None
-    length_s = box.end - box.start
-    if box.start < before.end - _MAX_STICKING_OUT * length_s:
-        return 0.0
-    if not alike_heights(box.watts, before.watts):
+    if _gap_within(before, box) is not None or not alike_heights(box.watts, before.watts):
         return None
     both_s = box.end - before.start
     gap_s = box.start - before.end
     if gap_s <= _MAX_BREATH_SHARE * both_s:
-        return 0.0
+        if readings is None:
+            return 0.0
+        holding = _holding_between(readings, before, box)
+        return gap_s * float(holding.mean()) if len(holding) else gap_s
     if readings is None or gap_s > _MAX_UNSEEN_SHARE * both_s:
         return None
-    return gap_s if _may_hold_between(readings, before, box) else None
+    holding = _holding_between(readings, before, box)
+    # A reading that straddles an epoch's end may be anywhere.
+    against = int((~holding).sum())
+    return gap_s if against <= max(1, _MAX_AGAINST_SHARE * len(holding)) else None
 
 
-def _may_hold_between(readings: SensorReadings, before: Box, box: Box) -> bool:
-    """Whether hardly a reading between two boxes speaks against the load that both are of."""
+def _holding_between(readings: SensorReadings, before: Box, box: Box) -> Bools:
+    """Of each reading between two boxes, whether it may hold the load that both are of."""
     after_first = readings.lo >= before.end - 1e-9
     before_second = readings.hi <= box.start + 1e-9
     rows = readings.judged & after_first & before_second
     height = (before.watts + box.watts) / 2
-    holds = may_hold(readings, height)[rows]
-    against = int((~holds).sum())
-    # A reading that straddles an epoch's end may be anywhere.
-    return against <= max(1, _MAX_AGAINST_SHARE * len(holds))
+    return np.asarray(may_hold(readings, height)[rows])
 
 
 def may_hold(readings: SensorReadings, height: float) -> Bools:

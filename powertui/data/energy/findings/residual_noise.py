@@ -225,17 +225,22 @@ def ordinary(
     free: Bools,
     floor: float,
     tail: float,
+    usual_w: float,
 ) -> Floats:
     """The readings that noise may be learned from.
 
     They are those of which enough is known, without the far ones, however many these are: bursts
-    and pauses are no noise. Tails are. `tail`: W by which single readings are off again and again.
+    and pauses are no noise. Tails are. `tail`: W by which single readings are off again and again;
+    `usual_w`: what they usually show.
     """
     values = beyond[free]
     doubts = doubt[free]
     if not len(values):
         return values
-    max_doubt = max(floor, 2 * quantile_of_column(doubts, 1 / 4))
+    # A doubt within what noise is taken to be anyway does not make it larger, and in a short
+    # recording each reading counts.
+    presumed_w = _PRIOR_NOISE_SHARE * usual_w
+    max_doubt = max(floor, presumed_w, 2 * quantile_of_column(doubts, 1 / 4))
     sure = values[doubts <= max_doubt]
     near_middle = calm(sure, floor, tail)
     near = (sure >= near_middle.min()) & (sure <= near_middle.max())

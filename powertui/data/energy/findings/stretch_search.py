@@ -179,7 +179,7 @@ class _Search:
                 break
         boxes = [fit.box for fit in _fitted_again(self.readings, fitted)]
         noise = replace(noise, shortest=self.shortest, most=self.cut_off)
-        return one_load(boxes), noise
+        return one_load(boxes, self.readings), noise
 
     def _fitted(self, candidate: _Candidate, foreign: Floats) -> _FittedBox | None:
         """The box behind a stretch, beside the foreign power that is known already."""
@@ -259,6 +259,7 @@ class _Search:
             free=free,
             floor=self.floor,
             tail=tail,
+            usual_w=self.usual_w,
         )
 
     def _largest(self, noise: ResidualNoise) -> tuple[int, int]:
