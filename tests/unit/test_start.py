@@ -185,6 +185,37 @@ def test_garbage_is_collected_again_once_there_is_a_picture() -> None:
             del os.environ["OPENBLAS_NUM_THREADS"]
 
 
+ENDING = """
+import atexit, os, sys
+class Witness:
+    def __del__(self, write=os.write):
+        write(2, b"taken apart")
+witness = Witness()
+atexit.register(print, "asked to be called")
+sys.argv = ["powertui", "--version"]
+{watching}
+from powertui.__main__ import run
+run()
+"""
+
+
+@pytest.mark.parametrize(
+    ("watching", "messages"), [("", ""), ("sys.setprofile(lambda *_: None)", "taken apart")]
+)
+def test_the_end_takes_objects_apart_only_where_somebody_watches(
+    watching: str, messages: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ENDING.format(watching=watching)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[1:] == ["asked to be called"]
+    assert done.stderr == messages
+
+
 # What each command imports of powertui, and how many of those are about power (2026-11-24): a run
 # without power needs none that place it, share it out or look for what is unusual in it. Two to four
 # came of dividing checks, the list of runs and packed columns by idea, with nothing new in them; one
