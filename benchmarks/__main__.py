@@ -5,6 +5,7 @@ power …).
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import time
 
@@ -25,14 +26,24 @@ def main() -> int:
     failed = []
     for topic in topics:
         begin = time.perf_counter()
+        cpu_begin = _cpu_s()
         print(f"\n## {topic}", flush=True)
         try:
             importlib.import_module(f"benchmarks.bench_{topic}").main()
         except Exception as error:
             failed.append(topic)
             print(f"\n**failed**: {type(error).__name__}: {error}", flush=True)
-        print(f"\n({topic}: {time.perf_counter() - begin:.0f} s)", flush=True)
+        took_s = time.perf_counter() - begin
+        print(f"\n({topic}: {took_s:.0f} s, {_cpu_s() - cpu_begin:.0f} CPU s)", flush=True)
     return 1 if failed else 0
+
+
+def _cpu_s() -> float:
+    """CPU seconds of this process and of its children that have ended: what a topic takes, however
+    busy the machine is.
+    """
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
 
 
 if __name__ == "__main__":

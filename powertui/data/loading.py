@@ -301,7 +301,8 @@ class RunLoader:
                 for trace in registry.load(
                     candidate.path, self._report_progress, self.options.limit
                 ):
-                    trace = replace(trace, host=file.host or trace.host)
+                    if file.host and file.host != trace.host:
+                        trace = replace(trace, host=file.host)
                     if trace.complete:
                         self._add(trace)
                     elif partial:

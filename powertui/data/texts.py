@@ -131,7 +131,7 @@ class Texts:
 
     def begin(self, prefix: bytes, *, whole: bool = False) -> Bools:
         """Which begin with these bytes; `whole`: which are these bytes."""
-        sizes = np.diff(self.start)
+        sizes = self.start[1:] - self.start[:-1]
         out: Bools = sizes == len(prefix) if whole else sizes >= len(prefix)
         for offset, byte in enumerate(prefix):
             candidates = np.flatnonzero(out)

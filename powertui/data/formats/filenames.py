@@ -129,13 +129,8 @@ def _unread(readable_suffixes: tuple[str, ...]) -> Mapping[str, str]:
 
 
 @functools.lru_cache(maxsize=4)
-def _longest_first(readable_suffixes: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(
-        sorted(
-            {*readable_suffixes, *RESULTS, *_UNREAD, *CACHES},
-            key=lambda suffix: (-len(suffix), suffix),
-        )
-    )
+def _known_suffixes(readable_suffixes: tuple[str, ...]) -> frozenset[str]:
+    return frozenset({*readable_suffixes, *RESULTS, *_UNREAD, *CACHES})
 
 
 def split_tool(name: str) -> tuple[str, str] | None:
@@ -146,14 +141,15 @@ def split_tool(name: str) -> tuple[str, str] | None:
         bare = name[1:]
     else:
         bare = name
-    suffixes = _longest_first(registry.suffixes())
-    if not bare.endswith(suffixes):
-        return None
-    for suffix in suffixes:
-        if bare == suffix:
-            return "", suffix
-        if bare.endswith("." + suffix):
-            return bare[: -len(suffix) - 1], suffix
+    suffixes = _known_suffixes(registry.suffixes())
+    if bare in suffixes:
+        return "", bare
+    host, dot, suffix = bare.partition(".")
+    while dot:
+        if suffix in suffixes:
+            return host, suffix
+        part, dot, suffix = suffix.partition(".")
+        host = f"{host}.{part}"
     return None
 
 

@@ -159,6 +159,14 @@ def _reader(name: str) -> Reader:
 
 def suffixes() -> tuple[str, ...]:
     """How files are named that a reader takes, the better source of the same capture first."""
+    if plugins.plugin_group(plugins.FORMATS).plugins:
+        return _suffixes(tuple(_file_names()))
+    return _own_suffixes(READERS)
+
+
+@functools.lru_cache(maxsize=1)
+def _own_suffixes(_readers: tuple[str, ...]) -> tuple[str, ...]:
+    """The same where there are no readers but ours: thousands of files ask."""
     return _suffixes(tuple(_file_names()))
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from powertui.data import wire
+from powertui.data.formats.tfevents_singles import SingleScalar, single_scalar
 from powertui.data.model import NS_PER_S, Bools, Floats, Int64s
 from powertui.data.packed import GrowingColumn
 from powertui.data.wire import FIXED32, FIXED64, LEN, VARINT
@@ -22,6 +23,10 @@ _SCALARS = b"scalars"
 _MAX_TAG_BYTES = 256  # chosen, not measured: a record with a longer tag goes through protobuf
 # Up to here a loop over the rows is faster than preparing columns. Chosen, not measured.
 _MAX_SINGLE_ROWS = 64
+# Windows of so few records are read one by one: columns take 150 µs for any number of them, and
+# a record 8 µs.
+_MAX_SINGLE_RECORDS = 16
+_MAX_SINGLE_BYTES = 1 << 12  # chosen: a scalar's record has about a hundred, a graph's millions
 _WALL_TIMES_S = (3e8, 7.3e9)  # 1979 to 2201: a wall time outside is damage, not a time of a run
 
 
@@ -84,6 +89,8 @@ class WindowRecords(NamedTuple):
 
 def scan(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> WindowRecords:
     """The records from `lo` to `hi`."""
+    if len(lo) <= _MAX_SINGLE_RECORDS:
+        return _scan_singly(data, lo, hi)
     tags = [wire.tag(1, FIXED64), wire.tag(2, VARINT), wire.tag(5, LEN)]
     event = wire.pick(data, lo, hi, tags)
     wall_bits, written_step, summary_lo = event.value
@@ -114,6 +121,35 @@ def scan(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> WindowRecords:
         )
         scalars.append(columns)
     return WindowRecords(scalars, np.flatnonzero(is_rest))
+
+
+def _scan_singly(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> WindowRecords:
+    """The same, record by record."""
+    rows: list[int] = []
+    singles: list[SingleScalar] = []
+    rest: list[int] = []
+    for row, (begin, end) in enumerate(zip(lo.tolist(), hi.tolist(), strict=True)):
+        scalar = None
+        if end - begin <= _MAX_SINGLE_BYTES:
+            scalar = single_scalar(data[begin:end].tobytes())
+        if scalar is None:
+            rest.append(row)
+        else:
+            rows.append(row)
+            singles.append(scalar)
+    scalars: list[ScalarColumns] = []
+    for tag, places in _places_by_text([scalar.tag for scalar in singles]):
+        of_tag = [singles[place] for place in places]
+        columns = ScalarColumns(
+            tag=tag,
+            row=np.array([rows[place] for place in places], np.int64),
+            step=np.array([scalar.step for scalar in of_tag], np.int64),
+            wall_ns=np.array([scalar.wall_ns for scalar in of_tag], np.int64),
+            value=np.array([scalar.value for scalar in of_tag], np.float64),
+            bare=np.array([scalar.is_bare for scalar in of_tag], np.bool_),
+        )
+        scalars.append(columns)
+    return WindowRecords(scalars, np.array(rest, np.int64))
 
 
 def _is_plain_event(
@@ -340,18 +376,21 @@ def _by_tag_row_by_row(
     hi: Sequence[int],
 ) -> list[tuple[str, Int64s]]:
     """The same, row by row: faster for a few rows, where preparing columns takes longer."""
-    rows_by_bytes: dict[bytes, list[int]] = {}
-    for row, (first, end) in enumerate(zip(lo, hi, strict=True)):
-        tag_bytes = data[first:end].tobytes()
-        rows_by_bytes.setdefault(tag_bytes, []).append(row)
+    texts = [data[first:end].tobytes() for first, end in zip(lo, hi, strict=True)]
+    return [(tag, np.array(rows, np.int64)) for tag, rows in _places_by_text(texts)]
+
+
+def _places_by_text(texts: Sequence[bytes]) -> list[tuple[str, list[int]]]:
+    """Where each text is among these; the texts by length and then by their letters."""
+    places_by_bytes: dict[bytes, list[int]] = {}
+    for place, text in enumerate(texts):
+        places_by_bytes.setdefault(text, []).append(place)
     # Different bytes that are no UTF-8 may become the same text.
-    rows_by_tag: dict[str, list[int]] = {}
-    by_length = sorted(rows_by_bytes, key=lambda tag_bytes: (len(tag_bytes), tag_bytes))
-    for tag_bytes in by_length:
-        tag = tag_bytes.decode(errors="replace")
-        tag_rows = rows_by_tag.setdefault(tag, [])
-        tag_rows.extend(rows_by_bytes[tag_bytes])
-    return [(tag, np.array(tag_rows, np.int64)) for tag, tag_rows in rows_by_tag.items()]
+    places_by_text: dict[str, list[int]] = {}
+    for text in sorted(places_by_bytes, key=lambda text: (len(text), text)):
+        places = places_by_text.setdefault(text.decode(errors="replace"), [])
+        places += places_by_bytes[text]
+    return list(places_by_text.items())
 
 
 def _distinct(letters: wire.types.Bytes) -> tuple[Int64s, Int64s]:

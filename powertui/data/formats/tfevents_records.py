@@ -130,11 +130,18 @@ def _payloads(
     fields = wire.hop(data, lo, hi)
     if fields.bad >= 0 or not set(others).isdisjoint(fields.number.tolist()):
         return None
-    rows = np.flatnonzero((fields.wire == LEN) & np.isin(fields.number, list(numbers)))
-    number = fields.number[rows]
-    first = fields.lo[rows]
-    end = fields.hi[rows]
-    return list(zip(number.tolist(), first.tolist(), end.tolist(), strict=True))
+    places = zip(
+        fields.number.tolist(),
+        fields.wire.tolist(),
+        fields.lo.tolist(),
+        fields.hi.tolist(),
+        strict=True,
+    )
+    return [
+        (number, first, end)
+        for number, kind, first, end in places
+        if kind == LEN and number in numbers
+    ]
 
 
 def _last(payloads: list[tuple[int, int, int]] | None) -> dict[int, tuple[int, int]]:

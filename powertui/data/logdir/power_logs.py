@@ -75,7 +75,9 @@ def given(root: Path, runs: list[RunEntry], logs: tuple[PowerFile, ...]) -> Iter
         for index in receivers.runs:
             logs_of_run.setdefault(index, []).append(log)
     for index, run in enumerate(runs):
-        yield replace(run, power=tuple(logs_of_run.get(index, ())))
+        if index in logs_of_run:
+            run = replace(run, power=tuple(logs_of_run[index]))
+        yield run
 
 
 @dataclass

@@ -26,12 +26,16 @@ from powertui.value_types import dataclass
 # A marker of PowerBoard's is looked for in so many folders upwards. Chosen, not measured.
 _MAX_MARKER_LEVELS = 6
 
+# A run's folder lies two below plugins/, and one of its files may have been named.
+_MAX_HOME_LEVELS = 5
+
 _RUNS_FOLDER = os.path.join(os.sep, "plugins", "profile")  # noqa: PTH118
 
 
 def is_run_folder(folder: Path | str) -> bool:
     """Whether a folder is where TensorBoard's profiles of one run are."""
-    return os.path.dirname(folder).endswith(_RUNS_FOLDER)  # noqa: PTH120
+    above, _, _ = os.fspath(folder).rpartition(os.sep)
+    return above.endswith(_RUNS_FOLDER)
 
 
 def _without_capture(folder: Path, *, has_caches: bool) -> Warn:
@@ -50,9 +54,10 @@ def home_of(folder: Path) -> Path:
     """The folder above plugins/, where a run's tfevents are; for profiles outside plugins/ their
     own folder.
     """
-    for above in (folder, *folder.parents[:3]):
-        if above.name == "plugins":
-            return above.parent
+    names = folder.parts
+    for level in range(1, min(_MAX_HOME_LEVELS, len(names) + 1)):
+        if names[-level] == "plugins":
+            return folder.parents[level - 1]
     return folder
 
 
@@ -61,6 +66,8 @@ class RunTree(Tree):
     """A tree, and what the files of its folders are to a run."""
 
     events: dict[str, tuple[EventFile, ...]] = field(default_factory=dict)  # of each home
+    # Of each folder: its markers, where it has some, and the folder in which to look on.
+    _marked: dict[str, tuple[list[EventFile], str]] = field(default_factory=dict)
 
     def run_of(
         self,
@@ -239,8 +246,8 @@ class RunTree(Tree):
         """
         parts: list[str] = []
         # The path that was named may be inside plugins/, below the run's home.
-        if home.is_relative_to(self.root):
-            parts += home.relative_to(self.root).parts
+        if str(home).startswith(self._within):
+            parts += home.parts[len(self.root.parts) :]
         if is_run_folder(folder) and folder.name:
             parts.append(folder.name)
         return "/".join(parts) or folder.name or str(folder)
@@ -276,12 +283,20 @@ class RunTree(Tree):
         """PowerBoard's markers of the nearest folder above that has some."""
         folder = home
         for _ in range(_MAX_MARKER_LEVELS):
-            markers = os.path.join(folder, filenames.MARKERS_FOLDER)  # noqa: PTH118
-            if self.exists(markers):
-                return event_files(self.listing(markers)[0], markers)
-            above = os.path.dirname(folder)  # noqa: PTH120
-            is_repository = self.exists(os.path.join(folder, ".git"))  # noqa: PTH118
-            if is_repository or above == folder:
-                break
-            folder = above
+            if folder not in self._marked:  # thousands of runs ask for the same few
+                self._marked[folder] = self._markers_in(folder)
+            markers, folder = self._marked[folder]
+            if markers or not folder:
+                return markers
         return []
+
+    def _markers_in(self, folder: str) -> tuple[list[EventFile], str]:
+        """(PowerBoard's markers in a folder, the folder above; "" where not to look on)."""
+        markers = os.path.join(folder, filenames.MARKERS_FOLDER)  # noqa: PTH118
+        if self.exists(markers):
+            return event_files(self.listing(markers)[0], markers), ""
+        above = os.path.dirname(folder)  # noqa: PTH120
+        is_repository = self.exists(os.path.join(folder, ".git"))  # noqa: PTH118
+        if is_repository or above == folder:
+            return [], ""
+        return [], above

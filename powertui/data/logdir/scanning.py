@@ -259,7 +259,7 @@ class _Scan(RunTree):
         with_power = power_logs.given(self.root, runs, logs)
         yield Logdir(
             path=shown,
-            runs=tuple(replace(run, above=above) for run in with_power),
+            runs=tuple(replace(run, above=above) if above else run for run in with_power),
             tfevents=tuple(events),
             power=logs,
             unread=tuple(loose),

@@ -125,6 +125,7 @@ class Tree:
     truncated: bool = False
     listed: dict[str, tuple[list[FoundFile], list[str]]] = field(default_factory=dict)
     _exists: dict[str, bool] = field(default_factory=dict)
+    _links: set[str] = field(default_factory=set)  # folders of a listing that a link leads to
 
     def __post_init__(self) -> None:
         self._within = str(self.root).rstrip(os.sep) + os.sep
@@ -170,7 +171,7 @@ class Tree:
                 self._stop(f"{step.depth} levels of folders", len(below))
                 continue
             for name in reversed(below):
-                linked = step.linked or os.path.islink(name)  # noqa: PTH114
+                linked = step.linked or name in self._links
                 stack.append(_Step(folder=name, depth=step.depth + 1, linked=linked))
         self.problems += links.problems()
 
@@ -221,6 +222,8 @@ class Tree:
                 if entry.is_dir():
                     if entry.name not in FOLDERS_WITHOUT_LOGS:
                         below.append(entry.path)
+                        if entry.is_symlink():
+                            self._links.add(entry.path)
                 elif may_matter(entry.name):
                     status = entry.stat()
                     if stat.S_ISREG(status.st_mode):

@@ -166,9 +166,10 @@ class Steps:
             follows = (
                 (self.epoch[1:] == self.epoch[:-1]) & ~self.hole[:-1] & (self.until[:-1] == UNKNOWN)
             )
-            lost = self.lost
-            follows &= ~lost[1:] & ~lost[:-1]
-            out[:-1] = np.where(follows, np.diff(self.start), -1)
+            if self.asynchronous:
+                lost = self.lost
+                follows &= ~lost[1:] & ~lost[:-1]
+            out[:-1] = np.where(follows, self.start[1:] - self.start[:-1], -1)
         return out
 
     def ends(self) -> Int64s:
@@ -235,8 +236,8 @@ class Steps:
             and not self.hole[index]
         ):
             until = _known(self.until[index])
-            lost = self.lost
-            if until is None and not lost[index] and not lost[index + 1]:
+            is_lost = self.asynchronous and self.lost[index : index + 2].any()
+            if until is None and not is_lost:
                 gap = int(self.start[index + 1] - self.start[index])
         epoch = int(self.epoch[index])
         return Step(

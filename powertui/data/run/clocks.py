@@ -19,6 +19,7 @@ intersected; what contradicts the better evidence is left out and named in the c
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -153,10 +154,14 @@ def own_logs(
 def _run_folder(trace: Trace, entry: RunEntry | None) -> Path | None:
     """The folder that is named by the time of the capture."""
     entry_path = entry.path if entry is not None else ""
-    for path in (Path(trace.path), Path(entry_path)):
-        for part in (path.parent, path):
-            if captures.RUN_TIME.match(part.name):
-                return part
+    for path in (trace.path, entry_path):
+        # Without a `Path` for each: thousands of runs are asked.
+        path = path.rstrip(os.sep)
+        above, _, name = path.rpartition(os.sep)
+        if captures.RUN_TIME.match(above.rpartition(os.sep)[2]):
+            return Path(above)
+        if captures.RUN_TIME.match(name):
+            return Path(path)
     return None
 
 

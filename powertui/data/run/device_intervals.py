@@ -316,8 +316,15 @@ def any_ps(start: Int64s, end: Int64s) -> int:
     """How long at least one of these events ran."""
     if not len(start):
         return 0
-    one_key = np.zeros(len(start), np.int64)
-    return int(covered_ps(one_key, start, end, 1)[0])
+    if (start[1:] < start[:-1]).any():
+        order = np.argsort(start, kind="stable")
+        start = start[order]
+        end = end[order]
+    # Without what the events before have covered already.
+    added = end - start
+    reached = np.maximum.accumulate(end)
+    added[1:] -= np.maximum(reached[:-1] - start[1:], 0)
+    return int(np.maximum(added, 0).sum())
 
 
 def furthest(key: Int64s, end: npt.NDArray[_Time]) -> npt.NDArray[_Time]:

@@ -103,6 +103,8 @@ class Marks:
 
     def take(self, rows: Int64s | Bools) -> Marks:
         """Some of them, in their order."""
+        if rows.dtype == np.bool_ and rows.all():
+            return self
         index = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
         if len(index) == len(self) and (index == np.arange(len(self))).all():
             return self
@@ -206,13 +208,19 @@ def join_marks(parts: Sequence[Marks]) -> Marks:
     """Several sets as one, by start; of equal starts the longer first."""
     if not parts:
         return _NO_MARKS
+    if len(parts) == 1:
+        return _in_order(parts[0])
     columns: dict[str, Any] = {}
     for name in _ARRAYS:
         columns[name] = np.concatenate([getattr(part, name) for part in parts])
     for name in _LISTS:
         columns[name] = list(chain.from_iterable(getattr(part, name) for part in parts))
-    joined = Marks(**columns)
-    return joined.take(np.lexsort((-joined.duration, joined.start)))
+    return _in_order(Marks(**columns))
+
+
+def _in_order(marks: Marks) -> Marks:
+    """By start; of equal starts the longer first."""
+    return marks.take(np.lexsort((-marks.duration, marks.start)))
 
 
 def of_events(trace: Trace, line: int, events: Events) -> Marks:

@@ -57,7 +57,10 @@ def training(marked: Steps, phases: Sequence[Phase]) -> list[Phase]:
     tracing) between them.
     """
     step_end = marked.mark_ends()
+    step_rows = np.arange(len(marked))
     others = [phase for phase in phases if phase.name != "tracing"]
+    if not others:
+        return [_training_phase(marked, step_end, step_rows)] if len(marked) else []
     others.sort(key=lambda phase: phase.start)
     begins = np.array([phase.start for phase in others], np.int64)
     ends = np.array([phase.end for phase in others], np.int64)
@@ -77,7 +80,6 @@ def training(marked: Steps, phases: Sequence[Phase]) -> list[Phase]:
     begins_between = begins[~meets_steps]
     phases_before = begins_between.searchsorted(marked.start)
     cuts = np.flatnonzero(np.diff(phases_before) > 0) + 1
-    step_rows = np.arange(len(marked))
     return [_training_phase(marked, step_end, rows) for rows in np.split(step_rows, cuts)]
 
 

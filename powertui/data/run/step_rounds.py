@@ -30,7 +30,9 @@ def turns(number: Int64s) -> Int64s:
     values = number[counted]
     if (values == values[0]).all():  # these are parts of one step
         return out
-    change = np.diff(values)
+    change = values[1:] - values[:-1]
+    if (change >= 0).all():
+        return out
     rises = int((change > 0).sum())
     falls = int((change < 0).sum())
     if falls > rises:  # a countdown: what starts again goes up
@@ -173,6 +175,9 @@ def runs_before(number: Int64s, turn: Int64s, sequences: list[Int64s]) -> Int64s
     """
     out = np.zeros(len(number), np.int64)
     for rows in sequences:
+        numbers = number[rows]
+        if (numbers[1:] > numbers[:-1]).all():  # each ran once
+            continue
         # Parts of one step that follow each other are one run of it.
         begins = begins_run(number[rows], turn[rows])
         firsts = rows[begins]

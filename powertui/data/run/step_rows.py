@@ -184,8 +184,11 @@ def _step_keys(numbering: _Numbering, sequences: list[Int64s], *, by_kind: bool)
 
 
 def _joined(marks: Marks, key: Int64s) -> _Joined:
-    _, first, row_of = np.unique(key, return_index=True, return_inverse=True)
-    row_of = row_of.ravel()
+    if (key[1:] > key[:-1]).all():  # as nearly all programs count their steps
+        first = row_of = np.arange(len(key))
+    else:
+        _, first, row_of = np.unique(key, return_index=True, return_inverse=True)
+        row_of = row_of.ravel()
     mark_end = marks.end
     single = len(first) == len(marks)
     if single:

@@ -138,6 +138,15 @@ def _device_steps(
     names = list(dict.fromkeys(drawn.device))
     if work is not None:
         names = list(dict.fromkeys([*names, *work.devices]))
+    if not names:
+        nothing = np.empty(0, np.int64)
+        return _DeviceSteps(
+            names=names,
+            pair=nothing,
+            start=nothing,
+            end=nothing,
+            step_count=count,
+        )
     number_of = {name: number for number, name in enumerate(names)}
     drawn_on = np.array([number_of[name] for name in drawn.device], np.int64)
     drawn_pair = drawn_on * count + drawn.row

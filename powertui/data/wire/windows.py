@@ -135,9 +135,9 @@ def _varint(data: Bytes, at: int) -> tuple[int, int]:
 def _filled(fields: Hop) -> Hop:
     """Without messages of no bytes."""
     is_empty = (fields.wire == wire.LEN) & (fields.hi <= fields.lo)
-    rows = np.flatnonzero(~is_empty)
-    if len(rows) == len(fields.number):
+    if not is_empty.any():
         return fields
+    rows = np.flatnonzero(~is_empty)
     return fields._replace(
         number=fields.number[rows],
         wire=fields.wire[rows],
@@ -148,6 +148,8 @@ def _filled(fields: Hop) -> Hop:
 
 
 def _moved(fields: Hop, by: int) -> Hop:
+    if not by:
+        return fields
     return fields._replace(lo=fields.lo + by, hi=fields.hi + by)
 
 
@@ -410,7 +412,7 @@ def records(stored: Stored, positions: Int64s) -> Iterator[Records]:
     """Events in windows, for `wire.scan_stats`. Positions ascend and lie in the file."""
     buffer = np.empty(min(_STATS_WINDOW + 2 * _RECORD, stored.size), np.uint8)
     # A read ends where no event is wanted for long, or where the window is full.
-    before_gap = np.flatnonzero(np.diff(positions) > _GAP)
+    before_gap = np.flatnonzero(positions[1:] - positions[:-1] > _GAP)
     after_cluster = np.append(before_gap + 1, len(positions))
     row = 0
     while row < len(positions):

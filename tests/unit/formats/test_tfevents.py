@@ -461,3 +461,47 @@ def test_few_rows_are_parted_by_tag_as_many_are(tags: list[bytes]) -> None:
     assert [(tag, rows.tolist()) for tag, rows in few] == [
         (tag, rows.tolist()) for tag, rows in many
     ]
+
+
+_SINGLE_VALUES = (
+    simple("loss", 0.25),
+    simple("b", float("nan")),
+    tensor("loss", "scalars", number(1, 1), blob(2, b""), blob(4, struct.pack("<f", 3.5))),
+    tensor("loss", "scalars", number(1, 2), blob(4, struct.pack("<d", 1e300))),
+    tensor("acc", "scalars", number(1, 1), blob(2, b""), blob(5, struct.pack("<f", -1.0))),
+    tensor("acc", "scalars", number(1, 2), blob(6, struct.pack("<d", -1.0))),
+    tensor("acc", "", number(1, 1), blob(4, struct.pack("<f", 2.0))),
+    tensor("acc", "scalars", number(1, 1), blob(2, blob(2, number(1, 1))), blob(4, b"abcd")),
+    tensor("acc", "histograms", number(1, 1), blob(4, b"abcd")),
+    tensor("acc", "scalars", number(1, 3), blob(7, b"\x05")),
+    blob(1, b"text") + blob(5, b"sound"),
+)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([1e9, 1_700_000_000.123456, 2e8, float("inf")]),
+            st.sampled_from([0, 1, 300, 1 << 40, 1 << 63]),
+            st.lists(st.sampled_from(_SINGLE_VALUES), min_size=1, max_size=2),
+        ),
+        max_size=8,
+    )
+)
+def test_a_few_records_say_the_same_one_by_one_as_in_columns(
+    rows: list[tuple[float, int, list[bytes]]],
+) -> None:
+    # Without what frames them: length and checksums.
+    records = [summary(wall, step, *values)[12:-4] for wall, step, values in rows]
+    data = np.frombuffer(b"".join(records) + b"-", np.uint8)
+    hi = np.cumsum([len(record) for record in records], dtype=np.int64)
+    lo = hi - np.array([len(record) for record in records], np.int64)
+    few = tfevents_columns.scan(data, lo, hi)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tfevents_columns, "_MAX_SINGLE_RECORDS", -1)
+        many = tfevents_columns.scan(data, lo, hi)
+    assert few.rest.tolist() == many.rest.tolist()
+    assert [scalars.tag for scalars in few.scalars] == [scalars.tag for scalars in many.scalars]
+    for ours, theirs in zip(few.scalars, many.scalars, strict=True):
+        for column, expected in zip(ours[1:], theirs[1:], strict=True):
+            np.testing.assert_array_equal(column, expected)
