@@ -43,7 +43,7 @@ _PLACES = 81  # of a log whose clock leaves ±2 s open: one each 50 ms, a twenti
 _MAX_OPEN_PS = 10 * PS_PER_S  # a place that is open by more is not looked for here
 _CHI2 = 3.84  # twice the fall of the log likelihood at the ends of a 95 % interval
 _ROUNDING_W2 = 0.1**2 / 12  # W²; aiu-smi prints tenths
-_DEFAULT_PERIOD_S = settings.MOMENT_S  # aiu-smi prints once a second
+_DEFAULT_PERIOD_S = 1.0  # aiu-smi prints once a second
 
 
 class SumScale(NamedTuple):

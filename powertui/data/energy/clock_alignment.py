@@ -48,7 +48,8 @@ _CLOCK_READ_SLACK_S = settings.SAME_CLOCK_S
 # a fit that explains less is drawn aside by what no trace shows.
 _MIN_EXPLAINED_SHARE = settings.MAJORITY_SHARE
 # Of a sensor of which nothing is known, as most BMCs have.
-_DEFAULT_REFRESH_S = settings.MOMENT_S
+# Of a sensor of which nothing is known: as most BMCs have.
+_DEFAULT_REFRESH_S = 1.0
 _MIN_WIDE_S = 0.5  # a clock that is known to this is never wide
 
 

@@ -57,12 +57,12 @@ class _ClockRules:
     # Noise alone prefers a place elsewhere by 0.1, one edge by 5.
     min_log_odds_at_clock: float = -1.0
     min_vague_s: float = settings.FOREIGN_CLOCK_S  # known to less, it needs no confirmation
-    min_doubt_s: float = 0.2  # sensors are late by as much as that anyway
+    min_doubt_s: float = settings.LATE_S  # sensors are late by as much as that anyway
     sure_refreshes: float = settings.UNKNOWN_SHARE  # a place is sure to this part of the refresh
 
 
 _RULES = _ClockRules()
-_PLACE_SURES = 4.0  # a place reaches so many times as far as it may be open
+_PLACE_SURES = settings.FAR_SIGMAS  # a place reaches so many times as far as it may be open
 
 # ── how finely offsets are weighed: bounds of time ──
 _BELIEVED_PLACES = 4  # pieces of half of the interval that a clock is believed to

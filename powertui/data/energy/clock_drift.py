@@ -12,7 +12,7 @@ from powertui.data.quantiles import median_of_column
 from powertui.named_tuples import NamedTuple
 
 _MAX_DRIFT_PPM = 200.0  # chosen: quartz clocks are off by 20 to 100 ppm
-_MIN_SPAN_S = 600.0  # of readings in the profile: in that time 50 ppm are 30 ms
+_MIN_SPAN_S = settings.DRIFT_S  # of readings in the profile: in that time 50 ppm are 30 ms
 _MIN_READINGS = 32
 _MIN_BIC = 6.0  # difference of the Bayesian information criterion: strong evidence
 # Residuals farther than this are somebody else's work and count by their size, not its square.

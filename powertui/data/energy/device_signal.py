@@ -32,7 +32,7 @@ _MIN_INDEPENDENT = settings.MIN_SPREAD_VALUES
 # Power that does not follow, however late its readings are. Chosen: a GPU that runs during half of
 # the time and rests in the other half, and draws the same, is none that was ever seen.
 _MIN_TELLING_RANGE = settings.MAJORITY_SHARE  # of the share of a window in which something ran
-_MAX_STRAY_CORRELATION = 0.3
+_MAX_STRAY_CORRELATION = settings.LESSER_SHARE
 _LATENESS_S = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0)
 _MAX_READINGS = 20_000  # that are compared: a bound of time
 

@@ -34,7 +34,7 @@ class _MatchingRules:
     sign_share: float = 0.85  # of edges with a known direction, those that keep it
     exact_share: float = 0.75  # of jumps at a border, those that are as exact as both are known
     inexact_sigmas: float = settings.FAR_SIGMAS  # the others are so many times less exact ...
-    inexact_s: float = 0.2  # ... and so much more
+    inexact_s: float = settings.LATE_S  # ... and so much more
     refresh_share: float = (
         settings.MINOR_SHARE
     )  # of the refresh: by as much a jump seems early or late

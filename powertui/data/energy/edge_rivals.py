@@ -30,9 +30,8 @@ from powertui.named_tuples import NamedTuple
 
 # Edges at which power jumps: in another stretch of the log, and where the same jumps fit.
 _MIN_MATCHED_ELSEWHERE = settings.MIN_REPEATS
-# Edges that any place needs: one sets it, another one confirms it. A log of 8 s with one edge was
-# sure and 11.4 s off.
-MIN_EDGES = 2
+# Edges that any place needs: one sets it, another one confirms it.
+MIN_EDGES = settings.CONFIRMING_VALUES
 
 
 class EdgeEvidence(NamedTuple):

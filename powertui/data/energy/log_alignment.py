@@ -59,7 +59,7 @@ MIN_COVERED_SHARE = settings.MAJORITY_SHARE
 # seconds after which every machine rests.
 _MAX_POWERED_PAUSE_S = 0.25
 # Of a profile: what is paused less moves no place by more than noise does. Chosen.
-_MIN_PAUSED_SHARE = 0.03
+_MIN_PAUSED_SHARE = settings.SAME_LEVEL_SHARE
 
 
 @dataclass(frozen=True)

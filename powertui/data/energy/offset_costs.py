@@ -25,7 +25,9 @@ MIN_SAMPLES = settings.MIN_NOISE_READINGS  # different readings
 MIN_READINGS_IN_PROFILE = settings.MIN_REPEATS
 
 # ── noise ──
-_POWER_DRIFT_SHARE = 0.004  # of the power: it drifts by that much whatever runs
+_POWER_DRIFT_SHARE = (
+    settings.LEAST_NOISE_SHARE
+)  # of the power: it drifts by that much whatever runs
 _MIN_NOISE_OF_CHANGES = settings.MINOR_SHARE  # of the usual change from a reading to the next
 # Residuals nearer to each other are wrong together, because work that no trace shows lasts.
 # Half: 1 interval misses. Twice: 2 lost.

@@ -23,7 +23,7 @@ _MAX_READINGS = 20_000  # neighbors of a longer log are averaged
 _MAX_JUMPS = 150  # the clearest ones; more add time and hardly any evidence
 _MEAN_LENGTHS = (1, 2, 4, 8, 16, 32)  # readings on either side that are averaged
 _MIN_READINGS = settings.MIN_SAMPLE_VALUES
-_LEVEL_READINGS = 4  # that give the level on either side of a jump
+_LEVEL_READINGS = settings.MIN_SPREAD_VALUES  # that give the level on either side of a jump
 
 # ── what is a jump ──
 # Chosen: of 20,000 normally distributed differences none is as large by chance.
@@ -38,7 +38,9 @@ _MIN_QUANTA = settings.MORE_THAN_ONE
 # median is no noise.
 _QUIET_PERCENT = 30
 _QUIET_TO_SIGMA = 1 / 0.385  # of normally distributed values
-_MIN_NOISE_SWING_SHARE = 0.004  # less noise than this only means that the sensor rounds
+_MIN_NOISE_SWING_SHARE = (
+    settings.LEAST_NOISE_SHARE
+)  # less noise than this only means that the sensor rounds
 
 # ── when it was ──
 # A window shorter than this part of the pace hides where a jump is.

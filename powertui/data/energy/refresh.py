@@ -35,10 +35,12 @@ _PHASES = 24  # parts of a distance that are told apart
 _BATCH_CHANGES = 8  # whose phases are worked out together
 
 # ── how publications and loggers stray. Chosen: no recording shows any of these by itself ──
-_JITTER_SHARE = 0.01  # of the distance, by which a publication may be off
+_JITTER_SHARE = settings.NEGLIGIBLE_SHARE  # of the distance, by which a publication may be off
 _DRIFT_SHARE = 0.006  # of the distance, by which it may be off from where the last one predicts it
-_LATE_CHANCE = 0.05  # that a change shows a row late: the logger repeats its last answer
-_STRAY_CHANCE = 0.02  # that it comes at any other time: the logger's clock is set
+_LATE_CHANCE = (
+    settings.NOTABLE_SHARE
+)  # that a change shows a row late: the logger repeats its last answer
+_STRAY_CHANCE = settings.SLIGHT_SHARE  # that it comes at any other time: the logger's clock is set
 
 # ── when the answer counts ──
 _MIN_EVIDENCE = 4.0  # difference of log likelihoods that a distance needs (e to the 4th: 55 to 1)

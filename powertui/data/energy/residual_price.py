@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from powertui.data.energy import settings
 from powertui.data.model import Floats
 
 # Growth of a large residual's price, as of Student's t with 5 degrees of freedom.
@@ -15,7 +16,7 @@ STUDENT_T_FACTOR = 3.0
 
 # ── levels of power ──
 PROFILE_LEVELS = 8  # levels of power that stand for the whole profile
-WINDOWS_PER_LEVEL = 8  # windows of the profile behind each of these levels
+WINDOWS_PER_LEVEL = settings.MIN_SAMPLE_VALUES  # windows of the profile behind each of these levels
 _LEVEL_RADIUS = 1.5  # residuals: levels nearer to a reading than this count as one
 # What it costs that a reading is near so many of the levels: nothing where it is near all of them.
 _LEVEL_SURPRISE = np.log(PROFILE_LEVELS / np.maximum(np.arange(PROFILE_LEVELS + 1.0), 1.0))

@@ -27,7 +27,7 @@ from powertui.data.quantiles import median_of_column, median_of_rows
 from powertui.value_types import dataclass
 
 # ── the noise of each reading. Chosen: few enough to be of the same work, enough for a median ──
-_NOISE_READINGS = 15  # that show the noise of the one in their middle …
+_NOISE_READINGS = settings.MEDIAN_VALUES  # that show the noise of the one in their middle …
 _MAX_NOISE_SPAN_S = 3.0  # … within this time: among slower readings differences are what happened
 
 # ── which windows come into question ──
@@ -41,7 +41,7 @@ _HELD_POLL_SHARE = settings.LARGE_SHARE
 # readings seem to have.
 _MEMORY_TIMES_S = (0.25, 0.5, 1.0, 2.0)
 _MEMORY_TIMES_OF_WINDOW = (0.35, 0.7, 1.4)
-_PROMPT_S = 0.2  # readings that follow a step within this time forget nothing slowly
+_PROMPT_S = settings.LATE_S  # readings that follow a step within this time forget nothing slowly
 _MEMORY_PRICE = 1.5  # what it costs beforehand that a sensor takes such a mean, because few do
 _GPU_WINDOW_S = 1.0  # window of fast meters that average: those of graphics cards
 # Window of a plain mean per time in which an exponential mean forgets: half of what such a reading

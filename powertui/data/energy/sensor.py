@@ -41,17 +41,17 @@ _OVERLAPPING_REFRESHES = settings.MORE_THAN_ONE  # a longer window makes reading
 _MAX_NAMED_ERROR = settings.UNKNOWN_SHARE  # of a window: one that is known to less is not named
 
 # ── how late a reading is. Chosen: of what no log shows; twice widens intervals of slow sensors ──
-_DELAY_OF_REFRESH = 0.05  # that a sensor may take to publish
+_DELAY_OF_REFRESH = settings.NOTABLE_SHARE  # that a sensor may take to publish
 # One sigma of a reading's age when it is asked for. `_UNKNOWN_AGE_OF_REFRESH` is for readings that
 # are taken to be new, where any age from 0 to a refresh is equally likely.
 _AGE_OF_REFRESH = 0.35
 _UNKNOWN_AGE_OF_REFRESH = 0.45
 # One sigma of a lag that is taken to be none, where any window up to a refresh is equally likely,
 # too.
-_LAG_OF_REFRESH = 0.8
+_LAG_OF_REFRESH = settings.LARGE_SHARE
 
 # ── what a measured refresh rests on ──
-_MIN_RUNS = 2  # complete runs of one value
+_MIN_RUNS = settings.CONFIRMING_VALUES  # complete runs of one value
 _MAX_USUAL_RUNS = 20  # a longer run holds a pause of the log
 _MIN_ASKED_SHARE = settings.VISIBLE_SHARE  # of the runs: of fewer, those across pauses count, too
 # Share of the runs longer than a poll, from which on a sensor does not change at every poll.

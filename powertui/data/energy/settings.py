@@ -10,6 +10,9 @@ means that nothing was measured. Numbers of one place alone stay where they are 
 from __future__ import annotations
 
 # ── how many values show something ──
+# One value may be chance, another one confirms it: edges at a place, runs that show a refresh, and
+# readings of a load or a level. By one edge a log of 8 s was sure and 11.4 s off; else chosen.
+CONFIRMING_VALUES = 2
 # So many of a kind show what is usual: of two, neither says which one is. Chosen.
 MIN_REPEATS = 3
 # Values that have a spread at all: the deviation of three is off by half of itself. Chosen.
@@ -26,6 +29,8 @@ MIN_SAMPLE_VALUES = 8
 # Independent readings that a place or an owner needs: fewer fit many a place by accident. From one
 # cut log. Half: no change. Twice: 4 sure places lost.
 MIN_INDEPENDENT_READINGS = 12
+# Values of one kind whose middle one is theirs: few enough to be of the same work. Chosen.
+MEDIAN_VALUES = 15
 # Values whose scatter counts as known: its error is then an eighth of it. Chosen.
 GOOD_SAMPLE_VALUES = 30
 # Steps, or records, that show what is usual; as many at the beginning may still trace or compile.
@@ -63,8 +68,13 @@ SLIGHT_SHARE = 0.02
 NEGLIGIBLE_SHARE = 0.01
 # The steadiest readings, this share of all, show the noise. Chosen.
 STEADY_SHARE = 0.4
+# A stretch that is a longer part of what is looked at is what is usual there. Chosen.
+MAX_BURST_SHARE = 0.4
 # Of a whole run: less energy or time gets no row and no finding. Half and twice: no change.
 MIN_RUN_SHARE = 0.005
+# Power drifts by this share of itself whatever runs, and less noise, as a share of its swing, only
+# means that a sensor rounds. Chosen.
+LEAST_NOISE_SHARE = 0.004
 # Of its own stretch, of steps or of a duration: from here on a difference is told. Half and twice:
 # no change.
 NOTABLE_SHARE = 0.05
@@ -122,16 +132,20 @@ FOREIGN_CLOCK_S = 2.0
 # Between the first and the last place of a log whose clock is believed so: ±2 s, and what both
 # clocks are off by themselves, s. Chosen.
 FOREIGN_OPEN_S = 4.5
-# A moment within the work, s: shorter lulls and limits are none of their own. It is the refresh of
-# a sensor of which nothing is known, too: as most BMCs have.
+# A moment within the work, s: shorter lulls and limits are none of their own. Chosen.
 MOMENT_S = 1.0
 # Nothing is placed to less than this part of a second, s: readings of faster sensors are gathered,
 # and what is stiller for longer may sleep. Chosen.
 INSTANT_S = 0.1
+# Sensors and loggers are late by so much anyway, s. Chosen.
+LATE_S = 0.2
 # A pause or a stall: so many times as long as usual. Chosen.
 LONG_TIMES_USUAL = 2.0
 # A capture that nobody has read, or that was named after it ended, took at most so long, s. Chosen.
 MAX_CAPTURE_S = 120
+# So long that what drifts shows, s: warmth and fans move a level, and 50 ppm of a clock are 30 ms.
+# Chosen.
+DRIFT_S = 600.0
 # How far off a clock is that was set wrongly, on average, and how well a session has to be placed
 # to name a time zone, s. Chosen.
 WRONG_CLOCK_S = 60

@@ -23,7 +23,7 @@ from powertui.data.model import Bools, Floats
 # profile. Chosen: with less, few readings are left to fit.
 _MIN_OVERLAP_SHARE = 0.2
 # Readings at either end of all that are odd: two, and one in a thousand.
-_ODD_READINGS, _ODD_SHARE = 2, 1000
+_ODD_READINGS, _ODD_SHARE = 2, settings.NEGLIGIBLE_WEIGHT
 
 
 def search(
@@ -60,7 +60,7 @@ def search(
 def _swing(watts: Floats) -> float:
     """From the lowest power to the highest, odd readings left aside."""
     in_order = np.sort(watts)
-    odd = len(watts) // _ODD_SHARE + _ODD_READINGS
+    odd = int(_ODD_SHARE * len(watts)) + _ODD_READINGS
     lowest_w = in_order[odd]
     highest_w = in_order[-1 - odd]
     return float(highest_w - lowest_w)

@@ -11,6 +11,7 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
+from powertui.data.energy import settings
 from powertui.data.model import Bools, Floats, Int64s
 from powertui.named_tuples import NamedTuple
 
@@ -31,13 +32,13 @@ _GAP_HALF_WIDTH = 0.09
 # What a gap would hold if it were none, is read around the middle between two gaps.
 _MIDDLE_FROM = 0.35
 _MAX_FREQUENCY = 0.5  # per refresh: no reading shows faster changes
-_GAP_ROUNDING = 0.02  # by which the last gap may be beyond that
+_GAP_ROUNDING = settings.SLIGHT_SHARE  # by which the last gap may be beyond that
 
 # ── when gaps count ──
 _MAX_GAP_DEPTH = 0.22  # power in the gaps as a share of that between them
 _RIVAL_GAP_SHARE = 0.7  # of the best log likelihood, from which on a longer window is preferred
 _MIN_GAP_LOG_LIKELIHOOD = 14.0  # that gaps must gain
-_SAME_WIDTH_LOG = 0.05  # difference of logarithms: nearer widths are one
+_SAME_WIDTH_LOG = settings.NOTABLE_SHARE  # difference of logarithms: nearer widths are one
 _PEAK_WIDTHS = 10  # before a width that may be the same peak of likelihood: 15 %
 # The sharpest steps take at least this share of a window that is believed.
 _MIN_RISE_OF_RIVAL = 0.55

@@ -23,11 +23,11 @@ _LARGE_STEP_SHARE = settings.VISIBLE_SHARE
 _QUIET_SHARE = 0.12  # of a step, that its neighbors may move
 VISIBLE_STEP_SHARE = 1 - 2 * _QUIET_SHARE  # of the readings on a step that differ from its levels
 _MAX_BETWEEN = 2  # readings between the levels: more are a rise
-_LEVEL_READINGS = 2  # on either side, that are level
+_LEVEL_READINGS = settings.CONFIRMING_VALUES  # on either side, that are level
 _MIN_READINGS = settings.MIN_SAMPLE_VALUES
 # Of the swing over the window: a mean moves by one of it in a refresh while power stays within the
 # swing. Chosen, not measured.
-_LONE_STEP_SHARE = 1.5
+_LONE_STEP_SHARE = settings.MORE_THAN_ONE
 # Of a step, that the one the other way makes. Chosen, not measured.
 _PARTNER_SHARE = settings.LESSER_SHARE
 _RESTING_READINGS = settings.MIN_REPEATS  # before a step that takes several refreshes

@@ -44,7 +44,7 @@ _PARTS_OF_STEP_TIME = ("host_s", "duration_s")
 # A difference from the usual length below this share of it gets no cause. Chosen, not measured.
 _MIN_NOTABLE_SHARE = settings.NOTABLE_SHARE
 # Share of a difference that a category must explain to be its cause. Chosen, not measured.
-_MIN_EXPLAINED_SHARE = 0.3
+_MIN_EXPLAINED_SHARE = settings.LESSER_SHARE
 _NAMELESS = (step_time_parts.OTHER_OPS, "All others")  # parts of a step that name no work
 
 

@@ -25,7 +25,7 @@ _MIN_LEFT_SHARE = settings.NEGLIGIBLE_SHARE  # less is left over by chance
 # hardly explains the steps, and costs decide by chance between places that are a step apart. Of
 # eight recordings none leaves more than 1.0, of two logs that were sure and a step off both left
 # 2.2 and 4.0.
-_MAX_MISFIT = 1.5
+_MAX_MISFIT = settings.MORE_THAN_ONE
 
 
 def fit_by_work(

@@ -27,7 +27,7 @@ _ENDS = (0.0, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4)
 # Of an epoch: the lengths are known no better, for no others are tried.
 _STEP_SHARE = settings.SLIGHT_SHARE
 # Of an epoch, from one to the other.
-_MAX_SHARE = 0.4
+_MAX_SHARE = settings.MAX_BURST_SHARE
 # Of an epoch. With more, its readings show by themselves what it draws at which time.
 _MAX_EPOCH_READINGS = 60
 _MAX_READINGS = 4000

@@ -55,7 +55,7 @@ _MIN_LEVEL_ERROR = settings.NEGLIGIBLE_SHARE
 _SETTLED_READINGS = settings.MIN_REPEATS
 _SETTLED_S = 2.0
 _SETTLED_DEVIATIONS = settings.ORDINARY_SIGMAS
-_DRIFT_S = 600.0  # warmth and fans: a level is that of so long around it
+_DRIFT_S = settings.DRIFT_S  # warmth and fans: a level is that of so long around it
 _MAX_DRIFT_BLOCKS = 200  # of a training, however long it is
 _MIN_DRIFT_BLOCKS = settings.MIN_REPEATS  # with fewer, a load of some length would be a drift
 

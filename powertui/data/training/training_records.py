@@ -41,7 +41,7 @@ from powertui.value_types import dataclass
 _MIN_EPOCH_RECORDS = settings.MIN_REPEATS
 # A profile's head gives its start to a millisecond; what is known no better than this comes from a
 # folder's or a file's time.
-_RECORDED_NS = NS_PER_S // 100
+_RECORDED_NS = int(settings.SAME_CLOCK_S * NS_PER_S)
 # A session that nobody has read may have taken so long: most captures take seconds.
 _UNREAD_NS = settings.MAX_CAPTURE_S * NS_PER_S
 

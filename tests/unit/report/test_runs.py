@@ -174,8 +174,8 @@ def test_a_finding_that_the_bars_of_a_run_cannot_show_says_where_it_is(shared_da
     """The profile is a third of a second of a training of a minute."""
     opened = powertui.open(shared_data / "own" / "long_training_2")[0].opened
     known = runs.concluded(opened, runs.weighed(opened, runs.read(opened)))
-    assert known.unusual == "+59 W outside"
-    assert known.conclusion == "! +59 W"
+    assert known.unusual == "+60 W outside"
+    assert known.conclusion == "! +60 W"
 
 
 def test_a_run_has_one_median_step_wherever_it_is_shown() -> None:

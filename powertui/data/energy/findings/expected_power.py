@@ -249,7 +249,7 @@ _MIN_PARTS = settings.MIN_SPREAD_VALUES  # parts: fewer tell nothing
 # of steps, too …
 _BLOCKS = settings.MIN_INDEPENDENT_READINGS
 _MIN_BLOCKS = settings.MIN_SPREAD_VALUES  # … and what fewer tell may be that load
-_MIN_BLOCK_READINGS = 2  # readings of a part in one of them
+_MIN_BLOCK_READINGS = settings.CONFIRMING_VALUES  # readings of a part in one of them
 # A step within this of the usual length is a usual one.
 _MAX_LENGTH_DIFFERENCE = settings.LESSER_SHARE
 

@@ -47,7 +47,7 @@ _PIECE_READINGS = 2000  # readings of a piece; the next one begins in its middle
 _MERGED_READINGS = 8
 _MAX_GATHERED_SHARE = 0.7
 # Of a piece: longer stretches are for the next layer.
-_MAX_PIECE_SHARE = 0.4
+_MAX_PIECE_SHARE = settings.MAX_BURST_SHARE
 # Errors: so far off are the largest of many readings by chance.
 _MAX_CHANCE_ERRORS = settings.LARGEST_CHANCE_SIGMAS
 # Errors: pieces in which nothing is so far off are not looked at closely ...

@@ -32,7 +32,7 @@ _FAR_ERRORS = settings.LARGEST_CHANCE_SIGMAS
 # Readings within a stretch that need not show it.
 _MAX_GAP_READINGS = 1
 # Readings of a stretch.
-_MIN_READINGS = 2
+_MIN_READINGS = settings.CONFIRMING_VALUES
 # Of what its upper readings show: readings that show less are set aside.
 _MIN_SHOWN_SHARE = settings.MAJORITY_SHARE
 

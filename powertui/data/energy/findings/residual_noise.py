@@ -41,7 +41,7 @@ _MEMORY_READINGS = settings.MIN_SAMPLE_VALUES
 _PRIOR_NOISE_SHARE = settings.NEGLIGIBLE_SHARE
 _PRIOR_READINGS = 2.0
 # Readings are cut into so many blocks to find the center of their means. Chosen, not measured.
-_CENTER_BLOCKS = 15
+_CENTER_BLOCKS = settings.MEDIAN_VALUES
 # Degrees of freedom of a doubt that was not learned from a sample. Chosen, not measured.
 _DOUBT_FREEDOM = settings.GOOD_SAMPLE_VALUES
 # Stretches longer than any that scatter was learned from, as multiples of the longest.
