@@ -64,9 +64,9 @@ async def test_a_session_is_moved_by_b_kept_and_taken_back_by_u(
         on_row(shell, "train/session_1")
         await pilot.pause()
         why = str(listed(shell).query_one("#problems", Static).render())
-        assert "one: 2 sessions, scalars, 1 power log. 2 sessions are in one logdir" in why, (
-            "what the grouping rests on"
-        )
+        assert (
+            "one: 2 sessions, scalars, 1 power log. All of its sessions are in one logdir" in why
+        ), "what the grouping rests on"
         await pilot.press("b")
         await until(lambda: isinstance(shell.screen, PartsDialog), "the parts of its training")
         assert shell.screen.query_one(OptionList).highlighted == 1, (

@@ -309,7 +309,7 @@ def _clauses(runs: Sequence[RunEntry], programs: Sequence[TrainedProgram]) -> li
         if len(writers) == 1 and writer != runs[0].path:
             clauses.append(f"process {Path(writer).name} wrote all of its sessions")
         else:
-            clauses.append(f"{len(runs)} sessions are in one logdir")
+            clauses.append("all of its sessions are in one logdir")
     processes = {program.process for program in programs}
     if len(processes) > 1:
         clauses.append(
