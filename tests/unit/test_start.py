@@ -86,7 +86,7 @@ def test_what_runs_before_the_sentence_can_be_read_by_older_pythons(
 
 
 # The shell and the timeline, before a run is read (2026-11-30).
-FIRST_PAGE_MODULES = 226
+FIRST_PAGE_MODULES = 227
 
 
 def test_the_first_page_needs_nothing_of_the_others() -> None:
@@ -229,8 +229,9 @@ COMMANDS = {
     # The last of each is the settings that energy answers share; before it the rivals of edges and
     # their costs, and how runs are read on other machines.
     # Three for the evidence of a clock, drawn steps and who asked for work, and the nodes of a line.
-    "doctor RUN": (153, 21),
-    "report RUN --tool kernel_stats": (187, 23),
+    # Few scalars are read one by one.
+    "doctor RUN": (154, 21),
+    "report RUN --tool kernel_stats": (188, 23),
     # The power beside a training, the start of a session, and the account of a trace apart from how
     # it is made; the fit of short pauses; what parts of a program are for, which two findings ask;
     # the ends of stretches apart from the search for them; and other stretches of a long log.
@@ -240,13 +241,14 @@ COMMANDS = {
     # bursts that are added, boxes that are fitted, running sums; what is known of late ranks, and
     # the lines through what hosts read while they wait
     # launches of functions apart from the wall time, and meetings of replicas apart from activities
-    "report RUN --json": (370, 148),
+    # how far stretches of readings are off, of all lengths at once
+    "report RUN --json": (372, 148),
     # the names of operations of JAX; causes of time of slow steps; what programs annotate
     # those, what logs alone come to, and patterns that are compiled late; the layout of a table,
     # guessed apart from how it is read; and how surely a text is one
-    "energy DEMO": (341, 204),
+    "energy DEMO": (343, 204),
     # one more, which tells what ops of XLA cost, and the arguments about screens
-    "demo --report": (413, 192),
+    "demo --report": (415, 192),
 }
 
 
