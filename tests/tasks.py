@@ -153,7 +153,7 @@ TASKS = (
         "Look at a power log alone",
         "power",
         ("m", "end", "m"),
-        ("watts", "Window of 21.88 s: 4,800 J ± 29", "on average"),
+        ("watts", "Window of 21.88 s: 4,800 J ± 30", "on average"),
         (
             "The first screen says its joules with ±, mean and highest watts below the chart. `m` "
             "twice marks a window, here up to the end, and tells its joules; `e` exports it"

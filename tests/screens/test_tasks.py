@@ -124,7 +124,7 @@ async def test_the_first_screen_of_a_power_log_says_what_it_comes_to(
     shell = make(demo.power_file())
     async with shell.run_test(size=(80, 24)) as pilot:
         await loaded(pilot)
-        sentence = "9,658 J ± 18 in 43.5 s, 222.1 W on average"
+        sentence = "9,658 J ± 20 in 43.5 s, 222.1 W on average"
         await until_then(lambda: sentence in shown(shell), lambda: shown(shell))
 
 
