@@ -147,7 +147,7 @@ def _spread(times_ps: Int64s) -> Facts | None:
     in_order = np.sort(times_ps)
     return {
         "median_s": _quantile(in_order, 0.5) / PS_PER_S,
-        "mean_s": float(times_ps.sum(dtype=np.float64) / len(times_ps)) / PS_PER_S,
+        "mean_s": float(times_ps.mean()) / PS_PER_S,
         "p95_s": _quantile(in_order, 0.95) / PS_PER_S,
         "min_s": int(in_order[0]) / PS_PER_S,
         "max_s": int(in_order[-1]) / PS_PER_S,

@@ -82,6 +82,17 @@ def normal_scale(residual: Floats, share: float) -> float:
     return smallest / normal_quantile(0.5 + share / 2)
 
 
+def normal_scales(residuals: Floats, share: float) -> Floats:
+    """The same of each row; the residuals are without a sign."""
+    place = (residuals.shape[-1] - 1) * share
+    below = int(place)
+    above = min(below + 1, residuals.shape[-1] - 1)
+    ordered = np.partition(residuals, (below, above), axis=-1)
+    low = ordered[..., below]
+    smallest = low + (ordered[..., above] - low) * (place - below)
+    return np.asarray(smallest / normal_quantile(0.5 + share / 2))
+
+
 def normal_quantile(share: float) -> float:
     """The value below which this share of a standard normal distribution is; 0 < share < 1."""
     return _normal_quantile(share, 0.0, 1.0)

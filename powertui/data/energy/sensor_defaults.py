@@ -33,25 +33,39 @@ _UNKNOWN = Defaults()
 _NVIDIA = Defaults(refresh_s=0.1, window_s=1.0, gain=0.05)
 _NVIDIA_SHORT = Defaults(refresh_s=0.1, window_s=0.025, gain=0.05)
 _SHORT_WINDOW_DEVICES = frozenset({"a100", "h100", "h200", "gh200", "instant"})
+_COUNTER = Defaults(refresh_s=0.001)
+_OCC = Defaults(refresh_s=0.04)
+_DCMI = Defaults(refresh_s=1.0, quantum_w=1.0)
+_BMC = Defaults(refresh_s=3.0, quantum_w=7.0)
 
 _SOURCES = {
     "nvidia smi": _NVIDIA,
     "nvml": _NVIDIA,
     "dcgm": _NVIDIA,
     "nvidia": _NVIDIA,
-    **dict.fromkeys(
-        ("rapl", "perf stat", "turbostat", "power gadget", "powercap"), Defaults(refresh_s=0.001)
-    ),
+    "rapl": _COUNTER,
+    "perf stat": _COUNTER,
+    "turbostat": _COUNTER,
+    "power gadget": _COUNTER,
+    "powercap": _COUNTER,
     "zeus": Defaults(refresh_s=0.1),
     "pm counters": Defaults(refresh_s=0.1, quantum_w=1.0),
-    **dict.fromkeys(("occ amester", "amester", "ibmpowernv", "hwmon"), Defaults(refresh_s=0.04)),
-    **dict.fromkeys(("ipmi dcmi", "ipmitool dcmi", "dcmi"), Defaults(refresh_s=1.0, quantum_w=1.0)),
-    **dict.fromkeys(
-        ("powerboard", "ipmi", "ipmitool", "bmc", "powergraph"),
-        Defaults(refresh_s=3.0, quantum_w=7.0),
-    ),
+    "occ amester": _OCC,
+    "amester": _OCC,
+    "ibmpowernv": _OCC,
+    "hwmon": _OCC,
+    "ipmi dcmi": _DCMI,
+    "ipmitool dcmi": _DCMI,
+    "dcmi": _DCMI,
+    "powerboard": _BMC,
+    "ipmi": _BMC,
+    "ipmitool": _BMC,
+    "bmc": _BMC,
+    "powergraph": _BMC,
     "redfish": Defaults(refresh_s=5.0),
-    **dict.fromkeys(("wall plug", "pdu", "plug"), Defaults(refresh_s=10.0)),
+    "wall plug": Defaults(refresh_s=10.0),
+    "pdu": Defaults(refresh_s=10.0),
+    "plug": Defaults(refresh_s=10.0),
 }
 # An exporter's metric says which source the exporter asked.
 _EXPORTERS = frozenset({"prometheus", "node"})

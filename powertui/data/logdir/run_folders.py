@@ -26,8 +26,8 @@ from powertui.value_types import dataclass
 # A marker of PowerBoard's is looked for in so many folders upwards. Chosen, not measured.
 _MAX_MARKER_LEVELS = 6
 
-# A run's folder lies two below plugins/, and one of its files may have been named.
-_MAX_HOME_LEVELS = 5
+# A run's folder is plugins/profile/RUN, the third from there; one more for what lies in it.
+_MAX_HOME_LEVELS = 4
 
 _RUNS_FOLDER = os.path.join(os.sep, "plugins", "profile")  # noqa: PTH118
 
@@ -55,7 +55,7 @@ def home_of(folder: Path) -> Path:
     own folder.
     """
     names = folder.parts
-    for level in range(1, min(_MAX_HOME_LEVELS, len(names) + 1)):
+    for level in range(1, min(_MAX_HOME_LEVELS, len(names)) + 1):
         if names[-level] == "plugins":
             return folder.parents[level - 1]
     return folder

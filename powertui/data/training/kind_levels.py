@@ -11,7 +11,7 @@ from powertui.data.energy.robust_stats import (
     START_PERCENTILES,
     TUKEY_CUT,
     noise_floor,
-    normal_quantile,
+    normal_scales,
     tukey_weights,
 )
 from powertui.data.model import Floats
@@ -88,7 +88,7 @@ def _levels_together(
     )
     tried = tried.reshape(way_count, start_count, kind_count)
     residuals = np.abs(watts - tried @ columns.transpose(0, 2, 1))
-    scales = np.maximum(_closest_scales(residuals).min(axis=1), floor)
+    scales = np.maximum(normal_scales(residuals, _MODE_SHARE).min(axis=1), floor)
     errors = np.minimum(residuals / scales[:, None, None], TUKEY_CUT)
     best = errors.sum(axis=2).argmin(axis=1)
     return np.asarray(tried[np.arange(way_count), best])
@@ -140,7 +140,7 @@ def _refined(
         scales = MEDIAN_TO_SIGMA * median_of_rows(residuals)
         if turn < _MODE_ROUNDS:
             # Where three levels share the readings, their median would hold all of them.
-            scales = np.minimum(scales, _closest_scales(residuals))
+            scales = np.minimum(scales, normal_scales(residuals, _MODE_SHARE))
         scales = np.maximum(scales, floor)
         weights = tukey_weights(residuals / scales[:, None])
         is_shown = weights.sum(axis=1) >= MIN_READINGS / 2
@@ -178,17 +178,6 @@ def _solved(
     moments = weighted @ columns + ridge
     targets = weighted @ watts + beforehand @ ridge
     return np.asarray(np.linalg.solve(moments, targets[..., None])[..., 0])
-
-
-def _closest_scales(residuals: Floats) -> Floats:
-    """The deviation of normal residuals of which the closest are as small as in each row."""
-    place = (residuals.shape[-1] - 1) * _MODE_SHARE
-    below = int(place)
-    above = min(below + 1, residuals.shape[-1] - 1)
-    ordered = np.partition(residuals, (below, above), axis=-1)
-    low = ordered[..., below]
-    smallest = low + (ordered[..., above] - low) * (place - below)
-    return np.asarray(smallest / normal_quantile(0.5 + _MODE_SHARE / 2))
 
 
 def _least_absolute(columns: Floats, watts: Floats, scale: float) -> Floats:
