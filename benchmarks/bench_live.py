@@ -23,7 +23,6 @@ from benchmarks.harness import ROOT, Table
 SIZE = (200, 50)
 SECONDS = 20.0
 TICK_S = 0.5
-CHANNELS = int(os.environ.get("POWERTUI_BENCH_CHANNELS", "10"))  # of the week
 
 
 def measure(hosts: int) -> tuple[float, int, int, float]:
@@ -129,66 +128,6 @@ def first_frame(hosts: int, tries: int = 5) -> tuple[float, float, float]:
     return statistics.median(stands), statistics.median(cpu), statistics.median(alone)
 
 
-_WEEK = 7 * 86400
-# The real classes, fed with what a week brings, and nothing of it kept by the one that feeds.
-_RECORDER = """
-from powertui.sampler import child  # what the recorder's process imports
-from powertui.sampler.recorder import Recorder
-from powertui.sampler.source import Channel, Info, Reading
-import sys
-channels, seconds = int(sys.argv[1]), int(sys.argv[2])
-
-class Silent:
-    min_period = reconnects = 0
-    def __init__(self, name): self.name, self.channels = name, (Channel("power", name, "node"),)
-
-recorder = Recorder([Silent(f"node{n}") for n in range(channels)])
-states = list(recorder.states.values())
-for state in states: recorder._intake.take_info(state, Info("test", "test:", state.name, state.source.channels))
-def feed(n):
-    for state in states:
-        recorder._intake.take_readings(state, [Reading(1.8e9 + n, float(n), 200.0 + n % 7, 0.01, state.name, "power")])
-"""
-_SCREEN = """
-import sys
-import powertui.screens.shell, powertui.screens.live  # what the screen's process imports
-from powertui.feed import RecorderFeed
-from powertui.sampler.process import RecorderProcess
-channels, seconds = int(sys.argv[1]), int(sys.argv[2])
-recorder = RecorderProcess([])
-feeder = RecorderFeed(recorder, "a week")
-def feed(n):
-    for i in range(channels):
-        reading = [1.8e9 + n, float(n), 200.0 + n % 7, 0.01, f"node{i}", "power", "ok", None]
-        recorder._take({"readings": [reading], "reconnects": 0, "missed": 0})
-    feeder.drain()
-"""
-_MEASURE = """
-import os
-def resident(): return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-feed(0)
-before = resident()
-for n in range(1, seconds): feed(n)
-print(before, resident())
-"""
-
-
-def week(channels: int, seconds: int = _WEEK) -> list[tuple[int, int]]:
-    """(bytes at the beginning, at the end) of the recorder's process and of the screen's, after so
-    long at 1 Hz.
-    """
-    running = [
-        subprocess.Popen(
-            [sys.executable, "-c", code + _MEASURE, str(channels), str(seconds)],
-            stdout=subprocess.PIPE,
-            cwd=ROOT,
-        )
-        for code in (_RECORDER, _SCREEN)
-    ]
-    answers = [process.communicate()[0].split() for process in running]
-    return [(int(before), int(after)) for before, after in answers]
-
-
 def _cpu(pid: int) -> float:
     """CPU seconds that a process has used."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -222,30 +161,4 @@ def main() -> None:
             hosts, f"{stands:.2f} s", f"{cpu:.2f} s", f"{alone:.2f} s", f"{stands / alone:.2f}"
         )
     table.note("Target: 0.5 s, whatever the hosts do.")
-    table.print()
-    table = Table(
-        "Memory of both processes of `live`, 1 Hz, simulated readings through the real classes",
-        [
-            "time",
-            "channels",
-            "recorder at the start",
-            "and the end",
-            "screen at the start",
-            "and the end",
-            "together",
-            "growth a channel",
-        ],
-    )
-    mb = 1e6
-    for name, seconds in (("a day", 86400), ("a week", _WEEK)):
-        (recorder, recorded), (screen, shown) = week(CHANNELS, seconds)
-        growth = (recorded + shown - recorder - screen) / CHANNELS
-        cells = (
-            f"{part / mb:.0f} MB" for part in (recorder, recorded, screen, shown, recorded + shown)
-        )
-        table.row(name, CHANNELS, *cells, f"{growth / 1e3:.0f} kB")
-    table.note(
-        "Target: a week of 100 channels in less than 200 MB. POWERTUI_BENCH_CHANNELS=100 "
-        "measures it whole (ten minutes)."
-    )
     table.print()
