@@ -13,12 +13,14 @@ from powertui.data.energy.findings import (
     edges,
     expected_power,
     open_ends,
+    random_draws,
     stretch_search,
 )
 from powertui.data.energy.findings.finding_rules import same_stretch
 from powertui.data.energy.findings.power_stretch import Box, one_load
 from powertui.data.energy.findings.readings import SensorReadings
 from powertui.data.energy.findings.residual_noise import residual_noise
+from scripts.random_draws import made_draws
 
 
 def readings(
@@ -475,3 +477,16 @@ def test_noise_is_learned_from_readings_with_a_doubt_within_it() -> None:
     found, noise = stretch_search.find_stretches(replace(one, doubt=doubt))
     assert [round(box.watts, -1) for box in found] == [20]
     assert noise.blocks >= 5
+
+
+def test_boxes_are_drawn_with_the_numbers_that_the_script_makes() -> None:
+    stored = np.concatenate([np.stack(draws) for draws in random_draws.random_draws()])
+    assert np.array_equal(stored, made_draws())
+
+
+def test_boxes_are_drawn_as_often_as_they_weigh() -> None:
+    for even, normal in random_draws.random_draws():
+        assert even.min() >= 0
+        assert even.max() < 1
+        assert np.histogram(even, 10, (0, 1))[0] == pytest.approx(len(even) / 10, rel=0.15)
+        assert (normal.mean(), normal.std()) == pytest.approx((0, 1), abs=0.05)

@@ -12,6 +12,7 @@ import numpy as np
 from powertui.data.energy import settings
 from powertui.data.energy.findings.box_fit import Neighbourhood, WeighedBoxes
 from powertui.data.energy.findings.power_stretch import Box
+from powertui.data.energy.findings.random_draws import RandomDraws, random_draws
 from powertui.data.energy.findings.readings import SensorReadings, readings_subset
 from powertui.data.energy.findings.residual_noise import ResidualNoise
 from powertui.data.energy.robust_stats import TAILS
@@ -22,8 +23,6 @@ from powertui.named_tuples import NamedTuple
 
 # Places of each edge that are weighed. Chosen, not measured.
 _EDGE_PLACES = 40
-# Boxes that are drawn at random for the intervals. Chosen, not measured.
-_DRAWS = 4000
 # Share of a load: no box is known better than this, for loads are no boxes. Chosen.
 _MIN_BOX_ERROR = settings.SLIGHT_SHARE
 # How far from the stretch's mean watts to the load's the reported watts are: loads that an edge cut
@@ -75,12 +74,12 @@ def box(
 
 def _figures(weighed: WeighedBoxes, shortest_s: float, p: float) -> Box:
     """The bounds, watts and joules that the weighed boxes show, with their intervals."""
-    rng = np.random.default_rng(47)
+    draws, further_draws = random_draws()
     # Among boxes shorter than a window short ones are many, because they fit in many places. So the
     # likeliest length comes from giving each length its weight, and the intervals contain what
     # either way comes out.
-    flat = _drawn(weighed, weighed.weights, rng)
-    likely = _drawn(weighed, weighed.weights * np.maximum(weighed.length, 0.0), rng)
+    flat = _drawn(weighed, weighed.weights, draws)
+    likely = _drawn(weighed, weighed.weights * np.maximum(weighed.length, 0.0), further_draws)
     start = _interval(flat.start, likely.start)
     end = _interval(flat.end, likely.end)
     joules = _interval(flat.joules, likely.joules)
@@ -204,13 +203,14 @@ class _Drawn(NamedTuple):
 def _drawn(
     boxes: WeighedBoxes,
     weights: Floats,
-    rng: np.random.Generator,
+    draws: RandomDraws,
 ) -> _Drawn:
     """Boxes at random, each as often as it weighs."""
     shares = weights.ravel() / weights.sum()
-    chosen = rng.choice(weights.size, _DRAWS, p=shares)
-    errors = boxes.errors.ravel()[chosen]
-    errors = errors * rng.standard_normal(_DRAWS)
+    shares_up_to = shares.cumsum()
+    shares_up_to /= shares_up_to[-1]
+    chosen = shares_up_to.searchsorted(draws.even, side="right")
+    errors = boxes.errors.ravel()[chosen] * draws.normal
     watts = boxes.watts.ravel()[chosen] + errors
     lengths = boxes.length.ravel()[chosen]
     row, column = np.unravel_index(chosen, weights.shape)
