@@ -6,7 +6,7 @@ from functools import cached_property
 
 from powertui.data.asked import Aligning
 from powertui.data.conclusions.conclusion import Cost
-from powertui.data.energy import account, host_energy
+from powertui.data.energy import account
 from powertui.data.model import PS_PER_S
 from powertui.data.opened import Opened, Profile
 from powertui.data.tools import hosts, shares, top_ops
@@ -84,6 +84,8 @@ class Inquiry:
         """What the run drew while it was profiled; None where that is not known."""
         if not self.opened.run.power:
             return None
+        from powertui.data.energy import host_energy
+
         accounts = [
             account.energy_account(profile, self.question.aligning) for profile in self.profiles
         ]

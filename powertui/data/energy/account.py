@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, cast
 
 from powertui.data import packed
 from powertui.data.asked import Aligning
-from powertui.data.energy import align, devices, owner_notes, power_owners, profiled_gpus
+from powertui.data.energy import devices, owner_notes, power_owners, profiled_gpus
 from powertui.data.energy.counted_channels import MachineShare, counted_channels, idle_power
-from powertui.data.energy.log_alignment import Placed
 from powertui.data.energy.trace_account import Account
 from powertui.data.logdir import RunEntry
 from powertui.data.model import IN_TRACE, Epochs, Run, Steps, Trace
@@ -23,6 +22,7 @@ from powertui.data.opened import Profile
 
 if TYPE_CHECKING:  # names alone: power is drawn before somebody looks at what stands out in it
     from powertui.data.energy.findings.finding import Findings
+    from powertui.data.energy.log_alignment import Placed
 
 LONG_LOG_READINGS = 100_000  # from which on memory that was used to look at them is given back
 
@@ -70,9 +70,24 @@ def placed_as_read(profile: Profile, aligning: Aligning) -> tuple[Placed, ...]:
         around_ns = None
         if opened.around is not None and opened.run.power:
             around_ns = opened.around.around_ns(profile)
-        return align.place_all(opened.run, profile.index, opened.entry, aligning, around_ns)
+        return _place_all(opened.run, profile.index, opened.entry, aligning, around_ns)
 
     return opened.cached(("placed as read", profile.index, aligning), make)
+
+
+def _place_all(
+    run: Run,
+    index: int,
+    entry: RunEntry | None,
+    aligning: Aligning,
+    around_ns: tuple[int, int] | None = None,
+) -> tuple[Placed, ...]:
+    """Every channel of a trace's own host on that trace."""
+    if not run.power:
+        return ()
+    from powertui.data.energy import align
+
+    return align.place_all(run, index, entry, aligning, around_ns)
 
 
 def key(index: int, aligning: Aligning) -> tuple[object, ...]:
@@ -110,7 +125,7 @@ def of_run(
 ) -> Account:
     """The account of one trace of a run that nobody holds open."""
     how = aligning or Aligning()
-    return _of_run(run, index, align.place_all(run, index, entry, how), how)
+    return _of_run(run, index, _place_all(run, index, entry, how), how)
 
 
 def alone(profile: Profile, aligning: Aligning | None = None) -> Account:

@@ -20,7 +20,6 @@ from powertui.data.asked import Aligning
 from powertui.data.energy import (
     anchor,
     log_alignment,
-    pins,
     placing,
     power_owners,
     samples,
@@ -30,9 +29,8 @@ from powertui.data.energy import (
 )
 from powertui.data.energy.alignment_places import Fit
 from powertui.data.energy.clock_alignment import BY_HAND, by_clocks
+from powertui.data.energy.hand_alignment import placed_by_hand
 from powertui.data.energy.log_alignment import (
-    OFFSET,
-    PINNED,
     SIGNAL,
     Alignment,
     AlignmentContext,
@@ -129,34 +127,6 @@ def _ladder(series: PowerSeries, context: AlignmentContext, options: Aligning) -
         return unplaced(*reasons, BY_HAND)
     placed = log_alignment.placed(series, alignment)
     return log_alignment.moved(placed, options.pins.nudge_s).alignment
-
-
-def placed_by_hand(options: Aligning) -> Alignment | None:
-    if options.offset_s is not None:
-        at = options.offset_s + options.pins.nudge_s
-        words = f"--offset puts the log's zero at {options.offset_s:g} s of the trace"
-        return Alignment(at, at, at, "aligned", OFFSET, (words,))
-    line = pins.fit(options.pins)
-    if line is None:
-        return None
-    count = len(options.pins.pins)
-    evidence = [
-        (
-            f"{count} pin{'s' if count > 1 else ''} set by hand, at most {line.worst_s:.3f} s from "
-            "their common line"
-        )
-    ]
-    if line.ppm:
-        evidence.append(f"the log's clock runs {line.ppm:+.0f} ppm against the trace's")
-    return Alignment(
-        offset_s=line.offset_s,
-        lo_s=line.offset_s - line.half_s,
-        hi_s=line.offset_s + line.half_s,
-        status="aligned",
-        source=PINNED,
-        evidence=tuple(evidence),
-        ppm=line.ppm,
-    )
 
 
 def _recorded_in_trace(series: PowerSeries, context: AlignmentContext) -> Alignment | None:

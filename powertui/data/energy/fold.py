@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from powertui.data.energy import integrate, settings
+from powertui.data.energy import settings
 from powertui.data.energy.expected_work import TRACING_STEP_FACTOR
 from powertui.data.model import PS_PER_S, Bools, Epochs, Floats, Int64s, PowerOnTrace, Steps
 from powertui.data.quantiles import known_medians, median_of_column
@@ -151,6 +151,8 @@ def _watts(
     end: Int64s,
     exists: Bools,
 ) -> Floats:
+    from powertui.data.energy import integrate  # only where power is
+
     energies = integrate.energies(power, start[exists], end[exists])
     covered_s = energies.coverage * (energies.hi_ps - energies.lo_ps) / PS_PER_S
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -5,21 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from powertui import units
-from powertui.data.energy import (
-    clock_kinds,
-    expected_work,
-    meeting,
-    placing,
-    settings,
-    window_shares,
-)
-from powertui.data.energy.alignment_places import Fit, Where
-from powertui.data.energy.clock_check import Status
+from powertui.data.energy import expected_work, meeting, placing, settings
 from powertui.data.energy.hostnames import MAX_LISTED_NAMES
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.model import (
@@ -35,6 +26,11 @@ from powertui.data.model import (
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
+if TYPE_CHECKING:  # names alone: many ask for an alignment, and few make one
+    from powertui.data.energy.alignment_places import Fit, Where
+    from powertui.data.energy.clock_check import Status
+    from powertui.data.energy.window_shares import WindowShares
+
 # What the timeline and the integrals ask: whether one place is as good as sure.
 _STATUS_ON_TRACE: dict[Status, Literal["aligned", "ambiguous", "none"]] = {
     "aligned": "aligned",
@@ -48,6 +44,7 @@ _STATUS_ON_TRACE: dict[Status, Literal["aligned", "ambiguous", "none"]] = {
 CLOCKS, MARKER = "wall clocks of both", "powerboard marker"
 LOCAL, SIGNAL = "local time, zone found", "by signal"
 OFFSET, PINNED, _NOTHING = "set by hand", "pinned by hand", "none"
+OWN_CLOCK = "its own clock"  # of a log that nothing ties to wall time, alone on its axis
 
 # Of a training: a profile that covers less of it says less of where a log is than the records of
 # the whole do. Chosen: half of it.
@@ -310,10 +307,10 @@ class AlignmentContext:
     def activities(self) -> tuple[expected_work.Activity, ...]:
         return expected_work.activities(self.trace)
 
-    def shares(self, least_s: float) -> window_shares.WindowShares:
+    def shares(self, least_s: float) -> WindowShares:
         return self._shares_of(self.activities, least_s)
 
-    def shares_with_pauses(self, least_s: float) -> window_shares.WindowShares | None:
+    def shares_with_pauses(self, least_s: float) -> WindowShares | None:
         """The same with short pauses as work of its own; None of a profile that hardly has any."""
         activities = self._activities_with_pauses
         if activities is None:
@@ -338,7 +335,9 @@ class AlignmentContext:
         self,
         activities: Sequence[expected_work.Activity],
         least_s: float,
-    ) -> window_shares.WindowShares:
+    ) -> WindowShares:
+        from powertui.data.energy import window_shares
+
         return window_shares.shares(activities, self.trace.span, self.training, least_s=least_s)
 
 
@@ -405,6 +404,8 @@ def clock_words(alignment: Alignment, file: str = "the log") -> ClockWords:
 
 def _owner_of_clock(owner: str, file: str) -> str:
     """A log on another machine is named by its file alone, a BMC by both."""
+    from powertui.data.energy import clock_kinds
+
     if owner == clock_kinds.FOREIGN.owner:
         return file
     if file in (owner, "the log"):

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from powertui.data.energy import meeting, settings
 from powertui.data.model import NS_PER_S, Clock, PowerSeries
 from powertui.data.power import times
+from powertui.data.run.zones import HALF_HOUR_S
 
 _ZONES = range(-24, 29)  # in half hours: UTC-12 to UTC+14
 _QUARTER_HOUR_ZONES = range(2 * -24, 2 * 29)  # some zones are a quarter of an hour beside those
 # Chance that log and run overlap in one of these zones though they do not belong together.
 _MAX_CHANCE_OVERLAP = settings.MINOR_SHARE
-HALF_HOUR_S = 1800
 # Two programs on one machine read one clock, but not at the same moment.
 _SAME_MACHINE_NS = int(settings.SAME_CLOCK_S * NS_PER_S)
 _DAYS_OF_LOG = 8  # that a log without dates may have run before the run began

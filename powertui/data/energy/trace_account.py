@@ -13,14 +13,11 @@ import numpy as np
 
 from powertui.data.by_number import ByNumber
 from powertui.data.energy import (
-    drawn_channels,
     log_alignment,
     meeting,
     placing,
-    repeated_work,
     summed_channels,
 )
-from powertui.data.energy.counted_energy import EnergyOfCounted
 from powertui.data.energy.devices import Pair
 from powertui.data.energy.expected_work import TRACING_STEP_FACTOR
 from powertui.data.energy.idle import AROUND_PS, IdlePower
@@ -45,6 +42,7 @@ from powertui.data.model import (
 from powertui.value_types import dataclass
 
 if TYPE_CHECKING:  # names alone: power is drawn before somebody looks at what stands out in it
+    from powertui.data.energy.counted_energy import EnergyOfCounted
     from powertui.data.energy.findings.finding import Findings, Ops
 
 # Surroundings of a profile in which findings are looked for, on each side: at least
@@ -97,6 +95,8 @@ class Account:
     @functools.cached_property
     def drawn(self) -> tuple[PowerOnTrace, ...]:
         """The channels that something places on the trace, in the order in which they are drawn."""
+        from powertui.data.energy import drawn_channels
+
         return drawn_channels.drawn_channels(self.placed, self.counted, self.pairs, self.trace.span)
 
     @property
@@ -147,11 +147,15 @@ class Account:
         """
         if not self.counted:
             return unresolved(lo_ps, hi_ps, self.apart) if self.elsewhere else None
+        from powertui.data.energy import repeated_work
+
         energy = self._sum.of_window(lo_ps, hi_ps, edge_ps=edge_ps, with_log=with_log)
         return repeated_work.judged(energy, self.channels, self.trace, lo_ps, hi_ps)
 
     @functools.cached_property
     def _sum(self) -> EnergyOfCounted:
+        from powertui.data.energy.counted_energy import EnergyOfCounted
+
         return EnergyOfCounted(self.channels)
 
     @functools.cached_property
@@ -273,6 +277,8 @@ class Account:
         """Sentences on the logs that do not meet the run, and, where none meets the profile itself,
         how far the nearest is.
         """
+        from powertui.data.energy import drawn_channels
+
         sentences = [*self.elsewhere]
         beside = drawn_channels.logs_beside(self.placed, self.trace.span)
         if beside:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _OFFSET = re.compile(r"^(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d\d))?$", re.IGNORECASE)
 _HOUR_S = 3600
+HALF_HOUR_S = 1800  # that most offsets are whole numbers of
 OFFSET_LIMITS = (-12 * _HOUR_S, 14 * _HOUR_S)  # seconds east of UTC
 # Whole hours, and those other offsets that a place on earth has: Marquesas, Newfoundland, Iran,
 # Afghanistan, India, Nepal, Myanmar, Eucla, central Australia, Lord Howe, Chatham.

@@ -20,9 +20,9 @@ from powertui.data.energy.clock_advice import RECORD_ENDS, clock_advice
 from powertui.data.energy.clock_kinds import ClockOffset
 from powertui.data.energy.edge_matching import OffsetWeights
 from powertui.data.energy.log_alignment import Alignment
-from powertui.data.energy.log_zone import HALF_HOUR_S
 from powertui.data.energy.window_shares import OUTSIDE, WindowShares
 from powertui.data.model import NS_PER_S, Clock, PowerSeries
+from powertui.data.run.zones import HALF_HOUR_S
 from powertui.data.training import expected_edges
 from powertui.data.training.stretches import KINDS, TRAINING
 from powertui.data.training.training_records import TrainingRecords

@@ -37,6 +37,8 @@ class PlacedTraining(TrainingRecords):
     @property
     def power(self) -> tuple[PlacedChannel, ...]:
         """Its power channels, and where each lies."""
+        if not self.logs.power:
+            return ()
         from powertui.data.training import placing
 
         sessions = placing.telling(self)

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from powertui.data.energy import account, align, anchor, clock_alignment, log_alignment, log_zone
 from powertui.data.energy.alignment_places import Where
+from powertui.data.energy.hand_alignment import placed_by_hand
 from powertui.data.energy.log_alignment import Alignment, Placed
 from powertui.data.model import NS_PER_S, PS_PER_NS, Clock, PowerOnTrace, PowerSeries
 from powertui.data.opened import Profile
@@ -17,8 +18,6 @@ from powertui.data.training import edge_placing, local_logs
 from powertui.data.training.training_parts import Moment
 from powertui.data.training.training_records import TrainingRecords
 from powertui.value_types import dataclass
-
-OWN_CLOCK = "its own clock"  # of a log that nothing ties to wall time, alone on its axis
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +96,7 @@ def _place(training: TrainingRecords, series: PowerSeries) -> tuple[int, Alignme
     base = span[0] if span is not None else 0
     if options.mode == "none":
         return base, log_alignment.unplaced("alignment is switched off")
-    by_hand = align.placed_by_hand(options)
+    by_hand = placed_by_hand(options)
     if by_hand is not None:
         base, half_ns = zero_of_first(training, base)
         return base, _wider(by_hand, half_ns / NS_PER_S)
@@ -143,7 +142,7 @@ def _by_own_clock(series: PowerSeries, logs: Sequence[PowerSeries]) -> Alignment
         lo_s=lag_s,
         hi_s=lag_s,
         status="aligned",
-        source=OWN_CLOCK,
+        source=log_alignment.OWN_CLOCK,
         evidence=tuple(evidence),
     )
 

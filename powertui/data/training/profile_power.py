@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from powertui.data.asked import Aligning
-from powertui.data.energy import align, log_alignment
+from powertui.data.energy import log_alignment
+from powertui.data.energy.hand_alignment import placed_by_hand
 from powertui.data.energy.log_alignment import Alignment, Placed
 from powertui.data.model import IN_TRACE, PS_PER_NS, Clock, PowerSeries
 from powertui.data.opened import Profile
-from powertui.data.training import placing, session_places
+from powertui.data.training import session_places
 from powertui.data.training.placed_training import PlacedTraining
-from powertui.data.training.placing import PlacedChannel
+
+if TYPE_CHECKING:
+    from powertui.data.training.placing import PlacedChannel
 
 # A person or the trace itself placed these.
 _NOT_BY_TRAINING = (log_alignment.OFFSET, log_alignment.PINNED, IN_TRACE)
@@ -40,6 +44,8 @@ def on_profile(
         return placed
     length = profile.trace.span[1] - profile.trace.span[0]
     covers = length > log_alignment.MIN_COVERED_SHARE * (span[1] - span[0]) * PS_PER_NS
+    from powertui.data.training import placing
+
     by_path = {on_trace.series.path: on_trace for on_trace in training.aligned(aligning).power}
     out = []
     for on_trace in placed:
@@ -70,13 +76,14 @@ def by_wall(
     wall time too: how well the profile's own clock is known makes no difference between the two.
     None: not all of them are placed by the training.
     """
-    by_name: dict[tuple[object, ...], list[PlacedChannel]] = {}
     asked = training.aligned(aligning)
-    if not clock.known or (
-        align.placed_by_hand(aligning) is not None
-        and placing.zero_of_first(asked, 0)[0] != clock.mid_ns
-    ):
-        return None  # a person's offset counts from this profile's zero
+    if not clock.known or _counts_from_elsewhere(asked, clock, aligning):
+        return None
+    if not placed:
+        return ()
+    from powertui.data.training import placing
+
+    by_name: dict[tuple[object, ...], list[PlacedChannel]] = {}
     for channel in asked.power:
         by_name.setdefault(_name_of(channel.series), []).append(channel)
     out = []
@@ -92,6 +99,15 @@ def by_wall(
             return None  # the profile's own trace places it
         out.append(placing.put_on_axis(on_trace.power.series, channels[0].seen_from(clock.mid_ns)))
     return tuple(out)
+
+
+def _counts_from_elsewhere(training: PlacedTraining, clock: Clock, aligning: Aligning) -> bool:
+    """Whether a person's offset counts from another zero than this profile's."""
+    if placed_by_hand(aligning) is None:
+        return False
+    from powertui.data.training import placing
+
+    return placing.zero_of_first(training, 0)[0] != clock.mid_ns
 
 
 def _same_place(first: Alignment, second: Alignment) -> bool:

@@ -7,11 +7,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from powertui.data.energy import settings
-from powertui.data.energy.log_zone import HALF_HOUR_S
 from powertui.data.logdir import RunEntry
 from powertui.data.logdir.captured import Captured, when
 from powertui.data.model import NS_PER_S, PS_PER_NS, Trace
 from powertui.data.opened import Profile
+from powertui.data.run.zones import HALF_HOUR_S
 from powertui.data.training.training_parts import (
     NO_PLACE,
     NOT_BELIEVED,

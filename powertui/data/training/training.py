@@ -92,6 +92,8 @@ class Training(PlacedTraining):
         aligning: Aligning,
     ) -> tuple[Placed, ...]:
         """Power on one of its profiles, placed by the whole training where that is surer."""
+        if not placed:
+            return placed
         from powertui.data.training import profile_power
 
         return profile_power.on_profile(self, profile, placed, aligning)

@@ -6,15 +6,10 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from powertui.data import packed
-from powertui.data.energy import (
-    host_energy,
-    integrate,
-    window_energy,
-)
 from powertui.data.energy.account import LONG_LOG_READINGS
-from powertui.data.energy.energy_rows import EnergyRow
 from powertui.data.energy.findings.finding import Findings
 from powertui.data.energy.measured_energy import Energy, above_idle
 from powertui.data.energy.trace_account import Account
@@ -30,7 +25,6 @@ from powertui.data.model import (
 from powertui.data.run.logged_epochs import LOGGED_NS
 from powertui.data.training import machines, training_findings
 from powertui.data.training.machines import TrainingPower
-from powertui.data.training.named_windows import AxisWindow
 from powertui.data.training.stretches import PAUSE, STARTING, VALIDATION
 from powertui.data.training.training_account import trace_of, training_account
 from powertui.data.training.training_on_axis import TrainingOnAxis
@@ -43,6 +37,10 @@ from powertui.data.training.training_window import (
     rows_that_add_up,
 )
 from powertui.value_types import dataclass
+
+if TYPE_CHECKING:
+    from powertui.data.energy.energy_rows import EnergyRow
+    from powertui.data.training.named_windows import AxisWindow
 
 _HOUR_NS = 3600 * NS_PER_S
 _MAX_HOURS = 24 * 400
@@ -82,6 +80,8 @@ class TrainingEnergy:
         lacking = self.owned.lacking if self.seen.profile is None else ()
         if drawn is None or not lacking:
             return drawn
+        from powertui.data.energy import host_energy
+
         return host_energy.without_hosts(drawn, lacking)
 
     def epochs(self) -> list[TrainingWindow]:
@@ -237,6 +237,8 @@ class TrainingEnergy:
         )
         if window.energy is None or not window.energy.resolved:
             return window
+        from powertui.data.energy import window_energy
+
         energy = window_energy.log_energy(self.account.channels, window.start, window.end)
         if energy is None:
             return window
@@ -288,6 +290,8 @@ class TrainingEnergy:
     @functools.cached_property
     def _power_reach(self) -> tuple[int, int] | None:
         """From when to when power was logged: as `powertui energy` takes a log without a place."""
+        from powertui.data.energy import integrate
+
         reaches = []
         for channel in self.account.channels:
             reach = integrate.reach(channel)

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from powertui.data.energy import settings
-from powertui.data.energy.findings import placed_search, throttling
+from powertui.data.energy.findings import throttling
 from powertui.data.energy.findings.finding import Finding, Findings, Unopened
 from powertui.data.energy.findings.finding_rules import same_stretch
 from powertui.data.energy.trace_account import Account
@@ -101,6 +101,8 @@ def _place_half_s(power: PowerOnTrace) -> float:
     """How far (s) the log may lie from the middle of all places in question."""
     if not power.places:
         return 0.0
+    from powertui.data.energy.findings import placed_search
+
     weights = [place.weight for place in power.places]
     offsets = [place.offset_ps / PS_PER_S for place in power.places]
     return Z95 * placed_search.spread(weights, offsets)

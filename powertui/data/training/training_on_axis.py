@@ -15,13 +15,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from powertui.data.asked import Aligning
-from powertui.data.energy import account, main_log, meeting
+from powertui.data.energy import account, log_alignment, main_log, meeting
 from powertui.data.energy.log_alignment import Placed
 from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.energy.marks import on_trace as marks_on_trace
 from powertui.data.model import PS_PER_NS, PS_PER_S, Epoch, Epochs, Int64s, Phase, PowerOnTrace
 from powertui.data.opened import Profile
-from powertui.data.training import local_logs, placing, profile_power, session_places
+from powertui.data.training import profile_power, session_places
 from powertui.data.training.placed_training import PlacedTraining
 from powertui.data.training.training_parts import Moment, PlacedSession, Rate, ScalarStrip
 from powertui.value_types import dataclass
@@ -122,6 +122,8 @@ class TrainingOnAxis:
         """
         if self.wall:
             return None
+        from powertui.data.training import local_logs
+
         first_ns = local_logs.common_zero_ns(self.training.logs.power)
         return None if first_ns is None else first_ns + self.zero_ns
 
@@ -225,7 +227,7 @@ def _has_wall(training: PlacedTraining) -> bool:
     if any(session.start is not None for session in training.islands):
         return True
     for channel in training.power:
-        if channel.zero is not None and channel.alignment.source != placing.OWN_CLOCK:
+        if channel.zero is not None and channel.alignment.source != log_alignment.OWN_CLOCK:
             return True
     return False
 

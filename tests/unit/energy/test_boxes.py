@@ -16,7 +16,7 @@ from powertui.data.energy.findings import (
     random_draws,
     stretch_search,
 )
-from powertui.data.energy.findings.finding_rules import same_stretch
+from powertui.data.energy.findings.finding_rules import SHORTEST_S, same_stretch
 from powertui.data.energy.findings.power_stretch import Box, one_load
 from powertui.data.energy.findings.readings import SensorReadings
 from powertui.data.energy.findings.residual_noise import residual_noise
@@ -263,7 +263,7 @@ def test_what_could_be_found_is_found() -> None:
     assert [one.watts for one in limits.seen] == [one.watts for one in limits.findings][
         : len(limits.seen)
     ]
-    assert all(one.seconds >= could_find.SHORTEST_S for one in limits.seen)
+    assert all(one.seconds >= SHORTEST_S for one in limits.seen)
     assert limits.seen[0].seconds == pytest.approx(limits.findings[0].seconds, rel=0.01)
     limit = limits.seen[0]
     rng = np.random.default_rng(5)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from powertui.data.energy import fold, placing
-from powertui.data.energy.findings import neighbours, stretch_search, trace_findings
+from powertui.data.energy.findings import neighbours, stretch_search, trace_findings, unexplained
 from powertui.data.energy.findings.finding import Finding, Findings
 from powertui.data.model import PS_PER_S, Epoch, Epochs, Phase, PowerOnTrace, Steps
 from tests.synthetic import Burst, Plan
@@ -269,7 +269,7 @@ def test_a_dip_that_may_as_well_be_nothing_is_a_smaller_difference(
     Of a load the same interval only says that its place is open.
     """
     one = make(0, replace(QUIET, bursts=(Burst(1, 30, 60, load),)))
-    real = trace_findings.unexplained.unexplained_power
+    real = unexplained.unexplained_power
 
     def unsure(*given: object) -> object:
         seen = real(*given)
@@ -277,7 +277,7 @@ def test_a_dip_that_may_as_well_be_nothing_is_a_smaller_difference(
             seen, boxes=tuple(replace(box, lo_watts=low, hi_watts=high) for box in seen.boxes)
         )
 
-    monkeypatch.setattr(trace_findings.unexplained, "unexplained_power", unsure)
+    monkeypatch.setattr(unexplained, "unexplained_power", unsure)
     result = compared(one, "nvml-1s", 0)
     assert bool(power_of(result)) is listed
     assert any(f.kind == "power" for f in result.smaller) is not listed

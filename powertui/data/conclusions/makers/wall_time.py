@@ -16,7 +16,6 @@ from powertui.data.conclusions.conclusion import (
     Stretch,
 )
 from powertui.data.conclusions.inquiry import Inquiry
-from powertui.data.conclusions.makers import step_parts
 from powertui.data.conclusions.makers.cause_words import CauseWords, short_time
 from powertui.data.conclusions.makers.shared_cores import time_without_core
 from powertui.data.conclusions.makers.time_cause import TimeCause
@@ -55,6 +54,8 @@ def wall_time_causes(inquiry: Inquiry) -> Iterator[Conclusion]:
     has_device = inquiry.steps.has_device
     work_by_time.forget_lines(profile)
     if has_device or not _shows_host(wall):
+        from powertui.data.conclusions.makers import step_parts
+
         yield from step_parts.step_parts(inquiry)
         told_ps = step_parts.all_steps_ps(inquiry)
         hides_most = 0 < 2 * told_ps < wall.length

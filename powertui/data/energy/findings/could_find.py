@@ -25,10 +25,11 @@ from powertui.data.energy.findings.added_bursts import (
     Mattering,
     StrongBurst,
 )
-from powertui.data.energy.findings.finding import DetectionLimit
+from powertui.data.energy.findings.finding import DetectionLimit, Limits
 from powertui.data.energy.findings.finding_rules import (
     MIN_RUN_SHARE,
     MIN_STRONG_S,
+    SHORTEST_S,
     STRONG_SHARE,
     expected_watts,
     joined_spans,
@@ -49,8 +50,6 @@ _WATTS = (
 # Of all bursts, wherever they are and whatever the noise does, this share must be found. The text
 # promises nine in ten; the rest is for what the estimate itself is off by. Chosen.
 _FOUND_SHARE = 0.92
-# A smaller difference that is shorter is not listed: it may come out half as long as it was.
-SHORTEST_S = 0.25
 _MOMENTS = 60  # at which a burst of one length is tried
 _LENGTHS = 16  # of bursts that are tried
 _MAX_LENGTH_SHARE = settings.MAX_BURST_SHARE  # of the span
@@ -65,14 +64,6 @@ _MAX_ERRORS = 9.0  # beyond so many, the chance is 0 or 1 in double precision
 _MAX_WATTS = 1e5  # a burst that needs more is none that a machine could draw
 _HALVINGS = 12  # of an interval of watts: to 1/4096 of it
 _ERF = np.vectorize(math.erf, otypes=[np.float64])
-
-
-class Limits(NamedTuple):
-    """For ever larger bursts the shortest that would be …"""
-
-    findings: tuple[DetectionLimit, ...]  # … a finding
-    seen: tuple[DetectionLimit, ...]  # … seen, if only as a smaller difference
-    apart: tuple[tuple[float, float], ...] = ()  # stretches (s) of which nothing is promised
 
 
 class SearchExtent(NamedTuple):
@@ -100,7 +91,7 @@ def limits(
     judged = np.flatnonzero(readings.judged)
     begin, end = span
     if len(judged) < stretch_search.MIN_READINGS or end <= begin:
-        return Limits((), ())
+        return Limits()
     width = usual_window_s(readings)
     pace = usual_pace_s(readings, single=0.0)
     shortest = max(width, pace) / 4
@@ -357,7 +348,7 @@ def detection_limits(
     """
     if loads.expected is None or loads.noise is None:
         text = f"no burst could have been found: {loads.reason}" if loads.reason else ""
-        return Limits((), ()), text
+        return Limits(), text
     readings = loads.expected.readings
     expected = expected_watts(readings.ceiling)
     mattering = Mattering(

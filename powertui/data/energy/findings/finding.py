@@ -159,6 +159,14 @@ class DetectionLimit:
     seconds: float
 
 
+class Limits(NamedTuple):
+    """For ever larger bursts the shortest that would be …"""
+
+    findings: tuple[DetectionLimit, ...] = ()  # … a finding
+    seen: tuple[DetectionLimit, ...] = ()  # … seen, if only as a smaller difference
+    apart: tuple[tuple[float, float], ...] = ()  # stretches (s) of which nothing is promised
+
+
 class Against(NamedTuple):
     """Every reading, and what it was held against. NaN where nothing is known."""
 

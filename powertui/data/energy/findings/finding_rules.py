@@ -24,6 +24,8 @@ _MIN_EPOCH_SHARE = settings.SLIGHT_SHARE
 # more counts: less is a pause. Chosen, not measured.
 STRONG_SHARE = 0.08
 MIN_STRONG_S = 10.0
+# A smaller difference that is shorter is not listed: it may come out half as long as it was.
+SHORTEST_S = 0.25
 # Two stretches are one when at least this part of the shorter one is in both. At 0.5 a burst of
 # which the log's clock was 0.7 s off (own/two_epochs_with_burst) was listed a second time as slower
 # steps; otherwise chosen, not measured.

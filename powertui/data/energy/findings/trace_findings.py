@@ -8,22 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from powertui.data.energy import fold as folding
 from powertui.data.energy import settings
 from powertui.data.energy.findings import (
-    could_find,
     epoch_differences,
     finding_texts,
     neighbours,
-    placed_search,
     rhythm,
     throttling,
-    unexplained,
 )
-from powertui.data.energy.findings.could_find import detection_limits
 from powertui.data.energy.findings.explained_findings import FindingExplainer
 from powertui.data.energy.findings.finding import (
     EPOCHS,
@@ -32,6 +29,7 @@ from powertui.data.energy.findings.finding import (
     Against,
     Finding,
     Findings,
+    Limits,
     Ops,
     Unopened,
     power_finding,
@@ -39,10 +37,10 @@ from powertui.data.energy.findings.finding import (
 )
 from powertui.data.energy.findings.finding_rules import (
     MIN_STRETCH_SHARE,
+    SHORTEST_S,
     RunTotals,
     same_stretch,
 )
-from powertui.data.energy.findings.placed_search import FoundLoads
 from powertui.data.energy.findings.power_stretch import Box
 from powertui.data.energy.findings.readings import SensorReadings, held_against
 from powertui.data.energy.findings.step_places import StepPlaces
@@ -60,9 +58,11 @@ from powertui.data.sorted_columns import are_among
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 
+if TYPE_CHECKING:
+    from powertui.data.energy.findings.placed_search import FoundLoads
+
 # Where the place of the log is open by more than ± this, nothing is promised. Chosen.
 _MAX_PLACE_S = settings.FOREIGN_CLOCK_S
-_NO_LIMITS = could_find.Limits((), ())
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ class _PowerAnswer(NamedTuple):
     """What the power of a trace shows."""
 
     findings: list[Finding]
-    limits: could_find.Limits = _NO_LIMITS
+    limits: Limits = Limits()
     could: str = ""
     against: Against | None = None
 
@@ -166,6 +166,8 @@ class _Joining:
 
     def _by_power(self, power: PowerOnTrace, notes: list[str]) -> _PowerAnswer:
         """What nothing in the trace explains."""
+        from powertui.data.energy.findings import placed_search, unexplained
+
         if power.status == "ambiguous":
             notes.append(
                 "the alignment of the power log is ambiguous: the start and end of a "
@@ -204,13 +206,15 @@ class _Joining:
         finding = replace(finding, delta_seconds=self.places.extra_seconds(rows))
         return self.places.placed(finding, rows)
 
-    def _could(self, by_trace: FoundLoads, power: PowerOnTrace) -> tuple[could_find.Limits, str]:
+    def _could(self, by_trace: FoundLoads, power: PowerOnTrace) -> tuple[Limits, str]:
         """What would have been found, also in words, or why that is not known."""
+        from powertui.data.energy.findings.could_find import detection_limits
+
         if by_trace.expected is None:
             return detection_limits(by_trace, (0.0, 0.0), self.totals.joules)
         half_s = _place_half_s(power)
         if half_s > _MAX_PLACE_S:
-            return _NO_LIMITS, (
+            return Limits(), (
                 "what could have been found is not known: the log may be anywhere within "
                 f"± {half_s:.2g} s; {_what_would_help(power)}"
             )
@@ -361,7 +365,7 @@ def _also_seen_by(finding: Finding, *witnesses: str) -> Finding:
 
 def _is_load(finding: Finding) -> bool:
     """Whether it is long enough to be a load: for moments any machine draws what no trace shows."""
-    return finding.end_ps - finding.start_ps >= could_find.SHORTEST_S * PS_PER_S
+    return finding.end_ps - finding.start_ps >= SHORTEST_S * PS_PER_S
 
 
 def _size(finding: Finding) -> tuple[bool, float, float]:
