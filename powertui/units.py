@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 import re
 
+from powertui.patterns import late_pattern
+
 PS_PER_S = 1_000_000_000_000
 _UNITS = ((PS_PER_S, "s"), (1_000_000_000, "ms"), (1_000_000, "µs"), (1_000, "ns"), (1, "ps"))
 _SCALE = {"ps": 0, "ns": 3, "us": 6, "µs": 6, "μs": 6, "ms": 9, "s": 12}
@@ -41,7 +43,7 @@ _BINARY_PREFIXES = (
     (2.0**10, "Ki"),
     (1.0, ""),
 )
-_TIME = re.compile(r"([+-]?)(\d+(?:\.\d*)?|\.\d+)\s*(ps|ns|us|µs|μs|ms|s|m|min|h)?")
+_TIME = late_pattern(r"([+-]?)(\d+(?:\.\d*)?|\.\d+)\s*(ps|ns|us|µs|μs|ms|s|m|min|h)?")
 
 
 def duration(ps: int, figures: int = 4, *, padded: bool = False) -> str:

@@ -4,17 +4,17 @@ and what is fused in them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
 from powertui.data.opened import Profile
 from powertui.data.wire import schemas
+from powertui.patterns import late_pattern
 from powertui.value_types import dataclass
 
 _MAX_PROGRAM_BYTES = 64 << 20  # of one program
-_NUMBERED = re.compile(r"^(?P<name>.*)\((?P<id>\d+)\)$")
+_NUMBERED = late_pattern(r"^(?P<name>.*)\((?P<id>\d+)\)$")
 _FUSIONS = {
     "kLoop": "loop fusion",
     "kInput": "input fusion",

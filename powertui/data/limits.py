@@ -25,6 +25,7 @@ from typing import BinaryIO
 from powertui import units
 from powertui.errors import UnreadableFile, UsageError
 from powertui.named_tuples import NamedTuple
+from powertui.patterns import late_pattern
 from powertui.value_types import dataclass
 
 _FREE_DIVISOR = 2  # half of the free memory
@@ -54,7 +55,7 @@ FOLDERS_WITHOUT_LOGS = (
     ".cache",
 )
 
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?", re.IGNORECASE)
+_SIZE = late_pattern(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?", re.IGNORECASE)
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import json
 import math
-import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta, timezone
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from powertui import units
 from powertui.data.model import NS_PER_S, PS_PER_S
 from powertui.errors import PowertuiError
+from powertui.patterns import late_pattern
 from powertui.plain import cell, plain, width
 from powertui.wrapping import terminal_columns, wrapped
 
@@ -152,7 +152,7 @@ _MARKDOWN_ESCAPES = str.maketrans({char: "\\" + char for char in "\\`*_{}[]<>#|~
 
 # In a pull request `@name` calls a person, and `#12` is written into another thread. Neither an
 # entity nor a backslash keeps GitHub from that: it looks at the text when both are resolved.
-_CALLS_SOMEONE = re.compile(r"(?<=@)(?=\w)|(?<=#)(?=\d)")
+_CALLS_SOMEONE = late_pattern(r"(?<=@)(?=\w)|(?<=#)(?=\d)")
 _NO_WIDTH = "\u200b"
 
 

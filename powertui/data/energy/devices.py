@@ -10,7 +10,6 @@ and that is an assumption which is said.
 from __future__ import annotations
 
 import enum
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from powertui.data.energy import scopes
@@ -25,6 +24,7 @@ from powertui.data.model import (
     Scope,
     Trace,
 )
+from powertui.patterns import late_pattern
 from powertui.value_types import dataclass
 
 
@@ -42,8 +42,10 @@ class DeviceEvidence(str, enum.Enum):
     NONE = "none"
 
 
-_UUID = re.compile(r"(?:gpu|mig)-[0-9a-f-]{8,}")  # as NVIDIA's tools write one, in small letters
-_BARE_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")  # as CUDA's own API has it
+_UUID = late_pattern(r"(?:gpu|mig)-[0-9a-f-]{8,}")  # as NVIDIA's tools write one, in small letters
+_BARE_UUID = late_pattern(
+    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+)  # as CUDA's own API has it
 _BADGES = {
     DeviceEvidence.INDEX: Badge.ASSUMED,
     DeviceEvidence.ALONE: Badge.ASSUMED,

@@ -8,7 +8,6 @@ timeline over centuries.
 
 from __future__ import annotations
 
-import re
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -45,6 +44,7 @@ from powertui.data.model import (
     Warn,
 )
 from powertui.data.secret_values import secret_names, shown_value
+from powertui.patterns import late_pattern
 from powertui.plain import plain
 
 # 26 days. No profile runs that long, so a time beyond it is damage; sums of two such times cannot
@@ -60,8 +60,8 @@ SLICE = 1 << 20  # rows looked at together where a whole line's temporaries woul
 # ── names that mean something ────────────────────────────────────────────────────────────────────
 
 
-_MAIN_THREAD = re.compile(r"(python[\d.]*|main|MainThread)?(/-?\d+)?")
-_DIGITS = re.compile(r"(\d+)")
+_MAIN_THREAD = late_pattern(r"(python[\d.]*|main|MainThread)?(/-?\d+)?")
+_DIGITS = late_pattern(r"(\d+)")
 _TRACK_ORDER = {
     TrackKind.STEPS: 0,
     TrackKind.MODULES: 1,

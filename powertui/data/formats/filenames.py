@@ -16,6 +16,7 @@ from pathlib import PurePath
 
 from powertui.data.formats import registry
 from powertui.named_tuples import NamedTuple
+from powertui.patterns import late_pattern
 
 RESULTS = {
     "overview_page.pb": "overview page",
@@ -163,7 +164,7 @@ class TraceWriter(NamedTuple):
 
 # <host>_<process id>[.<ns>].pt.trace.json[.gz]. A process id has at most 7 digits (Linux:
 # 4,194,304).
-_WRITER = re.compile(
+_WRITER = late_pattern(
     r"(?P<host>.*[^\W_].*)_(?P<pid>\d{1,7})(?P<time>\.\d{10,20})?(?:\.pt\.trace)?\.json(?:\.gz)?",
     re.IGNORECASE | re.DOTALL,
 )
@@ -182,7 +183,7 @@ def trace_writer(name: str) -> TraceWriter | None:
     return None
 
 
-_EVENTS = re.compile(r"^(?P<sec>\d+)\.(?P<rest>.*)$", re.DOTALL)
+_EVENTS = late_pattern(r"^(?P<sec>\d+)\.(?P<rest>.*)$", re.DOTALL)
 
 
 def split_events(name: str) -> tuple[int, str, int | None] | None:

@@ -13,12 +13,12 @@ Unix time.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import OpenedFile
 from powertui.data.model import Trace
+from powertui.patterns import late_pattern
 
 NAME = "kineto"
 
@@ -37,7 +37,7 @@ PYTORCH = (
     b'"traceName"',
 )
 # It holds one of these words, too.
-VIZTRACER = re.compile(rb'"viztracer_metadata"\s*:\s*\{[^{}]*\}')
+VIZTRACER = late_pattern(rb'"viztracer_metadata"\s*:\s*\{[^{}]*\}')
 _NEURON = b'"neuronStartTimestampNs"'
 
 

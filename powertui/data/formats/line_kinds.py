@@ -4,9 +4,8 @@ others.
 
 from __future__ import annotations
 
-import re
-
 from powertui.data.model import ProcessKind, TrackKind
+from powertui.patterns import late_pattern
 
 _META_PROCESSES = (
     "/host:metadata",
@@ -59,8 +58,8 @@ _ALWAYS_DERIVED = frozenset(
 )
 _DERIVED_BASE = 0xDEADBEEF
 _DERIVED_LAST = 0xDEADBEEF + 289
-_PER_STREAM = re.compile(r" - from #.*$")
-_DEVICE = re.compile(r"/(device|virtualdevice):(?!CUSTOM:)|#Chip")
+_PER_STREAM = late_pattern(r" - from #.*$")
+_DEVICE = late_pattern(r"/(device|virtualdevice):(?!CUSTOM:)|#Chip")
 
 
 def process_kind(name: str) -> ProcessKind:

@@ -14,7 +14,6 @@ live file may be unfinished; that is no damage.
 from __future__ import annotations
 
 import os
-import re
 import struct
 from collections.abc import Iterator
 from dataclasses import field
@@ -34,13 +33,14 @@ from powertui.data.wire import schemas
 from powertui.errors import UnreadableFile
 from powertui.named_tuples import NamedTuple
 from powertui.opening import open_regular
+from powertui.patterns import late_pattern
 from powertui.value_types import dataclass
 
 _WINDOW_BYTES = 4 << 20  # bytes read at a time; a longer record is read whole
 _POINT_BYTES = 24  # bytes of memory for each scalar at most: its columns
 _FRAME_BYTES = 16  # bytes around a payload
 _FRAME_HEAD_BYTES = 12  # of them before it
-_BATCH_TAG = re.compile(r"^batch_(\d+)$")
+_BATCH_TAG = late_pattern(r"^batch_(\d+)$")
 _PACKED = "is packed with gzip: scalars are read from unpacked files only"
 _MARKER_PLUGINS = frozenset({"powerboard", "energy_profiling"})
 

@@ -4,7 +4,6 @@ and draw where they lie.
 
 from __future__ import annotations
 
-import re
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -13,8 +12,9 @@ from powertui.data.formats.filenames import split_events
 from powertui.data.logdir.entries import RunEntry
 from powertui.data.model import NS_PER_S
 from powertui.named_tuples import NamedTuple
+from powertui.patterns import late_pattern
 
-_FOLDER = re.compile(r"^(\d{4})[_-](\d\d)[_-](\d\d)[_-](\d\d)[_-](\d\d)[_-](\d\d)$")
+_FOLDER = late_pattern(r"^(\d{4})[_-](\d\d)[_-](\d\d)[_-](\d\d)[_-](\d\d)[_-](\d\d)$")
 _EXPORT_NS = 5 * NS_PER_S  # collecting and writing takes seconds
 # A name or a file that was written so much later is of the same export. Both are chosen, not
 # measured.

@@ -12,11 +12,12 @@ from collections.abc import Iterable
 
 from powertui.data.formats import filenames
 from powertui.data.logdir.tree import FoundFile, head_of
+from powertui.patterns import late_pattern
 
-_ENDING = re.compile(r"\.json(?:\.gz)?$", re.IGNORECASE)
+_ENDING = late_pattern(r"\.json(?:\.gz)?$", re.IGNORECASE)
 _HEAD_BYTES = 16_384  # that are looked at; chosen, not measured
 _MIN_SCORE = 70  # of the reader, for a file that is no bare list of events
-_EVENT = re.compile(rb'"ph"\s*:\s*"[A-Za-z]"')
+_EVENT = late_pattern(rb'"ph"\s*:\s*"[A-Za-z]"')
 
 
 def traces(files: Iterable[FoundFile]) -> list[FoundFile]:

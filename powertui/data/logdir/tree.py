@@ -8,7 +8,6 @@ cause, never an exception. Names are kept as the system gives them, odd ones too
 from __future__ import annotations
 
 import os
-import re
 import stat
 import zlib
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from powertui.data.limits import FOLDERS_WITHOUT_LOGS, MAX_DEPTH, MAX_ENTRIES
 from powertui.data.model import Warn
 from powertui.named_tuples import NamedTuple
 from powertui.opening import open_for_reading
+from powertui.patterns import late_pattern
 from powertui.value_types import dataclass
 
 # Runs are linked one by one or by the folder that they lie in. What holds more names is a disk, not
@@ -31,7 +31,7 @@ MAX_LINKED_ENTRIES = 20_000
 
 _SYSTEM_FOLDERS = ("/proc", "/sys", "/dev")  # their files are not on a disk, and some never end
 
-_ROTATED = re.compile(r"\.\d{1,3}(?=(?:\.gz)?$)")  # what logrotate puts behind a log's name
+_ROTATED = late_pattern(r"\.\d{1,3}(?=(?:\.gz)?$)")  # what logrotate puts behind a log's name
 
 
 class FoundFile(NamedTuple):

@@ -11,6 +11,7 @@ import numpy as np
 from powertui.data.power import column_times, table, units
 from powertui.data.power.time_signs import is_time, rises
 from powertui.data.quantiles import median_of_column
+from powertui.patterns import late_pattern
 from powertui.plain import plain
 
 # What a column of power may be called beyond the words that are taken for it without asking.
@@ -21,7 +22,7 @@ _LIKELY_WORDS = frozenset(
 # column the answer names.
 _LIKELY_WATTS = (3.0, 5000.0)
 # Amperes, volts, degrees, shares, and counts.
-_OTHER_QUANTITY = re.compile(
+_OTHER_QUANTITY = late_pattern(
     r"[\[(]\s*[munkµμ]?(?:A|V|Hz|°?C|°?F|%|K|s|B)\s*[\])]|^(?:#|no\.?|idx|index|step|row|pid|C/G|%)$"
     r"|^\W*$",
     re.IGNORECASE,

@@ -9,7 +9,6 @@ or without a header. A column of joules is a counter when it only grows, else jo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -55,12 +54,13 @@ from powertui.data.power.table_signs import sniff as sniff
 from powertui.data.power.time_columns import ambiguous_date, day_first, pick_time
 from powertui.data.power.time_signs import falls
 from powertui.errors import UnreadableFile
+from powertui.patterns import late_pattern
 
 NAME = "csv"
 _MAX_NAMED_COLUMNS = 4  # in the words on how a log was read: they are one line
 
 # Where decimals have a comma, and fields a semicolon for that, dates are written day first.
-_DECIMAL_COMMA = re.compile(r"[;\t]\s{0,9}\"?-?\d{1,9},\d{1,9}\"?\s{0,9}(?:[;\t\r\n]|$)")
+_DECIMAL_COMMA = late_pattern(r"[;\t]\s{0,9}\"?-?\d{1,9},\d{1,9}\"?\s{0,9}(?:[;\t\r\n]|$)")
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:

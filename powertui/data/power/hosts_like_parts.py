@@ -13,8 +13,11 @@ from dataclasses import replace
 
 from powertui.data.model import PowerSeries, Scope
 from powertui.data.power import devices, units
+from powertui.patterns import late_pattern
 
-_LIKE_A_PART = re.compile(r"((?:gpu|cpu|card|cuda|dev|device|accel|npu|aiu|tpu|socket)-?)(\d{1,5})")
+_LIKE_A_PART = late_pattern(
+    r"((?:gpu|cpu|card|cuda|dev|device|accel|npu|aiu|tpu|socket)-?)(\d{1,5})"
+)
 
 
 def with_hosts(power: Sequence[PowerSeries], hosts: Iterable[str]) -> list[PowerSeries]:

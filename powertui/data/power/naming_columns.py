@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -12,6 +11,7 @@ from powertui.data.model import Int64s
 from powertui.data.power import devices, long_tables, table, units
 from powertui.data.power.cells import CodedTexts
 from powertui.named_tuples import NamedTuple
+from powertui.patterns import late_pattern
 
 # Names in one column of a table (half as many as it has rows, in a short one): more are no names.
 # A few more are let through where every row of a long table has its own. Chosen, not measured.
@@ -28,7 +28,7 @@ _MAX_COMPARED_ROWS = 20_000  # a bound of time
 # Of the rows that shared a moment and a channel so many may still do so when a column that names
 # channels is taken, too: copies of rows. Chosen, not measured.
 _MAX_REPEAT_SHARE = 0.1
-_BRACKETS_AT_END = re.compile(r"[\[(][^\])]{0,40}[\])]\s{0,3}$")
+_BRACKETS_AT_END = late_pattern(r"[\[(][^\])]{0,40}[\])]\s{0,3}$")
 _NAME_WORDS = {
     "gpu",
     "index",

@@ -7,9 +7,8 @@ would be placed anew, and would lead where it must not. Recordings are logs, and
 
 from __future__ import annotations
 
-import re
-
 from powertui.data.power import table
+from powertui.patterns import late_pattern
 
 _COMMENT = "# powertui: "  # the first line of an export with comments
 #: What a window that was exported as OpenMetrics says of its watts, in its first line. Other
@@ -18,7 +17,7 @@ OPENMETRICS_WATTS = (
     "Power as the sensor read it, at the moment that the reading is about. NaN: not known."
 )
 # The first key of every answer in JSON, and of what a window in JSON is about.
-_JSON = re.compile(r'\s*\{\s*("powertui":\s*"|"about":\s*\[\s*\[\s*"powertui")')
+_JSON = late_pattern(r'\s*\{\s*("powertui":\s*"|"about":\s*\[\s*\[\s*"powertui")')
 #: Columns that no other table has together, and what it is that has them. Of "joules: GPU 0" only
 #: the part before the colon counts.
 _HEADS = (

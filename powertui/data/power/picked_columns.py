@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -12,6 +11,7 @@ from powertui.data.power.cells import FileCells, number
 from powertui.data.power.notes import Notes
 from powertui.data.power.titles import Titles
 from powertui.data.power.units import Unit
+from powertui.patterns import late_pattern
 from powertui.value_types import dataclass
 
 
@@ -67,7 +67,7 @@ def without_repeats(picked: Sequence[PickedColumn], notes: Notes) -> list[Picked
 
 _AVERAGE_WORDS = frozenset({"avg", "average", "mean", "smoothed", "filtered", "rolling", "moving"})
 _INSTANT_WORDS = frozenset({"instant", "instantaneous", "current", "raw", "now"})
-_TIME_SPAN = re.compile(r"\d+(?:s|sec|m|min|h)?|s|sec|m|min|minute|minutes|seconds")
+_TIME_SPAN = late_pattern(r"\d+(?:s|sec|m|min|h)?|s|sec|m|min|minute|minutes|seconds")
 
 
 def without_averages(picked: Sequence[PickedColumn], notes: Notes) -> list[PickedColumn]:

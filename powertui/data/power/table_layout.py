@@ -12,6 +12,7 @@ from dataclasses import replace
 from powertui.data.power import units
 from powertui.data.power.cells import NUMBER, Shape
 from powertui.named_tuples import NamedTuple
+from powertui.patterns import late_pattern
 
 DATE_TIME_READING = ("date", "time", "column 3")
 MAX_HEAD_LINES = 200  # that the layout is guessed from; chosen, not measured
@@ -21,7 +22,7 @@ _MAX_PROBED_LINES = 40  # of these, for the number of fields; chosen, not measur
 _NO_VALUE = ("n/a", "[n/a]", "nan", "na")
 
 
-_PLAIN_NUMBER = re.compile(r"[-+]?\d*\.?\d+")
+_PLAIN_NUMBER = late_pattern(r"[-+]?\d*\.?\d+")
 
 
 def fields(line: str, delimiter: str) -> list[str]:

@@ -33,6 +33,8 @@ _DAY = late_pattern(r"(\d{1,2}):(\d\d):(\d\d)(?:[.:,](\d{1,9}))?\s*([AaPp][Mm])?
 _COMPACT = late_pattern(
     r"(\d{4})(\d\d)(\d\d)[ T_-]?(\d\d):?(\d\d):?(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?"
 )
+# No form has a comma without a time of day.
+_BEHIND_HOURS = (":", "時", "时", "시")
 _MONTHS = {
     name: i
     for i, name in enumerate(
@@ -172,6 +174,8 @@ def parse(text: str, *, day_first: bool = False) -> WrittenTime | None:
     text = text.strip().strip('"')
     if len(text) > _MAX_TIME_CHARS:
         return None
+    if "," in text and not any(sign in text for sign in _BEHIND_HOURS):
+        return None  # a row of numbers
     if match := _DMY.fullmatch(text):
         return _slashed(match, day_first) if _tells_year(match) else None
     for pattern, read in _FORMS:

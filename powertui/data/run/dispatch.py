@@ -15,10 +15,11 @@ import numpy as np
 from powertui.data.model import Events, Int32s, Int64s, ProcessKind, Steps, Trace
 from powertui.data.sorted_columns import are_among, open_at
 from powertui.named_tuples import NamedTuple
+from powertui.patterns import late_pattern
 
 # A line that feeds the input pipeline is not the work of a step that runs on.
-_INPUT_LINE = re.compile(r"tf_data|iterator", re.IGNORECASE)
-_DIGITS = re.compile(r"\d+")
+_INPUT_LINE = late_pattern(r"tf_data|iterator", re.IGNORECASE)
+_DIGITS = late_pattern(r"\d+")
 # Of the steps' work that runs while no marker is open: from here on it runs on after them. Chosen,
 # not measured.
 _MIN_OUTSIDE_SHARE = 0.5

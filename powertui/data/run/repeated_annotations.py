@@ -18,15 +18,18 @@ from powertui.data.run import marks
 from powertui.data.run.candidates import AROUND, BESIDES, NONE, Candidate, pattern_of
 from powertui.data.run.device_intervals import any_ps
 from powertui.data.run.marks import TRAINING, Marks
+from powertui.patterns import late_pattern
 
 _MIN_ANNOTATIONS = 5  # fewer repeat by chance. Chosen, not measured
 # Of the time in which the annotated threads did anything. Chosen, not measured.
 _MIN_THREAD_SHARE = 0.5
 # What runtimes write on the threads of a program: frames, types and arguments, ops of XLA with
 # their numbers, calls in CamelCase, the stages of compiling.
-_RUNTIME = re.compile(r"^[A-Z]\w*$|[:()$#\[\]/]|\.\d+$|compile|jaxpr|mlir|lower(?:ing)?_|sharding")
-_NO_PERSON = re.compile(r"[:()$#\[\]/]")  # the same, where the category says who wrote it
-_PYTHON = re.compile(r"python", re.IGNORECASE)
+_RUNTIME = late_pattern(
+    r"^[A-Z]\w*$|[:()$#\[\]/]|\.\d+$|compile|jaxpr|mlir|lower(?:ing)?_|sharding"
+)
+_NO_PERSON = late_pattern(r"[:()$#\[\]/]")  # the same, where the category says who wrote it
+_PYTHON = late_pattern(r"python", re.IGNORECASE)
 _CATEGORY = "user_annotation"
 
 

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from powertui.data.model import NS_PER_S
 from powertui.errors import UsageError
 from powertui.named_tuples import NamedTuple
+from powertui.patterns import late_pattern
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
-_OFFSET = re.compile(r"^(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d\d))?$", re.IGNORECASE)
+_OFFSET = late_pattern(r"^(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d\d))?$", re.IGNORECASE)
 _HOUR_S = 3600
 HALF_HOUR_S = 1800  # that most offsets are whole numbers of
 OFFSET_LIMITS = (-12 * _HOUR_S, 14 * _HOUR_S)  # seconds east of UTC

@@ -31,6 +31,7 @@ from powertui.data.tools.small_ops import (
     small_calls,
 )
 from powertui.data.tools.typed_events import Typed
+from powertui.patterns import late_pattern
 from powertui.value_types import dataclass
 
 
@@ -76,8 +77,8 @@ _MIN_DELAYED_SHARE = 0.5
 # Chosen, not measured.
 _PROFILER_BORDER_PARTS = 100
 
-_INPUT_LINE = re.compile(r"tf_data|iterator|pin_?memory", re.IGNORECASE)
-_POOL_LINE = re.compile(r"^tf_|eigen|pool", re.IGNORECASE)
+_INPUT_LINE = late_pattern(r"tf_data|iterator|pin_?memory", re.IGNORECASE)
+_POOL_LINE = late_pattern(r"^tf_|eigen|pool", re.IGNORECASE)
 
 
 def is_pool(line: str) -> bool:

@@ -4,7 +4,6 @@ others evaluate.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from powertui.data.model import Int64s, ProcessKind, Trace, Track
 from powertui.data.sorted_columns import begins_run
 from powertui.data.tools.covered_time import NO_TIME, CoveredTime, joined
+from powertui.patterns import late_pattern
 
 # A function of which one launch after the other runs is a series from so many on.
 _MIN_LAUNCHES = 3
@@ -21,8 +21,8 @@ _MIN_EVALUATION_SHARE = 0.02
 # Names are read so far, in characters: some hold a whole shape or module behind their beginning.
 _FUNCTION_NAME_CHARACTERS = 300
 _GRADIENT_NAME_CHARACTERS = 200
-_FUNCTION = re.compile(r"^EagerLocalExecute: (?P<name>__inference_.*_\d+)$")
-_GRADIENT_OP = re.compile(r"Grad|ResourceApply|AssignSub")
+_FUNCTION = late_pattern(r"^EagerLocalExecute: (?P<name>__inference_.*_\d+)$")
+_GRADIENT_OP = late_pattern(r"Grad|ResourceApply|AssignSub")
 
 
 class FunctionSeries:

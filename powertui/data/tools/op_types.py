@@ -7,18 +7,17 @@ that are left.
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 
 from powertui.data import category, texts
 from powertui.data.category import Category
 from powertui.data.model import Int32s, Int64s, Names
 from powertui.data.texts import CancelCheck, Texts, unhindered
+from powertui.patterns import late_pattern
 
 _SEPARATORS = np.zeros(256, np.bool_)
 _SEPARATORS[list(b"._-/:# ")] = True  # a number behind one of these counts instances
-_NUMBER = re.compile(r"(?<=[._\-/:# ])\d+")
+_NUMBER = late_pattern(r"(?<=[._\-/:# ])\d+")
 # HLO text can be megabytes: its front says what it is, and names are replaced one by one where one
 # of them is longer than this. Chosen, not measured.
 _MAX_NAME_CHARS = 400

@@ -9,7 +9,6 @@ event of a thread says what the thread does.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -22,12 +21,13 @@ from powertui.data.tools.covered_time import CoveredTime, joined, union
 from powertui.data.tools.op_stack import parents
 from powertui.data.tools.thread_time import FRAME_LINE_SUFFIX
 from powertui.named_tuples import NamedTuple
+from powertui.patterns import late_pattern
 
-_KINETO_FRAME = re.compile(r"^(?P<file>.+)\((?P<line>\d+)\): (?P<name>.+)$")
-_XPLANE_FRAME = re.compile(r"^\$(?P<file>.+):(?P<line>\d+) (?P<name>.+)$")
-_BUILT_IN = re.compile(r"^(?:<built-in (?:method|function) |\$\S+ )(?P<name>\w+)")
+_KINETO_FRAME = late_pattern(r"^(?P<file>.+)\((?P<line>\d+)\): (?P<name>.+)$")
+_XPLANE_FRAME = late_pattern(r"^\$(?P<file>.+):(?P<line>\d+) (?P<name>.+)$")
+_BUILT_IN = late_pattern(r"^(?:<built-in (?:method|function) |\$\S+ )(?P<name>\w+)")
 # Lightning's names: "[pl][profile][Callback]make_plots.<locals>.PlotWeights.on_train_batch_end".
-_LIGHTNING = re.compile(r"^\[pl\]\[\w+\](?:\[\w+\])?\.?(?:[\w.<>]*?\.)??(?P<name>(?:\w+\.)?\w+)$")
+_LIGHTNING = late_pattern(r"^\[pl\]\[\w+\](?:\[\w+\])?\.?(?:[\w.<>]*?\.)??(?P<name>(?:\w+\.)?\w+)$")
 # Functions in which a thread waits for another one, for a device or for time to pass.
 _WAITING = frozenset(
     (

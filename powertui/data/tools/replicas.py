@@ -8,18 +8,17 @@ of the names differs: numbers at the end of a name (`dense_1`) tell ops of one r
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 
 from powertui.data.model import Int64s
 from powertui.data.texts import Texts
+from powertui.patterns import late_pattern
 from powertui.value_types import dataclass
 
 SCOPE = b"replica_"  # what every name of a replica's op contains
 FIRST_SCOPE = b"replica_0"  # where the first replica has a scope as well
 
-_REPLICA = re.compile(r"(?:^|/)replica_(\d{1,5})(?=[/:]|$)")
+_REPLICA = late_pattern(r"(?:^|/)replica_(\d{1,5})(?=[/:]|$)")
 
 
 @dataclass(frozen=True, eq=False)

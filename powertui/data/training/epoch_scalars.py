@@ -31,8 +31,9 @@ from powertui.data.training.training_parts import (
     bounded_epochs,
     steps_of_each_epoch,
 )
+from powertui.patterns import late_pattern
 
-_WINDOW = re.compile(r"^epoch[ _-]?(\d+)$", re.IGNORECASE)
+_WINDOW = late_pattern(r"^epoch[ _-]?(\d+)$", re.IGNORECASE)
 _TRAIN = ("train", "training", "")
 _MAX_RESULTS = 100_000  # of validation, that are looked at; chosen, not measured
 # Before the end of an epoch, that show how far apart they usually are; chosen.

@@ -23,6 +23,7 @@ from powertui.data.model import PS_PER_NS, UNKNOWN, Int64s, Mark, ScalarSeries, 
 from powertui.data.quantiles import median_of_column
 from powertui.data.training.training_parts import NO_RATE, Rate, ScalarStrip
 from powertui.named_tuples import NamedTuple
+from powertui.patterns import late_pattern
 
 _MIN_RATE_RECORDS = settings.MIN_SPREAD_VALUES  # records that tell a rate
 # Of the records of a tag: so many grow, or are on the main tag's line, but for a few restarts.
@@ -30,7 +31,7 @@ _MIN_RATE_RECORDS = settings.MIN_SPREAD_VALUES  # records that tell a rate
 _MIN_FORWARD_SHARE = settings.NEARLY_ALL_SHARE
 _SAMPLED_RECORDS = 64  # of a tag, that are held against the main one; chosen, not measured
 _EPOCH = "epoch"
-_NUMBERED = re.compile(
+_NUMBERED = late_pattern(
     r"^(?:global[ _-]?)?(?:step|batch|iteration|iter)[ _:#=-]*(\d{1,15})$", re.IGNORECASE
 )
 _NO_STEPS = ("validation", "val", "valid", "eval", "test", MARKERS_FOLDER)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from powertui.data.conclusions.conclusion import Conclusion, Confidence, Cost, Evidence, Kind
 from powertui.data.conclusions.inquiry import Inquiry
+from powertui.patterns import late_pattern
 from powertui.plain import plain
 
-_LOST_NAME = re.compile(r"\bevent \d+\b")  # how the reader calls an event without a name
+_LOST_NAME = late_pattern(r"\bevent \d+\b")  # how the reader calls an event without a name
 
 
 def incomplete_profile(inquiry: Inquiry) -> Conclusion | None:

@@ -5,8 +5,6 @@ What it draws, no other work tells.
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 
 from powertui.data import wire
@@ -14,6 +12,7 @@ from powertui.data.energy import settings
 from powertui.data.energy.expected_work import TRACING_STEP_FACTOR, Intervals, union
 from powertui.data.model import Events, Int64s, Steps, Trace, TrackKind
 from powertui.data.quantiles import median_of_column
+from powertui.patterns import late_pattern
 
 # A name that this share of the steps contains is usual. This and the others here are chosen, not
 # measured.
@@ -25,7 +24,7 @@ _MAX_TRACING_STEPS = settings.USUAL_STEPS  # steps that may trace
 _MAX_NAMES = 200_000  # a table of more names than this holds no names
 # Of the time: what runs so often is not unusual, however it is called.
 _MAX_RARE_SHARE = settings.LESSER_SHARE
-_NUMBERS = re.compile(r"\d+")
+_NUMBERS = late_pattern(r"\d+")
 
 
 def unusual_intervals(trace: Trace, steps: Steps) -> Intervals:

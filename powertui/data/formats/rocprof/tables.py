@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from powertui.patterns import late_pattern
+
 # The tables that hold records with times, the most telling first; and the one that tells of the
 # GPUs.
 TABLES = (
@@ -22,7 +24,7 @@ TABLES = (
 )
 AGENTS = "agent_info"
 
-_TABLE = re.compile(
+_TABLE = late_pattern(
     rf"(?:(?P<prefix>.*)_)?(?P<table>{'|'.join((*TABLES, AGENTS))})\.csv", re.DOTALL
 )
 
