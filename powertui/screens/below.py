@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from textual.widgets import Input, Static
 
-from powertui.screens import heading
 from powertui.view import truncation
 from powertui.view.navigation import Navigator
 from powertui.widgets import background
@@ -109,6 +108,8 @@ class PaneBelow:
         lo, hi = window
         profile = session.profile
         if profile is not None:
+            from powertui.screens import heading
+
             of = "Ops · " if page.timeline.window else "Ops in view · "
             self._say_of(
                 of + heading.table_heading(profile, window, page.view.size.width - 2 - len(of))

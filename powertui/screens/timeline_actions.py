@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from powertui import units
-from powertui.screens import copied_facts
-from powertui.terminal import marked
 
 if TYPE_CHECKING:
     from powertui.screens.timeline import TimelineScreen
@@ -60,6 +58,7 @@ def show_overlap(page: TimelineScreen) -> None:
 
 def copy_facts(page: TimelineScreen) -> None:
     """The facts of what is selected, to the clipboard."""
+    from powertui.screens import copied_facts
     from powertui.screens.place_command import place_command
     from powertui.view.place_line import place_line
 
@@ -76,21 +75,30 @@ def copy_facts(page: TimelineScreen) -> None:
         page.say("That is too long for a terminal's clipboard.", warn=True)
 
 
+def _store_window(path: str, window: tuple[int, int] | None) -> None:
+    from powertui.terminal import marked
+
+    if window is None:
+        marked.forget(path)
+    else:
+        marked.save(path, *window)
+
+
 def take_window(page: TimelineScreen, window: tuple[int, int] | None) -> None:
     """A window was marked, or given up. `powertui export --marked` finds it later."""
     session = page.session
     before = session.window
     session.window = window
     trace = session.trace
-    if trace is not None and window is not None:
-        marked.save(trace.path, *window)
-    elif trace is not None and before is not None:
-        marked.forget(trace.path)
+    if trace is not None and (window is not None or before is not None):
+        _store_window(trace.path, window)
     page.context_changed()
     page.below.show_ops_soon()
     page.footer()
     if window is None or window == page.seeking.shown_finding:
         return
+    from powertui.screens import copied_facts
+
     lo, hi = window
     drew = copied_facts.selection_facts(
         session.model,
