@@ -68,7 +68,6 @@ class _Stops:
 
     lost: CoveredTime
     lost_ps: int  # of all calls, added up
-    running_ps: int  # how long all these calls took, with what they lost
     small: int  # how many of them do next to nothing
     longest_small_ps: int
 
@@ -76,7 +75,6 @@ class _Stops:
 _NO_STOPS = _Stops(
     lost=NO_TIME,
     lost_ps=0,
-    running_ps=0,
     small=0,
     longest_small_ps=0,
 )
@@ -96,7 +94,7 @@ def shared_cores(inquiry: Inquiry) -> Iterator[Conclusion]:
         waits = _waits(profile)
         length_ps = account.wall_time(profile).length
         if waits is not None and waits.lost.length >= _MIN_SHARE * length_ps:
-            yield _conclusion(waits, length_ps)
+            yield _conclusion(waits, length_ps, _running_ps(profile, waits))
 
 
 def time_without_core(profile: Profile) -> CoveredTime:
@@ -135,14 +133,10 @@ def _stops(profile: Profile, periods: Periods, *, or_proven: bool) -> _Stops:
         return _NO_STOPS
     lost_parts: list[CoveredTime] = []
     lost_ps = 0
-    running_ps = 0
     small_lengths: list[Int64s] = []
     small_steps: set[int] = set()
     for line in _lines(profile, tracks):
-        for calls in _calls_by_step(line, is_operation, periods):
-            running_ps += int(calls.length.sum())
-            if calls.length.max() < _MIN_STOP_PS:
-                continue  # none can be stopped: what is usual for them need not be known
+        for calls in _calls_by_step(line, _with_long_calls(line, is_operation), periods):
             usual = _undisturbed_lengths(calls.length)
             is_stopped = calls.length - usual >= _MIN_STOP_PS
             is_stopped &= calls.length >= _MIN_TIMES_USUAL * usual
@@ -159,10 +153,23 @@ def _stops(profile: Profile, periods: Periods, *, or_proven: bool) -> _Stops:
     return _Stops(
         lost=joined(lost_parts),
         lost_ps=lost_ps,
-        running_ps=running_ps,
         small=len(small),
         longest_small_ps=int(small.max(initial=0)),
     )
+
+
+def _running_ps(profile: Profile, waits: _Waits) -> int:
+    """How long all calls took that may have been stopped, with what they lost; 0 where none was."""
+    if waits.stops is _NO_STOPS:
+        return 0
+    is_operation = any_class(name_classes(profile), _OPERATIONS)
+    periods = account.wall_time(profile).periods
+    tracks = [track for _, _, track in profile.trace.threads()]
+    running_ps = 0
+    for line in _lines(profile, tracks):
+        for calls in _calls_by_step(line, is_operation, periods):
+            running_ps += int(calls.length.sum())
+    return running_ps
 
 
 class _Line(NamedTuple):
@@ -218,6 +225,16 @@ def _has_stopped_calls(track: Track, chosen: Bools) -> bool:
     )
 
 
+def _with_long_calls(line: _Line, chosen: Bools) -> Bools:
+    """Those of these names with a call that may have been stopped: few, and the rest are most of
+    the calls.
+    """
+    long_names = line.name[line.duration >= _MIN_STOP_PS]
+    has_long = np.zeros(len(chosen), np.bool_)
+    has_long[long_names] = True
+    return has_long & chosen
+
+
 class _Calls(NamedTuple):
     """[steps × calls] of one name."""
 
@@ -257,11 +274,11 @@ def _order(names: UInt32s, starts: Int64s) -> Int64s:
     return by_start[np.argsort(names, kind="stable")]
 
 
-def _conclusion(waits: _Waits, length_ps: int) -> Conclusion:
+def _conclusion(waits: _Waits, length_ps: int, running_ps: int) -> Conclusion:
     lost_ps = waits.lost.length
     share = lost_ps / length_ps
     late_ps = waits.late.stretches.length
-    part = (waits.stops.lost_ps + late_ps) / max(1, waits.stops.running_ps + late_ps)
+    part = (waits.stops.lost_ps + late_ps) / max(1, running_ps + late_ps)
     return Conclusion(
         kind=Kind.BUSY_CORES,
         sentence=f"Busy cores: operations waited for a core in at least {percent(share)} of the "
