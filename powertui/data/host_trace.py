@@ -180,7 +180,14 @@ class HostTrace(Trace):
 _READ_AGAIN: dict[type, tuple[str, ...]] = {
     _HostTrack: ("events", "lanes", "aggregates"),
     _HostProcess: ("source",),
-    HostTrace: ("names", "counters", "allocators", "arrows", "exported_steps"),
+    HostTrace: (
+        "names",
+        "counters",
+        "memory_counters",
+        "allocators",
+        "arrows",
+        "exported_steps",
+    ),
 }
 for _kind, _names in _READ_AGAIN.items():
     for _name in _names:

@@ -17,6 +17,7 @@ from powertui.data.lod import Forest
 from powertui.data.model import (
     PS_PER_NS,
     Clock,
+    Counter,
     Epochs,
     Int64s,
     Phase,
@@ -28,6 +29,7 @@ from powertui.data.model import (
 )
 from powertui.data.secret_values import shown_value
 from powertui.data.texts import CancelCheck, NoNames, unhindered
+from powertui.errors import FileChanged
 from powertui.named_tuples import NamedTuple
 from powertui.value_types import dataclass
 from powertui.view import places
@@ -199,10 +201,16 @@ class TimelineModel:
         scalars = self.surroundings.strips if self.surroundings is not None else ()
         names = {strip.name for strip in scalars}
         strips = list(scalars)
-        for strip in counter_strips(self.trace.counters):
+        for strip in counter_strips(self._counters()):
             if strip.name not in names:
                 strips.append(strip)
         return tuple(strips)
+
+    def _counters(self) -> tuple[Counter, ...]:
+        try:
+            return self.trace.all_counters()
+        except FileChanged:  # those of memory were not read in time
+            return self.trace.counters
 
     @property
     def findings(self) -> tuple[LabelledSpan, ...]:

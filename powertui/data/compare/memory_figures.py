@@ -16,7 +16,7 @@ def memory_values(part: ComparedPart) -> Values:
     values: Values = {}
     for window in part.windows:
         lo, hi = window.bounds
-        for counter in window.profile.trace.counters:
+        for counter in window.profile.trace.all_counters():
             if counter.unit not in _MEMORY_UNITS:
                 continue
             # A reading holds until the next one: the last before the window counts, too.

@@ -176,7 +176,7 @@ def _shortest_first(planes: list[_Plane], builder: TraceBuilder) -> list[_PlaneL
 
 
 def _with_allocations(trace: Trace) -> Trace:
-    """The trace with what its allocators did."""
+    """The trace with what its allocators did, which is read when somebody asks."""
     if texts.beginning(trace.names, "MemoryAllocation", "MemoryDeallocation", whole=True).any():
         from powertui.data.formats import xplane_allocations
 

@@ -7,15 +7,26 @@ counters of the bytes in use.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
 from powertui.data import texts, wire
 from powertui.data.formats.stat_columns import PooledTexts
-from powertui.data.model import Bools, Counter, Floats, Int64s, ProcessKind, StatColumn, Trace
-from powertui.data.model.allocations import AllocationTexts, AllocatorLog, TextPool
+from powertui.data.model import (
+    Bools,
+    Counter,
+    Floats,
+    Int64s,
+    Names,
+    Process,
+    ProcessKind,
+    StatColumn,
+    Trace,
+)
+from powertui.data.model.allocations import AllocationTexts, AllocatorLog, Deferred, TextPool
 from powertui.named_tuples import NamedTuple
 
 _TAKEN, _GIVEN_BACK = "MemoryAllocation", "MemoryDeallocation"
@@ -82,13 +93,40 @@ class _Part(NamedTuple):
 
 
 def with_allocations(trace: Trace) -> Trace:
-    """The trace with the logs of its allocators and a counter for each."""
-    parts = _parts(trace)
-    if not parts:
-        return trace
-    logs = _logs(parts)
-    counters = tuple(counter for log in logs for counter in counters_of_log(log))
-    return replace(trace, allocators=logs, counters=(*trace.counters, *counters))
+    """The trace with the logs of its allocators and counters of each."""
+    memory = _Memory(trace.names, trace.processes)
+    return replace(
+        trace,
+        allocators=Deferred(lambda: memory.logs),
+        memory_counters=Deferred(memory.counters),
+    )
+
+
+class _Memory:
+    """What the allocators of a trace did: read when somebody asks.
+
+    Nothing else asks for these stats, and of 10 M events they were a third of the reading.
+    """
+
+    def __init__(self, names: Names, processes: Sequence[Process]) -> None:
+        # Not the trace: a circle would keep all events until garbage is collected.
+        self._names = names
+        self._processes = processes
+
+    @cached_property
+    def logs(self) -> tuple[AllocatorLog, ...]:
+        """One log an allocator, by name. Raises `FileChanged`."""
+        parts = _parts(self._names, self._processes)
+        if not parts:
+            return ()
+        return _logs(parts)
+
+    def counters(self) -> tuple[Counter, ...]:
+        """What the logs say of bytes."""
+        counters: list[Counter] = []
+        for log in self.logs:
+            counters += counters_of_log(log)
+        return tuple(counters)
 
 
 def counters_of_log(log: AllocatorLog) -> tuple[Counter, ...]:
@@ -128,15 +166,16 @@ def _known(times: Int64s, levels: Floats) -> tuple[Int64s, Floats]:
     return (times[known], levels[known])
 
 
-def _parts(trace: Trace) -> list[_Part]:
+def _parts(names: Names, processes: Sequence[Process]) -> list[_Part]:
     """The events of memory of all host lines, in the order of the file."""
-    is_taken = texts.beginning(trace.names, _TAKEN, whole=True)
-    is_given_back = texts.beginning(trace.names, _GIVEN_BACK, whole=True)
+    is_taken = texts.beginning(names, _TAKEN, whole=True)
+    is_given_back = texts.beginning(names, _GIVEN_BACK, whole=True)
     if not is_taken.any() and not is_given_back.any():
         return []
     is_asked = is_taken | is_given_back
     parts = []
-    for number, (process, track) in enumerate(trace.tracks()):
+    lines = ((process, track) for process in processes for track in process.tracks)
+    for number, (process, track) in enumerate(lines):
         if process.kind is not ProcessKind.HOST:
             continue
         events = track.events

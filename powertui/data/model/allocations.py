@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import TypeVar, overload
 
 import numpy as np
 
 from powertui.data.model.ground import Bools, Floats, Int32s, Int64s
 from powertui.value_types import dataclass
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,3 +124,30 @@ class TextPool:
     def texts(self) -> tuple[str, ...]:
         """All of them, by number."""
         return tuple(self._numbers)
+
+
+class Deferred(Sequence[_T]):
+    """A sequence that is made when it is first looked at, and kept.
+
+    Reading may raise `FileChanged`, now and at every further look.
+    """
+
+    def __init__(self, read: Callable[[], Sequence[_T]]) -> None:
+        self._read = read
+
+    @cached_property
+    def _values(self) -> Sequence[_T]:
+        return self._read()
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __iter__(self) -> Iterator[_T]:
+        return iter(self._values)
+
+    @overload
+    def __getitem__(self, row: int) -> _T: ...
+    @overload
+    def __getitem__(self, row: slice) -> Sequence[_T]: ...
+    def __getitem__(self, row: int | slice) -> _T | Sequence[_T]:
+        return self._values[row]

@@ -320,7 +320,10 @@ class Trace:
     lost_names: range = range(0)
     counters: tuple[Counter, ...] = ()
     # What allocators took and gave back, where the trace recorded it.
-    allocators: tuple[AllocatorLog, ...] = ()
+    allocators: Sequence[AllocatorLog] = ()
+    # The bytes in use by these logs, where a reader leaves both to whoever asks; else the trace's
+    # counters hold them.
+    memory_counters: Sequence[Counter] = ()
     arrows: Arrows | None = None  # from one event to another, where the trace draws any
     # Steps and epochs as they were when powertui exported this trace; None for all other traces.
     exported_steps: tuple[Steps, Epochs] | None = None
@@ -337,6 +340,10 @@ class Trace:
         """Call `listener` with the number of a host whose events are let go of. Those of a trace
         that was read whole never are.
         """
+
+    def all_counters(self) -> tuple[Counter, ...]:
+        """The counters with those of memory, which are read for it if nobody asked before."""
+        return (*self.memory_counters, *self.counters)
 
     def tracks(self) -> Iterator[tuple[Process, Track]]:
         """All lines with their planes, in drawing order."""

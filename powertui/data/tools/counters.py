@@ -48,7 +48,7 @@ def answer(question: Question) -> Result:
     """Every counter that has a reading in the window or before it."""
     lo, hi = question.window
     rows: list[_CounterRow] = []
-    for counter in question.profile.trace.counters:
+    for counter in question.profile.trace.all_counters():
         # A counter that begins after the window shows nothing of it.
         if counter.times[0] < hi:
             rows.append(_counter_row(counter, lo, hi))

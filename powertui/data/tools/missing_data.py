@@ -105,7 +105,7 @@ def _epochs(profile: Profile) -> str:
 
 
 def _counters(profile: Profile) -> str:
-    return "" if profile.trace.counters else "The trace recorded no counters."
+    return "" if profile.trace.all_counters() else "The trace recorded no counters."
 
 
 def _allocators(profile: Profile) -> str:

@@ -13,15 +13,19 @@ import numpy as np
 import pytest
 
 import powertui
+from powertui.data import loading
 from powertui.data.formats import registry as formats
 from powertui.data.formats import stat_columns, xplane_allocations
 from powertui.data.formats.stat_columns import PooledTexts
+from powertui.data.logdir import scan
 from powertui.data.model import StatColumn
 from powertui.data.model.allocations import AllocatorLog, TextPool
 from powertui.data.run.grouping import find_groups
 from powertui.data.tools import memory_peak, memory_profile, registry
 from powertui.data.tools.allocation_views import AllocatorView
 from powertui.data.tools.registry import Question
+from powertui.errors import FileChanged
+from powertui.view.timeline_model import TimelineModel
 from tests import answers
 from tests.unit.tools.opened_runs import opened
 
@@ -241,13 +245,28 @@ def test_the_page_shows_that_peak(shared_data: Path) -> None:
 def test_bytes_in_use_are_a_strip_above_the_timeline(shared_data: Path) -> None:
     path = "public/tf_gpu_multiworker/plugins/profile/GPU-multi-worker"
     trace = formats.read(shared_data / path / "34.83.195.180_6003.xplane.pb")
-    most = {counter.name: int(counter.values.max()) for counter in trace.counters}
+    most = {counter.name: int(counter.values.max()) for counter in trace.all_counters()}
     assert most == {
         "allocated GPU_1_bfc": 4_013_344_768,
         "allocated GPU_4_bfc": 6_208_853_760,
         "allocated GPU_6_bfc": 6_210_111_488,
         "allocated gpu_host_bfc": 605_952,
     }
+
+
+def test_what_allocators_did_is_read_when_somebody_asks(shared_data: Path, tmp_path: Path) -> None:
+    recorded = shared_data / "public/tf_gpu_multiworker/plugins/profile/GPU-multi-worker"
+    folder = tmp_path / "plugins/profile/run"
+    folder.mkdir(parents=True)
+    path = folder / "vm.xplane.pb"
+    path.write_bytes((recorded / "34.83.195.180_6003.xplane.pb").read_bytes())
+    run = loading.load_run(scan(tmp_path).runs[0])
+    (trace,) = run.traces
+    path.write_bytes(b"")
+    for look in (trace.all_counters, lambda: len(trace.allocators)):
+        with pytest.raises(FileChanged):
+            look()
+    assert TimelineModel.from_run(run, 0).strips == ()  # the timeline goes on without them
 
 
 # ── PyTorch's marks ──

@@ -110,7 +110,7 @@ def _reserved(trace: Trace) -> str:
     """How much the allocator held at most, where the trace shows it."""
     peaks = [
         float(counter.values.max())
-        for counter in trace.counters
+        for counter in trace.all_counters()
         if counter.name.startswith("reserved GPU") and counter.unit == "bytes" and len(counter)
     ]
     if peaks:
