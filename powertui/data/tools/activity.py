@@ -218,6 +218,10 @@ def _is_innermost(track: Track) -> Bools:
     for depth in range(track.lane_count - 1):
         lane = track.lane(depth)
         inner = track.lane(depth + 1)
+        if wire.COMPILED:
+            self_time = op_sums.self_times(lane, inner)
+            innermost[track.rows_of_lane(depth)] = 2 * self_time > lane.duration
+            continue
         # Most operations hold no other one: only those that may are asked what they hold.
         rows = _rows_with_others(lane, inner)
         if len(rows):

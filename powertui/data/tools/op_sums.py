@@ -219,6 +219,28 @@ def _add_lane(
         )
 
 
+def self_times(lane: Events, below: Events) -> Int64s:
+    """What of each event of a lane no event of the lane below covers. With the compiled scanner
+    alone.
+    """
+    alone = np.empty(len(lane), np.int64)
+    for first in range(0, len(lane), _CHUNK_EVENTS):
+        events = lane[first : first + _CHUNK_EVENTS]
+        span = (int(events.start[0]), int(events.start[-1] + events.duration[-1]))
+        held = _reached(below, *span)
+        count, total, self_time = np.zeros((3, len(events)), np.int64)
+        wire.add_events(
+            name=np.arange(len(events), dtype=np.uint32),
+            times=(events.start, events.duration),
+            below=(held.start, held.duration),
+            window=span,
+            lowest=0,
+            sums=(count, total, self_time),
+        )
+        alone[first : first + len(events)] = self_time
+    return alone
+
+
 def _pieces_of_lane(part: _LaneRows, size: int) -> Iterator[tuple[Events, Events]]:
     """Some events of a lane at a time, and all of the lane below."""
     track, depth, first, last = part
