@@ -248,7 +248,11 @@ def _checked_by_profile(
     verdict = clock_check.judge(clock, readings, data)
     zero_ns = context.trace.clock.mid_ns + round(verdict.offset_s * NS_PER_S)
     advice = clock_advice(series, zero_ns, context.meeting_ns)
-    return checked(alignment, clock, verdict, advice)
+    # Of a profile alone: records of a training may all be late.
+    return replace(
+        checked(alignment, clock, verdict, advice),
+        power_sigma_s=verdict.power_sigma_s,
+    )
 
 
 def _weights_of_work(

@@ -78,6 +78,8 @@ class Verdict(NamedTuple):
     places: tuple[Where, ...] = ()  # where there are several
     correction_s: float = 0.0  # what is added to the log's times beside what its clock says
     confirmed: bool = False  # whether the readings say that the clock is right
+    # One sigma of when the power was, where it is the readings that place it.
+    power_sigma_s: float | None = None
 
 
 def judge(clock: ClockOffset | None, readings: OffsetWeights | None, data: Samples) -> Verdict:
@@ -168,13 +170,23 @@ def _by_one_place(question: _Question) -> Verdict | None:
     is_clear = _is_clear(best, by_readings, None if takes_more else clock)
     if is_clear and (question.may_correct or not is_corrected):
         if not is_corrected and _is_far_better_nearby(question):
-            return _corrected(clock, best, verdict)
-        return verdict
+            verdict = _corrected(clock, best, verdict)
+        return _with_power(verdict, best, question)
     by_s = max(clock.kind.believed_s, _RULES.min_vague_s)
     if clock.lo_s - by_s <= verdict.offset_s <= clock.hi_s + by_s:
         return None
     # A log of another run, of which a part meets this one, fits somewhere, too.
     return _ambiguous(_unless_overruled(question), question.sure_s)
+
+
+def _with_power(verdict: Verdict, best: Posterior, question: _Question) -> Verdict:
+    """With when its power was, where the readings show that as well as a sure place is known,
+    unless the clock is known better than the age of a reading.
+    """
+    sigma_s = best.power_sigma_s(verdict.offset_s, question.readings.common_s)
+    if question.clock.kind.late_share or sigma_s > question.sure_s:
+        return verdict
+    return verdict._replace(power_sigma_s=sigma_s)
 
 
 def _is_clear(best: Posterior, by_readings: Posterior, clock: ClockOffset | None) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -81,6 +82,16 @@ class Posterior:
         is_heaviest = around >= around.max() * (1 - 1e-9)
         middle = self.offset_s[is_heaviest]
         return float(middle[len(middle) // 2])
+
+    def power_sigma_s(self, offset_s: float, common_s: float) -> float:
+        """One sigma of when the power was that readings show, about an offset at which a log is
+        put; `common_s`: by as much all edges may be off the same way.
+
+        How old a reading may be makes no difference to that: its age and the offset of its log
+        place the power by their sum, and that sum is what readings show.
+        """
+        squares_s2 = self.weight @ (self.offset_s - offset_s) ** 2
+        return math.hypot(float(np.sqrt(squares_s2)), (_MIN_ERROR_S + common_s) / Z95)
 
     def places(self, width_s: float) -> tuple[Where, ...]:
         least_s = max(self.newer_s, self.older_s)

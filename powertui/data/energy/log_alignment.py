@@ -80,6 +80,7 @@ class Alignment:
     correction_s: float = 0.0
     clock_owner: str = ""  # whose clock places it, "the BMC"; "" where none was asked
     confirmed: bool = False  # whether the readings agree with that clock
+    power_sigma_s: float | None = None  # of when its power was, where readings show that
     advice: str = ""  # what would show where the log belongs, where that is in doubt
 
     @property
@@ -210,7 +211,7 @@ def put_on_trace(series: PowerSeries, alignment: Alignment) -> PowerOnTrace:
         source=alignment.source,
         places=[_log_place(place) for place in alignment.places],
     )
-    return replace(power, series=series) if alignment.ppm else power
+    return replace(power, series=series, power_sigma_s=alignment.power_sigma_s)
 
 
 def _log_place(place: Where) -> LogPlace:
@@ -225,12 +226,12 @@ def moved(channel: Placed, by_s: float) -> Placed:
         return channel
     evidence = (*channel.alignment.evidence, f"shifted by hand by {by_s:+.3f} s")
     alignment = replace(channel.alignment.moved(by_s), source=OFFSET, evidence=evidence)
-    return placed(channel.power.series, alignment)
+    return placed(channel.power.series, replace(alignment, power_sigma_s=None))
 
 
 def shifted(power: PowerOnTrace, by_ps: int) -> PowerOnTrace:
     """A placed channel moved by hand, without looking for evidence again."""
-    return placing.shifted(power, by_ps, source=OFFSET)
+    return placing.shifted(power, by_ps, source=OFFSET, power_sigma_s=None)
 
 
 # ── what may be looked at ────────────────────────────────────────────────────────────────────────

@@ -73,6 +73,7 @@ def log_energy(
             offset_hi_ps=channel.offset_ps,
             status="aligned",
             places=(),
+            power_sigma_s=None,
         )
         for channel in channels
     ]

@@ -200,6 +200,9 @@ class PowerOnTrace:
     device: str = ""  # the device of the trace whose power it is, as far as that is known
     # Where the profile begins and ends: with it begins and ends all work that is known.
     borders: tuple[int, int] = _NO_BORDERS
+    # One sigma of when its power was, where the readings show that more closely than the place of
+    # the log and their age do.
+    power_sigma_s: float | None = None
 
     def __post_init__(self) -> None:
         if not self.places:

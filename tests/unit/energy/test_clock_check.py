@@ -270,6 +270,26 @@ def test_readings_that_agree_confirm_a_clock_to_what_they_show() -> None:
     assert 0.2 <= verdict.hi_s < 0.6
 
 
+@pytest.mark.parametrize("age_s", [0.0, 0.5])
+def test_how_old_readings_may_be_does_not_blur_when_their_power_was(age_s: float) -> None:
+    """Readings show the sum of their age and of the offset of their log."""
+    readings = weights([(-0.06, 0.0)], spread_s=0.03)
+    verdict = clock_check.judge(FOREIGN_CLOCK, readings, replace(LOG, age_s=age_s))
+    assert verdict.status == "aligned"
+    assert verdict.offset_s == 0.0
+    assert verdict.hi_s - verdict.lo_s > 2 * age_s
+    about_the_clock = np.hypot(0.06, 0.03)
+    records = 0.05 / 1.96
+    assert verdict.power_sigma_s == pytest.approx(np.hypot(about_the_clock, records), rel=0.05)
+
+
+def test_a_clock_that_no_readings_place_does_not_show_when_the_power_was() -> None:
+    sure = weights([(0.02, 0.0)])
+    same_machine = ClockOffset(0.0, 0.0, SAME_MACHINE)
+    for clock, readings in ((FOREIGN_CLOCK, None), (same_machine, sure)):
+        assert clock_check.judge(clock, readings, LOG).power_sigma_s is None
+
+
 def test_two_places_of_which_neither_is_the_clocks_are_both_named() -> None:
     verdict = clock_check.judge(FOREIGN_CLOCK, weights([(20.0, 0.0), (30.0, 0.0)]), LOG)
     assert verdict.status == "ambiguous"
