@@ -77,47 +77,6 @@ def test_a_log_whose_idling_is_all_open_takes_its_lowest_readings_for_the_idle_m
     assert outside.min() > inside.max() + 20
 
 
-def test_pauses_that_no_record_shows_do_not_hide_work_where_a_machine_should_idle() -> None:
-    random = np.random.default_rng(3)
-    middle = np.arange(0.0, 100.0) + 0.5
-    works = (middle >= STARTED_S) & (middle < ENDED_S)
-    pauses = works & (random.random(len(middle)) < 0.35)
-    watts = np.where(works, WORK_W, IDLE_W)
-    watts = np.where(pauses, random.uniform(150.0, 250.0, len(middle)), watts)
-    watts = watts + random.normal(0, 2.0, len(middle))
-    data = Samples(middle - 0.5, middle + 0.5, watts, 1.0, 0.0, 1.0, ())
-    shares = shares_of(STARTED_S, ENDED_S)
-    ends = level_fit.open_times(np.array([STARTED_S, ENDED_S]), np.full(2, 0.01))
-    costs = level_fit.level_costs(data, shares, ends, (-30.0, 30.0))
-    early, there, late = costs.at(np.array([-6.0, 0.0, 6.0]))
-    # 53 and 44 where work and idling have one noise.
-    assert min(early, late) > there + 60
-
-
-def test_a_log_without_any_idling_is_placed_by_its_pauses() -> None:
-    grid = np.arange(0, 100.005, 0.01)
-    pauses = grid % 17 < 3
-    passed_s = np.diff(grid, prepend=0.0)
-    table = np.stack([np.cumsum(passed_s * ~pauses), np.cumsum(passed_s * pauses)], axis=1)
-    shares = WindowShares(
-        names=("base", "training", "pause", OUTSIDE),
-        span=(0.0, 100.0),
-        training=(0.0, 100.0),
-        table=table,
-        mixture=table[-1] / 100,
-        step=0.01,
-        has_bounds=True,
-    )
-    lo = np.arange(5.0, 86.0, 10.0)
-    # A pause draws as little as the idle machine, which no mean over 10 s shows.
-    watts = shares.work(lo, lo + 10) @ np.array([IDLE_W, WORK_W - IDLE_W, 2.0])
-    data = Samples(lo, lo + 10, watts, 10.0, 0.0, 1.0, ())
-    ends = level_fit.open_times(np.array([0.0, 100.0]), np.full(2, 0.01))
-    costs = level_fit.level_costs(data, shares, ends, (-30.0, 30.0))
-    there, *elsewhere = costs.at(np.array([0.0, -12.0, -6.0, -3.0, 3.0, 6.0, 12.0]))
-    assert min(elsewhere) > there + 5
-
-
 def test_readings_that_may_be_anything_cost_about_what_noise_costs() -> None:
     data = log_of(0.0, 100.0)
     shares = shares_of(STARTED_S, ENDED_S)
