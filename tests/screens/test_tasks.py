@@ -146,7 +146,7 @@ FIRST_SCREEN = {
     "drew-more": "Epoch 1, steps 46-71: +59 W for 2.52 s, +149 J",
     "top-op": "filter grad 17.5 % 18.8 ms",
     "longest-step": "tf.function-graph_building +639 ms",
-    "epochs": "epoch 1 2,748 J ± 23",
+    "epochs": "epoch 1 2,748 J ± 22",
     "input-bound": "input wait 0.3 % of the time",
     "matmul": "MatMul + Relu 0.6 % 602 µs",
     "stall": "filter grad +18.7 ms",
@@ -181,7 +181,7 @@ async def test_a_key_makes_the_next_epoch_the_window(make: Maker) -> None:
         model = shell.session.model
         assert model is not None
         assert shell.session.window == model.epoch_bounds(1)
-        assert "2,748 J ± 23, 252.0 W on average" in shown(shell), "as the lane of epochs says"
+        assert "2,748 J ± 22, 252.0 W on average" in shown(shell), "as the lane of epochs says"
 
 
 async def test_while_a_window_is_marked_the_next_epoch_only_moves_the_cursor(make: Maker) -> None:

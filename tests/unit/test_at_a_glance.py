@@ -50,9 +50,9 @@ def test_the_demo_says_what_its_sentences_and_its_first_page_say() -> None:
         "input wait": "0.3 % of the time",
         "drew more": "+59 W, +149 J: epoch 1, steps 46-71",
         "epoch 0": "2,617 J ± 16",
-        "epoch 1": "2,748 J ± 23",
+        "epoch 1": "2,748 J ± 22",
         "profile": "5,164 J ± 16",
-        "a step": "23.08 J ± 0.12",
+        "a step": "23.08 J ± 0.11",
     }
     # Two lines of what drew more, and a title: as many as were kept for them.
     assert len(lines) + 2 == glance_rows(1, 2)

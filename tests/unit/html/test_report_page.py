@@ -255,9 +255,9 @@ def test_the_page_of_the_recorded_burst(shared_data: Path, tmp_path: Path) -> No
     assert 'class="finding"' in page
     assert "idle 180 W" in read.of_class("level")
     # Each by itself: where both have no room, the energy is left out and never cut.
-    assert "<i>epoch 1</i><i>2,748 J ± 23</i>" in page
+    assert "<i>epoch 1</i><i>2,748 J ± 22</i>" in page
     # An energy has as many digits as its error lets it have.
-    assert "<dt>epoch 1 less epoch 0</dt><dd><b>+131 J</b></dd><dd>± 28<" in page
+    assert "<dt>epoch 1 less epoch 0</dt><dd><b>+131 J</b></dd><dd>± 27<" in page
     assert "measured" in read.of_class("badge")
 
 
