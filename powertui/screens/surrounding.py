@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 from textual.timer import Timer
 
 from powertui.view.surroundings import neighbors_in_view, profile_to_open
-from powertui.widgets import background
 from powertui.widgets.row_shares import MAX_VALUE_STRIPS
 
 if TYPE_CHECKING:
     from powertui.screens.timeline import TimelineScreen
     from powertui.view.surroundings import Surroundings
-    from powertui.view.value_strips import Strip
 
 _REACH_AFTER_S = 0.15  # the view stands still for so long before another profile is read
 
@@ -107,17 +105,11 @@ class SurroundingTraining:
         view.set_values(chosen, picked=True)
 
     def choose_strips(self) -> None:
-        """Ask which scalars and counters are drawn, once it is read which counters there are."""
-        model = self.page.timeline.model
-
-        def read(_check: background.CancelCheck) -> tuple[Strip, ...]:
-            return model.strips if model is not None else ()
-
-        background.begin(self.page, "strips", read, self._ask_for_strips)
-
-    def _ask_for_strips(self, strips: tuple[Strip, ...]) -> None:
+        """Ask which scalars are drawn."""
         from powertui.screens.strips import StripsDialog
 
+        model = self.page.timeline.model
+        strips = model.strips if model is not None else ()
         if not strips:
             self.page.say(
                 "Nothing was logged beside this profile: no scalars, no step rate, no counters."

@@ -84,8 +84,6 @@ def awaited(page: TimelineScreen, action: str) -> str:
         return runs.awaited
     if any(background.is_under_way(page, group) for group in ("search", "jump")):
         return "the search"  # it moves the cursor
-    if background.is_under_way(page, "strips"):
-        return "the counters"  # the next key is for their dialog
     if action in _ALONG_THE_AXIS:
         return ""
     surrounding = page.surrounding
