@@ -392,6 +392,7 @@ class RunLoader:
             [file.path for file in self.entry.power], is_log_alone=self.entry.is_log_alone
         )
         if not paths:
+            self.warnings += self.entry.refused
             return
         options = self.options.columns or LogColumns(tz=self.options.tz, limit=self.options.limit)
         from powertui.data.power import log_columns

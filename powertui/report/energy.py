@@ -22,7 +22,7 @@ from powertui.data.training.training import Trainings
 from powertui.errors import UnreadableFile
 from powertui.plain import plain
 from powertui.report import energy_page, text
-from powertui.report.energy_figures import CSV_COLUMNS, NO_POWER, csv_cells
+from powertui.report.energy_figures import CSV_COLUMNS, NO_POWER, NO_POWER_TAKEN, csv_cells
 from powertui.report.energy_json import as_json, totals
 from powertui.report.energy_page import PageOptions
 from powertui.report.page_style import style_of
@@ -229,7 +229,12 @@ def _overlap_remedy(account: Account, host: str) -> str:
 
 
 def _no_power(opened: Opened) -> str:
-    """That no log was found, and which ones above the logdir may be the run's."""
+    """That no log was found, why those beside the run are none, or which above it may be its."""
+    beside = {warning.file for warning in opened.entry.refused}
+    beside |= {file.path for file in opened.entry.power}
+    for warning in opened.run.warnings:
+        if warning.file in beside:
+            return f"{NO_POWER_TAKEN}. {warning}"
     above = [file.path for file in opened.entry.above]
     if not above:
         return NO_POWER

@@ -14,6 +14,7 @@ from powertui.data.model import PS_PER_S
 from powertui.report.page_style import Style
 
 NO_POWER = "no power log was found with this run; name one with --power FILE"
+NO_POWER_TAKEN = "no power log beside this run was taken"
 
 # Of a power log of a week that switches every hour there are fifty: a screen holds a dozen. Chosen.
 _MAX_BRIEF_FINDINGS = 12

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,70 @@ def test_what_lies_beside_a_file_that_nobody_reads_is_not_its_answer(
     assert [Path(profile.path).name for profile in run.profiles] == [name]
     assert run.power == found.power == ()
     assert run.tfevents == found.tfevents == ()
+
+
+ROWS = "".join(f"{1_700_000_000 + second},{200 + second % 7}\n" for second in range(20))
+BELOW_LIST = "[" + ",".join(
+    f'{{"t": "2023-11-14T22:13:{20 + k}Z", "watt": 20{k}}}' for k in range(9)
+)
+NAMED_BY_ONE_COLUMN = "when,watts\n" + "".join(
+    f"Tue Nov 14 22:13:{20 + second} 2023,20{second}\n" for second in range(9)
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("node3_power.csv", NAMED_BY_ONE_COLUMN), ("power.json", BELOW_LIST + "]")],
+)
+def test_a_file_whose_name_says_power_needs_less_to_be_taken(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    make(tmp_path, "plugins/profile/r/h.xplane.pb")
+    (tmp_path / name).write_text(text, "utf-8")
+    (tmp_path / name.replace("power", "table")).write_text(text, "utf-8")
+    (run,) = scan(tmp_path).runs
+    assert [Path(log.path).name for log in run.power] == [name]
+    assert run.refused == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "cause"),
+    [
+        ("power.csv", ("time_unix_s,dBm\n" + ROWS).encode(), "its columns are: time_unix_s, dBm"),
+        ("watts.csv", ROWS.encode(), "may be a power log, but no column is named like power"),
+        ("psu_watts.txt", b"hello\nworld\n", "has no column named like power or time"),
+        ("power.csv.xz", lzma.compress(ROWS.encode()), "Unpack it first: xz -dk FILE"),
+        ("power.xlsx", b"PK\x03\x04" + bytes(60), "Unpack it first: unzip FILE"),
+    ],
+)
+def test_why_a_file_whose_name_says_power_is_not_taken_is_told(
+    tmp_path: Path, name: str, content: bytes, cause: str
+) -> None:
+    make(tmp_path, "plugins/profile/r/h.xplane.pb")
+    (tmp_path / name).write_bytes(content)
+    (run,) = scan(tmp_path).runs
+    assert run.power == ()
+    (refusal,) = run.refused
+    assert refusal.file == str(tmp_path / name)
+    assert cause.lower() in refusal.cause.lower()
+    (named,) = scan(tmp_path / "plugins/profile/r/h.xplane.pb").runs
+    assert named.refused == run.refused
+
+
+def test_nobody_is_told_of_other_files_where_there_is_power(tmp_path: Path) -> None:
+    make(tmp_path, "plugins/profile/r/h.xplane.pb")
+    (tmp_path / "power.csv").write_text("time_unix_s,dBm\n" + ROWS, "utf-8")
+    power(tmp_path / "node.csv")
+    (run,) = scan(tmp_path).runs
+    assert len(run.power) == 1
+    assert run.refused == ()
+
+
+def test_a_table_that_powertui_wrote_is_no_log_that_is_missed(tmp_path: Path) -> None:
+    make(tmp_path, "plugins/profile/r/h.xplane.pb")
+    (tmp_path / "power.csv").write_text("name,badge,reason,joules\nepoch 0,measured,,3\n", "utf-8")
+    (run,) = scan(tmp_path).runs
+    assert run.refused == ()
 
 
 def test_a_power_log_alone_is_a_run(tmp_path: Path) -> None:

@@ -99,6 +99,21 @@ POWER_ENDINGS = (
     "_watts",  # a metric of MLflow, without an ending
 )
 
+# Endings of much else: files of these are looked into only where their names say power.
+NAMED_POWER_ENDINGS = (
+    ".json",
+    ".json.gz",
+    ".yaml",
+    ".dat",
+    ".out",
+    ".md",
+    ".xlsx",
+    ".xz",
+    ".bz2",
+    ".zst",
+    ".zip",
+)
+
 
 def readable(tool: str) -> bool:
     """Whether a reader says that its files are named so."""

@@ -75,6 +75,8 @@ class RunEntry:
     power: tuple[PowerFile, ...] = ()
     # logs in the folders above what was asked for: mentioned, and read when they are named
     above: tuple[PowerFile, ...] = ()
+    # where it has no power: files whose names say power, and why they are not taken
+    refused: tuple[Warn, ...] = ()
     # finished results of the profiler's tools: they hold no timeline
     results: tuple[OtherFile, ...] = ()
     unread: tuple[OtherFile, ...] = ()  # known by name, no reader yet

@@ -9,8 +9,11 @@ from pathlib import Path
 
 from powertui.data.formats import filenames
 from powertui.data.logdir.entries import PowerFile, RunEntry
-from powertui.data.logdir.tree import FoundFile, Tree, may_be_power
+from powertui.data.logdir.tree import FoundFile, Tree, may_be_power, says_power
+from powertui.data.model import Warn
 from powertui.value_types import dataclass
+
+_MAX_REFUSED = 8  # files of which a scan says why they are no power logs; chosen
 
 
 def candidates_above(tree: Tree, start: Path, walked: Iterable[str]) -> list[FoundFile]:
@@ -47,6 +50,22 @@ def recognised(candidates: Iterable[FoundFile]) -> tuple[PowerFile, ...]:
     return tuple(out)
 
 
+def refused(candidates: Iterable[FoundFile], taken: Iterable[PowerFile]) -> tuple[Warn, ...]:
+    """Why those whose names say power are not taken: whoever wrote one waits for its joules."""
+    taken_paths = {log.path for log in taken}
+    out = []
+    for file in candidates:
+        if file.path in taken_paths or not file.size or not says_power(file.name):
+            continue
+        from powertui.data.power import registry  # many modules: only where there is such a file
+
+        if cause := registry.why_not_taken(file.path):
+            out.append(Warn(file.path, "", cause))
+        if len(out) == _MAX_REFUSED:
+            break
+    return tuple(out)
+
+
 def named(file: FoundFile) -> tuple[PowerFile, ...]:
     """The log that a person named: what a reader of power logs takes at all, under any name."""
     dialect, _ = _dialect(file) if file.size else ("", 0)
@@ -55,29 +74,45 @@ def named(file: FoundFile) -> tuple[PowerFile, ...]:
     return ()
 
 
-def given(root: Path, runs: list[RunEntry], logs: tuple[PowerFile, ...]) -> Iterator[RunEntry]:
+def given(
+    root: Path,
+    runs: list[RunEntry],
+    logs: tuple[PowerFile, ...],
+    refusals: tuple[Warn, ...] = (),
+) -> Iterator[RunEntry]:
     """Each power log goes to the runs below its own folder, else to those of the project that the
-    folder is in.
+    folder is in. Runs without one hear which files there are none.
     """
+    below = _runs_below(runs) if logs or refusals else {}
     logs_of_run: dict[int, list[PowerFile]] = {}
-    below = _runs_below(runs) if logs else {}
     for log in logs:
-        base = Path(log.path).parent
-        if base.name == "data":
-            base = base.parent
-        receivers = below.get(str(base), _Below())
-        if not receivers.runs and base != root and base.parent != base:
-            # `measurements/` beside `logs/`: theirs when the folder above holds one project, not a
-            # collection.
-            above = below.get(str(base.parent), _Below())
-            if len(above.tops) == 1:
-                receivers = above
-        for index in receivers.runs:
+        for index in _receivers(root, log.path, below):
             logs_of_run.setdefault(index, []).append(log)
+    refusals_of_run: dict[int, list[Warn]] = {}
+    for refusal in refusals:
+        for index in _receivers(root, refusal.file, below):
+            refusals_of_run.setdefault(index, []).append(refusal)
     for index, run in enumerate(runs):
         if index in logs_of_run:
             run = replace(run, power=tuple(logs_of_run[index]))
+        elif index in refusals_of_run:
+            run = replace(run, refused=tuple(refusals_of_run[index]))
         yield run
+
+
+def _receivers(root: Path, log: str, below: dict[str, _Below]) -> list[int]:
+    """The numbers of the runs that a log in its place is given to."""
+    base = Path(log).parent
+    if base.name == "data":
+        base = base.parent
+    receivers = below.get(str(base), _Below())
+    if not receivers.runs and base != root and base.parent != base:
+        # `measurements/` beside `logs/`: theirs when the folder above holds one project, not a
+        # collection.
+        above = below.get(str(base.parent), _Below())
+        if len(above.tops) == 1:
+            receivers = above
+    return receivers.runs
 
 
 @dataclass
@@ -118,7 +153,10 @@ def _dialect(file: FoundFile) -> tuple[str, int]:
 
 def _sure(file: FoundFile) -> str:
     """That reader, where it is sure enough for a file that nobody named."""
-    from powertui.data.power.registry import IS_POWER
+    from powertui.data.power import registry
 
     dialect, score = _dialect(file)
-    return dialect if score >= IS_POWER else ""
+    min_score = registry.IS_POWER
+    if says_power(file.name):
+        min_score = registry.IS_POWER_BY_NAME
+    return dialect if score >= min_score else ""

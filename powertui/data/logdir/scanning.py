@@ -256,7 +256,8 @@ class _Scan(RunTree):
         entries = self.entries
         logs = power_logs.recognised(power)
         above = power_logs.recognised(power_logs.candidates_above(self, self.root, folders))
-        with_power = power_logs.given(self.root, runs, logs)
+        refusals = power_logs.refused(power, logs)
+        with_power = power_logs.given(self.root, runs, logs, refusals)
         yield Logdir(
             path=shown,
             runs=tuple(replace(run, above=above) if above else run for run in with_power),
@@ -375,10 +376,11 @@ class _Scan(RunTree):
             file for folder in near for file in self.listing(folder)[0] if may_be_power(file.name)
         ]
         logs = power_logs.recognised(candidates)
+        refusals = () if logs else power_logs.refused(candidates, logs)
         above = power_logs.recognised(power_logs.candidates_above(self, home, list(near)))
         return Logdir(
             path=shown,
-            runs=(replace(run, tfevents=events, power=logs, above=above),),
+            runs=(replace(run, tfevents=events, power=logs, above=above, refused=refusals),),
             tfevents=events,
             power=logs,
             problems=tuple(self.problems),

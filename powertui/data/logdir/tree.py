@@ -31,6 +31,9 @@ MAX_LINKED_ENTRIES = 20_000
 
 _SYSTEM_FOLDERS = ("/proc", "/sys", "/dev")  # their files are not on a disk, and some never end
 
+_POWER_NAME = late_pattern(
+    r"(?<![a-z])(power|watts?|wattage|ipmi|redfish|psu|pdu|leistung)(?![a-z])"
+)
 _ROTATED = late_pattern(r"\.\d{1,3}(?=(?:\.gz)?$)")  # what logrotate puts behind a log's name
 
 
@@ -273,7 +276,16 @@ def may_matter(name: str) -> bool:
 def may_be_power(name: str) -> bool:
     """Whether a power log could be called so, or a part of one that was rotated (power.csv.1)."""
     bare = _ROTATED.sub("", name.lower())
-    return bare.endswith(filenames.POWER_ENDINGS) and not filenames.is_events(name)
+    if filenames.is_events(name):
+        return False
+    if bare.endswith(filenames.POWER_ENDINGS):
+        return True
+    return bare.endswith(filenames.NAMED_POWER_ENDINGS) and says_power(name)
+
+
+def says_power(name: str) -> bool:
+    """Whether a file's name says that it holds power: power.csv, node3_watts.txt."""
+    return bool(_POWER_NAME.search(name.lower()))
 
 
 def head_of(path: str, count: int = 4096) -> bytes:

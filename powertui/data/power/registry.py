@@ -37,7 +37,17 @@ _MAX_AHEAD_READINGS = 1 << 20
 # The demo's: its sensor was simulated, and followed the load of a real machine.
 SIMULATED_LOG = Path(__file__).absolute().parents[2] / "demo" / "data" / "power.csv"
 IS_POWER = 50  # a score from which a file found by itself is taken for a power log
+# The same where the file's name says power: one column that is named like time or power is enough
+# then. Chosen: `table_signs` gives so much to such a table.
+IS_POWER_BY_NAME = 20
 
+# How packed files begin, and what unpacks them.
+_PACKED = {
+    b"\xfd7zXZ\x00": "xz -dk",
+    b"BZh": "bzip2 -dk",
+    b"\x28\xb5\x2f\xfd": "zstd -d",
+    b"PK\x03\x04": "unzip",
+}
 _MAX_SHOWN_CHARS = 60  # of a file's own words in a message: they fit on one line of a terminal
 _HINT = (
     "Name its columns, or number them from 1: --watts-col NAME --time-col NAME --unit W "
@@ -159,6 +169,23 @@ def sniff(path: str) -> tuple[str, int]:
     if state is not None:
         _sniffed[path] = state, reader
     return (reader.name, reader.score)
+
+
+def why_not_taken(path: str) -> str:
+    """Why a file whose name says power was not taken, and what to type for it; "" where powertui
+    itself wrote it.
+    """
+    try:
+        if own_tables.own_export(LogFile(path).head_text):
+            return ""
+        load(path)
+    except UnreadableFile as error:
+        return error.cause
+    except PowertuiError:
+        return ""
+    return (
+        "may be a power log, but no column is named like power. If it is this run's: --power FILE"
+    )
 
 
 def _sniffed_reader(path: str) -> LogReader | None:
@@ -355,6 +382,10 @@ def _not_a_log(source: LogFile) -> UnreadableFile:
             f"holds {own_table}, not a power log",
             hint="Name the log itself, or columns: --time-col --watts-col.",
         )
+    for magic, program in _PACKED.items():
+        if source.head.startswith(magic):
+            problem = "is packed, and powertui unpacks gzip alone"
+            return UnreadableFile(source.path, problem, hint=f"Unpack it first: {program} FILE")
     hint = _which_columns(source) + plugins.left_out(plugins.POWER)
     return UnreadableFile(source.path, _looks(source), hint=hint)
 
