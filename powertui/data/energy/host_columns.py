@@ -22,7 +22,7 @@ _MOST_WORDS = 16  # a longer name is a sentence, in which no word is a host's na
 _WORD = late_pattern(r"[^\s_/:.,;()\[\]{}|=\-]+")
 _QUANTITY = late_pattern(
     r"(?:total|power|watts?|[mk]?w|energy|joules?|[mk]?j|input|output|draw|drawn|consumption|consumed|reading|readings|value|values|usage|"
-    r"used|ac|dc|dcmi|pwr|control|avg|average|mean|instant|instantaneous|current|actual|active|real|load|metered|measured|sum|all|in|out|of|the|\d+v|"
+    r"used|ac|dc|dcmi|pwr|control|avg|average|mean|inst|instant|instantaneous|current|actual|active|real|load|metered|measured|sum|all|in|out|of|the|\d+v|"
     r"(?:wirk|gesamt|schein)?leistung|summe|gesamt|verbrauch|energie|strom|puissance|totale?|somme|"
     r"pot[eê]ncia|potenza|consumo|consommation|vermogen|effekt|moc|мощность|потребление|"
     r"消?[費费耗]?[電电]力|功率|전력)"
@@ -49,7 +49,7 @@ _OTHERS = late_pattern(
     r"aisle|facility|building|site|datacent(?:er|re)|vms?|guests?|hypervisors?|containers?|pods?|"
     r"namespaces?|process(?:es)?|cgroups?|ups\d*|busbars?|feeders?|households?|house|office|"
     r"kitchen|fridge|refrigerator|freezer|boiler|dishwasher|washing|dryer|wallbox|lamps?|lights?|"
-    r"lighting|heat(?:er|ers|ing|pump)|aircon|routers?|cooling|chillers?|hvac|crac|solar|pv|photovoltaics?|generators?|inverters?"
+    r"lighting|heat(?:er|ers|ing|pump)|aircon|routers?|switch(?:es)?|firewalls?|modems?|printers?|cooling|chillers?|hvac|crac|solar|pv|photovoltaics?|generators?|inverters?"
 )
 _OF_MANY = late_pattern(r"cluster|racks?\d*|rooms?\d*|aisle|facility|building|datacent(?:er|re)")
 # What runs on a machine, and draws a share of its power.

@@ -66,7 +66,9 @@ def without_repeats(picked: Sequence[PickedColumn], notes: Notes) -> list[Picked
 
 
 _AVERAGE_WORDS = frozenset({"avg", "average", "mean", "smoothed", "filtered", "rolling", "moving"})
-_INSTANT_WORDS = frozenset({"instant", "instantaneous", "current", "raw", "now"})
+_INSTANT_WORDS = frozenset(
+    {"inst", "instant", "instantaneous", "momentary", "current", "raw", "now"}
+)
 _TIME_SPAN = late_pattern(r"\d+(?:s|sec|m|min|h)?|s|sec|m|min|minute|minutes|seconds")
 
 

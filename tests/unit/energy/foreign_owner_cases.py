@@ -65,6 +65,14 @@ FOREIGN = (
     # ── what machines are plugged into, and what else is ──
     Case("a UPS", VM, {"power.csv": wide({"ups_output_power_w": 2000})}, {"vm": None}, None),
     Case("a meter", VM, {"power.csv": wide({"building_power_kw": 40})}, {"vm": None}, None),
+    Case("a switch", VM, {"power.csv": wide({"switch_power_w": 90})}, {"vm": None}, None),
+    Case(
+        "a reading of the moment beside its mean",
+        VM,
+        {"power.csv": wide({"avg_power_w": 230, "max_power_w": 280, "inst_power_w": 240})},
+        {"vm": 240},
+        240,
+    ),
     Case("a kitchen", VM, {"power.csv": wide({"fridge_power_w": 90})}, {"vm": None}, None),
     Case(
         "phases of a rack",
