@@ -39,7 +39,7 @@ SITE_VENV ?= .site-venv
 # Tests start thousands of processes. Each one would compile 270 modules again where compiled modules are not kept.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: ranges release site demo quick test check lint monkey bench fuzz mutants parity causes screenshots cast strings dist bundle power-test clean
+.PHONY: ranges release site demo quick test check lint lint-types lint-types-macos lint-rest monkey bench fuzz mutants parity causes screenshots cast strings dist bundle power-test clean
 
 demo: $(PROGRAM)
 	$(BIN)/powertui demo
@@ -60,11 +60,19 @@ check: lint test
 	$(PYTEST) --maxprocesses 4 $(SLOW)
 	$(PYTEST) --maxprocesses 3 tests/e2e tests/monkey
 
+# Two at a time: mypy takes one core, and the rest has the other meanwhile.
 lint: $(READY)
+	@$(MAKE) --no-print-directory --jobs 2 lint-types lint-rest lint-types-macos
+
+lint-types:
+	$(BIN)/mypy
+
+lint-types-macos:
+	$(BIN)/mypy --config-file scripts/types_macos.ini
+
+lint-rest:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/mypy --platform darwin
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/doc_tables.py --check
 	$(BIN)/python scripts/completions.py --check

@@ -23,7 +23,7 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, TypeAlias, TypeVar, overload
 
 import numpy as np
 
@@ -273,7 +273,7 @@ def give_back() -> None:
         return
 
 
-KeptColumn = Array | Packed
+KeptColumn: TypeAlias = Array | Packed
 """Rows that can be asked for, packed or not."""
 
 

@@ -4,7 +4,7 @@ the bit.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from powertui.named_tuples import NamedTuple
 _MAX_DECIMALS = 6  # decimals that are tried
 _PROBE_ROWS = 256  # these rows are tried before the whole column
 _MAX_EXACT_INT = float(1 << 53)  # beyond it a double does not hold every integer
-Array = npt.NDArray[Any]
+Array: TypeAlias = npt.NDArray[Any]
 
 
 class _Deltas(NamedTuple):

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-_Column = npt.NDArray[Any] | Sequence[float]
+_Column: TypeAlias = npt.NDArray[Any] | Sequence[float]
 _FLOATS32 = np.dtype(np.float32)
 # Values of a few columns that stay in the cache: with fewer, numpy's calls cost more than its work.
 CACHED_VALUES = 1 << 15

@@ -9,6 +9,8 @@ change at a moment that it predicts is evidence for it, the more the less likely
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 import numpy.typing as npt
 
@@ -22,7 +24,7 @@ HOLE_REFRESHES = settings.HOLE_REFRESHES
 # Polls per refresh, from which on a sensor is asked clearly more often than it publishes.
 HELD_POLLS = settings.MORE_THAN_ONE
 
-_Shares = npt.NDArray[np.float32]
+_Shares: TypeAlias = npt.NDArray[np.float32]
 
 # ── what is tried: bounds of time ──
 _MIN_CHANGES = settings.MIN_ALIKE_VALUES

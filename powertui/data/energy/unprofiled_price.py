@@ -8,6 +8,8 @@ docs/energy-evidence.md, summed up here as "lost" (no longer sure) and "won" (no
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 import numpy.typing as npt
 
@@ -16,7 +18,7 @@ from powertui.data.energy.window_shares import WindowShares
 from powertui.data.model import Floats
 from powertui.named_tuples import NamedTuple
 
-States = npt.NDArray[np.int8]
+States: TypeAlias = npt.NDArray[np.int8]
 
 # What is known of the moment of a reading.
 IN_PROFILE, IN_TRAINING, _AFTER_TRAINING, _BEFORE_TRAINING, _ELSEWHERE = range(5)
