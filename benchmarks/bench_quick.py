@@ -2,7 +2,8 @@
 
 Every row is CPU by the process clock, all threads and no children, so that a busy machine disturbs
 it least: the least and the median of interleaved runs, and the ratio of the least to that of what
-it is divided by. Three minutes on two cores; `QUICK_TURNS=9` takes longer and is steadier.
+it is divided by. Rows without a goal are floors: what is imported, decoded and drawn in any case.
+Three minutes on two cores; `QUICK_TURNS=9` takes longer and is steadier.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ EPOCHS = 20
 SETTLED_S = 2.0
 # A terminal takes 4 KiB at a time, and a picture is 10: the rest of it comes within this.
 BETWEEN_WRITES_S = 0.002
+DEMO_PROFILE = next((ROOT / "powertui" / "demo" / "data").rglob("*.xplane.pb.gz"))
 MAX_WAIT_S = 240.0  # for the first picture
 
 NUMPY = "import os; os.environ['OPENBLAS_NUM_THREADS'] = '1'; import numpy"
@@ -59,13 +61,20 @@ print(frame.groupby("sensor").power_w.mean().shape)
 # Only the C decoder's part of reading a profile: count, make the columns, fill them.
 SCAN = f"""{NUMPY}; import sys
 from powertui.data import wire
-data = numpy.fromfile(sys.argv[1], numpy.uint8)
+if sys.argv[1].endswith(".gz"):
+    import gzip
+    data = numpy.frombuffer(gzip.open(sys.argv[1]).read(), numpy.uint8)
+else:
+    data = numpy.fromfile(sys.argv[1], numpy.uint8)
 for lo, hi in zip(*wire.hop(data, 0, len(data)).ranges(1)):
     for low, high in zip(*wire.hop(data, lo, hi).ranges(3)):
         header = wire.hop(data, low, high, skip=wire.EVENTS_FIELD)
         columns = wire.EventColumns.empty(header.skipped)
         wire.scan_events(data, low, high, header.integer(3) * 1000, columns, 0)
 """
+# The same before a plain Textual application: no picture of a profile can cost less, whatever is
+# drawn of it.
+SCAN_AND_SHOW = f"{SCAN}\n{PLAIN}"
 # What a key that opens the op table waits for, on a profile with a million names.
 TABLE_OF_NAMES = f"""{NUMPY}; import sys, time
 from powertui.data.formats import registry
@@ -304,16 +313,20 @@ class Rows:
 def pictures(rows: Rows) -> None:
     """The first picture and the settled one, of the demo and of ten million events."""
     demo, big = powertui("demo"), powertui(make_big.make(BIG), "--no-power")
-    plain, first, settled, big_first, big_settled = compare(
+    plain, floor, big_floor, first, settled, big_first, big_settled = compare(
         Work(code(PLAIN), first_picture),
+        Work(code(SCAN_AND_SHOW, DEMO_PROFILE), first_picture),
+        Work(code(SCAN_AND_SHOW, make_big.make(BIG)), first_picture),
         Work(demo, first_picture),
         Work(demo, settled_picture),
         Work(big, first_picture),
         Work(big, settled_picture),
     )
     for name, goal, costs in (
+        ("numpy, the demo's scan, a plain app", "–", floor),
         ("demo: first picture", "2.0", first),
         ("demo: settled", "3.0", settled),
+        ("numpy, the scan of 10 M, a plain app", "–", big_floor),
         ("10 M events: first picture", "2.5", big_first),
         ("10 M events: settled", "4", big_settled),
     ):
@@ -323,19 +336,25 @@ def pictures(rows: Rows) -> None:
 def reports(rows: Rows) -> None:
     """Reports, and help."""
     keras = EXTRA_DATA / "own" / "keras_cifar"
-    bare, numpy, pandas, help_text, demo = compare(
+    bare, numpy, pandas, floor, help_text, demo = compare(
         Work([sys.executable, "-S", "-c", "pass"], whole),
         Work(code(NUMPY), whole),
         Work(code(PANDAS), whole),
+        Work(code(SCAN, DEMO_PROFILE), whole),
         # As an installed program starts: an editable install makes Python's own start slow.
         Work([sys.executable, "-S", "-c", COMMAND, "--help"], whole),
         Work(powertui("demo", "--report"), whole),
         turns=3 * TURNS,
     )
     rows.ratio("--help", "python -S", "2.5", help_text, bare)
+    rows.ratio("numpy and the demo's scan", "import numpy", "–", floor, numpy)
     rows.ratio("demo --report", "import numpy", "4", demo, numpy)
     if keras.is_dir():
-        (costs,) = compare(Work(powertui("report", keras), whole))
+        profile = next(keras.rglob("*.xplane.pb"))
+        floor, costs = compare(
+            Work(code(SCAN, profile), whole), Work(powertui("report", keras), whole)
+        )
+        rows.ratio("numpy and keras_cifar's scan", "import numpy, pandas", "–", floor, pandas)
         rows.ratio("report keras_cifar", "import numpy, pandas", "0.6", costs, pandas)
     big = make_big.make(BIG)
     scan, costs = compare(
