@@ -26,11 +26,22 @@ def test_the_tables_of_folders_and_files_are_those_of_the_program() -> None:
 
 
 def test_every_file_says_what_is_in_it() -> None:
+    from scripts.doc_tables import beginning
+
     silent = []
     for path in sorted((ROOT / "powertui").rglob("*.py")):
-        if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))):
+        if not ast.get_docstring(ast.parse(beginning(path.read_text(encoding="utf-8")))):
             silent.append(path.relative_to(ROOT).as_posix())
     assert silent == []
+
+
+def test_what_a_file_begins_with() -> None:
+    from scripts.doc_tables import beginning
+
+    says = '"""Says.\n"""'
+    assert beginning(f"# Why\n{says}  # so\nx = 1\n") == f"# Why\n{says}  # so\n"
+    assert beginning("x = (\n    1\n)\ny = 2\n") == "x = (\n    1\n)\n"
+    assert beginning("") == ""
 
 
 def test_what_to_begin_with_is_there() -> None:

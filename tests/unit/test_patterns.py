@@ -113,8 +113,13 @@ def patterns_in(value: object, kind: type) -> Iterator[re.Pattern[str]]:
 def test_no_function_of_re_is_given_a_pattern_that_is_compiled_late() -> None:
     # `re.search(PATTERN, text)` takes a compiled pattern, and none of these.
     asked_wrongly: list[str] = []
+    looked_into = 0
     for path in PACKAGE.rglob("*.py"):
-        tree = ast.parse(path.read_text("utf-8"))
+        text = path.read_text("utf-8")
+        if "late_pattern" not in text or "re." not in text:
+            continue  # a file that lacks one of the two words can do nothing wrong
+        looked_into += 1
+        tree = ast.parse(text)
         names = {
             target.id
             for node in ast.walk(tree)
@@ -127,6 +132,7 @@ def test_no_function_of_re_is_given_a_pattern_that_is_compiled_late() -> None:
                 continue
             if node.args[0].id in names:
                 asked_wrongly.append(f"{path.name}:{node.lineno}")
+    assert looked_into > 5
     assert asked_wrongly == []
 
 

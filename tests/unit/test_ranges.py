@@ -45,4 +45,5 @@ def test_a_python_without_wheels_of_the_oldest_numpy_compiles_none(
 
 def test_its_tests_are_there_and_the_ci_runs_them(ranges: ModuleType) -> None:
     assert [path for path in ranges.TESTS if not (ROOT / path).exists()] == []
-    assert "make ranges" in (ROOT / ".ci/run").read_text(encoding="utf-8").split("\n")
+    commands = (ROOT / ".ci/run").read_text(encoding="utf-8").split("\n")
+    assert [command for command in commands if command.startswith("make ranges")]
