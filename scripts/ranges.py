@@ -3,10 +3,14 @@ pyproject.toml allows: each set in an environment of its own, below .ranges/.
 
     python3 scripts/ranges.py              both
     python3 scripts/ranges.py oldest       one of them
+    python3 scripts/ranges.py --tested .venv    no newest where they are those of that environment,
+                                           whose tests have run (as in `.ci/run`)
 """
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import resource
 import subprocess
@@ -18,7 +22,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 from environment import ISOLATED  # noqa: E402
 
-# Where other versions are felt. Both sets together take less than three minutes of processor time.
+# Where other versions are felt. Each set takes a minute and a half of processor time.
 TESTS = (
     "tests/unit/terminal",  # Textual's private names, the painter
     "tests/screens/test_frame.py",  # every page, 25 pictures: Textual and rich
@@ -34,11 +38,19 @@ TESTS = (
 # too: the newest refuses that numpy.
 FIRST_PYTHON_WITHOUT_THEM = (3, 12)
 OLD_TOGETHER = ("numpy", "pandas", "pyarrow")
+# As in the Makefile: tests of screens wait for a third of their time.
+PROCESSES = min(4, (os.cpu_count() or 1) + 1)
+EXTRAS = ".[test,parquet]"
 
 
 def main() -> int:
     """Exit code 1 when a set fails."""
     asked = sys.argv[1:] or ["oldest", "newest"]
+    if asked[0] == "--tested":
+        tested = ROOT / asked[1]
+        asked = ["oldest"] if is_newest(tested) else ["oldest", "newest"]
+        if len(asked) == 1:
+            print(f"newest: those of {tested.name}, whose tests have run", flush=True)
     failed = [kind for kind in asked if not passes(kind)]
     for kind in failed:
         print(f"The {kind} versions of pyproject.toml's ranges fail.", file=sys.stderr)
@@ -53,12 +65,9 @@ def passes(kind: str) -> bool:
     python = environment / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, *ISOLATED, "-m", "venv", environment], check=True)
-    pip = [python, *ISOLATED, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     wanted = oldest() if kind == "oldest" else []
     subprocess.run(
-        [*pip, "--upgrade", "--prefer-binary", "-e", ".[test,parquet]", *wanted],
-        check=True,
-        cwd=ROOT,
+        [*install_into(environment), "--upgrade", "-e", EXTRAS, *wanted], check=True, cwd=ROOT
     )
     names = ("textual", "rich", "numpy", "pandas", "protobuf", "h2", "python-ipmi", "pyarrow")
     shown = subprocess.run(
@@ -68,8 +77,30 @@ def passes(kind: str) -> bool:
         check=True,
     ).stdout.split()
     print(kind, *[line for line in shown if line.partition("==")[0] in names], flush=True)
-    tests = [python, *ISOLATED, "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS]
+    tests = [python, *ISOLATED, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    tests += ["-n", str(PROCESSES), "--dist", "loadfile", *TESTS]
     return subprocess.run(tests, check=False, cwd=ROOT).returncode == 0
+
+
+def install_into(environment: Path) -> list[str | Path]:
+    """The command that installs into an environment."""
+    pip = [environment / "bin" / "python", *ISOLATED, "-m", "pip", "--disable-pip-version-check"]
+    return [*pip, "install", "--quiet", "--prefer-binary"]
+
+
+def is_newest(environment: Path) -> bool:
+    """Whether an environment has the newest of all that the tests need: pip would install nothing
+    but powertui itself.
+    """
+    options = ["--dry-run", "--upgrade", "--upgrade-strategy", "eager", "--report", "-"]
+    plan = subprocess.run(
+        [*install_into(environment), *options, "-e", EXTRAS],
+        capture_output=True,
+        check=True,
+        cwd=ROOT,
+    )
+    installed = {item["metadata"]["name"] for item in json.loads(plan.stdout)["install"]}
+    return installed <= {"powertui"}
 
 
 def oldest() -> list[str]:

@@ -69,18 +69,25 @@ def _content(value: object) -> Iterator[bytes]:
         raise _NotComparedError(type(value))
 
 
+def digest_of(value: object) -> bytes | None:
+    """The same for values that hold the same; None where that cannot be told."""
+    digest = hashlib.sha256()
+    try:
+        for part in _content(value):
+            digest.update(part)
+    except _NotComparedError:
+        return None
+    return digest.digest()
+
+
 def _once(work_out: Callable[..., Any]) -> Callable[..., Any]:
     """The same function, which remembers."""
 
     @functools.wraps(work_out)
     def answer(*inputs: object, **options: object) -> Any:
-        digest = hashlib.sha256(work_out.__name__.encode())
-        try:
-            for part in _content((inputs, options)):
-                digest.update(part)
-        except _NotComparedError:
+        key = digest_of((work_out.__name__, inputs, options))
+        if key is None:
             return work_out(*inputs, **options)
-        key = digest.digest()
         if key not in _answers:
             if len(_answers) >= _MAX_ANSWERS:
                 _answers.clear()

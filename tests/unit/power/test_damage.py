@@ -19,6 +19,7 @@ from powertui.data.energy import integrate, sensor
 from powertui.data.gzip_stream import GzipStream
 from powertui.data.power import registry
 from powertui.errors import PowertuiError
+from tests.worked_out_once import digest_of
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 SAMPLES = [
@@ -29,13 +30,20 @@ SAMPLES = [
 ]
 
 
-def read(path: Path) -> None:
-    """Everything that follows on a file, as the program would do it."""
+def read(path: Path, followed: set[bytes] | None = None) -> None:
+    """Everything that follows on a file, as the program would do it; but once for each series that
+    damage elsewhere in the file left as it was, as `followed` says.
+    """
     try:
         log = registry.load(str(path))
     except PowertuiError:
         return
     for series in log.series:
+        digest = digest_of(series)
+        if followed is not None and digest is not None:
+            if digest in followed:
+                continue
+            followed.add(digest)
         described = sensor.describe(series)
         assert sensor.sentence(described)
         assert (np.diff(described.times) > 0).all()
@@ -48,6 +56,7 @@ def test_damage(sample: Path, tmp_path: Path) -> None:
     whole = sample.read_bytes()
     rng = random.Random(sample.name)
     target = tmp_path / sample.name
+    followed: set[bytes] = set()
     for trial in range(60 if sample.parent.name == "power" else 24):
         data = bytearray(whole)
         if trial % 3 == 0:
@@ -65,7 +74,7 @@ def test_damage(sample: Path, tmp_path: Path) -> None:
                     )
                 )
         target.write_bytes(bytes(data))
-        read(target)
+        read(target, followed)
 
 
 @pytest.mark.parametrize(
@@ -183,12 +192,13 @@ def test_a_number_that_cannot_be(sample: Path, tmp_path: Path) -> None:
     whole = sample.read_bytes()
     numbers = list(re.finditer(rb"\d+(?:\.\d+)?", whole))
     target = tmp_path / sample.name
+    followed: set[bytes] = set()
     for new in (b"1e308", b"-1e308", b"1e400", b"9" * 25, b"9" * 400, b"4300000000", b"2299-12-31"):
         for match in numbers[
             :: max(1, len(numbers) // (25 if sample.parent.name == "power" else 12))
         ]:
             target.write_bytes(whole[: match.start()] + new + whole[match.end() :])
-            read(target)
+            read(target, followed)
 
 
 @pytest.mark.parametrize(
