@@ -182,8 +182,12 @@ def of_run(opened: Opened, aligning: Aligning) -> list[TraceEnergy]:
         account = accounts.energy_account(profile, aligning)
         if not run.power:
             problem = _no_power(opened)
+        elif account.apart:
+            from powertui.report import unused_logs
+
+            problem = f"{account.apart} {unused_logs.way_on(profile, account, aligning)}".rstrip()
         elif account.placed:
-            problem = account.apart or _nothing_counted(account, profile.host)
+            problem = _nothing_counted(account, profile.host)
         else:
             problem = f"No power belongs to {profile.host or 'this host'}."
         findings = accounts.findings(profile, aligning)

@@ -226,6 +226,35 @@ def test_of_two_logs_the_one_that_meets_is_told_as_if_it_were_alone(folder: Path
     assert both.apart == "apart.csv ends 182 days before this run. It is not used."
 
 
+WAY_ON = "Its readings fit this run if its clock is"
+
+
+@pytest.mark.parametrize(("off_s", "words"), [(3_600, "60 min 00 s ahead"), (-600, "behind")])
+def test_a_log_whose_readings_fit_is_not_used_unasked_and_the_option_is_named(
+    folder: Path, said: Callable[..., str], off_s: float, words: str
+) -> None:
+    write(folder / "power.csv", rows(), off_s)
+    shown = " ".join(said("energy", str(folder)).split())
+    assert "It is not used." in shown
+    assert f"{WAY_ON}" in shown
+    assert words in shown
+    assert ": --align signal takes that." in shown
+    assert "measured" not in shown
+    taken = " ".join(said("energy", str(folder), "--align", "signal").split())
+    assert WAY_ON not in taken
+    assert "not used" not in taken
+
+
+def test_another_days_log_and_one_beside_a_log_that_is_used_get_no_such_offer(
+    folder: Path, said: Callable[..., str]
+) -> None:
+    write(folder / "power.csv", rows(), 3 * 86_400)
+    assert WAY_ON not in " ".join(said("energy", str(folder)).split())
+    write(folder / "power.csv", rows(), 3_600)
+    write(folder / "good.csv", rows())
+    assert WAY_ON not in " ".join(said("energy", str(folder)).split())
+
+
 # ── at the edge ──────────────────────────────────────────────────────────────────────────────────
 
 
