@@ -383,8 +383,12 @@ static void try_chosen(const int64_t *start, const int64_t *duration, const int6
     PyObject *united = call("united", "(NNi)", view(ascending, count * 8), view(ends, count * 8), 0);
     PyObject *same = call("united_events", "(NNNi)", view(begins, rows * 8), view(lengths, rows * 8), view(chosen, rows), 0);
     MUST(PyObject_RichCompareBool(united, same, Py_EQ) == 1);
-    Py_DECREF(united), Py_DECREF(same);
-    free(chosen), free(first), free(last), free(ascending), free(ends), free(begins), free(lengths);
+    uint16_t *kinds = block(NULL, 512);
+    kinds[1] = 1 << 3, kinds[2] = 1 << 3 | 1 << 15;
+    PyObject *by_kind = call("united_kinds", "(NNNN)", view(begins, rows * 8), view(lengths, rows * 8), view(chosen, rows), view(kinds, 512));
+    MUST(PyObject_RichCompareBool(PyList_GetItem(by_kind, 3), same, Py_EQ) == 1);
+    Py_DECREF(united), Py_DECREF(same), Py_DECREF(by_kind);
+    free(kinds), free(chosen), free(first), free(last), free(ascending), free(ends), free(begins), free(lengths);
 }
 
 /* Unions come out apart and ascending, and hold what went in; places in them are those that a look at each gives. */
@@ -420,6 +424,27 @@ static void try_stretches(const int64_t *start, const int64_t *duration, size_t 
     Py_DECREF(united);
     try_chosen(start, duration, from, to, rows);
     free(from), free(to), free(place);
+}
+
+/* What odd events pass on to those inside an even one; codes stay below those that the table has. */
+static void try_codes(const int64_t *start, const int64_t *duration, size_t rows)
+{
+    size_t outer = (rows + 1) / 2, inner = rows / 2;
+    int64_t *begins[2] = {block(NULL, outer * 8), block(NULL, inner * 8)}, *lengths[2] = {block(NULL, outer * 8), block(NULL, inner * 8)};
+    uint8_t *above = block(NULL, outer), *code = block(NULL, inner), *table = block(NULL, 256);
+    for (size_t i = 0; i < rows; i++) {
+        begins[i & 1][i / 2] = start[i];
+        lengths[i & 1][i / 2] = duration[i];
+    }
+    for (size_t i = 0; i < outer; i++)
+        above[i] = i % 16;
+    for (int i = 0; i < 256; i++)
+        table[i] = (uint8_t)(i >> 4);
+    Py_DECREF(call("pass_on", "(NNNNNNN)", view(begins[0], outer * 8), view(lengths[0], outer * 8), view(above, outer),
+                   view(begins[1], inner * 8), view(lengths[1], inner * 8), view(table, 256), view(code, inner)));
+    for (size_t i = 0; i < inner; i++)
+        MUST(code[i] < 16);
+    free(begins[0]), free(begins[1]), free(lengths[0]), free(lengths[1]), free(above), free(code), free(table);
 }
 
 static void try_events(const Input *in, PyObject *data, size_t rows)
@@ -460,6 +485,7 @@ static void try_events(const Input *in, PyObject *data, size_t rows)
     try_blocks(in, duration, (size_t)at);
     try_ends(id, (size_t)at);
     try_stretches(start, duration, (size_t)at);
+    try_codes(start, duration, (size_t)at);
     free(positions), free(id), free(start), free(duration), free(position);
 }
 
@@ -468,14 +494,14 @@ static void try_events(const Input *in, PyObject *data, size_t rows)
 /* What each function takes, when there are two rows and four of what it is asked for: L a number, d the bytes, 1 4 8 a column
  * of two with so many bytes each, q four numbers, c C a table of four columns with one or eight bytes, s the state of lanes,
  * l a number for each lane, u v x one block's sum, its longest row and a table of one level, U the sums before and behind,
- * t three numbers. */
+ * t three numbers, k K 256 numbers of two bytes or one. */
 static const struct {
     const char *name, *takes;
 } FUNCTIONS[] = {
     {"hop", "dLLL"}, {"pick", "d88qcCC"}, {"scan_events", "dLLL4888LL"}, {"stats", "dLLL"}, {"event_stats", "dL"},
     {"scan_stats", "d8qcCC"}, {"nest", "881"}, {"scan_lanes", "dLLLLLL4s188448844"}, {"move_lanes", "18844l8844"},
     {"blocks", "8uv"}, {"sums", "8U88"}, {"dominant", "8vx8888u"}, {"at_edges", "88Uu888qqqq"}, {"rows_at", "88U88888"}, {"ends", "488"}, {"put_numbers", "188188"},
-    {"ranks", "88L8"}, {"covered", "88t88"}, {"united", "88L"}, {"united_events", "881L"}, {"add_events", "48888LLL888"},
+    {"ranks", "88L8"}, {"covered", "88t88"}, {"united", "88L"}, {"united_events", "881L"}, {"united_kinds", "881k"}, {"pass_on", "88188K1"}, {"add_events", "48888LLL888"},
 };
 
 enum { SHORT, CROOKED, LONG, NOTHING, WAYS };
@@ -495,6 +521,8 @@ static void try_wrong(const Input *in, unsigned choice)
                       : takes[i] == 'c' ? 8
                       : takes[i] == 'C' ? 64
                       : takes[i] == 'L' ? 0
+                      : takes[i] == 'k' ? 512
+                      : takes[i] == 'K' ? 256
                       : takes[i] == 's' ? STATE * 8
                       : takes[i] == 'l' ? MAX_LANES * 8
                       : takes[i] == 'u' ? 8
@@ -522,7 +550,7 @@ static void try_wrong(const Input *in, unsigned choice)
     /* numbers and the bytes themselves may be anything; columns may not */
     MUST(result || PyErr_ExceptionMatches(PyExc_ValueError) || PyErr_ExceptionMatches(PyExc_TypeError) ||
          PyErr_ExceptionMatches(PyExc_IndexError));
-    MUST(!result || takes[wrong] == 'L' || takes[wrong] == 'd' || (way == CROOKED && strchr("1cv", takes[wrong])));
+    MUST(!result || takes[wrong] == 'L' || takes[wrong] == 'd' || (way == CROOKED && strchr("1cvK", takes[wrong])));
     PyErr_Clear();
     Py_XDECREF(result);
     Py_DECREF(arguments);

@@ -12,7 +12,7 @@ import numpy as np
 
 from powertui.data.energy import expected_work, samples, settings
 from powertui.data.energy.expected_work import Intervals
-from powertui.data.energy.running_sums import running_sums
+from powertui.data.energy.robust_stats import running_sums
 from powertui.data.model import PS_PER_S, Floats, PowerOnTrace, Process, Trace, TrackKind
 
 _Windows = list[tuple[Floats, Floats, Floats]]  # (from, to, ps; watts) for each possible length

@@ -1,4 +1,5 @@
-"""Robust statistics that all energy answers share: deviations, rounding, weights of far values.
+"""Statistics that all energy answers share: robust deviations, rounding, weights of far values,
+sums over stretches.
 
 A value is named here once, where several places need the same one.
 """
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from powertui.data.model import Floats
+from powertui.data.model import Bools, Floats
 from powertui.data.quantiles import median_of_column, median_of_sorted, quantile_of_column
 
 if TYPE_CHECKING:
@@ -114,3 +115,15 @@ def tukey_weights(errors: Floats) -> Floats:
     nearness = np.clip(1 - squares, 0, None)
     weights: Floats = nearness**2
     return weights
+
+
+def running_sums(values: Floats | Bools) -> Floats:
+    """Sums along the last axis, up to each place: 0 first, and all in the end."""
+    before_first = np.zeros((*values.shape[:-1], 1))
+    sums = np.cumsum(values, axis=-1)
+    return np.concatenate([before_first, sums], axis=-1)
+
+
+def sums_over(running: Floats, length: int) -> Floats:
+    """The sums over all stretches of so many values, by running sums."""
+    return running[..., length:] - running[..., :-length]

@@ -17,8 +17,7 @@ import numpy as np
 
 from powertui.data import student
 from powertui.data.energy import settings
-from powertui.data.energy.robust_stats import TAILS
-from powertui.data.energy.running_sums import running_sums
+from powertui.data.energy.robust_stats import TAILS, running_sums
 from powertui.data.model import PS_PER_S, Bools, Floats
 from powertui.data.tools.covered_time import CoveredTime
 from powertui.named_tuples import NamedTuple

@@ -8,10 +8,13 @@ wait for, and a wait hides nothing. What the events say is told by their names a
 from __future__ import annotations
 
 import enum
+import functools
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from powertui.data import wire
 from powertui.data.model import Bools, Events, Int64s, ProcessKind, Trace, Track, UInt8s
@@ -21,18 +24,25 @@ from powertui.data.tools import covered_time, name_classes, op_sums, work_by_tim
 from powertui.data.tools.covered_time import NO_TIME, CoveredTime, joined, time_of
 from powertui.data.tools.event_types import MARK, EventType
 from powertui.data.tools.framework import Framework, framework_of
-from powertui.data.tools.name_classes import NameClass, any_class
+from powertui.data.tools.name_classes import NameClass, any_class, inheritance
 from powertui.data.tools.replica_meetings import DEVICE_COMPUTING, DEVICE_MEETING, attendance
 from powertui.data.tools.small_ops import (
     MAX_USUAL_PERIOD_PS,
     crowded_time,
-    holders,
     long_by_name,
+    passed_down,
     small_calls,
 )
 from powertui.data.tools.typed_events import Typed
+from powertui.data.wire.types import CODES
+from powertui.named_tuples import NamedTuple
 from powertui.patterns import late_pattern
 from powertui.value_types import dataclass
+
+if TYPE_CHECKING or not wire.COMPILED:
+    from powertui.data.wire.pure import codes as wire_codes
+else:
+    from powertui.data.wire import compiled_codes as wire_codes
 
 
 class ActivityKind(enum.IntEnum):
@@ -248,14 +258,6 @@ def _rows_with_others(lane: Events, inner: Events) -> Int64s:
     return np.flatnonzero(touching_count)
 
 
-# What an event says of the events inside it, where these say nothing themselves.
-_INHERITED = (
-    NameClass.CALLED_PYTHON,
-    NameClass.INPUT_AHEAD,
-    NameClass.OPERATION,
-    NameClass.COPY,
-    NameClass.COLLECTIVE,
-)
 _NOT_CALLING = (
     NameClass.WAIT,
     NameClass.SILENT,
@@ -264,26 +266,62 @@ _NOT_CALLING = (
     NameClass.CALLED_PYTHON,
 )
 _FRAMES = (NameClass.FRAME, NameClass.WAITING_FRAME, NameClass.PROFILER)
-_INHERITING = (NameClass.SILENT, NameClass.RUNTIME, NameClass.WAIT)
 
 
-def _with_inherited(track: Track, name_class: UInt8s) -> UInt8s:
-    """The classes of a line's events, where a call inside an operation counts for that operation,
-    and all that is done to compile for compiling.
-    """
-    classes = name_class.copy()
-    for depth in range(1, track.lane_count):
-        # Lane by lane from the outside, so that a class passes on through every depth.
-        held, holder = holders(track, depth)
-        lane = track.rows_of_lane(depth)
-        outer_class = classes[holder]
-        inner_class = classes[lane]
-        gives = any_class(outer_class, _INHERITED)
-        takes = any_class(inner_class, _INHERITING)
-        compiles = outer_class == NameClass.COMPILE
-        inherits = held & ((gives & takes) | compiles)
-        classes[lane] = np.where(inherits, outer_class, inner_class)
-    return np.asarray(classes, np.uint8)
+# What an event's code says beside its class, which takes the lower four bits.
+_INNERMOST = 1 << 4
+_LONG = 1 << 5
+_WAITS_FOR_INPUT = 1 << 6
+_IS_MARK = 1 << 7
+# A copy that only describes the same memory anew: no name has this class.
+_VIEW = CODES - 1
+
+
+class _CodeMeanings(NamedTuple):
+    """What each of 256 codes says of an event on a thread of the host."""
+
+    activities: npt.NDArray[np.uint16]  # as bits
+    is_frame: Bools
+    crowds: Bools  # whether it may be one of a crowd of small operations
+    may_be_small: Bools
+
+
+@functools.cache
+def _code_meanings() -> _CodeMeanings:
+    codes = np.arange(256, dtype=np.uint8)
+    name_class = codes % np.uint8(CODES)
+    is_frame = any_class(name_class, _FRAMES)
+    is_innermost = codes & _INNERMOST != 0
+    is_long = codes & _LONG != 0
+    is_mark = codes & _IS_MARK != 0
+    waits_for_input = codes & _WAITS_FOR_INPUT != 0
+    is_call = ~is_frame & ~is_mark & ~waits_for_input
+    operation = is_innermost & (name_class == NameClass.OPERATION)
+    view = is_innermost & (name_class == _VIEW)
+    is_copy = is_innermost & (name_class == NameClass.COPY)
+    function = is_innermost & (name_class == NameClass.FUNCTION)
+    calls_framework = is_call & ~any_class(name_class, _NOT_CALLING)
+    activities = np.zeros(len(codes), np.uint16)
+    for activity, chosen in (
+        (ActivityKind.INPUT, waits_for_input),
+        (ActivityKind.WAITING, name_class == NameClass.WAIT),
+        # A view that takes long waited for a core.
+        (ActivityKind.RUNTIME, calls_framework | (view & is_long)),
+        (ActivityKind.CALLED_PYTHON, name_class == NameClass.CALLED_PYTHON),
+        (ActivityKind.INPUT_AHEAD, name_class == NameClass.INPUT_AHEAD),
+        (ActivityKind.PROGRAM, name_class == NameClass.PROGRAM),
+        (ActivityKind.COMPILING, (name_class == NameClass.COMPILE) | function),
+        (ActivityKind.SHORT_OPS, (operation | view | is_copy) & ~is_long),
+        (ActivityKind.COPYING, is_copy & is_long),
+        (ActivityKind.COMPUTING, operation & is_long),
+    ):
+        activities[chosen] |= 1 << activity
+    return _CodeMeanings(
+        activities=activities,
+        is_frame=is_frame,
+        crowds=is_innermost & is_call,
+        may_be_small=~is_frame & ~is_mark,
+    )
 
 
 def _add_host_line(
@@ -295,47 +333,49 @@ def _add_host_line(
 ) -> int:
     """Put one thread into the layers; return how many small operations were called in crowds."""
     events = line.track.events
-    kind = line.types
     if _INPUT_LINE.search(line.track.name):
-        _add_input_line(layers, events, kind, classes)
+        _add_input_line(layers, events, line.types, classes)
         return 0
-    is_mark = kind == MARK
-    own_class = np.where(
-        is_mark,
-        np.uint8(NameClass.SILENT),
-        classes.take(events.name),
-    )
-    name_class = _with_inherited(line.track, own_class)
-    is_frame = any_class(name_class, _FRAMES)
-    waits_for_input = (kind == EventType.WAIT_INPUT) & ~is_frame
-    is_call = ~is_frame & ~is_mark & ~waits_for_input
-    innermost = is_innermost(profile, line.track) & ~waits_for_input
-    is_long = long_by_name(events, innermost)
-    operation = innermost & (name_class == NameClass.OPERATION)
-    copy = innermost & (name_class == NameClass.COPY)
-    function = innermost & (name_class == NameClass.FUNCTION)
-    is_copy = copy & ~no_copies[events.name]  # a view that takes long waited for a core
-    for activity, chosen in (
-        (ActivityKind.INPUT, waits_for_input),
-        (ActivityKind.WAITING, name_class == NameClass.WAIT),
-        (ActivityKind.RUNTIME, is_call & ~any_class(name_class, _NOT_CALLING)),
-        (ActivityKind.RUNTIME, copy & ~is_copy & is_long),
-        (ActivityKind.CALLED_PYTHON, name_class == NameClass.CALLED_PYTHON),
-        (ActivityKind.INPUT_AHEAD, name_class == NameClass.INPUT_AHEAD),
-        (ActivityKind.PROGRAM, name_class == NameClass.PROGRAM),
-        (ActivityKind.COMPILING, (name_class == NameClass.COMPILE) | function),
-        (ActivityKind.SHORT_OPS, (operation | copy) & ~is_long),
-        (ActivityKind.COPYING, is_copy & is_long),
-        (ActivityKind.COMPUTING, operation & is_long),
-    ):
-        layers.add_events(activity, events, chosen)
+    code = _codes(profile, line, classes, no_copies)
+    meanings = _code_meanings()
+    stretches = wire_codes.united_kinds(events.start, events.duration, code, meanings.activities)
+    for activity, (start, end) in enumerate(stretches):
+        layers.add_time(ActivityKind(activity), CoveredTime(start, end))
     if is_pool(line.track.name):
         return 0  # the program called these operations elsewhere
-    crowds = crowded_time(events, np.flatnonzero(innermost & is_call))
+    crowds = crowded_time(events, np.flatnonzero(meanings.crowds.take(code)))
     layers.add(ActivityKind.SMALL_OPS, crowds.start, crowds.end)
-    is_short = events.duration < MAX_USUAL_PERIOD_PS
-    is_small = ~is_frame & ~is_mark & is_short
+    if not len(crowds.start):
+        return 0
+    is_small = meanings.may_be_small.take(code)
+    is_small &= events.duration < MAX_USUAL_PERIOD_PS
     return small_calls(line.track, is_small, crowds)
+
+
+def _codes(profile: Profile, line: Typed, classes: UInt8s, no_copies: Bools) -> UInt8s:
+    """What is known of each event of a thread, as a code."""
+    events = line.track.events
+    kind = line.types
+    is_mark = kind == MARK
+    code = classes.take(events.name)
+    code[is_mark] = NameClass.SILENT
+    code = passed_down(line.track, code, inheritance())
+    waits_for_input = kind == EventType.WAIT_INPUT
+    if waits_for_input.any():
+        waits_for_input &= ~_code_meanings().is_frame.take(code)
+    innermost = is_innermost(profile, line.track) & ~waits_for_input
+    is_long = long_by_name(events, innermost)
+    if no_copies.any():
+        views = (code == NameClass.COPY) & no_copies[events.name]
+        code[views] = _VIEW
+    for flag, is_set in (
+        (_INNERMOST, innermost),
+        (_LONG, is_long),
+        (_WAITS_FOR_INPUT, waits_for_input),
+        (_IS_MARK, is_mark),
+    ):
+        code |= is_set * np.uint8(flag)
+    return code
 
 
 def _add_input_line(layers: _Layers, events: Events, kind: UInt8s, classes: UInt8s) -> None:

@@ -5,6 +5,7 @@ frame of Python, a wait.
 from __future__ import annotations
 
 import enum
+import functools
 import re
 from collections.abc import Collection
 
@@ -14,6 +15,7 @@ from powertui.data import torch_ops
 from powertui.data.category import Category, work_category
 from powertui.data.model import Bools, ProcessKind, Trace, UInt8s
 from powertui.data.opened import Profile
+from powertui.data.wire.types import CODES
 from powertui.patterns import late_pattern
 
 _COMPILED = late_pattern(r"compiled", re.IGNORECASE)
@@ -100,6 +102,31 @@ CALLS = (
     NameClass.PROGRAM,
     NameClass.FUNCTION,
 )
+
+
+# What an event says of the events inside it, where these say nothing themselves.
+_INHERITED = (
+    NameClass.CALLED_PYTHON,
+    NameClass.INPUT_AHEAD,
+    NameClass.OPERATION,
+    NameClass.COPY,
+    NameClass.COLLECTIVE,
+)
+_INHERITING = (NameClass.SILENT, NameClass.RUNTIME, NameClass.WAIT)
+
+
+@functools.cache
+def inheritance() -> UInt8s:
+    """[class of an event, class of one inside it]: what the inner one counts for.
+
+    A call inside an operation counts for that operation, and all that is done to compile for
+    compiling.
+    """
+    table: UInt8s = np.tile(np.arange(CODES, dtype=np.uint8), (CODES, 1))
+    for outer in _INHERITED:
+        table[outer, list(_INHERITING)] = outer
+    table[NameClass.COMPILE] = NameClass.COMPILE
+    return table
 
 
 def any_class(classes: UInt8s, chosen: Collection[NameClass]) -> Bools:

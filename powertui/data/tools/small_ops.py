@@ -4,12 +4,20 @@ follow each other closely: crowds.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from powertui.data.model import Bools, Events, Floats, Int64s, Track
+from powertui.data import wire
+from powertui.data.model import Bools, Events, Floats, Int64s, Track, UInt8s
 from powertui.data.quantiles import median_of_column, median_of_rows
-from powertui.data.sorted_columns import last_begun
 from powertui.data.tools.covered_time import NO_TIME, CoveredTime, union
+from powertui.data.wire.types import CODES
+
+if TYPE_CHECKING or not wire.COMPILED:
+    from powertui.data.wire.pure import codes as wire_codes
+else:
+    from powertui.data.wire import compiled_codes as wire_codes
 
 # An operation shorter than that takes about as long as calling it does: TensorFlow 2.21, JAX 0.10
 # and torch 2.13 call an operation of 16 numbers every 5 to 30 µs (make causes, tiny_ops).
@@ -34,17 +42,29 @@ _MAX_PERIOD_PS = 5_000_000_000
 _MIN_CALL_SHARE = 0.1
 
 
-def holders(track: Track, depth: int) -> tuple[Bools, Int64s]:
-    """(which events of a lane lie inside one of the lane above, the row of the last one there that
-    began by then).
+# Whether an event is chosen: _OUTERMOST, or only inside one that is: _INSIDE.
+_INSIDE = 1
+_OUTERMOST = 2
+
+
+def passed_down(track: Track, codes: UInt8s, table: UInt8s) -> UInt8s:
+    """The codes of a line's events, of those inside another one what `table` [its code, code] makes
+    of both: lane by lane from the outside, so that a code passes on through every depth.
     """
-    outer = track.lane(depth - 1)
-    lane = track.lane(depth)
-    any_begun, place = last_begun(outer.start, lane.start)
-    end_of_outer = outer.end[place]
-    held = any_begun & (lane.end <= end_of_outer)
-    rows_of_outer = track.rows_of_lane(depth - 1)
-    return held, place + rows_of_outer.start
+    codes = codes.copy()
+    outer = track.rows_of_lane(0)
+    start, duration = track.events.start, track.events.duration
+    for depth in range(1, track.lane_count):
+        lane = track.rows_of_lane(depth)
+        codes[lane] = wire_codes.passed_on(
+            (start[outer], duration[outer]),
+            codes[outer],
+            (start[lane], duration[lane]),
+            codes[lane],
+            table,
+        )
+        outer = lane
+    return codes
 
 
 def small_calls(track: Track, is_small: Bools, crowds: CoveredTime) -> int:
@@ -60,15 +80,10 @@ def small_calls(track: Track, is_small: Bools, crowds: CoveredTime) -> int:
 
 def _outermost(track: Track, chosen: Bools) -> Bools:
     """Which of the chosen events of a line lie in no other chosen one, however deep."""
-    covered: Bools = chosen.copy()  # those that are chosen, and all that lie in them
-    outermost: Bools = chosen.copy()
-    for depth in range(1, track.lane_count):
-        held, holder = holders(track, depth)
-        inside = held & covered[holder]
-        lane = track.rows_of_lane(depth)
-        outermost[lane] &= ~inside
-        covered[lane] |= inside
-    return outermost
+    table: UInt8s = np.tile(np.arange(CODES, dtype=np.uint8), (CODES, 1))
+    table[_INSIDE:] = _INSIDE
+    codes = passed_down(track, chosen * np.uint8(_OUTERMOST), table)
+    return np.asarray(codes == _OUTERMOST)
 
 
 def long_by_name(events: Events, rows: Bools) -> Bools:
@@ -82,12 +97,14 @@ def long_by_name(events: Events, rows: Bools) -> Bools:
     name = events.name.take(chosen)
     duration = events.duration.take(chosen)
     count = np.bincount(name)
-    name_of_short = name[duration < _SHORT_OP_PS]
-    short_count = np.bincount(name_of_short, minlength=len(count))
+    # No limit is below this: of all others nothing is asked any more.
+    lasting = np.flatnonzero(duration >= _SHORT_OP_PS)
+    lasting_name = name[lasting]
+    long_count = np.bincount(lasting_name, minlength=len(count))
+    short_count = count - long_count
     # The median is long where no more than half of all are short: nothing has to be sorted.
     usually_long = short_count <= count // 2
     limit = np.where(usually_long, _SHORT_OP_PS, _MAX_DELAYED_PS)
-    long_count = count - short_count
     has_long = long_count >= _MIN_LARGE_SHARE * count
     may_be_large = ~usually_long & has_long
     for index in np.flatnonzero(may_be_large).tolist():
@@ -95,7 +112,7 @@ def long_by_name(events: Events, rows: Bools) -> Bools:
         large_ps = max(_SHORT_OP_PS, _LARGE_TIMES_USUAL * median_of_column(lengths))
         if np.mean(lengths >= large_ps) >= _MIN_LARGE_SHARE:
             limit[index] = large_ps
-    is_long[chosen] = duration >= limit.take(name)
+    is_long[chosen[lasting]] = duration[lasting] >= limit[lasting_name]
     return is_long
 
 

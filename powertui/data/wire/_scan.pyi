@@ -90,6 +90,19 @@ def united(start: _In, end: _In, empty_too: bool, /) -> tuple[bytes, bytes] | No
 def united_events(
     start: _In, duration: _In, chosen: _In, empty_too: bool, /
 ) -> tuple[bytes, bytes] | None: ...
+def united_kinds(
+    start: _In, duration: _In, code: _In, kinds: _In, /
+) -> list[tuple[bytes, bytes] | None]: ...
+def pass_on(
+    start_above: _In,
+    duration_above: _In,
+    code_above: _In,
+    start: _In,
+    duration: _In,
+    table: _In,
+    code: _Out,
+    /,
+) -> None: ...
 def add_events(
     name: _In,
     start: _In,

@@ -37,7 +37,7 @@ from powertui.data.wire.types import (
 )
 from powertui.named_tuples import NamedTuple
 
-INTERFACE = 7  # of scan/module.c; counted up with every change of what its functions take or give
+INTERFACE = 8  # of scan/module.c; counted up with every change of what its functions take or give
 if (
     getattr(_scan, "INTERFACE", 1) != INTERFACE
 ):  # an editable installation whose sources were updated

@@ -45,6 +45,8 @@ MAX_LANES = 255  # deeper nesting than this shares the last lane
 
 _HUGE_COLUMN_BYTES = 1 << 22  # bytes of a column from which numpy asks for huge pages
 
+KINDS = 16  # of stretches: bits of a code's kinds
+CODES = 16  # codes that events pass on are below this
 BLOCK = 16  # rows that are summed up together …
 FAN = 4  # … and so many such blocks are a group
 GUIDE = 64  # rows from one start that a search looks at first to the next

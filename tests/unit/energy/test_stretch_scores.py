@@ -9,7 +9,7 @@ import pytest
 
 from powertui.data.energy.findings import stretch_scores
 from powertui.data.energy.findings.stretch_scores import StretchSums, farthest
-from powertui.data.energy.running_sums import running_sums
+from powertui.data.energy.robust_stats import running_sums
 
 
 def _lengths(count: int) -> list[int]:

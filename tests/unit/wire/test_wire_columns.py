@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from powertui.data.model import Int32s, Int64s, UInt8s
 from powertui.data.track_index import sparse_table
 from powertui.data.wire import BLOCK, FAN, GUIDE
-from powertui.data.wire.types import PlacedAtEdges
+from powertui.data.wire.types import CODES, KINDS, PlacedAtEdges
 from tests.unit.wire.wire_oracle import DECODERS
 
 GROUP = BLOCK * FAN
@@ -28,8 +28,17 @@ def decoder(request: pytest.FixtureRequest) -> ModuleType:
 
 def cells_of(decoder: ModuleType) -> ModuleType:
     """The decoder's part that is imported only for a picture."""
+    return part_of(decoder, "cells")
+
+
+def codes_of(decoder: ModuleType) -> ModuleType:
+    """The decoder's part that is imported only for what a run does at each moment."""
+    return part_of(decoder, "codes")
+
+
+def part_of(decoder: ModuleType, part: str) -> ModuleType:
     package, _, kind = decoder.__name__.rpartition(".")
-    name = f"{package}.pure.cells" if kind == "pure" else f"{package}.compiled_cells"
+    name = f"{package}.pure.{part}" if kind == "pure" else f"{package}.compiled_{part}"
     return importlib.import_module(name)
 
 
@@ -221,6 +230,43 @@ def test_a_union_of_chosen_events_is_that_of_their_stretches(
         assert [column.tolist() for column in made] == [column.tolist() for column in expected]
 
 
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 60), st.integers(0, 9), st.integers(0, 255))),
+    st.lists(st.integers(0, 2**16 - 1), min_size=256, max_size=256),
+)
+def test_unions_of_events_of_many_kinds_are_those_of_each_kind(
+    events: list[tuple[int, int, int]], kinds_of: list[int]
+) -> None:
+    start = np.array([begin for begin, _, _ in events], np.int64)
+    duration = np.array([length for _, length, _ in events], np.int64)
+    code = np.array([code for _, _, code in events], np.uint8)
+    kinds = np.array(kinds_of, np.uint16)
+    for decoder in DECODERS:
+        made = codes_of(decoder).united_kinds(start, duration, code, kinds)
+        assert len(made) == KINDS
+        for kind, columns in enumerate(made):
+            chosen = np.array([kinds_of[number] >> kind & 1 == 1 for number in code], np.bool_)
+            expected = decoder.united(start[chosen], (start + duration)[chosen])
+            assert [column.tolist() for column in columns] == [
+                column.tolist() for column in expected
+            ]
+
+
+def test_events_of_a_kind_in_too_many_runs_to_merge_are_united_too() -> None:
+    start = np.arange(5_000, dtype=np.int64)[::-1].copy() * 3
+    code = (np.arange(5_000) % 2).astype(np.uint8)
+    kinds = np.zeros(256, np.uint16)
+    kinds[:2] = (0b01, 0b11)
+    for decoder in DECODERS:
+        both, odd, *others = codes_of(decoder).united_kinds(
+            start, np.full_like(start, 2), code, kinds
+        )
+        assert both[0].tolist() == sorted(start.tolist())
+        assert odd[0].tolist() == sorted(start[1::2].tolist())
+        assert not any(len(first) for first, _ in others)
+
+
 LANE = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4), st.integers(0, 3)), max_size=20)
 
 
@@ -231,6 +277,40 @@ def _lane(pieces: list[tuple[int, int, int]]) -> tuple[list[int], list[int], lis
         starts.append(at + pause)
         at += pause + duration
     return starts, [duration for _, duration, _ in pieces], [name for _, _, name in pieces]
+
+
+@settings(max_examples=200, deadline=None)
+@given(LANE, LANE, st.lists(st.integers(0, CODES - 1), min_size=CODES**2, max_size=CODES**2))
+def test_events_pass_their_code_on_to_those_inside_them(
+    lane: list[tuple[int, int, int]], below: list[tuple[int, int, int]], results: list[int]
+) -> None:
+    starts, durations, codes = _lane(lane)
+    starts_below, durations_below, codes_below = _lane(below)
+    table = np.array(results, np.uint8).reshape(CODES, CODES)
+    expected = list(codes_below)
+    for row, (start, duration) in enumerate(zip(starts_below, durations_below, strict=True)):
+        begun = [outer for outer, begin in enumerate(starts) if begin <= start]
+        if begun and start + duration <= starts[begun[-1]] + durations[begun[-1]]:
+            expected[row] = table[codes[begun[-1]], codes_below[row]]
+    for decoder in DECODERS:
+        passed = codes_of(decoder).passed_on(
+            (np.array(starts, np.int64), np.array(durations, np.int64)),
+            np.array(codes, np.uint8),
+            (np.array(starts_below, np.int64), np.array(durations_below, np.int64)),
+            np.array(codes_below, np.uint8),
+            table,
+        )
+        assert passed.tolist() == expected
+
+
+def test_a_code_without_a_place_in_the_table_is_an_error() -> None:
+    times = (np.zeros(1, np.int64), np.ones(1, np.int64))
+    table = np.zeros((CODES, CODES), np.uint8)
+    few, many = np.array([1], np.uint8), np.array([CODES], np.uint8)
+    for decoder in DECODERS:
+        for above, code in ((few, many), (many, few)):
+            with pytest.raises(IndexError):
+                codes_of(decoder).passed_on(times, above, times, code, table)
 
 
 @settings(max_examples=200, deadline=None)

@@ -33,8 +33,7 @@ from powertui.data.energy.findings.residual_noise import (
     ResidualNoise,
     residual_noise,
 )
-from powertui.data.energy.robust_stats import noise_floor, spread
-from powertui.data.energy.running_sums import running_sums, sums_over
+from powertui.data.energy.robust_stats import noise_floor, running_sums, spread, sums_over
 from powertui.data.energy.samples import Samples, usual_pace_s, usual_window_s
 from powertui.data.model import Floats
 from powertui.data.quantiles import median_of_column

@@ -16,10 +16,11 @@ from powertui.data.energy import settings
 from powertui.data.energy.robust_stats import (
     MEDIAN_ERROR,
     normal_quantile,
+    running_sums,
     scatter,
     spread,
+    sums_over,
 )
-from powertui.data.energy.running_sums import running_sums, sums_over
 from powertui.data.model import Bools, Floats, Int64s
 from powertui.data.quantiles import median_of_column, quantile_of_column
 from powertui.value_types import dataclass

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from powertui.data.energy.running_sums import sums_over
+from powertui.data.energy.robust_stats import sums_over
 from powertui.data.model import Floats, Int64s
 from powertui.data.quantiles import CACHED_VALUES
 from powertui.named_tuples import NamedTuple

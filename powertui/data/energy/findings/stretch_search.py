@@ -28,8 +28,7 @@ from powertui.data.energy.findings.residual_noise import (
     residual_noise,
 )
 from powertui.data.energy.findings.stretch_ends import even_part, extended, unbroken
-from powertui.data.energy.robust_stats import noise_floor, spread
-from powertui.data.energy.running_sums import running_sums, sums_over
+from powertui.data.energy.robust_stats import noise_floor, running_sums, spread, sums_over
 from powertui.data.energy.samples import usual_pace_s, usual_window_s
 from powertui.data.model import Bools, Floats, Int64s
 from powertui.data.quantiles import median_of_column

@@ -41,6 +41,10 @@ PyObject *call_united(PyObject *self, PyObject *args);
 PyObject *call_united_events(PyObject *self, PyObject *args);
 PyObject *call_add_events(PyObject *self, PyObject *args);
 
+/* codes.c */
+PyObject *call_united_kinds(PyObject *self, PyObject *args);
+PyObject *call_pass_on(PyObject *self, PyObject *args);
+
 /* records.c */
 PyObject *call_records(PyObject *self, PyObject *args);
 void make_crc_table(void); /* once, before the first call */

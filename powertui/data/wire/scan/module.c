@@ -35,12 +35,16 @@ static PyMethodDef methods[] = {
      "united_events(start, duration, chosen, empty_too) -> (start, end), None for too many runs"},
     {"add_events", call_add_events, METH_VARARGS,
      "add_events(name, start, duration, start below, duration below, lo, hi, lowest, count, total, self_time)"},
+    {"united_kinds", call_united_kinds, METH_VARARGS,
+     "united_kinds(start, duration, code, kinds of each code) -> [(start, end)], None for too many runs"},
+    {"pass_on", call_pass_on, METH_VARARGS,
+     "pass_on(start, duration, code of the lane above, start, duration, table, code)"},
     {"records", call_records, METH_VARARGS, "records(data, lo, begin, end, good) -> (rows, next, whether the length there is damaged)"},
     {NULL, NULL, 0, NULL},
 };
 
 /* compiled.py says the same number: another one means that this was built from another version of powertui. */
-enum { INTERFACE = 7 };
+enum { INTERFACE = 8 };
 
 static int fill_module(PyObject *made)
 {
