@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from powertui.data import loading
-from powertui.data.energy import signal_alignment
+from powertui.data.energy import edge_matching, signal_alignment
 from powertui.data.energy.findings import trace_findings
 from powertui.data.formats import registry
 from powertui.data.limits import MACHINE, MemoryLimit
@@ -32,6 +32,13 @@ _MAX_ANSWERS = 100  # that are kept: a few for each run that is opened often; ch
 
 _MAX_TRACES = 30
 _MAX_EVENTS = 100_000  # of a trace that is kept: some 10 MB
+
+# Where power lies by its levels and by its edges, and what stands out in it.
+_TAKING_LONG = (
+    (signal_alignment, "search"),
+    (edge_matching, "offset_weights"),
+    (trace_findings, "findings_in_trace"),
+)
 
 _answers: dict[bytes, Any] = {}
 _traces: dict[tuple[str, FileState, MemoryLimit], Trace] = {}
@@ -101,7 +108,7 @@ def _once(work_out: Callable[..., Any]) -> Callable[..., Any]:
 def worked_out_once() -> Iterator[None]:
     """The tests of a module get what others have worked out of the same run."""
     with pytest.MonkeyPatch.context() as patch:
-        for module, name in ((signal_alignment, "search"), (trace_findings, "findings_in_trace")):
+        for module, name in _TAKING_LONG:
             patch.setattr(module, name, _once(getattr(module, name)))
         yield
 
