@@ -189,6 +189,9 @@ def _published(
     count = int((world.end - world.begin - model.window_s) / period)
     done = world.begin + model.window_s + float(rng.uniform(0, period)) + np.arange(count) * period
     done = np.minimum(done + rng.normal(0, 0.002 * period, count), world.end)
+    if world.end - done[-1] > period:
+        # It goes on publishing until the world ends, which need not be after whole periods.
+        done = np.append(done, done[-1] + period)
     if model.forget_s:
         said = _remembered(world, model.forget_s, done)
     else:
@@ -197,7 +200,7 @@ def _published(
             if model.window_s
             else world.power(done)
         )
-    said = gain * said + model.noise_w * rng.standard_normal(count)
+    said = gain * said + model.noise_w * rng.standard_normal(len(done))
     if model.quantum:
         said = np.round(said / model.quantum) * model.quantum
     last = np.maximum(np.searchsorted(done + delay, polls, side="right") - 1, 0)

@@ -74,11 +74,11 @@ def test_ways_of_averaging_are_compared_each_at_its_own_best_place(
 
 def test_a_place_at_which_the_power_hardly_changes_is_none(tmp_path: Path) -> None:
     """Readings of 7 W every 3 s that are all equal where the log fits best: it was laid 10 s away,
-    with an interval that missed.
+    with an interval that missed. The log ends before a reading of 7 W less.
     """
     world = make(plan(205))
     logs = write(world, tmp_path)
-    taken = record(world, SENSORS["mean 3 s, 7 W"], 205)
+    taken = record(world, SENSORS["mean 3 s, 7 W"], 205, Fault(cut=world.end - 4.5))
     view = powertui.open(logs, power=write_log(taken, tmp_path / "relative.csv", "relative"))[0]
     found = account.energy_account(view.opened.profiles[0], Aligning())
     assert found.alignment.status == "none"
