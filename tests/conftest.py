@@ -24,8 +24,8 @@ settings.load_profile("any machine")
 _HERE = Path(__file__).resolve().parent
 
 # How much is made before garbage is looked for, and how often all that lives is looked through: with
-# Python's own 700, 10, 10 that took a sixth of the processor time of tests of screens, with these a
-# twentieth, for 80 MB more in each process (2026-12-01).
+# Python's own 700, 10, 10 that took a sixth of the processor time of tests of screens, with these
+# about a twelfth, for 80 MB more in each process (2026-12-01).
 _GARBAGE = (10_000, 10, 10)
 
 
