@@ -145,6 +145,16 @@ class Opened:
         return self.entry.path
 
     @property
+    def why_no_power(self) -> str:
+        """Why it has no power: nothing was found, or what was is no log; "" where it has some."""
+        if self.run.power:
+            return ""
+        unread = self.entry.unread_power(self.run.warnings)
+        if unread is not None:
+            return f"No power log beside this run was taken. {unread}"
+        return "No power log was found with this run. Name one: --power FILE."
+
+    @property
     def run(self) -> Run:
         """What was read. Reads it now when nobody has."""
         with self._lock:

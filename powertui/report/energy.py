@@ -234,11 +234,9 @@ def _overlap_remedy(account: Account, host: str) -> str:
 
 def _no_power(opened: Opened) -> str:
     """That no log was found, why those beside the run are none, or which above it may be its."""
-    beside = {warning.file for warning in opened.entry.refused}
-    beside |= {file.path for file in opened.entry.power}
-    for warning in opened.run.warnings:
-        if warning.file in beside:
-            return f"{NO_POWER_TAKEN}. {warning}"
+    unread = opened.entry.unread_power(opened.run.warnings)
+    if unread is not None:
+        return f"{NO_POWER_TAKEN}. {unread}"
     above = [file.path for file in opened.entry.above]
     if not above:
         return NO_POWER

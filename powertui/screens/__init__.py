@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from powertui.errors import UsageError
+from powertui.plain import plain
 from powertui.value_types import dataclass
 
 if TYPE_CHECKING:
@@ -59,12 +60,9 @@ def _nothing_to_draw(session: Session) -> str:
 
 def _no_power(session: Session) -> str:
     """Why a page about power is empty."""
-    run = session.run
-    return (
-        ""
-        if run is None or run.power
-        else "No power log was found with this run. Name one: --power FILE."
-    )
+    if session.run is None or session.opened is None:
+        return ""
+    return plain(session.opened.why_no_power)
 
 
 def _nothing_to_align(session: Session) -> str:

@@ -29,7 +29,6 @@ from powertui.data.tools.registry import Question
 from powertui.data.window import touches
 from powertui.value_types import dataclass
 
-_NO_POWER = "No power log was found with this run. Name one: --power FILE."
 _WRITTEN_AS_FULL = 0.9995  # a share that is written as 100 %
 
 # ── joules of epochs and steps ───────────────────────────────────────────────────────────────────
@@ -41,7 +40,8 @@ def energy(question: Question) -> Result:
     lo, hi = host_account.trace.span if question.is_of_all_time else question.window
     total = host_account.of_window(lo, hi)
     label = "energy of the profile" if question.is_of_all_time else "energy of the window"
-    facts = [_joules("energy", label, total)]
+    opened = question.opened
+    facts = [_joules("energy", label, total, opened.why_no_power or tables.NO_POWER)]
     if total is not None and total.resolved:
         facts += _parts(host_account, total)
     facts += _stands_on(host_account)
@@ -50,7 +50,6 @@ def energy(question: Question) -> Result:
         _steps(question, host_account),
         *device_tables(question, host_account),
     ]
-    opened = question.opened
     if len(opened.profiles) > 1:
         shown.append(host_energy.table(opened, host_energy.run_energy(opened, question.aligning)))
     return Result(
@@ -58,13 +57,13 @@ def energy(question: Question) -> Result:
         title="Energy",
         tables=tuple(shown),
         facts=tuple(facts),
-        notes=_notes(host_account, total),
+        notes=_notes(host_account, total) or tuple(filter(None, [opened.why_no_power])),
     )
 
 
-def _joules(id: str, label: str, measured: Energy | None) -> Fact:
+def _joules(id: str, label: str, measured: Energy | None, why_none: str) -> Fact:
     if measured is None:
-        return tables.no_joules_fact(id, label, _NO_POWER)
+        return tables.no_joules_fact(id, label, why_none)
     if not measured.resolved:
         return tables.no_joules_fact(id, label, measured.reason)
     return tables.joules_fact(id, label, measured)
@@ -156,7 +155,7 @@ def _stands_on(host_account: Account) -> list[Fact]:
 
 def _notes(host_account: Account, total: Energy | None) -> tuple[str, ...]:
     if not host_account.placed:
-        return host_account.owner_notes or (_NO_POWER,)
+        return host_account.owner_notes
     notes = [*host_account.owner_notes]
     if host_account.text:
         notes.append(f"Counted: {host_account.text}.")
@@ -343,7 +342,7 @@ def sensors_found(question: Question) -> Result:
         id="sensors",
         title="Sensors",
         columns=columns,
-        empty=_NO_POWER,
+        empty=question.opened.why_no_power,
         key=("name", "file"),
         noun="channel",
     )

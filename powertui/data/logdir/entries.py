@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from powertui.data.formats.filenames import CERTAIN_RESULTS, MARKERS_FOLDER
 from powertui.data.model import Warn
 from powertui.named_tuples import NamedTuple
@@ -107,6 +109,14 @@ class RunEntry:
     def of_neuron(self) -> bool:
         """Whether its results are tables of AWS Neuron alone, which come with another timeline."""
         return all(file.tool in CERTAIN_RESULTS for file in self.results)
+
+    def unread_power(self, warnings: Iterable[Warn]) -> Warn | None:
+        """Why a log beside it was not taken, by what reading the run says; None where there is
+        none.
+        """
+        beside = {warning.file for warning in self.refused}
+        beside |= {file.path for file in self.power}
+        return next((warning for warning in warnings if warning.file in beside), None)
 
     @property
     def size(self) -> int:

@@ -173,8 +173,10 @@ def sniff(path: str) -> tuple[str, int]:
 
 def why_not_taken(path: str) -> str:
     """Why a file whose name says power was not taken, and what to type for it; "" where powertui
-    itself wrote it.
+    itself wrote it, and of another machine's that was not fetched: it is not, only for this.
     """
+    if elsewhere.away(path):
+        return ""
     try:
         if own_tables.own_export(LogFile(path).head_text):
             return ""

@@ -24,7 +24,7 @@ def missing_data(tool: str, opened: Opened, index: int) -> str:
     if tool == "recorded_results" or (opened.entry.results and not opened.entry.profiles):
         return _not_recorded(tool, opened)
     if tool in ("energy", "sensors"):
-        return "" if opened.run.power else "No power log was found with this run."
+        return opened.why_no_power
     if not opened.profiles:
         return "This run has no profile."
     reason = _REASONS.get(tool)

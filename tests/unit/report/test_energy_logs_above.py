@@ -42,3 +42,25 @@ def test_why_a_log_beside_the_run_is_not_taken_is_told_in_place_of_its_joules(
     made.plain_csv(tmp_path / "mine.csv", "host-a")
     assert cli.main(["energy", str(made.logdir), "--power", str(tmp_path / "mine.csv")]) == 0
     assert str(log) not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("tool", ["sensors", "energy"])
+@pytest.mark.parametrize(
+    ("head", "cause"),
+    [("time_unix_s,dBm", "has no column that is named like power"), ("jd,W", "read as time")],
+)
+def test_tools_of_power_say_so_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], tool: str, head: str, cause: str
+) -> None:
+    made = hosts.two(tmp_path)
+    log = made.logdir / "power.csv"
+    rows = "".join(f"{2461365.5 + day},5{day}.1\n" for day in range(5))
+    log.write_text(f"{head}\n{rows}", "utf-8")
+    assert cli.main(["report", str(made.logdir), "--tool", tool]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"No power log beside this run was taken. {log}: " in said
+    assert cause in said
+    log.unlink()
+    assert cli.main(["report", str(made.logdir), "--tool", tool]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "No power log was found with this run. Name one: --power FILE." in said
