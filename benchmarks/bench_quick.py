@@ -2,8 +2,8 @@
 
 Every row is CPU by the process clock, all threads and no children, so that a busy machine disturbs
 it least: the least and the median of interleaved runs, and the ratio of the least to that of what
-it is divided by. Rows without a goal are floors: what is imported, decoded and drawn in any case.
-Three minutes on two cores; `QUICK_TURNS=9` takes longer and is steadier.
+it is divided by. Rows without a goal are floors: what is imported, decoded and drawn in any case
+once all is read. Three minutes on two cores; `QUICK_TURNS=9` takes longer and is steadier.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ for lo, hi in zip(*wire.hop(data, 0, len(data)).ranges(1)):
         columns = wire.EventColumns.empty(header.skipped)
         wire.scan_events(data, low, high, header.integer(3) * 1000, columns, 0)
 """
-# The same before a plain Textual application: no picture of a profile can cost less, whatever is
-# drawn of it.
+# The same before a plain Textual application: no picture of all of a profile can cost less,
+# whatever is drawn of it. A first picture is drawn while the rest is read, and can.
 SCAN_AND_SHOW = f"{SCAN}\n{PLAIN}"
 # What a key that opens the op table waits for, on a profile with a million names.
 TABLE_OF_NAMES = f"""{NUMPY}; import sys, time
