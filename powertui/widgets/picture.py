@@ -10,6 +10,7 @@ from rich.segment import Segment
 from textual.strip import Strip
 from textual.widget import Widget
 
+from powertui import wrapping
 from powertui.terminal import glyphs as glyph_sets
 from powertui.terminal.glyphs import Glyphs
 from powertui.terminal.theme import Theme
@@ -17,6 +18,8 @@ from powertui.widgets.time_lane import fit_text
 
 Shown = TypeVar("Shown")
 SegmentRow = list[Segment]
+
+_MARGIN_CELLS = 2  # one on each side of a sentence
 
 
 class Picture(Widget, Generic[Shown]):
@@ -64,16 +67,7 @@ class Picture(Widget, Generic[Shown]):
     def render_line(self, y: int) -> Strip:
         width, height = self.size
         if self.view is None:
-            text = ""
-            if y == height // 2:
-                text = f" {self.sentence}"
-            return Strip(
-                [
-                    Segment(
-                        fit_text(text, width, self.glyphs.ellipsis), self.theme_colors.style("dim")
-                    )
-                ]
-            )
+            return self._sentence_line(y)
         key = (width, height)
         if self._rows is None or self._rows[0] != key:
             self._rows = (
@@ -82,3 +76,12 @@ class Picture(Widget, Generic[Shown]):
             )
         rows = self._rows[1]
         return Strip(rows[y] if y < len(rows) else []).adjust_cell_length(width)
+
+    def _sentence_line(self, y: int) -> Strip:
+        """A row of the sentence that stands in place of the chart, in the middle of it."""
+        width, height = self.size
+        lines = wrapping.wrapped(self.sentence, width - _MARGIN_CELLS)
+        row = y - (height // 2 - (len(lines) - 1) // 2)
+        text = f" {lines[row]}" if 0 <= row < len(lines) else ""
+        style = self.theme_colors.style("dim")
+        return Strip([Segment(fit_text(text, width, self.glyphs.ellipsis), style)])
