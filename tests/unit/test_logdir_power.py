@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import lzma
 from pathlib import Path
 
@@ -167,6 +168,20 @@ def test_nobody_is_told_of_other_files_where_there_is_power(tmp_path: Path) -> N
     (run,) = scan(tmp_path).runs
     assert len(run.power) == 1
     assert run.refused == ()
+
+
+@pytest.mark.parametrize("name", ["power_test.json", "power.pt.trace.json"])
+def test_a_profile_whose_name_says_power_is_no_log_that_is_missed(
+    tmp_path: Path, name: str
+) -> None:
+    event = {"ph": "X", "name": "a", "ts": 1, "dur": 5, "pid": 1, "tid": 1}
+    content = json.dumps({"traceEvents": [event, {**event, "ts": 8}]})
+    (tmp_path / name).write_text(content, "utf-8")
+    (tmp_path / "other.json").write_text(content, "utf-8")
+    for path in (tmp_path, tmp_path / name, tmp_path / "other.json"):
+        runs = scan(path).runs
+        assert runs
+        assert all(run.profiles and run.refused == () for run in runs)
 
 
 def test_a_table_that_powertui_wrote_is_no_log_that_is_missed(tmp_path: Path) -> None:

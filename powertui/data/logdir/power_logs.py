@@ -9,6 +9,7 @@ from pathlib import Path
 
 from powertui.data.formats import filenames
 from powertui.data.logdir.entries import PowerFile, RunEntry
+from powertui.data.logdir.run_files import reader_takes
 from powertui.data.logdir.tree import FoundFile, Tree, may_be_power, says_power
 from powertui.data.model import Warn
 from powertui.value_types import dataclass
@@ -51,7 +52,10 @@ def recognised(candidates: Iterable[FoundFile]) -> tuple[PowerFile, ...]:
 
 
 def refused(candidates: Iterable[FoundFile], taken: Iterable[PowerFile]) -> tuple[Warn, ...]:
-    """Why those whose names say power are not taken: whoever wrote one waits for its joules."""
+    """Why those whose names say power are not taken: whoever wrote one waits for its joules.
+
+    A profile may be called so as well: power.pt.trace.json.
+    """
     taken_paths = {log.path for log in taken}
     out = []
     for file in candidates:
@@ -59,7 +63,8 @@ def refused(candidates: Iterable[FoundFile], taken: Iterable[PowerFile]) -> tupl
             continue
         from powertui.data.power import registry  # many modules: only where there is such a file
 
-        if cause := registry.why_not_taken(file.path):
+        cause = registry.why_not_taken(file.path)
+        if cause and not reader_takes(file):
             out.append(Warn(file.path, "", cause))
         if len(out) == _MAX_REFUSED:
             break
