@@ -95,12 +95,17 @@ def _profile(world: World) -> bytes:
 # ── power logs ───────────────────────────────────────────────────────────────────────────────────
 
 
-def write_log(taken: Taken, path: Path, form: Literal["wall", "relative", "labelled"]) -> Path:
-    """A log as somebody's script writes it, by wall clock or in seconds since its start; or of a
-    source that is known by name.
+Form = Literal["wall", "relative", "labelled", "ipmitool"]
+
+
+def write_log(taken: Taken, path: Path, form: Form) -> Path:
+    """A log as somebody's script writes it, by wall clock or in seconds since its start; of a source
+    that is known by name; or as ipmitool prints it, stamped by the BMC's clock in whole seconds.
     """
     if form == "labelled":
         text = _LABELLED[taken.model.label](taken)
+    elif form == "ipmitool":
+        text = "".join(_dcmi_answer(t, w) for t, w in zip(taken.unix, taken.values, strict=True))
     else:
         at = taken.unix if form == "wall" else taken.unix - taken.unix[0]
         head = "time_unix_s" if form == "wall" else "elapsed_s"
@@ -149,6 +154,20 @@ def _nvidia(column: str, taken: Taken) -> str:
             f"HBM3, {value:.2f} W"
         )
     return "\n".join(lines) + "\n"
+
+
+def _dcmi_answer(bmc_s: float, watts: float) -> str:
+    """What `ipmitool dcmi power reading` prints. The BMC's time is local and names no zone."""
+    at = datetime.fromtimestamp(int(bmc_s), timezone.utc)
+    return (
+        f"\n    Instantaneous power reading:                   {watts:.0f} Watts\n"
+        "    Minimum during sampling period:                 10 Watts\n"
+        "    Maximum during sampling period:                900 Watts\n"
+        "    Average power reading over sample period:      210 Watts\n"
+        f"    IPMI timestamp:                           {at:%a %b %d %H:%M:%S %Y}\n"
+        "    Sampling period:                          00000001 Seconds.\n"
+        "    Power reading state is:                   activated\n\n\n"
+    )
 
 
 def _powerboard(taken: Taken) -> str:

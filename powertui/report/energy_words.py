@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from powertui import units
 from powertui.data.energy import sensor as sensors
-from powertui.data.energy.log_alignment import Alignment, clock_words
+from powertui.data.energy.clock_words import clock_words
+from powertui.data.energy.log_alignment import Alignment
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import (
     NS_PER_S,

@@ -243,14 +243,14 @@ COMMANDS = {
     # the lines through what hosts read while they wait
     # launches of functions apart from the wall time, and meetings of replicas apart from activities
     # how far stretches of readings are off, of all lengths at once; stored random numbers. What only
-    # power asks is imported where power is: 71 fewer (2026-11-30).
-    "report RUN --json": (302, 84),
+    # power asks is imported where power is: 71 fewer (2026-11-30). The words of a clock.
+    "report RUN --json": (303, 85),
     # the names of operations of JAX; causes of time of slow steps; what programs annotate
     # those, what logs alone come to, and patterns that are compiled late; the layout of a table,
     # guessed apart from how it is read; and how surely a text is one
     "energy DEMO": (345, 206),
     # one more, which tells what ops of XLA cost, and the arguments about screens
-    "demo --report": (408, 191),
+    "demo --report": (409, 192),
 }
 
 

@@ -49,6 +49,8 @@ class Fit:
     misfit: float = 1.0
     # Places close by that explain the same readings nearly as well, however likely they are.
     aliases: tuple[float, ...] = ()
+    # Whether it is this place or none, though it may be too wide to be sure.
+    is_one_place: bool = False
 
 
 def weighed_places(

@@ -101,7 +101,8 @@ class _Weighed(NamedTuple):
     high: float
     fit_half_s: float  # half of the interval that the fit alone leaves
     elsewhere: float  # weight of all places but the best
-    doubts: list[str]
+    doubts: list[str]  # which of the places it is
+    width_doubts: list[str]  # how wide the best one is
 
     @property
     def offset(self) -> float:
@@ -123,9 +124,10 @@ def fit(model: OffsetCosts, searched: SearchedOffsets) -> Fit | str:
     weighed = _weighed(model, searched, best, rival)
     others = _other_stretches(model, searched, best)
     listed = others.possible
-    if weighed.elsewhere < 1 - _MIN_SURE_WEIGHT and rival is None:
+    if rival is None and not _is_elsewhere(weighed.elsewhere):
         listed = others.alike
     doubts = _all_doubts(model, best, weighed, others)
+    width_doubts = _all_width_doubts(model, weighed, has_doubts=bool(doubts))
     age = model.data.age_s
     older = max(age, model.data.older_s)
     elsewhere_s = [place.offset_s for place in listed]
@@ -136,8 +138,9 @@ def fit(model: OffsetCosts, searched: SearchedOffsets) -> Fit | str:
         offset_s=weighed.offset,
         lo_s=low - (searched.step + age),
         hi_s=high + (searched.step + older),
-        ambiguous=bool(doubts),
-        reasons=tuple(doubts),
+        ambiguous=bool(doubts or width_doubts),
+        reasons=(*doubts, *width_doubts),
+        is_one_place=not doubts,
         r2=r2,
         watts=tuple(zip(model.shares.names, watts, strict=False)),
         runner_up_s=_runner_up(choices, weighed.offset, near),
@@ -166,11 +169,7 @@ def _runner_up(choices: OffsetChoices, offset: float, near: float) -> float | No
     return float(choices.offsets[is_apart][cheapest])
 
 
-def _other_stretches(
-    model: OffsetCosts,
-    searched: SearchedOffsets,
-    best: _Best,
-) -> OtherStretches:
+def _other_stretches(model: OffsetCosts, searched: SearchedOffsets, best: _Best) -> OtherStretches:
     choices = searched.choices
     is_best = np.arange(len(choices.cost)) == best.row
     return other_stretches(
@@ -189,8 +188,7 @@ def _all_doubts(
     weighed: _Weighed,
     others: OtherStretches,
 ) -> list[str]:
-    """Why the answer is not sure, the weightiest first."""
-    age = model.data.age_s
+    """Why it may be another place, the weightiest first."""
     reasons = list(weighed.doubts)
     if others.alike and not reasons:
         reasons.append(others.doubt)
@@ -199,10 +197,17 @@ def _all_doubts(
         reasons.append(
             f"only {independent:.0f} readings that are independent of each other are in the profile"
         )
+    return reasons
+
+
+def _all_width_doubts(model: OffsetCosts, weighed: _Weighed, *, has_doubts: bool) -> list[str]:
+    """Why the place is too wide to be sure."""
+    reasons = list(weighed.width_doubts)
+    age = model.data.age_s
     # What the fit leaves open and what its window does add up (the one moves with the other),
     # though either is narrow enough.
     is_too_wide = weighed.fit_half_s + model.data.centre_err_s > _sure_s(model)
-    if age > _MAX_READING_AGE_S or (is_too_wide and not reasons):
+    if age > _MAX_READING_AGE_S or (is_too_wide and not has_doubts and not reasons):
         reasons.append(f"the age of a reading is known to ±{age:.2g} s only")
     return reasons
 
@@ -282,7 +287,7 @@ def _weighed(
 ) -> _Weighed:
     """The places: by their costs alone, and where they are not sure, by less of these."""
     sure = _weighed_by(model, searched, best, 1.0)
-    if not sure.doubts and rival is None:
+    if not sure.doubts and not sure.width_doubts and rival is None:
         return sure
     divisor = _UNSURE_COST_DIVISOR
     reasons = sure.doubts
@@ -292,7 +297,7 @@ def _weighed(
         if not reasons:
             reasons = [f"what ran explains more of the log at {rival.offset_s:.2f} s"]
     unsure = _weighed_by(model, searched, best, divisor)
-    return unsure._replace(doubts=reasons)
+    return unsure._replace(doubts=reasons, width_doubts=sure.width_doubts)
 
 
 def _weighed_by(
@@ -340,7 +345,8 @@ def _weighed_by(
         high=high,
         fit_half_s=fit_half_s,
         elsewhere=elsewhere,
-        doubts=_doubts(model, elsewhere, 2 * half_s, near, best.watts),
+        doubts=_doubts(model, elsewhere, best.watts),
+        width_doubts=_width_doubts(model, elsewhere, 2 * half_s, near),
     )
 
 
@@ -403,39 +409,36 @@ def _beforehand(model: OffsetCosts, ways: Floats) -> Floats:
     return price_of_way
 
 
-def _doubts(
-    model: OffsetCosts,
-    elsewhere: float,
-    width: float,
-    near: float,
-    fitted: Floats,
-) -> list[str]:
+def _doubts(model: OffsetCosts, elsewhere: float, fitted: Floats) -> list[str]:
+    """Why the best place may not be the true one."""
     reasons = []
-    is_elsewhere = elsewhere >= 1 - _MIN_SURE_WEIGHT
-    if is_elsewhere:
+    if _is_elsewhere(elsewhere):
         reasons.append(f"{units.percent(elsewhere)} of the weight is at other places")
-    limit = 2 * _sure_s(model)
-    if model.step_s is not None and model.step_s >= 2 * near:
-        # This sensor could tell one step from the next, so it has to.
-        limit = min(limit, model.step_s / 2)
-    if width > limit and not is_elsewhere:
-        reasons.append(f"the interval is {width:.3g} s wide")
     idle_w = float(fitted[0])
     strongest_w = float(fitted[1:].max(initial=0.0))
-    least_w = max(
-        model.data.quantum / 2,
-        _MIN_WORK_SHARE * idle_w,
-    )
+    least_w = max(model.data.quantum / 2, _MIN_WORK_SHARE * idle_w)
     if strongest_w < least_w:
         reasons.append("no kind of work draws more than the idle machine")
     return reasons
 
 
+def _width_doubts(model: OffsetCosts, elsewhere: float, width: float, near: float) -> list[str]:
+    """Why the best place is too wide, where it is the only one."""
+    limit = 2 * _sure_s(model)
+    if model.step_s is not None and model.step_s >= 2 * near:
+        # This sensor could tell one step from the next, so it has to.
+        limit = min(limit, model.step_s / 2)
+    is_wide = width > limit and not _is_elsewhere(elsewhere)
+    return [f"the interval is {width:.3g} s wide"] if is_wide else []
+
+
+def _is_elsewhere(weight: float) -> bool:
+    """Whether so much weight at other places puts the best one in question."""
+    return weight >= 1 - _MIN_SURE_WEIGHT
+
+
 def is_flat(spread: float, data: Samples) -> bool:
     """Whether watts that differ by so much show nothing of what ran."""
     usual_w = abs(median_of_column(data.watts))
-    flat_w = max(
-        _FLAT_QUANTA * data.quantum,
-        _FLAT_POWER_SHARE * usual_w,
-    )
+    flat_w = max(_FLAT_QUANTA * data.quantum, _FLAT_POWER_SHARE * usual_w)
     return spread <= flat_w

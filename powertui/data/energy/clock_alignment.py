@@ -22,6 +22,7 @@ from powertui.data.energy.alignment_places import Where
 from powertui.data.energy.clock_advice import RECORD_ENDS, clock_advice
 from powertui.data.energy.clock_check import Status, Verdict
 from powertui.data.energy.clock_kinds import ClockOffset
+from powertui.data.energy.clock_words import clock_words
 from powertui.data.energy.edge_matching import OffsetWeights, weights_of_places
 from powertui.data.energy.log_alignment import (
     CLOCKS,
@@ -30,7 +31,6 @@ from powertui.data.energy.log_alignment import (
     Alignment,
     AlignmentContext,
     Placed,
-    clock_words,
     elsewhere,
     places_in_words,
     unplaced,
@@ -47,7 +47,6 @@ _CLOCK_READ_SLACK_S = settings.SAME_CLOCK_S
 # Share of the variation that a fit must explain before samples say anything about a clock. Chosen:
 # a fit that explains less is drawn aside by what no trace shows.
 _MIN_EXPLAINED_SHARE = settings.MAJORITY_SHARE
-# Of a sensor of which nothing is known, as most BMCs have.
 # Of a sensor of which nothing is known: as most BMCs have.
 _DEFAULT_REFRESH_S = 1.0
 _MIN_WIDE_S = 0.5  # a clock that is known to this is never wide
@@ -119,7 +118,7 @@ def _log_clock(
         # The log may meet the profile, or the training around it.
         zoned = log_zone.log_clock(series, context.run_ns, context.trace.clock.utc_offset_s)
         if zoned is not None:
-            return _in_zone(clock, zoned)
+            return _in_zone(zoned)
         if clock.known:
             return _without_zone(series, context, reasons)
     if clock.known:
@@ -142,9 +141,7 @@ def zones_found(channels: Iterable[Placed]) -> list[str]:
     return list(sentences)
 
 
-def _in_zone(clock: Clock, zoned: Clock) -> _LogClock:
-    if "BMC" in clock.detail:  # in the right zone it is still a clock that nobody sets
-        zoned = replace(times.bmc(zoned), detail=zoned.detail)
+def _in_zone(zoned: Clock) -> _LogClock:
     words = [_LOCAL_TIMES, zoned.detail, zoned.assumed]
     return _LogClock(zoned, LOCAL, "; ".join(filter(None, words)))
 
@@ -271,7 +268,9 @@ def _weights_of_work(
     fit = work_alignment.fit_by_work(data, context, within=range_s)
     if isinstance(fit, str) or fit.r2 < _MIN_EXPLAINED_SHARE:
         return None
-    return weights_of_places(fit.places, data.age_s, may_overrule=not fit.ambiguous)
+    # A place that is wider than a sure one overrules a clock all the same, as wide as it is.
+    may_overrule = fit.is_one_place or not fit.ambiguous
+    return weights_of_places(fit.places, data.age_s, may_overrule=may_overrule)
 
 
 def _either_clock(series: PowerSeries, alignment: Alignment) -> Alignment | None:

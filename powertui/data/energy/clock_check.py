@@ -115,6 +115,8 @@ def judge(clock: ClockOffset | None, readings: OffsetWeights | None, data: Sampl
     is_beside = _is_beside(question) or _is_far_better_nearby(question)
     if _is_doubted(before, after, readings) or is_beside:
         return _ambiguous(_unless_overruled(question), sure_s)
+    if _leaves_more_open(clock, posterior):
+        return _ambiguous(posterior, sure_s)
     is_worse_here = _best_at_clock(clock, readings) < _RULES.min_log_odds_at_clock
     return _believed(clock, posterior, is_less_likely=is_worse_here and after < before)
 
@@ -230,6 +232,20 @@ def _unless_overruled(question: _Question) -> Posterior:
 def _is_evidence(readings: OffsetWeights, *, has_clock: bool) -> bool:
     """Whether the readings show a place. Without a clock they must show whose they are, too."""
     return readings.is_confirmed and (has_clock or readings.is_of_training)
+
+
+def _leaves_more_open(clock: ClockOffset, posterior: Posterior) -> bool:
+    """Whether a clock that is minutes wide says less than the readings: it only says which of their
+    places come into question.
+
+    A BMC's log of 1 s means that fits within 2 s was told as anywhere within ± 2 min, which it
+    would not have been without a clock.
+    """
+    clock_s = clock.hi_s - clock.lo_s
+    if clock_s <= 2 * clock.kind.believed_s:
+        return False
+    lo, hi = posterior.interval(TAILS)
+    return hi - lo < clock_s
 
 
 def _best_at_clock(clock: ClockOffset, readings: OffsetWeights) -> float:

@@ -9,6 +9,7 @@ a log of some hours on any run.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from powertui.data.energy import meeting, settings
 from powertui.data.model import NS_PER_S, Clock, PowerSeries
@@ -33,6 +34,18 @@ def log_clock(
 
     `run`: its first and last moment (Unix ns); `machine_s`: seconds east of UTC, where known.
     """
+    clock = _zoned(series, run, machine_s)
+    if clock is None or "BMC" not in series.clock.detail:
+        return clock
+    # In the right zone it is still a clock that nobody sets.
+    return replace(times.bmc(clock), detail=clock.detail)
+
+
+def _zoned(
+    series: PowerSeries,
+    run: tuple[int, int],
+    machine_s: int | None,
+) -> Clock | None:
     if series.clock.of_day_ns is not None:
         return _on_the_day(series, run, machine_s)
     machine_clock = None

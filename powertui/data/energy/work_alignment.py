@@ -89,6 +89,7 @@ def _with_aliases(fit: Fit, sure_s: float) -> Fit:
         lo_s=min(fit.lo_s, min(offsets) - half_s),
         hi_s=max(fit.hi_s, max(offsets) + half_s),
         ambiguous=True,
+        is_one_place=False,
         reasons=(*fit.reasons, reason),
         places=_merged([*_of_half_weight(fit.places), *aliases], sure_s),
     )
@@ -117,6 +118,7 @@ def _either(
         lo_s=min(fit.lo_s, other.lo_s),
         hi_s=max(fit.hi_s, other.hi_s),
         ambiguous=True,
+        is_one_place=False,
         reasons=tuple(dict.fromkeys(reasons)),
         places=_merged(places, sure_s),
     )

@@ -230,4 +230,5 @@ def bmc(clock: Clock) -> Clock:
         source=BMC,
         detail="BMC clocks are rarely synchronized; taken as ±2 min",
         utc_offset_s=clock.utc_offset_s,
+        assumed=clock.assumed,
     )

@@ -18,6 +18,7 @@ from powertui.data.energy import (
 from powertui.data.energy.alignment_places import Where
 from powertui.data.energy.clock_check import Verdict
 from powertui.data.energy.clock_kinds import FOREIGN, RECORDED, SAME_MACHINE, ClockOffset
+from powertui.data.energy.clock_words import clock_words
 from powertui.data.energy.edge_costs import (
     BORDER,
     END,
@@ -28,7 +29,7 @@ from powertui.data.energy.edge_costs import (
     sorted_edges,
 )
 from powertui.data.energy.edge_matching import OffsetWeights
-from powertui.data.energy.log_alignment import clock_words, unplaced
+from powertui.data.energy.log_alignment import unplaced
 from powertui.data.energy.samples import Samples
 from powertui.data.energy.window_shares import OUTSIDE, WindowShares
 from powertui.data.model import Clock, Device, PowerKind, PowerSeries, Sensor

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from powertui import cli, units
+from powertui.data.energy.clock_words import clock_words
 from powertui.data.energy.findings.finding import Finding, Findings
-from powertui.data.energy.log_alignment import Alignment, clock_words
+from powertui.data.energy.log_alignment import Alignment
 from powertui.data.energy.measured_energy import unresolved
 from powertui.data.model import Badge
 from powertui.report.energy_figures import brief_findings, finding_lines

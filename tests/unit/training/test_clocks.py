@@ -12,7 +12,8 @@ import pytest
 from benchmarks.power_world import SENSORS, make_whole, record, write_log, write_whole
 from powertui.data import logdir
 from powertui.data.asked import ReadOptions
-from powertui.data.energy.log_alignment import Alignment, clock_words
+from powertui.data.energy.clock_words import clock_words
+from powertui.data.energy.log_alignment import Alignment
 from powertui.data.training.training import Training
 from tests.synthetic.tfevents import write_scalars
 

@@ -15,7 +15,8 @@ from powertui.data.conclusions.conclusion import Conclusion, Confidence, Evidenc
 from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.energy import account, placing
 from powertui.data.energy.clock_advice import RECORD_ENDS
-from powertui.data.energy.log_alignment import Alignment, Placed, clock_words
+from powertui.data.energy.clock_words import clock_words
+from powertui.data.energy.log_alignment import Alignment, Placed
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.energy.trace_account import Account
 from powertui.data.model import PS_PER_S
