@@ -108,6 +108,8 @@ NAMED_POWER_ENDINGS = (
     ".out",
     ".md",
     ".xlsx",
+    ".ods",
+    ".parquet",
     ".xz",
     ".bz2",
     ".zst",

@@ -32,7 +32,7 @@ MAX_LINKED_ENTRIES = 20_000
 _SYSTEM_FOLDERS = ("/proc", "/sys", "/dev")  # their files are not on a disk, and some never end
 
 _POWER_NAME = late_pattern(
-    r"(?<![a-z])(power|watts?|wattage|ipmi|redfish|psu|pdu|leistung)(?![a-z])"
+    r"(?<![a-z])(power|watts?|wattage|ipmi|dcmi|redfish|bmc|idrac|ilo|psu|pdu|leistung)(?![a-z])"
 )
 _ROTATED = late_pattern(r"\.\d{1,3}(?=(?:\.gz)?$)")  # what logrotate puts behind a log's name
 

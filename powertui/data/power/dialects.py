@@ -263,11 +263,14 @@ _UPSC = PrintedWatts(
     hint="Record it with: while sleep 1; do date +%s.%N; upsc NAME; done >> FILE",
 )
 
-# Dell's `racadm getsensorinfo`: the reading is before its limits.
+# Dell's `racadm getsensorinfo`: the reading is before its limits; and `racadm get System.Power`.
 _RACADM = PrintedWatts(
     name="racadm",
     program="racadm",
-    signature=r"(?m)^\s{0,9}System Board (?:Pwr Consumption|System Level)\s+\w+\s+\d+\s?Watts",
+    signature=(
+        r"(?m)^\s{0,9}System Board (?:Pwr Consumption|System Level)\s+\w+\s+\d+\s?Watts"
+        r"|^\s{0,9}#?(?:Realtime\.)?Power=\d{1,6} W \|"
+    ),
     readings=(
         (
             PrintedReading(
@@ -276,6 +279,9 @@ _RACADM = PrintedWatts(
                 + r"\s?Watts",
                 "{name}",
                 Scope.NODE,
+            ),
+            PrintedReading(
+                r"^\s*#?(?:Realtime\.)?Power=" + _NUMBER + r" W \|", "system power", Scope.NODE
             ),
         ),
     ),
@@ -318,6 +324,8 @@ DIALECTS: tuple[Dialect | PlainTable | EnergyTable | PrintedWatts, ...] = (
     Dialect("nvidia_table", signature="Pwr:Usage/Cap", score=96),
     Dialect("gpustat", ("[0]", "[1]")),
     Dialect("snmp", ("::", ": ")),
+    Dialect("freeipmi", ("| W", "|W", ",W,", ",Watts,"), signs=("|", ",")),
+    Dialect("openbmc", ("/xyz/openbmc_project/", ".Unit.Watts", "| Watts")),
     Dialect("pdsh", (": ",)),
     Dialect("stamped_rows", ("\n",)),
     Dialect("hpe", ("PowerDetail", "metricSamples")),
@@ -338,6 +346,9 @@ DIALECTS: tuple[Dialect | PlainTable | EnergyTable | PrintedWatts, ...] = (
         signs=(" ", "\t", "{", "["),
     ),
     Dialect("influx", ("=",)),
+    Dialect("telegraf", signature=r'\{"fields": ?\{[^{}]{1,2000}\}, ?"name": ?"', score=95),
+    Dialect("graphite", (".power", "power.", ".watt", "power ", "watts ", "watts,2", "_w ")),
+    Dialect("opentsdb", signature=r'"dps": ?[{\[]', score=95),
     Dialect("slurm", ("ConsumedEnergy", "Series", "CurrentWatts", '"jobs"', "lurm")),
     _CODECARBON,
     _ECO2AI,

@@ -15,6 +15,7 @@ from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
+from powertui.named_tuples import NamedTuple
 
 NAME = "influx"
 _KEY = r"(?:\\.|[^,= \\]){1,200}"
@@ -40,6 +41,16 @@ _BARE_FIELDS = ("value", "gauge", "counter", "reading")
 _TAGS_OF_NO_CHANNEL = frozenset(
     {*_HOSTS, "unit", "units", "name", "entity_id", "status_code", "status_desc"}
 )
+
+
+class Point(NamedTuple):
+    """What a measurement was at one time."""
+
+    measurement: str
+    tags: dict[str, str]
+    fields: dict[str, str]  # texts in their quotes
+    when: str
+    line: int  # of the log
 
 
 def sniff(head: str, _path: str) -> int:
@@ -126,24 +137,28 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             notes.drop(number, "the last line may be cut")
             continue
         name, tags_text, fields, time = match.groups()
-        measurement = _plain(name)
-        tags = _tags(tags_text)
-        when = _when(time)
-        for key, value in _fields(fields):
-            unit = _unit(measurement, key, tags)
-            is_text = value.startswith('"')
-            if unit is None or is_text:
-                continue
-            collected.add(
-                _sensor(measurement, key, tags),
-                when,
-                value.rstrip("iu"),  # how the protocol marks whole numbers
-                number,
-                unit=given or unit,
-            )
+        fields_of_name = dict(_fields(fields))
+        point = Point(_plain(name), _tags(tags_text), fields_of_name, _when(time), number)
+        add_point(point, collected, given)
     return collected.log(
         NAME, options, "line protocol: unit and channel by measurement, tags and field"
     )
+
+
+def add_point(point: Point, collected: Collected, given: units.Unit | None) -> None:
+    """What a point says of power; `given` is the unit that a person named."""
+    for key, value in point.fields.items():
+        unit = _unit(point.measurement, key, point.tags)
+        is_text = value.startswith('"')
+        if unit is None or is_text:
+            continue
+        collected.add(
+            _sensor(point.measurement, key, point.tags),
+            point.when,
+            value.rstrip("iu"),  # how the protocol marks whole numbers
+            point.line,
+            unit=given or unit,
+        )
 
 
 def _when(text: str | None) -> str:

@@ -89,9 +89,11 @@ def sniff(head: str, _path: str) -> int:
         return 0
     readings = [reading for reading in _readings(head) if reading.when]
     counts = Counter(_masked(reading.label) for reading in readings)
+    is_one_thing = _are_watts_alone(head)
     channels = set()
     for label, count in counts.items():
-        if count >= _MIN_CHANNEL_READINGS and _MEANS.search(label):
+        says_power = is_one_thing or _MEANS.search(label) is not None
+        if count >= _MIN_CHANNEL_READINGS and says_power:
             channels.add(label)
     if not channels:
         return 0
@@ -100,6 +102,13 @@ def sniff(head: str, _path: str) -> int:
     if 2 * len(lines_read) >= line_count:
         return _MOSTLY_READINGS_SCORE
     return _FEW_READINGS_SCORE
+
+
+def _are_watts_alone(head: str) -> bool:
+    """Whether each line holds a time and watts, and nothing else: they have no name to ask."""
+    lines = head.split("\n")[:-1]  # the last one may be cut
+    rests = [_split_time(line)[1].strip() for _, line in stamps.numbered_lines(lines)]
+    return bool(rests) and all(map(_WATTS.fullmatch, rests))
 
 
 def _is_table(head: str) -> bool:

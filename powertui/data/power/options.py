@@ -5,6 +5,12 @@ from __future__ import annotations
 from powertui.data.model import PowerSeries, Warn
 from powertui.value_types import dataclass
 
+# Where nothing tells which columns hold times and watts.
+COLUMNS_HINT = (
+    "Name its columns, or number them from 1: --watts-col NAME --time-col NAME --unit W "
+    "(and --tz for local times)."
+)
+
 
 @dataclass(frozen=True, eq=False)
 class PowerLog:

@@ -21,9 +21,9 @@ from powertui import plugins
 from powertui.data import elsewhere, packed
 from powertui.data.asked import LogColumns
 from powertui.data.model import Badge, PowerSeries, Warn, worst_badge
-from powertui.data.power import outages, own_tables, plausible, table
+from powertui.data.power import outages, own_tables, plausible
 from powertui.data.power.dialects import DIALECTS, Dialect, EnergyTable, PlainTable, PrintedWatts
-from powertui.data.power.options import PowerLog
+from powertui.data.power.options import COLUMNS_HINT, PowerLog
 from powertui.data.power.source import SQLITE, LogFile
 from powertui.data.wire.stored import FileState
 from powertui.errors import PowertuiError, UnreadableFile
@@ -40,19 +40,6 @@ IS_POWER = 50  # a score from which a file found by itself is taken for a power 
 # The same where the file's name says power: one column that is named like time or power is enough
 # then. Chosen: `table_signs` gives so much to such a table.
 IS_POWER_BY_NAME = 20
-
-# How packed files begin, and what unpacks them.
-_PACKED = {
-    b"\xfd7zXZ\x00": "xz -dk",
-    b"BZh": "bzip2 -dk",
-    b"\x28\xb5\x2f\xfd": "zstd -d",
-    b"PK\x03\x04": "unzip",
-}
-_MAX_SHOWN_CHARS = 60  # of a file's own words in a message: they fit on one line of a terminal
-_HINT = (
-    "Name its columns, or number them from 1: --watts-col NAME --time-col NAME --unit W "
-    "(and --tz for local times)."
-)
 
 
 @dataclass(frozen=True)
@@ -243,7 +230,8 @@ def load(path: str, options: LogColumns | None = None) -> PowerLog:
         raise _not_a_log(source)
     log = _load(reader, source, options)
     if not log.series:
-        raise UnreadableFile(path, f"looks like {reader.name}, but has no readings", hint=_HINT)
+        problem = f"looks like {reader.name}, but has no readings"
+        raise UnreadableFile(path, problem, hint=COLUMNS_HINT)
     has_unit = options.unit is not None or reader.units_written
     log = checked(log, has_unit=has_unit)
     if source.loss:
@@ -341,7 +329,7 @@ def _plausible(log: PowerLog, *, has_unit: bool) -> PowerLog:
         if warning is not None:
             warnings.append(warning)
     if not series:
-        raise UnreadableFile(log.path, warnings[0].cause, hint=_HINT)
+        raise UnreadableFile(log.path, warnings[0].cause, hint=COLUMNS_HINT)
     return replace(
         log,
         series=tuple(series),
@@ -377,73 +365,6 @@ def _with_guess(log: PowerLog) -> PowerLog:
 
 
 def _not_a_log(source: LogFile) -> UnreadableFile:
-    """What to raise for a file that no reader takes."""
-    if own_table := own_tables.own_export(source.head_text):
-        return UnreadableFile(
-            source.path,
-            f"holds {own_table}, not a power log",
-            hint="Name the log itself, or columns: --time-col --watts-col.",
-        )
-    for magic, program in _PACKED.items():
-        if source.head.startswith(magic):
-            problem = "is packed, and powertui unpacks gzip alone"
-            return UnreadableFile(source.path, problem, hint=f"Unpack it first: {program} FILE")
-    hint = _which_columns(source) + plugins.left_out(plugins.POWER)
-    return UnreadableFile(source.path, _looks(source), hint=hint)
+    from powertui.data.power import unknown_logs  # most files are known
 
-
-def _which_columns(source: LogFile) -> str:
-    """What to type for a table whose names say nothing of power: its own names, spelled out."""
-    from powertui.data.power import column_hint, column_names
-
-    head = source.head_text
-    if column_names.json_members(head) is not None:
-        return "powertui reads objects with a time and a member like power_w or energy_j."
-    layout = table.shape(head)
-    if layout is None or not layout.named:
-        return _HINT
-    rows = table.first_rows(head, layout)
-    if rows is None:
-        return _HINT
-    return column_hint.column_hint(rows)
-
-
-def _looks(source: LogFile) -> str:
-    """Why this file is no power log, as the end of a sentence."""
-    head = source.head
-    if head.startswith(b"\x89HDF"):
-        return (
-            "is an HDF5 file, which powertui does not read (of Slurm's profiles: sh5util -j "
-            "JOB -E --series=Energy writes a CSV)"
-        )
-    is_utf16 = head.startswith((b"\xff\xfe", b"\xfe\xff"))
-    if b"\x00" in head[:1024] and not is_utf16:
-        return "is binary, and not a power log that powertui knows"
-    from powertui.data.power import column_names
-
-    if (names_in_json := column_names.json_members(source.head_text)) is not None:
-        members = _printable(", ".join(names_in_json))
-        return (
-            f"is JSON without objects that hold a time and a power or energy (members: {members})"
-        )
-    layout = table.shape(source.head_text)
-    names = [name for name in layout.names if name] if layout is not None and layout.named else []
-    if len(set(names)) > 1:
-        return (
-            "has no column that is named like power or energy (its columns are: "
-            f"{_printable(', '.join(names))})"
-        )
-    lines = (line.strip() for line in source.head_text.split("\n"))
-    first_line = repr(_printable(next(filter(None, lines), "")))
-    if layout is not None and not layout.named:
-        return f"has no header that names its columns (its first line is: {first_line})"
-    return f"has no column named like power or time (its first line is: {first_line})"
-
-
-def _printable(text: str) -> str:
-    shown = ""
-    for char in text[:_MAX_SHOWN_CHARS]:
-        shown += char if char.isprintable() else "?"
-    if len(text) <= _MAX_SHOWN_CHARS:
-        return shown
-    return f"{shown}…"
+    return unknown_logs.not_a_log(source)

@@ -61,9 +61,7 @@ def sniff(head: str, _path: str) -> int:
     are_of_sh5util = {"Node", "Series", "Power"} <= set(names)
     if are_of_sh5util or _are_of_sacct(names):
         return 97
-    if "NodeName=" in head and "CurrentWatts=" in head:
-        return 95
-    return 0
+    return 95 if re.search(r"\bCurrentWatts=\d", head) else 0
 
 
 def _are_of_sacct(names: list[str]) -> bool:
@@ -397,16 +395,14 @@ def _node_sensor(node: str) -> Sensor:
 
 def _scontrol(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
     collected = Collected(source.path, notes)
-    when = node = ""
-    lines = source.text.split("\n")
-    for number, line in stamps.numbered_lines(lines):
-        when = stamps.time_of_line(line) or when
-        if match := re.search(r"NodeName=(\S{1,100})", line):
+    node = ""
+    for line in stamps.timed_lines(source.text):
+        if match := re.search(r"NodeName=(\S{1,100})", line.text):
             node = match[1]
-        if match := re.search(r"CurrentWatts=(\d{1,9}|n/s|n/a)", line):
+        if match := re.search(r"\bCurrentWatts=(\d{1,9}|n/s|n/a)", line.text):
             reading = match[1]
             # Slurm writes 0 where nothing measures the node.
             if reading == "0":
                 reading = "0 (not measured)"
-            collected.add(_node_sensor(node), when, reading, number)
+            collected.add(_node_sensor(node), line.when, reading, line.number)
     return collected.log(NAME, options, "scontrol: CurrentWatts")

@@ -10,7 +10,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -125,7 +125,7 @@ def _number_repeated(rows: Sequence[_StampedRow]) -> None:
     named = []
     for row in rows:
         name = row.cells[0]
-        if re.search(r"[^\W\d_]", name):
+        if _is_word(name):
             named.append((row.answer, name))
     repeated = stamps.repeated_in_answers(named)
     counts: Counter[tuple[int, str]] = Counter()
@@ -155,19 +155,46 @@ def _names(body: Sequence[str], delimiter: str) -> list[str]:
     """Names for the columns of rows without a header: a sensor, its reading and its unit."""
     rows = [table.fields(line, delimiter) for line in body[:_MAX_HEAD_LINES]]
     width = len(rows[0])
-    regular_rows = [row for row in rows if len(row) == width]
-    by_place = [f"column {place}" for place in range(1, width + 1)]
-    names = list(by_place)
-    for place, cells in enumerate(zip(*regular_rows, strict=True)):
-        if "unit" not in names and any(map(units.unit_of_symbol, cells)):
-            names[place] = "unit"
-        elif "value" not in names and any(map(_is_number, cells)):
-            names[place] = "value"
-        elif "sensor" not in names and place == 0:
-            names[place] = "sensor"
+    names = [f"column {place}" for place in range(1, width + 1)]
+    columns = list(zip(*(row for row in rows if len(row) == width), strict=True))
+    unit = _first_place(columns, units.unit_of_symbol)
     # Words with blanks between them are a sentence.
-    is_table = "unit" in names and bool(delimiter)
-    return names if is_table else by_place
+    if unit is None or not delimiter:
+        return names
+    names[unit] = "unit"
+    value = _place_of_reading(columns, unit)
+    if value is not None:
+        names[value] = "value"
+    sensor = _first_place(columns, _is_word)
+    if sensor is not None and sensor not in (unit, value):
+        names[sensor] = "sensor"
+    return names
+
+
+def _first_place(
+    columns: Sequence[Sequence[str]],
+    is_sought: Callable[[str], object],
+) -> int | None:
+    """The first column of which any cell is what is sought."""
+    for place, cells in enumerate(columns):
+        if any(map(is_sought, cells)):
+            return place
+    return None
+
+
+def _place_of_reading(columns: Sequence[Sequence[str]], unit: int) -> int | None:
+    """The last numbers before the unit: those before them number the sensors. Else the first behind
+    it.
+    """
+    numbers = [place for place, cells in enumerate(columns) if any(map(_is_number, cells))]
+    before = [place for place in numbers if place < unit]
+    if before:
+        return before[-1]
+    return numbers[0] if numbers else None
+
+
+def _is_word(cell: str) -> bool:
+    return re.search(r"[^\W\d_]", cell) is not None
 
 
 def _is_number(cell: str) -> bool:
