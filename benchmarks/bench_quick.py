@@ -387,6 +387,13 @@ def many(rows: Rows) -> None:
         rows.seconds(f"{verb} of {RUNS:,} runs, all processes", "2 a core", costs)
     (costs,) = compare(Work(code(TABLE_OF_NAMES, make_big.make(BIG, NAMES)), printed))
     rows.seconds("names 1 M: `t`", "1.0", costs)
+    few, many = compare(
+        *(
+            Work(powertui("report", logdir_of(make_big.make(BIG, names))), whole)
+            for names in (0, NAMES)
+        )
+    )
+    rows.ratio("report, 1 M names", "report of few names", "2.5", many, few)
     small, large = compare(
         *(
             Work(code(PAN, logdir_of(make_big.make(events))), printed)

@@ -129,10 +129,10 @@ class Texts:
         matches = map(pattern.search, self.strings())
         return np.fromiter((match is not None for match in matches), np.bool_, len(self))
 
-    def begin(self, prefix: bytes, *, whole: bool = False) -> Bools:
-        """Which begin with these bytes; `whole`: which are these bytes."""
+    def begin(self, prefix: bytes) -> Bools:
+        """Which begin with these bytes."""
         sizes = self.start[1:] - self.start[:-1]
-        out: Bools = sizes == len(prefix) if whole else sizes >= len(prefix)
+        out: Bools = sizes >= len(prefix)
         for offset, byte in enumerate(prefix):
             candidates = np.flatnonzero(out)
             if not len(candidates):
@@ -318,20 +318,6 @@ def holding(part: str, *, fold: bool) -> Callable[[Texts], Bools]:
         return texts.contain(needle)
 
     return test
-
-
-def beginning(names: Names, *prefixes: str, whole: bool = False) -> Bools:
-    """Which full names begin with one of these; `whole`: which are one of these."""
-    count = len(names)
-    encoded = [prefix.encode() for prefix in prefixes]
-    out = np.zeros(count, np.bool_)
-    for at in range(0, count, BATCH):
-        after = min(at + BATCH, count)
-        batch = np.arange(at, after)
-        full = names.texts(batch)
-        for prefix in encoded:
-            out[at:after] |= full.begin(prefix, whole=whole)
-    return out
 
 
 class NoNames:

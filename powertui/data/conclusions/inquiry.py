@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 from powertui.data.asked import Aligning
@@ -59,7 +60,7 @@ class Inquiry:
         return shares.step_shares(self.steps)
 
     @cached_property
-    def ops(self) -> list[Top]:
+    def ops(self) -> Sequence[Top]:
         """The run's ops, those that took most time first."""
         tops = top_ops.top_ops(self.question.parts, self.question.compat)
         return top_ops.of_all_replicas(tops)

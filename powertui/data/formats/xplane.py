@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from powertui.data import texts, wire
+from powertui.data import name_shapes, wire
 from powertui.data.formats.builder import LIMIT_PS, LineEvents, ProcessBuilder, TraceBuilder
 from powertui.data.formats.file_warnings import FileWarnings
 from powertui.data.formats.registry import ClockRule, Progress
@@ -177,7 +177,9 @@ def _shortest_first(planes: list[_Plane], builder: TraceBuilder) -> list[_PlaneL
 
 def _with_allocations(trace: Trace) -> Trace:
     """The trace with what its allocators did, which is read when somebody asks."""
-    if texts.beginning(trace.names, "MemoryAllocation", "MemoryDeallocation", whole=True).any():
+    if name_shapes.beginning(
+        trace.names, "MemoryAllocation", "MemoryDeallocation", whole=True
+    ).any():
         from powertui.data.formats import xplane_allocations
 
         return xplane_allocations.with_allocations(trace)

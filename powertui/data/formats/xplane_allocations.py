@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from powertui.data import texts, wire
+from powertui.data import name_shapes, wire
 from powertui.data.formats.stat_columns import PooledTexts
 from powertui.data.model import (
     Bools,
@@ -168,8 +168,8 @@ def _known(times: Int64s, levels: Floats) -> tuple[Int64s, Floats]:
 
 def _parts(names: Names, processes: Sequence[Process]) -> list[_Part]:
     """The events of memory of all host lines, in the order of the file."""
-    is_taken = texts.beginning(names, _TAKEN, whole=True)
-    is_given_back = texts.beginning(names, _GIVEN_BACK, whole=True)
+    is_taken = name_shapes.beginning(names, _TAKEN, whole=True)
+    is_given_back = name_shapes.beginning(names, _GIVEN_BACK, whole=True)
     if not is_taken.any() and not is_given_back.any():
         return []
     is_asked = is_taken | is_given_back

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from powertui.data import texts, wire
+from powertui.data import name_shapes, texts, wire
 from powertui.data.model import Bools, Events, Int64s, Trace, Track
 from powertui.data.quantiles import median_of_column
 from powertui.data.run.device_intervals import host_lines
@@ -48,7 +48,7 @@ def calls(trace: Trace) -> Iterator[tuple[int, Track, int, Events]]:
     """(line, its track, name, its events by start) of every function, or of every graph where one
     function ran several.
     """
-    is_graph = texts.beginning(trace.names, _GRAPH)
+    is_graph = name_shapes.beginning(trace.names, _GRAPH)
     for line, process, track in trace.threads():
         names = track.events.name
         runs_graph = is_graph[names]
@@ -72,7 +72,7 @@ def batches_taken(trace: Trace, starts: Int64s) -> int:
     """How many batches each call takes from its input, by the starts of the calls; 0 where they
     differ or nothing says so.
     """
-    takes_batch = texts.beginning(trace.names, *_INPUT_OPS, whole=True)
+    takes_batch = name_shapes.beginning(trace.names, *_INPUT_OPS, whole=True)
     if not takes_batch.any() or len(starts) < _MIN_CALLS:
         return 0
     moment_parts = [np.empty(0, np.int64)]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from powertui.data import texts, wire
+from powertui.data import name_shapes, wire
 from powertui.data.model import (
     Bools,
     Int32s,
@@ -85,7 +85,7 @@ class NodeForest:
         has_level = self._names(_LEVELS)
         is_pool = np.zeros(len(trace.names), np.bool_)
         if lasting:
-            is_pool = texts.beginning(trace.names, _POOLS)
+            is_pool = name_shapes.beginning(trace.names, _POOLS)
         parents: list[Int32s] = [np.empty(0, np.int32)]
         for lines, names_with in processes:
             self._names_with[id(lines[0].process)] = names_with
@@ -149,7 +149,7 @@ class NodeForest:
     def _names(self, names: Iterable[str]) -> Bools:
         key = tuple(names)
         if key not in self._rows_with_name:
-            self._rows_with_name[key] = texts.beginning(self.trace.names, *key, whole=True)
+            self._rows_with_name[key] = name_shapes.beginning(self.trace.names, *key, whole=True)
         return self._rows_with_name[key]
 
     def named(self, names: Iterable[str], nodes: Int64s | None = None) -> Int64s:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from powertui.data import texts, wire
+from powertui.data import name_shapes
 from powertui.data.model import Bools, Trace, Track
 from powertui.data.run import marks
 from powertui.data.run.candidates import AROUND, BESIDES, NONE, Candidate, pattern_of
@@ -44,7 +44,7 @@ def annotated_series(trace: Trace) -> Iterator[Candidate]:
         if annotated[track.events.name].any():
             lines.append((number, track))
             counts += np.bincount(track.events.name, minlength=len(counts))
-    is_frame = texts.beginning(trace.names, "$")  # of Python
+    is_frame = name_shapes.beginning(trace.names, "$")  # of Python
     for name in np.flatnonzero(annotated & (counts >= _MIN_ANNOTATIONS)).tolist():
         marks_on = list(_marks_by_track(trace, lines, name))
         chosen = marks.join_marks([part.outermost() for part, _ in marks_on])
@@ -87,12 +87,13 @@ def _thread_share(marks_on: list[tuple[Marks, Track]], is_frame: Bools) -> float
 
 def _annotated(trace: Trace) -> Bools:
     """Which names a program gave to stretches of its own."""
-    out = np.zeros(len(trace.names), np.bool_)
+    used = np.zeros(len(trace.names), np.bool_)
     for _, _, track in trace.threads():
-        if trace.format != "kineto" and not _PYTHON.search(track.name):
-            continue
-        for name in wire.distinct(track.events.name).tolist():
-            out[name] = out[name] or _is_annotation(trace, name)
+        if trace.format == "kineto" or _PYTHON.search(track.name):
+            used[track.events.name] = True
+    out = used
+    if used.any():
+        out = _by_person(trace, used)
     out[trace.lost_names.start : trace.lost_names.stop] = False  # who wrote them is not known
     return out
 
@@ -125,11 +126,15 @@ def holding_annotations(trace: Trace) -> Bools:
     return annotated & holds
 
 
-def _is_annotation(trace: Trace, name: int) -> bool:
-    full = trace.names.full(name)
-    if BESIDES.search(full) or AROUND.search(full):
-        return False
-    if trace.format != "kineto":
-        return _RUNTIME.search(full) is None
-    categories = (stat.value for stat in trace.names.stats(name) if stat.name == "cat")
-    return _CATEGORY in categories and _NO_PERSON.search(full) is None
+def _by_person(trace: Trace, used: Bools) -> Bools:
+    """Which of the used names a person may have written."""
+    by_runtime = _NO_PERSON if trace.format == "kineto" else _RUNTIME
+    patterns = (BESIDES, AROUND, by_runtime)
+    out = used & name_shapes.name_shapes(trace.names).where(
+        lambda name: not any(pattern.search(name) for pattern in patterns)
+    )
+    if trace.format == "kineto":
+        for index in np.flatnonzero(out).tolist():
+            stats = trace.names.stats(index)
+            out[index] = any(stat.name == "cat" and stat.value == _CATEGORY for stat in stats)
+    return out

@@ -9,7 +9,7 @@ from collections import Counter
 
 import numpy as np
 
-from powertui.data import texts
+from powertui.data import name_shapes
 from powertui.data.model import Process, ProcessKind, Trace
 from powertui.data.opened import Opened, Profile
 from powertui.data.run.stat_carriers import rows_named
@@ -130,7 +130,7 @@ def batch_size(profile: Profile) -> int | None:
 def _batch_size(trace: Trace) -> int | None:
     roots = []
     batching = []
-    is_iterator = texts.beginning(trace.names, "Iterator::")
+    is_iterator = name_shapes.beginning(trace.names, "Iterator::")
     for index in np.flatnonzero(is_iterator).tolist():
         name = trace.names.full(index)
         if _ROOT.match(name):

@@ -12,15 +12,14 @@ from __future__ import annotations
 import enum
 from functools import lru_cache
 
-import numpy as np
-
-from powertui.data import category, kernel_names, texts
+from powertui.data import category, kernel_names
 from powertui.data.asked import Compat
 from powertui.data.category import Category
 from powertui.data.model import (
     Bools,
     Names,
 )
+from powertui.data.name_shapes import name_shapes
 from powertui.data.run.marks import STEP_MARKS
 from powertui.patterns import late_pattern
 
@@ -75,6 +74,8 @@ _SPEAKING = (
     "c10d::",
     "record_param_comms",
 )
+_LOW_SPEAKING = tuple(prefix.lower() for prefix in _SPEAKING)
+_SPEAKING_PARTS = ("dataloader", "ompil", "autotun")
 _COPY_AS_PARSED = late_pattern(r"(?i)^memcpy(htod|dtoh|dtod|htoh)")
 _COPY = late_pattern(
     r"(?i)(?:^|hip|cuda)(?:memcpy|copy)[ _]?"
@@ -163,16 +164,12 @@ def speaking_names(names: Names, used: Bools) -> Bools:
     """The used names that can stand for more than the host's computing: of hundreds of thousands a
     few.
     """
-    speaks = np.zeros(len(names), np.bool_)
-    rows = np.flatnonzero(used)
-    for begin in range(0, len(rows), texts.BATCH):
-        batch = rows[begin : begin + texts.BATCH]
-        low = names.texts(batch).cut(_READ_CHARACTERS).lower()
-        for prefix in _SPEAKING:
-            speaks[batch] |= low.begin(prefix.lower().encode())
-        for part in (b"dataloader", b"ompil", b"autotun"):
-            speaks[batch] |= low.contain(part)
-    return speaks
+    return used & name_shapes(names).where(_may_speak)
+
+
+def _may_speak(name: str) -> bool:
+    low = name.lower()
+    return low.startswith(_LOW_SPEAKING) or any(part in low for part in _SPEAKING_PARTS)
 
 
 def host_kind(name: str, *, has_device: bool, compat: Compat) -> int:

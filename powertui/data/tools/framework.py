@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from powertui.data import texts
+from powertui.data import name_shapes
 from powertui.data.model import Trace
 
 # Beginnings of names that only one framework writes.
@@ -31,6 +31,6 @@ def framework_of(trace: Trace) -> Framework:
         (Framework.TENSORFLOW, _TENSORFLOW_NAMES),
         (Framework.JAX, _JAX_NAMES),
     ):
-        if any(texts.beginning(trace.names, beginning).any() for beginning in beginnings):
+        if any(name_shapes.beginning(trace.names, beginning).any() for beginning in beginnings):
             return framework
     return Framework.UNKNOWN

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from powertui.data import texts
+from powertui.data import name_shapes
 from powertui.data.asked import Compat
 from powertui.data.columns import Column
 from powertui.data.model import ProcessKind, Trace
@@ -279,7 +279,7 @@ def _enqueuing(traces: Sequence[Trace]) -> float | None:
     """The part of their time that threads spend enqueuing for a TPU; None where nothing does."""
     enqueuing = between = 0
     for trace in traces:
-        names = texts.beginning(trace.names, "InfeedEnqueue")
+        names = name_shapes.beginning(trace.names, "InfeedEnqueue")
         if not names.any():
             continue
         for process, track in trace.tracks():

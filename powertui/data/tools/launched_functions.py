@@ -4,11 +4,13 @@ others evaluate.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
 
 from powertui.data.model import Int64s, ProcessKind, Trace, Track
+from powertui.data.name_shapes import name_shapes
 from powertui.data.sorted_columns import begins_run
 from powertui.data.tools.covered_time import NO_TIME, CoveredTime, joined
 from powertui.patterns import late_pattern
@@ -18,9 +20,8 @@ _MIN_LAUNCHES = 3
 # Share of the profile that an evaluation has to take to be told apart. Chosen, not measured.
 _MIN_EVALUATION_SHARE = 0.02
 
-# Names are read so far, in characters: some hold a whole shape or module behind their beginning.
+# A name is read so far: some hold a whole shape or module behind their beginning.
 _FUNCTION_NAME_CHARACTERS = 300
-_GRADIENT_NAME_CHARACTERS = 200
 _FUNCTION = late_pattern(r"^EagerLocalExecute: (?P<name>__inference_.*_\d+)$")
 _GRADIENT_OP = late_pattern(r"Grad|ResourceApply|AssignSub")
 
@@ -64,9 +65,9 @@ def _launches(trace: Trace) -> dict[str, CoveredTime]:
     """Where each function runs, by its name."""
     numbers: dict[str, int] = {}  # of each function
     number_of_name = np.full(len(trace.names), -1, np.int64)
-    for index in range(len(trace.names)):
-        name = trace.names.full(index)[:_FUNCTION_NAME_CHARACTERS]
-        match = _FUNCTION.match(name)
+    may_be_function = name_shapes(trace.names).where(_function_match)
+    for index in np.flatnonzero(may_be_function).tolist():
+        match = _function_match(trace.names.full(index))
         if match is not None:
             number = numbers.setdefault(match["name"], len(numbers))
             number_of_name[index] = number
@@ -96,6 +97,10 @@ def _launches(trace: Trace) -> dict[str, CoveredTime]:
     return launches
 
 
+def _function_match(name: str) -> re.Match[str] | None:
+    return _FUNCTION.match(name[:_FUNCTION_NAME_CHARACTERS])
+
+
 def _host_tracks(trace: Trace) -> Iterator[Track]:
     """The lines of hosts that hold events of their own."""
     for process, track in trace.tracks():
@@ -107,10 +112,7 @@ def _host_tracks(trace: Trace) -> Iterator[Track]:
 
 def _gradient_moments(trace: Trace) -> Int64s:
     """When operations began that only training has, ascending."""
-    is_gradient = np.zeros(len(trace.names), np.bool_)
-    for index in range(len(trace.names)):
-        name = trace.names.full(index)[:_GRADIENT_NAME_CHARACTERS]
-        is_gradient[index] = _GRADIENT_OP.search(name) is not None
+    is_gradient = name_shapes(trace.names).found(_GRADIENT_OP)
     starts = [np.empty(0, np.int64)]
     if not is_gradient.any():
         return starts[0]

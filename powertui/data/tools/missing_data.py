@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from powertui.data import texts
+from powertui.data import name_shapes
 from powertui.data.opened import Opened, Profile
 from powertui.data.run import stat_carriers
 from powertui.data.tools.framework import Framework, framework_of
@@ -65,7 +65,7 @@ def _pytorch_on_device(profile: Profile) -> str:
 
 
 def _tf_data(profile: Profile) -> str:
-    has_iterators = texts.beginning(profile.trace.names, "Iterator::").any()
+    has_iterators = name_shapes.beginning(profile.trace.names, "Iterator::").any()
     return "" if has_iterators else "No pipeline of tf.data was recorded."
 
 

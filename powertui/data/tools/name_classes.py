@@ -14,6 +14,7 @@ import numpy as np
 from powertui.data import torch_ops
 from powertui.data.category import Category, work_category
 from powertui.data.model import Bools, ProcessKind, Trace, UInt8s
+from powertui.data.name_shapes import READ_CHARACTERS, beginning, name_shapes
 from powertui.data.opened import Profile
 from powertui.data.wire.types import CODES
 from powertui.patterns import late_pattern
@@ -55,7 +56,6 @@ _PRODUCTS = ("aten::mm", "aten::addmm")
 # XLA's threads for the CPU, and TensorFlow's operators of oneDNN, which are for the CPU alone.
 POOL_OF_XLA = late_pattern(r"^tf_XLA\w*Cpu")
 _OP_OF_HOST = late_pattern(r":_Mkl\w+$")
-_READ_CHARACTERS = 200
 _FUSION = late_pattern(r"_fusion(?:\.\d+)*$")
 _PROFILER = late_pattern(r"profiler\w*\.py(?::\d+|\(\d+\):) (?:stop|start|_stop|_start|trace\b)")
 _OPERATIONS = frozenset(
@@ -139,12 +139,7 @@ def any_class(classes: UInt8s, chosen: Collection[NameClass]) -> Bools:
 def name_classes(profile: Profile) -> UInt8s:
     """What each name of a trace stands for on a host, as `NameClass`. Made once."""
     names = profile.trace.names
-    return profile.cached(
-        "name classes",
-        lambda: np.fromiter(
-            (name_class(names.full(index)) for index in range(len(names))), np.uint8, len(names)
-        ),
-    )
+    return profile.cached("name classes", lambda: name_shapes(names).numbers(name_class, np.uint8))
 
 
 def computes_on_host(profile: Profile) -> bool:
@@ -162,42 +157,38 @@ def _computes_on_host(profile: Profile) -> bool:
         return False
     if any(POOL_OF_XLA.search(track.name) for _, _, track in trace.threads()):
         return True
-    texts = []
-    for index in range(len(trace.names)):
-        name = trace.names.full(index)
-        texts.append(name[:_READ_CHARACTERS])
-    return any(_OP_OF_HOST.search(text) for text in texts) or _multiplies_on_host(trace, texts)
+    if name_shapes(trace.names).found(_OP_OF_HOST).any():
+        return True
+    return _multiplies_on_host(trace)
 
 
-def _multiplies_on_host(trace: Trace, texts: list[str]) -> bool:
+def _multiplies_on_host(trace: Trace) -> bool:
     """Whether PyTorch looks at the arguments of its products as it does on a host."""
-    arguments = [index for index, text in enumerate(texts) if text == _ARGUMENT_OF_HOST]
-    products = [index for index, text in enumerate(texts) if text in _PRODUCTS]
-    if not arguments or not products:
+    is_argument = beginning(trace.names, _ARGUMENT_OF_HOST, whole=True)
+    is_product = beginning(trace.names, *_PRODUCTS, whole=True)
+    if not is_argument.any() or not is_product.any():
         return False
     argument_count = 0
     product_count = 0
     for _, _, track in trace.threads():
-        argument_count += int(np.isin(track.events.name, arguments).sum())
-        product_count += int(np.isin(track.events.name, products).sum())
+        argument_count += np.count_nonzero(is_argument.take(track.events.name))
+        product_count += np.count_nonzero(is_product.take(track.events.name))
     return argument_count > product_count > 0
 
 
 def without_copies(profile: Profile) -> Bools:
     """Which names of a trace stand for operators that neither copy nor compute."""
-    names = profile.trace.names
-    texts = [names.full(index)[:40] for index in range(len(names))]
-    reads_at_once = any(_READ.search(text) for text in texts) and computes_on_host(profile)
-    is_such = [
-        _VIEW.search(text) is not None or (reads_at_once and _READ.search(text) is not None)
-        for text in texts
-    ]
-    return np.array(is_such, np.bool_)
+    shapes = name_shapes(profile.trace.names)
+    is_without_copy = shapes.found(_VIEW)
+    reads = shapes.found(_READ)
+    if reads.any() and computes_on_host(profile):
+        is_without_copy |= reads
+    return is_without_copy
 
 
 def name_class(name: str) -> NameClass:
     """What one name stands for on a thread of a host."""
-    short = name[:200]
+    short = name[:READ_CHARACTERS]
     category = work_category(short)
     if category is Category.PYTHON:
         return _frame_class(short)

@@ -13,12 +13,14 @@ import numpy as np
 from powertui.data import category, texts
 from powertui.data.asked import Compat
 from powertui.data.model import Bools, Int32s, Names
+from powertui.data.name_shapes import has_instance_number, name_shapes
 from powertui.data.tools import launched_kinds
 from powertui.named_tuples import NamedTuple
 from powertui.patterns import late_pattern
 from powertui.value_types import dataclass
 
 _DATASET = "Dataset"
+_NAMED_BEFORE_COLON = ("tf", "jax")  # ops of these forms are written name:Type
 UNKNOWN = "Unknown"
 
 _NAME = late_pattern(r"[A-Za-z0-9.][A-Za-z0-9_./>\\-]*")
@@ -127,10 +129,14 @@ class OpTable:
 
     def index(self, op: OpName) -> int:
         """The number of an op."""
-        number = self._index.get(op.name)
+        return self.number(op.name, op)
+
+    def number(self, name: str, like: OpName) -> int:
+        """The number of the op of this name; a new one is of the type and form of another."""
+        number = self._index.get(name)
         if number is None:
-            number = self._index[op.name] = len(self.ops)
-            self.ops.append(op)
+            number = self._index[name] = len(self.ops)
+            self.ops.append(OpName(name, like.type, like.form))
         return number
 
     def __len__(self) -> int:
@@ -140,22 +146,26 @@ class OpTable:
 def op_numbers(names: Names, used: Bools, table: OpTable, compat: Compat) -> Int32s:
     """For each name the number of its op in the table, -1 for what is no op.
 
-    Only names that are used are looked at.
+    Only names that are used are looked at, and each shape of them is parsed once.
     """
+    shapes = name_shapes(names)
+    ops = shapes.answers(lambda name: parsed(name, compat))
+    has_numbers = [has_instance_number(f":{op.type}") for op in ops]
+    is_op = np.array([bool(op.form) for op in ops], np.bool_)
     op_of_name = np.full(len(names), -1, np.int32)
-    rows = np.flatnonzero(used)
+    rows = np.flatnonzero(used & is_op.take(shapes.of_name))
     for begin in range(0, len(rows), texts.BATCH):
         batch = rows[begin : begin + texts.BATCH]
-        full = names.texts(batch)
-        # No other name can be an op: of millions few are parsed.
-        may_be_op = full.contain(b":") | full.lower().contain(b"memcpy")
-        chosen = np.flatnonzero(may_be_op)
-        for row, text in zip(
-            batch[chosen].tolist(),
-            full.take(chosen).strings(),
+        numbers = []
+        for shape, text in zip(
+            shapes.of_name[batch].tolist(),
+            names.texts(batch).strings(),
             strict=True,
         ):
-            op = parsed(text, compat)
-            if op.form:
-                op_of_name[row] = table.index(op)
+            op = ops[shape]
+            if has_numbers[shape]:
+                op = parsed(text, compat)
+            name = text.partition(":")[0] if op.form in _NAMED_BEFORE_COLON else text
+            numbers.append(table.number(name, op))
+        op_of_name[batch] = numbers
     return op_of_name

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from powertui.data import category, texts, wire
+from powertui.data import category, name_shapes, wire
 from powertui.data.category import Category
 from powertui.data.model import Bools, Int64s, Trace, Track
 from powertui.data.opened import Profile
@@ -108,7 +108,7 @@ def is_frame_line(trace: Trace, track: Track) -> bool:
 
 def frame_names(trace: Trace) -> Bools:
     """Which names of a trace are frames that stand among other events."""
-    return texts.beginning(trace.names, "$")
+    return name_shapes.beginning(trace.names, "$")
 
 
 def working_stretches(profile: Profile) -> CoveredTime:

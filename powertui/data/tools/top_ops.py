@@ -7,6 +7,7 @@ And what both sides come to: which part of the ops ran where, and how much of th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import overload
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from powertui.data.tools import (
 )
 from powertui.data.tools.device_ops import DeviceOps
 from powertui.data.tools.host_ops import HostOps
-from powertui.data.tools.replicas import without_replica
+from powertui.data.tools.replicas import SCOPE, without_replica
 from powertui.named_tuples import NamedTuple
 
 MAX_SHOWN_OPS = 10  # of the overview; op_stats has all
@@ -82,17 +83,64 @@ def _is_whole(profile: Profile, lo: int, hi: int) -> bool:
     return lo <= first and hi > last
 
 
-def top_ops(parts: Parts, compat: Compat = "corrected") -> list[Top]:
+class _HostTops(Sequence[Top]):
+    """All ops of the hosts by time, those of equal time by name.
+
+    Each is made when it is looked at: a program may have a million, and a page shows ten.
+    """
+
+    def __init__(self, ops: HostOps) -> None:
+        ran = np.flatnonzero(ops.occurrences > 0)
+        by_time = np.argsort(-ops.self_time[ran], kind="stable")
+        self._ops = ops
+        self._number = ran[by_time]
+        self._minus_time = -ops.self_time[self._number]  # ascending
+        self._total_time = max(1, -sum(self._minus_time.tolist()))
+        self._by_name: dict[int, list[int]] = {}  # the ops of equal time from a place on
+
+    @property
+    def have_replicas(self) -> bool:
+        """Whether any op may be the copy of another one."""
+        return any(SCOPE.decode() in op.name for op in self._ops.table.ops)
+
+    def __len__(self) -> int:
+        return len(self._number)
+
+    @overload
+    def __getitem__(self, place: int) -> Top: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Top]: ...
+    def __getitem__(self, place: int | slice) -> Top | list[Top]:
+        places = range(len(self))
+        if isinstance(place, slice):
+            return [self._top(each) for each in places[place]]
+        return self._top(places[place])
+
+    def _top(self, place: int) -> Top:
+        time = self._minus_time[place]
+        first = int(self._minus_time.searchsorted(time))
+        if first not in self._by_name:
+            after_last = int(self._minus_time.searchsorted(time, side="right"))
+            numbers = self._number[first:after_last].tolist()
+            ops = self._ops.table.ops
+            self._by_name[first] = sorted(numbers, key=lambda number: ops[number].name)
+        number = self._by_name[first][place - first]
+        return _top(_host_sum(self._ops, number), self._total_time)
+
+
+def top_ops(parts: Parts, compat: Compat = "corrected") -> Sequence[Top]:
     """All ops of a window by time, of one host or of several: of devices where there are some, else
     of the hosts.
     """
     if any(device_facts.has_device(profile.trace) for profile, _, _ in parts):
         sums = _of_devices(_devices(parts, compat), compat)
     else:
-        sums = _of_host(_hosts(parts, compat))
-        if not sums:
-            for part in parts:
-                sums += _unnamed(*part)
+        host_tops = _HostTops(_hosts(parts, compat))
+        if len(host_tops):
+            return host_tops
+        sums = []
+        for part in parts:
+            sums += _unnamed(*part)
     total_time = max(1, sum(op_sum.self_time for op_sum in sums))
     by_time = sorted(sums, key=lambda op_sum: (-op_sum.self_time, op_sum.name))
     return [_top(op_sum, total_time) for op_sum in by_time]
@@ -115,8 +163,10 @@ def _top(op_sum: _Sum, total_time: int) -> Top:
     )
 
 
-def of_all_replicas(tops: list[Top]) -> list[Top]:
+def of_all_replicas(tops: Sequence[Top]) -> Sequence[Top]:
     """The same ops by time, the copies of each on several replicas put together."""
+    if isinstance(tops, _HostTops) and not tops.have_replicas:
+        return tops
     copies: dict[tuple[str, str], list[Top]] = {}
     for top in tops:
         key = (without_replica(top.name), top.type)
@@ -147,15 +197,15 @@ def _together(name: str, copies: list[Top]) -> Top:
 
 def sides(parts: Parts, compat: Compat = "corrected") -> Sides:
     """How the ops' runs part into host and devices, and how much of their time was eager."""
-    host = _of_host(_hosts(parts, compat))
+    host = _hosts(parts, compat)
     device = _of_devices(_devices(parts, compat), compat)
-    host_runs = sum(op_sum.occurrences for op_sum in host)
+    host_runs = int(host.occurrences.sum())
     device_runs = sum(op_sum.occurrences for op_sum in device)
     all_runs = host_runs + device_runs
     return Sides(
         host=host_runs / all_runs if all_runs else None,
         device=device_runs / all_runs if all_runs else None,
-        host_eager=_eager_share(host),
+        host_eager=_host_eager_share(host),
         device_eager=_eager_share(device),
     )
 
@@ -164,6 +214,13 @@ def _eager_share(sums: list[_Sum]) -> float | None:
     """The part of the ops' own time that ran eagerly; None without any."""
     total = sum(op_sum.self_time for op_sum in sums)
     eager = sum(op_sum.self_time for op_sum in sums if op_sum.eager)
+    return eager / total if total else None
+
+
+def _host_eager_share(ops: HostOps) -> float | None:
+    ran = ops.occurrences > 0
+    total = sum(ops.self_time[ran].tolist())
+    eager = sum(ops.self_time[ran & ops.eager].tolist())
     return eager / total if total else None
 
 
@@ -191,21 +248,15 @@ def _hosts(parts: Parts, compat: Compat) -> HostOps:
     return host_ops.merged([host_ops.asked(*part, compat) for part in parts])
 
 
-def _of_host(ops: HostOps) -> list[_Sum]:
-    """The framework's ops."""
-    sums: list[_Sum] = []
-    for number in np.flatnonzero(ops.occurrences > 0).tolist():
-        op = ops.table.ops[number]
-        sums.append(
-            _Sum(
-                name=op.name,
-                type=op.type,
-                occurrences=int(ops.occurrences[number]),
-                self_time=int(ops.self_time[number]),
-                eager=bool(ops.eager[number]),
-            )
-        )
-    return sums
+def _host_sum(ops: HostOps, number: int) -> _Sum:
+    op = ops.table.ops[number]
+    return _Sum(
+        name=op.name,
+        type=op.type,
+        occurrences=int(ops.occurrences[number]),
+        self_time=int(ops.self_time[number]),
+        eager=bool(ops.eager[number]),
+    )
 
 
 def _unnamed(profile: Profile, lo: int, hi: int) -> Iterator[_Sum]:

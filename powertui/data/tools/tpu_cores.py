@@ -13,7 +13,7 @@ import re
 
 import numpy as np
 
-from powertui.data import texts, wire
+from powertui.data import name_shapes, wire
 from powertui.data.model import Bools, Int64s, Process, ProcessKind, Trace, Track, TrackKind
 from powertui.data.opened import Profile
 from powertui.data.run.device_intervals import covered_ps
@@ -327,7 +327,7 @@ def _host_input(profile: Profile, start: Int64s, length: Int64s) -> Int64s:
 
 def enqueuing(profile: Profile, steps_of_cores: TpuSteps) -> float:
     """The part of the steps' time in which the host is in EnqueueDevice."""
-    is_enqueue = texts.beginning(profile.trace.names, _ENQUEUE)
+    is_enqueue = name_shapes.beginning(profile.trace.names, _ENQUEUE)
     start = profile.steps.start[steps_of_cores.row]
     parts = []
     for process, track in profile.trace.tracks():

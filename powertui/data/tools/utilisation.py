@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from powertui import units
-from powertui.data import texts
+from powertui.data import name_shapes
 from powertui.data.asked import Compat
 from powertui.data.columns import Column, text_column
 from powertui.data.model import PS_PER_S, Int64s, ProcessKind, Trace
@@ -304,7 +304,7 @@ def _memory_used(trace: Trace) -> float | None:
     no allocation.
     """
     most = 0.0
-    is_allocation = texts.beginning(trace.names, "MemoryAllocation", whole=True)
+    is_allocation = name_shapes.beginning(trace.names, "MemoryAllocation", whole=True)
     if not is_allocation.any():
         return None
     for process, track in trace.tracks():

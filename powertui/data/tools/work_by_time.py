@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from powertui.data import wire
 from powertui.data.model import Int64s, Trace
+from powertui.data.name_shapes import name_shapes
 from powertui.data.opened import Profile
 from powertui.data.tools import covered_time, event_types, python_frames, sweep, typed_events
 from powertui.data.tools.covered_time import CoveredTime, time_of
@@ -19,6 +19,7 @@ from powertui.data.tools.sweep import Sweep
 from powertui.data.tools.typed_events import Typed
 
 _LINES = "typed lines"
+_NO_TYPE = -1  # a name whose events count as elsewhere
 
 
 def work_by_time(profile: Profile) -> Sweep:
@@ -71,13 +72,8 @@ def _of_profile(profile: Profile) -> Sweep:
 
 def _typed_by_time(trace: Trace, hosts: list[Typed]) -> list[Typed]:
     """The same lines; what waits and what marks a step counts nowhere."""
-    has_type = np.zeros(len(trace.names), np.bool_)
-    type_of_name = np.full(len(trace.names), NOTHING, np.uint8)
-    for index in _used(hosts):
-        event_type = event_types.type_by_time(trace.names.full(index))
-        if event_type is not None:
-            has_type[index] = True
-            type_of_name[index] = event_type
+    type_of_name = name_shapes(trace.names).numbers(_type_number, np.int16)
+    has_type = type_of_name != _NO_TYPE
     only_waits = has_type & (type_of_name == NOTHING)
     lines: list[Typed] = []
     for line in hosts:
@@ -97,10 +93,6 @@ def _typed_by_time(trace: Trace, hosts: list[Typed]) -> list[Typed]:
     return lines
 
 
-def _used(hosts: list[Typed]) -> list[int]:
-    """The names of these lines."""
-    names = [wire.distinct(line.track.events.name) for line in hosts]
-    if not names:
-        return []
-    used: list[int] = wire.distinct(np.concatenate(names)).tolist()
-    return used
+def _type_number(name: str) -> int:
+    event_type = event_types.type_by_time(name)
+    return _NO_TYPE if event_type is None else event_type

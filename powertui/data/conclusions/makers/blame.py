@@ -15,7 +15,9 @@ from powertui.data.category import Category, work_category
 from powertui.data.conclusions.makers import library_modules
 from powertui.data.conclusions.makers.purposes import DECISIVE, Purpose, purpose_of
 from powertui.data.model import Bools, Events, Int64s, Track, UInt8s
+from powertui.data.name_shapes import name_shapes
 from powertui.data.opened import Profile
+from powertui.data.run.stat_carriers import rows_named
 from powertui.data.sorted_columns import open_at
 from powertui.data.tools import activity
 from powertui.data.tools.covered_time import CoveredTime, joined
@@ -424,21 +426,18 @@ def _decisive(profile: Profile, wall: WallTime, stretches: CoveredTime) -> Purpo
     driver = wall.driver
     if driver is None:
         return None
-    indexes = wire.distinct(driver.events.name)
-    names = [profile.trace.names.full(index)[:200] for index in indexes.tolist()]
+    shapes = name_shapes(profile.trace.names)
     for purpose, pattern in DECISIVE:
-        is_decisive = np.array([pattern.search(name) is not None for name in names], np.bool_)
-        if is_decisive.any() and _meets(driver, indexes[is_decisive], stretches, wall.periods):
+        is_decisive = shapes.found(pattern)
+        if is_decisive.any() and _meets(driver, is_decisive, stretches, wall.periods):
             return purpose
     return None
 
 
-def _meets(
-    track: Track, names: npt.NDArray[np.uint32], stretches: CoveredTime, periods: Periods
-) -> bool:
-    """Whether calls of these names lie in the steps that most of the stretches are in."""
+def _meets(track: Track, chosen: Bools, stretches: CoveredTime, periods: Periods) -> bool:
+    """Whether calls of the chosen names lie in the steps that most of the stretches are in."""
     # A summary that is written once says nothing of what a program does after each step.
-    rows = np.isin(track.events.name, names)
+    rows = rows_named(track.events.name, chosen)
     start = track.events.start[rows]
     inside = stretches.inside(start, track.events.end[rows])
     step = periods.start.searchsorted(start[inside > 0], side="right")

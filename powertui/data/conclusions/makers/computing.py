@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import takewhile
+
 from powertui.data.category import Category
 from powertui.data.conclusions.words import seconds
 from powertui.data.model import PS_PER_S
@@ -25,12 +28,14 @@ _NAMED_ELSEWHERE = frozenset(
 )
 
 
-def notable_op(ops: list[Top], computing_ps: float) -> Top | None:
+def notable_op(ops: Sequence[Top], computing_ps: float) -> Top | None:
     """The op that computed longest, where that is much of all ops' and of the computing time."""
-    first = next((op for op in ops if _is_computing(op)), None)
-    if first is None or first.share < MIN_NAMED_OP_SHARE:
+    # Ops come by time: behind the first of too small a share there are smaller ones alone.
+    notable = takewhile(lambda op: op.share >= MIN_NAMED_OP_SHARE, ops)
+    first = next(filter(_is_computing, notable), None)
+    if first is None or first.self_time < MIN_NAMED_OP_SHARE * computing_ps:
         return None
-    return first if first.self_time >= MIN_NAMED_OP_SHARE * computing_ps else None
+    return first
 
 
 def _is_computing(op: Top) -> bool:
@@ -41,14 +46,14 @@ def _is_computing(op: Top) -> bool:
     )
 
 
-def notable_op_sentence(op: Top | None, ops: list[Top]) -> str:
+def notable_op_sentence(op: Top | None, ops: Sequence[Top]) -> str:
     """What computes longest, as a sentence without its full stop; "" for nothing notable.
 
     Beside a wait or input that takes longer it is not the largest op.
     """
     if op is None:
         return ""
-    of_what = "The largest op" if op is ops[0] else "The largest op that computes"
+    of_what = "The largest op" if op == ops[0] else "The largest op that computes"
     return f". {of_what} is {op_words(op)}"
 
 

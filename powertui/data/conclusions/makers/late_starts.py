@@ -15,6 +15,7 @@ import numpy as np
 from powertui.data import wire
 from powertui.data.category import op_type
 from powertui.data.model import PS_PER_S, Bools, Events, Trace
+from powertui.data.name_shapes import READ_CHARACTERS, beginning, name_shapes
 from powertui.data.opened import Profile
 from powertui.data.tools.covered_time import CoveredTime, joined, time_of, union
 from powertui.data.tools.name_classes import (
@@ -30,7 +31,6 @@ from powertui.value_types import dataclass
 # A thread of a pool that begins so late waited for a core. On two idle cores those of JAX and
 # TensorFlow took 12 to 50 µs at the median.
 _MIN_LATE_PS = PS_PER_S // 1000
-_READ_CHARACTERS = 200  # of a name
 # JAX hands a program to its pool in one of these.
 _HANDS_OVER = late_pattern(r"Executable::Execute(?:Helper|$)")
 # TensorFlow runs the operations of a function in one of these, on whatever threads.
@@ -81,8 +81,7 @@ def _working(profile: Profile) -> CoveredTime:
     """When any thread computes, copies, compiles, or prepares a batch."""
     names = profile.trace.names
     is_work = any_class(name_classes(profile), _WORKING)
-    for index in np.flatnonzero(~is_work).tolist():
-        is_work[index] = op_type(names.full(index)[:_READ_CHARACTERS]) != ""
+    is_work |= name_shapes(names).where(lambda name: op_type(name[:READ_CHARACTERS]))
     parts = []
     for _, _, track in profile.trace.threads():
         # XLA's instructions have whatever names the program gave them.
@@ -95,9 +94,7 @@ def _before_pools_begin(trace: Trace) -> Iterator[CoveredTime]:
     """From the end of each call of JAX that hands a program over to the first work of a pool after
     the call began, if that comes before the next such call.
     """
-    hands_over = np.array(
-        [_HANDS_OVER.search(name) is not None for name in _beginnings(trace)], np.bool_
-    )
+    hands_over = name_shapes(trace.names).found(_HANDS_OVER)
     of_pools = _work_of_pools(trace)
     if not hands_over.any() or not len(of_pools.start):
         return
@@ -126,16 +123,11 @@ def _while_run(profile: Profile) -> Iterator[CoveredTime]:
     A single operation runs in such a call, too, and has no event of its own in it.
     """
     is_function = name_classes(profile) == NameClass.FUNCTION
-    runs = np.array([name == _RUNS for name in _beginnings(profile.trace)], np.bool_)
+    runs = beginning(profile.trace.names, _RUNS, whole=True)
     for _, _, track in profile.trace.threads():
         functions = _time_of(track.events, is_function)
         if len(functions.start):
             yield functions.common(_time_of(track.events, runs))
-
-
-def _beginnings(trace: Trace) -> list[str]:
-    names = trace.names
-    return [names.full(index)[:_READ_CHARACTERS] for index in range(len(names))]
 
 
 def _time_of(events: Events, is_chosen: Bools) -> CoveredTime:

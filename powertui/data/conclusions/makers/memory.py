@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from powertui import units
-from powertui.data import texts
+from powertui.data import name_shapes
 from powertui.data.conclusions.conclusion import Conclusion, Confidence, Evidence, Kind
 from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.conclusions.words import percent, seconds, whole_percent
@@ -49,10 +49,10 @@ def memory_calls(inquiry: Inquiry) -> MemoryCalls | None:
     """The calls of steps that give device memory back and take it anew; None where few do."""
     profile = inquiry.profile
     trace = profile.trace
-    frees = _calls(trace, texts.beginning(trace.names, *_FREES, whole=True))
+    frees = _calls(trace, name_shapes.beginning(trace.names, *_FREES, whole=True))
     if not len(frees.start):
         return None
-    allocations = _calls(trace, texts.beginning(trace.names, *_ALLOCATIONS, whole=True))
+    allocations = _calls(trace, name_shapes.beginning(trace.names, *_ALLOCATIONS, whole=True))
     periods = wall_time.wall_time(profile).periods
     frees_ps = frees.inside(periods.start, periods.end)
     allocations_ps = allocations.inside(periods.start, periods.end)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from powertui.data.conclusions.conclusion import Confidence, Kind
 from powertui.data.conclusions.makers import computing, python_time
 from powertui.data.conclusions.makers.cause_words import (
@@ -22,6 +20,7 @@ from powertui.data.conclusions.makers.cause_words import (
 )
 from powertui.data.conclusions.makers.purposes import Purpose
 from powertui.data.conclusions.words import percent, whole_percent
+from powertui.data.name_shapes import beginning
 from powertui.data.tools import framework_advice
 from powertui.data.tools.activity import ActivityKind
 from powertui.data.tools.wall_time import RunPart
@@ -160,10 +159,11 @@ def _beside_input(words: CauseWords) -> str:
 
 def _numbers_read(words: CauseWords) -> int:
     """How many single numbers the program reads out of tensors."""
-    names = words.profile.trace.names
-    wanted = [index for index in range(len(names)) if names.full(index) == "aten::item"]
-    threads = words.profile.trace.threads()
-    return sum(int(np.isin(track.events.name, wanted).sum()) for _, _, track in threads)
+    trace = words.profile.trace
+    reads = beginning(trace.names, "aten::item", whole=True)
+    if not reads.any():
+        return 0
+    return sum(int(reads.take(track.events.name).sum()) for _, _, track in trace.threads())
 
 
 def _launch(words: CauseWords) -> Wording:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from powertui.data import wire
 from powertui.data.conclusions.makers.purposes import DECISIVE, Purpose
 from powertui.data.model import Events, Int64s
+from powertui.data.name_shapes import READ_CHARACTERS, name_shapes
 from powertui.data.opened import Profile
+from powertui.data.run.stat_carriers import rows_named
 from powertui.data.tools.covered_time import CoveredTime, union
-from powertui.data.tools.name_classes import NameClass, name_classes
+from powertui.data.tools.name_classes import NameClass, any_class, name_classes
 from powertui.data.tools.wall_time import WallTime
 from powertui.named_tuples import NamedTuple
+from powertui.patterns import late_pattern
 
 # Compiled functions, and the updates of weights with which a step without them ends.
-_UPDATE = ("ResourceApply", "AssignSubVariableOp")
+_UPDATE = late_pattern(r"ResourceApply|AssignSubVariableOp")
 
 
 class Writing(NamedTuple):
@@ -32,34 +33,27 @@ def writing_stretches(profile: Profile, wall: WallTime) -> dict[Purpose, Writing
     if wall.driver is None or not len(wall.periods):
         return {}
     events = wall.driver.events
-    indexes = wire.distinct(events.name)
-    names = [profile.trace.names.full(index)[:200] for index in indexes.tolist()]
-    work_ends = _work_ends(profile, events, indexes, names)
+    names = profile.trace.names
+    work_ends = _work_ends(profile, events)
     if not len(work_ends):
         return {}
     by_purpose: dict[Purpose, Writing] = {}
     for purpose, pattern in DECISIVE:
-        is_write = np.array([pattern.search(name) is not None for name in names], np.bool_)
-        if not is_write.any():
+        writes = rows_named(events.name, name_shapes(names).found(pattern))
+        if not len(writes):
             continue
-        writes = np.isin(events.name, indexes[is_write])
-        call = names[int(np.argmax(is_write))]
+        first_name = events.name[writes].min()
+        call = names.full(int(first_name))[:READ_CHARACTERS]
         stretches = _up_to(work_ends, wall, events.start[writes], events.end[writes])
         by_purpose[purpose] = Writing(call.rpartition(": ")[2], stretches)
     return by_purpose
 
 
-def _work_ends(
-    profile: Profile,
-    events: Events,
-    indexes: npt.NDArray[np.uint32],
-    names: list[str],
-) -> Int64s:
+def _work_ends(profile: Profile, events: Events) -> Int64s:
     """When the step's own work ends, sorted."""
-    classes = name_classes(profile)[indexes]
-    is_function = np.isin(classes, (NameClass.FUNCTION, NameClass.PROGRAM))
-    is_update = np.array([any(part in name for part in _UPDATE) for name in names], np.bool_)
-    rows = np.isin(events.name, indexes[is_function | is_update])
+    is_work = any_class(name_classes(profile), (NameClass.FUNCTION, NameClass.PROGRAM))
+    is_work |= name_shapes(profile.trace.names).found(_UPDATE)
+    rows = rows_named(events.name, is_work)
     return np.sort(events.end[rows])
 
 
