@@ -223,6 +223,7 @@ def test_the_end_takes_objects_apart_only_where_somebody_watches(
 # or two more of giving the arguments about windows and about sensors a file each (2026-11-28).
 # One more for medians and quantiles that do not import numpy.ma, and one for what is looked up in
 # ascending columns, which finding steps asks, too (2026-11-30).
+# One more for names that differ in numbers alone: rules are asked once for all of them (2026-12-01).
 # With `__main__`, three modules by which classes are made cheaply, and the words of help.
 COMMANDS = {
     "--help": (10, 0),
@@ -231,8 +232,8 @@ COMMANDS = {
     # their costs, and how runs are read on other machines.
     # Three for the evidence of a clock, drawn steps and who asked for work, and the nodes of a line.
     # Few scalars are read one by one.
-    "doctor RUN": (148, 15),
-    "report RUN --tool kernel_stats": (182, 17),
+    "doctor RUN": (149, 15),
+    "report RUN --tool kernel_stats": (183, 17),
     # The power beside a training, the start of a session, and the account of a trace apart from how
     # it is made; the fit of short pauses; what parts of a program are for, which two findings ask;
     # the ends of stretches apart from the search for them; and other stretches of a long log.
@@ -243,14 +244,15 @@ COMMANDS = {
     # the lines through what hosts read while they wait
     # launches of functions apart from the wall time, and meetings of replicas apart from activities
     # how far stretches of readings are off, of all lengths at once; stored random numbers. What only
-    # power asks is imported where power is: 71 fewer (2026-11-30). The words of a clock.
-    "report RUN --json": (303, 85),
+    # power asks is imported where power is: 71 fewer (2026-11-30). The words of a clock, and the
+    # shapes of names.
+    "report RUN --json": (304, 85),
     # the names of operations of JAX; causes of time of slow steps; what programs annotate
     # those, what logs alone come to, and patterns that are compiled late; the layout of a table,
     # guessed apart from how it is read; and how surely a text is one
     "energy DEMO": (345, 206),
     # one more, which tells what ops of XLA cost, and the arguments about screens
-    "demo --report": (409, 192),
+    "demo --report": (410, 192),
 }
 
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from powertui.data import name_shapes, wire
+from powertui.data import wire
 from powertui.data.formats.builder import LIMIT_PS, LineEvents, ProcessBuilder, TraceBuilder
 from powertui.data.formats.file_warnings import FileWarnings
 from powertui.data.formats.registry import ClockRule, Progress
@@ -31,6 +31,7 @@ from powertui.data.formats.xplane_head import sniff as sniff
 from powertui.data.formats.xplane_names import EventNames
 from powertui.data.formats.xplane_stats import PlaneStats, TextTable, decode
 from powertui.data.model import PS_PER_NS, Aggregates, Events, ProcessKind, Stat, Trace
+from powertui.data.name_shapes import beginning
 from powertui.data.wire import windows
 from powertui.data.wire.stored import Stored
 from powertui.errors import FileChanged, UnreadableFile
@@ -42,8 +43,7 @@ NAME = "xplane"
 _MAX_PLANES = 10_000
 _MAX_LINES = 100_000
 _MAX_TEXTS = 1000  # errors, warnings, host names, or stats of a plane
-# Of the bytes of a line. With less of it, what is there tells what took the time. Chosen, not
-# measured.
+# Of a line's bytes. With less of it, what is there tells what took the time. Chosen, not measured.
 _MAX_LOST_SHARE = 0.01
 # Events decoded between two reports of progress: some ms in C, a tenth of a second in Python.
 SLICE = 1 << (18 if wire.COMPILED else 16)
@@ -177,9 +177,7 @@ def _shortest_first(planes: list[_Plane], builder: TraceBuilder) -> list[_PlaneL
 
 def _with_allocations(trace: Trace) -> Trace:
     """The trace with what its allocators did, which is read when somebody asks."""
-    if name_shapes.beginning(
-        trace.names, "MemoryAllocation", "MemoryDeallocation", whole=True
-    ).any():
+    if beginning(trace.names, "MemoryAllocation", "MemoryDeallocation", whole=True).any():
         from powertui.data.formats import xplane_allocations
 
         return xplane_allocations.with_allocations(trace)
