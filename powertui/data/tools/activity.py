@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -108,6 +108,12 @@ class ActivityTimeline:
     def __getitem__(self, activity: ActivityKind) -> CoveredTime:
         return self.by_activity[activity]
 
+    def inside(self, windows: CoveredTime, activities: Iterable[ActivityKind]) -> CoveredTime:
+        """Where some activities go on in these windows."""
+        # Windows may be few, and stretches of activities a million: these are cut before they are
+        # joined.
+        return joined([self[activity].common(windows) for activity in activities])
+
     def parts(self, lo: Int64s, hi: Int64s) -> Int64s:
         """[windows × activities]: how long each goes on in each [lo, hi)."""
         columns = [stretches.inside(lo, hi) for stretches in self.by_activity]
@@ -156,6 +162,9 @@ class _Layers:
                 by_activity.append(window.without(covered))
                 break
             parts = self._parts[activity]
+            if not parts:  # what is covered may be a million stretches: not joined with nothing
+                by_activity.append(NO_TIME)
+                continue
             # Each part is united already.
             united = parts[0] if len(parts) == 1 else joined(parts)
             going_on = united.common(window)

@@ -120,8 +120,7 @@ class WallTime:
 
     def stretches(self, part: RunPart, *kinds: ActivityKind, slow: bool = False) -> CoveredTime:
         """Where some activities go on in a part."""
-        going_on = joined([self.timeline[kind] for kind in kinds])
-        return going_on.common(self.windows(part, slow=slow))
+        return self.timeline.inside(self.windows(part, slow=slow), kinds)
 
 
 def wall_time(profile: Profile) -> WallTime:

@@ -184,8 +184,7 @@ def _few(
     usual_each = usual_ps / max(1, len(wall.periods))
     if ps / max(1, len(slow)) < _MIN_TIMES_USUAL * usual_each:
         return None
-    going_on = joined([wall.timeline[kind] for kind in activities])
-    stretches = windows.common(going_on).without(wall.evaluations)
+    stretches = wall.timeline.inside(windows, activities).without(wall.evaluations)
     blamed = NOBODY
     if ps >= MIN_NAMED_SHARE * wall.length:
         blamed = blame(profile, wall, stretches)
