@@ -250,7 +250,7 @@ COMMANDS = {
     # the names of operations of JAX; causes of time of slow steps; what programs annotate
     # those, what logs alone come to, and patterns that are compiled late; the layout of a table,
     # guessed apart from how it is read; and how surely a text is one
-    "energy DEMO": (345, 206),
+    "energy DEMO": (346, 207),
     # one more, which tells what ops of XLA cost, and the arguments about screens
     "demo --report": (410, 192),
 }

@@ -110,8 +110,7 @@ class ActivityTimeline:
 
     def inside(self, windows: CoveredTime, activities: Iterable[ActivityKind]) -> CoveredTime:
         """Where some activities go on in these windows."""
-        # Windows may be few, and stretches of activities a million: these are cut before they are
-        # joined.
+        # Windows may be few: a million stretches are cut before they are joined.
         return joined([self[activity].common(windows) for activity in activities])
 
     def parts(self, lo: Int64s, hi: Int64s) -> Int64s:
@@ -157,10 +156,7 @@ class _Layers:
         window = covered_time.window(*span)
         covered = NO_TIME
         by_activity: list[CoveredTime] = []
-        for activity in reversed(ActivityKind):
-            if activity is ActivityKind.NOTHING:
-                by_activity.append(window.without(covered))
-                break
+        for activity in sorted({*ActivityKind} - {ActivityKind.NOTHING}, reverse=True):
             parts = self._parts[activity]
             if not parts:  # what is covered may be a million stretches: not joined with nothing
                 by_activity.append(NO_TIME)
@@ -170,6 +166,7 @@ class _Layers:
             going_on = united.common(window)
             by_activity.append(going_on.without(covered))
             covered = joined([covered, going_on])
+        by_activity.append(window.without(covered))
         return tuple(reversed(by_activity))
 
 

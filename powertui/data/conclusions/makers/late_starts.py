@@ -8,7 +8,7 @@ and its inputs are there, as no other operation runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -63,6 +63,17 @@ class LateStarts:
         is_long = end - start >= ps
         return LateStarts(CoveredTime(start[is_long], end[is_long]))
 
+    def left_by(self, threads: Iterable[CoveredTime], ps: int) -> LateStarts:
+        """What the work of all threads leaves of them, where that is so long."""
+        # Long ones are few beside what all threads do, which is never joined. What work leaves of
+        # a shorter one is shorter still.
+        late = self.at_least(ps)
+        for working in threads:
+            if not len(late.stretches.start):
+                break
+            late = LateStarts(late.stretches.without(working)).at_least(ps)
+        return late
+
     def steps(self, periods: Periods) -> int:
         """How many steps have one."""
         step = periods.start.searchsorted(self.stretches.start, side="right")
@@ -72,22 +83,19 @@ class LateStarts:
 def late_starts(profile: Profile) -> LateStarts:
     """Those of JAX, whose programs run on threads of a pool, and of TensorFlow's functions."""
     trace = profile.trace
-    working = _working(profile)
-    handed_over = joined([*_before_pools_begin(trace), *_while_run(profile)])
-    return LateStarts(handed_over.without(working)).at_least(_MIN_LATE_PS)
+    late = LateStarts(joined([*_before_pools_begin(trace), *_while_run(profile)]))
+    return late.left_by(_working(profile), _MIN_LATE_PS)
 
 
-def _working(profile: Profile) -> CoveredTime:
-    """When any thread computes, copies, compiles, or prepares a batch."""
+def _working(profile: Profile) -> Iterator[CoveredTime]:
+    """When each thread computes, copies, compiles, or prepares a batch."""
     names = profile.trace.names
     is_work = any_class(name_classes(profile), _WORKING)
     is_work |= name_shapes(names).where(lambda name: op_type(name[:READ_CHARACTERS]))
-    parts = []
     for _, _, track in profile.trace.threads():
         # XLA's instructions have whatever names the program gave them.
         is_any = POOL_OF_XLA.search(track.name) is not None
-        parts.append(_time_of(track.events, np.ones_like(is_work) if is_any else is_work))
-    return joined(parts)
+        yield _time_of(track.events, np.ones_like(is_work) if is_any else is_work)
 
 
 def _before_pools_begin(trace: Trace) -> Iterator[CoveredTime]:
