@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.bench_sampler import bmcs
-from benchmarks.harness import ROOT, Table
+from benchmarks.harness import ROOT, Amount, Table
 from powertui.capture import address, servers
 from powertui.capture.messages import ProfileRequest
 from tests.e2e.terminal import Terminal, environment
@@ -27,7 +27,7 @@ from tests.profiled_programs import PROGRAMS, Program, clock_errors_s, why_not
 from tests.profiler_server import ProfilerServer
 
 PROFILE_S, AROUND_S = 2.0, 5.0
-TIMES = 3
+TIMES = Amount(1, 3, "times")
 
 
 def main() -> None:
@@ -41,7 +41,7 @@ def main() -> None:
         "CPU while it profiles",
         "clocks apart: median, worst",
     )
-    table = Table("A capture of 2 s, from Enter to the open timeline", columns)
+    table = Table(f"A capture of 2 s, from Enter to the open timeline, {TIMES}", columns)
     for name in (*sorted(PROGRAMS), "stand-in"):
         if name != "stand-in" and (reason := why_not(name)):
             print(f"{name}: {reason}")
@@ -53,8 +53,8 @@ def main() -> None:
                 ).port
                 stack.enter_context(_first())
                 bmc = stack.enter_context(bmcs(1))[0] if power else 0
-                theirs = sorted(_of_server(port) for _ in range(TIMES))
-                runs = [_once(port, bmc) for _ in range(TIMES)]
+                theirs = sorted(_of_server(port) for _ in range(TIMES.count))
+                runs = [_once(port, bmc) for _ in range(TIMES.count)]
             apart = [abs(error) for run in runs for error in run.apart]
             told = (
                 f"{statistics.median(apart) * 1000:.2f} ms, {max(apart) * 1000:.2f} ms"
@@ -142,7 +142,7 @@ def _once(port: int, bmc: int) -> Run:
             before, since = _cpu(terminal.pid), time.perf_counter()
             terminal.wait_for("profiling, 1.[5-9]|waiting for the server")
             during = (_cpu(terminal.pid) - before) / (time.perf_counter() - since)
-            terminal.wait_for(lambda text: "cursor" in text and "reading" not in text.lower())
+            terminal.wait_for(lambda text: "whole run" in text and "reading" not in text.lower())
             taken = time.perf_counter() - begun
             cpu, waited = _cpu(terminal.pid), _waited(terminal.pid)
             if bmc:

@@ -1,7 +1,7 @@
 """Late ranks, clocks and wasted joules against a simulation whose truth is known.
 
-`python -m benchmarks collectives` runs 64 runs with a late rank, 200 with none and 200 with two
-hosts' power logs, on all cores.
+Runs with a late rank, with none and with two hosts' power logs, on all cores; with
+POWERTUI_BENCH_ALL=1 64, 200 and 200 of them.
 """
 
 from __future__ import annotations
@@ -10,13 +10,12 @@ import math
 import statistics
 import tempfile
 from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.harness import Table
+from benchmarks.harness import Amount, Table, in_processes
 from benchmarks.rank_world import Ranks, RankWorld, Watts, happened, write_power, write_traces
 from powertui.data import logdir
 from powertui.data.energy.late_ranks import Late, known_late
@@ -25,8 +24,9 @@ from powertui.data.opened import Opened
 from powertui.data.tools.registry import Question
 
 _FIRST_SEED = 5000  # seeds below were looked at while the rules were made
-_ALIKE = 200
-_LOGS = 200
+_LATE = Amount(32, 64, "runs with a late rank")
+_ALIKE = Amount(40, 200, "runs of ranks that are alike")
+_LOGS = Amount(40, 200, "pairs of logs")
 _LATE_S = (0.002, 0.004, 0.010, 0.030)
 _KINDS: tuple[dict[str, object], ...] = (
     {"library": "nccl"},
@@ -80,11 +80,11 @@ class _Wasted(NamedTuple):
 
 def main() -> None:
     """Print the table."""
-    table = Table("late ranks", ("question", "worlds", "right", "worst"))
-    with ProcessPoolExecutor() as executor:
-        _lateness(table, executor)
-        _alike(table, executor)
-        _joules(table, executor)
+    title = f"late ranks: {_LATE}; {_ALIKE}; {_LOGS}"
+    table = Table(title, ("question", "worlds", "right", "worst"))
+    _lateness(table)
+    _alike(table)
+    _joules(table)
     table.print()
 
 
@@ -98,8 +98,9 @@ def _worlds() -> Iterator[tuple[RankWorld, int, float]]:
                 seed += 1
 
 
-def _lateness(table: Table, executor: Executor) -> None:
-    answers = list(executor.map(_judge_late, _worlds()))
+def _lateness(table: Table) -> None:
+    worlds = list(_worlds())
+    answers = in_processes(_judge_late, worlds[:: len(worlds) // _LATE.count])
     judged = [answer for answer in answers if answer is not None]
     count = len(answers)
     missing = [math.inf] * (count - len(judged))
@@ -154,9 +155,10 @@ def _lateness_done(ranks: Ranks, late_rank: int) -> float:
     return statistics.fmean(behind_s)
 
 
-def _alike(table: Table, executor: Executor) -> None:
-    named = sum(executor.map(_is_anybody_named, range(_ALIKE)))
-    table.row("no rank named where all are alike", _ALIKE, _ALIKE - named, "")
+def _alike(table: Table) -> None:
+    count = _ALIKE.count
+    named = sum(in_processes(_is_anybody_named, range(count)))
+    table.row("no rank named where all are alike", count, count - named, "")
 
 
 def _is_anybody_named(number: int) -> bool:
@@ -165,8 +167,8 @@ def _is_anybody_named(number: int) -> bool:
     return late is None or bool(late.ranks)
 
 
-def _joules(table: Table, executor: Executor) -> None:
-    answers = list(executor.map(_judge_joules, range(_LOGS)))
+def _joules(table: Table) -> None:
+    answers = in_processes(_judge_joules, range(_LOGS.count))
     known = [answer for answer in answers if answer is not None]
     held = sum(answer.is_held for answer in known)
     half = float(np.median([answer.half for answer in known]))

@@ -15,7 +15,17 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.harness import EXTRA_DATA, GENERATED, Table, run_process
+from benchmarks.harness import (
+    ASKS_ALL,
+    EXTRA_DATA,
+    GENERATED,
+    Amount,
+    Table,
+    asks_all,
+    grid,
+    in_processes,
+    run_process,
+)
 from benchmarks.make_big import make
 from powertui.data import logdir
 from powertui.data.compare import comparison, drift
@@ -30,8 +40,9 @@ from powertui.data.training.training import Trainings
 from tests.synthetic.step_world import KINDS, Floats, step_series
 
 LENGTHS = (20, 50, 100)
-SIMULATED_RUNS = 200
-PAIRS = 100
+WINDOWS = 6  # of a recording, unless all are asked for
+SIMULATED_RUNS = Amount(50, 200, "simulated runs")
+PAIRS = Amount(30, 100, "pairs")
 RUNS_A_SIDE = 5
 RUN_SIGMA = 0.005  # by which whole runs of the simulation differ
 # Kinds whose runs are alike enough that five of them can show 3 %: in the others the means of two
@@ -53,19 +64,25 @@ def main() -> None:
 
 
 def _recorded() -> None:
+    windows = "Windows" if asks_all() else f"The first {WINDOWS} windows ({ASKS_ALL}=1 for all)"
     table = Table(
-        "Windows of one recorded run called different, of all pairs (target: at most 5 %)",
+        f"{windows} of one recorded run called different, of all pairs (target: at most 5 %)",
         ["recording", *(f"{length} steps" for length in LENGTHS)],
     )
     own = EXTRA_DATA / "own"
     folders = sorted(path for root in (own, own / "bursts") for path in root.glob("*"))
-    for folder in folders:
-        for profile in _profiles(folder):
-            cells = [_recorded_share(profile, length) for length in LENGTHS]
+    for folder, columns in grid(_recorded_shares, folders, LENGTHS):
+        for cells in zip(*columns, strict=True):
             if any(cells):
                 table.row(folder.name, *cells)
     table.note("Any figure of time, energy, category or op counts.")
     table.print()
+
+
+def _recorded_shares(case: tuple[Path, int]) -> list[str]:
+    """One for each profile of a folder."""
+    folder, length = case
+    return [_recorded_share(profile, length) for profile in _profiles(folder)]
 
 
 def _profiles(folder: Path) -> Iterator[Profile]:
@@ -82,7 +99,8 @@ def _recorded_share(profile: Profile, length: int) -> str:
         HostWindow(profile, starts[first], starts[first + length])
         for first in range(0, len(starts) - length, length)
     ]
-    measured = [measure(ComparedPart("", profile.opened, (window,))) for window in windows]
+    looked_at = windows if asks_all() else windows[:WINDOWS]
+    measured = [measure(ComparedPart("", profile.opened, (window,))) for window in looked_at]
     pairs = list(combinations(measured, 2))
     wrong = sum(
         any(row.verdict is FigureVerdict.DIFFERS for row in comparison.judged([a], [b]).figures)
@@ -93,18 +111,19 @@ def _recorded_share(profile: Profile, length: int) -> str:
 
 def _simulated() -> None:
     table = Table(
-        f"The same of {SIMULATED_RUNS} simulated runs of 220 or 500 steps (target: at most 5 %)",
+        f"The same of {SIMULATED_RUNS} of 220 or 500 steps (target: at most 5 %)",
         ["what the machine does", *(f"{length} steps" for length in LENGTHS)],
     )
-    for kind in KINDS:
-        table.row(kind, *(_simulated_share(kind, length) for length in LENGTHS))
+    for kind, cells in grid(_simulated_share, KINDS, LENGTHS):
+        table.row(kind, *cells)
     table.print()
 
 
-def _simulated_share(kind: str, length: int) -> str:
+def _simulated_share(case: tuple[str, int]) -> str:
+    kind, length = case
     rng = np.random.default_rng([KINDS.index(kind), length])
     wrong = pairs = 0
-    for _ in range(SIMULATED_RUNS // len(KINDS)):
+    for _ in range(SIMULATED_RUNS.count // len(KINDS)):
         series = step_series(kind, int(rng.choice([220, 500])), rng)
         for first, second in combinations(range(0, len(series) - length + 1, length), 2):
             pairs += 1
@@ -128,19 +147,23 @@ def _windows_differ(series: Floats, first: int, second: int, length: int) -> boo
 
 def _changed() -> None:
     table = Table(
-        f"Of {PAIRS} pairs of {RUNS_A_SIDE} runs of 200 steps a side, called different",
-        ["what the machine does", "nothing changed (≤ 5)", "3 % longer steps (≥ 90)"],
+        f"Of {PAIRS} of {RUNS_A_SIDE} runs of 200 steps a side, called different",
+        ["what the machine does", "nothing changed (≤ 5 %)", "3 % longer steps (≥ 90 %)"],
     )
-    for kind in KINDS:
-        rng = np.random.default_rng(KINDS.index(kind))
-        alike, longer = (
-            sum(groups_differ(kind, factor, rng) for _ in range(PAIRS)) for factor in (1.0, 1.03)
-        )
-        table.row(kind if kind in QUIET_KINDS else f"{kind} (too restless)", alike, longer)
+    for kind, counts in zip(KINDS, in_processes(_changed_counts, KINDS), strict=True):
+        table.row(kind if kind in QUIET_KINDS else f"{kind} (too restless)", *counts)
     table.note(
         "Undisturbed mean, lower quartile, median and mean of the steps, judged in this order."
     )
     table.print()
+
+
+def _changed_counts(kind: str) -> list[int]:
+    """Pairs called different: of alike ones, of those with longer steps."""
+    rng = np.random.default_rng(KINDS.index(kind))
+    return [
+        sum(groups_differ(kind, factor, rng) for _ in range(PAIRS.count)) for factor in (1.0, 1.03)
+    ]
 
 
 def groups_differ(kind: str, factor: float, rng: np.random.Generator) -> bool:

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.bench_compare import KINDS, RUN_SIGMA, RUNS_A_SIDE, groups_differ
-from benchmarks.harness import Table
+from benchmarks.harness import Amount, Table, in_processes
 from powertui.data import logdir
 from powertui.data.compare import causes, comparison, power_figures, sentence, step_figures
 from powertui.data.compare.figure import Family, FigureSamples, FigureVerdict
@@ -35,9 +35,9 @@ from tests.synthetic.power_world import POWER_KINDS, SENSORS, SimulatedSensor, w
 from tests.synthetic.run_world import RUN_KINDS, run_values, turns_of
 from tests.synthetic.step_world import step_series, write_run
 
-PAIRS = 100
-POWER_PAIRS = 20  # of each kind of power
-DRIFTS = 1000
+PAIRS = Amount(30, 100, "pairs")
+POWER_PAIRS = Amount(5, 20, "pairs")  # of each kind of power
+DRIFTS = Amount(200, 1000, "pairs")
 DRAWN_SPLITS = 100
 CHANGE = 1.03
 
@@ -58,20 +58,24 @@ def main() -> None:
 
 def _bounds() -> None:
     table = Table(
-        f"3 % longer steps in {RUNS_A_SIDE} runs a side of 200 steps: found in 100 pairs, and at best",
-        ["what the machine does", "found", "at best", "runs a side for 90 at best"],
+        f"3 % longer steps in {RUNS_A_SIDE} runs a side of 200 steps: found in {PAIRS}, and at best",
+        ["what the machine does", "found", "at best, %", "runs a side for 90 at best"],
     )
-    for kind in KINDS:
-        rng = np.random.default_rng([33, KINDS.index(kind)])
-        found = sum(groups_differ(kind, CHANGE, rng) for _ in range(PAIRS))
-        sigma = _least_sigma(kind, rng)
-        at_best = _power_at(CHANGE - 1, sigma, RUNS_A_SIDE)
-        table.row(kind, found, f"{100 * at_best:.0f}", _runs_for_90(sigma))
+    for row in in_processes(_bound_row, KINDS):
+        table.row(*row)
     table.note(
         "At best: the least scattered of eight figures of a run (mean, quantiles of steps, quantiles "
         "of medians of ten steps), with its true scatter from 400 runs, which nobody knows."
     )
     table.print()
+
+
+def _bound_row(kind: str) -> tuple[str, int, str, str]:
+    rng = np.random.default_rng([33, KINDS.index(kind)])
+    found = sum(groups_differ(kind, CHANGE, rng) for _ in range(PAIRS.count))
+    sigma = _least_sigma(kind, rng)
+    at_best = _power_at(CHANGE - 1, sigma, RUNS_A_SIDE)
+    return kind, found, f"{100 * at_best:.0f}", _runs_for_90(sigma)
 
 
 def _least_sigma(kind: str, rng: np.random.Generator) -> float:
@@ -114,7 +118,7 @@ def _runs_for_90(sigma: float) -> str:
 
 def _drift() -> None:
     table = Table(
-        f"Runs in turns with a drift from run to run, {DRIFTS} pairs: called different",
+        f"Runs in turns with a drift from run to run, {DRIFTS}: called different",
         [
             "from run to run",
             *(f"nothing changed, {runs} a side" for runs in (3, 5)),
@@ -122,15 +126,19 @@ def _drift() -> None:
             "by Welch's alone",
         ],
     )
-    for kind in RUN_KINDS:
-        rng = np.random.default_rng([34, RUN_KINDS.index(kind)])
-        cells = []
-        for runs in (3, 5):
-            wrong = sum(_drift_differs(kind, runs, 0.0, rng)[0] for _ in range(DRIFTS))
-            cells.append(f"{wrong / DRIFTS:.1%}")
-        found = np.sum([_drift_differs(kind, 5, 2.0, rng) for _ in range(DRIFTS // 4)], axis=0)
-        table.row(kind, *cells, *(f"{share:.0%}" for share in found / (DRIFTS // 4)))
+    for row in in_processes(_drift_row, RUN_KINDS):
+        table.row(*row)
     table.print()
+
+
+def _drift_row(kind: str) -> list[str]:
+    rng = np.random.default_rng([34, RUN_KINDS.index(kind)])
+    cells = [kind]
+    for runs in (3, 5):
+        wrong = sum(_drift_differs(kind, runs, 0.0, rng)[0] for _ in range(DRIFTS.count))
+        cells.append(f"{wrong / DRIFTS.count:.1%}")
+    found = np.sum([_drift_differs(kind, 5, 2.0, rng) for _ in range(DRIFTS.count // 4)], axis=0)
+    return [*cells, *(f"{share:.0%}" for share in found / (DRIFTS.count // 4))]
 
 
 def _drift_differs(
@@ -146,13 +154,13 @@ def _drift_differs(
 
 def _named_runs() -> None:
     table = Table(
-        "Where five runs a side cannot tell: so many as `needs` names find 5 % (target: 80)",
-        ["scatter of runs", "runs named, median", "found in 100"],
+        f"Where five runs a side cannot tell, {PAIRS}: so many as `needs` names find 5 % (target: 80 %)",
+        ["scatter of runs", "runs named, median", "found"],
     )
     rng = np.random.default_rng(35)
     for sigma in (0.02, 0.03, 0.05, 0.08):
         named, found = [], 0
-        while len(named) < PAIRS:
+        while len(named) < PAIRS.count:
             first, second = rng.normal(1, sigma, (2, RUNS_A_SIDE))
             runs = judge(FigureSamples(tuple(first)), FigureSamples(tuple(second))).runs_needed
             if runs is not None:
@@ -168,23 +176,29 @@ def _named_runs() -> None:
 
 def _power() -> None:
     table = Table(
-        f"{POWER_PAIRS} pairs each of {RUNS_A_SIDE} runs of 120 steps a side with power logs",
+        f"{POWER_PAIRS}, each of {RUNS_A_SIDE} runs of 120 steps a side with power logs",
         [
             "what the power does",
             "nothing changed: time, power, energy (≤ 5 %)",
             "3 % longer steps and 3 % more power: time, power, energy (≥ 90 %)",
         ],
     )
-    sensor = SENSORS["means of 1 s, read every 0.1 s"]
-    for kind in POWER_KINDS:
-        rng = np.random.default_rng([36, POWER_KINDS.index(kind)])
-        with tempfile.TemporaryDirectory() as temporary:
-            alike = [_power_group(temporary, kind, 1.0, rng, sensor) for _ in range(POWER_PAIRS)]
-            more = [_power_group(temporary, kind, CHANGE, rng, sensor) for _ in range(POWER_PAIRS)]
-        shifted = [*alike[1:], alike[0]]
-        table.row(kind, _differing(alike, shifted), _differing(alike, more))
+    for row in in_processes(_power_row, POWER_KINDS):
+        table.row(*row)
     table.note("Without a change each group stands beside the next one.")
     table.print()
+
+
+def _power_row(kind: str) -> tuple[str, str, str]:
+    rng = np.random.default_rng([36, POWER_KINDS.index(kind)])
+    sensor = SENSORS["means of 1 s, read every 0.1 s"]
+    with tempfile.TemporaryDirectory() as temporary:
+        alike = [_power_group(temporary, kind, 1.0, rng, sensor) for _ in range(POWER_PAIRS.count)]
+        more = [
+            _power_group(temporary, kind, CHANGE, rng, sensor) for _ in range(POWER_PAIRS.count)
+        ]
+    shifted = [*alike[1:], alike[0]]
+    return kind, _differing(alike, shifted), _differing(alike, more)
 
 
 def _power_group(

@@ -2,21 +2,20 @@
 (`benchmarks/power_world`), and bursts beside what a matched filter would see
 (`benchmarks/burst_answers`).
 
-A sample in which every cell has recordings, in two processes: under three minutes of two idle
-cores. POWERTUI_SEEDS=200 runs the whole (40 minutes); POWERTUI_FIRST_SEED takes fresh seeds;
-POWERTUI_PARTS some of findings, places, joules, faults. Below the tables are the cells that miss
-what is asked for, the worst first, with seeds that show it. The suite runs the same with a few
-seeds. Where recordings with truth are beside the checkout, they are scored at the end.
+Four seeds, on all cores: two minutes of two idle ones. POWERTUI_BENCH_ALL=1 takes twelve, in which
+every cell has recordings; POWERTUI_SEEDS=200 runs the whole (an hour); POWERTUI_FIRST_SEED takes
+fresh seeds; POWERTUI_PARTS some of findings, places, joules, faults. Below the tables are the cells
+that miss what is asked for, the worst first, with seeds that show it. The suite runs the same with
+a few seeds. Where recordings with truth are beside the checkout, they are scored at the end.
 """
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import subprocess
+import shlex
 import sys
+import tempfile
 from collections.abc import Callable, Iterable
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
@@ -25,27 +24,27 @@ import numpy as np
 from benchmarks import burst_answers
 from benchmarks.energy_answers import CUTS, PARTS, SLOW, Row, cut, injected, one_seed
 from benchmarks.energy_score import Score
-from benchmarks.harness import EXTRA_DATA, ROOT, Table, machine
+from benchmarks.harness import EXTRA_DATA, ROOT, Amount, Table, in_processes, machine, run_process
 from benchmarks.power_world import FORGETFUL, SENSORS
 
-SEEDS = int(os.environ.get("POWERTUI_SEEDS", "12"))
+_USUAL = Amount(4, 12, "seeds")
+SEEDS = int(os.environ.get("POWERTUI_SEEDS", _USUAL.count))
 FIRST_SEED = int(os.environ.get("POWERTUI_FIRST_SEED", "0"))
 CHOSEN = tuple(os.environ.get("POWERTUI_PARTS", ",".join(PARTS)).split(","))
 JOULES = ("joules unlabelled", "joules labelled")
 SAMPLE_SEEDS = 20  # below this a real recording is not read by every sensor in every way
+_JUDGE = EXTRA_DATA.parent / "tools" / "score_power.py"
 SENSORS_SHARE = 3  # of a sample: a third of the sensors for each recording, turn by turn
 
 SLOW_BURSTS = ("mean 3 s, 7 W", burst_answers.MEAN_5S.name)  # of whose bursts less is asked
 
 Work = TypeVar("Work")
-Answer = TypeVar("Answer")
 
 
 def main() -> None:
     """Print the tables, then what missed."""
-    # Two processes, not two times four threads: new ones read it before they load numpy.
-    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
+    if "POWERTUI_SEEDS" not in os.environ:
+        print(_USUAL)
     seeds = range(FIRST_SEED, FIRST_SEED + SEEDS)
     rounds = 1 + SEEDS // 50  # of real recordings
     score = Score([*run(seeds), *laid(range(rounds)), *cut_logs(range(rounds))])
@@ -114,15 +113,8 @@ def _recorded_folders() -> list[Path]:
     return sorted(path.parent for path in (EXTRA_DATA / "own" / "bursts").glob("*/truth_watts.csv"))
 
 
-def _in_two_processes(function: Callable[[Work], Answer], work: Iterable[Work]) -> list[Answer]:
-    with ProcessPoolExecutor(
-        min(2, os.cpu_count() or 1), multiprocessing.get_context("spawn")
-    ) as pool:
-        return list(pool.map(function, work))
-
-
 def _rows(function: Callable[[Work], list[Row]], work: Iterable[Work]) -> list[Row]:
-    return [row for rows in _in_two_processes(function, work) for row in rows]
+    return [row for rows in in_processes(function, work) for row in rows]
 
 
 def _cut_one(one: tuple[Path, int, str, list[str]]) -> list[Row]:
@@ -144,7 +136,7 @@ def _bursts_of(seed: int) -> burst_answers.Cells:
 
 def _bursts(score: Score, seeds: range) -> None:
     """Bursts in trainings of which only epochs are known, beside the bound."""
-    cells = burst_answers.merged(_in_two_processes(_bursts_of, seeds))
+    cells = burst_answers.merged(in_processes(_bursts_of, seeds))
     burst_answers.table(cells, len(seeds)).print()
     for (sensor, _), cell in sorted(cells.items()):
         least = 0.85 if sensor in SLOW_BURSTS else 0.95
@@ -394,16 +386,26 @@ def _worst(score: Score) -> None:
 
 def _recordings() -> None:
     """Real recordings whose truth is known, where they lie beside the checkout."""
-    program = EXTRA_DATA.parent / "tools" / "score_power.py"
-    if not program.exists():
+    if not _JUDGE.exists():
         return
-    command = [sys.executable, str(program), "--powertui", str(ROOT / ".venv" / "bin" / "powertui")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    folders = sorted(path.parent for path in (EXTRA_DATA / "own").rglob("truth_events.json"))
     print("\n### Recordings with known truth, by wall clock and by signal\n")
-    print(
-        "\n".join(f"    {line}" for line in (done.stdout + done.stderr[-300:]).splitlines()),
-        flush=True,
-    )
+    for words in in_processes(_judged, folders):
+        print("\n".join(f"    {line}" for line in words.splitlines()), flush=True)
+
+
+def _judged(folder: Path) -> str:
+    """What is right and wrong of one recording."""
+    with tempfile.TemporaryDirectory() as place:
+        # It starts a program by one name; a tree need not have one of its own.
+        program = Path(place) / "powertui"
+        program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m powertui "$@"\n')
+        program.chmod(0o700)
+        command = [sys.executable, str(_JUDGE), "--powertui", str(program), str(folder)]
+        done = run_process(command, env={"PYTHONPATH": str(ROOT)})
+    if done.code and "WRONG" not in done.stdout:  # by which it leaves with 1, too
+        raise RuntimeError(f"{_JUDGE.name} {folder.name}: exit code {done.code}")
+    return done.stdout
 
 
 if __name__ == "__main__":

@@ -14,18 +14,19 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.harness import Table
+from benchmarks.harness import Amount, Table, in_processes
 
 HOSTS, SERIES = 1000, 3
 SIZE = (80, 24)
-SECONDS = 20.0
+SECONDS = Amount(8, 20, "s")
 SCRAPE_S = 5
-MACHINES = 12  # each with a load of its own
+MACHINES = Amount(6, 12, "machines")  # each with a load of its own
 METRIC = "DCGM_FI_DEV_POWER_USAGE"
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -95,7 +96,7 @@ def live() -> tuple[float, float, float, float]:
                 first_s, first_cpu_s = time.monotonic() - terminal.started, _cpu_s(terminal.pid)
                 terminal.run(6.0)
                 cpu_s, sent, begin = _cpu_s(terminal.pid), terminal.total, time.monotonic()
-                terminal.run(SECONDS)
+                terminal.run(SECONDS.count)
                 took_s = time.monotonic() - begin
                 share = (_cpu_s(terminal.pid) - cpu_s) / took_s
                 per_tick = (terminal.total - sent) / took_s
@@ -190,7 +191,7 @@ def run_errors(
     zero_s = trace.clock.mid_ns / NS_PER_S
     start_s, end_s = (zero_s + ps / PS_PER_S for ps in trace.span)
     rng = random.Random(36)
-    loads = [make(start_s, end_s, rng) for _ in range(MACHINES)]
+    loads = [make(start_s, end_s, rng) for _ in range(MACHINES.count)]
     errors, held, unresolved = [], 0, 0
     with tempfile.TemporaryDirectory() as place:
         prometheus = Prometheus(Path(place))
@@ -203,7 +204,7 @@ def run_errors(
                 samples.append((labels, moment, load.watts(moment)))
         prometheus.fill("ipmi_dcmi_power_consumption_watts", samples)
         if has_clocks:
-            machines = [f"n{number:02}" for number in range(MACHINES)]
+            machines = [f"n{number:02}" for number in range(MACHINES.count)]
             clocks = [_clocks(rng, machine, start_s - 300, 42) for machine in machines]
             prometheus.fill("node_time_seconds", [sample for one in clocks for sample in one])
             took = [(labels, moment, 0.008) for one in clocks for labels, moment, _ in one]
@@ -233,7 +234,15 @@ def run_errors(
         finally:
             prometheus.stop()
     middle = float(np.median(errors)) if errors else math.nan
-    return RunErrors(max(errors, default=math.nan), middle, held, unresolved, MACHINES)
+    return RunErrors(max(errors, default=math.nan), middle, held, unresolved, MACHINES.count)
+
+
+_LOADS = {"follows the run": _following, "has nothing to do with it": _foreign}
+
+
+def _errors_of(question: tuple[str, bool, float]) -> RunErrors:
+    name, has_clocks, spacing_s = question
+    return run_errors(spacing_s, _LOADS[name], has_clocks=has_clocks)
 
 
 def main() -> None:
@@ -242,15 +251,12 @@ def main() -> None:
         print("prometheus is not installed: apt install prometheus")
         return
     table = Table(
-        "Joules of a run of 21 s through a real Prometheus, against known watts",
+        f"Joules of a run of 21 s through a real Prometheus, against known watts of {MACHINES}",
         ["load", "clocks", "scraped every", "worst", "median", "interval holds", "not resolved"],
     )
-    questions = []
-    for name, make in (("follows the run", _following), ("has nothing to do with it", _foreign)):
-        for has_clocks in (False, True):
-            questions += [(name, make, has_clocks, spacing_s) for spacing_s in (1.0, 2.0, 5.0)]
-    for name, make, has_clocks, spacing_s in questions:
-        found = run_errors(spacing_s, make, has_clocks=has_clocks)
+    questions = list(product(_LOADS, (False, True), (1.0, 2.0, 5.0)))
+    answers = in_processes(_errors_of, questions)
+    for (name, has_clocks, spacing_s), found in zip(questions, answers, strict=True):
         resolved = found.runs - found.unresolved
         table.row(
             name,
@@ -265,7 +271,7 @@ def main() -> None:
     table.print()
     first_s, first_cpu_s, share, per_tick = live()
     table = Table(
-        f"Live screen of {HOSTS:,} hosts × {SERIES} series at 80×24, scraped every {SCRAPE_S} s",
+        f"Live screen of {HOSTS:,} hosts × {SERIES} series at 80×24, scraped every {SCRAPE_S} s, watched for {SECONDS}",
         ["first picture", "CPU of it", "CPU of screen and recorder", "bytes a second"],
     )
     table.row(

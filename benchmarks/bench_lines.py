@@ -14,13 +14,13 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.harness import ROOT, Table
+from benchmarks.harness import ROOT, Amount, Table
 
 SIZES = ((80, 24), (200, 50))
 HELD = 60  # presses of `d`
 PRESSES_A_S = 30  # as keyboards repeat
 QUIET_S = 1.5  # without a byte: longer than the longest round trip and what stands in the queue
-TURNS = 3
+TURNS = Amount(1, 3, "visits")
 
 
 class SlowLine(NamedTuple):
@@ -94,7 +94,7 @@ def main() -> None:
     )
     for line in LINES:
         for size in SIZES:
-            visits = [waits(line, size) for _ in range(TURNS)]
+            visits = [waits(line, size) for _ in range(TURNS.count)]
             middle = Waits(*map(statistics.median, zip(*visits, strict=True)))
             table.row(
                 line.name,

@@ -18,10 +18,11 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from benchmarks.harness import ROOT, Table
+from benchmarks.harness import ROOT, Amount, Table
 
 SIZE = (200, 50)
-SECONDS = 20.0
+SECONDS = Amount(8, 20, "s")
+STARTS = Amount(2, 5, "starts")
 TICK_S = 0.5
 
 
@@ -67,7 +68,7 @@ def measure(hosts: int) -> tuple[float, int, int, float]:
                 terminal.wait_for(r"changed|sum of|hosts: least", limit=60)
                 terminal.run(8.0)
                 cpu, before, begin = _cpu(terminal.pid), terminal.total, time.monotonic()
-                terminal.run(SECONDS)
+                terminal.run(SECONDS.count)
                 took = time.monotonic() - begin
                 per_tick = (terminal.total - before) / (took / TICK_S)
                 share = (_cpu(terminal.pid) - cpu) / took
@@ -83,7 +84,7 @@ def measure(hosts: int) -> tuple[float, int, int, float]:
     return per_tick, repaint, readings, share
 
 
-def first_frame(hosts: int, tries: int = 5) -> tuple[float, float, float]:
+def first_frame(hosts: int) -> tuple[float, float, float]:
     """(s until the screen stands, CPU s of it, s that an interpreter takes to import a screen) with
     so many silent hosts.
 
@@ -109,7 +110,7 @@ def first_frame(hosts: int, tries: int = 5) -> tuple[float, float, float]:
             str(Path(folder, "power.csv")),
         ]
         env = environment(extra={"PYTHONPATH": str(ROOT)})
-        for _ in range(tries):
+        for _ in range(STARTS.count):
             with Terminal(
                 [sys.executable, "-m", "powertui", "live", *words], size=SIZE, env=env
             ) as terminal:
@@ -137,7 +138,7 @@ def _cpu(pid: int) -> float:
 def main() -> None:
     """Measure and print."""
     table = Table(
-        "Live screen at 200×50, two ticks a second",
+        f"Live screen at 200×50, two ticks a second, watched for {SECONDS}",
         ["hosts", "bytes per tick", "whole screen", "tick ÷ whole", "CPU of the screen"],
     )
     for hosts in (1, 64):
@@ -152,7 +153,7 @@ def main() -> None:
     table.note("Target: at most 4,096 bytes per tick.")
     table.print()
     table = Table(
-        "First frame of `live` at 200×50 while no host answers (median of 5)",
+        f"First frame of `live` at 200×50 while no host answers, median of {STARTS}",
         ["silent hosts", "the screen stands after", "CPU until then", "the imports alone", "ratio"],
     )
     for hosts in (1, 64):

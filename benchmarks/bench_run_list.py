@@ -17,13 +17,13 @@ import time
 from pathlib import Path
 
 from benchmarks import make_runs
-from benchmarks.harness import Table
+from benchmarks.harness import ASKS_ALL, Amount, Table, asks_all
 from tests.e2e.terminal import Terminal, environment
 
-COUNTS = (10, 100, 1000)
-IDLE_S = 15.0
-REST_S = 6.0  # with these rests all of it takes two and a half minutes on an idle machine
-TRIES = 2
+COUNTS = (10, 100, 1000) if asks_all() else (10, 1000)
+IDLE_S = Amount(10, 15, "s")
+REST_S = 6.0
+TRIES = Amount(1, 2, "runs that come to each place")
 SIZE = (120, 36)
 
 
@@ -36,7 +36,7 @@ def used_s(pid: int) -> float:
 def main() -> None:
     """10, 100 and 1,000 runs."""
     table = Table(
-        "The list of runs while it is looked at",
+        f"The list of runs while it is looked at: idle for {IDLE_S}, {TRIES}",
         [
             "runs",
             "idle: CPU",
@@ -62,11 +62,11 @@ def main() -> None:
                 terminal.wait_for(lambda shown: "still to be read" not in shown, 600.0)
                 terminal.settle(1.0)
                 before, said, begin = used_s(terminal.pid), terminal.total, time.monotonic()
-                terminal.run(IDLE_S)
+                terminal.run(IDLE_S.count)
                 idle, took = used_s(terminal.pid) - before, time.monotonic() - begin
                 said = terminal.total - said
                 beside, inside = [], []
-                for number in range(TRIES):
+                for number in range(TRIES.count):
                     coming = Path(folder) / f"late_{number}"
                     shutil.copytree(session, coming / "plugins" / "profile" / session.name)
                     beside.append(_seen(terminal, coming, root / "trainings" / coming.name))
@@ -94,6 +94,8 @@ def main() -> None:
                 *seen,
             )
     table.note("Targets: 0.5 % of a core, 2 s.")
+    if not asks_all():
+        table.note(f"{ASKS_ALL}=1 adds 100 runs.")
     table.print()
 
 

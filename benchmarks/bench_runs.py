@@ -8,10 +8,10 @@ import sys
 from functools import partial
 
 from benchmarks import make_runs
-from benchmarks.harness import ROOT, Table, run_process
+from benchmarks.harness import ROOT, Amount, Table, run_process
 
 SIZE = (200, 50)
-TURNS = 3
+TURNS = Amount(1, 3, "turns")
 
 
 def all_found(runs: int, shown: str) -> bool:
@@ -45,7 +45,7 @@ def main() -> None:
                 continue
             used = [
                 run_process([sys.executable, "-m", "powertui", *verb, str(path)])
-                for _ in range(TURNS)
+                for _ in range(TURNS.count)
             ]
             least = min(one.cpu_s for one in used)
             cells += [f"{least:.2f}", f"{least / runs * 1000:.2f}"]

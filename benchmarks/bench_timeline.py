@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.harness import EXTRA_DATA, ROOT, Table
+from benchmarks.harness import ASKS_ALL, EXTRA_DATA, ROOT, Amount, Table, asks_all
 from benchmarks.make_big import make
 
 SIZE = (200, 50)
@@ -24,6 +24,8 @@ FRAME_S = 0.09  # without a byte: the frame is drawn, and what a resting view as
 REST_S = 0.5
 RTT_S, BYTES_PER_S = 0.1, 125_000.0
 READY = "whole run"
+PRESSES = Amount(4, 12, "presses")
+STARTS = Amount(1, 3, "starts")
 
 PLAIN = """
 from textual.app import App
@@ -110,7 +112,7 @@ def first_frames(case: Case) -> tuple[float, float, int]:
         return first, complete, terminal.total  # type: ignore[attr-defined]
 
 
-def key_costs(case: Case, wanted: Sequence[str], times: int = 12) -> dict[str, Cost]:
+def key_costs(case: Case, wanted: Sequence[str]) -> dict[str, Cost]:
     """What keys cost in the middle of the run, and what idling costs (under "idle")."""
     terminal = open_terminal(case.arguments)
     out: dict[str, Cost] = {}
@@ -125,7 +127,7 @@ def key_costs(case: Case, wanted: Sequence[str], times: int = 12) -> dict[str, C
         for key in wanted:
             samples = []
             back = {"d": "a", "a": "d", "w": "s", "s": "w"}.get(key)
-            for _ in range(times):
+            for _ in range(PRESSES.count):
                 samples.append(_press(terminal, key))
                 if back:
                     _press(terminal, back)
@@ -211,13 +213,13 @@ def _hold(terminal: object, key: str, seconds: float) -> float:
 def start_table(every: Sequence[Case]) -> None:
     """1. Time to the first frame, and 3. its bytes."""
     table = Table(
-        "From process start to the timeline",
+        f"From process start to the timeline, {STARTS}",
         ["what", "first picture", "÷ plain app", "complete", "÷ plain app", "bytes until then"],
     )
     plain = statistics.median(plain_s() for _ in range(3))
     table.row("Textual app with one Static", f"{plain:.2f} s", "1.0", "", "", "")
     for case in every:
-        runs = [first_frames(case) for _ in range(1 if "generated" in case.name else 3)]
+        runs = [first_frames(case) for _ in range(1 if "generated" in case.name else STARTS.count)]
         first, complete = (statistics.median(run[i] for run in runs) for i in (0, 1))
         table.row(
             case.name,
@@ -237,7 +239,7 @@ def start_table(every: Sequence[Case]) -> None:
 def key_table(every: Sequence[Case]) -> None:
     """2. What keys cost, and 3. their bytes."""
     table = Table(
-        "One key at 200×50, 256 colours (median)",
+        f"One key at 200×50, 256 colours, median of {PRESSES}",
         [
             "what",
             "pan: CPU",
@@ -269,7 +271,7 @@ def key_table(every: Sequence[Case]) -> None:
     table.note("Limits: pan at most 5,000 bytes, zoom 15,000, cursor move at most 2,000, idle 0.")
     table.print()
     growth = Table(
-        "The same key on more events",
+        f"The same key on more events, median of {PRESSES}",
         [
             "events",
             "pan: CPU",
@@ -312,10 +314,12 @@ def line_table(every: Sequence[Case]) -> None:
         "Over sshd at 1 Mbit/s and 100 ms",
         ["what", "D held 3 s: release → last byte", "q → screen restored", "q while D is held"],
     )
-    for case in every:
+    for case in every if asks_all() else every[-1:]:
         lag, quit_s, quit_held = slow_line(case)
         table.row(case.name, f"{lag:.2f} s", f"{quit_s:.2f} s", f"{quit_held:.2f} s")
     table.note("Targets: last frame within 0.7 s of releasing, q within 0.5 s at any time.")
+    if not asks_all():
+        table.note(f"One of {len(every)}; {ASKS_ALL}=1 for all. `lines` has the demo on two lines.")
     table.print()
 
 

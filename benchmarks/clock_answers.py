@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.harness import Table
+from benchmarks.harness import Table, in_processes
 from benchmarks.power_world import (
     SENSORS,
     Course,
@@ -110,35 +110,39 @@ class Case(NamedTuple):
 
 def run(first: int, count: int) -> list[Case]:
     """What came of all of them."""
-    cases: list[Case] = []
-    names = list(SENSORS)
-    for seed in range(first, first + count):
-        for batches in (True, False):
-            course = make_whole(seed, batches=batches, burst=seed % 3 != 2)
-            sensor = names[seed % len(names)]
-            taken = record(course.world, SENSORS[sensor], seed)
-            by_truth, error_s = _errors(course, taken)
-            shown = contradictions(course_levels(course), taken, OFF_S)
-            worse_by = dict(zip(OFF_S, shown, strict=True))
-            with tempfile.TemporaryDirectory() as folder:
-                logs = write_whole(course, Path(folder))
-                for off in (*OFF_S, DRIFT, RELATIVE):
-                    found, lo, hi = judge(logs, taken, off, Path(folder))
-                    holds = lo <= _SLACK_S and hi >= -taken.delay_s - _SLACK_S
-                    case = Case(
-                        seed=seed,
-                        scalars="batches" if batches else "epochs",
-                        sensor=sensor,
-                        off=off,
-                        status=found.status,
-                        lo_s=lo,
-                        hi_s=hi,
-                        is_sure_and_wrong=found.is_sure and not holds,
-                        errors_by_truth=by_truth.get(off, 0.0),
-                        own_error_s=error_s,
-                        worse_by=worse_by.get(off, 0.0) if isinstance(off, float) else 0.0,
-                    )
-                    cases.append(case)
+    worlds = [(seed, batches) for seed in range(first, first + count) for batches in (True, False)]
+    return [case for cases in in_processes(_cases_of, worlds) for case in cases]
+
+
+def _cases_of(world: tuple[int, bool]) -> list[Case]:
+    """A training with its log by every clock."""
+    seed, batches = world
+    course = make_whole(seed, batches=batches, burst=seed % 3 != 2)
+    sensor = list(SENSORS)[seed % len(SENSORS)]
+    taken = record(course.world, SENSORS[sensor], seed)
+    by_truth, error_s = _errors(course, taken)
+    shown = contradictions(course_levels(course), taken, OFF_S)
+    worse_by = dict(zip(OFF_S, shown, strict=True))
+    cases = []
+    with tempfile.TemporaryDirectory() as folder:
+        logs = write_whole(course, Path(folder))
+        for off in (*OFF_S, DRIFT, RELATIVE):
+            found, lo, hi = judge(logs, taken, off, Path(folder))
+            holds = lo <= _SLACK_S and hi >= -taken.delay_s - _SLACK_S
+            case = Case(
+                seed=seed,
+                scalars="batches" if batches else "epochs",
+                sensor=sensor,
+                off=off,
+                status=found.status,
+                lo_s=lo,
+                hi_s=hi,
+                is_sure_and_wrong=found.is_sure and not holds,
+                errors_by_truth=by_truth.get(off, 0.0),
+                own_error_s=error_s,
+                worse_by=worse_by.get(off, 0.0) if isinstance(off, float) else 0.0,
+            )
+            cases.append(case)
     return cases
 
 

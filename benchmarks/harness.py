@@ -8,6 +8,7 @@ since they depend on the machine and on what else it does.
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import platform
 import resource
@@ -16,8 +17,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from itertools import islice, product
 from pathlib import Path
 from typing import TypeVar
 
@@ -26,10 +29,42 @@ from typing import TypeVar
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 T = TypeVar("T")
+Case = TypeVar("Case")
+Row = TypeVar("Row")
+Column = TypeVar("Column")
 ROOT = Path(__file__).resolve().parent.parent
 GENERATED = ROOT / "benchmarks" / "generated"
 #: recorded profiles that may lie beside a checkout; benchmarks that want them fall back to the demo
 EXTRA_DATA = ROOT.parent / "shared" / "data"
+#: in the environment: all cases of each topic, where it takes a part of them otherwise
+ASKS_ALL = "POWERTUI_BENCH_ALL"
+
+
+@dataclass(frozen=True)
+class Amount:
+    """How many cases a topic tries: a part of them, so that all topics end within 20 minutes of two
+    cores, or, where the environment asks, all, whose figures stand in docs/benchmarks.md.
+    """
+
+    usual: int
+    full: int
+    noun: str
+
+    @property
+    def count(self) -> int:
+        """So many are tried."""
+        return self.full if asks_all() else self.usual
+
+    def __str__(self) -> str:
+        """As a title says it."""
+        if self.count == self.full:
+            return f"{self.full:,} {self.noun}"
+        return f"{self.usual:,} of {self.full:,} {self.noun} ({ASKS_ALL}=1 for all)"
+
+
+def asks_all() -> bool:
+    """Whether all cases are asked for."""
+    return bool(os.environ.get(ASKS_ALL))
 
 
 @dataclass(frozen=True)
@@ -89,6 +124,23 @@ def repeat(times: int, action: Callable[[], T]) -> list[tuple[float, T]]:
         value = action()
         results.append((time.perf_counter() - begin, value))
     return results
+
+
+def in_processes(answer: Callable[[Case], T], cases: Iterable[Case]) -> list[T]:
+    """What is answered in each case, in their order: a case at a time on each core. For cases whose
+    answers are no times.
+    """
+    forked = multiprocessing.get_context("fork")  # what is imported is not imported again
+    with ProcessPoolExecutor(os.cpu_count() or 1, forked) as pool:
+        return list(pool.map(answer, cases))
+
+
+def grid(
+    answer: Callable[[tuple[Row, Column]], T], rows: Sequence[Row], columns: Sequence[Column]
+) -> list[tuple[Row, list[T]]]:
+    """Each row of a table with the answers in its cells, which are cases of `in_processes`."""
+    answers = iter(in_processes(answer, product(rows, columns)))
+    return [(row, list(islice(answers, len(columns)))) for row in rows]
 
 
 def median_s(times: int, action: Callable[[], object]) -> float:
