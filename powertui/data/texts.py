@@ -8,7 +8,7 @@ own texts: rare, and exact.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -141,6 +141,12 @@ class Texts:
             differs = self.data[places] != byte
             out[candidates[differs]] = False
         return out
+
+    def any_begins(self, prefixes: Iterable[bytes]) -> bool:
+        """Whether one of them begins with one of these bytes."""
+        # Most prefixes are nowhere in the bytes, which is seen at once for all texts together.
+        joined = self.data.tobytes()
+        return any(prefix in joined and self.begin(prefix).any() for prefix in prefixes)
 
     def cut(self, size: int) -> Texts:
         """At most so many bytes of each."""

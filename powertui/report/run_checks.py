@@ -236,7 +236,7 @@ def _gpu_on_host(trace: Trace) -> bool:
     count = min(len(trace.names), _MAX_SEARCHED_NAMES)
     for first in range(0, count, texts.BATCH):
         names = trace.names.texts(np.arange(first, min(first + texts.BATCH, count)))
-        if any(names.begin(prefix).any() for prefix in _GPU_HOST_NAMES):
+        if names.any_begins(_GPU_HOST_NAMES):
             return True
     return False
 

@@ -122,6 +122,16 @@ def test_beginnings_are_those_of_python() -> None:
         assert found.begin(prefix.encode()).tolist() == [word.startswith(prefix) for word in words]
 
 
+def test_whether_any_begins() -> None:
+    words = ["GpuRun", "xcuLaunchKernel", "cu", "LaunchKernel", ""]
+    gathered = Texts.from_strings(words)
+    assert gathered.any_begins([b"hip", b"Gpu"])
+    # The bytes hold it: inside one text, and from the end of one into the next.
+    assert not gathered.any_begins([b"cuLaunchKernel", b"Kernelcu"])
+    assert not gathered.any_begins([])
+    assert not Texts.from_strings([]).any_begins([b"Gpu"])
+
+
 def test_among() -> None:
     found = Texts.from_strings(["Run", "FunctionRun", "", "xFunctionRun", "Rün"])
     assert found.among({"FunctionRun", "Rün"}).tolist() == [False, True, False, False, True]

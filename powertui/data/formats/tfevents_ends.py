@@ -7,6 +7,7 @@ from __future__ import annotations
 import functools
 import os
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -98,9 +99,47 @@ def _last(tail: bytes, *, complete: bool) -> tuple[int, int | None] | None:
     written, of the latest that is whole), and the highest step among the last records: some of them
     may count epochs.
     """
+    places = _one_after_another(tail) if complete else None
+    if places is None:
+        places = list(_from_the_end(tail))
+    wall: int | None = None
+    steps: list[int] = []
+    for at in places:
+        length = struct.unpack_from("<Q", tail, at)[0]
+        record = memoryview(tail)[at + 12 : at + 12 + length]
+        record_wall = wall_of(record)
+        if record_wall is None or _is_header(record):
+            continue
+        wall = record_wall if wall is None else max(wall, record_wall)
+        step = _step(record)
+        steps += [step] if step is not None else []
+    if wall is None:
+        return _first(tail) if complete and len(tail) >= _FRAME_BYTES else None
+    return wall, max(steps, default=None)
+
+
+def _one_after_another(data: bytes) -> list[int] | None:
+    """Where the last records of a file begin, the last one first; None unless records alone fill
+    it. So most files of few scalars are: nothing has to be looked for.
+    """
+    places = []
+    at = 0
+    while at + _FRAME_BYTES <= len(data):
+        places.append(at)
+        at += _FRAME_BYTES + struct.unpack_from("<Q", data, at)[0]
+    if at != len(data):
+        return None
+    last = places[: -_MAX_TAIL_RECORDS - 1 : -1]
+    return last if all(_is_frame(data, place) for place in last) else None
+
+
+def _from_the_end(tail: bytes) -> Iterator[int]:
+    """Where the last records begin, the last one first: the end of a file may begin within one, and
+    end within one that is being written.
+    """
     count = len(tail) - _FRAME_BYTES
     if count < 0:
-        return None
+        return
     lengths = (
         np.lib.stride_tricks.sliding_window_view(np.frombuffer(tail, np.uint8), 8)[: count + 1]
         .copy()
@@ -110,23 +149,11 @@ def _last(tail: bytes, *, complete: bool) -> tuple[int, int | None] | None:
     fits = np.flatnonzero(lengths <= np.uint64(len(tail)))
     behind = fits + lengths[fits].astype(np.int64) + _FRAME_BYTES
     end: int | None = None
-    wall: int | None = None
-    steps: list[int] = []
     for _ in range(_MAX_TAIL_RECORDS):
-        at = _before(tail, fits, behind, end)
-        if at is None:
-            break
-        end = at
-        record = memoryview(tail)[at + 12 : at + 12 + int(lengths[at])]
-        record_wall = wall_of(record)
-        if record_wall is None or _is_header(record):
-            continue
-        wall = record_wall if wall is None else max(wall, record_wall)
-        step = _step(record)
-        steps += [step] if step is not None else []
-    if wall is None:
-        return _first(tail) if complete else None
-    return wall, max(steps, default=None)
+        end = _before(tail, fits, behind, end)
+        if end is None:
+            return
+        yield end
 
 
 def _before(tail: bytes, fits: Int64s, behind: Int64s, end: int | None) -> int | None:
@@ -144,7 +171,13 @@ def _before(tail: bytes, fits: Int64s, behind: Int64s, end: int | None) -> int |
 def _is_frame(data: bytes, at: int) -> bool:
     """Whether a record begins here: the checksum of its length says so."""
     stored = struct.unpack_from("<I", data, at + 8)[0]
-    return bool(masked(crc32c(memoryview(data), [at], [8]))[0] == stored)
+    return bool(_checksum(data[at : at + 8]) == stored)
+
+
+@functools.lru_cache(maxsize=1024)
+def _checksum(length: bytes) -> int:
+    """Of the length of a record. Records of many runs have few lengths."""
+    return int(masked(crc32c(memoryview(length), [0], [8]))[0])
 
 
 def _is_header(record: Any) -> bool:

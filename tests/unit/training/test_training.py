@@ -171,6 +171,28 @@ def test_an_unfinished_last_record_is_left_aside(tmp_path: Path) -> None:
     assert tfevents_ends.ends(str(path)).last_ns == whole.last_ns
 
 
+def test_the_end_is_found_behind_a_damaged_record(tmp_path: Path) -> None:
+    path = events(tmp_path, 1_795_000_000)
+    whole = tfevents_ends.ends(str(path))
+    content = bytearray(path.read_bytes())
+    second = 16 + struct.unpack_from("<Q", content)[0]
+    content[second] ^= 0x20  # its length
+    damaged = path.with_name(f"{path.name}.damaged")
+    damaged.write_bytes(content)
+    assert tfevents_ends.ends(str(damaged)).last_ns == whole.last_ns
+    assert tfevents_ends.ends(str(damaged)).last_step == whole.last_step
+
+
+def test_a_length_of_records_is_checked_once_for_all_files(tmp_path: Path) -> None:
+    first = events(tmp_path / "a", 1_795_000_000)
+    second = events(tmp_path / "b", 1_795_000_600)
+    tfevents_ends._checksum.cache_clear()
+    tfevents_ends.ends(str(first))
+    lengths = tfevents_ends._checksum.cache_info().misses
+    tfevents_ends.ends(str(second))
+    assert 0 < lengths == tfevents_ends._checksum.cache_info().misses
+
+
 # ── sessions on the axis ─────────────────────────────────────────────────────────────────────────
 
 
