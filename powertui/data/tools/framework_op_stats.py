@@ -148,7 +148,7 @@ def _idle(device: DeviceOps, compat: Compat) -> int:
 
 def _host_rows(host: HostOps) -> list[_Row]:
     rows: list[_Row] = []
-    for number, op in enumerate(host.table.ops):
+    for number, op in enumerate(host.table):
         if not host.occurrences[number]:
             continue
         rows.append(
@@ -400,7 +400,7 @@ def _notes(question: Question, device: DeviceOps, host: HostOps) -> tuple[str, .
     notes = []
     if device.unnamed and question.compat != "corrected":
         notes.append("By these rules the device's IDLE includes work with no known op.")
-    if question.compat == "corrected" and any(op.form == "hlo" for op in host.table.ops):
+    if question.compat == "corrected" and any(op.form == "hlo" for op in host.table):
         notes.append(
             "The ops of the host are those of XLA on the CPU. TensorBoard does not count them."
         )

@@ -72,7 +72,7 @@ def host_ops(
     """The ops of all hosts of a trace in [lo, hi); of an op that the window cuts, the part
     inside.
     """
-    table = OpTable.empty()
+    table = OpTable()
     sums = _Sums()
     # Of each line that ran any op: begin of the first, end of the last.
     bounds: dict[int, tuple[int, int]] = {}
@@ -121,10 +121,8 @@ def merged(parts: Sequence[HostOps]) -> HostOps:
     """The same of several hosts: figures of one op are added up."""
     if len(parts) == 1:
         return parts[0]
-    table = OpTable.empty()
-    rows_of_parts = [
-        np.array([table.index(op) for op in part.table.ops], np.int64) for part in parts
-    ]
+    table = OpTable()
+    rows_of_parts = [np.array(list(map(table.index, part.table)), np.int64) for part in parts]
     occurrences, total, self_time = np.zeros((3, len(table)), np.int64)
     eager = np.zeros(len(table), np.bool_)
     for part, rows in zip(parts, rows_of_parts, strict=True):

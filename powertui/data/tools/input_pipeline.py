@@ -138,7 +138,7 @@ def input_ops(profile: Profile, lo: int, hi: int, compat: Compat) -> list[InputO
     """
     host = host_ops.asked(profile, lo, hi, compat)
     ops = []
-    for number, op in enumerate(host.table.ops):
+    for number, op in enumerate(host.table):
         category = category_of(op.name, op.type)
         if category and host.occurrences[number]:
             ops.append(

@@ -7,6 +7,7 @@ another form is a mark that a program or a runtime set, and no op.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -17,7 +18,6 @@ from powertui.data.name_shapes import has_instance_number, name_shapes
 from powertui.data.tools import launched_kinds
 from powertui.named_tuples import NamedTuple
 from powertui.patterns import late_pattern
-from powertui.value_types import dataclass
 
 _DATASET = "Dataset"
 _NAMED_BEFORE_COLON = ("tf", "jax")  # ops of these forms are written name:Type
@@ -112,20 +112,17 @@ def _copy_type(text: str) -> str:
     return f"Memcpy{text[-4].upper()}To{text[-1].upper()}"
 
 
-@dataclass(eq=False)
 class OpTable:
     """Ops by the order in which they came up.
 
-    Names are told apart; a further type of the same name changes nothing.
+    Names are told apart; a further type of the same name changes nothing. An op is made when it is
+    looked at: a program may have a million, and a page shows ten.
     """
 
-    ops: list[OpName]
-    _index: dict[str, int]
-
-    @classmethod
-    def empty(cls) -> OpTable:
-        """None yet."""
-        return cls([], {})
+    def __init__(self) -> None:
+        self._number: dict[str, int] = {}
+        self._likes: list[OpName] = []  # for each op one of its type and form
+        self.names: list[str] = []
 
     def index(self, op: OpName) -> int:
         """The number of an op."""
@@ -133,14 +130,22 @@ class OpTable:
 
     def number(self, name: str, like: OpName) -> int:
         """The number of the op of this name; a new one is of the type and form of another."""
-        number = self._index.get(name)
-        if number is None:
-            number = self._index[name] = len(self.ops)
-            self.ops.append(OpName(name, like.type, like.form))
+        count = len(self.names)
+        number = self._number.setdefault(name, count)
+        if number == count:
+            self.names.append(name)
+            self._likes.append(like)
         return number
 
     def __len__(self) -> int:
-        return len(self.ops)
+        return len(self.names)
+
+    def __getitem__(self, number: int) -> OpName:
+        like = self._likes[number]
+        return OpName(self.names[number], like.type, like.form)
+
+    def __iter__(self) -> Iterator[OpName]:
+        return map(self.__getitem__, range(len(self)))
 
 
 def op_numbers(names: Names, used: Bools, table: OpTable, compat: Compat) -> Int32s:

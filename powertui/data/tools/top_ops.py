@@ -101,7 +101,7 @@ class _HostTops(Sequence[Top]):
     @property
     def have_replicas(self) -> bool:
         """Whether any op may be the copy of another one."""
-        return any(SCOPE.decode() in op.name for op in self._ops.table.ops)
+        return any(SCOPE.decode() in name for name in self._ops.table.names)
 
     def __len__(self) -> int:
         return len(self._number)
@@ -122,8 +122,8 @@ class _HostTops(Sequence[Top]):
         if first not in self._by_name:
             after_last = int(self._minus_time.searchsorted(time, side="right"))
             numbers = self._number[first:after_last].tolist()
-            ops = self._ops.table.ops
-            self._by_name[first] = sorted(numbers, key=lambda number: ops[number].name)
+            names = self._ops.table.names
+            self._by_name[first] = sorted(numbers, key=names.__getitem__)
         number = self._by_name[first][place - first]
         return _top(_host_sum(self._ops, number), self._total_time)
 
@@ -249,7 +249,7 @@ def _hosts(parts: Parts, compat: Compat) -> HostOps:
 
 
 def _host_sum(ops: HostOps, number: int) -> _Sum:
-    op = ops.table.ops[number]
+    op = ops.table[number]
     return _Sum(
         name=op.name,
         type=op.type,

@@ -185,7 +185,8 @@ def test_a_long_line_in_stretches_comes_to_the_same(
     monkeypatch.setattr(host_ops, "_CHUNK_EVENTS", chunk)
     monkeypatch.setattr(host_ops, "_STAT_CHUNK_EVENTS", max(1, chunk >> 2))
     parts = host_ops.host_ops(trace, trace.span[0], trace.span[1] + 1, compat)
-    order = [parts.table.ops.index(op) for op in whole.table.ops]
+    ops = list(parts.table)
+    order = [ops.index(op) for op in whole.table]
     assert (parts.idle, parts.span, parts.lines) == (whole.idle, whole.span, whole.lines)
     for column in ("occurrences", "total", "self_time", "eager"):
         assert getattr(parts, column)[order].tolist() == getattr(whole, column).tolist()

@@ -72,7 +72,7 @@ def test_the_converter_takes_any_name_with_a_type_of_jax_for_an_op(full: str, op
 
 
 def test_a_name_is_told_once_whatever_its_types() -> None:
-    table = op_names.OpTable.empty()
+    table = op_names.OpTable()
     assert table.index(op_names.parsed("a:A")) == table.index(op_names.parsed("a:B")) == 0
     assert table.index(op_names.parsed("b:B")) == 1
-    assert [op.type for op in table.ops] == ["A", "B"]
+    assert [op.type for op in table] == ["A", "B"]
