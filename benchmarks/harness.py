@@ -42,7 +42,7 @@ ASKS_ALL = "POWERTUI_BENCH_ALL"
 
 @dataclass(frozen=True)
 class Amount:
-    """How many cases a topic tries: a part of them, so that all topics end within 20 minutes of two
+    """How many cases a topic tries: a part of them, so that a topic ends within three minutes of two
     cores, or, where the environment asks, all, whose figures stand in docs/benchmarks.md.
     """
 

@@ -14,6 +14,7 @@ from powertui.data.power.column_hint import column_hint, listed
 from powertui.data.power.picked_columns import PickedColumn, with_one_unit
 from powertui.data.power.time_signs import is_time
 from powertui.data.power.units import Unit
+from powertui.data.quantiles import median_of_column
 from powertui.errors import UnreadableFile, UsageError
 from powertui.named_tuples import NamedTuple
 from powertui.patterns import late_pattern
@@ -24,6 +25,8 @@ _MAX_PROBED_CELLS = 200  # of a column, that show its unit; chosen, not measured
 # Of one kind in a machine: whole numbers below may be theirs, and are hardly watts. Chosen, not
 # measured.
 _MAX_PARTS = 16
+# Machines of one table draw at most so many times as much as each other. Chosen, not measured.
+_ALIKE = 10.0
 _UNNAMED = late_pattern(r"column \d+")
 # A name that says which part was read and nothing else: "GPU 0", "psu1".
 _BARE_PART = late_pattern(
@@ -184,7 +187,40 @@ def _named_candidates(rows: table.FileCells) -> list[NamedColumn]:
     for candidate in named_power(rows.names):
         if candidate.unit is not None or not _holds_numbers_of_parts(rows, candidate.column):
             candidates.append(candidate)
-    return candidates
+    return candidates + _machines_beside(rows, candidates)
+
+
+def _machines_beside(rows: table.FileCells, parts: Sequence[NamedColumn]) -> list[NamedColumn]:
+    """Columns whose numbers are of the size of those that names of parts alone say are power: a
+    table of machines calls each by its name ("time,node1,thor,node3").
+    """
+    if not parts or not all(_is_bare_part(rows.names[part.column]) for part in parts):
+        return []
+    sizes = [_typical_number(rows, part.column) for part in parts]
+    least = min(sizes) / _ALIKE
+    most = max(sizes) * _ALIKE
+    chosen = {part.column for part in parts}
+    machines = []
+    for column, name in enumerate(rows.names):
+        if column in chosen or is_time(name) or units.no_power(name) or units.means_energy(name):
+            continue
+        if least <= _typical_number(rows, column) <= most and not _counts(rows, column):
+            machines.append(NamedColumn(column, None))
+    return machines
+
+
+def _typical_number(rows: table.FileCells, column: int) -> float:
+    """The median of a column; NaN of one without numbers."""
+    values = rows.floats(column)[0]
+    values = values[np.isfinite(values)]
+    return median_of_column(values) if len(values) else float("nan")
+
+
+def _counts(rows: table.FileCells, column: int) -> bool:
+    """Whether a column numbers something, or is a setting: steps, epochs, a size of batches."""
+    values = rows.floats(column)[0]
+    values = values[np.isfinite(values)]
+    return bool((values == values.round()).all() and (np.diff(values) >= 0).all())
 
 
 def _ask_about_counters(
