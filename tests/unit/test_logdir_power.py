@@ -144,7 +144,9 @@ def test_a_file_whose_name_says_power_needs_less_to_be_taken(
         ("watts.csv", ROWS.encode(), "may be a power log, but no column is named like power"),
         ("psu_watts.txt", b"hello\nworld\n", "has no column named like power or time"),
         ("power.csv.xz", lzma.compress(ROWS.encode()), "Unpack it first: xz -dk FILE"),
-        ("power.xlsx", b"PK\x03\x04" + bytes(60), "Unpack it first: unzip FILE"),
+        ("power.zip", b"PK\x03\x04" + bytes(60), "Unpack it first: unzip FILE"),
+        ("power.xlsx", b"PK\x03\x04" + bytes(60), "is a spreadsheet. Save it as CSV"),
+        ("power.parquet", b"PAR1" + bytes(60), "is a Parquet file"),
     ],
 )
 def test_why_a_file_whose_name_says_power_is_not_taken_is_told(
