@@ -324,7 +324,7 @@ DIALECTS: tuple[Dialect | PlainTable | EnergyTable | PrintedWatts, ...] = (
     Dialect("nvidia_table", signature="Pwr:Usage/Cap", score=96),
     Dialect("gpustat", ("[0]", "[1]")),
     Dialect("snmp", ("::", ": ")),
-    Dialect("freeipmi", ("| W", "|W", ",W,", ",Watts,"), signs=("|", ",")),
+    Dialect("freeipmi", ("| W", "|W", ",W,", ",Watts,", " W (")),
     Dialect("openbmc", ("/xyz/openbmc_project/", ".Unit.Watts", "| Watts")),
     Dialect("pdsh", (": ",)),
     Dialect("stamped_rows", ("\n",)),

@@ -2,8 +2,10 @@
 
     54  | Total_Power | Power Supply | Nominal | 210.00 | W | 'OK'
     54,Total_Power,Power Supply,Nominal,210.00,W,'OK'
+    54: Total_Power (Power Supply): 210.00 W (0.00/1785.00): [OK]
 
-The state is there where it was asked for. The first number is the sensor's id, and no reading.
+The last is `--legacy-output`. A state is there where it was asked for. The first number is the
+sensor's id, and no reading.
 """
 
 from __future__ import annotations
@@ -23,6 +25,10 @@ from powertui.named_tuples import NamedTuple
 NAME = "ipmi-sensors"
 UNITS_WRITTEN = True
 _WATTS = ("W", "Watts")
+_LEGACY_ROW = re.compile(
+    r"\s{0,9}(?P<id>\d{1,5}): (?P<name>[^()|]{1,60}?) \([^()]{1,60}\): "
+    r"(?P<reading>-?\d{1,6}(?:\.\d{1,6})?) W\b.{0,200}"
+)
 
 
 class _SensorRow(NamedTuple):
@@ -82,6 +88,8 @@ def _timed_rows(text: str) -> Iterator[_TimedRow]:
 
 def _row(line: str) -> _SensorRow | None:
     """The sensor of a row in watts; None for all others, and for what is no row."""
+    if match := _LEGACY_ROW.fullmatch(line):
+        return _SensorRow(match["id"], match["name"], match["reading"])
     delimiter = "|" if "|" in line else ","
     cells = [cell.strip() for cell in line.split(delimiter)]
     if not re.fullmatch(r"\d{1,5}", cells[0]):

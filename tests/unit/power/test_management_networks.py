@@ -76,6 +76,9 @@ LOGS = {
     "its CSV below dates": rows(lambda s, w: date(s) + sensor_row(w, ",", "Nominal")),
     "its CSV behind dates": rows(lambda s, w: f"{utc(s)},{sensor_row(w, ',', 'Nominal')}"),
     "its rows behind seconds": rows(lambda s, w: f"{START + s}.0 {sensor_row(w)}"),
+    "its older rows": rows(
+        lambda s, w: f"{date(s)}54: Power (Current): {w}.00 W (0.00/900.00): [OK]\n"
+    ),
     "OpenBMC over REST": rows(lambda s, w: date(s) + rest_answer(w, 0)),
     "its older firmware": rows(lambda s, w: f"{START + s} " + rest_answer(w, -3)),
     "all sensors of OpenBMC": rows(lambda s, w: date(s) + all_sensors(w)),
