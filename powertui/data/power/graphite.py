@@ -59,14 +59,8 @@ def _values(text: str) -> Iterator[_Value]:
 
 
 def _unit(path: str) -> units.Unit | None:
-    """The unit of a metric: as one of its last two names says, else watts where the last means
-    power.
-    """
+    """The unit of a metric, by its last name, else by the one above it."""
     *_, above, name = path.split(".")
-    if units.no_power(name):
+    if units.no_power(name) or units.no_power(above):  # "power_cap.watts"
         return None
-    unit = units.unit_of_name(name) or units.unit_of_name(above)
-    if unit is not None:
-        return unit
-    means_power = units.means_power(name) or units.means_power(above)
-    return units.UNITS["W"] if means_power else None
+    return units.power_unit(name) or units.power_unit(above)

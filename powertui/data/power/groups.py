@@ -21,7 +21,7 @@ from powertui.value_types import dataclass
 
 MAX_CHANNELS = 4096  # more of them are no channels: a column that counts. Chosen, not measured
 _ROWS_TOGETHER = 1 << 16  # of a long column: temporaries stay in the cache. Chosen, not measured.
-_HOST_WORDS = {"host", "hostname", "node", "instance", "server", "machine", "nodename"}
+HOST_WORDS = {"host", "hostname", "node", "instance", "server", "machine", "nodename"}
 _OUTLET_WORDS = {"outlet", "plug", "socket", "port"}
 # Columns of what runs on a machine, which draws a share of its power.
 _WORK_WORDS = {"pod", "container", "namespace", "process", "cgroup"}
@@ -287,7 +287,7 @@ def _has_word(key: Key, words: set[str]) -> bool:
 
 
 def _names_hosts(key: Key) -> bool:
-    return _has_word(key, _HOST_WORDS)
+    return _has_word(key, HOST_WORDS)
 
 
 def one_after_another(

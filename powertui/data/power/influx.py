@@ -100,7 +100,7 @@ def _unit(measurement: str, key: str, tags: dict[str, str]) -> units.Unit | None
     if (measurement, key) == ("nvidia_smi", "power_draw"):
         return units.UNITS["W"]
     if key not in (*_BARE_FIELDS, "reading_watts"):
-        return _unit_of_name(key)
+        return units.power_unit(key)
     symbol = tags.get("unit", tags.get("units", ""))
     tagged = units.unit_of_symbol(symbol)
     if tagged is not None:
@@ -108,15 +108,7 @@ def _unit(measurement: str, key: str, tags: dict[str, str]) -> units.Unit | None
         return None if is_no_power else tagged
     if tags.get("unit"):
         return None
-    return _unit_of_name(measurement)
-
-
-def _unit_of_name(name: str) -> units.Unit | None:
-    """The unit of a measurement or a field: watts where it only means power."""
-    unit = units.unit_of_name(name)
-    if unit is None and units.means_power(name):
-        return units.UNITS["W"]
-    return unit
+    return units.power_unit(measurement)
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:

@@ -10,14 +10,13 @@ from typing import Any
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Sensor
-from powertui.data.power import json_docs, units
+from powertui.data.power import groups, json_docs, units
 from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
 
 NAME = "opentsdb"
-_HOSTS = ("host", "hostname", "node", "server", "instance")
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
@@ -28,7 +27,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     for document in json_docs.documents(source.text, notes):
         for metric in json_docs.records(document.value):
             name = str(metric.get("metric", ""))
-            unit = given or _unit(name)
+            unit = given or units.power_unit(name)
             if unit is None:
                 continue
             sensor = _sensor(name, metric.get("tags"))
@@ -37,18 +36,11 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     return collected.log(NAME, options, "OpenTSDB: a metric each, unit by its name")
 
 
-def _unit(name: str) -> units.Unit | None:
-    unit = units.unit_of_name(name)
-    if unit is None and units.means_power(name):
-        return units.UNITS["W"]
-    return unit
-
-
 def _sensor(name: str, tags: Any) -> Sensor:
     words = [name]
     host = ""
     for key, value in tags.items() if isinstance(tags, dict) else ():
-        if key in _HOSTS:
+        if key in groups.HOST_WORDS:
             host = str(value)
         else:
             words.append(str(value))

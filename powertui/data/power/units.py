@@ -270,6 +270,14 @@ def means_power(name: str) -> bool:
     return bool(_POWER.search(name)) and not no_power(name) and not _CURRENT.search(name)
 
 
+def power_unit(name: str) -> Unit | None:
+    """The unit of a metric or a field: as its name says, and watts where it only means power."""
+    unit = unit_of_name(name)
+    if unit is None and means_power(name):
+        return UNITS["W"]
+    return unit
+
+
 _SCOPES = (
     (Scope.CORE, r"gpu chip power|chip power draw"),
     (Scope.GPU, r"board power draw"),  # GPU-Z: the chip is a part of the board

@@ -150,6 +150,7 @@ def test_hosts_are_those_of_the_tags(tmp_path: Path) -> None:
         rows(lambda s, w: f"{START + s} {w} W 90 W\n"),  # two things without names
         "2024-05-01T10:00:00 100 W bulb replaced\n2024-05-01T10:00:01 60 W bulb\n" * 3,
         rows(lambda s, w: f"dc.node7.power.cap_watts {w} {START + s}\n"),
+        rows(lambda s, w: f"dc.node7.power_cap.watts {w} {START + s}\n"),
         rows(lambda s, w: f"dc.node7.fans.speed {w} {START + s}\n"),
     ],
 )
