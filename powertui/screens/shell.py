@@ -18,6 +18,7 @@ from textual.binding import BindingType
 from textual.css.query import NoMatches
 from textual.dom import NoScreen
 from textual.screen import Screen
+from textual.worker import WorkerFailed
 
 from powertui.screens import SCREENS, page_of, spec
 from powertui.screens.answer_threads import AnswerThreads
@@ -145,6 +146,8 @@ class Shell(TypeAhead[int]):
         return self.return_code or 0
 
     def _handle_exception(self, error: Exception) -> None:
+        if isinstance(error, WorkerFailed) and isinstance(error.error, Exception):
+            error = error.error  # it knows the line that failed; what Textual makes of it does not
         # Widgets go one after another at the end: whoever asks for one that is gone, or never came,
         # asks for nothing.
         if not (self.is_leaving and isinstance(error, NoMatches | NoScreen | ScreenStackError)):

@@ -70,18 +70,28 @@ def test_a_terminal_that_is_closed_ends_the_program(start: Opener, profile: Path
     assert terminal.wait_exit() == 129
 
 
-def test_a_crash_restores_the_terminal_and_prints_where_to_report(profile: Path) -> None:
+# What is broken, and the key that leads to it: in the screen's own thread, and in one beside it.
+BROKEN = {
+    "a key": ("powertui.widgets.timeline:Timeline.zoom_key", "w"),
+    "a table": ("powertui.screens.tool:ToolScreen.ask", "6"),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_a_crash_restores_the_terminal_and_prints_where_to_report(profile: Path, what: str) -> None:
+    place, key = BROKEN[what]
+    module, _, function = place.partition(":")
     code = (
-        "import sys, powertui.cli\n"
+        "import importlib, sys, powertui.cli\n"
         "from powertui.terminal import launch\n"
         "prepare = launch.prepare\n"
         "def prepared(*asked):\n"
         "    found = prepare(*asked)\n"
-        "    from powertui.widgets.timeline import Timeline\n"
-        "    def broken(self, direction):\n"
+        "    def broken(*asked):\n"
         "        secret = 'hunter' + '2'\n"
         "        raise RuntimeError('on purpose')\n"
-        "    Timeline.zoom_key = broken\n"
+        f"    kind, name = {function!r}.split('.')\n"
+        f"    setattr(getattr(importlib.import_module({module!r}), kind), name, broken)\n"
         "    return found\n"
         "launch.prepare = prepared\n"
         "sys.exit(powertui.cli.main(sys.argv[1:]))\n"
@@ -90,12 +100,13 @@ def test_a_crash_restores_the_terminal_and_prints_where_to_report(profile: Path)
         [sys.executable, "-c", code, str(profile)], size=(120, 40), env=python_env()
     ) as terminal:
         terminal.wait_for(READY)
-        terminal.press("w")
+        terminal.press(key)
         assert terminal.wait_exit() == 1
         assert terminal.left_on() == []
         printed = terminal.raw.decode(errors="replace").rpartition("\x1b[?1049l")[2]
         assert "Traceback" in printed
         assert "RuntimeError: on purpose" in printed
+        assert "in broken" in printed  # the line that failed, not who told of it
         assert "report it" in printed
         assert "hunter2" not in printed  # no values of local variables
 

@@ -7,6 +7,7 @@ and 128 MB of blocks.
 
 from __future__ import annotations
 
+import threading
 import zlib
 from collections import OrderedDict
 
@@ -19,10 +20,11 @@ CACHED_BLOCKS = 32  # the last ones read: 128 MB
 
 
 class GzipBlocks:
-    """The unpacked bytes of a gzip file, by place."""
+    """The unpacked bytes of a gzip file, by place; threads that ask at once wait for each other."""
 
     def __init__(self, content: Stored) -> None:
         self._content = content
+        self._lock = threading.Lock()
         self._points = [GzipStream(content.size, self._fetch)]  # where inflating can go on
         self._blocks: OrderedDict[int, bytes] = OrderedDict()
 
@@ -31,7 +33,8 @@ class GzipBlocks:
         parts = []
         for number in range(lo // BLOCK_BYTES, max(lo, hi - 1) // BLOCK_BYTES + 1):
             begin = number * BLOCK_BYTES
-            block = self._block(number)
+            with self._lock:
+                block = self._block(number)
             parts.append(block[max(0, lo - begin) : max(0, hi - begin)])
         if len(parts) == 1:
             return parts[0]

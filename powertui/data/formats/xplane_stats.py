@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 
 import numpy as np
 
 from powertui.data import wire
 from powertui.data.formats import stat_columns
-from powertui.data.model import Int64s, Stat, StatColumn, StatKind, UInt64s
+from powertui.data.model import Floats, Int64s, Stat, StatColumn, StatKind, UInt64s
 from powertui.data.wire import schemas, windows
 from powertui.data.wire.stored import Stored
 from powertui.data.wire.types import Bytes, RawStat
+from powertui.named_tuples import NamedTuple
 
 _KINDS: dict[int, StatKind] = {
     wire.DOUBLE: "double",
@@ -75,11 +77,16 @@ class TextTable:
     def keys(self, text: str) -> Sequence[int]:
         """All keys with this text."""
         if self._keys_by_text is None:
-            self._keys_by_text = {}
-            texts = map(self._text_between, self._lo.tolist(), self._hi.tolist())
-            for key, key_text in zip(self._keys.tolist(), texts, strict=True):
-                self._keys_by_text.setdefault(key_text, []).append(key)
+            # Another thread finds all of them, or none and looks itself.
+            self._keys_by_text = self._all_by_text()
         return self._keys_by_text.get(text, ())
+
+    def _all_by_text(self) -> dict[str, list[int]]:
+        keys_by_text: dict[str, list[int]] = {}
+        texts = map(self._text_between, self._lo.tolist(), self._hi.tolist())
+        for key, text in zip(self._keys.tolist(), texts, strict=True):
+            keys_by_text.setdefault(text, []).append(key)
+        return keys_by_text
 
 
 def decode(raw: Sequence[RawStat], names: TextTable) -> tuple[Stat, ...]:
@@ -223,13 +230,13 @@ class PlaneStats:
         end = end[textual]
         refs = np.flatnonzero(kind == wire.REF)
         if len(refs):
-            slot = self._refs.slots(bits[refs])
+            found = self._refs.find(bits[refs])
             filler.put_pooled(
                 rows=textual_rows[refs],
                 pool=self._refs.pool,
-                slots=slot,
-                ints=self._refs.ints[slot],
-                floats=self._refs.floats[slot],
+                slots=found.slots,
+                ints=found.ints,
+                floats=found.floats,
             )
         if len(refs) == len(textual):
             return
@@ -249,17 +256,35 @@ class PlaneStats:
         filler.put_texts(textual_rows[others], np.array(texts, object), column.ints, column.floats)
 
 
+class _FoundTexts(NamedTuple):
+    """Where texts are in their pool, and what each says as a number."""
+
+    slots: Int64s
+    ints: Int64s
+    floats: Floats
+
+
 class _RefTexts:
-    """The texts that stats refer to, each decoded once: what it says, and as numbers."""
+    """The texts that stats refer to, each decoded once: what it says, and as numbers.
+
+    They are added as they come up, and several threads ask at once: the screen's, and those that
+    count and conclude beside it.
+    """
 
     def __init__(self, names: TextTable) -> None:
         self._names = names
+        self._lock = threading.Lock()
         self._slot_by_key = np.full(0, -1, np.int64)
+        self._ints, self._floats = stat_columns.empty(0)
         self.pool = stat_columns.RepeatedTexts()
-        self.ints, self.floats = stat_columns.empty(0)
 
-    def slots(self, keys: Int64s) -> Int64s:
-        """Where each key's text is in the columns."""
+    def find(self, keys: Int64s) -> _FoundTexts:
+        """The texts with these keys."""
+        with self._lock:
+            slots = self._slots(keys)
+            return _FoundTexts(slots, self._ints[slots], self._floats[slots])
+
+    def _slots(self, keys: Int64s) -> Int64s:
         last = int(keys.max())
         if int(keys.min()) < 0 or last >= _MAX_TABLE_KEYS:
             targets, which = np.unique(keys, return_inverse=True)
@@ -285,10 +310,10 @@ class _RefTexts:
         for key in keys.tolist():
             texts.append(self._names.text(key) or "")
         column = stat_columns.from_texts(texts)
-        first = len(self.ints)
+        first = len(self._ints)
         self.pool.add(texts)
-        self.ints = np.append(self.ints, column.ints)
-        self.floats = np.append(self.floats, column.floats)
+        self._ints = np.append(self._ints, column.ints)
+        self._floats = np.append(self._floats, column.floats)
         return np.arange(first, first + len(keys))
 
 

@@ -57,7 +57,8 @@ class Training(PlacedTraining):
         self._last_axis = self._own_axis = None
 
     def _forget_axis_of(self, opened: Opened) -> None:
-        profile = self._last_axis[1].profile if self._last_axis is not None else None
+        last = self._last_axis  # another thread may forget it meanwhile
+        profile = last[1].profile if last is not None else None
         if profile is not None and profile.opened is opened:
             self._last_axis = None
 
@@ -106,8 +107,9 @@ class Training(PlacedTraining):
 
     def axis_of(self, profile: Profile, aligning: Aligning) -> TrainingOnAxis:
         """The axis of a profile: the last one with all that was worked out on it, or a new one."""
-        if self._last_axis is not None and self._last_axis[0] == aligning:
-            axis = self._last_axis[1]
+        last = self._last_axis  # another thread may forget it meanwhile
+        if last is not None and last[0] == aligning:
+            axis = last[1]
             if axis.profile is not None and axis.profile.trace is profile.trace:
                 return axis
         return self.seen_from(profile, aligning)
