@@ -103,6 +103,7 @@ class LoadedPart:
     account: Account | None = None  # of the power, where there is some
     training: Training | None = None
     on_axis: TrainingOnAxis | None = None  # the training on the axis of the profile in front
+    aligning: Aligning = Aligning()  # how the power was asked to lie when it was placed
 
 
 class Loader:
@@ -315,6 +316,7 @@ def training_model(
         account=power_account,
         training=training,
         on_axis=on_axis,
+        aligning=aligning,
     )
 
 

@@ -16,7 +16,8 @@ from powertui.data.opened import Opened
 from powertui.errors import PowertuiError, UnreadableFile
 from powertui.plain import plain
 from powertui.screens import frame, spec, trainings
-from powertui.screens.loader import LoadedPart, Loader, LoadingProgress, further, training_model
+from powertui.screens.late_training import LateTraining
+from powertui.screens.loader import LoadedPart, Loader, LoadingProgress, training_model
 from powertui.screens.session import MAX_OPEN_RUNS
 from powertui.screens.training_profiles import TrainingProfiles
 from powertui.view.timeline_model import TimelineModel
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from powertui.screens.run_changes import RunChanges
     from powertui.screens.runs_beside import RunsBeside
     from powertui.screens.shell import Shell
-    from powertui.view.surroundings import Surroundings
 
 # After a run was read, conclusions are drawn with this delay: the first keys come before that.
 LOOK_FOR_NEWS_S = 1.5
@@ -48,10 +48,9 @@ class OpenRuns:
         self._loader: Loader | None = None
         self.profiles = TrainingProfiles(self)  # the other ones of the training
         self._shows_session = False  # a session was asked for, not its training
-        # The last request for the index of a profile that was read before, and the last one for the
-        # energy and the findings of a training.
+        self.late_training = LateTraining(shell)
+        # The last request for the index of a profile that was read before.
         self._index_request: object = None
-        self._training_request: object = None
         self.awaits_news = False  # whether what to conclude from the run is still worked out
         self._whole = True  # whether the last run was asked for with its whole training
         self._changes: RunChanges | None = None
@@ -234,36 +233,16 @@ class OpenRuns:
         if power_account is not None:
             from powertui.data.energy import account
 
-            opened.keep(account.key(session.trace_index, session.aligning), power_account)
-        self._look_further(opened, part)
+            opened.keep(account.key(session.trace_index, part.aligning), power_account)
+        self._follow(opened, part)
 
-    def _look_further(self, opened: Opened, part: LoadedPart) -> None:
-        """Work out the energy and the findings of the training in a thread, after the picture."""
-        aligning = self.session.aligning
-        drawn = part.model
-        self._training_request = None
-        if part.on_axis is None or drawn is None:
-            return
-        request = self._training_request = object()
+    def _follow(self, opened: Opened, part: LoadedPart) -> None:
+        """What comes after the picture of a part that was read whole."""
+        self.late_training.begin(opened, part)
+        if part.aligning != self.session.aligning:  # the power was moved while the part was read
+            from powertui.screens import nudging
 
-        def work() -> None:
-            self.shell.from_thread(done, further(part, opened, aligning))
-
-        def done(surroundings: Surroundings | None) -> None:
-            if self._training_request is request:
-                self._training_request = None
-            session = self.session
-            if surroundings is None or session.model is not drawn or session.aligning != aligning:
-                return
-            session.model = drawn.within(surroundings)
-            if session.complete:
-                opened.keep(("model", drawn.index), session.model)
-            self.shell.tell()
-
-        # After the picture is drawn: both would share the processor, and the picture would be late.
-        self.shell.call_after_refresh(
-            self.shell.run_worker, work, thread=True, exclusive=True, group="further"
-        )
+            nudging.use(self.shell, self.session.aligning, undoing=True)
 
     def show_trace(self, index: int) -> None:
         """Look at another host's profile of the same run."""
@@ -309,7 +288,7 @@ class OpenRuns:
         self.session.model = model
         self.session.power = part.power
         assert self.session.opened is not None
-        self._look_further(self.session.opened, part)
+        self._follow(self.session.opened, part)
         self.shell.tell()
         if model is not None and len(run.traces) > 1:
             self.shell.say(
@@ -424,7 +403,7 @@ class OpenRuns:
     @property
     def awaits_training(self) -> str:
         """What pages wait for that need the training's energy and findings, too."""
-        return self.awaited or ("the training" if self._training_request is not None else "")
+        return self.awaited or ("the training" if self.late_training.is_awaited else "")
 
     def stop(self) -> None:
         """Stop reading; what was read stays."""

@@ -1,0 +1,134 @@
+"""What is said of the power follows the power, whenever a person moves it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from powertui.data.energy import account
+from powertui.data.model import PS_PER_S
+from powertui.screens import late_training, loader, nudging
+from powertui.screens.shell import Shell
+from tests.waiting import LIMIT_S, until_then
+
+from .conftest import Maker, loaded, settled
+
+SIZE = (120, 36)
+MOVED_S = 2.0
+
+
+class Held:
+    """Work of a thread that begins when it is let through."""
+
+    def __init__(self, work: Any) -> None:
+        self.asked = threading.Event()
+        self._open = threading.Event()
+        self._work = work
+
+    def __call__(self, *asked: Any) -> Any:
+        self.asked.set()
+        assert self._open.wait(LIMIT_S)
+        return self._work(*asked)
+
+    def open(self) -> None:
+        self._open.set()
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
+    """The energy and the findings of the training."""
+    held = Held(late_training.further)
+    monkeypatch.setattr(late_training, "further", held)
+    yield held
+    held.open()
+
+
+@pytest.fixture
+def held_reading(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
+    """The power of a run that is read."""
+    held = Held(loader.training_model)
+    monkeypatch.setattr(loader, "training_model", held)
+    yield held
+    held.open()
+
+
+def found_s(shell: Shell) -> list[float]:
+    """Where the timeline shows power that nothing explains, s."""
+    model = shell.session.model
+    assert model is not None
+    return [span.lo / PS_PER_S for span in model.findings]
+
+
+def listed_s(shell: Shell) -> list[float]:
+    """What the page of findings lists."""
+    profile = shell.session.profile
+    assert profile is not None
+    found = account.findings(profile, shell.session.aligning)
+    return [finding.start_ps / PS_PER_S for finding in found.findings]
+
+
+def first_reading_s(shell: Shell) -> float:
+    return float(shell.session.power[0].times[0]) / PS_PER_S
+
+
+async def followed(pilot: Any) -> None:
+    """Until nothing more is worked out."""
+    shell = pilot.app
+    await until_then(lambda: not (shell.is_placing or shell.runs.awaits_training))
+    await settled(pilot)
+
+
+async def test_findings_come_though_the_power_was_moved_before_they_did(
+    make: Maker, held: Held
+) -> None:
+    shell = make()
+    async with shell.run_test(size=SIZE) as pilot:
+        await until_then(held.asked.is_set)
+        assert found_s(shell) == []
+        nudging.use(shell, replace(shell.session.aligning, mode="clock"))
+        await until_then(lambda: not shell.is_placing)
+        held.open()
+        await followed(pilot)
+        assert found_s(shell)
+
+
+async def test_findings_lie_where_the_power_was_moved_to(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        await followed(pilot)
+        before = found_s(shell)
+        assert before
+        nudging.shift(shell, MOVED_S / 2)
+        nudging.shift(shell, MOVED_S / 2)
+        assert shell.runs.awaits_training, "keys for what was found wait"
+        await followed(pilot)
+        assert found_s(shell) == listed_s(shell) != before
+        assert found_s(shell)[0] == pytest.approx(before[0] + MOVED_S, abs=0.3)
+        nudging.undo(shell)
+        await followed(pilot)
+        assert found_s(shell) == before
+
+
+async def test_a_run_that_is_read_again_leaves_the_power_where_it_was_moved_to(
+    make: Maker, held_reading: Held
+) -> None:
+    shell = make()
+    held_reading.open()
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        await followed(pilot)
+        before = first_reading_s(shell)
+        held_reading._open.clear()
+        held_reading.asked.clear()
+        shell.runs.read_again()
+        await until_then(held_reading.asked.is_set)
+        nudging.shift(shell, MOVED_S)
+        held_reading.open()
+        await loaded(pilot)
+        await followed(pilot)
+        assert first_reading_s(shell) == pytest.approx(before + MOVED_S)
