@@ -93,8 +93,8 @@ def awaited(page: TimelineScreen, action: str) -> str:
         return "the profile"
     if page.below.is_behind and _is_of_table(page, action):
         return "the table"
-    if action in _OF_POWER and page.shell.is_placing:
-        return "the power"
+    if action in _OF_POWER:
+        return "the power" if page.shell.is_placing else runs.awaited
     if action in _OF_TRAINING:
         return runs.awaits_training
     if action in _OF_WHOLE_RUN:

@@ -184,7 +184,8 @@ def across(
     is_launch = (calls.line == line) & (is_held | (calls.row == row))
     first_work: list[tuple[int, int, int]] = []  # (start, line, row) of the first on each line
     for device, call_of in zip(work.lines, launches.of_line, strict=True):
-        rows = np.flatnonzero((call_of >= 0) & is_launch[call_of])
+        rows = np.flatnonzero(call_of >= 0)
+        rows = rows[is_launch[call_of[rows]]]
         if len(rows):
             starts = device.track.events.start[rows]
             first = int(np.argmin(starts))

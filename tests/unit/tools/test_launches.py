@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -53,3 +54,15 @@ def test_an_event_that_holds_a_call_leads_to_what_that_launched(profile: Profile
 
 def test_a_kernel_without_a_call_leads_nowhere(profile: Profile) -> None:
     assert across(profile, find(profile, "lost")) is None
+
+
+def test_where_no_call_was_recorded_nothing_leads_anywhere(tmp_path: Path) -> None:
+    path = written(tmp_path / "host.pt.trace.json")
+    trace = json.loads(path.read_text())
+    trace["traceEvents"] = [
+        event for event in trace["traceEvents"] if event.get("cat") != "cuda_runtime"
+    ]
+    path.write_text(json.dumps(trace))
+    profile = Profile(Opened(logdir.scan(path).runs[0]), 0)
+    assert across(profile, find(profile, "aten::mm")) is None
+    assert across(profile, find(profile, "gemm_0")) is None
