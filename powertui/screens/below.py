@@ -60,7 +60,8 @@ class PaneBelow:
             background.cancel(self.page, "ops")
             self.table.show(None)
         self.page.fold_panes()
-        if not self.open:
+        if self.open not in ("ops", "hits"):
+            # A hidden table would keep the keys until Textual looks who else could have them.
             self.page.set_focus(self.page.timeline)
         self.page.footer()
 

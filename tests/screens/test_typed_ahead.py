@@ -76,6 +76,10 @@ SCRIPTS = (
     "5 down down y 6 s",
     "t g",
     "3 t down",
+    "t i n g",
+    "> > 3 enter",
+    "> 6 s",
+    "p 3 down",
 )
 
 
