@@ -72,8 +72,12 @@ class Labels:
         inks = self._inks[indices]
         is_unknown = inks == _UNKNOWN
         if is_unknown.any():
+            launched = self._launched
             for index in wire.distinct(indices[is_unknown]).tolist():
                 self._inks[index] = self._ink(index)
+            if launched is not self._launched:  # adopted meanwhile, in another thread
+                self._inks[list(self._launched)] = _UNKNOWN
+                return self.inks(indices)
             inks = self._inks[indices]
         return inks
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from powertui.data.category import CATEGORIES
+from powertui.data.category import CATEGORIES, Category
 from powertui.terminal import theme as themes
 from powertui.terminal.glyphs import ASCII, CONSOLE, UNICODE, Glyphs
 from powertui.view.labels import INKS, SHADES, Labels, short
@@ -244,3 +244,20 @@ def test_an_op_keeps_its_colour_and_its_instances_share_it() -> None:
     assert Labels(PlainNames(["z", "fusion.1"])).inks(np.array([1]))[0] == inks[0], (
         "whatever else is in the trace"
     )
+
+
+def test_a_kind_that_is_told_while_a_name_is_looked_up_is_not_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The screen paints while what is in sight is counted beside it."""
+    names = Labels(PlainNames(["nameless_kernel"]))
+    look_up = Labels._ink
+
+    def told_meanwhile(self: Labels, index: int) -> int:
+        ink = look_up(self, index)
+        names.adopt(launched)
+        return ink
+
+    launched = {0: Category.CONVOLUTION}
+    monkeypatch.setattr(Labels, "_ink", told_meanwhile)
+    assert names.kinds(np.array([0]))[0] == Category.CONVOLUTION.number
