@@ -50,7 +50,7 @@ def use(shell: Shell, chosen: Aligning, *, undoing: bool = False) -> None:
         if run is session.run and index == session.trace_index:
             session.power = power
             shell.tell()
-            shell.runs.late_training.follow_power()
+            shell.runs.power_moved()
 
     shell.run_worker(
         work,
@@ -74,7 +74,7 @@ def shift(shell: Shell, by_s: float) -> str:
         log_alignment.shifted(channel, round(by_s * PS_PER_S)) for channel in session.power
     )
     shell.tell()
-    shell.runs.late_training.follow_power()
+    shell.runs.power_moved()
     return (
         f"Power shifted by {session.aligning.pins.nudge_s:+.3f} s in total. "
         f"{save_pins(session.aligning.pins)}"

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from textual.timer import Timer
+
 from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.model import Run
 from powertui.data.opened import Opened
@@ -52,6 +54,7 @@ class OpenRuns:
         # The last request for the index of a profile that was read before.
         self._index_request: object = None
         self.awaits_news = False  # whether what to conclude from the run is still worked out
+        self._news_timer: Timer | None = None
         self._whole = True  # whether the last run was asked for with its whole training
         self._changes: RunChanges | None = None
         self._beside: RunsBeside | None = None  # the runs that were marked with the one in front
@@ -337,8 +340,21 @@ class OpenRuns:
             self.shell.call_after_refresh(loader.was_drawn)
         if part.complete:
             self._read_beside()
-            self.awaits_news = True
-            self.shell.set_timer(LOOK_FOR_NEWS_S, lambda: self.look_for_news(opened))
+            self._look_for_news_soon(opened)
+
+    def power_moved(self) -> None:
+        """A person placed the power elsewhere: what is said of it is worked out again."""
+        self.late_training.follow_power()
+        opened = self.session.opened
+        if opened is not None and self.session.complete:
+            self._look_for_news_soon(opened)
+
+    def _look_for_news_soon(self, opened: Opened) -> None:
+        """Once nobody moves the power any more."""
+        self.awaits_news = True
+        if self._news_timer is not None:
+            self._news_timer.stop()
+        self._news_timer = self.shell.set_timer(LOOK_FOR_NEWS_S, lambda: self.look_for_news(opened))
 
     def look_for_news(self, opened: Opened) -> None:
         """Conclude from the run in a thread: the top line of every page counts what was found."""

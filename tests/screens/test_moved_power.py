@@ -8,11 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from textual.strip import Strip
 
+from powertui.data.conclusions.run_conclusions import run_conclusions
 from powertui.data.energy import account
 from powertui.data.model import PS_PER_S
-from powertui.screens import late_training, loader, nudging
+from powertui.screens import loader, nudging, runs
 from powertui.screens.shell import Shell
+from powertui.screens.top_line import TopLine
 from tests.waiting import LIMIT_S, until_then
 
 from .conftest import Maker, loaded, settled
@@ -41,8 +44,8 @@ class Held:
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
     """The energy and the findings of the training."""
-    held = Held(late_training.further)
-    monkeypatch.setattr(late_training, "further", held)
+    held = Held(loader.further)
+    monkeypatch.setattr("powertui.screens.late_training.further", held)
     yield held
     held.open()
 
@@ -73,6 +76,15 @@ def listed_s(shell: Shell) -> list[float]:
 
 def first_reading_s(shell: Shell) -> float:
     return float(shell.session.power[0].times[0]) / PS_PER_S
+
+
+def top(shell: Shell) -> str:
+    return shell.screen.query_one(TopLine).text
+
+
+def shown(shell: Shell) -> str:
+    strips = shell.screen._compositor.render_strips()
+    return "\n".join(Strip(strip).text for strip in strips)
 
 
 async def followed(pilot: Any) -> None:
@@ -112,6 +124,26 @@ async def test_findings_lie_where_the_power_was_moved_to(make: Maker) -> None:
         nudging.undo(shell)
         await followed(pilot)
         assert found_s(shell) == before
+
+
+async def test_what_is_concluded_on_the_first_screen_is_of_where_the_power_lies(
+    make: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The count in the top line, and the lines below the tracks: as the page of findings has them."""
+    monkeypatch.setattr(runs, "LOOK_FOR_NEWS_S", 0.1)
+    shell = make()
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        for moved_s in (0.0, MOVED_S):
+            if moved_s:
+                nudging.shift(shell, moved_s)
+            await until_then(lambda: not shell.runs.awaits_news)
+            await followed(pilot)
+            opened = shell.session.opened
+            assert opened is not None
+            concluded = list(run_conclusions(opened, shell.session.aligning))
+            assert f"3 Find·{len(concluded)}" in top(shell)
+            assert concluded[0].sentence[:40] in shown(shell)
 
 
 async def test_a_run_that_is_read_again_leaves_the_power_where_it_was_moved_to(
