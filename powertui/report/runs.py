@@ -335,10 +335,20 @@ class SeenRun(NamedTuple):
     facts: KnownRun
 
     def added_to(self, entry: RunEntry, facts: KnownRun) -> KnownRun:
-        """These facts, unless a file changed since."""
+        """These facts, unless a file changed since; with those that only the list reads."""
         if _state_of_files(entry) != self.files:
             return facts
-        return replace(self.facts, unseen=False, growing=facts.growing)
+        seen = self.facts
+        course = seen if seen.bars else facts
+        return replace(
+            seen,
+            unseen=False,
+            growing=facts.growing,
+            framework=seen.framework or facts.framework,
+            model=seen.model or facts.model,
+            bars=course.bars,
+            has_power_bars=course.has_power_bars,
+        )
 
 
 def seen_run(opened: Opened, aligning: Aligning) -> SeenRun:

@@ -73,15 +73,15 @@ class RunReader:
         facts = self.from_files.get(run.path) or self.from_names.get(run.path)
         if facts is None:
             facts = self.from_names[run.path] = listing.first(run)
-        if facts.found is not None or facts.readable is False or not run.profiles:
+        if facts.readable is False or not run.profiles:
             return facts
-        if run.size <= _MAX_COUNTED_BYTES and _is_cheap(run):
-            return facts  # it is looked at by itself
-        facts = replace(facts, unseen=True)
         seen = self._page.session.seen.get(run.path)
-        if seen is None:
-            return facts
-        return seen.added_to(run, facts)
+        if facts.found is None:
+            if run.size <= _MAX_COUNTED_BYTES and _is_cheap(run):
+                return facts  # it is looked at by itself
+            facts = replace(facts, unseen=True)
+        # What was concluded from an open run holds for where a person placed its power.
+        return facts if seen is None else seen.added_to(run, facts)
 
     def problem(self, run: RunEntry | None) -> str:
         """Why a run could not be read; "" where it could, or where nobody tried yet."""

@@ -146,6 +146,28 @@ async def test_what_is_concluded_on_the_first_screen_is_of_where_the_power_lies(
             assert concluded[0].sentence[:40] in shown(shell)
 
 
+async def test_the_list_of_runs_tells_of_the_open_one_what_its_own_pages_tell(
+    make: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "LOOK_FOR_NEWS_S", 0.1)
+    shell = make()
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        for moved_s in (0.0, MOVED_S):
+            shell.show("timeline")
+            await settled(pilot)
+            if moved_s:
+                nudging.shift(shell, moved_s)
+            await until_then(lambda: not shell.runs.awaits_news)
+            await followed(pilot)
+            shell.show("open")
+            opened = shell.session.opened
+            assert opened is not None
+            concluded = list(run_conclusions(opened, shell.session.aligning))
+            await until_then(lambda told=concluded[0].sentence[:40]: told in shown(shell))
+            assert "compute" in shown(shell), "what the list alone reads stays"
+
+
 async def test_a_run_that_is_read_again_leaves_the_power_where_it_was_moved_to(
     make: Maker, held_reading: Held
 ) -> None:
