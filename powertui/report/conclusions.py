@@ -27,7 +27,7 @@ def _json(conclusion: Conclusion, hosts: list[str]) -> dict[str, Any]:
         "joules": conclusion.cost.joules,
         "start_s": None if stretch is None else stretch.start_ps / PS_PER_S,
         "end_s": None if stretch is None else stretch.end_ps / PS_PER_S,
-        "host": None if stretch is None else hosts[stretch.host],
+        "host": None if stretch is None else stretch.host_among(hosts),
         "confidence": conclusion.confidence.value,
         "evidence": {
             "tool": conclusion.evidence.tool,

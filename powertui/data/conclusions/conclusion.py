@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import field
 from enum import Enum
 
@@ -89,6 +89,12 @@ class Stretch:
     def span(self) -> tuple[int, int]:
         """From when to when, ps."""
         return self.start_ps, self.end_ps
+
+    def host_among(self, hosts: Sequence[str]) -> str | None:
+        """The host whose profile it is; None where nobody profiled the training."""
+        if self.host >= len(hosts):
+            return None
+        return hosts[self.host]
 
 
 @dataclass(frozen=True)

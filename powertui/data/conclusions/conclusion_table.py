@@ -14,7 +14,7 @@ def conclusion_table(opened: Opened, conclusions: Conclusions) -> Table:
     rows = conclusions.items
 
     def host(row: Conclusion) -> str | None:
-        return None if row.stretch is None else hosts[row.stretch.host]
+        return None if row.stretch is None else row.stretch.host_among(hosts)
 
     fields: tuple[Field[Conclusion], ...] = (
         Field("kind", "kind", "text", lambda row: row.kind.value, weight=4),

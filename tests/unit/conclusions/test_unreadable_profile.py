@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
+import pandas as pd
+import pytest
+
 import powertui
+from powertui import cli, demo
 from tests import logdirs
 
 
@@ -48,3 +54,19 @@ def test_several_channels_together_have_no_highest_reading(tmp_path: Path) -> No
     assert facts["max"].value is None
     assert facts["max"].badge is None
     assert facts["max"].why
+
+
+def test_what_stands_out_in_a_training_whose_capture_was_not_written_is_on_no_host(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its session is an empty folder, which the profiler made before it failed."""
+    shutil.copytree(demo.folder(), tmp_path / "runs")
+    (profile,) = (tmp_path / "runs").rglob("*.xplane.pb.gz")
+    profile.unlink()
+    (run,) = powertui.open(tmp_path / "runs")
+    found = run.conclusions.set_index("kind").loc["unexplained_power"]
+    assert found["sentence"].startswith("Epoch 1, steps 4")
+    assert pd.isna(found["host"])
+    assert cli.main(["report", str(tmp_path / "runs"), "--json"]) == 0
+    (told,) = json.loads(capsys.readouterr().out)["runs"]
+    assert {conclusion["host"] for conclusion in told["conclusions"]} == {None}
