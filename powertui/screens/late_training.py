@@ -72,9 +72,9 @@ class LateTraining:
             if aligning != part.aligning:
                 profile = part.model if part.run.traces else None
                 placed = training_model(opened, drawn.index, profile, aligning)
-            shell.from_thread(done, placed.model, further(placed, opened, aligning))
+            shell.from_thread(done, placed, further(placed, opened, aligning))
 
-        def done(model: TimelineModel | None, surroundings: Surroundings | None) -> None:
+        def done(placed: LoadedPart, surroundings: Surroundings | None) -> None:
             if self._request is not request:
                 return
             self._request = None
@@ -84,9 +84,12 @@ class LateTraining:
             if session.aligning != aligning:
                 self.follow_power()
                 return
-            if model is None or surroundings is None:
+            if placed.model is None or surroundings is None:
                 return
-            session.model = model.within(surroundings)
+            session.model = placed.model.within(surroundings)
+            if placed is not part:
+                # Of a training that nobody profiled the axis may begin with the power.
+                session.power = placed.power
             if session.complete:
                 opened.keep(("model", drawn.index), session.model)
             shell.tell()

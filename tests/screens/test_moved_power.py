@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.strip import Strip
 
+from powertui import demo
 from powertui.data.conclusions.run_conclusions import run_conclusions
 from powertui.data.energy import account
 from powertui.data.model import PS_PER_S
 from powertui.screens import loader, nudging, runs
+from powertui.screens.open import OpenScreen
 from powertui.screens.shell import Shell
 from powertui.screens.top_line import TopLine
 from tests.waiting import LIMIT_S, until_then
@@ -124,6 +128,25 @@ async def test_findings_lie_where_the_power_was_moved_to(make: Maker) -> None:
         nudging.undo(shell)
         await followed(pilot)
         assert found_s(shell) == before
+
+
+async def test_without_a_profile_findings_follow_the_power_too(make: Maker, tmp_path: Path) -> None:
+    shutil.copytree(demo.folder(), tmp_path / "runs")
+    for profile in (tmp_path / "runs").rglob("*.xplane.pb.gz"):
+        profile.unlink()
+    shell = make(tmp_path / "runs")
+    async with shell.run_test(size=SIZE) as pilot:
+        await until_then(lambda: not isinstance(shell.screen, OpenScreen) or shell.screen.paths)
+        await pilot.press("enter")
+        await loaded(pilot)
+        await followed(pilot)
+        before = found_s(shell)
+        beside = [begin - first_reading_s(shell) for begin in before]
+        nudging.shift(shell, MOVED_S)
+        await followed(pilot)
+        assert found_s(shell) != before
+        after = [begin - first_reading_s(shell) for begin in found_s(shell)]
+        assert after == pytest.approx(beside, abs=0.1), "it lies where the watts do"
 
 
 async def test_what_is_concluded_on_the_first_screen_is_of_where_the_power_lies(

@@ -104,6 +104,13 @@ class Alignment:
             places=tuple(place._replace(offset_s=place.offset_s + by_s) for place in self.places),
         )
 
+    def nudged(self, by_s: float) -> Alignment:
+        """The same, shifted by hand."""
+        if self.offset_s is None or not by_s:
+            return self
+        evidence = (*self.evidence, f"shifted by hand by {by_s:+.3f} s")
+        return replace(self.moved(by_s), source=OFFSET, evidence=evidence)
+
     def as_dict(self) -> dict[str, Any]:
         """As `powertui energy --json` shows it."""
         shown: dict[str, Any] = {
@@ -223,8 +230,7 @@ def moved(channel: Placed, by_s: float) -> Placed:
     """The same channel, shifted by hand."""
     if channel.alignment.offset_s is None or not by_s:
         return channel
-    evidence = (*channel.alignment.evidence, f"shifted by hand by {by_s:+.3f} s")
-    alignment = replace(channel.alignment.moved(by_s), source=OFFSET, evidence=evidence)
+    alignment = channel.alignment.nudged(by_s)
     return placed(channel.power.series, replace(alignment, power_sigma_s=None))
 
 

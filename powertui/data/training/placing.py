@@ -60,6 +60,10 @@ class PlacedChannel:
         return _wider(self.alignment.moved(shift_s), half_ns / NS_PER_S)
 
 
+# What a person gave, and the place in a session, hold a shift by hand already.
+_HAS_SHIFT = (log_alignment.OFFSET, log_alignment.PINNED)
+
+
 def place_channels(training: TrainingRecords) -> tuple[PlacedChannel, ...]:
     """Every channel of a training.
 
@@ -72,6 +76,8 @@ def place_channels(training: TrainingRecords) -> tuple[PlacedChannel, ...]:
     for channels in groups.values():
         lead = max(channels, key=align.liveliness)
         base, alignment = _place(training, lead)
+        if alignment.source not in _HAS_SHIFT:
+            alignment = alignment.nudged(training.aligning.pins.nudge_s)
         for series in channels:
             shift = 0.0
             if series.clock.known and lead.clock.known:

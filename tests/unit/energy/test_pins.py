@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from powertui import cli, demo
 from powertui.data.asked import Pins
 from powertui.data.energy import pins
 from powertui.errors import UnreadableFile, UsageError
@@ -83,3 +88,23 @@ def test_what_is_no_pins_file_gets_a_sentence(tmp_path) -> None:
         pins.write(Pins(path=str(tmp_path / "no" / "such" / "x")))
     with pytest.raises(UsageError, match="There is no file"):
         pins.write(Pins())
+
+
+def test_a_shift_moves_the_power_of_a_training_whether_it_was_profiled_or_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The epochs of the demo, with its profile and without."""
+    (tmp_path / "pins.txt").write_text("nudge 2\n")
+    bare = tmp_path / "runs"
+    shutil.copytree(demo.folder(), bare)
+    for profile in bare.rglob("*.xplane.pb.gz"):
+        profile.unlink()
+
+    def joules(where: Path, *flags: str) -> list[float]:
+        assert cli.main(["energy", str(where), "--json", *flags]) == 0
+        (training,) = json.loads(capsys.readouterr().out)["trainings"]
+        return [epoch["joules"] for epoch in training["epochs"]]
+
+    shifted = ("--pins", str(tmp_path / "pins.txt"))
+    assert joules(bare, *shifted) == pytest.approx(joules(demo.folder(), *shifted), abs=1)
+    assert joules(bare, *shifted) != pytest.approx(joules(bare), abs=5)
