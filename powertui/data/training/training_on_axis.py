@@ -45,6 +45,14 @@ class SessionOnAxis:
     here: bool  # it is the profile that is looked at
 
 
+class _Answers:
+    """What was worked out from one axis."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.by_key: dict[str, Any] = {}
+
+
 @dataclass(frozen=True, eq=False)
 class TrainingOnAxis:
     """Everything of a training on one axis, ps."""
@@ -72,20 +80,17 @@ class TrainingOnAxis:
         """The channels that lie somewhere on the axis, the leading log first."""
         return tuple(placed.power for placed in self.placements if placed.power.status != "none")
 
-    @functools.cached_property
-    def _answers(self) -> dict[str, Any]:
-        return {}
-
-    @functools.cached_property
-    def _lock(self) -> threading.RLock:
-        return threading.RLock()
+    def __post_init__(self) -> None:
+        # No cached properties: from Python 3.12 on two threads may make one of those twice.
+        self.__dict__["_answers"] = _Answers()
 
     def cached(self, key: str, make: Callable[[], _Value]) -> _Value:
         """What somebody worked out from all of this, made once: a second thread waits for it."""
-        with self._lock:
-            if key not in self._answers:
-                self._answers[key] = make()
-            value: _Value = self._answers[key]
+        answers: _Answers = self.__dict__["_answers"]
+        with answers.lock:
+            if key not in answers.by_key:
+                answers.by_key[key] = make()
+            value: _Value = answers.by_key[key]
             return value
 
     def holds_what(self, later: TrainingOnAxis) -> bool:
