@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -67,7 +66,9 @@ def power_curve(power: PowerOnTrace) -> Curve:
 
 
 def _moved_curve(
-    power: PowerOnTrace, key: tuple[int, ...], curves: Mapping[tuple[int, ...], Curve]
+    power: PowerOnTrace,
+    key: tuple[int, ...],
+    curves: weakref.WeakValueDictionary[tuple[int, ...], Curve],
 ) -> Curve | None:
     """The curve of the same readings at another place, moved; None where none is known.
 
@@ -76,7 +77,12 @@ def _moved_curve(
     offset, count, *moments = key
     if not count or count != len(power.series):
         return None
-    for (other_offset, *rest), curve in list(curves.items()):
+    # By `valuerefs`, a list that is there at once: another thread may add a curve meanwhile.
+    for reference in curves.valuerefs():
+        curve = reference()
+        if curve is None:
+            continue
+        other_offset, *rest = reference.key
         shift = offset - other_offset
         if rest == [count, *(moment - shift for moment in moments)]:
             knots = _shared(curve.knots + shift)

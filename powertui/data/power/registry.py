@@ -197,7 +197,8 @@ def load_ahead(path: str) -> PowerLog:
     state = FileState.from_status(Path(path).stat())
     log = load(path)
     readings = sum(map(len, log.series))
-    readings_ahead = sum(ahead.readings for ahead in _ahead.values())
+    # A copy: another thread may take what it reads next.
+    readings_ahead = sum(ahead.readings for ahead in tuple(_ahead.values()))
     if readings + readings_ahead <= _MAX_AHEAD_READINGS:
         _ahead[path] = _Ahead(state, log, readings)
     return log

@@ -82,7 +82,8 @@ def carried(
 
 def names_of_line(track: Track) -> Iterator[Int32s]:
     """For each stat that a line was asked for, the names that carry it there."""
-    yield from _CARRYING_NAMES[track].values()
+    # As they are now: another thread may ask for further ones meanwhile.
+    yield from tuple(_CARRYING_NAMES[track].values())
 
 
 # Which names carry a stat, line by line. Lines outlive their trace: one with another clock has the

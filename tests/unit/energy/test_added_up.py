@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +18,7 @@ from powertui.data.energy import (
     supplies,
 )
 from powertui.data.energy import sensor as sensors
+from powertui.data.energy.curve import Curve
 from powertui.data.model import (
     NS_PER_S,
     PS_PER_S,
@@ -87,6 +90,26 @@ def test_a_sum_is_made_once_and_has_one_curve_at_one_place_however_sure_that_is(
         == curve_building.power_curve(one).knots[0] + PS_PER_S
     )
     assert summed_channels.together(channels[:2]).series is not one.series  # type: ignore[union-attr]
+
+
+def test_a_curve_is_looked_up_while_another_thread_adds_one() -> None:
+    """A page asks for one place of the power, and the list of runs for another."""
+    one = channel(0, path="a.csv")
+    curve = curve_building.power_curve(one)
+    curves = curve_building._curves_by_place[one.series]
+
+    numbers = itertools.count()
+
+    class Interrupted(weakref.KeyedRef):  # type: ignore[type-arg]
+        def __call__(self) -> Curve | None:
+            added = (next(numbers), 0)
+            curves.data[added] = weakref.KeyedRef(curve, lambda _: None, added)
+            return super().__call__()
+
+    for key in list(curves.data):
+        curves.data[key] = Interrupted(curve, lambda _: None, key)
+    later = curve_building.power_curve(placing.shifted(one, PS_PER_S))
+    assert later.knots[0] == curve.knots[0] + PS_PER_S
 
 
 def test_a_sum_lies_where_its_channels_do_however_long_their_means_are() -> None:
