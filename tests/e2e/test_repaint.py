@@ -22,7 +22,7 @@ READY = r"3: (all \d+|more)"
 UNFILLED = re.compile(r"^\s*1 run( +1 still to be read)?$", re.MULTILINE)
 LISTED = re.compile(r"^\s*1 run\b", re.MULTILINE)
 # Power was moved, and what to conclude now is not counted yet.
-UNCOUNTED = re.compile(r"3 Find(ings)?(?!ings|·)")
+UNCOUNTED = re.compile(r"3 Find(ings)?(?=[\s\]])")
 REDRAW = "C-l"
 
 # Of every page: mostly what moves things, some of what opens and closes them. None that leaves,
