@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import weakref
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -35,9 +36,8 @@ _GUESSED_WINDOW_SHARE = 0.7
 _PS_PER_S_FLOAT = float(PS_PER_S)  # so that numpy need not convert it
 
 _curves: weakref.WeakKeyDictionary[PowerOnTrace, Curve] = weakref.WeakKeyDictionary()
-_curves_by_place: weakref.WeakKeyDictionary[
-    PowerSeries, weakref.WeakValueDictionary[tuple[int, ...], Curve]
-] = weakref.WeakKeyDictionary()
+_Curves: TypeAlias = "weakref.WeakValueDictionary[tuple[int, ...], Curve]"
+_curves_by_place: weakref.WeakKeyDictionary[PowerSeries, _Curves] = weakref.WeakKeyDictionary()
 _shared_times: weakref.WeakValueDictionary[tuple[int, int, int], Int64s] = (
     weakref.WeakValueDictionary()
 )
@@ -65,11 +65,7 @@ def power_curve(power: PowerOnTrace) -> Curve:
     return curve
 
 
-def _moved_curve(
-    power: PowerOnTrace,
-    key: tuple[int, ...],
-    curves: weakref.WeakValueDictionary[tuple[int, ...], Curve],
-) -> Curve | None:
+def _moved_curve(power: PowerOnTrace, key: tuple[int, ...], curves: _Curves) -> Curve | None:
     """The curve of the same readings at another place, moved; None where none is known.
 
     What is summed up is the same there.
@@ -79,12 +75,10 @@ def _moved_curve(
         return None
     # By `valuerefs`, a list that is there at once: another thread may add a curve meanwhile.
     for reference in curves.valuerefs():
-        curve = reference()
-        if curve is None:
-            continue
         other_offset, *rest = reference.key
         shift = offset - other_offset
-        if rest == [count, *(moment - shift for moment in moments)]:
+        curve = reference()
+        if curve is not None and rest == [count, *(moment - shift for moment in moments)]:
             knots = _shared(curve.knots + shift)
             hold_at = knots if curve.hold_at is curve.knots else _shared(curve.hold_at + shift)
             return replace(curve, knots=knots, hold_at=hold_at, hold_end=curve.hold_end + shift)
