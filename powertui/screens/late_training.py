@@ -14,6 +14,7 @@ from powertui.view.timeline_model import TimelineModel
 if TYPE_CHECKING:
     from powertui.data.asked import Aligning
     from powertui.data.opened import Opened
+    from powertui.data.training.training_on_axis import TrainingOnAxis
     from powertui.screens.shell import Shell
     from powertui.view.surroundings import Surroundings
 
@@ -25,23 +26,27 @@ class LateTraining:
         self._shell = shell
         self._session = shell.session
         self._request: object = None
-        self._placed_by: Aligning | None = None  # how the power lies in what is shown
-        self._part: LoadedPart | None = None  # the one that it was worked out for
+        self._part: LoadedPart | None = None  # what is shown
+        self._told_by: Aligning | None = None  # where the power lies in what was worked out of it
 
     @property
     def is_awaited(self) -> bool:
         """Whether it is still to come."""
         return self._request is not None
 
+    @property
+    def on_axis(self) -> TrainingOnAxis | None:
+        """The training as it is shown."""
+        return None if self._part is None else self._part.on_axis
+
     def begin(self, opened: Opened, part: LoadedPart) -> None:
         """For a run that has just been drawn: whatever was asked for before is given up."""
         self._request = None
         self._part = None
-        drawn = part.model
-        if part.on_axis is None or drawn is None:
-            return
-        self._part = part
-        self._work_out(opened, part, drawn, part.aligning)
+        self._told_by = None
+        if part.on_axis is not None and part.model is not None:
+            self._part = part
+            self._work_out(opened, part, part.model, part.aligning)
 
     def follow_power(self) -> None:
         """The power lies elsewhere: what was said of it is worked out again."""
@@ -49,10 +54,9 @@ class LateTraining:
         opened = session.opened
         part = self._part
         model = session.model
-        is_shown = part is not None and part.run is session.run and session.complete
-        if opened is None or part is None or model is None or not is_shown:
+        if opened is None or part is None or model is None or part.run is not session.run:
             return
-        if self._request is None and session.aligning != self._placed_by:
+        if self._request is None and session.aligning != self._told_by:
             self._work_out(opened, part, model, session.aligning)
 
     def _work_out(
@@ -80,15 +84,15 @@ class LateTraining:
             self._request = None
             if session.model is not drawn:
                 return
-            self._placed_by = aligning
             if session.aligning != aligning:
                 self.follow_power()
                 return
             if placed.model is None or surroundings is None:
                 return
+            self._part = placed
+            self._told_by = aligning
             session.model = placed.model.within(surroundings)
-            if placed is not part:
-                # Of a training that nobody profiled the axis may begin with the power.
+            if not placed.run.traces:  # nobody else places the power of a training alone
                 session.power = placed.power
             if session.complete:
                 opened.keep(("model", drawn.index), session.model)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from powertui.data.asked import Aligning, Pins
-from powertui.data.model import PS_PER_S, PowerOnTrace
+from powertui.data.model import NS_PER_S, PS_PER_S, PowerOnTrace
 from powertui.data.opened import Profile
 from powertui.errors import PowertuiError
 
@@ -33,7 +33,10 @@ def use(shell: Shell, chosen: Aligning, *, undoing: bool = False) -> None:
     run = session.run
     index = session.trace_index
     opened = session.opened
-    if run is None or opened is None or not run.traces:
+    if run is None or opened is None:
+        return
+    if not run.traces:
+        shell.runs.power_moved()  # it is placed with the training
         return
 
     request = shell.placing = object()
@@ -112,7 +115,7 @@ def pin(shell: Shell, at_ps: int | None) -> None:
         page.say("There is no power edge near the cursor.")
         return
     log_s = edge
-    trace_s = at_ps / PS_PER_S
+    trace_s = _since_zero_s(shell, at_ps)
 
     def do(agreed: bool | None) -> None:
         if not agreed:
@@ -122,8 +125,8 @@ def pin(shell: Shell, at_ps: int | None) -> None:
         new = Pins(now.pins.pins, 0.0, now.pins.path).add(log_s, trace_s)
         use(shell, replace(now, offset_s=None, pins=new))
         page.say(
-            f"Pinned: {log_s:.3f} s in the log is {trace_s:.3f} s in the trace. u undoes it. "
-            f"{save_pins(new)}"
+            f"Pinned: {log_s:.3f} s in the log is {at_ps / PS_PER_S:.3f} s on the timeline. "
+            f"u undoes it. {save_pins(new)}"
         )
 
     better = _better_than_a_pin(session)
@@ -139,6 +142,17 @@ def pin(shell: Shell, at_ps: int | None) -> None:
         )
     else:
         do(True)
+
+
+def _since_zero_s(shell: Shell, at_ps: int) -> float:
+    """A moment as pins count it: on the trace, of a training without one since its first record."""
+    on_axis = shell.runs.late_training.on_axis
+    if on_axis is None or on_axis.profile is not None:
+        return at_ps / PS_PER_S
+    from powertui.data.training import placing
+
+    zero_ns = placing.zero_of_offsets(on_axis.training).ns
+    return (on_axis.zero_ns - zero_ns) / NS_PER_S + at_ps / PS_PER_S
 
 
 def _better_than_a_pin(session: Session) -> str:

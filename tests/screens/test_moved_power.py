@@ -26,6 +26,7 @@ from .conftest import Maker, loaded, settled
 
 SIZE = (120, 36)
 MOVED_S = 2.0
+PINNED_S = 20.0  # on the timeline; the nearest edge of the demo's log is 1.2 s later
 
 
 class Held:
@@ -43,6 +44,10 @@ class Held:
 
     def open(self) -> None:
         self._open.set()
+
+    def close(self) -> None:
+        self._open.clear()
+        self.asked.clear()
 
 
 @pytest.fixture
@@ -147,6 +152,15 @@ async def test_without_a_profile_findings_follow_the_power_too(make: Maker, tmp_
         assert found_s(shell) != before
         after = [begin - first_reading_s(shell) for begin in found_s(shell)]
         assert after == pytest.approx(beside, abs=0.1), "it lies where the watts do"
+        nudging.undo(shell)
+        await followed(pilot)
+        assert first_reading_s(shell) == pytest.approx(0.0)
+        assert found_s(shell) == before
+        nudging.pin(shell, round(PINNED_S * PS_PER_S))
+        await followed(pilot)
+        (pin,) = shell.session.aligning.pins.pins
+        assert first_reading_s(shell) + pin.log_s == pytest.approx(PINNED_S)
+        assert found_s(shell)[0] == pytest.approx(before[0] + PINNED_S - pin.log_s, abs=0.1)
 
 
 async def test_what_is_concluded_on_the_first_screen_is_of_where_the_power_lies(
@@ -200,8 +214,7 @@ async def test_a_run_that_is_read_again_leaves_the_power_where_it_was_moved_to(
         await loaded(pilot)
         await followed(pilot)
         before = first_reading_s(shell)
-        held_reading._open.clear()
-        held_reading.asked.clear()
+        held_reading.close()
         shell.runs.read_again()
         await until_then(held_reading.asked.is_set)
         nudging.shift(shell, MOVED_S)

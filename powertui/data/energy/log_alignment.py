@@ -109,7 +109,7 @@ class Alignment:
         if self.offset_s is None or not by_s:
             return self
         evidence = (*self.evidence, f"shifted by hand by {by_s:+.3f} s")
-        return replace(self.moved(by_s), source=OFFSET, evidence=evidence)
+        return replace(self.moved(by_s), source=OFFSET, evidence=evidence, power_sigma_s=None)
 
     def as_dict(self) -> dict[str, Any]:
         """As `powertui energy --json` shows it."""
@@ -230,8 +230,7 @@ def moved(channel: Placed, by_s: float) -> Placed:
     """The same channel, shifted by hand."""
     if channel.alignment.offset_s is None or not by_s:
         return channel
-    alignment = channel.alignment.nudged(by_s)
-    return placed(channel.power.series, replace(alignment, power_sigma_s=None))
+    return placed(channel.power.series, channel.alignment.nudged(by_s))
 
 
 def shifted(power: PowerOnTrace, by_ps: int) -> PowerOnTrace:

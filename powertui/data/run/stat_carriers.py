@@ -4,7 +4,7 @@ event's stats.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -80,10 +80,9 @@ def carried(
     return names_with
 
 
-def names_of_line(track: Track) -> Iterator[Int32s]:
-    """For each stat that a line was asked for, the names that carry it there."""
-    # As they are now: another thread may ask for further ones meanwhile.
-    yield from tuple(_CARRYING_NAMES[track].values())
+def names_of_line(track: Track) -> tuple[Int32s, ...]:
+    """For each stat that a line was asked for so far, the names that carry it there."""
+    return tuple(_CARRYING_NAMES[track].values())  # another thread may ask for more meanwhile
 
 
 # Which names carry a stat, line by line. Lines outlive their trace: one with another clock has the

@@ -100,12 +100,12 @@ def _place(training: TrainingRecords, series: PowerSeries) -> tuple[int, Alignme
     options = training.aligning
     notes: list[str] = []
     span = training.scalar_span
-    base = span[0] if span is not None else 0
+    base = _first_record_ns(training)
     if options.mode == "none":
         return base, log_alignment.unplaced("alignment is switched off")
     by_hand = placed_by_hand(options)
     if by_hand is not None:
-        base, half_ns = zero_of_first(training, base)
+        base, half_ns = zero_of_offsets(training)
         return base, _wider(by_hand, half_ns / NS_PER_S)
     if options.mode in ("auto", "clock"):
         by_clock = _by_clock(training, series, base, notes)
@@ -200,7 +200,7 @@ def _confirms_more_closely(by_session: Alignment, by_edges: Alignment) -> bool:
     return _width(by_session) < _width(by_edges)
 
 
-def zero_of_first(training: TrainingRecords, base: int) -> Moment:
+def zero_of_offsets(training: TrainingRecords) -> Moment:
     """What a person's offset counts from: the zero of the first session, without one the first
     record.
     """
@@ -211,7 +211,13 @@ def zero_of_first(training: TrainingRecords, base: int) -> Moment:
     for session in training.islands:
         if session.start is not None:
             return session.start
-    return Moment(base)
+    return Moment(_first_record_ns(training))
+
+
+def _first_record_ns(training: TrainingRecords) -> int:
+    """0 where a log lies alone."""
+    span = training.scalar_span
+    return span[0] if span is not None else 0
 
 
 def _by_session(training: TrainingRecords, series: PowerSeries) -> tuple[int, Alignment] | None:

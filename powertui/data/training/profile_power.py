@@ -107,7 +107,7 @@ def _counts_from_elsewhere(training: PlacedTraining, clock: Clock, aligning: Ali
         return False
     from powertui.data.training import placing
 
-    return placing.zero_of_first(training, 0)[0] != clock.mid_ns
+    return placing.zero_of_offsets(training).ns != clock.mid_ns
 
 
 def _same_place(first: Alignment, second: Alignment) -> bool:
