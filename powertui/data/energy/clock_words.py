@@ -44,6 +44,8 @@ def clock_words(alignment: Alignment, file: str = "the log") -> ClockWords:
     status = alignment.status
     places = _places_in_words(alignment.places)
     is_one_place = len(alignment.places) == 1
+    if alignment.is_by_hand and status != "ambiguous":
+        return ClockWords(file, "is", f"placed by hand, {half}")
     if not alignment.clock_owner:
         if status == "ambiguous" and is_one_place:
             return ClockWords(file, "is", f"placed by nothing but its readings, {half}")
@@ -103,7 +105,7 @@ def _elsewhere(alignment: Alignment) -> str:
 
 
 def _by(source: str) -> str:
-    """ "by wall clocks of both", "set by hand"."""
+    """ "by wall clocks of both", "by signal"."""
     if "by " in source:
         return source
     return f"by {source}"

@@ -88,6 +88,11 @@ class Alignment:
         return self.status in ("aligned", "clock corrected")
 
     @property
+    def is_by_hand(self) -> bool:
+        """Whether a person says where the log is, or by how much it is elsewhere."""
+        return self.source in (OFFSET, PINNED)
+
+    @property
     def is_doubtful(self) -> bool:
         """Whether the log may be elsewhere, or nothing shows that it is not."""
         return self.status in ("ambiguous", "cannot tell")

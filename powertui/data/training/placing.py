@@ -60,10 +60,6 @@ class PlacedChannel:
         return _wider(self.alignment.moved(shift_s), half_ns / NS_PER_S)
 
 
-# What a person gave, and the place in a session, hold a shift by hand already.
-_HAS_SHIFT = (log_alignment.OFFSET, log_alignment.PINNED)
-
-
 def place_channels(training: TrainingRecords) -> tuple[PlacedChannel, ...]:
     """Every channel of a training.
 
@@ -76,7 +72,7 @@ def place_channels(training: TrainingRecords) -> tuple[PlacedChannel, ...]:
     for channels in groups.values():
         lead = max(channels, key=align.liveliness)
         base, alignment = _place(training, lead)
-        if alignment.source not in _HAS_SHIFT:
+        if not alignment.is_by_hand:  # as a place in a session is, where its power was shifted
             alignment = alignment.nudged(training.aligning.pins.nudge_s)
         for series in channels:
             shift = 0.0

@@ -108,3 +108,5 @@ def test_a_shift_moves_the_power_of_a_training_whether_it_was_profiled_or_not(
     shifted = ("--pins", str(tmp_path / "pins.txt"))
     assert joules(bare, *shifted) == pytest.approx(joules(demo.folder(), *shifted), abs=1)
     assert joules(bare, *shifted) != pytest.approx(joules(bare), abs=5)
+    assert cli.main(["energy", str(bare), *shifted]) == 0
+    assert "clock: placed by hand, ± 2 s" in capsys.readouterr().out
